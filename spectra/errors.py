@@ -1,0 +1,61 @@
+"""Every error of the toolkit says what was found, why it matters and what to do.
+
+The children of :class:`SpectraError` also inherit the built-in error that a caller would
+expect (``ValueError`` for bad input, ``ImportError`` for a missing extra), so that generic
+code keeps working.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AccuracyError",
+    "DataError",
+    "FormulaError",
+    "InfiniteMassError",
+    "MissingExtraError",
+    "NoRouteError",
+    "ParameterError",
+    "SpectraError",
+    "TableFileError",
+    "UndecidedError",
+]
+
+
+class SpectraError(Exception):
+    """Base class of every error that this package raises on purpose."""
+
+
+class FormulaError(SpectraError, ValueError):
+    """A text or expression is not a formula that the toolkit accepts; the offender is named."""
+
+
+class ParameterError(SpectraError, ValueError):
+    """A parameter, dimension, length or tolerance is outside its meaning."""
+
+
+class DataError(SpectraError, ValueError):
+    """Rows of data do not fit the kernel: wrong width, not finite, off the sphere, too far apart."""
+
+
+class NoRouteError(SpectraError):
+    """No transform route knows the spectral density of this kernel in this dimension."""
+
+
+class InfiniteMassError(SpectraError):
+    """The spectral measure has infinite total mass, so no positive decomposition exists."""
+
+
+class UndecidedError(SpectraError):
+    """Whether the total mass is finite could not be decided; the message names what is missing."""
+
+
+class AccuracyError(SpectraError):
+    """A result could not be brought within the tolerance that was asked for."""
+
+
+class TableFileError(SpectraError, ValueError):
+    """A saved table is truncated, edited, foreign, or of an unknown version."""
+
+
+class MissingExtraError(SpectraError, ImportError):
+    """An optional dependency is needed; the message names the extra that installs it."""
