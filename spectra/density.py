@@ -1,0 +1,192 @@
+r"""The spectral density of a kernel in one dimension, as a sum of components on the radius.
+
+The signed radial density is :math:`\rho(w) = S_{d-1} w^{d-1} \mu(w)`, so that
+:math:`k(z) = \int_0^\infty \Omega_d(w z)\,\rho(w)\,dw` plus the atoms.  It is handled through
+logarithms, because neither :math:`w^{d-1}` nor :math:`S_{d-1}` fits a double at d = 1000.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spectra.errors import ParameterError
+from spectra.special import log_sphere_area
+
+if TYPE_CHECKING:
+    import sympy
+
+    from spectra.kernel import Kernel
+
+__all__ = [
+    "Atom",
+    "Component",
+    "EndTail",
+    "FastTail",
+    "OscillatingTail",
+    "PowerTail",
+    "SpectralDensity",
+    "Tail",
+]
+
+FloatArray = NDArray[np.float64]
+RadialFunction = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A signed mass spread evenly over the sphere |w| = radius (a point when radius is 0)."""
+
+    radius: float
+    mass: float
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class FastTail:
+    """The density falls faster than every power of w."""
+
+
+@dataclass(frozen=True)
+class PowerTail:
+    """The density falls like w**-exponent, exponent > 1, without oscillating."""
+
+    exponent: float
+
+
+@dataclass(frozen=True)
+class EndTail:
+    """The density vanishes beyond ``radius`` and behaves like (radius - w)**exponent before it."""
+
+    radius: float
+    exponent: float
+
+
+@dataclass(frozen=True)
+class OscillatingTail:
+    r"""From ``start`` on, rho(w) = amplitude(w) cos(phase(w)) + background(w).
+
+    ``amplitude`` is positive and behaves like ``w**-exponent``; ``phase`` increases, and its
+    slope tends to ``frequency``; ``background`` behaves like ``w**-background_exponent``
+    (``inf`` where there is none).  All three are smooth and monotone enough in 1/w that a few
+    Chebyshev terms describe them on the whole half-line.
+    """
+
+    start: float
+    frequency: float
+    exponent: float
+    amplitude: RadialFunction
+    phase: RadialFunction
+    background: RadialFunction
+    background_exponent: float
+
+
+Tail = FastTail | PowerTail | EndTail | OscillatingTail
+
+
+class Component(ABC):
+    """One summand of the signed radial density; its coefficient is included.
+
+    Attributes
+    ----------
+    total : float
+        The integral of the component over all radii, which is its share of k(0).
+    origin_exponent : float
+        The component behaves like ``w**origin_exponent`` near w = 0 (greater than -1).
+    bulk : tuple of float
+        Two positive radii between which most of the mass lies; searches and panels start there.
+    tail : Tail
+        How the component behaves beyond the bulk.
+    """
+
+    total: float
+    origin_exponent: float
+    bulk: tuple[float, float]
+    tail: Tail
+
+    @abstractmethod
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and logarithm of the absolute value of the component at radii w > 0."""
+
+    @abstractmethod
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error at w, relative to :meth:`envelope`."""
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """Logarithm of the local size: the absolute value unless the component oscillates."""
+        return self.signed_log(w)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralDensity:
+    r"""Density of the spectral measure of a kernel on R^dim, with its route and its error.
+
+    .. math:: k(z) = \sum_{atoms} m\,\Omega_d(r z) + \int_0^\infty \Omega_d(w z) \rho(w) dw
+
+    Attributes
+    ----------
+    kernel, dim :
+        What was transformed, and in which dimension.
+    components : tuple of Component
+        The summands of the absolutely continuous part.
+    atoms : tuple of Atom
+        Masses on spheres |w| = radius (at the origin for a constant).
+    route : str
+        The route that found it: "lookup", "symbolic", "series" or "numeric".
+    expr : sympy expression or None
+        mu(w) as a formula in ``w`` for this dimension, where one is known.
+    """
+
+    kernel: Kernel
+    dim: int
+    components: tuple[Component, ...]
+    atoms: tuple[Atom, ...]
+    route: str
+    expr: sympy.Expr | None = None
+
+    def signed_log_radial(self, w: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho(w)|, which is safe in every dimension."""
+        w = _positive_radii(w)
+        if not self.components:
+            return np.ones_like(w), np.full_like(w, -np.inf)
+        pairs = [c.signed_log(w) for c in self.components]
+        top = np.max([log for _, log in pairs], axis=0)
+        safe_top = np.where(np.isfinite(top), top, 0.0)
+        total = np.sum([s * np.exp(log - safe_top) for s, log in pairs], axis=0)
+        with np.errstate(divide="ignore"):
+            return np.sign(total), np.log(np.abs(total)) + safe_top
+
+    def radial(self, w: ArrayLike) -> FloatArray:
+        """Signed radial density rho(w) = S_{d-1} w^(d-1) mu(w); the atoms are apart."""
+        sign, log = self.signed_log_radial(w)
+        return np.asarray(sign * np.exp(log))
+
+    def density(self, w: ArrayLike) -> FloatArray:
+        """Density mu(w) on R^dim with respect to Lebesgue measure; the atoms are apart."""
+        sign, log = self.signed_log_radial(w)
+        w = np.asarray(w, dtype=float)
+        return np.asarray(sign * np.exp(log - log_sphere_area(self.dim) - (self.dim - 1) * np.log(w)))
+
+    def error(self, w: ArrayLike) -> FloatArray:
+        """Bound of |error| of :meth:`radial` at w."""
+        w = _positive_radii(w)
+        bound = np.zeros_like(w)
+        for c in self.components:
+            bound += np.exp(c.log_envelope(w)) * (c.relative_error(w) + 4 * np.finfo(float).eps)
+        return bound
+
+
+def _positive_radii(w: ArrayLike) -> FloatArray:
+    w = np.asarray(w, dtype=float)
+    if not np.all((w > 0) & np.isfinite(w)):
+        bad = w[~((w > 0) & np.isfinite(w))].ravel()[0]
+        raise ParameterError(
+            f"A spectral density was asked for at the radius {bad}. It is a function of the length "
+            "of a frequency: give finite radii greater than 0 (atoms are listed apart)."
+        )
+    return w
