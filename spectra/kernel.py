@@ -1,0 +1,381 @@
+"""A stationary kernel as a formula, its domain, and the algebra of kernels.
+
+A kernel is a finite sum of pieces, each a formula in z = |x - y| on a ball z <= support and zero
+beyond it (support may be infinite).  Pieces with one support are merged, so that equal kernels
+are equal objects and cancellations are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+
+from spectra.errors import DataError, FormulaError, ParameterError
+from spectra.evaluate import numpy_function, value_at_zero
+from spectra.parsing import U, Z, check_expression, exact_number, parse_formula
+
+__all__ = ["Kernel", "Piece", "radial", "zonal"]
+
+FloatArray = NDArray[np.float64]
+
+# Rows count as unit rows up to this error of their norm: what float32 data carry.
+UNIT_NORM_TOLERANCE = 1e-6
+_PROBES_PER_PIECE = 61
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The formula ``expr`` in z on 0 <= z <= support, and zero beyond."""
+
+    support: sympy.Expr
+    expr: sympy.Expr
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A stationary radial kernel k(z), z = |x - y|; make one with :func:`radial` or :func:`zonal`.
+
+    Kernels are immutable, hashable, picklable and compare by their formulas.  They add, subtract
+    and multiply with one another and with real numbers.
+
+    Attributes
+    ----------
+    pieces : tuple of Piece
+        Sorted by support; none of them is zero.
+    zonal : sympy expression or None
+        The formula in u = <x, y> where the kernel lives on the unit sphere.
+    label : str
+        How to print it: the text it came from, or its name in the catalogue.
+
+    Examples
+    --------
+    >>> k = radial("exp(-z**2/2)") - radial("exp(-z**2/200)")
+    >>> k([0.0, 1.0])
+    array([ 0.        , -0.38848182])
+    """
+
+    pieces: tuple[Piece, ...]
+    zonal: sympy.Expr | None = None
+    label: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return self.label or self.formula
+
+    @property
+    def formula(self) -> str:
+        """The kernel as text in z (or u), with its supports."""
+        if self.zonal is not None:
+            return f"{self.zonal}  (u = <x, y> on the unit sphere)"
+        if not self.pieces:
+            return "0"
+        return " + ".join(
+            str(p.expr) if p.support == sympy.oo else f"[{p.expr} on z <= {p.support}]"
+            for p in self.pieces
+        )
+
+    @property
+    def is_zonal(self) -> bool:
+        """Whether the kernel is a formula in u = <x, y> on the unit sphere."""
+        return self.zonal is not None
+
+    @property
+    def support(self) -> float:
+        """The radius beyond which the kernel is zero (``inf`` where there is none)."""
+        return max((float(p.support) for p in self.pieces), default=0.0)
+
+    @cached_property
+    def at_zero(self) -> float:
+        """k(0), the limit of k(z) as z falls to 0.
+
+        Raises
+        ------
+        FormulaError
+            Where the limit is infinite or could not be found.
+        """
+        total = sympy.Integer(0)
+        for piece in self.pieces:
+            value = value_at_zero(piece.expr, Z)
+            if value is None:
+                raise FormulaError(
+                    f"The kernel {self} has no finite limit at z = 0 that could be found. A kernel "
+                    "with a spectral measure is bounded by k(0): check the formula at z = 0."
+                )
+            total += value
+        return float(total)
+
+    @cached_property
+    def _functions(self) -> tuple[tuple[float, Callable[[FloatArray], FloatArray]], ...]:
+        return tuple((float(p.support), numpy_function(p.expr, Z)) for p in self.pieces)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"pieces": self.pieces, "zonal": self.zonal, "label": self.label}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __call__(self, z: ArrayLike) -> FloatArray:
+        """Values k(z) at distances z >= 0; an array of the shape of z."""
+        z = np.asarray(z, dtype=float)
+        if not np.all(z >= 0):
+            raise ParameterError(
+                f"A radial kernel is a function of a distance z >= 0, and it was asked at z = "
+                f"{z[~(z >= 0)].ravel()[0]}."
+            )
+        value = np.zeros_like(z)
+        for support, function in self._functions:
+            inside = (z <= support) & (z > 0)
+            value[inside] += function(z[inside])
+        if np.any(z == 0):
+            value[z == 0] = self.at_zero
+        return value
+
+    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
+        """Exact kernel matrix k(|x_i - y_j|) of two sets of rows.
+
+        Parameters
+        ----------
+        X, Y : array_like of shape (n, d), (m, d)
+            Rows; ``Y`` defaults to ``X``.  For a zonal kernel they must be unit rows.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+
+        Raises
+        ------
+        DataError
+            Where rows are not finite, differ in width, or leave the sphere of a zonal kernel.
+        """
+        X = _rows(X, "X")
+        Y = X if Y is None else _rows(Y, "Y")
+        if X.shape[1] != Y.shape[1]:
+            raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
+        if self.is_zonal:
+            check_unit_rows(X, str(self))
+            check_unit_rows(Y, str(self))
+        distances = cdist(X, Y)
+        if self.is_zonal:
+            distances = np.minimum(distances, 2.0)  # unit rows: only rounding can exceed 2
+        return self(distances)
+
+    def rescale(self, length: float | sympy.Expr) -> Kernel:
+        """The kernel k(z / length), which is radial even where k was zonal."""
+        scale = exact_number(length, name="length")
+        if not scale.is_positive:
+            raise ParameterError(f"A length must be positive, and {length} is not.")
+        return _assemble(
+            ((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces),
+            label=f"({self}).rescale({length})",
+        )
+
+    def __add__(self, other: Kernel | float) -> Kernel:
+        other = _as_kernel(other, like=self)
+        return _assemble(
+            ((p.support, p.expr) for p in (*self.pieces, *other.pieces)),
+            zonal=_both(self, other, lambda a, b: a + b),
+            label=f"{self} + {other}",
+        )
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        other = _as_kernel(other, like=self)
+        return _assemble(
+            (
+                (sympy.Min(p.support, q.support), p.expr * q.expr)
+                for p in self.pieces
+                for q in other.pieces
+            ),
+            zonal=_both(self, other, lambda a, b: a * b),
+            label=f"({other})*({self})" if _is_constant(other) else f"({self})*({other})",
+        )
+
+    def __neg__(self) -> Kernel:
+        return self * -1
+
+    def __sub__(self, other: Kernel | float) -> Kernel:
+        other = _as_kernel(other, like=self)
+        difference = self + (-other)
+        return Kernel(difference.pieces, difference.zonal, f"{self} - ({other})")
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: float) -> Kernel:
+        return (-self) + other
+
+
+def radial(
+    formula: str | sympy.Expr,
+    *,
+    support: float | sympy.Expr | None = None,
+    **parameters: float | sympy.Expr,
+) -> Kernel:
+    """Make a kernel from a formula in z = |x - y|, zero beyond ``support``.
+
+    Parameters
+    ----------
+    formula : str or sympy expression
+        A formula in ``z``.  Text is read through a whitelist and never evaluated.
+    support : number, optional
+        Radius beyond which the kernel is zero; by default there is none.
+    **parameters : numbers
+        A value for every other symbol of the formula.
+
+    Raises
+    ------
+    FormulaError
+        Where the text is not a formula, or is not real on 0 < z <= support.
+    ParameterError
+        Where a parameter or the support is not a real number in its range.
+
+    Examples
+    --------
+    >>> radial("(1 - z**2/a**2)**p", support=2, a=2, p=2)([0.0, 1.0, 3.0])
+    array([1.    , 0.5625, 0.    ])
+    """
+    expr = _read(formula, Z, parameters)
+    radius = sympy.oo if support is None else exact_number(support, name="support")
+    if not radius.is_positive:
+        raise ParameterError(
+            f"The support of a kernel is a radius and must be positive, and {support} is not."
+        )
+    label = formula if isinstance(formula, str) and not parameters and support is None else ""
+    kernel = _assemble([(radius, expr)], label=label)
+    _check_real(kernel)
+    return kernel
+
+
+def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel:
+    """Make a kernel on the unit sphere from a formula in u = <x, y>.
+
+    As a radial kernel it is taken at z^2 = 2 - 2u for z <= 2 and zero beyond z = 2.
+
+    Parameters
+    ----------
+    formula : str or sympy expression
+        A formula in ``u``, real on -1 <= u <= 1.
+    **parameters : numbers
+        A value for every other symbol of the formula.
+
+    Raises
+    ------
+    FormulaError, ParameterError
+        As :func:`radial` does.
+
+    Examples
+    --------
+    >>> zonal("(1 + u)/2")([0.0, 2.0])
+    array([1., 0.])
+    """
+    expr = _read(formula, U, parameters)
+    label = formula if isinstance(formula, str) and not parameters else ""
+    kernel = _assemble([(sympy.Integer(2), _in_distance(expr))], zonal=expr, label=label)
+    _check_real(kernel)
+    return kernel
+
+
+def check_unit_rows(X: FloatArray, kernel: str) -> None:
+    """Refuse rows that are not on the unit sphere, naming the worst one."""
+    error = np.abs(np.linalg.norm(X, axis=1) - 1.0)
+    if X.shape[0] and error.max() > UNIT_NORM_TOLERANCE:
+        worst = int(error.argmax())
+        raise DataError(
+            f"Row {worst} has norm {np.linalg.norm(X[worst]):.9g}, and the zonal kernel {kernel} "
+            f"is defined on the unit sphere (tolerance {UNIT_NORM_TOLERANCE:g}). Divide each row "
+            "by its norm, for instance with sklearn.preprocessing.normalize."
+        )
+
+
+def _read(
+    formula: str | sympy.Expr, variable: sympy.Symbol, parameters: Mapping[str, Any]
+) -> sympy.Expr:
+    if isinstance(formula, str):
+        return parse_formula(formula, variable=variable.name, parameters=parameters)
+    return check_expression(formula, variable=variable.name, parameters=parameters)
+
+
+def _in_distance(expr: sympy.Expr) -> sympy.Expr:
+    """Write a formula in u as one in z, in forms that keep their digits at both ends."""
+    half = Z / 2
+    exact = expr.replace(sympy.acos(U), 2 * sympy.asin(half))
+    exact = exact.replace(sympy.asin(U), sympy.pi / 2 - 2 * sympy.asin(half))
+    exact = exact.replace(
+        lambda e: e.is_Pow and e.base in (1 - U**2, (1 - U) * (1 + U)) and not e.exp.is_integer,
+        lambda e: Z ** (2 * e.exp) * (1 - half**2) ** e.exp,
+    )
+    return exact.subs(U, 1 - Z**2 / 2)
+
+
+def _assemble(
+    pieces: Iterable[tuple[sympy.Expr, sympy.Expr]],
+    *,
+    zonal: sympy.Expr | None = None,
+    label: str = "",
+) -> Kernel:
+    by_support: dict[sympy.Expr, sympy.Expr] = {}
+    for support, expr in pieces:
+        by_support[support] = by_support.get(support, sympy.Integer(0)) + expr
+    merged = []
+    for support in sorted(by_support, key=lambda s: float(s)):
+        expr = by_support[support]
+        if expr != 0 and sympy.expand(expr) != 0:
+            merged.append(Piece(support, expr))
+    return Kernel(tuple(merged), zonal, label)
+
+
+def _as_kernel(other: Kernel | float, *, like: Kernel) -> Kernel:
+    if isinstance(other, Kernel):
+        return other
+    value = exact_number(other, name="a kernel's coefficient")
+    if value == 0:
+        return Kernel((), sympy.Integer(0) if like.is_zonal else None, "0")
+    if like.is_zonal:
+        return Kernel((Piece(sympy.Integer(2), value),), value, str(other))
+    return Kernel((Piece(sympy.oo, value),), None, str(other))
+
+
+def _is_constant(kernel: Kernel) -> bool:
+    return all(p.expr.is_number for p in kernel.pieces)
+
+
+def _both(
+    a: Kernel, b: Kernel, combine: Callable[[sympy.Expr, sympy.Expr], sympy.Expr]
+) -> sympy.Expr | None:
+    if a.zonal is None or b.zonal is None:
+        return None
+    return combine(a.zonal, b.zonal)
+
+
+def _check_real(kernel: Kernel) -> None:
+    for piece, (support, function) in zip(kernel.pieces, kernel._functions, strict=True):
+        if np.isinf(support):
+            probes = np.geomspace(1e-3, 1e3, _PROBES_PER_PIECE)
+        else:
+            probes = support * np.linspace(0.0, 1.0, _PROBES_PER_PIECE)[1:]
+        bad = np.isnan(function(probes))
+        if np.any(bad):
+            raise FormulaError(
+                f"The formula {piece.expr} has no real value at z = {probes[bad][0]:.6g}. A kernel "
+                "must be real on its whole domain: restrict it with support=..., or mend the "
+                "formula."
+            )
+
+
+def _rows(X: ArrayLike, name: str) -> FloatArray:
+    rows = np.asarray(X, dtype=float)
+    if rows.ndim != 2:
+        raise DataError(
+            f"{name} has {rows.ndim} dimension(s): give a matrix of shape (rows, dimension)."
+        )
+    if not np.all(np.isfinite(rows)):
+        where = np.argwhere(~np.isfinite(rows))[0]
+        raise DataError(
+            f"{name}[{where[0]}, {where[1]}] is {rows[tuple(where)]}: kernels need finite numbers."
+        )
+    return rows
