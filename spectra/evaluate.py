@@ -123,7 +123,7 @@ def _mp_hyper(a: tuple[Any, ...], b: tuple[Any, ...], x: Any) -> Any:
         return mp.nan
     try:
         return mp.hyper(list(a), list(b), x)
-    except (ValueError, mpmath.NoConvergence) as error:
+    except (ValueError, mp.NoConvergence) as error:
         raise AccuracyError(
             f"hyper({list(a)}, {list(b)}, x) did not converge at x = {mp.nstr(x, 8)}: {error}; "
             "keep the argument where the series converges"
@@ -713,7 +713,7 @@ def _values_near_zero(
     function = mpmath_function(expr, symbol)
     try:
         values = tuple(function(mp.mpf(10) ** -n) for n in exponents)
-    except (AccuracyError, ArithmeticError, ValueError, mpmath.NoConvergence):
+    except (AccuracyError, ArithmeticError, ValueError, mp.NoConvergence):
         return None
     return values if all(mp.isfinite(value) for value in values) else None
 
