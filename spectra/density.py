@@ -170,7 +170,9 @@ class SpectralDensity:
         """Density mu(w) on R^dim with respect to Lebesgue measure; the atoms are apart."""
         sign, log = self.signed_log_radial(w)
         w = np.asarray(w, dtype=float)
-        return np.asarray(sign * np.exp(log - log_sphere_area(self.dim) - (self.dim - 1) * np.log(w)))
+        return np.asarray(
+            sign * np.exp(log - log_sphere_area(self.dim) - (self.dim - 1) * np.log(w))
+        )
 
     def error(self, w: ArrayLike) -> FloatArray:
         """Bound of |error| of :meth:`radial` at w."""

@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 
 from spectra.errors import DataError, FormulaError, ParameterError
 from spectra.evaluate import numpy_function, value_at_zero
-from spectra.parsing import U, Z, check_expression, exact_number, parse_formula
+from spectra.parsing import U, Z, check_expression, exact_parameter, parse_formula
 
 __all__ = ["Kernel", "Piece", "radial", "zonal"]
 
@@ -52,7 +52,7 @@ class Kernel:
     zonal : sympy expression or None
         The formula in u = <x, y> where the kernel lives on the unit sphere.
     label : str
-        How to print it: the text it came from, or its name in the catalogue.
+        How to print it where it was named: the text it came from, or its name in the catalogue.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Kernel:
     def formula(self) -> str:
         """The kernel as text in z (or u), with its supports."""
         if self.zonal is not None:
-            return f"{self.zonal}  (u = <x, y> on the unit sphere)"
+            return f"{self.zonal} at u = <x, y>"
         if not self.pieces:
             return "0"
         return " + ".join(
@@ -167,12 +167,11 @@ class Kernel:
 
     def rescale(self, length: float | sympy.Expr) -> Kernel:
         """The kernel k(z / length), which is radial even where k was zonal."""
-        scale = exact_number(length, name="length")
+        scale = exact_parameter("length", length)
         if not scale.is_positive:
             raise ParameterError(f"A length must be positive, and {length} is not.")
         return _assemble(
-            ((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces),
-            label=f"({self}).rescale({length})",
+            (p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces
         )
 
     def __add__(self, other: Kernel | float) -> Kernel:
@@ -180,7 +179,6 @@ class Kernel:
         return _assemble(
             ((p.support, p.expr) for p in (*self.pieces, *other.pieces)),
             zonal=_both(self, other, lambda a, b: a + b),
-            label=f"{self} + {other}",
         )
 
     def __mul__(self, other: Kernel | float) -> Kernel:
@@ -192,16 +190,13 @@ class Kernel:
                 for q in other.pieces
             ),
             zonal=_both(self, other, lambda a, b: a * b),
-            label=f"({other})*({self})" if _is_constant(other) else f"({self})*({other})",
         )
 
     def __neg__(self) -> Kernel:
         return self * -1
 
     def __sub__(self, other: Kernel | float) -> Kernel:
-        other = _as_kernel(other, like=self)
-        difference = self + (-other)
-        return Kernel(difference.pieces, difference.zonal, f"{self} - ({other})")
+        return self + (-_as_kernel(other, like=self))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -240,8 +235,8 @@ def radial(
     array([1.    , 0.5625, 0.    ])
     """
     expr = _read(formula, Z, parameters)
-    radius = sympy.oo if support is None else exact_number(support, name="support")
-    if not radius.is_positive:
+    radius = sympy.oo if support is None else exact_parameter("support", support)
+    if not radius.is_extended_positive:
         raise ParameterError(
             f"The support of a kernel is a radius and must be positive, and {support} is not."
         )
@@ -332,16 +327,12 @@ def _assemble(
 def _as_kernel(other: Kernel | float, *, like: Kernel) -> Kernel:
     if isinstance(other, Kernel):
         return other
-    value = exact_number(other, name="a kernel's coefficient")
+    value = exact_parameter("coefficient", other)
     if value == 0:
-        return Kernel((), sympy.Integer(0) if like.is_zonal else None, "0")
+        return Kernel((), sympy.Integer(0) if like.is_zonal else None)
     if like.is_zonal:
-        return Kernel((Piece(sympy.Integer(2), value),), value, str(other))
-    return Kernel((Piece(sympy.oo, value),), None, str(other))
-
-
-def _is_constant(kernel: Kernel) -> bool:
-    return all(p.expr.is_number for p in kernel.pieces)
+        return Kernel((Piece(sympy.Integer(2), value),), value)
+    return Kernel((Piece(sympy.oo, value),))
 
 
 def _both(

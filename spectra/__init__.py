@@ -1,0 +1,54 @@
+"""Write down a kernel, get its spectral measure, learn whether it splits, and tabulate its parts.
+
+The path of the data, left to right::
+
+    radial / zonal / catalogue -> Kernel
+        -> existence -> Verdict (FINITE, INFINITE or UNDECIDED, with the reason)
+        -> .measure  -> SpectralMeasure (masses, sign changes, Jordan parts)
+        -> tabulate  -> SpectralTable (inverse CDFs; saved as .npz; read by the package rf)
+
+``spectral_density`` gives the signed density itself, for every kernel that a route knows.
+
+Names are loaded on first use, so that a saved table can be read and sampled without sympy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Enclosure": "quadrature",
+    "Kernel": "kernel",
+    "SpectralDensity": "density",
+    "SpectralMeasure": "measure",
+    "SpectralTable": "table",
+    "Status": "existence",
+    "Verdict": "existence",
+    "catalogue": "catalogue",
+    "existence": "existence",
+    "plane_wave_mean": "special",
+    "radial": "kernel",
+    "spectral_density": "transform",
+    "spectral_measure": "existence",
+    "tabulate": "tabulate",
+    "zonal": "kernel",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f"spectra.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    if name == "errors":
+        return import_module("spectra.errors")
+    raise AttributeError(f"module 'spectra' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__", "errors"]
