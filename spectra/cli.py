@@ -1,0 +1,140 @@
+"""The ``spectra`` command: look at the catalogue, check a kernel, derive its table, take the tour."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from spectra.errors import ParameterError, SpectraError
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0, or 2 after an error that was explained on stderr."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except (SpectraError, FileNotFoundError) as error:
+        print(f"spectra: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("spectra: interrupted; nothing half-written was left behind", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="spectra",
+        description="Spectral measures of stationary kernels, and verdicts on their decompositions.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    catalogue = commands.add_parser("catalogue", help="list the kernels that have a name")
+    catalogue.set_defaults(run=_catalogue)
+
+    check = commands.add_parser("check", help="does a positive decomposition exist?")
+    _add_kernel_arguments(check)
+    check.add_argument("--dim", type=int, help="dimension; without it, the condition on d is given")
+    check.add_argument("--json", action="store_true", help="print for a program")
+    check.set_defaults(run=_check)
+
+    derive = commands.add_parser("derive", help="derive the measure and tabulate its parts")
+    _add_kernel_arguments(derive)
+    derive.add_argument("--dim", type=int, required=True, help="dimension")
+    derive.add_argument("--out", type=Path, help="write the table here (.npz)")
+    derive.add_argument("--plot", type=Path, help="draw k, rho and its two parts here (.png)")
+    derive.add_argument("--u-error", type=float, default=1e-12, help="error of the inverse CDFs")
+    derive.set_defaults(run=_derive)
+
+    tour = commands.add_parser("tour", help="the whole path on real data, in under a minute")
+    tour.add_argument("--out", type=Path, default=Path("tour.png"), help="the picture")
+    tour.set_defaults(run=_tour)
+    return parser
+
+
+def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", help="a formula in z (or u), or a name of the catalogue")
+    parser.add_argument("--support", type=float, help="the kernel is zero beyond this distance")
+    parser.add_argument("--zonal", action="store_true", help="the formula is in u = <x, y>")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="value of a parameter; may be repeated",
+    )
+
+
+def _catalogue(_: argparse.Namespace) -> int:
+    from spectra.families import entries
+
+    for entry in entries:
+        print(f"{entry.id:22s} {entry.summary}")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from spectra.verdict import existence
+
+    verdict = existence(_kernel(arguments), dim=arguments.dim)
+    if arguments.json:
+        print(json.dumps(verdict.as_dict(), indent=2))
+    else:
+        print(verdict)
+    return 0
+
+
+def _derive(arguments: argparse.Namespace) -> int:
+    from spectra.tabulation import tabulate
+    from spectra.verdict import existence
+
+    kernel = _kernel(arguments)
+    if arguments.out is not None and arguments.out.suffix != ".npz":
+        raise ParameterError(f"--out names {arguments.out}; a table is one .npz file.")
+    verdict = existence(kernel, dim=arguments.dim)
+    print(verdict)
+    measure = verdict.measure
+    print(measure)
+    table = tabulate(measure, u_error=arguments.u_error)
+    print(table)
+    if arguments.out is not None:
+        table.save(arguments.out)
+        print(f"wrote {arguments.out}")
+    if arguments.plot is not None:
+        from spectra.plot import plot_measure
+
+        plot_measure(measure, path=arguments.plot)
+        print(f"drew {arguments.plot}")
+    return 0
+
+
+def _tour(arguments: argparse.Namespace) -> int:
+    # The tour ends in features on data, which is the business of rf: the one arrow upwards.
+    tour = importlib.import_module("rf.tour")
+    return int(tour.run(arguments.out))
+
+
+def _kernel(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
+    from spectra.families import kernel_from_text
+
+    return kernel_from_text(
+        arguments.kernel,
+        support=arguments.support,
+        zonal=arguments.zonal,
+        parameters=_parameters(arguments.set),
+    )
+
+
+def _parameters(settings: Sequence[str]) -> dict[str, str]:
+    values = {}
+    for setting in settings:
+        name, found, value = setting.partition("=")
+        if not found or not name.isidentifier():
+            raise ParameterError(f"--set takes NAME=NUMBER, for instance --set nu=1.5, not {setting!r}.")
+        values[name] = value
+    return values

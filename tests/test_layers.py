@@ -1,0 +1,98 @@
+"""Imports run one way: the table of layers is the map, and this test holds it."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rf
+import spectra
+
+LAYERS = {
+    "spectra.errors": 0,
+    "spectra.progress": 0,
+    "spectra.special": 1,
+    "spectra.evaluate": 1,
+    "spectra.parsing": 2,
+    "spectra.kernel": 3,
+    "spectra.quadrature": 3,
+    "spectra.density": 4,
+    "spectra.table": 4,
+    "spectra.families": 5,
+    "spectra.singularity": 5,
+    "spectra.sphere": 5,
+    "spectra.transform": 6,
+    "spectra.measure": 7,
+    "spectra.verdict": 8,
+    "spectra.tabulation": 8,
+    "spectra.plot": 9,
+    "spectra.cli": 10,
+}
+FACADE = "spectra"
+
+
+def modules(package):
+    root = Path(package.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root.parent).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def imports_at_run_time(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing_only = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
+        for node in ast.walk(block)
+    }
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def room(module):
+    """The layer entry that a module belongs to: itself or the package it lies in."""
+    while module and module not in LAYERS:
+        module = module.rpartition(".")[0]
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [pytest.param(n, p, id=n) for n, p in modules(spectra) if n != FACADE]
+)
+def test_a_module_imports_only_from_the_layers_below(name, path):
+    own = room(name)
+    assert own, f"{name} has no layer: add it to LAYERS and to docs/map.md"
+    for imported in imports_at_run_time(path):
+        if not imported.startswith("spectra."):
+            assert imported != "rf" and not imported.startswith("rf."), f"{name} imports {imported}"
+            continue
+        other = room(imported)
+        assert other == own or LAYERS[other] < LAYERS[own], f"{name} imports {imported}"
+
+
+def test_the_map_names_every_module():
+    page = (Path(__file__).parent.parent / "docs" / "map.md").read_text(encoding="utf-8")
+    for package in (spectra, rf):
+        for name, path in modules(package):
+            if path.name != "__init__.py":
+                assert path.name in page, f"docs/map.md does not name {name}"
+
+
+@pytest.mark.parametrize("statement", ["import rf", "import spectra.table"])
+def test_features_and_tables_need_no_sympy(statement):
+    code = f"{statement}\nimport sys\nassert 'sympy' not in sys.modules, 'sympy was imported'"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True)
+
+
+def test_no_public_name_is_hidden_by_a_module():
+    for name in spectra.__all__:
+        value = getattr(spectra, name)
+        assert not isinstance(value, type(sys)), f"spectra.{name} is a module"
