@@ -213,11 +213,14 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
         )
     if isinstance(value, complex | np.complexfloating):
         raise _bad_parameter(name, value, "is complex", "kernels take real parameters")
-    if isinstance(value, float | np.floating | decimal.Decimal):
-        if not math.isfinite(value):
-            raise _bad_parameter(name, value, "is not finite", "pass a finite real number")
-        if isinstance(value, decimal.Decimal) and abs(value.adjusted()) > _MAX_DIGITS:
+    if isinstance(value, decimal.Decimal):
+        if value.is_finite() and abs(value.adjusted()) > _MAX_DIGITS:
+            # Refused here, before its power of ten is written out.
             raise _bad_parameter(name, value, "is out of range", "rescale it")
+        value = Fraction(value) if value.is_finite() else float(value)
+    if isinstance(value, float | np.floating):
+        if not np.isfinite(value):
+            raise _bad_parameter(name, value, "is not finite", "pass a finite real number")
         # np.float64 is a float, and str gives both their shortest decimal.
         return _bounded_parameter(name, Fraction(str(value)))
     if isinstance(value, numbers.Integral):
@@ -330,7 +333,8 @@ def _parse_syntax(text: str) -> ast.expr:
 
 
 def _syntax_message(text: str, error: SyntaxError) -> str:
-    column = max((error.offset or 1) - 1, 0)
+    # Python gives 0 for an error at the end.
+    column = error.offset - 1 if error.offset else 2 * len(text)
     position, length = 0, 0  # of the same place before ^ was written as **
     while position < len(text) and length < column:
         length += 2 if text[position] == "^" else 1
@@ -342,7 +346,7 @@ def _syntax_message(text: str, error: SyntaxError) -> str:
         advice = "lambda is a reserved word: give the parameter another name, such as lam"
     return (
         f"the formula is not complete or not well formed ({error.msg}) at character "
-        f"{position + 1}:\n    {excerpt}\n    {' ' * (position - start)}^\n{advice}"
+        f"{position + 1}:\n    {_short(excerpt)}\n    {' ' * (position - start)}^\n{advice}"
     )
 
 
@@ -397,7 +401,9 @@ class _Reader:
         return _short(ast.get_source_segment(self._source, node) or type(node).__name__)
 
     def _refusal(self, node: ast.AST, why: str) -> FormulaError:
-        return FormulaError(f"cannot read {self._show(node)!r} in {_short(self._text)!r}: {why}")
+        part, whole = self._show(node), _short(self._text)
+        place = "" if part in (whole, _short(self._source)) else f" in {whole!r}"
+        return FormulaError(f"cannot read {part!r}{place}: {why}")
 
     def _value(self, node: ast.expr) -> sympy.Expr:
         match node:
@@ -625,6 +631,7 @@ def _short(value: object, limit: int = 80) -> str:
         text = str(value)
     except ValueError:  # an integer of more than 4300 digits
         return f"a {type(value).__name__} with thousands of digits"
+    text = text.encode("utf-8", "backslashreplace").decode()  # so that every message can be printed
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -685,8 +692,8 @@ def _real(value: sympy.Expr) -> sympy.Expr:
 def _power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     if not exponent.free_symbols:
         _bound_power(base, exponent)
-    if base.is_zero and exponent.is_negative:
-        raise FormulaError("it divides by zero")
+    if exponent.is_negative:
+        _refuse_zero(base)
     result = sympy.Pow(base, exponent)
     if result.is_Pow and result.exp.is_Rational and abs(result.exp) > _MAX_EXPONENT:
         raise FormulaError(f"its exponent {_short(result.exp)} is beyond {_MAX_EXPONENT}")
@@ -694,9 +701,19 @@ def _power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
 
 
 def _quotient(left: sympy.Expr, right: sympy.Expr) -> sympy.Expr:
-    if right.is_zero:
-        raise FormulaError("it divides by zero")
+    _refuse_zero(right)
     return _sized(left / right)
+
+
+def _refuse_zero(divisor: sympy.Expr) -> None:
+    if divisor.is_zero:
+        raise FormulaError("it divides by zero")
+    if divisor.free_symbols or divisor.is_Rational or divisor.has(sympy.hyper):
+        return
+    number = divisor.evalf(15)
+    # sympy marks a value whose digits all cancelled by a precision of one bit.
+    if number.is_Float and (number._prec == 1 or number == 0):
+        raise FormulaError(f"{_short(divisor)} cannot be told from zero, so it does not divide")
 
 
 def _bound_power(base: sympy.Expr, exponent: sympy.Expr) -> None:

@@ -1,0 +1,296 @@
+"""Both backends compute what the formula says, and undefined points are nan, never a guess."""
+
+from __future__ import annotations
+
+import warnings
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+
+from spectra.errors import FormulaError
+from spectra.evaluate import FUNCTIONS, mpmath_function, numpy_function, value_at_zero
+from spectra.parsing import U, Z, parse_formula
+
+R = sympy.Rational
+
+
+def radial(text: str) -> sympy.Expr:
+    return parse_formula(text, variable="z")
+
+
+def values(text: str, points: object) -> np.ndarray:
+    return numpy_function(radial(text), Z)(points)
+
+
+def test_shapes_and_types_are_kept() -> None:
+    for text in ("z", "3", "exp(-z)", "Piecewise((1, z < 1), (z, True))"):
+        for points in (np.float64(0.5), np.zeros((2, 3)), np.zeros((0,)), [1, 2]):
+            assert values(text, points).shape == np.shape(points)
+            assert values(text, points).dtype == np.float64
+    assert values("exp(-z)", np.zeros(3, dtype=complex)).dtype == np.complex128
+    assert values("exp(-z)", np.zeros(3, dtype=np.float32)).dtype == np.float64
+
+
+def test_the_variable_itself_is_copied() -> None:
+    x = np.ones(3)
+    values("z", x)[0] = 5.0
+    assert x[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "point"),
+    [
+        ("acos(z)", 1.5),
+        ("log(1 - z)", 2.0),
+        ("sqrt(1 - z)", 2.0),
+        ("(1 - z)**(1/3)", 2.0),
+        ("sin(z)/z", 0.0),
+        ("z*besselk(1, z)", 0.0),
+        ("besselk(1, 1 - z)", 2.0),
+        ("besselj(1/2, 1 - z)", 2.0),
+        ("hyper([1, 1], [2], z)", 2.0),
+        ("Piecewise((1, sqrt(1 - z) < 1), (0, True))", 2.0),
+        ("Piecewise((1, z < 1), (2, z > 1))", 1.0),
+        ("Min(1, log(1 - z))", 2.0),
+        ("exp(-z)", np.nan),
+        ("Piecewise((1, z < 1), (0, True))", np.nan),
+    ],
+)
+def test_undefined_is_nan_without_a_warning(text: str, point: float) -> None:
+    expr = radial(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(numpy_function(expr, Z)(point))
+    assert mp.isnan(mpmath_function(expr, Z)(mp.mpf(point)))
+
+
+def test_branches_are_evaluated_on_their_own_points_only() -> None:
+    text = "Piecewise((sqrt(1 - z), z <= 1), (log(z - 1), z < 2), (7, True))"
+    assert values(text, [0.0, 1.0, 1.5, 3.0]) == pytest.approx([1, 0, np.log(0.5), 7], rel=1e-15)
+
+
+def test_integer_powers_of_negative_numbers_are_defined() -> None:
+    expr = parse_formula("u**3 + u**-3 + (1 - u)**2", variable="u")
+    assert numpy_function(expr, U)(-2.0) == pytest.approx(-8 - 1 / 8 + 9, rel=1e-15)
+
+
+@pytest.mark.parametrize("head", ["Abs(1 - z)", "Min(1, z)", "Heaviside(1 - z)"])
+def test_no_continuation_is_invented(head: str) -> None:
+    expr = radial(head)
+    name = head.partition("(")[0]
+    with pytest.raises(FormulaError, match=name):
+        numpy_function(expr, Z)(1j * np.ones(2))
+    with pytest.raises(FormulaError, match=name):
+        mpmath_function(expr, Z)(mp.mpc(0, 1))
+    with pytest.raises(FormulaError, match="Piecewise"):
+        values("Piecewise((1, z < 1), (0, True))", 1j)
+
+
+def test_foreign_symbols_and_functions_are_refused_by_name() -> None:
+    a = sympy.Symbol("a")
+    for make in (numpy_function, mpmath_function):
+        with pytest.raises(FormulaError, match="a has no value"):
+            make(a * Z, Z)
+        with pytest.raises(FormulaError, match="zeta"):
+            make(sympy.zeta(Z), Z)
+        with pytest.raises(FormulaError, match="order"):
+            make(sympy.besselj(Z, 1), Z)
+        with pytest.raises(FormulaError, match="parameters"):
+            make(sympy.hyper([Z], [1], 1), Z)
+
+
+def test_mpmath_follows_the_working_precision() -> None:
+    f = mpmath_function(radial("pi/3 + exp(-z/10)"), Z)
+    for digits in (15, 50, 200):
+        with mp.workdps(digits):
+            exact = mp.pi / 3 + mp.exp(-mp.mpf(1) / 10)
+            assert abs(f(1) - exact) <= 4 * mp.eps * exact
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 7])
+@pytest.mark.parametrize("x", ["1e-12", "0.4", "1", "3"])
+def test_besselk_of_integer_order_has_its_digits(order: int, x: str) -> None:
+    f = mpmath_function(sympy.besselk(order, Z), Z)
+    with mp.workdps(40):
+        mine, reference = f(mp.mpf(x)), mp.besselk(order, mp.mpf(x))
+        assert abs(mine / reference - 1) < mp.mpf("1e-38")
+
+
+# --- the two backends agree, to the condition of the formula --------------------------------------
+
+_ANALYTIC = [f for f in FUNCTIONS if f.arity == (1, 1) and f.analytic]
+_ARGUMENTS = {"gamma": "1 + z", "log": "1 + z", "asin": "z/4", "acos": "z/4"}
+
+
+@pytest.mark.parametrize("name", [f.names[0] for f in _ANALYTIC])
+def test_each_function_agrees_on_the_line_and_in_the_plane(name: str) -> None:
+    expr = radial(f"{name}({_ARGUMENTS.get(name, 'z')})")
+    assert_agree(expr, np.linspace(0.05, 3, 25), 1e-13)
+    assert_agree(expr, np.linspace(0.05, 3, 7) + 1j * np.linspace(-2, 2, 7), 1e-12)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "besselj(0, z)",
+        "besselj(7/2, z)",
+        "besseli(0.3, z)",
+        "besselk(0.3, z)",
+        "besselk(2, z)",
+        "z**0.3*besselk(0.3, z)",
+        "hyper([], [5/2], -z**2/4)",
+        "hyper([1/2], [3/2], -z)",
+        "hyper([1/2, 1], [3/2], -z)",
+        "hyper([-2, 1], [3/2], z)",
+        "hyper([1/2], [3/2, 2], -z**2/4)",
+        "1/z**2 + z**(-1/2) + z**(3/2) + z**(2/7) + z**5 + 2**z",
+        "sin(z)/z",
+    ],
+)
+def test_special_functions_agree(text: str) -> None:
+    expr = radial(text)
+    assert_agree(expr, np.array([0.05, 0.3, 0.8, 0.95, 1.3, 2.5, 6.0]), 1e-12)
+    assert_agree(expr, np.array([0.3 + 0.1j, 2.5 - 0.4j]), 1e-12)
+
+
+def assert_agree(expr: sympy.Expr, points: np.ndarray, tolerance: float) -> None:
+    fast, exact = numpy_function(expr, Z)(points), mpmath_function(expr, Z)
+    with mp.workdps(30):
+        slow = np.array([complex(exact(mp.mpmathify(x))) for x in points.tolist()])
+    assert np.all(np.abs(fast - slow) <= tolerance * (np.abs(slow) + 0.1 * (np.abs(slow) < 0.1)))
+
+
+_OUTER = ["exp(-{0})", "sin({0})", "cos({0})", "tanh({0})", "atan({0})", "erf({0})", "log(1 + {0})"]
+_OUTER += ["sqrt(1 + ({0})**2)", "({0})**2", "1/(1 + ({0})**2)", "besselj(1/2, {0})", "Abs({0})"]
+
+
+def _grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(st.sampled_from(_OUTER), inner).map(lambda t: t[0].format(f"({t[1]})")),
+        st.tuples(inner, inner).map(lambda t: f"Piecewise(({t[0]}, z < 2), ({t[1]}, True))"),
+        st.tuples(inner, inner).map(lambda t: f"Max({t[0]}, {t[1]})"),
+    )
+
+
+_formulas = st.recursive(st.sampled_from(["z", "z", "2", "0.3", "pi"]), _grow, max_leaves=6)
+
+
+def condition(node: sympy.Expr, x: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Return the value of a node and the sum of |d value / d rounding| over all its roundings."""
+    if not node.free_symbols or node == Z:
+        value = mpmath_function(node, Z)(x)
+        return value, abs(value)
+    if isinstance(node, sympy.Piecewise):
+        branch = next(e for e, c in node.args if c == sympy.true or c.subs(Z, sympy.Float(x, 40)))
+        return condition(branch, x)
+    parts = [condition(argument, x) for argument in node.args]
+    if any(mp.isnan(value) for value, _ in parts):
+        return mp.nan, mp.nan
+    total = abs(mpmath_function(node, Z)(x))
+    for place, (value, error) in enumerate(parts):
+        if node.args[place].free_symbols:
+            slot = sympy.Dummy(real=True)
+            others = [_exact(argument, x) for argument in node.args]
+            f = mpmath_function(node.func(*others[:place], slot, *others[place + 1 :]), slot)
+            step = mp.mpf(10) ** -15 * (1 + abs(value))
+            total += abs(f(value + step) - f(value - step)) / (2 * step) * error
+    return mpmath_function(node, Z)(x), total
+
+
+def _exact(node: sympy.Expr, x: mpmath.mpf) -> sympy.Expr:
+    if not node.free_symbols:
+        return node
+    return sympy.Rational(mp.nstr(mpmath_function(node, Z)(x), 35))
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(_formulas, st.floats(0.1, 4))
+def test_random_formulas_agree_to_their_condition(text: str, x: float) -> None:
+    try:
+        expr = radial(text)
+    except FormulaError:
+        assume(False)
+    assume(abs(x - 2) > 1e-6)
+    with mp.workdps(40):
+        exact, scale = condition(expr, mp.mpf(x))
+    fast = float(numpy_function(expr, Z)(x))
+    if mp.isnan(exact) or mp.isnan(scale):
+        assert mp.isnan(exact) == np.isnan(fast)
+        return
+    assume(abs(exact) < 1e290 and scale < 1e290)
+    assert abs(fast - float(exact)) <= 1e-12 * float(scale) + 1e-300
+
+
+# --- the value at the origin ----------------------------------------------------------------------
+
+_MATERN = sympy.besselk(R(3, 10), Z) * Z ** R(3, 10) * 2 ** R(7, 10) / sympy.gamma(R(3, 10))
+
+
+@pytest.mark.parametrize(
+    ("expr", "limit"),
+    [
+        (sympy.exp(-Z), 1),
+        (sympy.sin(Z) / Z, 1),
+        ((1 - sympy.cos(Z)) / Z**2, R(1, 2)),
+        (Z * sympy.log(Z), 0),
+        (Z * sympy.besselk(1, Z), 1),
+        (Z ** R(3, 2) * sympy.besselk(R(3, 2), Z), sympy.sqrt(sympy.pi / 2)),
+        (Z ** R(1, 3) * sympy.besselk(R(1, 3), Z), 2 ** R(1, 3) * sympy.gamma(R(1, 3)) / 2),
+        (_MATERN, 1),
+        (sympy.besselj(2, Z) / Z**2, R(1, 8)),
+        (sympy.besselj(R(2, 3), Z) * sympy.gamma(R(5, 3)) / (Z / 2) ** R(2, 3), 1),
+        (sympy.hyper([R(1, 2), 1], [2], -Z), 1),
+        (sympy.Heaviside(Z), 1),
+        (sympy.Piecewise((1, Z < 1), (0, True)), 1),
+        (sympy.sqrt(2) * sympy.exp(-Z), sympy.sqrt(2)),
+    ],
+)
+def test_the_limit_at_zero_is_exact(expr: sympy.Expr, limit: sympy.Expr) -> None:
+    found = value_at_zero(expr, Z)
+    assert found is not None
+    assert sympy.expand_func(found - limit) == 0
+
+
+def test_a_cancellation_does_not_pass_as_a_limit() -> None:
+    hidden = (sympy.exp(-Z) - sympy.exp(-2 * Z)) / Z + Z * sympy.besselk(1, Z)
+    assert value_at_zero(hidden, Z) == 2
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        1 / Z,
+        sympy.log(Z),
+        sympy.besselk(0, Z),
+        sympy.sin(1 / Z),
+        sympy.sqrt(Z - 1),
+        sympy.Piecewise((1, sympy.Eq(Z, 0)), (1 / Z, True)),
+    ],
+)
+def test_no_limit_is_none(expr: sympy.Expr) -> None:
+    assert value_at_zero(expr, Z) is None
+
+
+@pytest.mark.slow
+def test_a_simple_formula_is_as_fast_as_numpy() -> None:
+    from time import perf_counter
+
+    x = np.linspace(0, 3, 10**6)
+    f = numpy_function(radial("exp(-z**2/2) - exp(-z**2/200)"), Z)
+
+    def best(call: object) -> float:
+        times = []
+        for _ in range(7):
+            start = perf_counter()
+            call()  # type: ignore[operator]
+            times.append(perf_counter() - start)
+        return min(times)
+
+    plain = best(lambda: np.exp(-(x**2) / 2) - np.exp(-(x**2) / 200))
+    assert best(lambda: f(x)) < 2 * plain
