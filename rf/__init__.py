@@ -1,0 +1,44 @@
+"""Random features that are right by proof: from a table of spectral laws to a feature matrix.
+
+The path of the data, left to right::
+
+    SpectralTable (or a measure, a kernel, a name, a formula: resolved at fit)
+        -> frequencies  (radii x directions x allocation, weights and signs)
+        -> SpectralFeatures(...).fit(X) -> Z, signature -> K ~ (Z * signature) @ Z.T
+
+``SpectralFeatures`` is the estimator; ``RFF``, ``ORF``, ``GRFF`` and ``GORF`` are the papers'
+systems by name.  Names are loaded on first use, and nothing here imports sympy unless a kernel is
+to be resolved.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Dataset": "datasets",
+    "Frequencies": "frequencies",
+    "GORF": "features",
+    "GRFF": "features",
+    "ORF": "features",
+    "RFF": "features",
+    "SignatureWarning": "features",
+    "SpectralFeatures": "features",
+    "draw_frequencies": "frequencies",
+    "load_dataset": "datasets",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f"rf.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'rf' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
