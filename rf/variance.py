@@ -25,48 +25,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rf.directions import haar_order
-from rf.harmonics import gegenbauer_means, haar_cosine, wave_coefficients
+from rf.waves import MEAN_ERROR, Waves, comonotone_mean, hadamard_order
 from spectra.errors import ParameterError
-from spectra.special import plane_wave_mean
 
 if TYPE_CHECKING:
-    from spectra.table import RadialLaw, SpectralTable
+    from spectra.table import SpectralTable
 
-__all__ = ["COUPLINGS", "VarianceModel", "optimal_allocation", "part_variance", "variance"]
+__all__ = ["COUPLINGS", "RADII", "VarianceModel", "optimal_allocation", "part_variance", "variance"]
 
 FloatArray = NDArray[np.float64]
 
 #: The couplings whose variance is known.  "hadamard" is approximated by the Haar matrix that the
 #: structured product imitates; "qmc" has no closed form and is refused.
 COUPLINGS = ("iid", "orthogonal", "haar", "shared", "comonotone", "simplex", "hadamard")
-
-# Degrees of the harmonic sum are doubled until the bound of what is left out is below this part
-# of the squared mass, far below any variance that an experiment can see.
-_TOLERANCE = 1e-10
-_FIRST_DEGREE = 16
-_LAST_DEGREE = 1024
-# Wave coefficients held at one time (32 MB of doubles).
-_CHUNK = 4_000_000
-# What the laws promise for their expected plane waves; a variance needs a few of them.
-_MEAN_ERROR = 1e-12
-# Panels of the quadrature in the common u of two laws: down to 2**-_DYADIC on both sides.
-_DYADIC = 50
-_PANEL_NODES = 12
-# Phase that one panel of _PANEL_NODES Gauss points integrates to rounding error.
-_PANEL_PHASE = 6.0
-_MOST_PANELS = 400
+RADII = ("iid", "stratified", "systematic")
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """``count`` pairs of frequencies of the parts ``first``, ``second`` with one law of cosine."""
+    """``count`` pairs of frequencies of the parts ``first`` and ``second``, coupled in one way.
+
+    ``kind`` names the law of the cosine, with the order of the Haar matrix where one matters.
+    """
 
     first: int
     second: int
@@ -80,11 +66,6 @@ def _blocks(n: int, size: int) -> list[int]:
     return [size] * full + ([rest] if rest else [])
 
 
-def hadamard_size(dim: int) -> int:
-    """The power of two to which rows are padded before a Hadamard transform."""
-    return 1 << (dim - 1).bit_length()
-
-
 def _coupled_pairs(coupling: str, n_per_part: Sequence[int], dim: int) -> list[_Pairs]:
     """All pairs that are not independent: ordered ones within a part, unordered parts p < q."""
     if dim == 1 and coupling != "comonotone":
@@ -93,19 +74,20 @@ def _coupled_pairs(coupling: str, n_per_part: Sequence[int], dim: int) -> list[_
     pairs = []
     block, kind = {
         "simplex": (dim + 1, "simplex"),
-        "hadamard": (hadamard_size(dim), "hadamard"),
+        "hadamard": (hadamard_order(dim), "hadamard"),
     }.get(coupling, (dim, "orthogonal"))
+    haar = f"haar {haar_order(sum(n_per_part), dim)}"
     for p in parts:
         n = n_per_part[p]
         if coupling == "haar":
-            pairs.append(_Pairs(p, p, "haar", n * (n - 1)))
+            pairs.append(_Pairs(p, p, haar, n * (n - 1)))
         elif coupling != "iid":
             pairs.append(_Pairs(p, p, kind, sum(b * (b - 1) for b in _blocks(n, block))))
     for p in parts:
         for q in range(p + 1, len(n_per_part)):
             n, m = sorted((n_per_part[p], n_per_part[q]))
             if coupling == "haar":
-                pairs.append(_Pairs(p, q, "haar", n * m))
+                pairs.append(_Pairs(p, q, haar, n * m))
             elif coupling in ("shared", "comonotone"):
                 # The common directions are the first n of one list of blocks.
                 larger = _blocks(m, dim)[: len(_blocks(n, dim))]
@@ -181,8 +163,9 @@ class VarianceModel:
         return np.asarray(self.masses[:, None] ** 2 * (self._mean_square - self._mean**2))
 
     @cached_property
-    def _waves(self) -> _Waves:
-        return _Waves(self.table, self.z, self._mean_square)
+    def _waves(self) -> Waves:
+        laws = [part.law for part in self.table.parts]
+        return Waves(self.table.dim, laws, self.z, self._mean_square)
 
     def covariance(self, first: int, second: int, kind: str) -> tuple[FloatArray, FloatArray]:
         """Covariance of two cosines of the given parts (masses apart), and a bound of its error."""
@@ -190,35 +173,76 @@ class VarianceModel:
         if key not in self._covariances:
             if kind == "comonotone":
                 laws = self.table.parts[first].law, self.table.parts[second].law
-                both, error = _comonotone_mean(self.table.dim, laws[0], laws[1], self.z)
+                both, error = comonotone_mean(self.table.dim, laws[0], laws[1], self.z)
                 self._covariances[key] = both - self._mean[first] * self._mean[second], error
             else:
                 self._covariances[key] = self._waves.covariance(first, second, kind)
         return self._covariances[key]
 
     def variance(
-        self, n_per_part: Sequence[int], *, coupling: str
+        self, n_per_part: Sequence[int], *, coupling: str, radii: str = "iid"
     ) -> tuple[FloatArray, FloatArray]:
         """Variance of the estimate at each distance, and a bound of its numerical error."""
         counts = _check_counts(n_per_part, len(self.table.parts))
-        _check_coupling(coupling)
+        _check_scheme(coupling, radii)
         total = np.sum(self.part_variance / np.array(counts)[:, None], axis=0)
-        error = float(np.sum(self.masses**2 / np.array(counts))) * 4 * _MEAN_ERROR
-        errors = np.full_like(self.z, error)
+        scale = float(np.sum(self.masses**2 / np.array(counts)))
+        errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
         for pair in _coupled_pairs(coupling, counts, self.table.dim):
-            p, q, kind = pair.first, pair.second, pair.kind
-            if kind == "haar":
-                kind = f"haar {haar_order(sum(counts), self.table.dim)}"
-            value, bound = self.covariance(p, q, kind)
-            weight = pair.count * self.masses[p] * self.masses[q] / (counts[p] * counts[q])
-            weight *= (1.0 if p == q else 2.0) * self.signs[p] * self.signs[q]
+            weight = self._weight(pair, counts)
+            strata = radii != "iid" and pair.kind not in ("comonotone", "same")
+            if strata and (pair.first == pair.second or coupling == "comonotone"):
+                continue
+            value, bound = self.covariance(pair.first, pair.second, pair.kind)
             total = total + weight * value
             errors = errors + abs(weight) * bound
+        if radii != "iid":
+            more, bound = self._strata(counts, coupling, radii)
+            total, errors = total + more, errors + bound
         return total, errors
 
-    def mean_variance(self, n_per_part: Sequence[int], *, coupling: str) -> float:
+    def _weight(self, pair: _Pairs, counts: Sequence[int]) -> float:
+        """What one covariance counts in the variance: pairs, masses, signs, both orders."""
+        p, q = pair.first, pair.second
+        both = (1.0 if p == q else 2.0) * pair.count / (counts[p] * counts[q])
+        return float(both * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
+
+    def _strata(
+        self, counts: tuple[int, ...], coupling: str, radii: str
+    ) -> tuple[FloatArray, FloatArray]:
+        """Covariances of all pairs whose radii come from different strata of one draw."""
+        if coupling == "comonotone" and len(set(counts)) > 1:
+            raise ParameterError(
+                f"The variance of comonotone parts with {radii} radii is known for equal numbers "
+                f"of frequencies, and they are {counts}. Use allocation='equal' or radii='iid'."
+            )
+        total, errors = np.zeros_like(self.z), np.zeros_like(self.z)
+        coupled = {
+            (pair.first, pair.second): pair
+            for pair in _coupled_pairs(coupling, counts, self.table.dim)
+            if pair.kind not in ("comonotone", "same")
+        }
+        parts = range(len(counts))
+        for p in parts:
+            for q in parts[p:] if coupling == "comonotone" else (p,):
+                n = counts[p]
+                if n == 1:
+                    continue
+                every = self._weight(_Pairs(p, q, "", n * (n - 1)), counts)
+                pair = coupled.get((p, q))
+                angular_weight = self._weight(pair, counts) if pair else 0.0
+                radial, angular, error = self._waves.strata_covariance(
+                    p, q, n, radii, pair.kind if pair else ""
+                )
+                total += every * radial + angular_weight * angular
+                errors += (abs(every) + abs(angular_weight)) * error
+        return total, errors
+
+    def mean_variance(
+        self, n_per_part: Sequence[int], *, coupling: str, radii: str = "iid"
+    ) -> float:
         """Mean of the variance over the distances: the expected squared error of a Gram matrix."""
-        return float(np.mean(self.variance(n_per_part, coupling=coupling)[0]))
+        return float(np.mean(self.variance(n_per_part, coupling=coupling, radii=radii)[0]))
 
     def optimal_allocation(self, n: int, *, coupling: str) -> tuple[int, ...]:
         """Split n frequencies over the parts so that :meth:`mean_variance` is least.
@@ -226,7 +250,7 @@ class VarianceModel:
         Pairs of parts are split anew, by trying every split, until no pair changes.  With two
         parts that is the exact optimum; iid gives Neyman's rule n_p ~ mass times deviation.
         """
-        _check_coupling(coupling)
+        _check_scheme(coupling, "iid")
         parts = len(self.table.parts)
         if n < parts:
             raise ParameterError(
@@ -265,112 +289,13 @@ class _Summary:
 
     def __call__(self, counts: Sequence[int]) -> float:
         model = self._model
-        dim = model.table.dim
         total = float(np.sum(self._single / np.array(counts)))
-        for pair in _coupled_pairs(self._coupling, counts, dim):
-            kind = f"haar {haar_order(sum(counts), dim)}" if pair.kind == "haar" else pair.kind
-            key = (pair.first, pair.second, kind)
+        for pair in _coupled_pairs(self._coupling, counts, model.table.dim):
+            key = (pair.first, pair.second, pair.kind)
             if key not in self._cross:
-                sign = model.signs[pair.first] * model.signs[pair.second]
-                scale = sign * model.masses[pair.first] * model.masses[pair.second]
-                self._cross[key] = float(scale * np.mean(model.covariance(*key)[0]))
-            weight = pair.count / (counts[pair.first] * counts[pair.second])
-            total += (1 if pair.first == pair.second else 2) * weight * self._cross[key]
+                self._cross[key] = float(np.mean(model.covariance(*key)[0]))
+            total += model._weight(pair, counts) * self._cross[key]
         return total
-
-
-class _Waves:
-    """H_n = E g_n(R z) of each part, to a degree that grows until the covariances are exact."""
-
-    def __init__(self, table: SpectralTable, z: FloatArray, mean_square: FloatArray) -> None:
-        self._table = table
-        self._z = z
-        self._mean_square = mean_square
-        self._degree = 0
-        self._means: list[FloatArray] = []
-        self._beyond: list[FloatArray] = []
-        self._leftover: list[float] = []
-
-    def _extend(self, degree: int) -> None:
-        dim = self._table.dim
-        self._degree, self._means, self._beyond, self._leftover = degree, [], [], []
-        z_max = float(self._z.max(initial=0.0))
-        for number, part in enumerate(self._table.parts):
-            # E g_n^2 holds phases of twice the distance.
-            radii, weights, leftover = part.law.nodes(2.0 * z_max)
-            means = np.empty((degree // 2, self._z.size))
-            within = np.empty_like(self._z)
-            rows = max(1, _CHUNK // (radii.size * (degree + 1)))
-            for at in range(0, self._z.size, rows):
-                here = slice(at, at + rows)
-                g = wave_coefficients(dim, degree, radii * self._z[here, None])[::2]
-                means[:, here] = g[1:] @ weights
-                within[here] = np.sum(g**2, axis=0) @ weights
-            self._means.append(means)
-            # sum over even n of E g_n^2 is E cos^2: what is missing lies beyond the degree
-            missing = self._mean_square[number] - within
-            self._beyond.append(np.maximum(missing, 0.0) + _MEAN_ERROR)
-            self._leftover.append(float(leftover))
-
-    def covariance(self, first: int, second: int, kind: str) -> tuple[FloatArray, FloatArray]:
-        """Sum over even n >= 2 of H_n H'_n E P_n(c), and a bound of its error."""
-        dim = self._table.dim
-        degree = max(self._degree, _FIRST_DEGREE)
-        while True:
-            if degree != self._degree:
-                self._extend(degree)
-            means, beyond = gegenbauer_means(dim, degree, *_cosine(kind, dim, degree))
-            remainder = beyond * np.sqrt(self._beyond[first] * self._beyond[second])
-            if degree >= _LAST_DEGREE or np.all(remainder <= _TOLERANCE):
-                break
-            degree *= 2
-        products = self._means[first] * self._means[second]
-        lost = self._leftover[first] + self._leftover[second]
-        return means[2::2] @ products, remainder + lost + _MEAN_ERROR
-
-
-def _cosine(kind: str, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
-    """The law of the cosine of a pair, as nodes and weights for even polynomials."""
-    name, _, size = kind.partition(" ")
-    if name == "haar":
-        return haar_cosine(dim, int(size), degree)
-    if name == "hadamard":
-        return haar_cosine(dim, hadamard_size(dim), degree)
-    value = {"orthogonal": 0.0, "same": 1.0, "simplex": -1.0 / dim}[name]
-    return np.array([value]), np.ones(1)
-
-
-def _comonotone_mean(
-    dim: int, first: RadialLaw, second: RadialLaw, z: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """E[cos a cos b] for one direction and radii that are one function of a common uniform u.
-
-    It is (1/2) E[Omega_d((R + R') z) + Omega_d((R - R') z)], integrated over u on panels that
-    halve towards both ends; the error compares two orders and adds the mass of the panels whose
-    phase no quadrature resolves.
-    """
-    z_max = float(z.max(initial=0.0))
-    fine, coarse = np.zeros_like(z), np.zeros_like(z)
-    lost = 2.0 * 2.0**-_DYADIC
-    edges = 2.0 ** -np.arange(_DYADIC, 0.0, -1.0)
-    for quantile in ((first.ppf, second.ppf), (first.isf, second.isf)):
-        for low, high in pairwise(edges):
-            ends = np.array([low, high])
-            span = abs(np.subtract(*quantile[0](ends))) + abs(np.subtract(*quantile[1](ends)))
-            panels = 1 + int(min(span * z_max / _PANEL_PHASE, 1e6))
-            if panels > _MOST_PANELS:
-                lost += high - low
-                continue
-            cuts = np.linspace(low, high, panels + 1)
-            for total, nodes in ((fine, _PANEL_NODES), (coarse, _PANEL_NODES - 4)):
-                x, w = np.polynomial.legendre.leggauss(nodes)
-                half = 0.5 * np.diff(cuts)[:, None]
-                u = (0.5 * (cuts[1:] + cuts[:-1])[:, None] + half * x).ravel()
-                weights = (half * w).ravel()
-                a, b = quantile[0](u)[:, None], quantile[1](u)[:, None]
-                waves = plane_wave_mean(dim, (a + b) * z) + plane_wave_mean(dim, (a - b) * z)
-                total += 0.5 * (weights @ waves)
-    return fine, np.abs(fine - coarse) + lost
 
 
 def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
@@ -383,7 +308,9 @@ def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
     return counts
 
 
-def _check_coupling(coupling: str) -> None:
+def _check_scheme(coupling: str, radii: str) -> None:
+    if radii not in RADII:
+        raise ParameterError(f"There is no scheme of radii {radii!r}: choose one of {RADII}.")
     if coupling == "qmc":
         raise ParameterError(
             "The variance of scrambled quasi-random frequencies has no closed form. Measure it "
@@ -410,7 +337,12 @@ def part_variance(table: SpectralTable, z: ArrayLike) -> FloatArray:
 
 
 def variance(
-    table: SpectralTable, z: ArrayLike, *, n_per_part: Sequence[int], coupling: str
+    table: SpectralTable,
+    z: ArrayLike,
+    *,
+    n_per_part: Sequence[int],
+    coupling: str,
+    radii: str = "iid",
 ) -> FloatArray:
     """Exact variance of the estimate of k(z) with ``n_per_part`` frequencies and a coupling.
 
@@ -423,7 +355,9 @@ def variance(
     n_per_part : sequence of int
         Frequencies of each part (half the columns).
     coupling : str
-        One of :data:`COUPLINGS`; radii are independent except in "comonotone".
+        One of :data:`COUPLINGS`.
+    radii : {"iid", "stratified", "systematic"}
+        How the radii of one part are drawn; strata are dealt to the directions at random.
 
     Returns
     -------
@@ -436,7 +370,7 @@ def variance(
         For a coupling without a closed form ("qmc"), a wrong split, or a part of another phase.
     """
     model = VarianceModel(table, np.asarray(z, dtype=float))
-    return model.variance(n_per_part, coupling=coupling)[0]
+    return model.variance(n_per_part, coupling=coupling, radii=radii)[0]
 
 
 def optimal_allocation(
