@@ -768,9 +768,23 @@ def _apply(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
                 "give it as a number or a parameter"
             )
     _bound_arguments(function, arguments)
-    result = _real(function.head(*arguments))
+    result = function.head(*arguments, **_without_sign_rules(function, arguments))
+    if function.head in (sympy.Min, sympy.Max):
+        # sympy leaves Max(1, 2) inside a nested Min; evaluated, it prints and reads back the same.
+        result = result.doit()
+    result = _real(result)
     # sympy turns tan(x + pi/2) into a cotangent, which the language spells 1/tan.
     return result.replace(sympy.cot, lambda x: 1 / sympy.tan(x)) if name == "tan" else result
+
+
+def _without_sign_rules(function: Function, arguments: Sequence[sympy.Expr]) -> dict[str, bool]:
+    """Keep sympy from writing J_nu(z - 2) as a product of two complex factors with J_nu(2 - z)."""
+    if function.head not in (sympy.besselj, sympy.besseli):
+        return {}
+    order, argument = arguments
+    if order.is_integer or not argument.could_extract_minus_sign():
+        return {}
+    return {"evaluate": False}
 
 
 def _count_arguments(name: str, found: int, least: int, most: int | None) -> None:
@@ -929,6 +943,8 @@ def _audited(expr: sympy.Expr, symbol: sympy.Symbol | None) -> sympy.Expr:
             )
         if node.is_Rational:
             _sized(node)
+        if node.is_Pow and not node.free_symbols and node.is_real is False:
+            raise FormulaError(f"sympy reads {_short(node)!r} into it, which is complex")
         if node.is_Pow and node.exp.is_Integer and abs(node.exp) > _MAX_EXPONENT:
             raise FormulaError(f"the exponent in {_short(node)!r} is beyond {_MAX_EXPONENT}")
     others = expr.free_symbols - {symbol}

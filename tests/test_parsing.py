@@ -163,6 +163,7 @@ REFUSED = [
     ("I*z", "'I'.*imaginary"),
     ("sqrt(-1)", "complex"),
     ("sqrt(-z)", "complex"),
+    ("(-z)**(1/3)", "complex"),
     ("log(-1)", "complex"),
     ("acos(2)*z", "acos"),
     ("(-8)**(1/3)", "real"),
