@@ -43,6 +43,8 @@ _MOST_PANELS = 400
 # Quadrature inside a stratum: the more strata, the less an end of the law weighs.
 _STRATUM_NODES = 6
 _STRATUM_LEVELS = 12
+# A break counts as a jump of the radius from this relative size on: joins of panels are far below.
+_JUMP = 1e-9
 
 
 class Waves:
@@ -128,38 +130,62 @@ class Waves:
         self, first: int, second: int, n: int, radii: str, degrees: int, nodes: int
     ) -> FloatArray:
         """Mean over i != j of g_m(R_i z) g_m(R'_j z), m = 0, 2, ...; for m = 0 less the product."""
-        t, weights = _stratum_rule(n, nodes)
-        u = (np.arange(n)[:, None] + t) / n
         laws = [self._laws[first]] if first == second else [self._laws[first], self._laws[second]]
-        # Beyond the middle the quantile is read from the upper tail, which keeps its digits.
-        rest = (np.arange(n)[::-1, None] + (1.0 - t)) / n
-        grids = [np.where(u < 0.5, law.ppf(u), law.isf(rest)) for law in laws]
+        jumps = np.unique(np.concatenate([_jumps(law) for law in laws]))
+        layers = (np.arange(n)[:, None] + _stratum_edges(n)) / n
+        if radii == "systematic":
+            # One offset for all strata: they share the places of all jumps.
+            offsets, weights = _rule(np.union1d(_stratum_edges(n), (jumps * n) % 1.0), nodes)
+            u = (np.arange(n)[:, None] + offsets) / n
+        else:
+            u, weights = _rule(np.union1d(layers, jumps), nodes)
+            starts = np.searchsorted(u, np.arange(n) / n)
+        radius = [law.ppf(u) for law in laws]
         result = np.empty((degrees + 1, self._z.size))
         for at, z in enumerate(self._z):
             g = [
                 wave_coefficients(self._dim, 2 * degrees, r * z)[::2]
                 if degrees
                 else plane_wave_mean(self._dim, r * z)[None]
-                for r in grids
+                for r in radius
             ]
             a, b = g[0], g[-1]
             if radii == "systematic":
                 both = (a.sum(axis=1) * b.sum(axis=1) - (a * b).sum(axis=1)) @ weights
+                mean_a, mean_b = (a[0] @ weights).mean(), (b[0] @ weights).mean()
             else:
-                strata_a, strata_b = a @ weights, b @ weights
-                both = strata_a.sum(axis=1) * strata_b.sum(axis=1)
-                both = both - (strata_a * strata_b).sum(axis=1)
+                strata_a, strata_b = (np.add.reduceat(x * weights, starts, axis=1) for x in (a, b))
+                both = strata_a.sum(axis=1) * strata_b.sum(axis=1) * n**2
+                both = both - (strata_a * strata_b).sum(axis=1) * n**2
+                mean_a, mean_b = strata_a[0].sum(), strata_b[0].sum()
             both /= n * (n - 1)
-            both[0] -= (a[0] @ weights).mean() * (b[0] @ weights).mean()
+            both[0] -= mean_a * mean_b
             result[:, at] = both
         return result
 
 
-def _stratum_rule(n: int, nodes: int) -> tuple[FloatArray, FloatArray]:
-    """Gauss points of a unit stratum, graded to its ends where there are few strata."""
+def _breaks(law: RadialLaw) -> FloatArray:
+    """The u in (0, 1) at which the inverse CDF passes from one panel to the next."""
+    u = np.concatenate([law.left.edges, 1.0 - law.right.edges])
+    return np.asarray(np.unique(u[(u > 0.0) & (u < 1.0)]))
+
+
+def _jumps(law: RadialLaw) -> FloatArray:
+    """Those breaks at which the radius jumps: atoms, and gaps of the density."""
+    u = _breaks(law)
+    below, above = law.ppf(np.nextafter(u, 0.0)), law.ppf(np.nextafter(u, 1.0))
+    return np.asarray(u[above - below > _JUMP * (above + below)])
+
+
+def _stratum_edges(n: int) -> FloatArray:
+    """Panels of a unit stratum, graded to its ends where there are few strata."""
     levels = max(1, _STRATUM_LEVELS - n.bit_length())
     half = np.concatenate([[0.0], 2.0 ** -np.arange(levels, 0.0, -1.0)])
-    edges = np.concatenate([half, 1.0 - half[-2::-1]])
+    return np.concatenate([half, 1.0 - half[-2::-1]])
+
+
+def _rule(edges: FloatArray, nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Composite Gauss-Legendre points and weights on the panels between ``edges``."""
     x, w = np.polynomial.legendre.leggauss(nodes)
     width = np.diff(edges)[:, None]
     points = edges[:-1, None] + 0.5 * width * (1 + x)
@@ -194,22 +220,24 @@ def comonotone_mean(
     z_max = float(z.max(initial=0.0))
     fine, coarse = np.zeros_like(z), np.zeros_like(z)
     lost = 2.0 * 2.0**-_DYADIC
-    edges = 2.0 ** -np.arange(_DYADIC, 0.0, -1.0)
-    for quantile in ((first.ppf, second.ppf), (first.isf, second.isf)):
+    dyadic = 2.0 ** -np.arange(_DYADIC, 0.0, -1.0)
+    breaks = np.union1d(_breaks(first), _breaks(second))
+    lower = np.union1d(dyadic, breaks[(breaks > dyadic[0]) & (breaks < 0.5)])
+    upper = np.union1d(dyadic, (1.0 - breaks)[(breaks > 0.5) & (breaks < 1.0 - dyadic[0])])
+    for edges, quantiles in (
+        (lower, (first.ppf, second.ppf)),
+        (upper, (first.isf, second.isf)),
+    ):
         for low, high in pairwise(edges):
-            ends = np.array([low, high])
-            span = abs(np.subtract(*quantile[0](ends))) + abs(np.subtract(*quantile[1](ends)))
+            inside = np.array([np.nextafter(low, 1.0), np.nextafter(high, 0.0)])
+            span = sum(abs(float(np.diff(quantile(inside))[0])) for quantile in quantiles)
             panels = 1 + int(min(span * z_max / _PANEL_PHASE, 1e6))
             if panels > _MOST_PANELS:
                 lost += high - low
                 continue
-            cuts = np.linspace(low, high, panels + 1)
             for total, nodes in ((fine, _PANEL_NODES), (coarse, _PANEL_NODES - 4)):
-                x, w = np.polynomial.legendre.leggauss(nodes)
-                half = 0.5 * np.diff(cuts)[:, None]
-                u = (0.5 * (cuts[1:] + cuts[:-1])[:, None] + half * x).ravel()
-                weights = (half * w).ravel()
-                a, b = quantile[0](u)[:, None], quantile[1](u)[:, None]
+                u, weights = _rule(np.linspace(low, high, panels + 1), nodes)
+                a, b = (quantile(u)[:, None] for quantile in quantiles)
                 waves = plane_wave_mean(dim, (a + b) * z) + plane_wave_mean(dim, (a - b) * z)
                 total += 0.5 * (weights @ waves)
     return fine, np.abs(fine - coarse) + lost
