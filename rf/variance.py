@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rf.directions import haar_order
-from rf.waves import MEAN_ERROR, Waves, comonotone_mean, hadamard_order
+from rf.radial_means import MEAN_ERROR, Waves, comonotone_mean, hadamard_order
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
