@@ -1,0 +1,47 @@
+"""Arrays that are checked once and then cannot be written to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spectra.errors import ParameterError
+
+__all__ = ["ComplexArray", "FloatArray", "IntArray", "NumberArray", "frozen_array", "panel_rule"]
+
+ComplexArray = NDArray[np.complex128]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+NumberArray = NDArray[np.float64] | NDArray[np.complex128]
+
+
+def frozen_array(values: ArrayLike, name: str, ndim: int) -> FloatArray:
+    """Read-only copy of ``values`` as finite doubles with ``ndim`` axes.
+
+    Raises
+    ------
+    ParameterError
+        If the number of axes differs or an entry is not finite; ``name`` says which array.
+
+    Examples
+    --------
+    >>> frozen_array([1, 2], "radii", 1).flags.writeable
+    False
+    """
+    array = np.array(values, dtype=float, order="C")
+    if array.ndim != ndim:
+        raise ParameterError(f"The {name} need {ndim} axes; got an array of shape {array.shape}.")
+    if not np.all(np.isfinite(array)):
+        raise ParameterError(
+            f"The {name} contain a number that is not finite, so they describe no law. Look at "
+            "how they were computed."
+        )
+    array.setflags(write=False)
+    return array
+
+
+def panel_rule(low: FloatArray, high: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Gauss-Legendre nodes and weights on the intervals [low, high], shape (n, count) each."""
+    x, weights = np.polynomial.legendre.leggauss(count)
+    half = 0.5 * (high - low)
+    return 0.5 * (high + low)[:, None] + half[:, None] * x, half[:, None] * weights

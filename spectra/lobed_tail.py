@@ -1,0 +1,246 @@
+r"""Infinitely many lobes of a density that decays like a power: the tail that is never cut.
+
+The lobes k = 0, 1, 2, ... have the continuous index s = k + kappa.  With x = kappa/s in (0, 1],
+
+.. math:: T(s) = s^{-\sigma} P(x), \qquad w(s, v) = \mathrm{period}\cdot s + B(x, v),
+
+T(s) is the mass beyond the start of lobe s, and v in [0, 1] runs through one lobe, in which the
+share sin²(π v/2) of the mass of the lobe lies before v: a sine lobe is exactly linear in v.  P and
+B are Chebyshev series in 2x - 1 and 2v - 1, so that one pair of short series holds all lobes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import ArrayLike
+
+from spectra.arrays import FloatArray, NumberArray, frozen_array, panel_rule
+from spectra.errors import ParameterError
+
+__all__ = ["LobedTail"]
+
+# Beyond this index the share of a lobe is read off s itself: T(k) - T(k+1) has lost half its
+# digits there, and the difference of the two is below 1e-16 of T.
+_FAR_LOBE = 2.0**26
+_NEWTON_STEPS = 60
+_NODE_LOBES = 512
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LobedTail:
+    r"""Tail of a radial law: its lobes k = 0, 1, ... from the continuous index s = k + kappa on.
+
+    Parameters
+    ----------
+    kappa : float
+        Index of the first lobe, > 0.
+    period : float
+        Distance of consecutive lobes at infinity, > 0.
+    sigma : float
+        Exponent of the mass beyond lobe s, > 0.
+    mass_series : array_like, shape (n,)
+        Chebyshev coefficients of P in 2 kappa/s - 1.
+    radius_series : array_like, shape (n, m)
+        Chebyshev coefficients of B in 2 kappa/s - 1 (rows) and 2 v - 1 (columns).
+
+    Raises
+    ------
+    ParameterError
+        If T does not fall, or a radius is negative or falls along a lobe or to the next one.
+
+    Examples
+    --------
+    >>> tail = LobedTail(2.0, 1.0, 1.0, [0.5], [[0.25, 0.25]])    # T = 1/(2 s), w = s + v/2
+    >>> tail.mass, tail.isf([0.25, 0.1])
+    (0.25, array([2., 5.]))
+    """
+
+    kappa: float
+    period: float
+    sigma: float
+    mass_series: FloatArray
+    radius_series: FloatArray
+
+    def __init__(
+        self,
+        kappa: float,
+        period: float,
+        sigma: float,
+        mass_series: ArrayLike,
+        radius_series: ArrayLike,
+    ) -> None:
+        numbers = np.array([kappa, period, sigma], dtype=float)
+        if not np.all((numbers > 0.0) & np.isfinite(numbers)):
+            raise ParameterError(
+                "kappa, period and sigma of a lobed tail must be finite and positive; got "
+                f"{kappa}, {period} and {sigma}."
+            )
+        object.__setattr__(self, "kappa", float(kappa))
+        object.__setattr__(self, "period", float(period))
+        object.__setattr__(self, "sigma", float(sigma))
+        object.__setattr__(self, "mass_series", frozen_array(mass_series, "mass series", 1))
+        object.__setattr__(self, "radius_series", frozen_array(radius_series, "radius series", 2))
+        if not self.mass_series.size or not self.radius_series.size:
+            raise ParameterError("The series of a lobed tail are empty: there is no law in them.")
+        x = np.linspace(0.0, 1.0, 65)
+        v = np.linspace(0.0, 1.0, 33)
+        falls = np.all(self._fall(x) > 0.0) and np.all(self._scaled_mass(x) > 0.0)
+        if not falls or not self.mass <= 1.0:
+            raise ParameterError(
+                "The mass beyond a lobe must be positive, at most 1 and fall with the index; it "
+                f"starts at {self.mass}. The series of the mass does not fit kappa and sigma."
+            )
+        s = self.kappa / np.maximum(x, 1.0 / 64.0)
+        w = self.radius(s, v)
+        following = self.radius(s + 1.0, v[:1])
+        slack = 1e-9 * w[:, -1:]
+        if (
+            np.any(w < 0.0)
+            or np.any(np.diff(w, axis=1) < -slack)
+            or np.any(following < w[:, -1:] - slack)
+        ):
+            raise ParameterError(
+                "The radius of a lobed tail must be positive and ascend along each lobe and from "
+                "each lobe to the next. The series of the radius does not fit period and kappa."
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        args = (self.kappa, self.period, self.sigma, self.mass_series, self.radius_series)
+        return LobedTail, args
+
+    @cached_property
+    def mass(self) -> float:
+        """Probability of the whole tail, T(kappa)."""
+        return float(self.survival(np.array([self.kappa]))[0])
+
+    @cached_property
+    def _fall_series(self) -> FloatArray:
+        """Series of sigma P + x P', which makes -T'(s) = s^(-sigma-1) (sigma P + x P')(x)."""
+        p = self.mass_series
+        slope = 2.0 * chebyshev.chebder(p) if p.size > 1 else np.zeros(1)
+        x_slope = chebyshev.chebmul([0.5, 0.5], slope)
+        return np.asarray(chebyshev.chebadd(self.sigma * p, x_slope))
+
+    def _scaled_mass(self, x: FloatArray) -> FloatArray:
+        return np.asarray(chebyshev.chebval(2.0 * x - 1.0, self.mass_series))
+
+    def _fall(self, x: FloatArray) -> FloatArray:
+        return np.asarray(chebyshev.chebval(2.0 * x - 1.0, self._fall_series))
+
+    def survival(self, s: FloatArray) -> FloatArray:
+        """Mass T(s) beyond the start of lobe s >= kappa."""
+        return np.asarray(s**-self.sigma * self._scaled_mass(self.kappa / s))
+
+    def radius(self, s: NumberArray, v: FloatArray) -> NumberArray:
+        """w(s, v) on the grid of s and v, shape (s.size, v.size); s may be complex."""
+        x = 2.0 * self.kappa / s - 1.0
+        shift = chebyshev.chebgrid2d(x, 2.0 * v - 1.0, self.radius_series)
+        out: NumberArray = self.period * s[:, None] + shift
+        return out
+
+    def lobe_mass(self, s: NumberArray) -> NumberArray:
+        """T(s) - T(s + 1) as the integral of -T', without cancellation, for complex s too."""
+        # The nearest singularity is s = 0, so that 16 nodes are exact to rounding from s = 1/2 on.
+        tau, weights = panel_rule(np.zeros(1), np.ones(1), 16)
+        r = s[:, None] + tau
+        fall = chebyshev.chebval(2.0 * self.kappa / r - 1.0, self._fall_series)
+        return np.asarray((r ** (-self.sigma - 1.0) * fall) @ weights[0])
+
+    def isf(self, q: ArrayLike) -> FloatArray:
+        """Radius above which the mass is q, for 0 <= q <= mass; infinite at q = 0.
+
+        The index of the lobe is found by Newton's method on log T against log s, kept inside a
+        bracket, so that it cannot fail.
+        """
+        q = np.asarray(q, dtype=float)
+        if not np.all((q >= 0.0) & (q <= self.mass)):
+            raise ParameterError(f"A tail of mass {self.mass} was asked for more, or less than 0.")
+        out = np.full(q.shape, np.inf)
+        some = q > 0.0
+        out[some] = self._positive_isf(q[some])
+        return out
+
+    def _positive_isf(self, q: FloatArray) -> FloatArray:
+        s = np.maximum(np.exp(self._log_index(q)), self.kappa)
+        k = np.floor(s - self.kappa)
+        share = s - self.kappa - k
+        near = k < _FAR_LOBE
+        qn, kn = q[near], k[near]
+        kn -= (qn > self.survival(self.kappa + kn)) & (kn > 0)
+        kn += qn <= self.survival(self.kappa + kn + 1.0)
+        start = self.survival(self.kappa + kn)
+        share[near] = (start - qn) / (start - self.survival(self.kappa + kn + 1.0))
+        k[near] = kn
+        v = (2.0 / np.pi) * np.arcsin(np.sqrt(share))
+        s = self.kappa + k
+        # An index beyond the range of doubles is a radius beyond it.
+        x = self.kappa / s
+        rows = chebyshev.chebvander(2.0 * x - 1.0, self.radius_series.shape[0] - 1)
+        columns = chebyshev.chebvander(2.0 * v - 1.0, self.radius_series.shape[1] - 1)
+        shift = np.sum((rows @ self.radius_series) * columns, axis=1)
+        return np.asarray(self.period * s + shift)
+
+    def _log_index(self, q: FloatArray) -> FloatArray:
+        """log s with T(s) = q."""
+        grid = self._scaled_mass(np.linspace(0.0, 1.0, 65))
+        goal = np.log(q)
+        # P between the grid points leaves its range by less than this margin.
+        low = np.maximum((np.log(0.5 * grid.min()) - goal) / self.sigma, np.log(self.kappa))
+        high = np.maximum((np.log(2.0 * grid.max()) - goal) / self.sigma, low)
+        log_s = np.clip((np.log(self._scaled_mass(np.zeros(1))) - goal) / self.sigma, low, high)
+        for _ in range(_NEWTON_STEPS):
+            x = self.kappa * np.exp(-log_s)
+            p = self._scaled_mass(x)
+            excess = np.log(p) - self.sigma * log_s - goal
+            low = np.where(excess > 0.0, log_s, low)
+            high = np.where(excess < 0.0, log_s, high)
+            step = excess * p / self._fall(x)
+            new = log_s + step
+            new = np.where((new < low) | (new > high), 0.5 * (low + high), new)
+            if np.all(np.abs(new - log_s) <= 4e-16 * np.maximum(np.abs(new), 1.0)):
+                return np.asarray(new)
+            log_s = new
+        return np.asarray(log_s)
+
+    def lobe_rule(self, phase: float) -> tuple[FloatArray, FloatArray]:
+        """Nodes v and weights of one lobe, for waves that turn by ``phase`` along it."""
+        count = 1 + int(phase / 32.0)
+        ends = np.linspace(0.0, 1.0, count + 1)
+        v, weights = panel_rule(ends[:-1], ends[1:], 40)
+        v, weights = v.ravel(), weights.ravel()
+        return v, weights * 0.5 * np.pi * np.sin(np.pi * v)
+
+    @cached_property
+    def steepness(self) -> float:
+        """Largest dw/dv along any lobe."""
+        grid = np.linspace(0.0, 1.0, 33)
+        slope = chebyshev.chebder(self.radius_series, axis=1)
+        if not slope.size:
+            return 0.0
+        values = chebyshev.chebgrid2d(2.0 * grid - 1.0, 2.0 * grid - 1.0, slope)
+        return float(2.2 * np.max(np.abs(values)))
+
+    @cached_property
+    def drift(self) -> float:
+        """Largest kappa dB/dx, the scale of B(kappa/s) - B(0) times s."""
+        grid = np.linspace(0.0, 1.0, 33)
+        slope = chebyshev.chebder(self.radius_series, axis=0)
+        if not slope.size:
+            return 0.0
+        values = chebyshev.chebgrid2d(2.0 * grid - 1.0, 2.0 * grid - 1.0, slope)
+        return float(2.0 * self.kappa * np.max(np.abs(values)))
+
+    def nodes(self, z_max: float) -> tuple[FloatArray, FloatArray, float]:
+        """Radii and weights of the first lobes, resolved up to z_max, and the mass beyond them."""
+        v, share = self.lobe_rule(z_max * self.steepness)
+        s = self.kappa + np.arange(float(_NODE_LOBES))
+        w = self.radius(s, v)
+        weights = self.lobe_mass(s).real[:, None] * share
+        beyond = float(self.survival(s[-1:] + 1.0)[0])
+        return w.real.ravel(), weights.ravel(), beyond

@@ -1,0 +1,302 @@
+r"""Integrals of waves against the law of a radius, exact for the panels as they are stored.
+
+The integral of cos or of :math:`\Omega_d(w z)` over a panel is taken in the variable in which the
+radius is a polynomial.  Where it has few waves, Gauss-Legendre nodes do it.  Where it has many,
+Levin's collocation (D. Levin, Math. Comp. 38 (1982) 531-538) finds a smooth p with
+:math:`p' + i\theta' p = A`, so that the integral of :math:`A e^{i\theta}` is a difference of two
+end values whatever the number of waves; the residual of that equation bounds the error, and a
+panel with too large a residual is halved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Self, final
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from spectra.arrays import ComplexArray, FloatArray, IntArray, panel_rule
+from spectra.panels import PanelKind
+from spectra.plane_wave import hankel_amplitude, wave_envelope, wave_region
+from spectra.special import plane_wave_mean
+
+__all__ = ["PanelIntegrals"]
+
+# Gauss-Legendre with these numbers of nodes is exact to rounding for waves of at most these
+# phases (Bessel coefficients J_k(phase/2) beyond k = 2n), with panels of degree 17 to spare.
+_RULES = ((8.0, 24), (64.0, 56))
+_MANY_WAVES = _RULES[-1][0]
+_LEVIN_NODES = 32
+# A panel is cut where its Jacobian r^(e-1) falls by 2^-8, or r by 4 where it has a branch point.
+_JACOBIAN_DROP = 8.0
+_RADIUS_DROP = 0.25
+# Mass below which a piece of a law is bounded by its mass instead of integrated.
+_NO_MASS = 2.0**-64
+_LEVIN_TOLERANCE = 3e-13
+_ITEMS = 8192
+# Beyond this phase a cell is left out of :meth:`PanelIntegrals.nodes`.
+_NODE_PHASE = 4096.0
+_LARGEST = 1e300
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PanelIntegrals:
+    """The panels of both sides of a law as cells of a variable r with t = +-(2 r - 1).
+
+    In r the radius is a polynomial and the probability is a power of r, or sin^2 in a lobe.
+    """
+
+    atom_radii: FloatArray
+    atom_masses: FloatArray
+    rows: FloatArray
+    signs: FloatArray
+    masses: FloatArray
+    powers: FloatArray
+    lobes: NDArray[np.bool_]
+    cell_panel: IntArray
+    cell_low: FloatArray
+    cell_high: FloatArray
+    cell_slope: FloatArray
+    beyond: float
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        coefficients: FloatArray,
+        masses: FloatArray,
+        kinds: NDArray[np.int8],
+        exponents: FloatArray,
+    ) -> Self:
+        """Cut the panels into cells on which every factor of the integrand is resolved."""
+        tail = kinds == PanelKind.TAIL_POWER
+        atom = ~tail & ~np.any(coefficients[:, 1:], axis=1)
+        rows = np.pad(coefficients, ((0, 0), (0, max(0, 2 - coefficients.shape[1]))))
+        # w = a r is the polynomial (a/2)(1 + t), continued to r > 1.
+        rows[tail, 0] *= 0.5
+        rows[tail, 1] = rows[tail, 0]
+        power = (kinds == PanelKind.POWER_LOW) | (kinds == PanelKind.POWER_HIGH)
+        powers = np.where(tail, -exponents, np.where(power, exponents, 1.0))
+        panel, low, high = [], [], []
+        beyond = 0.0
+        for i in np.flatnonzero(~atom):
+            cuts = _cuts(float(powers[i]), 2.0 * float(rows[i, 0]) if tail[i] else 1.0)
+            if tail[i]:
+                beyond += float(masses[i] * cuts[-1] ** powers[i])
+            panel += [i] * (len(cuts) - 1)
+            low += list(cuts[:-1])
+            high += list(cuts[1:])
+        self = cls(
+            atom_radii=coefficients[atom, 0],
+            atom_masses=masses[atom],
+            rows=rows,
+            signs=np.where(kinds == PanelKind.POWER_HIGH, -1.0, 1.0),
+            masses=masses,
+            powers=powers,
+            lobes=kinds == PanelKind.LOBE,
+            cell_panel=np.array(panel, dtype=np.intp),
+            cell_low=np.array(low),
+            cell_high=np.array(high),
+            cell_slope=np.zeros(len(panel)),
+            beyond=beyond,
+        )
+        slope = self._slopes(self.cell_panel, self.cell_low, self.cell_high)
+        object.__setattr__(self, "cell_slope", slope)
+        return self
+
+    def radii(self, panel: IntArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Radius w and dw/dr at r, shape (m, n), of the panels, shape (m,)."""
+        sign = self.signs[panel][:, None]
+        t = sign * (2.0 * r - 1.0)
+        rows = self.rows[panel]
+        w = np.zeros_like(t)
+        slope = np.zeros_like(t)
+        for j in range(rows.shape[1] - 1, -1, -1):
+            slope = slope * t + w
+            w = w * t + rows[:, j, None]
+        return w, 2.0 * sign * slope
+
+    def jacobian(self, panel: IntArray, r: FloatArray) -> FloatArray:
+        """Probability per unit of r, the size of dc/dr."""
+        e = self.powers[panel][:, None]
+        shape = np.abs(e) * r ** (e - 1.0)
+        lobe = self.lobes[panel]
+        shape[lobe] = 0.5 * np.pi * np.sin(np.pi * r[lobe])
+        return self.masses[panel][:, None] * shape
+
+    def plane_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values and error bounds of the mean of Ω_dim(w z) over atoms and panels, for each z."""
+        value = np.zeros(z.size)
+        # What is beyond the cells, and the rounding of the sums.
+        error = np.full(z.size, self.beyond + 4e-15)
+        for start in range(0, self.atom_radii.size, _ITEMS):
+            part = slice(start, start + _ITEMS)
+            x = z[:, None] * self.atom_radii[part]
+            value += plane_wave_mean(dim, x) @ self.atom_masses[part]
+            error += _rounding(dim, x) @ self.atom_masses[part]
+        cells = self.cell_panel.size
+        step = max(1, _ITEMS // max(cells, 1))
+        for start in range(0, z.size if cells else 0, step):
+            part = slice(start, start + step)
+            self._add_cells(dim, z[part], value[part], error[part])
+        return value, error
+
+    def nodes(self, z_max: float) -> tuple[FloatArray, FloatArray, float]:
+        """Radii, weights and the mass left out, such that cos(w z) is resolved for z <= z_max."""
+        panel, low, high = self.cell_panel, self.cell_low, self.cell_high
+        phase = z_max * self.cell_slope
+        kept = phase <= _NODE_PHASE
+        leftover = self.beyond + float(
+            np.sum(self._cell_masses(panel[~kept], low[~kept], high[~kept]))
+        )
+        panel, low, high, phase = panel[kept], low[kept], high[kept], phase[kept]
+        radii, weights = [self.atom_radii], [self.atom_masses]
+        while panel.size:
+            previous = -1.0
+            for limit, count in _RULES:
+                now = (phase > previous) & (phase <= limit)
+                r, rule = panel_rule(low[now], high[now], count)
+                w, _ = self.radii(panel[now], r)
+                radii.append(w.ravel())
+                weights.append((rule * self.jacobian(panel[now], r)).ravel())
+                previous = limit
+            again = phase > previous
+            panel, low, high = _halves(panel[again], low[again], high[again])
+            phase = z_max * self._slopes(panel, low, high)
+        return np.concatenate(radii), np.concatenate(weights), leftover
+
+    def _slopes(self, panel: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Length of the cell in w if it were as steep everywhere as it is at its steepest."""
+        r = 0.5 * (low + high)[:, None] - 0.5 * (high - low)[:, None] * np.cos(
+            np.linspace(0.0, np.pi, 17)
+        )
+        _, slope = self.radii(panel, r)
+        # Between these points a resolved polynomial rises by a few percent at most.
+        return np.asarray(1.1 * (high - low) * np.max(np.abs(slope), axis=1, initial=0.0))
+
+    def _cell_masses(self, panel: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        e = self.powers[panel]
+        with np.errstate(divide="ignore"):
+            share = np.abs(high**e - low**e)
+        lobe = self.lobes[panel]
+        half = 0.5 * np.pi
+        share[lobe] = np.sin(half * high[lobe]) ** 2 - np.sin(half * low[lobe]) ** 2
+        return np.asarray(self.masses[panel] * share)
+
+    def _add_cells(self, dim: int, z: FloatArray, value: FloatArray, error: FloatArray) -> None:
+        who = np.repeat(np.arange(z.size), self.cell_panel.size)
+        panel = np.tile(self.cell_panel, z.size)
+        low, high = np.tile(self.cell_low, z.size), np.tile(self.cell_high, z.size)
+        phase = (z[:, None] * self.cell_slope).ravel()
+        while who.size:
+            previous = -1.0
+            for limit, count in _RULES:
+                now = np.flatnonzero((phase > previous) & (phase <= limit))
+                previous = limit
+                for start in range(0, now.size, _ITEMS):
+                    i = now[start : start + _ITEMS]
+                    r, rule = panel_rule(low[i], high[i], count)
+                    x = z[who[i], None] * self.radii(panel[i], r)[0]
+                    weight = rule * self.jacobian(panel[i], r)
+                    np.add.at(value, who[i], np.sum(weight * plane_wave_mean(dim, x), axis=1))
+                    np.add.at(error, who[i], np.sum(weight * _rounding(dim, x), axis=1))
+            many = np.flatnonzero(phase > _MANY_WAVES)
+            mass = self._cell_masses(panel[many], low[many], high[many])
+            np.add.at(error, who[many[mass <= _NO_MASS]], mass[mass <= _NO_MASS])
+            many, mass = many[mass > _NO_MASS], mass[mass > _NO_MASS]
+            ends = np.stack([low[many], high[many]], axis=1)
+            x_low = z[who[many]] * np.min(self.radii(panel[many], ends)[0], axis=1)
+            ready = x_low > wave_region(dim)
+            failed = [many[~ready]]
+            many, mass = many[ready], mass[ready]
+            for start in range(0, many.size, 512):
+                i = many[start : start + 512]
+                part, bound = self._levin(dim, z[who[i]], panel[i], low[i], high[i])
+                done = bound <= _LEVIN_TOLERANCE * mass[start : start + 512]
+                np.add.at(value, who[i[done]], part[done])
+                np.add.at(error, who[i[done]], bound[done])
+                failed.append(i[~done])
+            again = np.concatenate(failed)
+            panel, low, high = _halves(panel[again], low[again], high[again])
+            who = np.tile(who[again], 2)
+            phase = z[who] * self._slopes(panel, low, high)
+
+    def _levin(
+        self, dim: int, z: FloatArray, panel: IntArray, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Integrals of Ω over cells with many waves, and the bounds that their residuals give."""
+        rule = _levin_rule()
+
+        def equation(s: FloatArray) -> tuple[FloatArray, FloatArray, ComplexArray]:
+            half = 0.5 * (high - low)[:, None]
+            r = 0.5 * (high + low)[:, None] + half * s
+            w, slope = self.radii(panel, r)
+            x = z[:, None] * w
+            amplitude = hankel_amplitude(dim, x) * self.jacobian(panel, r) * half
+            return x, z[:, None] * slope * half, amplitude
+
+        x, rate, amplitude = equation(rule.points)
+        matrix = rule.derivative + 1j * rate[:, :, None] * np.eye(_LEVIN_NODES)
+        p = np.linalg.solve(matrix, amplitude[:, :, None])[:, :, 0]
+        ends = p[:, -1] * np.exp(1j * x[:, -1]) - p[:, 0] * np.exp(1j * x[:, 0])
+        _, check_rate, check_amplitude = equation(rule.check_points)
+        residual = p @ rule.check_derivative.T + 1j * check_rate * (p @ rule.check_values.T)
+        worst = np.max(np.abs(residual - check_amplitude), axis=1)
+        return ends.real, 2.0 * worst
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _LevinRule:
+    points: FloatArray
+    derivative: FloatArray
+    check_points: FloatArray
+    check_values: FloatArray
+    check_derivative: FloatArray
+
+
+@cache
+def _levin_rule() -> _LevinRule:
+    """Collocation at Chebyshev points, and a finer grid on which the residual is measured."""
+    n = _LEVIN_NODES
+    points = -np.cos(np.linspace(0.0, np.pi, n))
+    check = -np.cos(np.linspace(0.0, np.pi, 2 * n - 1))[1::2]
+    to_series = np.linalg.inv(chebyshev.chebvander(points, n - 1))
+    slope = chebyshev.chebder(np.eye(n))
+    derivative = chebyshev.chebvander(points, n - 2) @ slope @ to_series
+    values = chebyshev.chebvander(check, n - 1) @ to_series
+    return _LevinRule(points, derivative, check, values, values @ derivative)
+
+
+def _cuts(power: float, scale: float) -> FloatArray:
+    """Ends of the cells of a panel whose probability is r^power, up to where no mass is left."""
+    if power > 0.0 and power == int(power) and power <= 16.0:
+        return np.array([0.0, 1.0])
+    ratio = max(2.0 ** (-_JACOBIAN_DROP / abs(power)), _RADIUS_DROP)
+    count = int(np.ceil(np.log(_NO_MASS) / (abs(power) * np.log(ratio))))
+    if power > 0.0:
+        inner = ratio ** np.arange(count, -1.0, -1.0)
+        return np.concatenate([[0.0], inner[inner > 0.0]])
+    reach = int(np.log(_LARGEST / max(scale, 1.0)) / -np.log(ratio))
+    return np.asarray(ratio ** -np.arange(0.0, min(count, reach) + 1.0))
+
+
+def _halves(
+    panel: IntArray, low: FloatArray, high: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Both halves of every cell: first all lower ones, then all upper ones."""
+    middle = 0.5 * (low + high)
+    return (
+        np.concatenate([panel, panel]),
+        np.concatenate([low, middle]),
+        np.concatenate([middle, high]),
+    )
+
+
+def _rounding(dim: int, x: FloatArray) -> FloatArray:
+    """What the rounding of the product w z does to Ω_dim(w z)."""
+    return np.asarray(2.0**-52 * np.abs(x) * wave_envelope(dim, np.abs(x)))

@@ -1,0 +1,412 @@
+"""The law of a radius as an inverse CDF that keeps its precision at both ends.
+
+A law is two lists of panels (see :mod:`spectra.panels`).  The left list is a function of the
+probability u = F(w) on [0, split], the right list a function of q = 1 - u on [0, 1 - split], so
+that neither end loses digits.  Points, continuous laws and mixtures are one class.  Numpy and scipy
+only: a saved table is used without sympy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spectra.arrays import FloatArray, IntArray, frozen_array
+from spectra.errors import ParameterError
+from spectra.lobed_tail import LobedTail
+from spectra.lobed_waves import lobed_plane_wave
+from spectra.panel_integrals import PanelIntegrals
+from spectra.panels import PanelKind, Panels
+
+__all__ = ["RadialLaw", "Seed"]
+
+Seed = np.random.Generator | np.random.SeedSequence | int | None
+
+# Draws are evaluated in blocks whose buffers stay in the second-level cache.
+_BLOCK = 1 << 13
+# Radii at the joins of panels may step back by the rounding and the fit, relative to their size.
+_JOIN_TOLERANCE = 1e-9
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RadialLaw:
+    r"""A probability law of a radius w >= 0, stored as its inverse CDF.
+
+    Parameters
+    ----------
+    left, right : Panels
+        Radius as a function of u on [0, split] and of q = 1 - u on [0, 1 - split].
+    tail : LobedTail, optional
+        Infinitely many lobes in place of the right panels below ``right.edges[0] == tail.mass``.
+
+    Raises
+    ------
+    ParameterError
+        If the sides do not add up to probability 1, a radius is negative, or the radius falls
+        as u grows.
+
+    See Also
+    --------
+    from_atoms : points with probabilities.
+
+    Examples
+    --------
+    >>> uniform = RadialLaw.from_panels(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
+    >>> uniform.ppf([0.0, 0.25, 1.0])
+    array([0. , 0.5, 2. ])
+    """
+
+    left: Panels
+    right: Panels
+    tail: LobedTail | None = None
+
+    def __post_init__(self) -> None:
+        left, right, tail = self.left, self.right, self.tail
+        start = 0.0 if tail is None else tail.mass
+        if left.edges[0] != 0.0 or right.edges[0] != start or (tail is not None and not right.size):
+            raise ParameterError(
+                "The left panels of a radial law must start at 0 and the right ones at 0 or, with "
+                f"a lobed tail, at its mass {start}; they start at {left.edges[0]} and "
+                f"{right.edges[0]}."
+            )
+        total = self.split + float(right.edges[-1])
+        if abs(total - 1.0) > 2.0**-52 or (total != 1.0 and not (left.size and right.size)):
+            raise ParameterError(
+                f"The panels of a radial law end at u = {self.split} and q = {right.edges[-1]}, "
+                "which do not add up to 1: some probability is missing or counted twice."
+            )
+        if np.any(left.kinds == PanelKind.TAIL_POWER):
+            raise ParameterError("A TAIL_POWER panel belongs to the right side, at q = 0.")
+        ends = np.concatenate([left.end_radii.ravel(), right.end_radii.ravel()[::-1]])
+        scale = _JOIN_TOLERANCE * np.maximum.accumulate(np.abs(ends))
+        if np.any(ends < -_JOIN_TOLERANCE * np.abs(ends).max()) or np.any(
+            np.diff(ends) < -scale[1:]
+        ):
+            raise ParameterError(
+                "The radii at the panel ends of a radial law are negative or fall as the "
+                f"probability grows: {ends[:6].tolist()}... An inverse CDF must ascend; check the "
+                "order of the rows (right rows run with q, so their radii fall)."
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RadialLaw, (self.left, self.right, self.tail)
+
+    @classmethod
+    def from_panels(
+        cls, left: Panels | None = None, right: Panels | None = None, tail: LobedTail | None = None
+    ) -> Self:
+        """The law of these panels; a side that is left out is empty."""
+        return cls(left or Panels.empty(), right or Panels.empty(), tail)
+
+    @classmethod
+    def from_atoms(cls, radii: ArrayLike, probabilities: ArrayLike) -> Self:
+        """Law of the points ``radii`` with ``probabilities`` (each > 0, adding up to 1).
+
+        Examples
+        --------
+        >>> RadialLaw.from_atoms([3.0, 1.0], [0.25, 0.75]).ppf([0.0, 0.7, 0.8])
+        array([1., 1., 3.])
+        """
+        w = frozen_array(radii, "atom radii", 1)
+        p = frozen_array(probabilities, "atom probabilities", 1)
+        if w.shape != p.shape or not w.size or np.any(p <= 0.0) or abs(p.sum() - 1.0) > 1e-12:
+            raise ParameterError(
+                f"Atoms need as many radii as positive probabilities that add up to 1; got "
+                f"{w.size} radii and {p.size} probabilities of sum {p.sum()}."
+            )
+        order = np.argsort(w, kind="stable")
+        w, p = w[order], p[order] / math.fsum(p)
+        below = np.concatenate([[0.0], np.cumsum(p)])
+        above = np.concatenate([[0.0], np.cumsum(p[::-1])])
+        # The heaviest atom closes the left side and takes up the rounding of the sums.
+        middle = int(np.argmax(p))
+        n_right = w.size - 1 - middle
+        left = np.append(below[: middle + 1], 1.0 - above[n_right])
+        right = above[: n_right + 1]
+        if np.any(np.diff(left) <= 0.0) or np.any(np.diff(right) <= 0.0):
+            raise ParameterError(
+                f"An atom of probability {p.min():.3g} vanishes in the rounding of the sum with "
+                "the others, so it could never be drawn. Leave it out."
+            )
+        if not n_right:
+            return cls(Panels(left, w[:, None]), Panels.empty())
+        return cls(Panels(left, w[: middle + 1, None]), Panels(right, w[:middle:-1, None]))
+
+    @property
+    def split(self) -> float:
+        """Probability u at which the left panels end and the right ones begin."""
+        return float(self.left.edges[-1]) if self.left.size else 0.0
+
+    @cached_property
+    def upper(self) -> float:
+        """Largest radius: the end of the support, infinite with a tail."""
+        if self.tail is not None:
+            return float("inf")
+        if not self.right.size:
+            return float(self.left.end_radii[-1, 1])
+        if self.right.kinds[0] == PanelKind.TAIL_POWER:
+            return float("inf")
+        return float(self.right.end_radii[0, 0])
+
+    def ppf(self, u: ArrayLike) -> FloatArray:
+        """Radius below which the probability is u: the inverse CDF.
+
+        Parameters
+        ----------
+        u : array_like
+            Probabilities in [0, 1]; near 1 use :meth:`isf`, which keeps the digits.
+
+        Raises
+        ------
+        ParameterError
+            If a probability is outside [0, 1] or not a number.
+        """
+        u = _probabilities(u)
+        return self._at(u, 1.0 - u)
+
+    def isf(self, q: ArrayLike) -> FloatArray:
+        """Radius above which the probability is q: the inverse of the survival function.
+
+        It keeps full relative precision in q down to the smallest doubles.
+        """
+        q = _probabilities(q)
+        return self._at(1.0 - q, q)
+
+    def sample(self, size: int | tuple[int, ...], rng: Seed = None) -> FloatArray:
+        """Independent radii, one double of ``rng`` (a Generator or a seed) for each.
+
+        Examples
+        --------
+        >>> law = RadialLaw.from_atoms([1.0, 2.0], [0.5, 0.5])
+        >>> sorted(set(law.sample(100, rng=0).tolist()))
+        [1.0, 2.0]
+        """
+        u = np.random.default_rng(rng).random(size)
+        # A double of the generator is a multiple of 2^-53 below 1, so that 1 - u is exact.
+        return self._radii(u - (u >= self.split))
+
+    def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
+        r"""Exact mean of the plane wave, :math:`E\,\Omega_d(w z)`, of this law as it is stored.
+
+        Parameters
+        ----------
+        dim : int
+            Dimension d >= 1 of the isotropic directions.
+        z : array_like
+            Distances, finite and >= 0.
+
+        Returns
+        -------
+        ndarray
+            Values with an absolute error of about 1e-13 (see :meth:`plane_wave_enclosure`).
+
+        Examples
+        --------
+        >>> RadialLaw.from_atoms([2.0], [1.0]).expected_plane_wave(1, [0.0, np.pi])
+        array([1., 1.])
+        """
+        return self.plane_wave_enclosure(dim, z)[0]
+
+    def plane_wave_enclosure(self, dim: int, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Values of :meth:`expected_plane_wave` and an estimate of their absolute errors."""
+        z = np.asarray(z, dtype=float)
+        if isinstance(dim, bool) or not isinstance(dim, int) or dim < 1:
+            raise ParameterError(f"The dimension must be an integer of at least 1; got {dim!r}.")
+        if not np.all((z >= 0.0) & np.isfinite(z)):
+            raise ParameterError("Distances must be finite and not negative.")
+        value, error = self._integrals.plane_wave(dim, z.ravel())
+        if self.tail is not None:
+            extra, extra_error = lobed_plane_wave(self.tail, dim, z.ravel())
+            value, error = value + extra, error + extra_error
+        return value.reshape(z.shape), error.reshape(z.shape)
+
+    def nodes(self, z_max: float = 0.0) -> tuple[FloatArray, FloatArray, float]:
+        r"""Quadrature of the law: radii and weights that resolve cos(w z) for all z <= z_max.
+
+        Returns
+        -------
+        radii, weights : ndarray, shape (n,)
+            ``sum(weights * f(radii))`` is E f(w) for f of bandwidth at most ``z_max``, apart from
+            the share below.
+        leftover_mass : float
+            Probability of the far tail, whose waves at ``z_max`` are too many to resolve; it
+            has no nodes, and ``sum(weights) + leftover_mass`` is 1.
+        """
+        if not (z_max >= 0.0 and np.isfinite(z_max)):
+            raise ParameterError(f"The largest distance must be finite and >= 0; got {z_max}.")
+        radii, weights, leftover = self._integrals.nodes(z_max)
+        if self.tail is None:
+            return radii, weights, leftover
+        more_radii, more_weights, beyond = self.tail.nodes(z_max)
+        return (
+            np.concatenate([radii, more_radii]),
+            np.concatenate([weights, more_weights]),
+            leftover + beyond,
+        )
+
+    def _at(self, u: FloatArray, q: FloatArray) -> FloatArray:
+        last = q == 0.0
+        key = np.where(u >= self.split, -q, u)
+        key[last] = 0.0
+        radii = self._radii(key)
+        radii[last] = self.upper
+        return radii
+
+    @cached_property
+    def _integrals(self) -> PanelIntegrals:
+        sides = (self.left, self.right)
+        degree = max(s.coefficients.shape[1] for s in sides)
+        return PanelIntegrals.of(
+            coefficients=np.concatenate([_padded(s.coefficients, degree) for s in sides]),
+            masses=np.concatenate([np.diff(s.edges) for s in sides]),
+            kinds=np.concatenate([s.kinds for s in sides]),
+            exponents=np.concatenate([s.exponents for s in sides]),
+        )
+
+    @cached_property
+    def _lookup(self) -> _Lookup:
+        return _Lookup.of(self)
+
+    def _radii(self, key: FloatArray) -> FloatArray:
+        """Radii at keys: u on the left, -q on the right, so that one sorted list serves both."""
+        flat = np.ascontiguousarray(key).ravel()
+        out = np.empty(flat.size)
+        table = self._lookup
+        for start in range(0, flat.size, _BLOCK):
+            block = flat[start : start + _BLOCK]
+            table.evaluate(block, out[start : start + _BLOCK])
+        return out.reshape(np.shape(key))
+
+
+def _padded(rows: FloatArray, width: int) -> FloatArray:
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+
+
+def _probabilities(values: ArrayLike) -> FloatArray:
+    p = np.asarray(values, dtype=float)
+    if not np.all((p >= 0.0) & (p <= 1.0)):
+        bad = p[~((p >= 0.0) & (p <= 1.0))].ravel()[0]
+        raise ParameterError(
+            f"An inverse CDF was asked for at the probability {bad}. Give probabilities in [0, 1]."
+        )
+    return p
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Lookup:
+    """The panels of both sides in one list sorted by key, with a guide table to find them."""
+
+    edges: FloatArray
+    near: FloatArray
+    far: FloatArray
+    columns: FloatArray
+    kinds: NDArray[np.int8]
+    exponents: FloatArray
+    guide: NDArray[np.int32]
+    special: NDArray[np.bool_]
+    lobed: int
+    tail: LobedTail | None
+
+    @classmethod
+    def of(cls, law: RadialLaw) -> Self:
+        left, right, tail = law.left, law.right, law.tail
+        width = max(left.coefficients.shape[1], right.coefficients.shape[1])
+        gap = 0 if tail is None else 1
+        # Panel order: right panels from the split to q = 0, the lobed tail, the left panels.
+        rows = np.concatenate(
+            [
+                _padded(right.coefficients[::-1], width),
+                np.zeros((gap, width)),
+                _padded(left.coefficients, width),
+            ]
+        )
+        kinds = np.concatenate([right.kinds[::-1], np.zeros(gap, np.int8), left.kinds])
+        exponents = np.concatenate([right.exponents[::-1], np.ones(gap), left.exponents])
+        edges = np.concatenate([-right.edges[::-1], np.zeros(gap), left.edges[1:]])
+        n_right = right.size
+        near = np.concatenate([-right.edges[:-1][::-1], np.zeros(gap), left.edges[:-1]])
+        far = np.concatenate([-right.edges[1:][::-1], np.ones(gap), left.edges[1:]])
+        return cls(
+            edges=edges,
+            near=near,
+            far=far,
+            columns=np.ascontiguousarray(rows.T),
+            kinds=kinds,
+            exponents=exponents,
+            guide=_guide(edges),
+            special=(kinds != PanelKind.LINEAR)
+            | (np.arange(kinds.size) == (n_right if gap else -1)),
+            lobed=n_right if gap else -1,
+            tail=tail,
+        )
+
+    def evaluate(self, key: FloatArray, out: FloatArray) -> None:
+        """Radii at the keys of one block, written into ``out``."""
+        cells = self.guide.size - 2
+        # The split and its complement are rounded, so a key can miss the first edge by that.
+        key = np.maximum(key, self.edges[0])
+        index = self.guide[((key - self.edges[0]) * cells).astype(np.intp)].astype(np.intp)
+        unsure = np.flatnonzero(index < 0)
+        if unsure.size:
+            found = np.searchsorted(self.edges, key[unsure], side="right") - 1
+            index[unsure] = np.minimum(found, self.kinds.size - 1)
+        if self.columns.shape[0] == 1 and not self.special.any():
+            np.take(self.columns[0], index, out=out, mode="clip")
+            return
+        near = self.near[index]
+        t = key - near
+        t /= self.far[index] - near
+        t *= 2.0
+        t -= 1.0
+        tail_power = lobed = None
+        if self.special.any():
+            special = np.flatnonzero(self.special[index])
+            kind = self.kinds[index[special]]
+            for name in (PanelKind.POWER_LOW, PanelKind.POWER_HIGH, PanelKind.LOBE):
+                chosen = special[kind == name]
+                if chosen.size:
+                    t[chosen] = self._warp(name, key[chosen], index[chosen])
+            tail_power = special[kind == PanelKind.TAIL_POWER]
+            lobed = special[index[special] == self.lobed]
+        buffer = np.empty_like(t)
+        np.take(self.columns[-1], index, out=out, mode="clip")
+        for column in self.columns[-2::-1]:
+            out *= t
+            out += np.take(column, index, out=buffer, mode="clip")
+        if tail_power is not None and tail_power.size:
+            i = index[tail_power]
+            x = (key[tail_power] - self.near[i]) / (self.far[i] - self.near[i])
+            # A radius beyond the range of doubles is infinite, which is what it is.
+            with np.errstate(over="ignore"):
+                out[tail_power] = self.columns[0][i] * x ** (-1.0 / self.exponents[i])
+        if self.tail is not None and lobed is not None and lobed.size:
+            out[lobed] = self.tail.isf(-key[lobed])
+
+    def _warp(self, kind: PanelKind, key: FloatArray, i: IntArray) -> FloatArray:
+        near, far = self.near[i], self.far[i]
+        if kind == PanelKind.POWER_HIGH:
+            y = (far - key) / (far - near)
+            return np.asarray(1.0 - 2.0 * y ** (1.0 / self.exponents[i]))
+        x = (key - near) / (far - near)
+        if kind == PanelKind.POWER_LOW:
+            return np.asarray(2.0 * x ** (1.0 / self.exponents[i]) - 1.0)
+        return np.asarray((4.0 / np.pi) * np.arcsin(np.sqrt(x)) - 1.0)
+
+
+def _guide(edges: FloatArray) -> NDArray[np.int32]:
+    """Panel of every cell of a uniform grid in the key, or -1 where a cell meets an edge."""
+    cells = 1 << int(np.clip(np.ceil(np.log2(32.0 * edges.size)), 10, 15))
+    # Cells are widened by far more than the rounding of the product that finds them.
+    slack = 1e-12
+    grid = edges[0] + np.arange(cells + 2) / cells
+    low = np.searchsorted(edges, grid - slack, side="right") - 1
+    high = np.searchsorted(edges, grid + 1.0 / cells + slack, side="right") - 1
+    inside = (low == high) & (low >= 0) & (low < edges.size - 1)
+    return np.where(inside, low, -1).astype(np.int32)

@@ -1,0 +1,159 @@
+"""One .npz file that holds a header and arrays, and notices every change to them.
+
+The file is an ordinary uncompressed ``.npz`` which ``numpy.load(..., allow_pickle=False)`` reads.
+Its member ``header`` is JSON text as bytes, the other members are little-endian doubles and small
+integers, and ``sha256`` is the digest of the header and of the name, type, shape and bytes of every
+array.  Reading never runs code from the file, and never allocates more than the file holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import secrets
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.errors import TableFileError
+
+__all__ = ["read_arrays", "write_arrays"]
+
+_TYPES = {"<f8": np.dtype("<f8"), "|i1": np.dtype("|i1"), "|u1": np.dtype("|u1")}
+_REMEDY = "Make the table again with spectra.tabulate, or fetch a fresh copy of the file."
+
+
+def write_arrays(
+    path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> None:
+    """Write header and arrays to ``path`` in one step: a reader sees the old file or the new one.
+
+    Parameters
+    ----------
+    path : path-like
+        Where to write; no suffix is added.
+    header : dict
+        JSON numbers (finite), texts, lists and dicts.
+    arrays : dict of str to ndarray
+        Doubles and 8-bit integers.
+    """
+    text = json.dumps(header, allow_nan=False, sort_keys=True).encode()
+    stored: dict[str, NDArray[Any]] = {"header": np.frombuffer(text, np.uint8)}
+    for name, array in arrays.items():
+        kind = "<f8" if array.dtype.kind == "f" else "|i1"
+        stored[name] = np.asarray(array, dtype=_TYPES[kind], order="C")
+    stored["sha256"] = np.frombuffer(_digest(stored), np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **stored)
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    try:
+        with open(part, "xb") as file:
+            file.write(buffer.getvalue())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a file written by :func:`write_arrays`.
+
+    Raises
+    ------
+    TableFileError
+        If the file is not such a file, is truncated, or was changed.
+    FileNotFoundError
+        If there is no such file.
+    """
+    content = Path(path).read_bytes()
+    try:
+        members = _members(content)
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,  # an unknown compression method or zip version
+        RuntimeError,  # a member that is marked as encrypted
+        OSError,  # an offset outside the file
+        ValueError,
+        OverflowError,
+        KeyError,
+    ) as fault:
+        raise TableFileError(
+            f"{os.fspath(path)} is not a spectral table, or it is damaged: {fault}. {_REMEDY}"
+        ) from fault
+    missing = {"header", "sha256"} - members.keys()
+    if missing:
+        raise TableFileError(
+            f"{os.fspath(path)} has no member {' or '.join(sorted(missing))}, so it is not a "
+            f"spectral table. {_REMEDY}"
+        )
+    digest = members.pop("sha256")
+    if digest.tobytes() != _digest(members):
+        raise TableFileError(
+            f"{os.fspath(path)} was changed after it was saved: its SHA-256 does not fit, so its "
+            f"numbers cannot be trusted. {_REMEDY}"
+        )
+    text = members.pop("header").tobytes()
+    try:
+        header = json.loads(text)
+    except ValueError as fault:
+        raise TableFileError(
+            f"The header of {os.fspath(path)} is not JSON: {fault}. {_REMEDY}"
+        ) from fault
+    if not isinstance(header, dict):
+        raise TableFileError(f"The header of {os.fspath(path)} is not a JSON object. {_REMEDY}")
+    return header, members
+
+
+def _digest(arrays: dict[str, NDArray[Any]]) -> bytes:
+    sha = hashlib.sha256()
+    for name in sorted(arrays):
+        array = arrays[name]
+        sha.update(json.dumps([name, array.dtype.str, array.shape]).encode() + b"\n")
+        sha.update(array.tobytes())
+    return sha.digest()
+
+
+def _members(content: bytes) -> dict[str, NDArray[Any]]:
+    """Arrays of the zip archive; its checksums are verified before anything is parsed."""
+    out: dict[str, NDArray[Any]] = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for info in archive.infolist():
+            if not info.filename.endswith(".npy") or info.compress_type != zipfile.ZIP_STORED:
+                raise TableFileError(f"the member {info.filename!r} is not a stored .npy array")
+            if info.file_size > len(content):
+                raise TableFileError(
+                    f"the member {info.filename!r} claims more than the file holds"
+                )
+            name = info.filename.removesuffix(".npy")
+            if name in out:
+                raise TableFileError(f"the member {name!r} appears twice")
+            out[name] = _array(name, archive.read(info))
+    return out
+
+
+def _array(name: str, data: bytes) -> NDArray[Any]:
+    """One array in .npy format 1.0, of a type that a table uses."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        raise TableFileError(f"the member {name!r} has .npy format {version}")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    body = data[stream.tell() :]
+    if dtype.str not in _TYPES or fortran:
+        raise TableFileError(f"the member {name!r} holds {dtype}, which no table does")
+    count = 1
+    for n in shape:
+        count *= n
+    if count * dtype.itemsize != len(body):
+        raise TableFileError(f"the member {name!r} is shorter or longer than its shape {shape}")
+    return np.frombuffer(body, dtype).reshape(shape)
