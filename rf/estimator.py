@@ -1,0 +1,274 @@
+r"""The one estimator behind every random-feature system: fit, transform, gram, signature.
+
+The columns of Z are :math:`\sqrt{a_i}\cos(w_i \cdot x)` for all n frequencies, then
+:math:`\sqrt{a_i}\sin(w_i \cdot x)` for all n.  With the signature +1 for a positive part and -1
+for a negative one, ``(Z * signature_) @ Z.T`` estimates the kernel matrix without bias, and its
+diagonal is k(0) exactly.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rf.frequencies import (
+    Allocation,
+    Coupling,
+    Radii,
+    allocate,
+    draw_frequencies,
+)
+from rf.rows import (
+    centre_of,
+    check_cross_distances,
+    check_distances,
+    check_unit_rows,
+    typical_distances,
+)
+from rf.spectrum import resolve_spectrum
+from rf.variance import VarianceModel
+from rf.waves import wave_columns
+from spectra.errors import ParameterError
+from spectra.table import SpectralTable
+
+__all__ = ["BaseSpectralFeatures", "MixedSignature", "Scheme", "SignatureWarning"]
+
+FloatArray = NDArray[np.float64]
+MixedSignature = Literal["warn", "ignore", "error"]
+
+# What "auto" chooses from, first come first served on ties: the unbiased couplings of known
+# variance that ever win.
+_AUTO: tuple[Coupling, ...] = ("orthogonal", "shared", "comonotone", "iid")
+# A phase counts as 0 or pi up to rounding.
+_PHASE_TOLERANCE = 1e-12
+
+
+class SignatureWarning(UserWarning):
+    """The features carry signs that a model on Z alone does not see."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How the frequencies are drawn, read from the parameters of an estimator."""
+
+    coupling: Coupling | Literal["auto"]
+    radii: Radii
+    allocation: Allocation
+    mixed_signature: MixedSignature
+
+
+class BaseSpectralFeatures(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    ABC,
+):
+    """All that the estimators share; a subclass names its parameters and its scheme."""
+
+    spectrum: Any
+    n_components: int
+    random_state: Any
+
+    @abstractmethod
+    def _scheme(self) -> Scheme:
+        """The scheme that the parameters stand for."""
+
+    def _check_table(self, table: SpectralTable) -> None:
+        """Refuse a table that this system does not cover; by default every table is covered."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Resolve the kernel for the dimension of X, and draw the frequencies.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; their distances choose the coupling and the allocation where these are "auto"
+            and "optimal".
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            For an odd number of columns, more parts than frequencies, or an unknown spectrum.
+        DataError
+            Where the table was made for another dimension, rows are off the sphere of a zonal
+            kernel, or two rows are further apart than the table's domain.
+        InfiniteMassError, UndecidedError, NoRouteError, FormulaError
+            Where the kernel has no table.
+        """
+        self._validate_params()
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if self.n_components % 2:
+            raise ParameterError(
+                f"n_components = {self.n_components} is odd, and each frequency fills two columns "
+                f"(cos and sin). Ask for {self.n_components + 1}."
+            )
+        scheme = self._scheme()
+        spectrum = resolve_spectrum(self.spectrum, X.shape[1])
+        self._check_table(spectrum.table)
+        self.table_ = spectrum.table
+        self.kernel_ = spectrum.kernel
+        self._centre = centre_of(X)
+        self._check_rows(X)
+
+        seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+        for_data, for_frequencies = np.random.default_rng(seed.tolist()).spawn(2)
+        self.coupling_, self.counts_ = self._plan(scheme, X, for_data)
+        self.frequencies_ = draw_frequencies(
+            self.table_,
+            self.counts_,
+            coupling=self.coupling_,
+            radii=scheme.radii,
+            rng=for_frequencies,
+        )
+        phases = self.frequencies_.phases
+        real = np.abs(np.sin(phases)) < _PHASE_TOLERANCE
+        sign = np.where(real & (np.cos(phases) < 0), -1.0, 1.0)
+        self._left_phases = None if real.all() else np.where(real, 0.0, phases)
+        self.signature_ = np.concatenate([sign, sign])
+        self._n_features_out = len(self.signature_)
+        self._announce(scheme.mixed_signature)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The (left) features Z of rows: K is estimated by (Z * signature_) @ Z.T.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            float32 where X is float32, float64 otherwise.
+
+        Raises
+        ------
+        DataError
+            As :meth:`fit` does for the rows.
+        """
+        return self._columns(self._validated(X), left=True)
+
+    def transform_right(self, X: Any) -> NDArray[Any]:
+        """The right features: K(X, Y) ~ (transform(X) * signature_) @ transform_right(Y).T.
+
+        They equal :meth:`transform` unless a part has a phase other than 0 and pi.
+        """
+        return self._columns(self._validated(X), left=False)
+
+    def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:
+        """The estimated kernel matrix, to set beside ``kernel_.gram(X, Y)``.
+
+        Returns
+        -------
+        ndarray of shape (len(X), len(Y))
+
+        Raises
+        ------
+        DataError
+            As :meth:`fit` does, and where a row of X and one of Y are too far apart.
+        """
+        X = self._validated(X)
+        left = self._columns(X, left=True)
+        if Y is None:
+            right = left if self._left_phases is None else self._columns(X, left=False)
+        else:
+            Y = self._validated(Y)
+            if np.isfinite(self.table_.domain):
+                check_cross_distances(X, Y, self.table_.domain)
+            right = self._columns(Y, left=False)
+        matrix: NDArray[Any] = (left * self.signature_.astype(left.dtype)) @ right.T
+        return matrix
+
+    def variance(self, z: ArrayLike) -> FloatArray:
+        """Variance of the estimate of k at distances z, for the fitted coupling and allocation.
+
+        Exact for independent radii; stratified and systematic radii are not in it, and as a rule
+        lower it.
+
+        Raises
+        ------
+        ParameterError
+            For "qmc", whose variance has no closed form.
+        """
+        check_is_fitted(self)
+        z = np.asarray(z, dtype=float)
+        model = VarianceModel(self.table_, z)
+        return model.variance(self.counts_, coupling=self.coupling_)[0].reshape(z.shape)
+
+    def _validated(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        self._check_rows(X)
+        return X
+
+    def _check_rows(self, X: Any) -> None:
+        if self.table_.sphere:
+            check_unit_rows(X, self.table_.formula)
+        if np.isfinite(self.table_.domain):
+            check_distances(X, self.table_.domain, centre=self._centre)
+
+    def _columns(self, X: Any, *, left: bool) -> NDArray[Any]:
+        return wave_columns(
+            X,
+            self.frequencies_.frequencies,
+            np.sqrt(self.frequencies_.weights),
+            self._left_phases if left else None,
+        )
+
+    def _plan(
+        self, scheme: Scheme, X: Any, rng: np.random.Generator
+    ) -> tuple[Coupling, tuple[int, ...]]:
+        """The coupling and the number of frequencies of each part."""
+        n = self.n_components // 2
+        if scheme.coupling != "auto" and scheme.allocation != "optimal":
+            return scheme.coupling, allocate(self.table_, n, allocation=scheme.allocation)
+        distances = typical_distances(X, rng)
+
+        def split(coupling: Coupling) -> tuple[int, ...]:
+            return allocate(
+                self.table_,
+                n,
+                allocation=scheme.allocation,
+                coupling=coupling,
+                distances=distances,
+            )
+
+        if scheme.coupling != "auto":
+            return scheme.coupling, split(scheme.coupling)
+        model = VarianceModel(self.table_, distances)
+        plans = [(coupling, split(coupling)) for coupling in _AUTO]
+        return min(plans, key=lambda plan: model.mean_variance(plan[1], coupling=plan[0]))
+
+    def _announce(self, mixed: MixedSignature) -> None:
+        negative = int(np.sum(self.signature_ < 0))
+        if negative == 0 or mixed == "ignore":
+            return
+        text = (
+            f"{negative} of {len(self.signature_)} columns of Z have signature -1, because the "
+            "kernel has negative spectral mass. The kernel matrix is (Z * signature_) @ Z.T; a "
+            "model that is given Z alone learns with Z @ Z.T, which is another kernel. Use gram(), "
+            "or a model that takes signature_ (rf.KreinRidge); mixed_signature='ignore' ends this "
+            "warning."
+        )
+        if mixed == "error":
+            raise ParameterError(text)
+        warnings.warn(text, SignatureWarning, stacklevel=3)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

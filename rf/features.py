@@ -1,0 +1,315 @@
+"""SpectralFeatures, which we recommend, and the papers' systems by their names."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal, final
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rf.estimator import BaseSpectralFeatures, MixedSignature, Scheme, SignatureWarning
+from rf.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Coupling, Radii
+from spectra.errors import ParameterError
+from spectra.table import SpectralTable
+
+__all__ = ["GORF", "GRFF", "ORF", "RFF", "SignatureWarning", "SpectralFeatures"]
+
+_N_COMPONENTS = [Interval(Integral, 2, None, closed="left")]
+_MIXED = [StrOptions({"warn", "ignore", "error"})]
+
+
+@final
+class SpectralFeatures(BaseSpectralFeatures):
+    r"""Random features of any kernel with a finite spectral measure, signed or not.
+
+    .. math:: k(x - y) \approx \sum_i s_i\, Z_{xi} Z_{yi}, \qquad s_i = \pm 1.
+
+    Parameters
+    ----------
+    spectrum : SpectralTable, SpectralMeasure, Kernel, Family or str, default="gaussian"
+        What names the kernel; text is a name of ``spectra.catalogue`` or a formula in z = |x - y|
+        or u = <x, y>.  All but tables and measures are resolved at fit, for the dimension of X.
+    n_components : int, default=100
+        Number of output columns, even: n cosines and then n sines.
+    coupling : str, default="auto"
+        How frequencies depend on one another; see :func:`rf.frequencies.draw_frequencies`.
+        "auto" takes the least predicted mean variance over the distances of X.
+    radii : {"stratified", "iid", "systematic"}, default="stratified"
+    allocation : {"optimal", "mass", "equal"}, default="optimal"
+        How frequencies are split over the parts; see :func:`rf.frequencies.allocate`.
+    mixed_signature : {"warn", "ignore", "error"}, default="warn"
+        What fit does when a column has signature -1, which a pipeline on Z alone would not see.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    signature_ : ndarray of shape (n_components,)
+        +1 or -1 for each column.
+    frequencies_ : rf.Frequencies
+        The draw.
+    table_ : SpectralTable
+        The laws it was drawn from.
+    kernel_ : Kernel or None
+        The exact kernel; None where only a table was given.
+    coupling_ : str
+        The coupling that was taken.
+    counts_ : tuple of int
+        Number of frequencies of each part of the table.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    sklearn.kernel_approximation.RBFSampler : the Gaussian kernel alone, with iid frequencies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import SpectralFeatures
+    >>> X = np.random.default_rng(0).normal(size=(5, 3))
+    >>> features = SpectralFeatures("gaussian", n_components=2048, random_state=0).fit(X)
+    >>> bool(np.abs(features.gram(X) - features.kernel_.gram(X)).max() < 0.05)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "spectrum": "no_validation",
+        "n_components": _N_COMPONENTS,
+        "coupling": [StrOptions({"auto", *COUPLINGS})],
+        "radii": [StrOptions(set(RADII))],
+        "allocation": [StrOptions(set(ALLOCATIONS))],
+        "mixed_signature": _MIXED,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        spectrum: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        coupling: Coupling | Literal["auto"] = "auto",
+        radii: Radii = "stratified",
+        allocation: Allocation = "optimal",
+        mixed_signature: MixedSignature = "warn",
+        random_state: Any = None,
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.coupling = coupling
+        self.radii = radii
+        self.allocation = allocation
+        self.mixed_signature = mixed_signature
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme(self.coupling, self.radii, self.allocation, self.mixed_signature)
+
+
+@final
+class RFF(BaseSpectralFeatures):
+    """Random Fourier features of Rahimi and Recht: one positive measure, iid frequencies.
+
+    Parameters
+    ----------
+    spectrum, n_components, random_state
+        As in :class:`SpectralFeatures`, whose attributes it has too.
+
+    Raises
+    ------
+    ParameterError
+        At fit, where the kernel has negative spectral mass: take :class:`GRFF`.
+
+    References
+    ----------
+    Rahimi and Recht, "Random features for large-scale kernel machines", NeurIPS 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import RFF
+    >>> RFF("laplace", n_components=8, random_state=0).fit_transform(np.eye(3)).shape
+    (3, 8)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "spectrum": "no_validation",
+        "n_components": _N_COMPONENTS,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, spectrum: Any = "gaussian", *, n_components: int = 100, random_state: Any = None
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme("iid", "iid", "equal", "error")
+
+    def _check_table(self, table: SpectralTable) -> None:
+        phases = [float(p.phase) for p in table.parts]
+        if phases != [0.0]:
+            raise ParameterError(
+                f"RFF samples one positive measure, and the spectral measure of {table.formula} in "
+                f"dimension {table.dim} has {len(phases)} part(s) with phases {phases} (0: "
+                "positive, pi: negative). Take GRFF, or SpectralFeatures, whose features carry a "
+                "signature."
+            )
+
+
+@final
+class ORF(BaseSpectralFeatures):
+    """Orthogonal random features of Yu et al.: orthogonal d x d blocks within each part.
+
+    The paper treats one positive part; with signed parts the blocks of different parts are
+    independent.
+
+    Parameters
+    ----------
+    spectrum, n_components, mixed_signature, random_state
+        As in :class:`SpectralFeatures`, whose attributes it has too.
+    allocation : {"equal", "mass", "optimal"}, default="equal"
+
+    References
+    ----------
+    Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NeurIPS 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import ORF
+    >>> ORF("matern", n_components=8, random_state=0).fit_transform(np.eye(3)).shape
+    (3, 8)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "spectrum": "no_validation",
+        "n_components": _N_COMPONENTS,
+        "allocation": [StrOptions(set(ALLOCATIONS))],
+        "mixed_signature": _MIXED,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        spectrum: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        allocation: Allocation = "equal",
+        mixed_signature: MixedSignature = "warn",
+        random_state: Any = None,
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.allocation = allocation
+        self.mixed_signature = mixed_signature
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme("orthogonal", "iid", self.allocation, self.mixed_signature)
+
+
+@final
+class GRFF(BaseSpectralFeatures):
+    """Generalised random Fourier features of Liu et al.: the Jordan parts, iid frequencies.
+
+    The papers' imaginary unit on the negative part is the -1 of ``signature_``, and the radius
+    has its full law, with the factor w^(d-1).
+
+    Parameters
+    ----------
+    spectrum, n_components, mixed_signature, random_state
+        As in :class:`SpectralFeatures`, whose attributes it has too.
+    allocation : {"equal", "mass", "optimal"}, default="equal"
+
+    References
+    ----------
+    Liu, Huang, Chen, Suykens, "Fast learning in reproducing kernel Krein spaces via signed
+    measures", AISTATS 2021, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import GRFF
+    >>> features = GRFF("exp(-z**2/2) - exp(-z**2/8)", n_components=8, mixed_signature="ignore")
+    >>> features.fit(np.eye(3)).signature_
+    array([ 1.,  1., -1., -1.,  1.,  1., -1., -1.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = ORF._parameter_constraints
+
+    def __init__(
+        self,
+        spectrum: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        allocation: Allocation = "equal",
+        mixed_signature: MixedSignature = "warn",
+        random_state: Any = None,
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.allocation = allocation
+        self.mixed_signature = mixed_signature
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme("iid", "iid", self.allocation, self.mixed_signature)
+
+
+@final
+class GORF(BaseSpectralFeatures):
+    """Generalised orthogonal random features of Luo et al.: the published joint coupling.
+
+    Directions of both signs are columns of one Haar matrix, cut to d rows: see
+    :func:`rf.directions.haar`.  As the estimate is a difference, joint orthogonality makes its
+    variance larger than that of separate blocks (:class:`ORF`): a system to compare with, not to
+    recommend.
+
+    Parameters
+    ----------
+    spectrum, n_components, mixed_signature, random_state
+        As in :class:`SpectralFeatures`, whose attributes it has too.
+    coupling : str, default="haar"
+        As in :class:`SpectralFeatures`.
+    allocation : {"equal", "mass", "optimal"}, default="equal"
+
+    References
+    ----------
+    Luo, Fang, Yang, Huang, "Towards unbiased random features with lower variance for stationary
+    indefinite kernels", arXiv 2104.06204, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import GORF
+    >>> features = GORF("exp(-z**2/2) - exp(-z**2/8)", n_components=8, mixed_signature="ignore")
+    >>> features.fit(np.eye(3)).coupling_
+    'haar'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ORF._parameter_constraints,
+        "coupling": [StrOptions({"auto", *COUPLINGS})],
+    }
+
+    def __init__(
+        self,
+        spectrum: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        coupling: Coupling | Literal["auto"] = "haar",
+        allocation: Allocation = "equal",
+        mixed_signature: MixedSignature = "warn",
+        random_state: Any = None,
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.coupling = coupling
+        self.allocation = allocation
+        self.mixed_signature = mixed_signature
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme(self.coupling, "iid", self.allocation, self.mixed_signature)

@@ -1,0 +1,362 @@
+r"""Table x coupling x allocation -> frequencies: the random part of every feature map.
+
+A table writes the kernel as a sum of parts, and a draw of n_p frequencies for each part gives
+
+.. math:: \hat k(D) = \sum_i a_i \cos(w_i \cdot D + \theta_i), \qquad a_i = m_p / n_p,
+
+w_i = R_i u_i with a radius of the law of the part and a uniform direction.  Each w_i alone has
+exactly the law of its part, so the estimate is unbiased whatever the frequencies of one draw have
+to do with one another; that is the *coupling*, and it decides the variance.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from rf.directions import DIRECTIONS, orthogonal, sobol
+from rf.variance import optimal_allocation
+from spectra.errors import ParameterError
+
+if TYPE_CHECKING:
+    from spectra.table import SpectralTable
+
+__all__ = [
+    "ALLOCATIONS",
+    "COUPLINGS",
+    "RADII",
+    "Allocation",
+    "Coupling",
+    "Frequencies",
+    "Radii",
+    "allocate",
+    "apportion",
+    "draw_frequencies",
+]
+
+T = TypeVar("T")
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+Coupling = Literal[
+    "iid", "orthogonal", "haar", "shared", "comonotone", "hadamard", "qmc", "simplex"
+]
+Radii = Literal["iid", "stratified", "systematic"]
+Allocation = Literal["equal", "mass", "optimal"]
+
+#: How frequencies are split over the parts; see :func:`allocate`.
+ALLOCATIONS: tuple[Allocation, ...] = ("equal", "mass", "optimal")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """One draw: k(D) is estimated by sum(weights * cos(frequencies @ D + phases)).
+
+    Attributes
+    ----------
+    frequencies : ndarray of shape (n, d)
+        One frequency for each row, in radians per unit of the data.
+    weights : ndarray of shape (n,)
+        Mass of the part over the number of its frequencies; they sum to the mass of the table.
+    phases : ndarray of shape (n,)
+        0 for a positive part, pi for a negative one.
+    part : ndarray of int, shape (n,)
+        Index of the part in ``table.parts``; the frequencies of one part are consecutive.
+    """
+
+    frequencies: FloatArray
+    weights: FloatArray
+    phases: FloatArray
+    part: IntArray
+
+    def __post_init__(self) -> None:
+        for array in (self.frequencies, self.weights, self.phases, self.part):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Number of frequencies of each part."""
+        return tuple(np.bincount(self.part).tolist())
+
+    def estimate(self, differences: ArrayLike) -> FloatArray:
+        """Estimate of k(D) at each row D of ``differences``; shape (rows,)."""
+        phase = np.asarray(differences, dtype=float) @ self.frequencies.T
+        value: FloatArray = np.cos(phase + self.phases) @ self.weights
+        return value
+
+
+def draw_frequencies(
+    table: SpectralTable,
+    counts: Sequence[int],
+    *,
+    coupling: Coupling = "orthogonal",
+    radii: Radii = "stratified",
+    rng: np.random.Generator | int | None = None,
+) -> Frequencies:
+    """Draw frequencies of every part of a table, each with exactly the law of its part.
+
+    Parameters
+    ----------
+    table : SpectralTable
+    counts : sequence of int
+        Number of frequencies of each part, at least one; see :func:`allocate`.
+    coupling : str
+        Within each part and independent between parts: "iid", "orthogonal" (blocks), "simplex",
+        "hadamard", "qmc" (a Sobol sequence for radius and direction together).  Across parts:
+        "haar" (the published GORF), "shared" (every part takes the first rows of the same
+        orthogonal blocks), "comonotone" (shared, and radii at the same u of the inverse CDFs).
+    radii : str
+        "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
+        order); "systematic" (layers with one common offset).  With "qmc" the radii are a
+        coordinate of the Sobol points, and only "iid" and "stratified" mean anything: they say
+        the same.
+    rng : numpy.random.Generator, int or None
+
+    Returns
+    -------
+    Frequencies
+
+    Raises
+    ------
+    ParameterError
+        For an unknown coupling or law of radii, or counts that do not fit the parts.
+
+    Notes
+    -----
+    All but "hadamard" are unbiased; see :func:`rf.directions.hadamard` for its bias.
+
+    """
+    rng = np.random.default_rng(rng)
+    parts = table.parts
+    if len(counts) != len(parts) or min(counts, default=0) < 1:
+        raise ParameterError(
+            f"counts = {tuple(counts)} for a table of {len(parts)} part(s): every part needs its "
+            "own number of frequencies, at least 1. Use allocate(table, n)."
+        )
+    draw = _choice(COUPLINGS, coupling, "coupling")
+    radial = _choice(RADII, radii, "radii")
+    drawn = draw(tuple(int(n) for n in counts), table.dim, radial, rng)
+    return Frequencies(
+        frequencies=np.concatenate(
+            [p.law.ppf(u)[:, None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)]
+        ),
+        weights=np.repeat([p.mass / n for p, n in zip(parts, counts, strict=True)], counts),
+        phases=np.repeat([float(p.phase) for p in parts], counts),
+        part=np.repeat(np.arange(len(parts)), counts),
+    )
+
+
+# --- radii: how the probabilities u of one part are laid over [0, 1) ---------------------------
+
+# (keys, offsets) -> probabilities u, each uniform on [0, 1).  Keys and offsets are iid uniform;
+# parts that get the same ones get radii in the same order, which is what "comonotone" needs.
+_RadiusRule = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def _iid_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
+    return keys
+
+
+def _stratified_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
+    return _layers(keys, offsets[: len(keys)])
+
+
+def _systematic_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
+    return _layers(keys, offsets[:1])
+
+
+def _layers(keys: FloatArray, offsets: FloatArray) -> FloatArray:
+    """(rank of the key + offset) / n: a uniform random order of the layers."""
+    n = len(keys)
+    rank = np.empty(n)
+    rank[np.argsort(keys)] = np.arange(n)
+    # The greatest double below 1 keeps a rounded-up (n - 1 + offset) / n inside the domain.
+    return np.minimum((rank + offsets) / n, np.nextafter(1.0, 0.0))
+
+
+RADII: Mapping[str, _RadiusRule] = MappingProxyType(
+    {"iid": _iid_radii, "stratified": _stratified_radii, "systematic": _systematic_radii}
+)
+
+
+# --- couplings: what the draws of the parts have to do with one another ------------------------
+
+_Drawn = list[tuple[FloatArray, FloatArray]]
+_CouplingRule = Callable[[tuple[int, ...], int, _RadiusRule, np.random.Generator], _Drawn]
+
+
+def _own_radii(n: int, rule: _RadiusRule, rng: np.random.Generator) -> FloatArray:
+    return rule(rng.random(n), rng.random(n))
+
+
+def _separate(scheme: str) -> _CouplingRule:
+    def draw(
+        counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
+    ) -> _Drawn:
+        return [(_own_radii(n, rule, rng), DIRECTIONS[scheme](n, dim, rng)) for n in counts]
+
+    return draw
+
+
+def _joint(scheme: str) -> _CouplingRule:
+    def draw(
+        counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
+    ) -> _Drawn:
+        rows = np.split(DIRECTIONS[scheme](sum(counts), dim, rng), np.cumsum(counts)[:-1])
+        return [(_own_radii(n, rule, rng), r) for n, r in zip(counts, rows, strict=True)]
+
+    return draw
+
+
+def _shared(
+    counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
+) -> _Drawn:
+    rows = orthogonal(max(counts), dim, rng)
+    return [(_own_radii(n, rule, rng), rows[:n]) for n in counts]
+
+
+def _comonotone(
+    counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
+) -> _Drawn:
+    most = max(counts)
+    rows = orthogonal(most, dim, rng)
+    keys, offsets = rng.random(most), rng.random(most)
+    return [(rule(keys[:n], offsets[:n]), rows[:n]) for n in counts]
+
+
+def _sobol(
+    counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
+) -> _Drawn:
+    if rule is _systematic_radii:
+        raise ParameterError(
+            "coupling='qmc' takes the radii from a coordinate of the Sobol points, so "
+            "radii='systematic' has no meaning. Leave radii at its default."
+        )
+    drawn = []
+    for n in counts:
+        points = sobol(n, dim + 1, rng)
+        rows = ndtri(points[:, 1:])
+        drawn.append((points[:, 0], rows / np.linalg.norm(rows, axis=1, keepdims=True)))
+    return drawn
+
+
+COUPLINGS: Mapping[str, _CouplingRule] = MappingProxyType(
+    {
+        "iid": _separate("iid"),
+        "orthogonal": _separate("orthogonal"),
+        "haar": _joint("haar"),
+        "shared": _shared,
+        "comonotone": _comonotone,
+        "hadamard": _separate("hadamard"),
+        "qmc": _sobol,
+        "simplex": _separate("simplex"),
+    }
+)
+
+
+# --- allocation: how many frequencies each part gets -------------------------------------------
+
+
+def apportion(weights: ArrayLike, n: int) -> tuple[int, ...]:
+    """Whole numbers n_p >= 1 that sum to n and make sum(weights_p^2 / n_p) least.
+
+    The rule of equal proportions: each next one goes where w^2 / (n_p (n_p + 1)) is greatest.
+    With weights = mass times standard deviation it is Neyman's allocation in whole numbers.
+
+    Raises
+    ------
+    ParameterError
+        Where there are more weights than n, or a weight is negative or not finite.
+
+    References
+    ----------
+    T. Wright, "The equivalence of Neyman optimum allocation for sampling and equal proportions
+    for apportioning the U.S. House of Representatives", The American Statistician 66 (2012).
+
+    Examples
+    --------
+    >>> apportion([1.0, 3.0], 8)
+    (2, 6)
+    """
+    sizes = np.asarray(weights, dtype=float)
+    if not np.all(sizes >= 0) or not np.all(np.isfinite(sizes)):
+        raise ParameterError(f"Weights must be finite and not negative, and they are {sizes}.")
+    if n < len(sizes):
+        raise ParameterError(
+            f"{n} frequencies cannot serve {len(sizes)} parts, each of which needs one. Ask for "
+            f"n_components >= {2 * len(sizes)} (two columns for each frequency)."
+        )
+    counts = [1] * len(sizes)
+    queue = [(-size * size / 2.0, p) for p, size in enumerate(sizes.tolist())]
+    heapq.heapify(queue)
+    for _ in range(n - len(sizes)):
+        _, p = queue[0]
+        counts[p] += 1
+        priority = sizes[p] ** 2 / (counts[p] * (counts[p] + 1.0))
+        heapq.heapreplace(queue, (-float(priority), p))
+    return tuple(counts)
+
+
+def allocate(
+    table: SpectralTable,
+    n: int,
+    *,
+    allocation: Allocation = "mass",
+    coupling: Coupling = "orthogonal",
+    distances: ArrayLike | None = None,
+) -> tuple[int, ...]:
+    """Split n frequencies over the parts of a table, at least one for each.
+
+    Parameters
+    ----------
+    table : SpectralTable
+    n : int
+        Number of frequencies, half the number of columns.
+    allocation : str
+        "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
+        variance of the coupling over ``distances``; for "qmc", which has no closed form, that of
+        "iid").
+    coupling : str
+        As in :func:`draw_frequencies`; read by "optimal" alone.
+    distances : array_like, optional
+        Distances |x - y| of the data; needed by "optimal" alone.
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    ParameterError
+        Where there are more parts than frequencies, or "optimal" lacks distances.
+    """
+    masses = [float(p.mass) for p in table.parts]
+    known: dict[str, list[float]] = dict(
+        zip(ALLOCATIONS, ([1.0] * len(masses), masses, masses), strict=True)
+    )
+    counts = apportion(_choice(known, allocation, "allocation"), n)
+    if allocation != "optimal" or len(masses) == 1:
+        return counts
+    if distances is None:
+        raise ParameterError(
+            "allocation='optimal' weighs the variances at the distances of the data, and none were "
+            "given. Pass distances=..., or take allocation='mass'."
+        )
+    return optimal_allocation(table, distances, n, "iid" if coupling == "qmc" else coupling)
+
+
+def _choice(options: Mapping[str, T], name: str, what: str) -> T:
+    if name not in options:
+        raise ParameterError(f"{what} = {name!r} is not one of {', '.join(map(repr, options))}.")
+    return options[name]

@@ -1,0 +1,104 @@
+"""From whatever names a kernel to the table of its spectral laws in the dimension of the data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, final
+
+from spectra.errors import DataError, ParameterError
+from spectra.table import SpectralTable
+
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
+
+__all__ = ["Spectrum", "resolve_spectrum"]
+
+# Tables of recent kernels: a grid search fits the same kernel in the same dimension many times.
+_RECENT_TABLES = 64
+
+
+@final
+@dataclass(frozen=True)
+class Spectrum:
+    """A table, and the exact kernel where it is known (a bare table knows its formula's text)."""
+
+    table: SpectralTable
+    kernel: Kernel | None
+
+
+def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
+    """Find the table of a kernel in a dimension; only a bare table does without sympy.
+
+    Parameters
+    ----------
+    spectrum : SpectralTable, SpectralMeasure, Kernel, Family or str
+        Text is a name of ``spectra.catalogue`` (a family takes its default parameters) or else a
+        formula in z = |x - y| or in u = <x, y>.
+    dim : int
+        Number of columns of the data.
+
+    Raises
+    ------
+    DataError
+        Where a table or measure was made for another dimension.
+    ParameterError
+        Where ``spectrum`` is none of these.
+    FormulaError, InfiniteMassError, UndecidedError, NoRouteError
+        Where the kernel has no table; the message names the way out.
+    """
+    if isinstance(spectrum, SpectralTable):
+        _check_dimension("table", spectrum.dim, dim)
+        return Spectrum(spectrum, None)
+    from spectra.catalogue import Family
+    from spectra.tabulate import tabulate
+
+    from spectra.kernel import Kernel
+    from spectra.measure import SpectralMeasure
+
+    if isinstance(spectrum, SpectralMeasure):
+        _check_dimension("measure", spectrum.dim, dim)
+        return Spectrum(tabulate(spectrum), spectrum.kernel)
+    if isinstance(spectrum, str):
+        spectrum = _read(spectrum)
+    if isinstance(spectrum, Family):
+        spectrum = spectrum()
+    if isinstance(spectrum, Kernel):
+        return Spectrum(_table_of(spectrum, dim), spectrum)
+    raise ParameterError(
+        f"spectrum is {spectrum!r}, of type {type(spectrum).__name__}. It must be a SpectralTable, "
+        "a SpectralMeasure, a Kernel, a name of spectra.catalogue, or a formula in z or u."
+    )
+
+
+@lru_cache(maxsize=_RECENT_TABLES)
+def _table_of(kernel: Kernel, dim: int) -> SpectralTable:
+    from spectra.existence import spectral_measure
+    from spectra.tabulate import tabulate
+
+    table: SpectralTable = tabulate(spectral_measure(kernel, dim))
+    return table
+
+
+def _read(text: str) -> Any:
+    from spectra.catalogue import catalogue
+
+    from spectra.kernel import radial, zonal
+
+    if text in catalogue:
+        return catalogue[text]
+    if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u"):
+        raise ParameterError(
+            f"There is no kernel {text!r} in the catalogue; it holds {', '.join(catalogue)}. A "
+            "formula must contain z = |x - y| or u = <x, y>."
+        )
+    return zonal(text) if re.search(r"\bu\b", text) else radial(text)
+
+
+def _check_dimension(what: str, made_for: int, dim: int) -> None:
+    if made_for != dim:
+        raise DataError(
+            f"The {what} was made for dimension {made_for}, and X has {dim} column(s). The law of "
+            f"the radius depends on the dimension: tabulate the kernel for dim={dim}."
+        )
