@@ -84,8 +84,8 @@ def log_scaled_bessel_k(order: float, x: ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> float(log_scaled_bessel_k(400.0, 1e-30))         # K itself would be 1e12000
-    0.0
+    >>> float(abs(log_scaled_bessel_k(400.0, 1e-30))) < 1e-14      # K itself would be 1e12000
+    True
     """
     x = np.asarray(x, dtype=float)
     if order >= _DEBYE_ORDER:

@@ -32,6 +32,14 @@ _OUTSIDE = 0.01
 _LEAST_SHARE = 1e-200
 
 
+def _laguerre(degree: int, order: Any, y: Any) -> Any:
+    """L_degree^(order)(y) by its recurrence; mpmath's series never ends at a zero of it."""
+    before, value = mp.mpf(0), mp.mpf(1)
+    for k in range(degree):
+        before, value = value, ((2 * k + 1 + order - y) * value - (k + order) * before) / (k + 1)
+    return value
+
+
 def _log_bessel_k(order: Any, x: Any) -> Any:
     """log K_order(x) to 30 digits, by the trapezoidal rule for DLMF 10.32.9.
 
@@ -112,7 +120,7 @@ class Gaussian(CentredComponent):
             # d^i L_j^(s)(y) / dy^i = (-1)^i L_(j-i)^(s+i)(y), DLMF 18.9.23
             taylor = [
                 mp.fsum(
-                    scaled[j] * mp.laguerre(j - i, mp.mpf(d) / 2 - 1 + i, y0)
+                    scaled[j] * _laguerre(j - i, mp.mpf(d) / 2 - 1 + i, y0)
                     for j in range(i, degree + 1)
                 )
                 * (-1) ** i

@@ -1,0 +1,101 @@
+r"""From a kernel to its spectral density: a table of routes, one name one function.
+
+The Fourier convention of the whole package is
+
+.. math:: k(\Delta) = \int_{R^d} e^{i\omega\cdot\Delta}\mu(d\omega), \qquad
+          \rho(w) = S_{d-1} w^{d-1} \mu(w), \qquad
+          k(z) = \int_0^\infty \Omega_d(wz)\rho(w)\,dw,
+
+so that the total mass of mu is k(0) where mu is positive.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from spectra.density import SpectralDensity
+from spectra.errors import NoRouteError, ParameterError
+from spectra.kernel import Kernel
+from spectra.transform.lookup import lookup, unknown_summand
+
+__all__ = ["ROUTES", "spectral_density"]
+
+Route = Callable[[Kernel, int], SpectralDensity | None]
+
+#: The routes in the order in which "auto" tries them; each answers None for "not mine".
+ROUTES: Mapping[str, Route] = MappingProxyType({"lookup": lookup})
+
+
+def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> SpectralDensity:
+    r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
+
+    .. math:: \mu(w) = (2\pi)^{-d/2} w^{1-d/2} \int_0^\infty k(z) z^{d/2} J_{d/2-1}(wz)\,dz
+
+    Whether its total mass is finite is another question, which ``existence`` answers.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A kernel in z = |x - y|; a zonal one is 0 beyond z = 2.
+    dim : int
+        Dimension d >= 1 of the inputs.
+    route : str
+        A name in :data:`ROUTES`, or "auto" for all of them in turn.
+
+    Returns
+    -------
+    SpectralDensity
+        Its attribute ``route`` names the route that found it.
+
+    Raises
+    ------
+    ParameterError
+        If ``dim`` is not an integer of at least 1, or the route is unknown.
+    NoRouteError
+        If no route knows the kernel, or its transform is known not to be a measure.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> density = spectral_density(radial("exp(-z**2/2)"), 2)
+    >>> density.expr
+    exp(-w**2/2)/(2*pi)
+    >>> density.radial([1.0])                  # w exp(-w^2/2)
+    array([0.60653066])
+    """
+    if not isinstance(kernel, Kernel):
+        raise ParameterError(
+            f"A spectral density was asked of {kernel!r}, which is a {type(kernel).__name__}, not "
+            "a kernel. Make one with radial(...), zonal(...) or catalogue[name]; a family of the "
+            "catalogue becomes a kernel when it is called with its parameters."
+        )
+    dim = _dimension(dim)
+    if route == "auto":
+        names = tuple(ROUTES)
+    elif route in ROUTES:
+        names = (route,)
+    else:
+        raise ParameterError(
+            f"There is no transform route named {route!r}. Known are 'auto', "
+            f"{', '.join(map(repr, ROUTES))}."
+        )
+    for name in names:
+        density = ROUTES[name](kernel, dim)
+        if density is not None:
+            return density
+    raise NoRouteError(
+        f"No transform route knows the summand {unknown_summand(kernel, dim)} of the kernel "
+        f"{kernel} in dimension {dim} (tried: {', '.join(names)}). Write the kernel as a sum of "
+        "the families of the catalogue, which list(catalogue) names."
+    )
+
+
+def _dimension(dim: object) -> int:
+    if isinstance(dim, numbers.Integral) and not isinstance(dim, bool) and int(dim) >= 1:
+        return int(dim)
+    raise ParameterError(
+        f"The dimension is {dim!r}. It is the number of columns of the data: an integer of at "
+        "least 1."
+    )
