@@ -45,6 +45,8 @@ _STRATUM_NODES = 6
 _STRATUM_LEVELS = 12
 # A break counts as a jump of the radius from this relative size on: joins of panels are far below.
 _JUMP = 1e-9
+# Jumps nearer to the ends of the law than this weigh less than the error of the strata.
+_END = 2.0**-40
 
 
 class Waves:
@@ -173,6 +175,7 @@ def _breaks(law: RadialLaw) -> FloatArray:
 def _jumps(law: RadialLaw) -> FloatArray:
     """Those breaks at which the radius jumps: atoms, and gaps of the density."""
     u = _breaks(law)
+    u = u[(u > _END) & (u < 1.0 - _END)]
     below, above = law.ppf(np.nextafter(u, 0.0)), law.ppf(np.nextafter(u, 1.0))
     return np.asarray(u[above - below > _JUMP * (above + below)])
 
