@@ -1,0 +1,431 @@
+"""Where a formula may fail to be smooth, and what it is between those radii.
+
+The radii at which |.|, Min, Max, Heaviside and Piecewise change their branch, and at which roots,
+logarithms, inverse functions and denominators are singular, are found as exact numbers.  Between
+two neighbouring radii the formula is one expression of analytic functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mpmath
+import sympy
+from mpmath import mp
+
+from spectra.errors import AccuracyError
+from spectra.evaluate import mpmath_function
+from spectra.germs import ExpansionError
+from spectra.parsing import Z
+
+__all__ = [
+    "KINKS",
+    "UnresolvedZeros",
+    "branch_radii",
+    "is_analytic_at",
+    "positive_zeros",
+    "resolve",
+    "same_radius",
+]
+
+_X = sympy.Symbol("x", nonnegative=True)
+_Y = sympy.Symbol("y", real=True)
+#: Two radii closer than this (relative) are one radius: they agree to far more digits.
+_SAME = sympy.Float(10, 30) ** -40
+#: More zeros than this on a support are taken as too many to follow.
+_MOST_ZEROS = 200
+#: Degrees beyond which exact root isolation takes too long.
+_MOST_DEGREE = 60
+#: Functions that change their branch.
+KINKS = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)
+
+
+class UnresolvedZeros(ExpansionError):
+    """The zeros of an argument could not all be found; the message names it."""
+
+
+def same_radius(a: sympy.Expr, b: sympy.Expr) -> bool:
+    """Whether two exact radii are equal (to 40 digits where sympy cannot tell)."""
+    if a is sympy.oo or b is sympy.oo:
+        return bool(a == b)
+    if a == b:
+        return True
+    if a.is_Rational and b.is_Rational:
+        return False
+    return bool(abs((a - b).evalf(60, maxn=400)) < _SAME * (1 + abs(a.evalf(15))))
+
+
+def branch_radii(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
+    """Every radius 0 < z <= upper at which a part of the formula may not be analytic.
+
+    Raises
+    ------
+    UnresolvedZeros
+        Where the zeros of some argument could not all be found.
+    """
+    radii: list[sympy.Expr] = []
+    for argument in dict.fromkeys(_critical(expr)):
+        for radius in positive_zeros(argument, upper):
+            if not any(same_radius(radius, r) for r in radii):
+                radii.append(radius)
+    return tuple(sorted(radii, key=lambda r: float(r.evalf(30))))
+
+
+def _critical(expr: sympy.Expr) -> Iterator[sympy.Expr]:
+    """Arguments whose zeros are the places where the formula may not be analytic."""
+    for node in sympy.preorder_traversal(expr):
+        yield from _critical_of(node)
+
+
+def _critical_of(node: sympy.Basic) -> Iterator[sympy.Expr]:
+    if not node.free_symbols:
+        return
+    head = node.func
+    if node.is_Pow:
+        if node.exp.free_symbols or not (node.exp.is_Integer and node.exp >= 0):
+            yield node.base
+    elif head in (sympy.Abs, sympy.log, sympy.Heaviside):
+        yield node.args[0]
+    elif head in (sympy.Min, sympy.Max):
+        for i, a in enumerate(node.args):
+            for b in node.args[i + 1 :]:
+                yield a - b
+    elif head in (sympy.asin, sympy.acos):
+        yield node.args[0] - 1
+        yield node.args[0] + 1
+    elif head == sympy.tan:
+        yield sympy.cos(node.args[0])
+    elif head == sympy.besselk or (
+        head in (sympy.besselj, sympy.besseli) and not node.args[0].is_Integer
+    ):
+        yield node.args[1]
+    elif head == sympy.gamma:
+        yield 1 / node  # entire, with its zeros at the poles
+    elif head == sympy.hyper and len(node.ap) == len(node.bq) + 1:
+        yield node.argument - 1
+    elif isinstance(node, sympy.core.relational.Relational):
+        yield node.lhs - node.rhs
+
+
+def is_analytic_at(expr: sympy.Expr, radius: sympy.Expr) -> str:
+    """Say whether a formula without kinks is "analytic", "meromorphic" or neither ("branch")."""
+    kind = "analytic"
+    for node in sympy.preorder_traversal(expr):
+        if not any(_vanishes(a, radius) for a in _critical_of(node)):
+            continue
+        if not (node.is_Pow and node.exp.is_Integer):
+            return "branch"
+        kind = "meromorphic"
+    return kind
+
+
+def _vanishes(expr: sympy.Expr, radius: sympy.Expr) -> bool:
+    value = expr.subs(Z, radius).evalf(50, maxn=400)
+    return not value.is_number or not value.is_finite or bool(abs(value) < _SAME)
+
+
+def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
+    """All zeros of an expression with 0 < z <= upper, as exact numbers.
+
+    Raises
+    ------
+    UnresolvedZeros
+        Where they could not be found, or are too many.
+
+    Examples
+    --------
+    >>> positive_zeros(1 - Z**2 / 4, sympy.oo)
+    (2,)
+    """
+    try:
+        found = [r for r in _zeros(expr, upper) if not r.free_symbols]
+    except (NotImplementedError, sympy.PolynomialError) as error:
+        raise UnresolvedZeros(f"the zeros of {expr} on z > 0 could not be found") from error
+    kept = []
+    for r in found:
+        value = r.evalf(30)
+        if not value.is_real and abs(sympy.im(value)) > _SAME:
+            continue
+        if sympy.re(value) > 0 and (upper is sympy.oo or r == upper or r.evalf(30) <= upper):
+            kept.append(r)
+        elif upper is not sympy.oo and same_radius(r, upper):
+            kept.append(upper)
+    return tuple(kept)
+
+
+def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
+    if not expr.free_symbols:
+        return []
+    if expr.has(*KINKS):
+        return [r for branch in _all_branches(expr) for r in _zeros(branch, upper)]
+    if expr.is_positive or expr.is_negative:
+        return []
+    if expr == Z:
+        return []
+    if expr.is_Mul:
+        return [r for factor in expr.args for r in _zeros(factor, upper)]
+    if expr.is_Pow and not expr.exp.free_symbols:
+        if expr.exp.is_negative:
+            return _zeros_of_reciprocal(expr.base, upper)
+        return _zeros(expr.base, upper)
+    if expr.func == sympy.exp or (expr.is_Pow and expr.base.is_positive):
+        return []
+    if expr.func in (sympy.Abs, sympy.asin, sympy.atan, sympy.sinh, sympy.tanh, sympy.erf):
+        return _zeros(expr.args[0], upper)
+    if expr.func == sympy.log:
+        return _zeros(expr.args[0] - 1, upper)
+    if expr.func == sympy.acos:
+        return _zeros(expr.args[0] - 1, upper)
+    if expr.func in (sympy.sin, sympy.cos):
+        return _circular_zeros(expr.args[0], expr.func == sympy.cos, upper)
+    numerator = sympy.fraction(sympy.together(expr))[0]
+    if numerator.is_positive or numerator.is_negative:
+        return []
+    roots = _algebraic_zeros(numerator)
+    if roots is None:
+        roots = _zeros_through_a_function(sympy.expand(numerator), upper)
+    if roots is None and _has_one_sign(expr, upper):
+        roots = []
+    if roots is None:
+        raise UnresolvedZeros(f"the zeros of {expr} on z > 0 could not be found")
+    return roots
+
+
+def _all_branches(expr: sympy.Expr) -> list[sympy.Expr]:
+    """Every expression that the kinks can make of this one; its zeros are among theirs."""
+    done: list[sympy.Expr] = []
+    todo = [expr]
+    while todo:
+        branch = todo.pop()
+        kinks = [n for n in sympy.postorder_traversal(branch) if isinstance(n, KINKS)]
+        if not kinks:
+            done.append(branch)
+            continue
+        kink = kinks[0]
+        if isinstance(kink, sympy.Abs):
+            choices = [kink.args[0], -kink.args[0]]
+        elif isinstance(kink, sympy.Heaviside):
+            choices = [sympy.Integer(0), sympy.Integer(1)]
+        elif isinstance(kink, sympy.Piecewise):
+            choices = [value for value, _ in kink.args]
+        else:
+            choices = list(kink.args)
+        todo += [branch.xreplace({kink: choice}) for choice in choices]
+        if len(todo) + len(done) > _MOST_ZEROS:
+            raise UnresolvedZeros(f"{expr} has too many branches to follow")
+    return [b for b in dict.fromkeys(done) if sympy.expand(b) != 0]
+
+
+def _zeros_of_reciprocal(base: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
+    """Zeros of 1/base: none where base is finite on the range (poles are critical themselves)."""
+    if base.func == sympy.gamma:
+        inner = base.args[0]
+        if inner.is_positive or inner.is_nonnegative:
+            return []
+        raise UnresolvedZeros(f"the poles of {base} could not be found")
+    return []
+
+
+def _algebraic_zeros(expr: sympy.Expr) -> list[sympy.Expr] | None:
+    """Zeros of a polynomial in a root z^(1/m), or None where it is not one."""
+    powers = {p.exp for p in expr.atoms(sympy.Pow) if p.base == Z}
+    if not all(e.is_Rational for e in powers):
+        return None
+    m = sympy.ilcm(1, 1, *[e.q for e in powers])
+    poly_expr = expr.subs(Z, _X**m) if m > 1 else expr.subs(Z, _X)
+    poly_expr = sympy.powdenest(poly_expr, force=True)
+    if not poly_expr.is_polynomial(_X):
+        return None
+    poly = sympy.Poly(poly_expr, _X)
+    if poly.is_zero:
+        raise UnresolvedZeros(f"{expr} vanishes everywhere")
+    if poly.degree() > _MOST_DEGREE:
+        raise UnresolvedZeros(f"{expr} has too high a degree to isolate its zeros")
+    if all(c.is_Rational for c in poly.all_coeffs()):
+        roots = poly.real_roots(multiple=False)
+        return [sympy.powdenest(r**m) for r, _ in roots if r.evalf(30) > 0]
+    if all(sympy.sign(c) == sympy.sign(poly.LC()) for c in poly.coeffs()):
+        return []
+    if poly.degree() <= 2:
+        roots = sympy.roots(poly, multiple=True)
+        return [
+            r**m for r in roots if abs(sympy.im(r.evalf(40))) < _SAME and sympy.re(r.evalf()) > 0
+        ]
+    return None
+
+
+def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] | None:
+    """Zeros of a polynomial in one f(h(z)): the roots y, then the zeros of h - f^-1(y)."""
+    inner = {
+        node
+        for node in sympy.preorder_traversal(expr)
+        if node.free_symbols and (node.func in _INVERSES or _is_root(node))
+    }
+    outer = [n for n in inner if not any(n != m and m.has(n) for m in inner)]
+    if len(outer) != 1:
+        return None
+    node = outer[0]
+    rest = expr.subs(node, _Y)
+    if rest.has(Z) or not rest.is_polynomial(_Y):
+        return None
+    values = _algebraic_zeros_any_sign(rest)
+    if values is None:
+        return None
+    found: list[sympy.Expr] = []
+    for y in values:
+        if _is_root(node):
+            if y.evalf(30) >= -_SAME:
+                found += _zeros(node.base - y ** (1 / node.exp), upper)
+            continue
+        target = _INVERSES[node.func](y)
+        if target is not None:
+            found += _zeros(node.args[0] - target, upper)
+    return found
+
+
+def _algebraic_zeros_any_sign(expr: sympy.Expr) -> list[sympy.Expr] | None:
+    poly = sympy.Poly(expr, _Y)
+    if all(c.is_Rational for c in poly.all_coeffs()) and poly.degree() <= _MOST_DEGREE:
+        return [r for r, _ in poly.real_roots(multiple=False)]
+    if poly.degree() == 1:
+        a, b = poly.all_coeffs()
+        return [-b / a]
+    return None
+
+
+def _is_root(node: sympy.Basic) -> bool:
+    return bool(node.is_Pow and node.exp.is_Rational and not node.exp.is_Integer)
+
+
+_INVERSES = {
+    sympy.exp: lambda y: sympy.log(y) if y.evalf(30) > 0 else None,
+    sympy.log: sympy.exp,
+    sympy.sinh: sympy.asinh,
+    sympy.tanh: lambda y: sympy.atanh(y) if abs(y.evalf(30)) < 1 else None,
+    sympy.atan: lambda y: sympy.tan(y) if abs(y.evalf(30)) < sympy.pi / 2 else None,
+    sympy.acos: lambda y: sympy.cos(y) if 0 <= y.evalf(30) <= sympy.pi else None,
+    sympy.asin: lambda y: sympy.sin(y) if abs(y.evalf(30)) <= sympy.pi / 2 else None,
+}
+
+
+def _circular_zeros(argument: sympy.Expr, cosine: bool, upper: sympy.Expr) -> list[sympy.Expr]:
+    """Zeros of sin or cos of a linear argument on a bounded range."""
+    slope = sympy.diff(argument, Z)
+    if slope.free_symbols or upper is sympy.oo:
+        raise UnresolvedZeros(
+            f"{'cos' if cosine else 'sin'}({argument}) has infinitely many zeros, or none that "
+            "could be found"
+        )
+    start = argument.subs(Z, 0)
+    first = sympy.pi / 2 if cosine else sympy.Integer(0)
+    ends = sorted(float(((a - first) / sympy.pi).evalf()) for a in (start, start + slope * upper))
+    lowest, highest = int(ends[0]) - 2, int(ends[1]) + 2
+    if highest - lowest > _MOST_ZEROS:
+        raise UnresolvedZeros(f"the formula has more than {_MOST_ZEROS} radii of this kind")
+    return [(first + n * sympy.pi - start) / slope for n in range(lowest, highest + 1)]
+
+
+def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
+    """Prove by interval arithmetic that an expression does not vanish on 0 <= z <= upper."""
+    last = mpmath.inf if upper is sympy.oo else mpmath.mpf(str(upper.evalf(20))) * (1 + mp.eps)
+    todo = [(mp.mpf(0), mp.mpf(last))]
+    for _ in range(_MOST_BOXES):
+        if not todo:
+            return True
+        low, high = todo.pop()
+        try:
+            value = _enclose(expr, mpmath.iv.mpf([low, high]))
+        except (ZeroDivisionError, ValueError, mpmath.libmp.ComplexResult):
+            value = None
+        if value is not None and (value.a > 0 or value.b < 0):
+            continue
+        middle = max(2 * low, mp.mpf(1)) if high == mpmath.inf else (low + high) / 2
+        todo += [(low, middle), (middle, high)]
+    return False
+
+
+#: Boxes of the proof by interval arithmetic before it is given up.
+_MOST_BOXES = 1000
+
+
+def _enclose(node: sympy.Expr, z: mpmath.iv.mpf) -> mpmath.iv.mpf:
+    """Value of a formula on an interval, outward rounded (ValueError where no rule applies)."""
+    iv = mpmath.iv
+    if node == Z:
+        return z
+    if node.is_Rational:
+        return iv.mpf(int(node.p)) / int(node.q)
+    if node is sympy.pi:
+        return iv.pi
+    if node.is_Add:
+        return sum((_enclose(a, z) for a in node.args[1:]), _enclose(node.args[0], z))
+    if node.is_Mul:
+        product = _enclose(node.args[0], z)
+        for a in node.args[1:]:
+            product = product * _enclose(a, z)
+        return product
+    if node.is_Pow and node.exp.is_Integer:
+        return _enclose(node.base, z) ** int(node.exp)
+    if node.is_Pow and node.exp == sympy.S.Half:
+        return iv.sqrt(_enclose(node.base, z))
+    rule = _INTERVAL_RULES.get(node.func)
+    if rule is None:
+        raise ValueError(f"no interval rule for {node.func}")
+    return rule(_enclose(node.args[0], z))
+
+
+_INTERVAL_RULES = {
+    sympy.exp: mpmath.iv.exp,
+    sympy.log: mpmath.iv.log,
+    sympy.sin: mpmath.iv.sin,
+    sympy.cos: mpmath.iv.cos,
+    sympy.cosh: lambda x: (mpmath.iv.exp(x) + mpmath.iv.exp(-x)) / 2,
+    sympy.sinh: lambda x: (mpmath.iv.exp(x) - mpmath.iv.exp(-x)) / 2,
+}
+
+
+def resolve(expr: sympy.Expr, inside: sympy.Expr) -> sympy.Expr:
+    """The expression with every kink replaced by the branch that holds at the radius ``inside``.
+
+    ``inside`` lies strictly between two neighbours of :func:`branch_radii`, so that the branch is
+    the same on the whole interval.
+    """
+    if not expr.has(*KINKS):
+        return expr
+    args = expr.args
+    if isinstance(expr, sympy.Piecewise):
+        for value, condition in args:
+            if _holds(condition, inside):
+                return resolve(value, inside)
+        raise ExpansionError(f"{expr} has no value at z = {inside}")
+    new = [resolve(a, inside) for a in args]
+    if expr.func == sympy.Abs:
+        return new[0] if _value(new[0], inside) > 0 else -new[0]
+    if expr.func == sympy.Heaviside:
+        return sympy.Integer(1 if _value(new[0], inside) > 0 else 0)
+    if expr.func in (sympy.Min, sympy.Max):
+        pick = min if expr.func == sympy.Min else max
+        return pick(new, key=lambda e: _value(e, inside))
+    return expr.func(*new)
+
+
+def _holds(condition: sympy.Basic, inside: sympy.Expr) -> bool:
+    if condition in (sympy.true, sympy.false):
+        return bool(condition)
+    truth = condition
+    for relation in condition.atoms(sympy.core.relational.Relational):
+        difference = _value(relation.lhs - relation.rhs, inside)
+        held = relation.func(sympy.Float(difference, 30), 0)
+        truth = truth.subs(relation, held)
+    return bool(truth)
+
+
+def _value(expr: sympy.Expr, z: sympy.Expr) -> mpmath.mpf:
+    with mp.workdps(40):
+        try:
+            value = mpmath_function(sympy.sympify(expr), Z)(mp.mpf(str(z.evalf(45))))
+        except AccuracyError as error:
+            raise ExpansionError(str(error)) from error
+        if mp.isnan(value):
+            raise ExpansionError(f"{expr} has no value at z = {z}")
+        return +value

@@ -1,0 +1,403 @@
+r"""The verdict: is a kernel the difference of two continuous positive definite kernels on R^d?
+
+It is exactly where its spectral measure has finite total mass.  A verdict that decides follows from
+requirements that are proved (the local analysis of :mod:`spectra.singularity`); whatever could not
+be shown is a gap, and a gap that matters makes the verdict UNDECIDED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import sympy
+
+from spectra.branches import same_radius
+from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
+from spectra.germs import ExpansionError
+from spectra.kernel import Kernel
+from spectra.parsing import exact_parameter
+from spectra.singularity import (
+    Ending,
+    Gap,
+    LocalAnalysis,
+    Profile,
+    Requirement,
+    Singularity,
+    analyse,
+    one_sided,
+)
+
+if TYPE_CHECKING:
+    from spectra.measure import SpectralMeasure
+
+__all__ = ["D", "DomainVerdict", "Status", "Verdict", "existence", "spectral_measure"]
+
+#: The dimension in conditions.
+D = sympy.Symbol("d", integer=True, positive=True)
+
+_ASSUMPTIONS = {
+    "smoothness": "every singularity at a finite radius that was not found has an exponent above",
+    "decay": "up to its limit the kernel decays, with its derivatives and unoscillating, like z^-",
+    "origin": "up to k(0) the kernel vanishes at z = 0, with its derivatives, like z^",
+}
+
+
+class Status(Enum):
+    """Whether the spectral measure has finite mass."""
+
+    FINITE = "finite"
+    INFINITE = "infinite"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class _Decision:
+    status: Status
+    condition: sympy.Basic | None
+    reasons: tuple[str, ...]
+    deciding: Singularity | None
+
+
+class _NoTruthValue:
+    status: Status
+
+    def __bool__(self) -> NoReturn:
+        raise SpectraError(
+            f"A verdict has three answers, and this one is {self.status.name}: as a truth value "
+            "UNDECIDED would be read as no. Compare verdict.status with Status.FINITE or "
+            "Status.INFINITE."
+        )
+
+
+@dataclass(frozen=True)
+class DomainVerdict(_NoTruthValue):
+    """Whether some function beyond ``z_max`` continues the kernel to one of finite mass.
+
+    Attributes
+    ----------
+    z_max : sympy expression
+        The largest distance of two points of the data.
+    status, condition, reasons, deciding :
+        As in :class:`Verdict`.
+    """
+
+    z_max: sympy.Expr
+    dim: int | None
+    status: Status
+    condition: sympy.Basic | None
+    reasons: tuple[str, ...]
+    deciding: Singularity | None
+
+    __bool__ = _NoTruthValue.__bool__
+
+
+@dataclass(frozen=True)
+class Verdict(_NoTruthValue):
+    """Whether the spectral measure of a kernel on R^d has finite mass, and why.
+
+    Attributes
+    ----------
+    kernel, dim :
+        What was asked; ``dim`` is None where every dimension was.
+    status : Status
+        FINITE, INFINITE or UNDECIDED.  Without ``dim`` a condition that depends on d makes it
+        UNDECIDED: the condition has the answer.
+    condition : sympy expression or None
+        For which d the mass is finite, in ``Symbol("d", integer=True, positive=True)``; None where
+        it could not be decided.
+    reasons : tuple of str
+        Sentences, the deciding one first.
+    deciding : Singularity or None
+        What bounds the dimension.
+    analysis : LocalAnalysis or None
+        Everything that was found; None for a callable.
+    assumed : mapping
+        What the caller stated and the toolkit did not check.
+    """
+
+    kernel: Kernel | Callable[..., Any]
+    dim: int | None
+    status: Status
+    condition: sympy.Basic | None
+    reasons: tuple[str, ...]
+    deciding: Singularity | None
+    analysis: LocalAnalysis | None = field(repr=False)
+    assumed: Mapping[str, Any] = field(default_factory=dict)
+
+    __bool__ = _NoTruthValue.__bool__
+
+    @property
+    def singularities(self) -> tuple[Singularity, ...]:
+        """Every place where the kernel is not smooth, from zero to infinity."""
+        return self.analysis.singularities if self.analysis is not None else ()
+
+    @cached_property
+    def measure(self) -> SpectralMeasure:
+        """The spectral measure, where the verdict is FINITE.
+
+        Raises
+        ------
+        InfiniteMassError, UndecidedError
+            Where the verdict is not FINITE; the message names the ways out.
+        ParameterError
+            Where the verdict is for every dimension, or for a callable.
+        """
+        if self.dim is None or not isinstance(self.kernel, Kernel):
+            raise ParameterError(
+                "A measure belongs to a formula in one dimension, and this verdict has none: ask "
+                "existence(kernel, dim=...)."
+            )
+        why = self.reasons[0] if self.reasons else ""
+        if self.status is Status.INFINITE:
+            raise InfiniteMassError(
+                f"The spectral measure of {self.kernel} has infinite mass in d = {self.dim}. {why} "
+                "No positive decomposition exists on R^d. Ask on_domain(z_max) whether one exists "
+                "on the range of your data and make it with design(kernel, dim, domain, tol), or "
+                "give up exactness openly with truncate(density, radius)."
+            )
+        if self.status is Status.UNDECIDED:
+            raise UndecidedError(
+                f"Whether the spectral measure of {self.kernel} has finite mass in d = {self.dim} "
+                f"is undecided. {why} State what you know with assume=, or make a finite measure "
+                "with design(kernel, dim, domain, tol)."
+            )
+        from spectra.measure import measure_of
+        from spectra.transform import spectral_density
+
+        return measure_of(spectral_density(self.kernel, self.dim))
+
+    def on_domain(self, z_max: float | sympy.Expr | None = None) -> DomainVerdict:
+        """Decide whether any continuation beyond ``z_max`` has finite mass.
+
+        Parameters
+        ----------
+        z_max : number, optional
+            The largest distance of two points of the data; 2 for a zonal kernel by default.
+
+        Notes
+        -----
+        Singularities inside the range are there in every continuation.  At its end a one-sided
+        term (z_max - z)^s, s no integer, excludes every continuation where s <= (d - 1)/2, because
+        finite differences of order r > s of a kernel of finite mass vanish faster than h^s there.
+        """
+        if not isinstance(self.kernel, Kernel) or self.analysis is None:
+            raise ParameterError("A callable shows no singularities: on_domain needs a formula.")
+        if z_max is None:
+            if not self.kernel.is_zonal:
+                raise ParameterError(
+                    "Give z_max, the largest distance in the data: only a kernel on the unit "
+                    "sphere has a range of its own, [0, 2]."
+                )
+            z_max = 2
+        end = exact_parameter("z_max", z_max)
+        if not end.is_positive:
+            raise ParameterError(f"z_max is a distance and must be positive, and {z_max} is not.")
+        places, gaps = _inside(self.analysis, end)
+        finite = (
+            f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
+            "smoothly beyond."
+        )
+        decision = _decide(places, gaps, self.dim, finite)
+        return DomainVerdict(end, self.dim, **decision.__dict__)
+
+
+def existence(
+    kernel: Kernel | Callable[..., Any],
+    dim: int | None = None,
+    *,
+    assume: Mapping[str, float] | None = None,
+) -> Verdict:
+    r"""Decide whether the spectral measure of a kernel has finite mass, from its formula.
+
+    The mass is finite exactly if every singular term :math:`|z - R|^s` at a radius R > 0 has
+    :math:`s > (d-1)/2`, k is bounded and tends to k(0) at zero, and at infinity k tends to a limit
+    with waves :math:`z^{-\beta}\cos(wz + \varphi)` of :math:`\beta > (d-1)/2` only (or equal, with
+    the phase of a sphere measure).
+
+    Parameters
+    ----------
+    kernel : Kernel or callable
+        A kernel; a bare callable shows nothing of itself, and only ``assume`` decides.
+    dim : int, optional
+        The dimension d >= 1; without it the verdict has a condition on d.
+    assume : mapping, optional
+        What you know and the formula does not show, recorded in the verdict: "smoothness" (every
+        singularity at a finite radius that was not found has a larger exponent than this), "decay"
+        (k minus its limit, with derivatives, decays without oscillation like this power of 1/z),
+        "origin" (k - k(0), with derivatives, vanishes like this power of z).
+
+    Returns
+    -------
+    Verdict
+
+    Raises
+    ------
+    ParameterError
+        Where ``dim`` is not an integer >= 1, or an assumption is unknown or not positive.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> k = radial("(1 - z**2/4)**2", support=2)
+    >>> existence(k).condition
+    d < 5
+    >>> existence(k, dim=16).status
+    <Status.INFINITE: 'infinite'>
+    """
+    if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int) or dim < 1):
+        raise ParameterError(f"A dimension is an integer d >= 1, and {dim!r} is not.")
+    stated = _checked_assumptions(assume)
+    if isinstance(kernel, Kernel):
+        analysis: LocalAnalysis | None = analyse(kernel)
+    elif callable(kernel):
+        analysis = None
+    else:
+        raise ParameterError(
+            f"existence needs a Kernel, and got {type(kernel).__name__}: make one with radial() or "
+            "zonal()."
+        )
+    places = _callable_places() if analysis is None else analysis.places
+    loose = () if analysis is None else analysis.gaps
+    places, gaps, notes = _with_assumptions(places, loose, stated)
+    finite = (
+        "Every singularity at a finite radius is weak enough, the kernel is regular at z = 0, and "
+        "its behaviour at infinity allows a finite measure."
+    )
+    decision = _decide(places, gaps, dim, finite)
+    if notes:
+        decision = replace(decision, reasons=decision.reasons + notes)
+    return Verdict(
+        kernel=kernel,
+        dim=dim,
+        status=decision.status,
+        condition=decision.condition,
+        reasons=decision.reasons,
+        deciding=decision.deciding,
+        analysis=analysis,
+        assumed=stated,
+    )
+
+
+def spectral_measure(kernel: Kernel, dim: int) -> SpectralMeasure:
+    """The finite spectral measure of a kernel: ``existence(kernel, dim).measure``.
+
+    Raises
+    ------
+    InfiniteMassError, UndecidedError
+        Where the verdict is not FINITE.
+    """
+    return existence(kernel, dim).measure
+
+
+def _decide(
+    places: Iterable[Ending], gaps: tuple[Gap, ...], dim: int | None, finite: str
+) -> _Decision:
+    """Combine requirements, which are certain, with gaps, which may matter or not."""
+    places = tuple(places)
+    requirements = sorted((r for p in places for r in p.requirements), key=_strictness)
+    all_gaps = (*gaps, *(g for p in places for g in p.gaps))
+    top = requirements[0].largest if requirements else sympy.oo
+    deciding = requirements[0].singularity if requirements else None
+    asked = top if dim is None else sympy.Integer(dim)
+    open_gaps = tuple(g for g in all_gaps if g.from_dim <= (top if dim is None else asked))
+    excluded = top == 0 if dim is None else asked > top
+    bound_reasons = tuple(dict.fromkeys(r.reason for r in requirements))
+    condition = _condition(requirements)
+    known = top == 0 or all(g.from_dim > top for g in all_gaps)
+    if excluded:
+        return _Decision(Status.INFINITE, condition if known else None, bound_reasons, deciding)
+    if open_gaps:
+        texts = tuple(dict.fromkeys(f"Not shown: {g.reason}." for g in open_gaps))
+        return _Decision(Status.UNDECIDED, None, texts + bound_reasons, deciding)
+    if dim is None and top is not sympy.oo:
+        text = f"The answer depends on d: it is finite exactly for {condition}."
+        return _Decision(Status.UNDECIDED, condition, (text, *bound_reasons), deciding)
+    return _Decision(
+        Status.FINITE, condition if known else None, (finite, *bound_reasons), deciding
+    )
+
+
+def _strictness(requirement: Requirement) -> tuple[float, bool]:
+    return (float(requirement.largest), requirement.closed)
+
+
+def _condition(requirements: list[Requirement]) -> sympy.Basic:
+    if not requirements:
+        return sympy.true
+    first = requirements[0]
+    if first.largest == 0:
+        return sympy.false
+    return sympy.Le(D, first.bound) if first.closed else sympy.Lt(D, first.bound)
+
+
+def _inside(analysis: LocalAnalysis, end: sympy.Expr) -> tuple[tuple[Ending, ...], tuple[Gap, ...]]:
+    """The places that every continuation beyond ``end`` has."""
+    cut: Profile = analysis.profile
+    places = [analysis.origin]
+    if not cut.exprs:
+        return tuple(places), analysis.gaps
+    for i, (r, ending) in enumerate(analysis.radii):
+        if same_radius(r, end):
+            try:
+                places.append(one_sided(cut.exprs[i], r))
+            except ExpansionError as error:
+                places.append(Ending(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),)))
+        elif r.evalf(30) < end.evalf(30):
+            places.append(ending)
+    return tuple(places), analysis.gaps
+
+
+# --- what the caller states -----------------------------------------------------------------
+
+
+def _checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.Expr]:
+    stated = {}
+    for name, value in (assume or {}).items():
+        if name not in _ASSUMPTIONS:
+            raise ParameterError(
+                f"{name!r} is not something to assume; the choices are {', '.join(_ASSUMPTIONS)}."
+            )
+        number = sympy.oo if value == sympy.oo else exact_parameter(name, value)
+        if not number.is_extended_positive:
+            raise ParameterError(f"The assumed {name} must be a positive exponent, not {value}.")
+        stated[name] = number
+    return stated
+
+
+def _callable_places() -> tuple[Ending, ...]:
+    """A callable shows nothing: one gap at each kind of place."""
+    return (
+        Ending(gaps=(Gap("a callable shows nothing at z = 0", location=sympy.Integer(0)),)),
+        Ending(gaps=(Gap("a callable does not show where it is not smooth"),)),
+        Ending(gaps=(Gap("a callable shows nothing at infinity", location=sympy.oo),)),
+    )
+
+
+def _with_assumptions(
+    places: Iterable[Ending], loose: tuple[Gap, ...], stated: Mapping[str, sympy.Expr]
+) -> tuple[tuple[Ending, ...], tuple[Gap, ...], tuple[str, ...]]:
+    """Close the gaps that an assumption covers."""
+
+    def close(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
+        left = []
+        for gap in gaps:
+            if gap.location == 0 and "origin" in stated:
+                continue
+            if gap.location is sympy.oo and "decay" in stated:
+                continue
+            if gap.location not in (0, sympy.oo) and "smoothness" in stated:
+                bound = 2 * stated["smoothness"] + 1
+                if bound is not sympy.oo:
+                    text = f"beyond the assumed smoothness {stated['smoothness']}"
+                    left.append(Gap(text, bound, gap.location))
+                continue
+            left.append(gap)
+        return tuple(left)
+
+    closed = tuple(replace(p, gaps=close(p.gaps)) for p in places)
+    notes = tuple(f"Assumed, not shown: {_ASSUMPTIONS[n]} {v}." for n, v in stated.items())
+    return closed, close(loose), notes

@@ -1,0 +1,360 @@
+r"""The algebra of one-sided expansions: sums of c t^a L^q exp(phi), t -> 0+, L = log(1/t).
+
+A :class:`Germ` is a finite sum of exponentials exp(phi(t)), each times a :class:`Series` of terms
+:math:`c\,t^a L^q` with an order of what was left out.  The exponents phi hold only what does not
+tend to a constant (such as -1/t, or i w/t for an oscillation at infinity).  Coefficients are exact
+sympy numbers.  The *size* of :math:`t^a L^q` is the pair (a, -q): sizes add under multiplication,
+and a larger size is a smaller function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cmp_to_key, lru_cache
+
+import sympy
+
+from spectra.errors import SpectraError
+
+__all__ = ["EXACT", "FLAT", "ONE", "ZERO", "ExpansionError", "Germ", "Phase", "Series", "Size"]
+
+Size = tuple[sympy.Expr, sympy.Expr]
+#: What was left out is smaller than every power of t, yet not zero.
+FLAT: Size = (sympy.oo, sympy.Integer(0))
+#: Nothing was left out.
+EXACT = None
+Order = Size | None
+
+ONE: Size = (sympy.Integer(0), sympy.Integer(0))
+#: Digits to which a number is evaluated when exact simplification does not show whether it is 0.
+_DIGITS = 60
+_ZERO = sympy.Float(10, 30) ** -45
+#: The most terms that a series of a composition (a power, an exponential) is carried to.
+_MOST_TERMS = 80
+
+
+class ExpansionError(SpectraError):
+    """A formula has no expansion of the kind that the toolkit handles at this point."""
+
+
+@lru_cache(maxsize=20_000)
+def is_zero(c: sympy.Expr) -> bool:
+    """Whether an exact number is zero: exactly where sympy can tell, else to 45 digits."""
+    if c.is_Number:
+        return bool(c == 0)
+    known = c.is_zero
+    if known is not None:
+        return bool(known)
+    value = sympy.Abs(c.evalf(_DIGITS, maxn=400))
+    if not value.is_number or value.has(sympy.nan, sympy.zoo):
+        raise ExpansionError(f"the coefficient {c} could not be evaluated")
+    return bool(value < _ZERO * max(sympy.Integer(1), _scale(c)))
+
+
+def _scale(c: sympy.Expr) -> sympy.Expr:
+    """Size of the largest summand, against which a cancellation is judged."""
+    return max((abs(a.evalf(15)) for a in sympy.Add.make_args(c)), default=sympy.Integer(1))
+
+
+@lru_cache(maxsize=20_000)
+def sign(c: sympy.Expr) -> int:
+    """Sign of the real part of an exact number."""
+    part = sympy.re(c) if c.has(sympy.I) else c
+    if is_zero(part):
+        return 0
+    if part.is_positive is not None and part.is_extended_real:
+        return 1 if part.is_positive else -1
+    return 1 if part.evalf(30) > 0 else -1
+
+
+def compare(a: Size, b: Size) -> int:
+    """-1 if a is smaller as a size (a larger function), 0 if equal, 1 if larger."""
+    for x, y in zip(a, b, strict=True):  # lexicographic
+        if x == y:
+            continue
+        if x.is_Rational and y.is_Rational:
+            return -1 if x < y else 1
+        if x is sympy.oo or y is sympy.oo:
+            return 1 if x is sympy.oo else -1
+        s = sign(x - y)
+        if s:
+            return s
+    return 0
+
+
+def order_min(*orders: Order) -> Order:
+    """The coarser of several orders."""
+    known = [o for o in orders if o is not None]
+    if not known:
+        return EXACT
+    least = known[0]
+    for o in known[1:]:
+        if compare(o, least) < 0:
+            least = o
+    return least
+
+
+def _plus(a: Size, b: Size) -> Size:
+    if a[0] is sympy.oo or b[0] is sympy.oo:
+        return FLAT
+    return (a[0] + b[0], a[1] + b[1])
+
+
+@dataclass(frozen=True)
+class Series:
+    """Terms c t^a L^q, largest first, and the order of what was left out."""
+
+    terms: tuple[tuple[Size, sympy.Expr], ...]
+    order: Order = EXACT
+
+    @staticmethod
+    def of(terms: Iterable[tuple[Size, sympy.Expr]], order: Order = EXACT) -> Series:
+        """Collect, drop zeros, sort, and cut at the order."""
+        merged: dict[Size, sympy.Expr] = {}
+        for size, c in terms:
+            merged[size] = merged.get(size, sympy.Integer(0)) + c
+        kept = []
+        for size, c in merged.items():
+            if order is not None and compare(size, order) >= 0:
+                continue
+            if not c.is_Number:
+                c = sympy.expand(c)
+            if not is_zero(c):
+                kept.append((size, c))
+        kept.sort(key=cmp_to_key(lambda x, y: compare(x[0], y[0])))
+        return Series(tuple(kept), order)
+
+    @property
+    def lead(self) -> Order:
+        """Size of the largest term; of what was left out where there is none."""
+        return self.terms[0][0] if self.terms else self.order
+
+    def __add__(self, other: Series) -> Series:
+        return Series.of((*self.terms, *other.terms), order_min(self.order, other.order))
+
+    def scaled(self, c: sympy.Expr, size: Size = ONE) -> Series:
+        """The series times c t^a L^q."""
+        order = None if self.order is None else _plus(self.order, size)
+        terms = tuple((_plus(s, size), sympy.expand(x * c)) for s, x in self.terms)
+        return Series(terms, order)
+
+    def times(self, other: Series, window: int) -> Series:
+        """Product, kept to a relative precision of ``window`` powers of t."""
+        a, b = self.lead, other.lead
+        if a is None or b is None:
+            return Series(())
+        orders = [
+            _plus(lead, o) for lead, o in ((a, other.order), (b, self.order)) if o is not None
+        ]
+        order = order_min(*orders)
+        if len(self.terms) * len(other.terms) > _MOST_TERMS or order is not None:
+            lead = _plus(a, b)
+            if lead[0] is not sympy.oo:
+                order = order_min(order, (lead[0] + window, sympy.Integer(0)))
+        return Series.of(
+            ((_plus(s, t), x * y) for s, x in self.terms for t, y in other.terms),
+            order,
+        )
+
+    def derivative(self) -> Series:
+        """d/dt, term by term (dL/dt = -1/t); valid for germs of a Hardy field."""
+        terms = []
+        for (a, mq), c in self.terms:
+            terms.append(((a - 1, mq), c * a))
+            if mq != 0:
+                terms.append(((a - 1, mq + 1), c * mq))
+        order = self.order
+        if order is not None and order[0] is not sympy.oo:
+            order = (order[0] - 1, order[1])
+        return Series.of(terms, order)
+
+    def integral(self) -> Series:
+        """Antiderivative without constant, term by term.
+
+        Raises
+        ------
+        ExpansionError
+            Where a negative or fractional power of the logarithm has none in this class.
+        """
+        terms: list[tuple[Size, sympy.Expr]] = []
+        for (a, mq), c in self.terms:
+            q = -mq
+            if not (q.is_Integer and q >= 0):
+                raise ExpansionError("the integral of a negative power of a logarithm is needed")
+            if a == -1:
+                terms.append(((sympy.Integer(0), -(q + 1)), -c / (q + 1)))
+                continue
+            while q >= 0:
+                terms.append(((a + 1, -q), c / (a + 1)))
+                c = c * q / (a + 1)
+                q -= 1
+        order = self.order
+        if order is not None and order[0] is not sympy.oo:
+            if compare(order, (sympy.Integer(-1), sympy.Integer(0))) <= 0:
+                raise ExpansionError("more terms are needed under an integral")
+            order = (order[0] + 1, order[1])
+        return Series.of(terms, order)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The exponent phi of an exponential: terms c t^a L^q that do not tend to a constant."""
+
+    terms: tuple[tuple[Size, sympy.Expr], ...] = ()
+
+    def __add__(self, other: Phase) -> Phase:
+        return Phase(Series.of((*self.terms, *other.terms)).terms)
+
+    def __neg__(self) -> Phase:
+        return Phase(tuple((s, -c) for s, c in self.terms))
+
+    def times(self, c: sympy.Expr) -> Phase:
+        """The exponent times a number."""
+        return Phase(Series.of((s, x * c) for s, x in self.terms).terms)
+
+    @property
+    def growth(self) -> int:
+        """Whether |exp(phi)| grows (1), decays (-1), or has modulus one (0)."""
+        for _, c in self.terms:
+            s = sign(c)
+            if s:
+                return s
+        return 0
+
+
+ZERO = Phase()
+
+
+@dataclass(frozen=True)
+class Germ:
+    """A finite sum of exp(phi) times a series; ``parts`` has one entry for each phi."""
+
+    parts: tuple[tuple[Phase, Series], ...]
+
+    @staticmethod
+    def of(parts: Iterable[tuple[Phase, Series]]) -> Germ:
+        """Collect the parts of equal phase and drop those that vanish exactly."""
+        merged: dict[Phase, Series] = {}
+        for phase, series in parts:
+            merged[phase] = merged[phase] + series if phase in merged else series
+        return Germ(tuple((p, s) for p, s in merged.items() if s.terms or s.order is not None))
+
+    @staticmethod
+    def constant(c: sympy.Expr) -> Germ:
+        """A constant."""
+        return Germ.of([(ZERO, Series.of([(ONE, c)]))])
+
+    @staticmethod
+    def power(c: sympy.Expr, a: sympy.Expr) -> Germ:
+        """The single term c t^a."""
+        return Germ.of([(ZERO, Series.of([((a, sympy.Integer(0)), c)]))])
+
+    def part(self, phase: Phase = ZERO) -> Series:
+        """The series of one phase (exactly zero where there is none)."""
+        return dict(self.parts).get(phase, Series(()))
+
+    def __add__(self, other: Germ) -> Germ:
+        return Germ.of((*self.parts, *other.parts))
+
+    def scaled(self, c: sympy.Expr) -> Germ:
+        """The germ times a number."""
+        if c == 0:
+            return Germ(())
+        return Germ(tuple((p, s.scaled(c)) for p, s in self.parts))
+
+    def times(self, other: Germ, window: int) -> Germ:
+        """Product, to a relative precision of ``window`` powers of t in each phase."""
+        return Germ.of((p + q, s.times(t, window)) for p, s in self.parts for q, t in other.parts)
+
+    @property
+    def plain(self) -> Series:
+        """The series, where the germ does not oscillate or grow; decaying parts are flat.
+
+        Raises
+        ------
+        ExpansionError
+            Where the germ has an oscillating or growing part.
+        """
+        order: Order = EXACT
+        for phase, _ in self.parts:
+            if phase != ZERO:
+                if phase.growth >= 0:
+                    raise ExpansionError("a function of an oscillating or growing argument")
+                order = FLAT
+        base = self.part()
+        return Series(base.terms, order_min(base.order, order))
+
+    def split_lead(self) -> tuple[Phase, Size, sympy.Expr, Germ]:
+        """Write the germ as c t^a L^q exp(phi) (1 + delta) with delta -> 0.
+
+        Raises
+        ------
+        ExpansionError
+            Where no single term leads, or more terms are needed to see it.
+        """
+        if not self.parts:
+            raise ExpansionError("the logarithm or a negative power of zero is needed")
+        best = 0
+        for i in range(1, len(self.parts)):
+            if _dominates(self.parts[i], self.parts[best]):
+                best = i
+        phase, series = self.parts[best]
+        if not series.terms:
+            raise ExpansionError("more terms are needed to see which one leads")
+        size, c = series.terms[0]
+        inverse = (-size[0], -size[1])
+        rest, flat = [], False
+        for i, (p, s) in enumerate(self.parts):
+            if i == best:
+                body = Series(s.terms[1:], s.order)
+                rest.append((ZERO, body.scaled(1 / c, inverse)))
+                continue
+            relative = p + -phase
+            if relative.growth < 0:
+                flat = True
+            else:
+                rest.append((relative, s.scaled(1 / c, inverse)))
+        if flat:
+            rest.append((ZERO, Series((), FLAT)))
+        delta = Germ.of(rest)
+        if not delta.small:
+            raise ExpansionError("no single term leads")
+        return phase, size, c, delta
+
+    @property
+    def small(self) -> bool:
+        """Whether every part tends to zero."""
+        return all(
+            p.growth < 0 or s.lead is None or (p.growth == 0 and compare(s.lead, ONE) > 0)
+            for p, s in self.parts
+        )
+
+    def compose(self, coefficients: Iterator[sympy.Expr], window: int) -> Germ:
+        """Sum of c_k delta^k, k >= 0, of this germ, which must be small; the c_k may end."""
+        if not self.small:
+            raise ExpansionError("more terms are needed")
+        total = Germ.constant(next(coefficients))
+        if not self.parts:
+            return total
+        step = min((s.lead for _, s in self.parts if s.lead is not None), key=cmp_to_key(compare))
+        power, size = Germ.constant(sympy.Integer(1)), ONE
+        for count, c in enumerate(coefficients, start=1):
+            size = _plus(size, step)
+            beyond = size[0] is sympy.oo or compare(size, (sympy.Integer(window), ONE[1])) >= 0
+            if beyond or count > _MOST_TERMS or (step[0] == 0 and count > 4):
+                return total + Germ(((ZERO, Series((), size)),))
+            power = power.times(self, window)
+            if c != 0:
+                total = total + power.scaled(c)
+        return total
+
+
+def _dominates(a: tuple[Phase, Series], b: tuple[Phase, Series]) -> bool:
+    growth = (a[0] + -b[0]).growth
+    if growth:
+        return growth > 0
+    x, y = a[1].lead, b[1].lead
+    if x is None or y is None:
+        return y is None and x is not None
+    return compare(x, y) < 0

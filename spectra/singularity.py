@@ -1,0 +1,512 @@
+r"""Where a kernel is not smooth and how: at zero, at finite radii and at infinity.
+
+The formula is cut at every radius where it may not be analytic; contributions of different pieces
+at one radius are added first, so that they cancel where they should.  Each place yields a
+*requirement* on the dimension that is certain, or a *gap* that says what could not be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+
+import sympy
+
+from spectra.branches import (
+    KINKS,
+    UnresolvedZeros,
+    branch_radii,
+    is_analytic_at,
+    resolve,
+    same_radius,
+)
+from spectra.expansion import expand_at, has_oscillation
+from spectra.germs import FLAT, ONE, ZERO, ExpansionError, Germ, Phase, Size, compare, is_zero
+from spectra.kernel import Kernel
+from spectra.verification import expansion_agrees
+
+__all__ = [
+    "Ending",
+    "Gap",
+    "LocalAnalysis",
+    "Profile",
+    "Singularity",
+    "analyse",
+    "one_sided",
+    "profile",
+]
+
+#: Powers of t kept in an expansion, tried in turn until the singularity shows.
+_WINDOWS = (5, 12, 30, 64)
+_NIL = sympy.Integer(0)
+_EVERY = sympy.Integer(1)
+
+
+@dataclass(frozen=True)
+class Singularity:
+    r"""One place where the kernel is not smooth, or one term of its behaviour at infinity.
+
+    At a radius R > 0 the kernel is a smooth function plus
+    ``left`` * (R - z)_+^s log^q(1/(R - z)) + ``right`` * (z - R)_+^s log^q(1/(z - R)) + smaller.
+    At 0 it has the term ``right`` * z^s log^q(1/z).  At infinity the term is
+    ``right`` * z^(-s) log^q(z) cos(``frequency`` z + ``phase``).
+
+    Attributes
+    ----------
+    location : sympy expression
+        0, a radius, or ``oo``.
+    exponent, log_power : sympy expressions
+        s and q.
+    left, right : sympy expressions
+        The coefficients of the two sides.
+    exact : bool
+        Whether exponents and coefficients come from exact expansion of the formula.
+    """
+
+    location: sympy.Expr
+    exponent: sympy.Expr
+    left: sympy.Expr = _NIL
+    right: sympy.Expr = _NIL
+    log_power: sympy.Expr = _NIL
+    frequency: sympy.Expr = _NIL
+    phase: sympy.Expr = _NIL
+    exact: bool = True
+
+    @property
+    def side(self) -> str:
+        """The side from which the kernel is singular: "left", "right" or "both"."""
+        if self.left != 0 and self.right != 0:
+            return "both"
+        return "left" if self.left != 0 else "right"
+
+    @property
+    def coefficient(self) -> sympy.Expr:
+        """The coefficient of the singular side (of the left one where both are)."""
+        return self.left if self.left != 0 else self.right
+
+    @property
+    def effective_log_power(self) -> sympy.Expr:
+        """The power of log(w) in the spectrum: one less where the two sides cancel its lead."""
+        s = self.exponent
+        if self.location is sympy.oo or self.location == 0 or not s.is_Integer:
+            return self.log_power
+        cancels = is_zero(self.right - (-1) ** int(s) * self.left)
+        return self.log_power - 1 if cancels else self.log_power
+
+    def __str__(self) -> str:
+        s, q = self.exponent, self.log_power
+        log = f" log^{q}" if q != 0 else ""
+        if self.location is sympy.oo:
+            wave = f" cos({self.frequency}*z + {self.phase})" if self.frequency != 0 else ""
+            return f"({self.right})*z^({-s}){log}{wave} at infinity"
+        if self.location == 0:
+            return f"({self.right})*z^({s}){log} at z = 0"
+        return f"({self.coefficient})*|z - {self.location}|^({s}){log} at z = {self.location}"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What could not be shown: finite mass is unproved for every d >= ``from_dim``."""
+
+    reason: str
+    from_dim: sympy.Expr = _EVERY
+    location: sympy.Expr | None = None
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A certain necessary condition: d < ``bound``, or d <= ``bound`` where ``closed``."""
+
+    bound: sympy.Expr
+    closed: bool
+    reason: str
+    singularity: Singularity | None = None
+
+    @property
+    def largest(self) -> sympy.Expr:
+        """The largest integer d that meets the requirement (0 for none)."""
+        if self.bound is sympy.oo:
+            return sympy.oo
+        top = sympy.floor(self.bound) if self.closed else sympy.ceiling(self.bound) - 1
+        return max(top, _NIL)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is known of one place: requirements, gaps, singularities, and the limit there."""
+
+    requirements: tuple[Requirement, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    singularities: tuple[Singularity, ...] = ()
+    limit: sympy.Expr | None = None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The kernel cut at its radii: ``exprs[i]`` holds between ``radii[i-1]`` and ``radii[i]``.
+
+    There are no ``exprs`` where the branches of the formula could not be told apart.
+    """
+
+    radii: tuple[sympy.Expr, ...]
+    exprs: tuple[sympy.Expr, ...]
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True)
+class LocalAnalysis:
+    """The local analysis of a kernel: at zero, at each radius, at infinity."""
+
+    profile: Profile
+    origin: Ending
+    radii: tuple[tuple[sympy.Expr, Ending], ...]
+    infinity: Ending
+    gaps: tuple[Gap, ...] = field(default=())
+
+    @property
+    def places(self) -> tuple[Ending, ...]:
+        """The three kinds of places, from zero to infinity."""
+        return (self.origin, *(e for _, e in self.radii), self.infinity)
+
+    @property
+    def singularities(self) -> tuple[Singularity, ...]:
+        """All singularities, from zero to infinity."""
+        return tuple(s for place in self.places for s in place.singularities)
+
+
+def profile(kernel: Kernel) -> Profile:
+    """Cut a kernel into intervals on each of which it is one formula of analytic functions."""
+    radii: list[sympy.Expr] = []
+    gaps: list[Gap] = []
+    for piece in kernel.pieces:
+        found: list[sympy.Expr] = []
+        try:
+            found += branch_radii(piece.expr, piece.support)
+        except UnresolvedZeros as error:
+            gaps.append(Gap(f"{error}. State its smoothness with assume=..."))
+            if piece.expr.has(*KINKS):  # which branch holds where is then unknown too
+                return Profile((), (), tuple(gaps))
+        if piece.support is not sympy.oo:
+            found.append(piece.support)
+        radii += [r for r in found if not any(same_radius(r, s) for s in radii)]
+    radii.sort(key=lambda r: float(r.evalf(30)))
+    inner = [*_midpoints([_NIL, *radii]), (radii[-1] + 1 if radii else sympy.Integer(1))]
+    exprs = []
+    for z in inner:
+        alive = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
+        exprs.append(sum((resolve(p.expr, z) for p in alive), _NIL))
+    return Profile(tuple(radii), tuple(exprs), tuple(gaps))
+
+
+def _midpoints(radii: list[sympy.Expr]) -> list[sympy.Expr]:
+    return [sympy.Rational(str(((a + b) / 2).evalf(30))) for a, b in pairwise(radii)]
+
+
+def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
+    """Find all places where a kernel is not smooth, exactly, from its formula.
+
+    Parameters
+    ----------
+    window
+        How many powers to keep in the expansions; by default it grows until they show.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> print(*analyse(radial("(1 - z)**3", support=1)).singularities, sep="; ")
+    (-3)*z^(1) at z = 0; (1)*|z - 1|^(3) at z = 1
+    """
+    windows = _WINDOWS if window is None else (window,)
+    cut = profile(kernel)
+    if not cut.exprs:
+        return LocalAnalysis(cut, Ending(), (), Ending(), cut.gaps)
+    radii = tuple(
+        (r, _first_settled(partial(_at_radius, cut, i, r), windows, r))
+        for i, r in enumerate(cut.radii)
+    )
+    origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), windows, _NIL)
+    infinity = _first_settled(lambda w: _at_infinity(cut.exprs[-1], w), windows, sympy.oo)
+    return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
+
+
+def _first_settled(
+    look: Callable[[int], Ending], windows: tuple[int, ...], place: sympy.Expr
+) -> Ending:
+    """Widen the window until no gap matters, or return the best that was seen."""
+    best: Ending | None = None
+    error: ExpansionError | None = None
+    for window in windows:
+        try:
+            seen = look(window)
+        except ExpansionError as failure:
+            error = failure
+            continue
+        best = seen
+        top = min((r.largest for r in seen.requirements), default=sympy.oo)
+        if all(g.from_dim > top for g in seen.gaps):
+            return seen
+    if best is None:
+        reason = f"The behaviour at z = {place} could not be expanded ({error})"
+        return Ending(gaps=(Gap(reason, location=place),))
+    return best
+
+
+# --- finite radii ---------------------------------------------------------------------------
+
+
+def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
+    left_expr, right_expr = cut.exprs[i], cut.exprs[i + 1]
+    left_kind, right_kind = is_analytic_at(left_expr, r), is_analytic_at(right_expr, r)
+    if left_expr == right_expr and left_kind == "analytic":
+        return Ending()
+    if left_kind == right_kind == "analytic":
+        # Only the difference matters, and it may be zero though it does not look it.
+        difference = sympy.expand(left_expr - right_expr)
+        if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
+            return Ending()
+        left, right = expand_at(difference, r, -1, window), Germ(())
+        _verify(difference, left, r, -1)
+    else:
+        left = expand_at(left_expr, r, -1, window)
+        right = expand_at(right_expr, r, 1, window)
+        _verify(left_expr, left, r, -1)
+        _verify(right_expr, right, r, 1)
+    for germ in (left, right):
+        if any(p.growth > 0 for p, _ in germ.parts):
+            return _unbounded(r)
+    a, b = left.plain, right.plain
+    sizes = _merged_sizes(a.terms, b.terms)
+    order = min((o for o in (a.order, b.order) if o is not None), default=None, key=_SIZE_KEY)
+    left_of, right_of = dict(a.terms), dict(b.terms)
+    for size in sizes:
+        if order is not None and compare(size, order) >= 0:
+            break
+        s, q = size[0], -size[1]
+        x, y = left_of.get(size, _NIL), right_of.get(size, _NIL)
+        if s.is_Integer and s >= 0 and q == 0:
+            jump = sympy.expand(x - (-1) ** int(s) * y)
+            if is_zero(jump):
+                continue
+            x, y = jump, _NIL
+        return _singular(Singularity(r, s, x, y, q))
+    if order is None or order == FLAT or (left_expr == right_expr and left_kind == "meromorphic"):
+        return Ending()
+    reason = f"No singularity of exponent below {order[0]} was found at z = {r}"
+    return Ending(gaps=(Gap(reason, 2 * order[0] + 1, r),))
+
+
+def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
+    """What bounds every continuation beyond r: the terms (r - z)^s log^q that are not smooth."""
+    if is_analytic_at(expr, r) == "analytic":
+        return Ending()
+    return _first_settled(lambda w: _one_sided(expr, r, w), _WINDOWS, r)
+
+
+def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
+    germ = expand_at(expr, r, -1, window)
+    _verify(expr, germ, r, -1)
+    if any(p.growth > 0 for p, _ in germ.parts):
+        return _unbounded(r)
+    series = germ.plain
+    for size, c in series.terms:
+        s, q = size[0], -size[1]
+        if s.is_Integer and s >= 0 and q == 0:
+            continue
+        at = Singularity(r, s, left=c, log_power=q)
+        if compare(size, ONE) < 0:
+            return _unbounded(r, at)
+        bound = 2 * s + 1
+        reason = (
+            f"At z = {r} the kernel has the one-sided term {at}, which no continuation of finite "
+            f"mass has for d >= {bound}."
+        )
+        gaps = (Gap(f"A logarithmic end {at} in d = {bound}", bound, r),) if q < 0 else ()
+        return Ending((Requirement(bound, bool(q < 0), reason, at),), gaps, (at,))
+    if series.order is None or series.order == FLAT or is_analytic_at(expr, r) == "meromorphic":
+        return Ending()
+    reason = f"No singularity of exponent below {series.order[0]} was found at z = {r}"
+    return Ending(gaps=(Gap(reason, 2 * series.order[0] + 1, r),))
+
+
+def _merged_sizes(*terms: tuple[tuple[Size, sympy.Expr], ...]) -> list[Size]:
+    return sorted({size for part in terms for size, _ in part}, key=_SIZE_KEY)
+
+
+def _singular(at: Singularity) -> Ending:
+    s, q = at.exponent, at.log_power
+    if compare((s, -q), ONE) < 0:
+        return _unbounded(at.location, at)
+    bound = 2 * s + 1
+    closed = bool(at.effective_log_power < -1)
+    sign_text = "<=" if closed else "<"
+    reason = (
+        f"At z = {at.location} the kernel has the term {at}; its spectrum is integrable exactly "
+        f"for d {sign_text} {bound}."
+    )
+    return Ending((Requirement(bound, closed, reason, at),), (), (at,))
+
+
+def _unbounded(r: sympy.Expr, at: Singularity | None = None) -> Ending:
+    reason = (
+        f"The kernel is unbounded at z = {r}, and a kernel with a finite spectral measure is "
+        "bounded by its mass."
+    )
+    requirement = Requirement(_NIL, True, reason, at)
+    return Ending((requirement,), (), (at,) if at is not None else ())
+
+
+# --- the origin -----------------------------------------------------------------------------
+
+
+def _at_origin(expr: sympy.Expr, window: int) -> Ending:
+    germ = expand_at(expr, _NIL, 1, window)
+    _verify(expr, germ, _NIL, 1)
+    if any(p.growth > 0 for p, _ in germ.parts):
+        return _unbounded(_NIL)
+    if has_oscillation(germ):
+        return _oscillating_origin(germ)
+    series = germ.plain
+    limit = _NIL
+    for size, c in series.terms:
+        s, q = size[0], -size[1]
+        if compare(size, ONE) < 0:
+            return _unbounded(_NIL, Singularity(_NIL, s, right=c, log_power=q))
+        if size == ONE:
+            limit = c
+            continue
+        if s == 0:
+            reason = f"The kernel tends to k(0) only like {c}*log(1/z)^({q})"
+            return Ending(gaps=(Gap(reason, location=_NIL),), limit=limit)
+        if q != 0 or not (s.is_Integer and s % 2 == 0):
+            return Ending(singularities=(Singularity(_NIL, s, right=c, log_power=q),), limit=limit)
+    if series.order is not None and series.order[0] <= 0:
+        raise ExpansionError("more terms are needed at z = 0")
+    return Ending(limit=limit)
+
+
+def _oscillating_origin(germ: Germ) -> Ending:
+    waves = [s.terms[0][0] for p, s in germ.parts if p != ZERO and p.growth == 0 and s.terms]
+    if any(compare(size, ONE) <= 0 for size in waves):
+        reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
+        return Ending((Requirement(_NIL, True, reason),))
+    return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))
+
+
+# --- infinity -------------------------------------------------------------------------------
+
+
+def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
+    if expr == 0:
+        return Ending(limit=_NIL)
+    germ = expand_at(expr, sympy.oo, 1, window)
+    _verify(expr, germ, sympy.oo, 1)
+    requirements: list[Requirement] = []
+    gaps: list[Gap] = []
+    seen: list[Singularity] = []
+    limit: sympy.Expr | None = _NIL
+    oscillates = has_oscillation(germ)
+    for phase, series in germ.parts:
+        if phase.growth < 0:
+            continue
+        if phase.growth > 0:
+            if series.terms:
+                return _unbounded(sympy.oo)
+            gaps.append(
+                Gap("A growing part of the kernel at infinity may cancel", location=sympy.oo)
+            )
+            continue
+        frequency = _frequency(phase)
+        for size, c in series.terms:
+            if phase == ZERO and size == ONE:
+                limit = c
+                continue
+            if phase != ZERO and frequency is not None and frequency.is_negative:
+                break
+            ending = _at_infinity_term(size, c, phase, frequency)
+            requirements += ending.requirements
+            gaps += ending.gaps
+            seen += ending.singularities
+            break
+        order = series.order
+        if order is None or order == FLAT:
+            continue
+        if compare(order, ONE) <= 0:
+            raise ExpansionError("more terms are needed at infinity")
+        if oscillates:
+            # A remainder O(z^-A) with its derivatives is a transform of an L1 function if A > d/2.
+            reason = f"The kernel is known at infinity up to z^(-{order[0]})"
+            gaps.append(Gap(reason, 2 * order[0], sympy.oo))
+    if any(s.frequency != 0 and s.exponent == 0 for s in seen):
+        limit = None
+    return Ending(tuple(requirements), tuple(gaps), tuple(seen), limit)
+
+
+def _frequency(phase: Phase) -> sympy.Expr | None:
+    """The w of exp(i w z), or None where the phase is another."""
+    if phase == ZERO:
+        return _NIL
+    if len(phase.terms) == 1 and phase.terms[0][0] == (sympy.Integer(-1), _NIL):
+        w = sympy.expand(phase.terms[0][1] / sympy.I)
+        return w if is_zero(sympy.im(w)) else None
+    return None
+
+
+def _at_infinity_term(
+    size: Size, c: sympy.Expr, phase: Phase, frequency: sympy.Expr | None
+) -> Ending:
+    beta, q = size[0], -size[1]
+    if compare(size, ONE) < 0:
+        at = Singularity(sympy.oo, beta, right=c, log_power=q, frequency=frequency or _NIL)
+        return _unbounded(sympy.oo, at)
+    if frequency is None:
+        gap = Gap(
+            "The kernel oscillates at infinity with another phase than w*z", location=sympy.oo
+        )
+        if compare(size, ONE) > 0:
+            return Ending(gaps=(gap,))
+        return Ending((_no_limit(),), (gap,))
+    if frequency == 0:
+        at = Singularity(sympy.oo, beta, right=c, log_power=q)
+        if beta == 0:
+            gap = Gap(f"The kernel tends to its limit only like log(z)^({q})", location=sympy.oo)
+            return Ending((), (gap,), (at,))
+        return Ending((), (), (at,))
+    angle = sympy.arg(c)
+    at = Singularity(sympy.oo, beta, _NIL, 2 * sympy.Abs(c), q, frequency, angle)
+    bound = 2 * beta + 1
+    turned = c * (sympy.cos(beta * sympy.pi / 2) + sympy.I * sympy.sin(beta * sympy.pi / 2))
+    aligned = q == 0 and is_zero(sympy.im(sympy.expand(turned)))
+    whole = "is a measure on a sphere" if aligned else "is not integrable on any sphere"
+    reason = (
+        f"At infinity the kernel has the wave {at}: a singular sphere |w| = {frequency}, "
+        f"integrable for d < {bound}; at d = {bound} its phase {whole}."
+    )
+    gaps = (Gap(f"A logarithmic wave in d = {bound}", bound, sympy.oo),) if q < 0 else ()
+    closed = bool(aligned or q < 0)
+    return Ending((Requirement(bound, closed, reason, at),), gaps, (at,))
+
+
+def _no_limit() -> Requirement:
+    reason = "The kernel has no limit at infinity, which every finite mass gives it for d >= 2."
+    return Requirement(sympy.Integer(1), True, reason)
+
+
+# --- helpers --------------------------------------------------------------------------------
+
+
+def _verify(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int) -> None:
+    """Compare an exact expansion with numbers, against a mistake of either."""
+    if not expansion_agrees(expr, germ, place, side):
+        raise ExpansionError(f"the expansion at z = {place} disagrees with numerical values")
+
+
+class _SIZE_KEY:
+    """Sort key of sizes, by exact comparison."""
+
+    def __init__(self, size: Size) -> None:
+        self.size = size
+
+    def __lt__(self, other: _SIZE_KEY) -> bool:
+        return compare(self.size, other.size) < 0

@@ -1,0 +1,89 @@
+"""Exact expansions against numbers: a mistake of the algebra must not become a verdict."""
+
+from __future__ import annotations
+
+import mpmath
+import sympy
+from mpmath import mp
+
+from spectra.errors import AccuracyError, FormulaError
+from spectra.evaluate import mpmath_function
+from spectra.germs import FLAT, Germ
+from spectra.parsing import Z
+
+__all__ = ["expansion_agrees"]
+
+#: Two distances t at which the remainder of an expansion is measured.
+_DISTANCES = (("1e-6", "1e-9"), ("1e-14", "1e-20"))
+#: The fitted exponent may fall short of the stated one by this much: logarithms bend it.
+_SLACK = 0.5
+
+
+def expansion_agrees(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int) -> bool:
+    """Whether the remainder of an expansion vanishes as fast as the expansion says.
+
+    The remainder is measured at two distances with as many digits as its order needs, and its
+    fitted exponent is compared with the stated order.  Where the formula cannot be evaluated in
+    mpmath there is nothing to compare, and the answer is True.
+    """
+    orders = [s.order for p, s in germ.parts if p.growth >= 0 and s.order is not None]
+    finite = [float(o[0]) for o in orders if o != FLAT]
+    leads = [abs(float(s.terms[0][0][0])) for _, s in germ.parts if s.terms]
+    exponent = min(finite) if finite else max([*leads, 0.0]) + 8.0
+    digits = int(40 + 22 * max(exponent, *leads, 1.0))
+    if digits > 1000:
+        return True
+    return any(_agrees(expr, germ, place, side, exponent, digits, pair) for pair in _DISTANCES)
+
+
+def _agrees(
+    expr: sympy.Expr,
+    germ: Germ,
+    place: sympy.Expr,
+    side: int,
+    exponent: float,
+    digits: int,
+    distances: tuple[str, str],
+) -> bool:
+    with mp.workdps(digits):
+        try:
+            function = mpmath_function(expr, Z)
+            point = None if place is sympy.oo else _number(place)
+            rests, scales = [], []
+            for distance in distances:
+                t = mp.mpf(distance)
+                z = 1 / t if point is None else point + side * t
+                value = function(z)
+                if mp.isnan(value):
+                    return True
+                total = _sum(germ, t)
+                rests.append(abs(value - total))
+                scales.append(abs(value) + abs(total) + 1)
+        except (AccuracyError, FormulaError, OverflowError):
+            return True
+        floor = mp.mpf(10) ** (15 - digits)
+        if rests[1] <= floor * scales[1]:
+            return True
+        step = mp.log(mp.mpf(distances[0]) / mp.mpf(distances[1]))
+        fitted = mp.log(rests[0] / rests[1]) / step if rests[0] > 0 else mp.mpf(0)
+        return bool(fitted >= exponent - _SLACK)
+
+
+def _number(c: sympy.Expr) -> mpmath.mpf:
+    value = c.evalf(mp.dps + 10, maxn=5000)
+    return mp.mpmathify(value)
+
+
+def _sum(germ: Germ, t: mpmath.mpf) -> mpmath.mpf:
+    log = mp.log(1 / t)
+    total = mp.mpc(0)
+    for phase, series in germ.parts:
+        weight = mp.exp(mp.fsum(_term(s, c, t, log) for s, c in phase.terms))
+        total += weight * mp.fsum(_term(s, c, t, log) for s, c in series.terms)
+    return total
+
+
+def _term(
+    size: tuple[sympy.Expr, sympy.Expr], c: sympy.Expr, t: mpmath.mpf, log: mpmath.mpf
+) -> mpmath.mpc:
+    return _number(c) * t ** _number(size[0]) * log ** _number(-size[1])
