@@ -1,10 +1,41 @@
-"""Numbers that know their error, and the integrals that make them."""
+"""Numbers that know their error, and the integrals that make them.
+
+An integrand is resolved on panels by Gauss-Legendre nodes, and kept as Legendre series: the
+decay of each series says whether its panel is fine enough, and its antiderivative is exact.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Enclosure"]
+import numpy as np
+from numpy.polynomial import legendre
+from numpy.typing import ArrayLike, NDArray
+
+from spectra.errors import AccuracyError
+
+__all__ = ["Enclosure", "LegendrePanels", "bracketed_roots", "legendre_antiderivative", "resolve"]
+
+FloatArray = NDArray[np.float64]
+Integrand = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+EPS = float(np.finfo(float).eps)
+# Nodes of a panel; with 20 of them, panels of one e-fold of a smooth law are exact to rounding.
+ORDER = 20
+# The last coefficients of a resolved panel stay below this fraction of its largest value: rounding
+# alone leaves about ten times less in them.
+RESOLVED = 2e-14
+# A panel that is not resolved after this many bisections has a singularity inside.
+_MAX_BISECTIONS = 48
+_MAX_PANELS = 20_000
+
+NODES, WEIGHTS = legendre.leggauss(ORDER)
+_DEGREES = np.arange(ORDER)
+# Values at the nodes -> Legendre coefficients (exact for polynomials of degree < ORDER).
+_ANALYSIS = ((_DEGREES + 0.5)[:, None] * legendre.legvander(NODES, ORDER - 1).T) * WEIGHTS
+# Coefficients of f -> coefficients of its antiderivative that vanishes at -1.
+_ANTIDERIVATIVE = legendre.legint(np.eye(ORDER), lbnd=-1, axis=0)
 
 
 @dataclass(frozen=True)
@@ -51,3 +82,199 @@ class Enclosure:
     def __str__(self) -> str:
         proof = "proved" if self.rigorous else "estimated"
         return f"{self.mid:.17g} ± {self.rad:.1e} ({proof})"
+
+
+@dataclass(frozen=True, eq=False)
+class LegendrePanels:
+    """An integrand on consecutive panels, as one Legendre series in x in [-1, 1] on each.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n + 1,)
+        Ends of the panels, ascending.
+    coefficients : ndarray of shape (n, ORDER)
+        Legendre coefficients of the integrand with respect to the panel's own x.
+    errors : ndarray of shape (n,)
+        Estimate of the error of each panel's integral: what the series leaves out, the error that
+        the integrand states, and rounding.
+    """
+
+    edges: FloatArray
+    coefficients: FloatArray
+    errors: FloatArray
+
+    @property
+    def integrals(self) -> FloatArray:
+        """Integral over each panel."""
+        return np.asarray(np.diff(self.edges) * self.coefficients[:, 0])
+
+    @property
+    def integral(self) -> Enclosure:
+        """Integral over all the panels."""
+        parts = self.integrals
+        rounding = EPS * float(np.abs(parts).sum())
+        return Enclosure(float(parts.sum()), float(self.errors.sum()) + rounding)
+
+
+def resolve(
+    integrand: Integrand, edges: ArrayLike, *, tolerance: float = RESOLVED
+) -> LegendrePanels:
+    r"""Resolve a piecewise smooth integrand on panels, bisecting those that need it.
+
+    A panel is accepted when the last three Legendre coefficients of the integrand are below
+    ``tolerance`` times its largest value on the panel, or below the error that the integrand
+    states there.  The tolerance is relative to each panel, so that far tails keep their digits.
+
+    Parameters
+    ----------
+    integrand : callable
+        ``integrand(t)`` returns the values at ``t`` and a bound of their absolute errors.
+    edges : array_like
+        First panels, ascending; break points of the integrand belong here.
+    tolerance : float
+        Relative size of the coefficients left out.
+
+    Raises
+    ------
+    AccuracyError
+        Where the integrand is not finite, or cannot be resolved by bisection.
+
+    Examples
+    --------
+    >>> panels = resolve(lambda t: (np.exp(t), 0 * t), [0.0, 30.0])
+    >>> bool(abs(panels.integral.mid / np.expm1(30.0) - 1) < 1e-14)
+    True
+    """
+    edges = np.asarray(edges, dtype=float)
+    left, right = edges[:-1], edges[1:]
+    done_left, done_coefficients, done_errors = [], [], []
+    for _ in range(_MAX_BISECTIONS):
+        half = 0.5 * (right - left)
+        t = (left + half)[:, None] + half[:, None] * NODES
+        values, errors = integrand(t)
+        if not (np.all(np.isfinite(values)) and np.all(np.isfinite(errors))):
+            bad = t[~(np.isfinite(values) & np.isfinite(errors))][0]
+            raise AccuracyError(
+                f"An integrand is not finite at {bad:.6g} in the variable of integration, so its "
+                "integral has no value. Report the kernel and the dimension: the density there "
+                "should be finite."
+            )
+        coefficients = values @ _ANALYSIS.T
+        left_out = np.abs(coefficients[:, -3:]).max(axis=1)
+        # Noise of size e at the nodes leaves up to about 4e in a single coefficient.
+        allowed = np.maximum(tolerance * np.abs(values).max(axis=1), 4.0 * errors.max(axis=1))
+        good = left_out <= allowed
+        rounding = EPS * np.abs(values) @ WEIGHTS
+        error = half * (left_out / ORDER + errors @ WEIGHTS + rounding)
+        done_left.append(left[good])
+        done_coefficients.append(coefficients[good])
+        done_errors.append(error[good])
+        if np.all(good):
+            break
+        middle = (left + half)[~good]
+        left = np.concatenate([left[~good], middle])
+        right = np.concatenate([middle, right[~good]])
+        if left.size > _MAX_PANELS:
+            raise AccuracyError(_unresolved(left, right))
+    else:
+        raise AccuracyError(_unresolved(left, right))
+    starts = np.concatenate(done_left)
+    order = np.argsort(starts)
+    return LegendrePanels(
+        np.append(starts[order], edges[-1]),
+        np.concatenate(done_coefficients)[order],
+        np.concatenate(done_errors)[order],
+    )
+
+
+def _unresolved(left: FloatArray, right: FloatArray) -> str:
+    return (
+        f"{left.size} panels between {left.min():.6g} and {right.max():.6g} (in the variable of "
+        "integration) could not be resolved by bisection: the integrand has a singularity or a "
+        "jump there that its component does not state. Its tail or its origin exponent is wrong."
+    )
+
+
+def legendre_antiderivative(
+    coefficients: FloatArray, x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Integrals of Legendre series from -1 to x and from x to 1, each without cancellation.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n, ORDER)
+        One series for each entry of ``x``.
+    x : ndarray of shape (n,)
+        Points in [-1, 1].
+
+    Examples
+    --------
+    >>> below, above = legendre_antiderivative(np.eye(ORDER)[:1], np.array([-0.5]))
+    >>> float(below[0]), float(above[0])
+    (0.5, 1.5)
+    """
+    primitive = coefficients @ _ANTIDERIVATIVE.T
+    basis = legendre.legvander(x, ORDER)
+    below = np.einsum("nj,nj->n", primitive, basis)
+    # P_j(1) = 1 and P_j(-1) = (-1)^j; subtracting inside the basis keeps the digits of a short
+    # stretch at the upper end.
+    above = np.einsum("nj,nj->n", primitive, 1.0 - basis)
+    return below, above
+
+
+def bracketed_roots(
+    function: Callable[[FloatArray], FloatArray],
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    value_low: FloatArray,
+    value_high: FloatArray,
+    max_iterations: int = 100,
+) -> FloatArray:
+    """Roots of a function in many brackets at once, to the last bit that its values allow.
+
+    Chandrupatla's method (Advances in Engineering Software 28, 1997, 145-149): inverse quadratic
+    interpolation where it is safe, bisection elsewhere.
+
+    Parameters
+    ----------
+    function : callable
+        Called with an array of the shape of ``low`` (entry i belongs to bracket i).
+    low, high, value_low, value_high : ndarray
+        Brackets, with function values of opposite sign at their ends.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> root = bracketed_roots(np.cos, 0 * one, 2 * one, value_low=one, value_high=-0.4 * one)
+    >>> abs(float(root[0]) - np.pi / 2) < 1e-15
+    True
+    """
+    b, a = low.astype(float), high.astype(float)
+    fb, fa = value_low.astype(float), value_high.astype(float)
+    c, fc = a.copy(), fa.copy()
+    t = np.full_like(a, 0.5)
+    for _ in range(max_iterations):
+        x = a + t * (b - a)
+        fx = function(x)
+        same = np.sign(fx) == np.sign(fa)
+        c, fc = np.where(same, a, b), np.where(same, fa, fb)
+        b, fb = np.where(same, b, a), np.where(same, fb, fa)
+        a, fa = x, fx
+        best = np.where(np.abs(fa) < np.abs(fb), a, b)
+        width = np.abs(b - a)
+        limit = 2.0 * EPS * np.abs(best) + np.finfo(float).tiny
+        if np.all((width <= 2.0 * limit) | (fa == 0.0)):
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            xi = (a - b) / (c - b)
+            phi = (fa - fb) / (fc - fb)
+            inverse = (phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
+            step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (
+                fc - fb
+            )
+            smallest = limit / width
+        t = np.where(inverse & np.isfinite(step), step, 0.5)
+        t = np.where(np.isfinite(smallest), np.clip(t, smallest, 1.0 - smallest), 0.5)
+        t = np.where(fa == 0.0, 0.0, t)
+    return np.where(np.abs(fa) < np.abs(fb), a, b)

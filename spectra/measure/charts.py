@@ -1,0 +1,122 @@
+"""Where a density is integrated: charts of the radius that make its ends harmless.
+
+In the variable t of a chart every density of the toolkit is smooth and decays at least
+exponentially at both ends, so that plain Legendre panels resolve it: a chi law at d = 1000 and a
+tail w**-1.1 alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.density import Component, EndTail
+from spectra.quadrature import EPS
+
+__all__ = ["Chart", "RadialSum"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Chart:
+    r"""An increasing map of a variable t to the radius: w = exp(t), or w = end - exp(-t).
+
+    The second one resolves the algebraic end :math:`(end - w)^\beta` of a bounded spectrum.
+    """
+
+    end: float | None = None
+
+    def radius(self, t: FloatArray) -> FloatArray:
+        """Radius w at t, kept below the end of the spectrum where rounding would reach it."""
+        if self.end is None:
+            return np.exp(t)
+        return np.minimum(self.end - np.exp(-t), np.nextafter(self.end, 0.0))
+
+    def variable(self, w: FloatArray) -> FloatArray:
+        """The variable t at the radius w."""
+        if self.end is None:
+            return np.log(w)
+        return -np.log(self.end - w)
+
+    def log_slope(self, t: FloatArray) -> FloatArray:
+        """Logarithm of dw/dt."""
+        return t if self.end is None else -t
+
+
+@dataclass(frozen=True, eq=False)
+class RadialSum:
+    """A sum of signed components, split at every radius into what is above and below zero.
+
+    Attributes
+    ----------
+    components : tuple of Component
+        The summands.
+    dim : int
+        Dimension; rounding of the radius counts that many times in a density like w**dim.
+    """
+
+    components: tuple[Component, ...]
+    dim: int
+
+    def logs(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Logarithms, per unit of t, of the positive summands, the negative ones and the error."""
+        w = chart.radius(t)
+        slope = chart.log_slope(t)
+        positive = np.full(t.shape, -np.inf)
+        negative = np.full(t.shape, -np.inf)
+        error = np.full(t.shape, -np.inf)
+        for component in self.components:
+            end = component.tail.radius if isinstance(component.tail, EndTail) else np.inf
+            inside = w < end
+            at = w[inside]
+            if at.size == 0:
+                continue
+            sign, log = component.signed_log(at)
+            envelope = component.log_envelope(at)
+            shift = slope[inside]
+            if chart.end is not None and end == chart.end:
+                # The radius is rounded, its distance to the end is not: move the value there.
+                assert isinstance(component.tail, EndTail)
+                moved = component.tail.exponent * (-t[inside] - np.log(end - at))
+                shift = shift + moved
+            positive[inside] = np.logaddexp(
+                positive[inside], np.where(sign > 0, log + shift, -np.inf)
+            )
+            negative[inside] = np.logaddexp(
+                negative[inside], np.where(sign < 0, log + shift, -np.inf)
+            )
+            # The radius itself is rounded: that counts as often as log|rho| falls with log w, and
+            # every formula of log|rho| holds the term (dim - 1) log w.
+            steepness = 4 + self.dim * (1.0 + np.abs(np.log(at)))
+            steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
+            relative = component.relative_error(at) + EPS * steepness
+            error[inside] = np.logaddexp(error[inside], envelope + shift + np.log(relative))
+        return positive, negative, error
+
+    def values(
+        self, chart: Chart, t: FloatArray, *, log_scale: float = 0.0
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same three as numbers, divided by exp(log_scale)."""
+        positive, negative, error = self.logs(chart, t)
+        return (
+            np.exp(positive - log_scale),
+            np.exp(negative - log_scale),
+            np.exp(error - log_scale),
+        )
+
+    def balance(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(positive - negative) / (positive + negative) in [-1, 1], and its error.
+
+        Both are 0 where the density is exactly zero.
+        """
+        positive, negative, error = self.logs(chart, t)
+        total = np.logaddexp(positive, negative)
+        alive = np.isfinite(total)
+        ratio = np.zeros(t.shape)
+        bound = np.zeros(t.shape)
+        ratio[alive] = np.tanh(0.5 * (positive[alive] - negative[alive]))
+        bound[alive] = np.exp(error[alive] - total[alive])
+        return ratio, bound

@@ -1,0 +1,321 @@
+r"""Infinitely many lobes: masses of an oscillating tail, summed without cutting it.
+
+From ``start`` on, rho = amplitude cos(phase) + background.  In the phase theta as the variable,
+lobe k fills the range of theta around pi k where cos(theta - pi k) > -+ background / amplitude;
+its mass m(s) is smooth in a real index s = k and falls like a power, so that the sum over every
+second k is an integral over s plus Euler-Maclaurin terms at its start.  Beyond theta = 1e4 the
+cosine is never formed from a radius: nothing is lost at w = 1e30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from spectra.density import Component, OscillatingTail
+from spectra.errors import AccuracyError
+from spectra.measure.charts import Chart, RadialSum
+from spectra.quadrature import EPS, NODES, WEIGHTS, Enclosure, resolve
+
+__all__ = ["LobedTailMass"]
+
+FloatArray = NDArray[np.float64]
+
+# Terms of an expansion in start / w that are tried in turn.
+_SERIES_TERMS = (16, 32, 64)
+# A series is taken when its last coefficients fall below this fraction of its size; at the longest
+# one, when they fall below the second number.  Its error is what it reached.
+_SERIES_GOAL, _SERIES_LIMIT = 2e-14, 1e-9
+_READ_ERRORS_UP_TO = 1e3
+# Lobes passed before the sum over all others starts: there Euler-Maclaurin terms fall by 1e-3.
+_EXPLICIT_LOBES = 24
+# A window [s (1 - a), s (1 + a)] for derivatives in s; a power of s needs 25 nodes on it.
+_WINDOW = 0.4
+_WINDOW_NODES = 25
+# Euler-Maclaurin: B_2j / (2j)!, for steps of 2 in s.
+_STEP = 2.0
+_EULER_MACLAURIN = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)
+# The integral over s is closed with a power law this many e-folds beyond its start, at the latest.
+_E_FOLDS = 60.0
+# |background| and amplitude that agree to this fraction at every large radius are called equal.
+_TOUCHING = 1e-10
+_ITERATIONS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class _InverseSeries:
+    """A function of the radius as a Chebyshev series in 2 start/w - 1, valid to infinity."""
+
+    start: float
+    coefficients: FloatArray
+    slopes: FloatArray
+    error: float
+
+    @classmethod
+    def of(
+        cls, tail: OscillatingTail, function: Callable[[FloatArray], FloatArray], name: str
+    ) -> _InverseSeries:
+        reached = np.inf
+        for terms in _SERIES_TERMS:
+            nodes = chebyshev.chebpts1(terms)
+            values = function(2.0 * tail.start / (1.0 + nodes))
+            fit = np.asarray(chebyshev.chebfit(nodes, values, terms - 1), dtype=float)
+            # A phase matters up to its own scale of one, whatever its size.
+            size = max(1.0, float(np.ptp(values))) if name == "phase" else np.abs(values).max()
+            before, reached = reached, float(np.abs(fit[-3:]).max() / size) if size > 0 else 0.0
+            if reached < _SERIES_GOAL or reached > 0.3 * before:
+                break
+        if not reached < _SERIES_LIMIT:
+            raise AccuracyError(
+                f"The {name} of an oscillating tail of frequency {tail.frequency:g} is not smooth "
+                f"in 1/w beyond w = {tail.start:g} (a series of {fit.size} terms leaves "
+                f"{reached:.1e}), so its lobes cannot be summed. Let the component start its tail "
+                "at a larger radius, or state the right exponents."
+            )
+        return cls(tail.start, fit, np.asarray(chebyshev.chebder(fit), dtype=float), 4.0 * reached)
+
+    @property
+    def limit(self) -> float:
+        """The value at infinite radius."""
+        return float(chebyshev.chebval(-1.0, self.coefficients))
+
+    def __call__(self, w: FloatArray) -> FloatArray:
+        return np.asarray(chebyshev.chebval(2.0 * self.start / w - 1.0, self.coefficients))
+
+    def with_slope(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Value and derivative with respect to w."""
+        x = 2.0 * self.start / w
+        slope = -chebyshev.chebval(x - 1.0, self.slopes) * x / w
+        return np.asarray(chebyshev.chebval(x - 1.0, self.coefficients)), np.asarray(slope)
+
+
+@dataclass(frozen=True, eq=False)
+class LobedTailMass:
+    """The tail of a density with one oscillating component, by lobes.
+
+    Attributes
+    ----------
+    oscillating : Component
+        The component with the :class:`OscillatingTail`.
+    rest : RadialSum or None
+        The other components, which do not oscillate; they join the background.
+    """
+
+    oscillating: Component
+    rest: RadialSum | None
+    dim: int
+
+    @property
+    def tail(self) -> OscillatingTail:
+        """The tail that oscillates."""
+        tail = self.oscillating.tail
+        assert isinstance(tail, OscillatingTail)
+        return tail
+
+    @cached_property
+    def _phase_shift(self) -> _InverseSeries:
+        """phase(w) - frequency w."""
+        tail = self.tail
+        return _InverseSeries.of(tail, lambda w: tail.phase(w) - tail.frequency * w, "phase")
+
+    @cached_property
+    def _amplitude(self) -> _InverseSeries:
+        """amplitude(w) w**exponent."""
+        tail = self.tail
+        return _InverseSeries.of(tail, lambda w: tail.amplitude(w) * w**tail.exponent, "amplitude")
+
+    @cached_property
+    def _background(self) -> _InverseSeries | None:
+        """background(w) w**background_exponent."""
+        tail = self.tail
+        if np.isinf(tail.background_exponent):
+            return None
+        power = tail.background_exponent
+        return _InverseSeries.of(tail, lambda w: tail.background(w) * w**power, "background")
+
+    def radius(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Radius at a phase theta, and dw/dtheta there."""
+        frequency, shift = self.tail.frequency, self._phase_shift
+        w = np.maximum((theta - shift.limit) / frequency, 0.5 * self.tail.start)
+        for _ in range(_ITERATIONS):
+            value, slope = shift.with_slope(w)
+            step = (frequency * w + value - theta) / (frequency + slope)
+            w = w - step
+            if np.all(np.abs(step) <= 4.0 * EPS * w):
+                break
+        return w, 1.0 / (frequency + shift.with_slope(w)[1])
+
+    def amplitude(self, w: FloatArray) -> FloatArray:
+        """The amplitude of the oscillation."""
+        return self._amplitude(w) * w**-self.tail.exponent
+
+    def background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sum of all that does not oscillate, and the error of the rest's share."""
+        value = np.zeros_like(w)
+        if self._background is not None:
+            value = self._background(w) * w**-self.tail.background_exponent
+        if self.rest is None:
+            return value, np.zeros_like(w)
+        positive, negative, error = self.rest.values(Chart(), np.log(w))
+        return value + (positive - negative) / w, error / w
+
+    @cached_property
+    def _fit_error(self) -> float:
+        error = self._amplitude.error
+        return error if self._background is None else error + self._background.error
+
+    @cached_property
+    def _far_ratio(self) -> tuple[FloatArray, FloatArray]:
+        """background / amplitude at radii up to 1e12 starts."""
+        w = self.tail.start * np.geomspace(1.0, 1e12, 241)
+        return w, self.background(w)[0] / self.amplitude(w)
+
+    @cached_property
+    def touching(self) -> bool:
+        """Whether |background| = amplitude at every large radius, to rounding: double zeros."""
+        _, ratio = self._far_ratio
+        return bool(np.all(np.abs(np.abs(ratio[-60:]) - 1.0) < _TOUCHING))
+
+    @cached_property
+    def first_index(self) -> int:
+        """An even lobe index from which on every lobe is like the next.
+
+        Raises
+        ------
+        AccuracyError
+            Where background and amplitude still cross at radii too large to list the lobes.
+        """
+        w, ratio = self._far_ratio
+        start = float(self.tail.phase(np.array([self.tail.start]))[0]) / np.pi
+        lowest = max(start / (1.0 - _WINDOW) + 2.0, start + _EXPLICIT_LOBES, _EXPLICIT_LOBES)
+        if not self.touching:
+            above = np.abs(ratio) > 1.0
+            crossings = np.flatnonzero(above[1:] != above[:-1])
+            if crossings.size:
+                crossed = float(self.tail.phase(w[crossings[-1] + 1 : crossings[-1] + 2])[0])
+                lowest = max(lowest, 2.0 * crossed / np.pi)
+        if lowest > start + 5000.0:
+            raise AccuracyError(
+                f"The oscillating tail of frequency {self.tail.frequency:g} settles only after "
+                f"{lowest:.3g} lobes, more than are listed one by one. Rescale the summands of "
+                "the kernel so that their background is not many orders below their oscillation."
+            )
+        return 2 * int(np.ceil(0.5 * lowest))
+
+    def half_widths(self, s: FloatArray, sign: int, side: int) -> FloatArray:
+        """Phase from the centre pi s of a lobe to its end: pi/2 without background, up to pi."""
+        width = np.full(s.shape, 0.5 * np.pi)
+        for _ in range(_ITERATIONS):
+            w, _ = self.radius(np.pi * s + side * width)
+            ratio = sign * self.background(w)[0] / self.amplitude(w)
+            if self.touching:
+                ratio = np.sign(ratio)
+            # Beyond 1 the other sign does not occur, and the lobe fills the period (or nothing).
+            new = 0.5 * np.pi + np.arcsin(np.minimum(np.maximum(ratio, -1.0), 1.0))
+            done = np.abs(new - width) <= 4.0 * EPS
+            width = new
+            if np.all(done):
+                break
+        return width
+
+    def start_of(self, index: float, sign: int) -> float:
+        """Radius at which the lobe of this index begins."""
+        s = np.array([float(index)])
+        theta = np.pi * s - self.half_widths(s, sign, -1)
+        return float(self.radius(theta)[0][0])
+
+    def pieces(
+        self, s: FloatArray, sign: int, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mass of a lobe between two phases relative to its centre, and the error."""
+        half = 0.5 * (high - low)
+        phi = (low + half)[..., None] + half[..., None] * NODES
+        w, rate = self.radius(np.pi * s[..., None] + phi)
+        amplitude = self.amplitude(w)
+        background, background_error = self.background(w)
+        value = (amplitude * np.cos(phi) + sign * background) * rate
+        # The stated error is read where the component is known to answer; it is relative.
+        asked = np.minimum(w, _READ_ERRORS_UP_TO * self.tail.start)
+        relative = self.oscillating.relative_error(asked.ravel()).reshape(w.shape)
+        relative = relative + self._fit_error + 8.0 * EPS
+        error = ((amplitude + np.abs(background)) * relative + background_error) * rate
+        return half * (value @ WEIGHTS), half * (error @ WEIGHTS)
+
+    def lobe_masses(self, s: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
+        """Masses m(s) of lobes of one sign at real indices s, and their errors."""
+        below = self.half_widths(s, sign, -1)
+        above = self.half_widths(s, sign, +1)
+        return self.pieces(s, sign, -below, above)
+
+    def _per_efold(self, sign: int) -> _PerEFold:
+        return _PerEFold(self, sign)
+
+    def mass_beyond(self, s: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
+        """Sum of m(s + 2j) over j = 0, 1, ..., for real indices s, and its error."""
+        s = np.asarray(s, dtype=float)
+        low = float(np.log(s.min()))
+        probe, _ = self.lobe_masses(np.exp(low + np.array([0.0, 1.0])), sign)
+        if probe[0] <= 0.0:
+            return np.zeros(s.shape), np.zeros(s.shape)
+        rate = max(-float(np.log(probe[1] / probe[0])) - 1.0, 0.05)
+        far = low + min(_E_FOLDS, 90.0 / rate)
+        edges = np.unique(
+            np.concatenate([np.log(s), np.linspace(low, max(far, np.log(s).max() + 4), 12)])
+        )
+        function = self._per_efold(sign)
+        panels = resolve(function, edges, tolerance=1e-13)
+        last = float(edges[-1])
+        f, e = function(np.array([last, last - 0.5, last - 1.0]))
+        near, before = 2.0 * np.log(f[1] / f[0]), 2.0 * np.log(f[2] / f[1])
+        closing = f[0] / near
+        closing_error = closing * (abs(near - before) / near + 4.0 * EPS) + e[0] / near
+        masses = np.append(panels.integrals, closing)
+        errors = np.append(panels.errors, closing_error)
+        integral = np.cumsum(masses[::-1])[::-1]
+        integral_error = np.cumsum(errors[::-1])[::-1]
+        where = np.searchsorted(panels.edges, np.log(s))
+        total = integral[where] / _STEP
+        error = integral_error[where] / _STEP
+        # Derivatives at s from a Chebyshev fit over a window around it.
+        nodes = chebyshev.chebpts1(_WINDOW_NODES)
+        values, value_errors = self.lobe_masses(s[:, None] * (1.0 + _WINDOW * nodes), sign)
+        series = np.asarray(chebyshev.chebfit(nodes, values.T, _WINDOW_NODES - 1))
+        at_s = chebyshev.chebval(0.0, series)
+        total = total + 0.5 * at_s
+        error = error + value_errors.max(axis=1)
+        derivative = chebyshev.chebder(series)
+        for j, factor in enumerate(_EULER_MACLAURIN):
+            power = 2 * j + 1
+            term = chebyshev.chebval(0.0, derivative) * (_STEP / (_WINDOW * s)) ** power
+            total = total - factor * term
+            derivative = chebyshev.chebder(derivative, 2)
+        # The series is asymptotic: its last term bounds what it leaves out.
+        error = error + abs(_EULER_MACLAURIN[-1]) * np.abs(term) + 4.0 * EPS * total
+        return total, error
+
+    def mass_from(self, index: int, sign: int) -> Enclosure:
+        """Total mass of the lobes index, index + 2, ... of one sign.
+
+        Where amplitude and background agree to rounding, the error holds the lobes of the other
+        sign that could be hidden in the rounding.
+        """
+        total, error = self.mass_beyond(np.array([float(index)]), sign)
+        return Enclosure(float(total[0]), float(error[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class _PerEFold:
+    """m(s) per unit of log s."""
+
+    lobes: LobedTailMass
+    sign: int
+
+    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        s = np.exp(t)
+        mass, error = self.lobes.lobe_masses(s, self.sign)
+        return mass * s, error * s

@@ -1,0 +1,385 @@
+"""Stretches of the radius on which a density keeps its sign, and their masses.
+
+A stretch holds the resolved density, so that the mass below or above every radius, and the radius
+of every mass, follow without another integral.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from spectra.density import Component, EndTail, OscillatingTail
+from spectra.measure.charts import Chart, RadialSum
+from spectra.quadrature import EPS, Enclosure, LegendrePanels, bracketed_roots, resolve
+
+__all__ = ["Closure", "Interval", "Stretch", "overlap", "sign_intervals", "stretches_of"]
+
+FloatArray = NDArray[np.float64]
+
+# Radii outside exp(+-340) are not looked at: their squares overflow. What lies beyond is closed
+# with the power law seen there.
+_FARTHEST = 340.0
+# A component is followed until it falls below exp(-92) = 1e-40 of its peak.
+_NEGLIGIBLE = 92.0
+# Values below this are on their way to denormal numbers, which keep no digits.
+_UNDERFLOW = 1e-260
+# The distance to the end of a spectrum is followed to exp(-40) of the end: a double ends there.
+_END_DEPTH = 40.0
+# A sign counts when the value exceeds its error bound this many times.
+_TRUST = 4.0
+# Below this balance of positive and negative summands a local minimum may hide a double root.
+_NEARLY_CANCELLED = 0.2
+_COARSE_STEP = 0.1
+
+
+@dataclass(frozen=True)
+class Closure:
+    """The mass beyond the last panel, where the density per unit of t falls like exp(-rate |t|)."""
+
+    mass: float
+    error: float
+    rate: float
+
+
+NOTHING = Closure(0.0, 0.0, np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A range of radii on which the density has one sign, resolved in the variable of a chart.
+
+    Attributes
+    ----------
+    sign : int
+        +1 or -1, the sign of the density.
+    chart : Chart
+        The map of t to the radius.
+    panels : LegendrePanels
+        |rho(w)| dw/dt.
+    head, tail : Closure
+        Mass below the first panel and above the last one.
+    """
+
+    sign: int
+    chart: Chart
+    panels: LegendrePanels
+    head: Closure = NOTHING
+    tail: Closure = NOTHING
+
+    @property
+    def mass(self) -> Enclosure:
+        """Mass of the stretch, its closures included."""
+        inner = self.panels.integral
+        return Enclosure(
+            inner.mid + self.head.mass + self.tail.mass,
+            inner.rad + self.head.error + self.tail.error,
+        )
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A range of t in a chart on which the density keeps its sign."""
+
+    sign: int
+    chart: Chart
+    start: float
+    stop: float
+    first: bool
+    last: bool
+
+
+def sign_intervals(
+    density: RadialSum, *, cut: float = np.inf
+) -> tuple[tuple[Interval, ...], FloatArray]:
+    """Ranges of one sign, from radius 0 to the end (or to ``cut``), and the sign changes.
+
+    Signs are read on a grid that is fine where the mass is, and refined between; a value counts
+    only where it exceeds its error, and local minima of the balance of the positive and the
+    negative summands are followed, so that a double root is not missed.
+    """
+    intervals: list[Interval] = []
+    changes: list[float] = []
+    sign = 0
+    segments = _segments(density, cut)
+    for i, (chart, t) in enumerate(segments):
+        roots, signs = _roots_on_grid(density, chart, t, sign)
+        bounds = [float(t[0]), *roots, float(t[-1])]
+        sign = signs[-1]
+        for j, s in enumerate(signs):
+            intervals.append(
+                Interval(
+                    s,
+                    chart,
+                    bounds[j],
+                    bounds[j + 1],
+                    first=i == 0 and j == 0,
+                    last=j == len(signs) - 1 and _closes(segments, i, cut),
+                )
+            )
+        changes.extend(float(chart.radius(np.array(r))) for r in roots)
+    # A leading range whose sign could not be read takes the sign of what follows.
+    known = next((x.sign for x in intervals if x.sign), 1)
+    merged = []
+    for x in intervals:
+        known = x.sign or known
+        merged.append(Interval(known, x.chart, x.start, x.stop, x.first, x.last))
+    for before, after in pairwise(merged):
+        if before.chart != after.chart and before.sign != after.sign:
+            changes.append(float(after.chart.radius(np.array(after.start))))
+    return tuple(merged), np.array(sorted(changes))
+
+
+def _closes(segments: list[tuple[Chart, FloatArray]], i: int, cut: float) -> bool:
+    """Whether segment i runs to the end of a spectrum, so that a closure belongs to it."""
+    chart, t = segments[i]
+    if chart.end is not None:
+        return chart.end < cut
+    return i == len(segments) - 1 and bool(t[-1] < np.log(cut))
+
+
+def stretches_of(density: RadialSum, intervals: Sequence[Interval]) -> tuple[Stretch, ...]:
+    """Resolve |rho| on ranges of one sign.
+
+    Raises
+    ------
+    AccuracyError
+        Where a component is not as smooth as its tail and its origin exponent say.
+    """
+    return tuple(x for x in (_stretch(density, i) for i in intervals) if x is not None)
+
+
+def overlap(density: RadialSum, intervals: Sequence[Interval]) -> Enclosure:
+    """Integral of min(positive summands, negative summands), to relative accuracy."""
+    peak = -np.inf
+    for x in intervals:
+        t = np.linspace(x.start, x.stop, 257)
+        positive, negative, _ = density.logs(x.chart, t)
+        peak = max(peak, float(np.minimum(positive, negative).max()))
+    if peak == -np.inf:
+        return Enclosure(0.0, 0.0)
+    total = Enclosure(0.0, 0.0)
+    for x in intervals:
+        smaller = _Smaller(density, x, peak)
+        inner = _integrate(smaller, x)
+        if inner is not None:
+            panels, head, tail = inner
+            total = total + panels.integral
+            total = total + Enclosure(head.mass + tail.mass, head.error + tail.error)
+    scale = float(np.exp(peak))
+    return Enclosure(total.mid * scale, total.rad * scale + float(np.finfo(float).tiny))
+
+
+@dataclass(frozen=True, eq=False)
+class _Smaller:
+    """min(positive, negative), scaled by its peak; its error is relative to itself."""
+
+    density: RadialSum
+    interval: Interval
+    log_scale: float
+
+    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        positive, negative, error = self.density.logs(self.interval.chart, t)
+        smaller = negative if self.interval.sign > 0 else positive
+        with np.errstate(invalid="ignore"):
+            relative = np.exp(error - np.logaddexp(positive, negative))
+        value = np.exp(smaller - self.log_scale)
+        return value, np.where(value > 0, value * relative, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Size:
+    """|rho| dw/dt on a range of one sign, with its error."""
+
+    density: RadialSum
+    interval: Interval
+
+    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        positive, negative, error = self.density.values(self.interval.chart, t)
+        return self.interval.sign * (positive - negative), error
+
+
+def _stretch(density: RadialSum, interval: Interval) -> Stretch | None:
+    inner = _integrate(_Size(density, interval), interval)
+    if inner is None:
+        return None
+    panels, head, tail = inner
+    return Stretch(interval.sign, interval.chart, panels, head, tail)
+
+
+def _integrate(
+    function: _Size | _Smaller, interval: Interval
+) -> tuple[LegendrePanels, Closure, Closure] | None:
+    """Panels between the points where the integrand is negligible, and a closure at open ends."""
+    count = 33 + int((interval.stop - interval.start) / _COARSE_STEP)
+    t = np.linspace(interval.start, interval.stop, count)
+    value, error = function(t)
+    trusted = value > _TRUST * error
+    if not np.any(trusted & (value > _UNDERFLOW)):
+        width = (interval.stop - interval.start) / count
+        lost = float((np.abs(value) + error).sum()) * width
+        if lost == 0.0:
+            return None
+        empty = LegendrePanels(
+            np.array([interval.start, interval.stop]), np.zeros((1, 20)), np.array([lost])
+        )
+        return empty, NOTHING, NOTHING
+    peak = float(value[trusted].max())
+    relevant = np.flatnonzero(trusted & (value > peak * np.exp(-_NEGLIGIBLE)))
+    low = float(t[max(relevant[0] - 1, 0)])
+    high = float(t[min(relevant[-1] + 1, t.size - 1)])
+    if interval.last and relevant[-1] + 1 < t.size and not trusted[relevant[-1] + 1]:
+        high = float(t[relevant[-1]])
+    edges = _first_edges(low, high)
+    panels = resolve(function, edges)
+    head = _close(function, low, +1.0, t, value, error) if interval.first else NOTHING
+    tail = _close(function, high, -1.0, t, value, error) if interval.last else NOTHING
+    return panels, head, tail
+
+
+def _first_edges(low: float, high: float) -> FloatArray:
+    return np.linspace(low, high, 2 + int((high - low) / 4.0))
+
+
+def _close(
+    function: _Size | _Smaller,
+    at: float,
+    inward: float,
+    grid: FloatArray,
+    value: FloatArray,
+    error: FloatArray,
+) -> Closure:
+    """Mass beyond the last panel: the exponential law seen over the last two steps of t."""
+    # The interval may be narrow, and beyond its other end the density has the other sign.
+    step = min(1.0, 0.5 * abs(at - float(grid[-1 if inward > 0 else 0])))
+    f, e = function(at + inward * step * np.array([0.0, 0.5, 1.0]))
+    beyond = grid < at if inward > 0 else grid > at
+    spacing = float(grid[1] - grid[0])
+    noise = float((np.abs(value[beyond]) + error[beyond]).sum()) * spacing
+    if not (f[0] > _TRUST * e[0] and f[1] > f[0] and f[2] > f[1]):
+        return Closure(0.0, noise + abs(float(f[0])) + float(e[0]), np.inf)
+    near = 2.0 / step * float(np.log(f[1] / f[0]))
+    far = 2.0 / step * float(np.log(f[2] / f[1]))
+    mass = float(f[0]) / near
+    # The rate settles exponentially fast, so its change over one step bounds what it still moves.
+    drift = abs(near - far) / near + 4.0 * float(e[0] / f[0] + e[1] / f[1]) / near
+    return Closure(mass, mass * min(drift + 4.0 * EPS, 1.0) + float(e[0]) / near, near)
+
+
+def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
+    """Charts in the order of the radius, each with a grid fine enough to see every sign."""
+    components = density.components
+    ends = sorted({c.tail.radius for c in components if isinstance(c.tail, EndTail)})
+    open_ended = any(not isinstance(c.tail, EndTail) for c in components)
+    low = min(_extent(c, -1.0) for c in components)
+    high = max([_extent(c, 1.0) for c in components if not isinstance(c.tail, EndTail)], default=0)
+    high = min(high, float(np.log(cut)))
+    segments: list[tuple[Chart, FloatArray]] = []
+    last = 0.0
+    for end in ends:
+        if last == 0.0:
+            middle = float(np.log(min(0.5 * end, cut)))
+            segments.append((Chart(), _grid(components, min(low, middle - 1.0), middle)))
+            last = 0.5 * end
+        if last >= cut:
+            return segments
+        chart = Chart(end)
+        start = float(-np.log(end - last))
+        stop = float(-np.log(end)) + _END_DEPTH
+        if cut < end:
+            stop = min(stop, float(-np.log(end - cut)))
+        segments.append((chart, np.linspace(start, stop, 2 + int((stop - start) / 0.05))))
+        last = min(end, cut)
+    if open_ended:
+        start = low if last == 0.0 else float(np.log(last))
+        if high > start and last < cut:
+            segments.append((Chart(), _grid(components, start, high)))
+    return segments
+
+
+def _extent(component: Component, side: float) -> float:
+    """The t = log w beyond which the component is negligible, seen from its bulk."""
+    start = float(np.log(component.bulk[0] if side < 0 else component.bulk[1]))
+    limit = side * _FARTHEST
+    if isinstance(component.tail, EndTail):
+        limit = min(limit, float(np.log(component.tail.radius)) - 1e-3)
+        start = min(start, limit - 1e-3)
+    if side > 0 and isinstance(component.tail, OscillatingTail):
+        return limit
+    t = start + (limit - start) * np.linspace(0.0, 1.0, 400) ** 2
+    log = component.log_envelope(np.exp(t)) + t
+    alive = np.flatnonzero(log > log.max() - _NEGLIGIBLE)
+    return float(t[min(alive[-1] + 1, t.size - 1)])
+
+
+def _grid(components: Sequence[Component], low: float, high: float) -> FloatArray:
+    """Fine steps of log w around every bulk and through oscillations, coarse ones far away."""
+    pieces = [np.arange(low, high, _COARSE_STEP), np.array([high])]
+    for c in components:
+        near, far = np.log(c.bulk[0]), np.log(c.bulk[1])
+        # A law of origin exponent p is about 1/sqrt(p) wide in log w.
+        step = min(0.04, 0.2 / np.sqrt(abs(c.origin_exponent) + 1.0))
+        pieces.append(np.arange(near - 2.0, far + 2.0, step))
+        if isinstance(c.tail, OscillatingTail):
+            wave = np.pi / c.tail.frequency
+            stop = min(np.exp(high), 1e6 * wave)
+            pieces.append(np.log(np.arange(0.125 * wave, stop, 0.125 * wave)))
+    grid = np.unique(np.concatenate(pieces))
+    return grid[(grid >= low) & (grid <= high)]
+
+
+def _roots_on_grid(
+    density: RadialSum, chart: Chart, t: FloatArray, sign_before: int
+) -> tuple[list[float], list[int]]:
+    ratio, bound = density.balance(chart, t)
+    trusted = np.abs(ratio) > _TRUST * bound
+    ends = t[[0, -1]]
+    t, ratio = t[trusted], ratio[trusted]
+    if t.size == 0:
+        return [], [sign_before]
+    t, ratio = _with_hidden_roots(density, chart, t, ratio)
+    signs = np.sign(ratio)
+    where = np.flatnonzero(signs[1:] != signs[:-1])
+    roots = np.empty(0)
+    if where.size:
+        roots = bracketed_roots(
+            lambda x: density.balance(chart, x)[0],
+            t[where],
+            t[where + 1],
+            value_low=ratio[where],
+            value_high=ratio[where + 1],
+        )
+    inside = [float(r) for r in roots if ends[0] < r < ends[1]]
+    return inside, [int(signs[0]), *(int(s) for s in signs[where + 1])]
+
+
+def _with_hidden_roots(
+    density: RadialSum, chart: Chart, t: FloatArray, ratio: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Add the bottoms of local minima of |ratio| that reach the other sign."""
+    size = np.abs(ratio)
+    inner = np.flatnonzero(
+        (size[1:-1] < _NEARLY_CANCELLED) & (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])
+    )
+    for i in inner + 1:
+        side = np.sign(ratio[i])
+        if np.sign(ratio[i - 1]) != side or np.sign(ratio[i + 1]) != side:
+            continue
+
+        def height(x: float, side: float = side) -> float:
+            return float(side * density.balance(chart, np.array([x]))[0][0])
+
+        found = minimize_scalar(
+            height, bounds=(t[i - 1], t[i + 1]), method="bounded", options={"xatol": 1e-10}
+        )
+        value, bound = density.balance(chart, np.array([found.x]))
+        if side * value[0] < -_TRUST * bound[0]:
+            t = np.append(t, found.x)
+            ratio = np.append(ratio, value[0])
+    order = np.argsort(t)
+    return t[order], ratio[order]
