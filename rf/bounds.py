@@ -128,7 +128,20 @@ def n_components_for(
     bound: str = "bernstein",
     allocation: str = "equal",
 ) -> int:
-    """Columns (two for each frequency) that a bound asks for; see :func:`frequencies_for`."""
+    """Columns (two for each frequency) that a bound asks for; see :func:`frequencies_for`.
+
+    Examples
+    --------
+    >>> from spectra.table import Part, RadialLaw, SpectralTable
+    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([1.0], [1.0]))
+    >>> table = SpectralTable(
+    ...     dim=3, parts=(sphere,), formula="sin(z)/z", k_zero=1.0, u_error=0.0, provenance="exact"
+    ... )
+    >>> n_components_for(table, eps=0.1, delta=0.01, n_points=1000, diameter=2.0)
+    1956
+    >>> n_components_for(table, eps=0.1, delta=0.01, n_points=1000, bound="hoeffding")
+    7368
+    """
     frequencies = frequencies_for(
         table,
         eps,

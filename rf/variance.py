@@ -368,6 +368,18 @@ def variance(
     ------
     ParameterError
         For a coupling without a closed form ("qmc"), a wrong split, or a part of another phase.
+
+    Examples
+    --------
+    >>> from spectra.table import Part, RadialLaw, SpectralTable
+    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([1.0], [1.0]))
+    >>> table = SpectralTable(
+    ...     dim=3, parts=(sphere,), formula="sin(z)/z", k_zero=1.0, u_error=0.0, provenance="exact"
+    ... )
+    >>> variance(table, [1.0], n_per_part=(3,), coupling="iid").round(6)
+    array([0.006417])
+    >>> variance(table, [1.0], n_per_part=(3,), coupling="orthogonal").round(6)
+    array([5.e-06])
     """
     model = VarianceModel(table, np.asarray(z, dtype=float))
     return model.variance(n_per_part, coupling=coupling, radii=radii)[0]

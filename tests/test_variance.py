@@ -1,0 +1,445 @@
+"""The predicted variance is the variance: of every coupling, law of radii and allocation."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import roots_genlaguerre
+from scipy.stats import chi
+
+from rf.bounds import BOUNDS, frequencies_for, n_components_for
+from rf.harmonics import gegenbauer_means, haar_cosine, wave_coefficients
+from rf.variance import (
+    COUPLINGS,
+    RADII,
+    VarianceModel,
+    optimal_allocation,
+    part_variance,
+    variance,
+)
+from spectra.errors import ParameterError
+from spectra.panels import PanelKind, Panels
+from spectra.radial_law import RadialLaw
+from spectra.special import plane_wave_mean
+from spectra.table import Part, SpectralTable
+
+
+def part(mass, phase, law):
+    return Part(float(mass), 0.0, phase, law)
+
+
+def table_of(dim, *parts):
+    return SpectralTable(
+        dim=dim,
+        parts=parts,
+        formula="of the test",
+        k_zero=sum(p.sign * p.mass for p in parts),
+        u_error=0.0,
+        provenance="built from known laws",
+    )
+
+
+def chi_atoms(dim, tau, nodes=60):
+    """A law of atoms whose plane waves are those of chi_d / tau to rounding error."""
+    x, w = roots_genlaguerre(nodes, dim / 2 - 1)
+    keep = w / w.sum() > 1e-25
+    return RadialLaw.from_atoms(np.sqrt(2 * x[keep]) / tau, w[keep] / w[keep].sum())
+
+
+def chi_panels(dim, tau, degree=13):
+    """The law chi_d / tau as panels that halve towards both ends."""
+    t = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+
+    def fit(values):
+        return np.polynomial.chebyshev.chebfit(t, values / tau, degree)
+
+    low, high = (np.append(0.0, 2.0 ** -np.arange(k, 0.0, -1.0)) for k in (12, 60))
+    left = [fit(chi.ppf(low[1] * ((t + 1) / 2) ** dim, dim))]
+    left += [fit(chi.ppf(a + (b - a) * (t + 1) / 2, dim)) for a, b in pairwise(low[1:])]
+    right = [np.eye(degree + 1)[0] * chi.isf(high[1], dim) / tau]
+    right += [fit(chi.isf(a + (b - a) * (t + 1) / 2, dim)) for a, b in pairwise(high[1:])]
+    first = [PanelKind.POWER_LOW] + [PanelKind.LINEAR] * 11
+    last = [PanelKind.TAIL_POWER] + [PanelKind.LINEAR] * 59
+    return RadialLaw(
+        Panels.from_chebyshev(low, left, first, [float(dim)] + [1.0] * 11),
+        Panels.from_chebyshev(high, right, last, [40.0] + [1.0] * 59),
+    )
+
+
+def delta_gaussian(dim, *tau, law=chi_atoms, mass=(1.0, 1.0)):
+    first, second = (law(dim, t) for t in tau)
+    return table_of(dim, part(mass[0], 0.0, first), part(mass[1], np.pi, second))
+
+
+# --- the wave coefficients ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [2, 3, 7, 16, 64, 1000])
+def test_wave_coefficients_are_normalised_bessel_functions(dim):
+    x = np.array([0.0, 1e-9, 1e-3, 0.3, 1.0, 5.0, 17.0, 40.0, 333.0])
+    for degree in (2, 33, 256):
+        g = wave_coefficients(dim, degree, x)
+        for n in sorted({0, 1, 2, degree // 2, degree}):
+            for value, at in zip(g[n, 1:], x[1:], strict=True):
+                v = mpmath.mpf(dim) / 2 - 1
+                count = mpmath.mpf(1)
+                if n:
+                    count = mpmath.mpf(2 * n + dim - 2) / n * mpmath.binomial(n + dim - 3, n - 1)
+                exact = mpmath.gamma(v + 1) * (2 / mpmath.mpf(at)) ** v
+                exact *= mpmath.sqrt(count) * mpmath.besselj(n + v, at)
+                assert abs(value - float(exact)) < 2e-13 * (1 + dim / 100)
+        assert g[0, 0] == 1.0
+        assert np.all(g[1:, 0] == 0.0)
+    small = x <= 40.0
+    np.testing.assert_allclose(np.sum(g[:, small] ** 2, axis=0), 1.0, atol=2e-12)
+
+
+@pytest.mark.parametrize(
+    ("dim", "order", "mean_square"), [(16, 32, 0.034073), (16, 128, 0.055849), (3, 16, 0.304549)]
+)
+def test_cut_haar_columns_are_not_orthogonal(dim, order, mean_square):
+    c, weights = haar_cosine(dim, order, 8)
+    assert weights @ c**2 == pytest.approx(mean_square, abs=1e-6)
+    rng = np.random.default_rng(0)
+    q = np.linalg.qr(rng.standard_normal((20_000 if dim < 16 else 5_000, order, dim)))[0][:, :2]
+    q /= np.linalg.norm(q, axis=2, keepdims=True)
+    cosine = np.sum(q[:, 0] * q[:, 1], axis=1)
+    for n, mean in ((2, cosine**2), (4, cosine**4), (6, cosine**6)):
+        band = 6 * mean.std() / np.sqrt(mean.size)
+        assert abs(weights @ c**n - mean.mean()) < band
+
+
+@pytest.mark.parametrize("dim", [2, 3, 7, 16])
+@pytest.mark.parametrize("c", [0.0, -1.0 / 3, 0.7])
+def test_remaining_gegenbauer_means_stay_below_their_bound(dim, c):
+    one = np.ones(1)
+    later, _ = gegenbauer_means(dim, 400, c * one, one)
+    for degree in (2, 16, 64):
+        means, bound = gegenbauer_means(dim, degree, c * one, one)
+        np.testing.assert_allclose(means, later[: degree + 1], atol=1e-13)
+        assert np.max(np.abs(later[degree + 1 :])) <= bound
+
+
+# --- the harmonic sum against closed forms -----------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [2, 3, 7, 16, 64])
+@pytest.mark.parametrize("kind", ["orthogonal", "same", "simplex"])
+def test_the_sum_over_harmonics_is_the_closed_form_of_a_pair(dim, kind):
+    first = RadialLaw.from_atoms([0.0, 1.0, 2.5, 7.0], [0.1, 0.3, 0.35, 0.25])
+    second = RadialLaw.from_atoms([0.5, 3.0], [0.6, 0.4])
+    z = np.array([0.0, 0.2, 1.0, 3.0, 9.0])
+    model = VarianceModel(table_of(dim, part(1.0, 0.0, first), part(1.0, np.pi, second)), z)
+    c = {"orthogonal": 0.0, "same": 1.0, "simplex": -1.0 / dim}[kind]
+    for p, a in enumerate((first, second)):
+        for q, b in enumerate((first, second)):
+            r, v, _ = a.nodes()
+            s, w, _ = b.nodes()
+            joint = np.zeros_like(z)
+            for sign in (1.0, -1.0):
+                length2 = r[:, None] ** 2 + s**2 + 2 * sign * c * r[:, None] * s
+                waves = plane_wave_mean(dim, np.sqrt(np.maximum(length2, 0))[..., None] * z)
+                joint += 0.5 * np.einsum("i,j,ijz->z", v, w, waves)
+            exact = joint - a.expected_plane_wave(dim, z) * b.expected_plane_wave(dim, z)
+            value, error = model.covariance(p, q, kind)
+            assert np.all(np.abs(value - exact) <= error + 1e-12)
+            assert np.all(error < 1e-9)
+
+
+PUBLISHED = [
+    (1.0, 10.0, 16, "iid", 1.249e-2),
+    (1.0, 10.0, 16, "orthogonal", 1.970e-3),
+    (1.0, 10.0, 16, "haar", 7.842e-3),
+    (1.0, 10.0, 64, "iid", 3.12e-3),
+    (1.0, 10.0, 64, "orthogonal", 4.92e-4),
+    (1.0, 10.0, 64, "haar", 1.975e-3),
+    (1.0, 1.3, 16, "iid", 1.872e-2),
+    (1.0, 1.3, 16, "orthogonal", 2.86e-3),
+    (1.0, 1.3, 16, "haar", 1.878e-2),
+    (1.0, 1.3, 16, "shared", 2.35e-3),
+    (1.0, 1.3, 16, "comonotone", 3.38e-4),
+    (1.0, 1.05, 16, "iid", 2.36e-2),
+    (1.0, 1.05, 16, "orthogonal", 3.66e-3),
+    (1.0, 1.05, 16, "haar", 2.42e-2),
+    (1.0, 1.05, 16, "shared", 2.59e-3),
+    (1.0, 1.05, 16, "comonotone", 1.9e-5),
+]
+
+
+@pytest.mark.parametrize(("tau1", "tau2", "s", "coupling", "value"), PUBLISHED)
+def test_delta_gaussian_in_sixteen_dimensions(tau1, tau2, s, coupling, value):
+    law = chi_panels if coupling == "comonotone" else chi_atoms
+    table = delta_gaussian(16, tau1, tau2, law=law)
+    (predicted,) = variance(table, [1.0], n_per_part=(s, s), coupling=coupling)
+    assert predicted == pytest.approx(value, rel=5e-3)
+
+
+# --- prediction against Monte Carlo ------------------------------------------------------
+
+
+def orthonormal(rng, draws, n, dim):
+    blocks = [np.linalg.qr(rng.standard_normal((draws, dim, dim)))[0] for _ in range(-(-n // dim))]
+    return np.concatenate(blocks, axis=1)[:, :n]
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def directions(rng, coupling, draws, counts, dim):
+    if coupling == "haar":
+        order = max(sum(counts), 2 * dim)
+        q = np.linalg.qr(rng.standard_normal((draws, order, order)))[0]
+        return np.split(unit(q[:, : sum(counts), :dim]), np.cumsum(counts)[:-1], axis=1)
+    if coupling in ("shared", "comonotone"):
+        rows = orthonormal(rng, draws, max(counts), dim)
+        return [rows[:, :n] for n in counts]
+    if coupling == "orthogonal":
+        return [orthonormal(rng, draws, n, dim) for n in counts]
+    if coupling == "simplex":
+        vertices = np.linalg.svd(np.eye(dim + 1) - 1 / (dim + 1))[0][:, :dim]
+        vertices = unit(vertices)
+        return [
+            np.concatenate(
+                [vertices @ orthonormal(rng, draws, dim, dim) for _ in range(-(-n // (dim + 1)))],
+                axis=1,
+            )[:, :n]
+            for n in counts
+        ]
+    return [unit(rng.standard_normal((draws, n, dim))) for n in counts]
+
+
+def probabilities(rng, radii, draws, n):
+    if radii == "iid":
+        return rng.random((draws, n))
+    offset = rng.random((draws, n if radii == "stratified" else 1))
+    return rng.permuted((np.arange(n) + offset) / n, axis=1)
+
+
+def monte_carlo(rng, table, z, counts, coupling, radii, draws):
+    """Mean and variance of the estimate over draws, with their standard errors."""
+    common = probabilities(rng, radii, draws, max(counts))
+    estimate = np.zeros((draws, z.size))
+    rows = directions(rng, coupling, draws, counts, table.dim)
+    for p, n, u in zip(table.parts, counts, rows, strict=True):
+        own = common[:, :n] if coupling == "comonotone" else probabilities(rng, radii, draws, n)
+        phase = p.law.ppf(own) * u[:, :, 0]
+        waves = np.cos(phase[:, :, None] * z).mean(axis=1)
+        estimate += p.sign * p.mass * waves
+    square = (estimate - estimate.mean(axis=0)) ** 2
+    return square.mean(axis=0) * draws / (draws - 1), square.std(axis=0) / np.sqrt(draws)
+
+
+def mixed_table(dim, law):
+    if law == "chi":
+        return delta_gaussian(dim, 1.0, 1.7, law=chi_panels, mass=(1.3, 0.8))
+    atoms = RadialLaw.from_atoms([0.0, 1.0, 2.5, 4.0], [0.1, 0.3, 0.35, 0.25])
+    more = RadialLaw.from_atoms([0.5, 3.0], [0.6, 0.4])
+    return table_of(dim, part(1.3, 0.0, atoms), part(0.8, np.pi, more))
+
+
+MEASURED = [c for c in COUPLINGS if c != "hadamard"]
+
+
+@pytest.mark.parametrize("law", ["chi", "atoms"])
+@pytest.mark.parametrize(
+    ("dim", "counts"),
+    [(1, (3, 3)), (2, (5, 5)), (3, (7, 4)), (7, (9, 9)), (16, (20, 20))],
+)
+@pytest.mark.parametrize("coupling", MEASURED)
+def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
+    table = mixed_table(dim, law)
+    z = np.array([0.3, 1.0, 3.0])
+    rng = np.random.default_rng([dim, MEASURED.index(coupling)])
+    model = VarianceModel(table, z)
+    for radii in RADII:
+        if coupling == "comonotone" and radii != "iid" and len(set(counts)) > 1:
+            continue
+        predicted, error = model.variance(counts, coupling=coupling, radii=radii)
+        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 1000)
+        assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
+        assert np.all(error < 2e-5)
+
+
+def test_the_same_check_catches_the_published_signs():
+    """Theorem 5 of Luo et al. has the opposite sign, and their H(z) is said to be negative."""
+    table = delta_gaussian(16, 1.0, 1.3)
+    z, counts = np.array([1.0]), (16, 16)
+    rng = np.random.default_rng(5)
+    model = VarianceModel(table, z)
+    iid = model.variance(counts, coupling="iid")[0]
+    for coupling in ("orthogonal", "haar"):
+        right = model.variance(counts, coupling=coupling)[0]
+        measured, deviation = monte_carlo(rng, table, z, counts, coupling, "iid", 3000)
+        assert abs(measured - right) < 5 * deviation
+        if coupling == "orthogonal":
+            assert abs(measured - (2 * iid - right)) > 5 * deviation
+        else:
+            cross = 2 * model.covariance(0, 1, "haar 32")[0] * -1.0
+            assert cross > 0
+            assert abs(measured - (right - 2 * cross)) > 5 * deviation
+
+
+def test_orthogonality_does_not_always_help():
+    """One radius in the plane: at R z = 5.5201 orthogonal pairs have a larger variance."""
+    table = table_of(2, part(1.0, 0.0, RadialLaw.from_atoms([1.0], [1.0])))
+    z = [5.5201]
+    iid = variance(table, z, n_per_part=(2,), coupling="iid")
+    both = variance(table, z, n_per_part=(2,), coupling="orthogonal")
+    assert part_variance(table, z)[0, 0] == pytest.approx(0.418, abs=1e-3)
+    assert 2 * (both - iid)[0] == pytest.approx(0.214, abs=1e-3)
+
+
+@pytest.mark.parametrize("dim", [16, 32])
+def test_hadamard_is_near_the_haar_block_it_imitates(dim):
+    from rf.directions import hadamard
+
+    table = delta_gaussian(dim, 1.0, 1.7)
+    rng = np.random.default_rng(dim)
+    z, n, draws = np.array([1.0]), dim, 1500
+    axes = unit(rng.standard_normal((draws, dim)))
+    values = np.zeros(draws)
+    for p in table.parts:
+        radii = p.law.ppf(rng.random((draws, n)))
+        rows = np.array([hadamard(n, dim, rng) @ e for e in axes])
+        values += p.sign * np.cos(radii * rows).mean(axis=1)
+    predicted = variance(table, z, n_per_part=(n, n), coupling="hadamard")
+    assert values.var() == pytest.approx(predicted[0], rel=0.2)
+
+
+# --- small theorems ----------------------------------------------------------------------
+
+
+def test_in_one_dimension_directions_do_not_matter():
+    table, z = delta_gaussian(1, 1.0, 2.0), np.linspace(0, 4, 9)
+    iid = variance(table, z, n_per_part=(4, 3), coupling="iid")
+    for coupling in ("orthogonal", "haar", "shared", "simplex", "hadamard"):
+        same = variance(table, z, n_per_part=(4, 3), coupling=coupling)
+        np.testing.assert_array_equal(same, iid)
+    assert not np.allclose(variance(table, z, n_per_part=(4, 3), coupling="comonotone"), iid)
+
+
+@pytest.mark.parametrize("dim", [1, 3, 16, 256])
+def test_the_estimate_at_distance_zero_is_exact(dim):
+    table = delta_gaussian(dim, 1.0, 1.7, mass=(2.0, 0.5))
+    for coupling in COUPLINGS:
+        value, error = VarianceModel(table, np.zeros(1)).variance((5, 2), coupling=coupling)
+        assert abs(value[0]) <= error[0] < 1e-9
+
+
+def test_one_block_is_orthogonal_and_a_second_is_independent():
+    table = table_of(3, part(2.0, 0.0, chi_atoms(3, 1.0)))
+    model = VarianceModel(table, np.array([1.0]))
+    (single,) = model.part_variance[:, 0]
+    cov = model.covariance(0, 0, "orthogonal")[0][0] * 4.0
+    for n, pairs in ((1, 0), (2, 2), (3, 6), (4, 6), (5, 8), (6, 12)):
+        value = model.variance((n,), coupling="orthogonal")[0][0]
+        assert value == pytest.approx(single / n + pairs * cov / n**2, rel=1e-12)
+
+
+@pytest.mark.parametrize("coupling", COUPLINGS)
+@pytest.mark.parametrize("n", [2, 9, 40])
+def test_allocation_of_two_parts_is_the_best_of_all(coupling, n):
+    table = delta_gaussian(3, 1.0, 4.0, mass=(1.0, 0.6))
+    z = np.linspace(0.1, 2.0, 7)
+    best = optimal_allocation(table, z, n, coupling)
+    model = VarianceModel(table, z)
+    values = [model.mean_variance((i, n - i), coupling=coupling) for i in range(1, n)]
+    assert sum(best) == n
+    assert model.mean_variance(best, coupling=coupling) == pytest.approx(min(values), rel=1e-10)
+
+
+def test_allocation_of_many_parts_is_neymans():
+    laws = [chi_atoms(3, t) for t in (1.0, 2.0, 5.0)]
+    table = table_of(3, *(part(m, 0.0, law) for m, law in zip((1, 2, 3), laws, strict=True)))
+    z = np.array([0.5, 1.0])
+    counts = optimal_allocation(table, z, 600, "iid")
+    deviation = np.sqrt(part_variance(table, z).mean(axis=1))
+    np.testing.assert_allclose(np.array(counts), 600 * deviation / deviation.sum(), atol=1.0)
+
+
+def test_refusals_name_the_way_out():
+    table = delta_gaussian(3, 1.0, 2.0)
+    with pytest.raises(ParameterError, match="no closed form"):
+        variance(table, [1.0], n_per_part=(2, 2), coupling="qmc")
+    with pytest.raises(ParameterError, match="no coupling 'random'"):
+        variance(table, [1.0], n_per_part=(2, 2), coupling="random")
+    with pytest.raises(ParameterError, match="one number"):
+        variance(table, [1.0], n_per_part=(2,), coupling="iid")
+    with pytest.raises(ParameterError, match="at least 0"):
+        variance(table, [-1.0], n_per_part=(2, 2), coupling="iid")
+    with pytest.raises(ParameterError, match="equal numbers"):
+        variance(table, [1.0], n_per_part=(2, 3), coupling="comonotone", radii="stratified")
+    with pytest.raises(ParameterError, match="scheme of radii"):
+        variance(table, [1.0], n_per_part=(2, 2), coupling="iid", radii="sobol")
+    with pytest.raises(ParameterError, match="at least one"):
+        optimal_allocation(table, [1.0], 1, "iid")
+    odd = SimpleNamespace(mass=1.0, phase=0.5, law=chi_atoms(3, 1.0))
+    with pytest.raises(ParameterError, match="phase"):
+        part_variance(SimpleNamespace(dim=3, parts=(odd,)), [1.0])
+
+
+# --- how many columns --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bound", "samples", "rel"),
+    [("uniform", 7.29e4, 2e-3), ("liu-2021", 9.99e5, 2e-3), ("ask-2022", 4.83e5, 2e-3)],
+)
+def test_uniform_bounds_of_the_delta_gaussian_on_the_cube(bound, samples, rel):
+    table = delta_gaussian(16, 1.0, 10.0)
+    n = frequencies_for(table, 0.1, 0.05, diameter=4.0, bound=bound)
+    assert n / 2 == pytest.approx(samples, rel=rel)
+
+
+def test_bounds_over_points_use_the_independence_of_the_parts():
+    """Grouping the parts of one sample gives 2167 and 13449; apart they give less."""
+    table = delta_gaussian(16, 1.0, 10.0)
+    log = np.log(1000 * 999 / 0.05)
+    bernstein = frequencies_for(table, 0.1, 0.05, n_points=1000, diameter=4.0) / 2
+    hoeffding = frequencies_for(table, 0.1, 0.05, n_points=1000, bound="hoeffding") / 2
+    assert (2 * 0.511 + 4 / 3 * 2 * 0.1) / 0.01 * log == pytest.approx(2167, abs=1)
+    assert bernstein == pytest.approx((2 * 0.5109306 + 4 / 3 * 0.1) / 0.01 * log, rel=1e-6)
+    assert hoeffding == pytest.approx(13449 / 2, rel=1e-3)
+    assert n_components_for(table, 0.1, 0.05, n_points=1000, diameter=4.0) == 4 * 1942
+    loose = frequencies_for(table, 0.1, 0.05, n_points=1000)
+    assert loose > 2 * bernstein
+
+
+def test_the_bernstein_bound_holds_in_an_experiment():
+    table = delta_gaussian(3, 1.0, 2.0)
+    rng = np.random.default_rng(0)
+    points = rng.random((12, 3))
+    eps, delta = 0.25, 0.2
+    columns = n_components_for(table, eps, delta, n_points=12, diameter=np.sqrt(3.0))
+    n = columns // 4
+    i, j = np.triu_indices(12, 1)
+    difference = points[i] - points[j]
+    length = np.linalg.norm(difference, axis=1)
+    exact = sum(p.sign * p.law.expected_plane_wave(3, length) for p in table.parts)
+    failures = 0
+    for _ in range(200):
+        estimate = np.zeros(i.size)
+        for p in table.parts:
+            w = unit(rng.standard_normal((n, 3))) * p.law.ppf(rng.random((n, 1)))
+            estimate += p.sign * np.cos(difference @ w.T).mean(axis=1)
+        failures += np.max(np.abs(estimate - exact)) > eps
+    assert failures <= 200 * delta
+
+
+def test_bounds_refuse_what_they_do_not_cover():
+    table = delta_gaussian(3, 1.0, 2.0)
+    with pytest.raises(ParameterError, match="n_points"):
+        n_components_for(table, 0.1, 0.1)
+    with pytest.raises(ParameterError, match="diameter"):
+        n_components_for(table, 0.1, 0.1, bound="uniform")
+    with pytest.raises(ParameterError, match="positive"):
+        n_components_for(table, 0.0, 0.1, n_points=5)
+    with pytest.raises(ParameterError, match=BOUNDS[0]):
+        n_components_for(table, 0.1, 0.1, n_points=5, bound="chernoff")
+    with pytest.raises(ParameterError, match="not covered"):
+        n_components_for(table, 0.1, 0.1, diameter=1.0, bound="uniform", allocation="mass")
