@@ -3,7 +3,7 @@ r"""The one estimator behind every random-feature system: fit, transform, gram, 
 The columns of Z are :math:`\sqrt{a_i}\cos(w_i \cdot x)` for all n frequencies, then
 :math:`\sqrt{a_i}\sin(w_i \cdot x)` for all n.  With the signature +1 for a positive part and -1
 for a negative one, ``(Z * signature_) @ Z.T`` estimates the kernel matrix without bias, and its
-diagonal is k(0) exactly.
+diagonal is k(0) exactly (an odd number of columns leaves out one sine: see ``n_components``).
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rf.bounds import n_components_for
 from rf.frequencies import (
     Allocation,
     Coupling,
+    Frequencies,
     Radii,
     allocate,
     draw_frequencies,
@@ -45,8 +47,9 @@ FloatArray = NDArray[np.float64]
 MixedSignature = Literal["warn", "ignore", "error"]
 
 # What "auto" chooses from, first come first served on ties: the unbiased couplings of known
-# variance that ever win.
-_AUTO: tuple[Coupling, ...] = ("orthogonal", "shared", "comonotone", "iid")
+# variance that ever win.  The second two differ from the first where there are several parts.
+_WITHIN_PARTS: tuple[Coupling, ...] = ("orthogonal", "iid")
+_ACROSS_PARTS: tuple[Coupling, ...] = ("shared", "comonotone")
 # A phase counts as 0 or pi up to rounding.
 _PHASE_TOLERANCE = 1e-12
 
@@ -63,6 +66,56 @@ class Scheme:
     radii: Radii
     allocation: Allocation
     mixed_signature: MixedSignature
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """From the terms a cos(w.D + phase) to columns: their scales, phases and signs.
+
+    A frequency fills a cosine and a sine column.  An odd number of columns leaves one frequency
+    alone with one, sqrt(2 a) cos(w.x + b) with b uniform, which is unbiased as well and adds the
+    variance a^2 / 2; it is one of the least weight.
+    """
+
+    scale: FloatArray
+    left_phases: FloatArray | None
+    right_phases: FloatArray | None
+    signature: FloatArray
+    symmetric: bool
+    lone: int | None
+    extra_variance: float
+
+    @classmethod
+    def of(cls, frequencies: Frequencies, n_components: int, rng: np.random.Generator) -> Self:
+        n = len(frequencies)
+        phases, weights = frequencies.phases, frequencies.weights
+        real = np.abs(np.sin(phases)) < _PHASE_TOLERANCE
+        sign = np.where(real & (np.cos(phases) < 0), -1.0, 1.0)
+        left = np.where(real, 0.0, phases)
+        right = np.zeros(n)
+        scale = np.sqrt(weights)
+        lone = int(np.argmin(weights)) if n_components % 2 else None
+        signature = np.concatenate([sign, sign])
+        if lone is not None:
+            offset = rng.uniform(0.0, 2.0 * np.pi)
+            left[lone] += offset
+            right[lone] += offset
+            scale[lone] *= np.sqrt(2.0)
+            signature = np.delete(signature, n + lone)
+        return cls(
+            scale=scale,
+            left_phases=left if left.any() else None,
+            right_phases=right if right.any() else None,
+            signature=signature,
+            symmetric=bool(np.array_equal(left, right)),
+            lone=lone,
+            extra_variance=0.0 if lone is None else 0.5 * float(weights[lone]) ** 2,
+        )
+
+    @property
+    def dropped(self) -> int:
+        """The sine column that the lone frequency does not have."""
+        return len(self.scale) + (self.lone or 0)
 
 
 class BaseSpectralFeatures(
@@ -101,7 +154,7 @@ class BaseSpectralFeatures(
         Raises
         ------
         ParameterError
-            For an odd number of columns, more parts than frequencies, or an unknown spectrum.
+            For more parts than frequencies, or an unknown spectrum.
         DataError
             Where the table was made for another dimension, rows are off the sphere of a zonal
             kernel, or two rows are further apart than the table's domain.
@@ -110,11 +163,6 @@ class BaseSpectralFeatures(
         """
         self._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        if self.n_components % 2:
-            raise ParameterError(
-                f"n_components = {self.n_components} is odd, and each frequency fills two columns "
-                f"(cos and sin). Ask for {self.n_components + 1}."
-            )
         scheme = self._scheme()
         spectrum = resolve_spectrum(self.spectrum, X.shape[1])
         self._check_table(spectrum.table)
@@ -133,12 +181,9 @@ class BaseSpectralFeatures(
             radii=scheme.radii,
             rng=for_frequencies,
         )
-        phases = self.frequencies_.phases
-        real = np.abs(np.sin(phases)) < _PHASE_TOLERANCE
-        sign = np.where(real & (np.cos(phases) < 0), -1.0, 1.0)
-        self._left_phases = None if real.all() else np.where(real, 0.0, phases)
-        self.signature_ = np.concatenate([sign, sign])
-        self._n_features_out = len(self.signature_)
+        self._layout = _Layout.of(self.frequencies_, self.n_components, for_frequencies)
+        self.signature_ = self._layout.signature
+        self._n_features_out = self.n_components
         self._announce(scheme.mixed_signature)
         return self
 
@@ -183,7 +228,7 @@ class BaseSpectralFeatures(
         X = self._validated(X)
         left = self._columns(X, left=True)
         if Y is None:
-            right = left if self._left_phases is None else self._columns(X, left=False)
+            right = left if self._layout.symmetric else self._columns(X, left=False)
         else:
             Y = self._validated(Y)
             if np.isfinite(self.table_.domain):
@@ -192,21 +237,53 @@ class BaseSpectralFeatures(
         matrix: NDArray[Any] = (left * self.signature_.astype(left.dtype)) @ right.T
         return matrix
 
-    def variance(self, z: ArrayLike) -> FloatArray:
-        """Variance of the estimate of k at distances z, for the fitted coupling and allocation.
+    def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
+        """Exact variance of the estimate of k at distances z, for the fitted draw's scheme.
 
-        Exact for independent radii; stratified and systematic radii are not in it, and as a rule
-        lower it.
+        Parameters
+        ----------
+        z : array_like
+            Distances.
+        radii : {"iid", "stratified", "systematic"}, optional
+            By default those of the estimator.
 
         Raises
         ------
         ParameterError
-            For "qmc", whose variance has no closed form.
+            Where it is not known: "qmc"; "comonotone" with stratified radii and unequal counts.
         """
         check_is_fitted(self)
         z = np.asarray(z, dtype=float)
-        model = VarianceModel(self.table_, z)
-        return model.variance(self.counts_, coupling=self.coupling_)[0].reshape(z.shape)
+        value, _ = VarianceModel(self.table_, z).variance(
+            self.counts_, coupling=self.coupling_, radii=radii or self._scheme().radii
+        )
+        return (value + self._layout.extra_variance).reshape(z.shape)
+
+    def n_components_for(
+        self,
+        eps: float,
+        delta: float,
+        *,
+        n_points: int | None = None,
+        diameter: float | None = None,
+        bound: str = "bernstein",
+        allocation: str = "equal",
+    ) -> int:
+        """Columns with which every entry errs by at most eps, with probability 1 - delta.
+
+        See :func:`rf.bounds.frequencies_for`.  The bounds are for coupling "iid"; couplings of
+        less variance need fewer columns, but no bound is proved for them.
+        """
+        check_is_fitted(self)
+        return n_components_for(
+            self.table_,
+            eps,
+            delta,
+            n_points=n_points,
+            diameter=diameter,
+            bound=bound,
+            allocation=allocation,
+        )
 
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -221,21 +298,23 @@ class BaseSpectralFeatures(
             check_distances(X, self.table_.domain, centre=self._centre)
 
     def _columns(self, X: Any, *, left: bool) -> NDArray[Any]:
-        return wave_columns(
+        layout = self._layout
+        columns = wave_columns(
             X,
             self.frequencies_.frequencies,
-            np.sqrt(self.frequencies_.weights),
-            self._left_phases if left else None,
+            layout.scale,
+            layout.left_phases if left else layout.right_phases,
         )
+        return columns if layout.lone is None else np.delete(columns, layout.dropped, axis=1)
 
     def _plan(
         self, scheme: Scheme, X: Any, rng: np.random.Generator
     ) -> tuple[Coupling, tuple[int, ...]]:
         """The coupling and the number of frequencies of each part."""
-        n = self.n_components // 2
+        n = -(-self.n_components // 2)
         if scheme.coupling != "auto" and scheme.allocation != "optimal":
             return scheme.coupling, allocate(self.table_, n, allocation=scheme.allocation)
-        distances = typical_distances(X, rng)
+        model = VarianceModel(self.table_, typical_distances(X, rng))
 
         def split(coupling: Coupling) -> tuple[int, ...]:
             return allocate(
@@ -243,13 +322,15 @@ class BaseSpectralFeatures(
                 n,
                 allocation=scheme.allocation,
                 coupling=coupling,
-                distances=distances,
+                distances=model,
             )
 
         if scheme.coupling != "auto":
             return scheme.coupling, split(scheme.coupling)
-        model = VarianceModel(self.table_, distances)
-        plans = [(coupling, split(coupling)) for coupling in _AUTO]
+        if n == 1:
+            return "iid", split("iid")
+        across = _ACROSS_PARTS if len(self.table_.parts) > 1 else ()
+        plans = [(coupling, split(coupling)) for coupling in (*_WITHIN_PARTS, *across)]
         return min(plans, key=lambda plan: model.mean_variance(plan[1], coupling=plan[0]))
 
     def _announce(self, mixed: MixedSignature) -> None:

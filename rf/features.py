@@ -14,7 +14,7 @@ from spectra.table import SpectralTable
 
 __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignatureWarning", "SpectralFeatures"]
 
-_N_COMPONENTS = [Interval(Integral, 2, None, closed="left")]
+_N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
 
 
@@ -30,10 +30,11 @@ class SpectralFeatures(BaseSpectralFeatures):
         What names the kernel; text is a name of ``spectra.catalogue`` or a formula in z = |x - y|
         or u = <x, y>.  All but tables and measures are resolved at fit, for the dimension of X.
     n_components : int, default=100
-        Number of output columns, even: n cosines and then n sines.
+        Number of output columns: n cosines, then n sines.  An odd number leaves one frequency a
+        single column with a random offset, which is unbiased but adds variance: prefer even ones.
     coupling : str, default="auto"
         How frequencies depend on one another; see :func:`rf.frequencies.draw_frequencies`.
-        "auto" takes the least predicted mean variance over the distances of X.
+        "auto" takes the least mean variance over the distances of X, predicted for iid radii.
     radii : {"stratified", "iid", "systematic"}, default="stratified"
     allocation : {"optimal", "mass", "equal"}, default="optimal"
         How frequencies are split over the parts; see :func:`rf.frequencies.allocate`.

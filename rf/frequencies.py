@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from rf.directions import DIRECTIONS, orthogonal, sobol
-from rf.variance import optimal_allocation
+from rf.variance import VarianceModel
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def allocate(
     *,
     allocation: Allocation = "mass",
     coupling: Coupling = "orthogonal",
-    distances: ArrayLike | None = None,
+    distances: ArrayLike | VarianceModel | None = None,
 ) -> tuple[int, ...]:
     """Split n frequencies over the parts of a table, at least one for each.
 
@@ -329,8 +329,9 @@ def allocate(
         "iid").
     coupling : str
         As in :func:`draw_frequencies`; read by "optimal" alone.
-    distances : array_like, optional
-        Distances |x - y| of the data; needed by "optimal" alone.
+    distances : array_like or rf.variance.VarianceModel, optional
+        Distances |x - y| of the data, or the model at them, which remembers what it has
+        integrated; needed by "optimal" alone.
 
     Returns
     -------
@@ -353,7 +354,10 @@ def allocate(
             "allocation='optimal' weighs the variances at the distances of the data, and none were "
             "given. Pass distances=..., or take allocation='mass'."
         )
-    return optimal_allocation(table, distances, n, "iid" if coupling == "qmc" else coupling)
+    model = distances
+    if not isinstance(model, VarianceModel):
+        model = VarianceModel(table, np.asarray(model, dtype=float))
+    return model.optimal_allocation(n, coupling="iid" if coupling == "qmc" else coupling)
 
 
 def _choice(options: Mapping[str, T], name: str, what: str) -> T:
