@@ -1,0 +1,94 @@
+"""What the catalogue records of a kernel: its formula, parameters, conditions and source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from spectra.kernel import Kernel
+
+__all__ = ["DIMENSION", "Entry", "Parameter", "parameter_symbol"]
+
+#: The symbol d of the conditions.
+DIMENSION = sympy.Symbol("d", integer=True, positive=True)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a family.
+
+    Attributes
+    ----------
+    name, default, meaning :
+        As the user sees them; the default is an exact number, or a tuple of them.
+    condition : sympy relation
+        Holds for the values allowed, in ``symbol``.
+    sequence : bool
+        Whether it is one number for each summand.
+    """
+
+    name: str
+    default: Any
+    condition: Any
+    meaning: str
+    sequence: bool = False
+
+    @property
+    def symbol(self) -> sympy.Symbol:
+        """The symbol that stands for the parameter in conditions."""
+        return parameter_symbol(self.name)
+
+    def described(self) -> str:
+        """The parameter in a sentence."""
+        return f"{self.name} = {self.default} ({self.meaning}, {self.condition})"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of one named kernel.
+
+    Attributes
+    ----------
+    id, title, formula :
+        The name, a line of words, and the formula in z (or u) with its parameters.
+    build :
+        Makes the kernel from exact values of the parameters.
+    finite : sympy condition
+        When the spectral measure on R^d has finite total mass, in :data:`DIMENSION` and the
+        symbols of the parameters.
+    positive_definite : sympy condition or None
+        When the kernel is positive definite on R^d; None where it depends on more than that.
+    reference :
+        Paper, equation, and DOI where certain.
+    support :
+        Where the kernel ends, as text; "" where it does not.
+    zonal :
+        Whether it is a kernel of the unit sphere, in u = <x, y>.
+    note :
+        What to know before using it.
+    """
+
+    id: str
+    title: str
+    formula: str
+    build: Callable[..., Kernel]
+    finite: Any
+    positive_definite: Any
+    reference: str
+    parameters: tuple[Parameter, ...] = ()
+    support: str = ""
+    zonal: bool = False
+    note: str = ""
+
+    def finite_for(self, **parameters: Any) -> Any:
+        """The condition on d for finite mass, with these values of the parameters."""
+        values = {parameter_symbol(name): value for name, value in parameters.items()}
+        return self.finite.subs(values)
+
+
+def parameter_symbol(name: str) -> sympy.Symbol:
+    """The symbol that stands for a parameter in the conditions of an entry."""
+    return sympy.Symbol(name, real=True)
