@@ -28,7 +28,11 @@ __all__ = ["LobedTail"]
 # digits there, and the difference of the two is below 1e-16 of T.
 _FAR_LOBE = 2.0**26
 _NEWTON_STEPS = 60
+# Newton's error after a step is of the order of its square.
+_LAST_STEP = 1e-9
+# Most lobes, and about the most nodes, of :meth:`LobedTail.nodes`.
 _NODE_LOBES = 512
+_NODES = 1 << 15
 
 
 @final
@@ -167,7 +171,16 @@ class LobedTail:
         return out
 
     def _positive_isf(self, q: FloatArray) -> FloatArray:
-        s = np.maximum(np.exp(self._log_index(q)), self.kappa)
+        with np.errstate(over="ignore"):
+            s = np.maximum(np.exp(self._log_index(q)), self.kappa)
+        out = s.copy()
+        # An index beyond the range of doubles is a radius beyond it.
+        finite = np.isfinite(s)
+        out[finite] = self._radius_near(q[finite], s[finite])
+        return out
+
+    def _radius_near(self, q: FloatArray, s: FloatArray) -> FloatArray:
+        """Radius at q, from the real index s with T(s) = q up to rounding."""
         k = np.floor(s - self.kappa)
         share = s - self.kappa - k
         near = k < _FAR_LOBE
@@ -179,7 +192,6 @@ class LobedTail:
         k[near] = kn
         v = (2.0 / np.pi) * np.arcsin(np.sqrt(share))
         s = self.kappa + k
-        # An index beyond the range of doubles is a radius beyond it.
         x = self.kappa / s
         rows = chebyshev.chebvander(2.0 * x - 1.0, self.radius_series.shape[0] - 1)
         columns = chebyshev.chebvander(2.0 * v - 1.0, self.radius_series.shape[1] - 1)
@@ -203,7 +215,7 @@ class LobedTail:
             step = excess * p / self._fall(x)
             new = log_s + step
             new = np.where((new < low) | (new > high), 0.5 * (low + high), new)
-            if np.all(np.abs(new - log_s) <= 4e-16 * np.maximum(np.abs(new), 1.0)):
+            if np.all(np.abs(new - log_s) <= _LAST_STEP):
                 return np.asarray(new)
             log_s = new
         return np.asarray(log_s)
@@ -239,7 +251,7 @@ class LobedTail:
     def nodes(self, z_max: float) -> tuple[FloatArray, FloatArray, float]:
         """Radii and weights of the first lobes, resolved up to z_max, and the mass beyond them."""
         v, share = self.lobe_rule(z_max * self.steepness)
-        s = self.kappa + np.arange(float(_NODE_LOBES))
+        s = self.kappa + np.arange(float(max(1, min(_NODE_LOBES, _NODES // v.size))))
         w = self.radius(s, v)
         weights = self.lobe_mass(s).real[:, None] * share
         beyond = float(self.survival(s[-1:] + 1.0)[0])

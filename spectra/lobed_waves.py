@@ -18,6 +18,8 @@ may converge like k^(-1/2) or worse, and oscillates.  It is taken in three range
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from spectra.arrays import ComplexArray, FloatArray, panel_rule
@@ -34,6 +36,8 @@ _NOTHING = 1e-17
 _FEW_LOBES = 4096
 _FIRST_LOBES = 64
 _BLOCK = 1 << 19
+# 2 pi to 50 digits.
+_TWO_PI = Fraction("6.28318530717958647692528676655900576839433879875021")
 # B_2j/(2j)! for j = 1, ..., 5.
 _EULER_MACLAURIN = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160)
 
@@ -52,7 +56,7 @@ def _one(tail: LobedTail, dim: int, z: float) -> tuple[float, float]:
     v, share = tail.lobe_rule(z * tail.steepness)
     first = _first_analytic_lobe(tail, dim, z)
     advance = z * tail.period
-    error = 4e-14 * mass
+    error = (4e-15 + _rounding(tail, dim, z, first)) * mass
     if first <= _FEW_LOBES or advance > 0.25:
         value, skipped = _explicit(tail, dim, z, v, share, first)
         if skipped:
@@ -65,6 +69,14 @@ def _one(tail: LobedTail, dim: int, z: float) -> tuple[float, float]:
     if rest <= _NOTHING:
         return value, error + rest
     return value + _abel_plana(tail, dim, z, v, share, start), error
+
+
+def _rounding(tail: LobedTail, dim: int, z: float, first: int) -> float:
+    """What the rounding of the phases z w does up to the lobe from which they are reduced."""
+    ends = z * (tail.period * (tail.kappa + np.array([0.0, first])) + tail.drift)
+    # The phase times the envelope is a power on both sides of this point.
+    x = np.append(ends, np.clip(wave_region(dim), ends[0], ends[1]))
+    return float(2.0**-52 * np.max(x * wave_envelope(dim, x)))
 
 
 def _bound(tail: LobedTail, dim: int, z: float, s: float) -> float:
@@ -131,12 +143,21 @@ def _smooth_sum(
     return total
 
 
+def _advance(z: float, period: float) -> float:
+    """z * period modulo 2 pi, in [-pi, pi], without rounding error.
+
+    Where a slow tail resonates, at alpha = 0, the sum has a cusp |alpha|^sigma, on which the
+    rounding of the product alone would show as its square root.
+    """
+    product = Fraction(z) * Fraction(period)
+    return float(product - round(product / _TWO_PI) * _TWO_PI)
+
+
 def _abel_plana(
     tail: LobedTail, dim: int, z: float, v: FloatArray, share: FloatArray, start: float
 ) -> float:
     """Sum of all lobes from the index ``start`` on."""
-    turns = np.round(z * tail.period / (2.0 * np.pi))
-    alpha = z * tail.period - 2.0 * np.pi * turns
+    alpha = _advance(z, tail.period)
 
     def f(k: ComplexArray) -> ComplexArray:
         """Sum over the nodes v of the analytic terms at the lobes start + k."""

@@ -253,7 +253,7 @@ class RadialLaw:
     def _at(self, u: FloatArray, q: FloatArray) -> FloatArray:
         last = q == 0.0
         key = np.where(u >= self.split, -q, u)
-        key[last] = 0.0
+        key[last] = -self.right.edges[-1]
         radii = self._radii(key)
         radii[last] = self.upper
         return radii
@@ -281,6 +281,9 @@ class RadialLaw:
         for start in range(0, flat.size, _BLOCK):
             block = flat[start : start + _BLOCK]
             table.evaluate(block, out[start : start + _BLOCK])
+        if self.tail is not None:
+            beyond = np.flatnonzero((flat < 0.0) & (flat >= -self.tail.mass))
+            out[beyond] = self.tail.isf(-flat[beyond])
         return out.reshape(np.shape(key))
 
 
@@ -311,15 +314,13 @@ class _Lookup:
     exponents: FloatArray
     guide: NDArray[np.int32]
     special: NDArray[np.bool_]
-    lobed: int
-    tail: LobedTail | None
 
     @classmethod
     def of(cls, law: RadialLaw) -> Self:
-        left, right, tail = law.left, law.right, law.tail
+        left, right = law.left, law.right
         width = max(left.coefficients.shape[1], right.coefficients.shape[1])
-        gap = 0 if tail is None else 1
-        # Panel order: right panels from the split to q = 0, the lobed tail, the left panels.
+        gap = 0 if law.tail is None else 1
+        # The lobed tail is a panel of zeros here, which the law fills in.
         rows = np.concatenate(
             [
                 _padded(right.coefficients[::-1], width),
@@ -330,7 +331,6 @@ class _Lookup:
         kinds = np.concatenate([right.kinds[::-1], np.zeros(gap, np.int8), left.kinds])
         exponents = np.concatenate([right.exponents[::-1], np.ones(gap), left.exponents])
         edges = np.concatenate([-right.edges[::-1], np.zeros(gap), left.edges[1:]])
-        n_right = right.size
         near = np.concatenate([-right.edges[:-1][::-1], np.zeros(gap), left.edges[:-1]])
         far = np.concatenate([-right.edges[1:][::-1], np.ones(gap), left.edges[1:]])
         return cls(
@@ -341,10 +341,7 @@ class _Lookup:
             kinds=kinds,
             exponents=exponents,
             guide=_guide(edges),
-            special=(kinds != PanelKind.LINEAR)
-            | (np.arange(kinds.size) == (n_right if gap else -1)),
-            lobed=n_right if gap else -1,
-            tail=tail,
+            special=kinds != PanelKind.LINEAR,
         )
 
     def evaluate(self, key: FloatArray, out: FloatArray) -> None:
@@ -357,7 +354,8 @@ class _Lookup:
         if unsure.size:
             found = np.searchsorted(self.edges, key[unsure], side="right") - 1
             index[unsure] = np.minimum(found, self.kinds.size - 1)
-        if self.columns.shape[0] == 1 and not self.special.any():
+        any_special = bool(self.special.any())
+        if self.columns.shape[0] == 1 and not any_special:
             np.take(self.columns[0], index, out=out, mode="clip")
             return
         near = self.near[index]
@@ -365,8 +363,8 @@ class _Lookup:
         t /= self.far[index] - near
         t *= 2.0
         t -= 1.0
-        tail_power = lobed = None
-        if self.special.any():
+        tail_power = None
+        if any_special:
             special = np.flatnonzero(self.special[index])
             kind = self.kinds[index[special]]
             for name in (PanelKind.POWER_LOW, PanelKind.POWER_HIGH, PanelKind.LOBE):
@@ -374,7 +372,6 @@ class _Lookup:
                 if chosen.size:
                     t[chosen] = self._warp(name, key[chosen], index[chosen])
             tail_power = special[kind == PanelKind.TAIL_POWER]
-            lobed = special[index[special] == self.lobed]
         buffer = np.empty_like(t)
         np.take(self.columns[-1], index, out=out, mode="clip")
         for column in self.columns[-2::-1]:
@@ -386,8 +383,6 @@ class _Lookup:
             # A radius beyond the range of doubles is infinite, which is what it is.
             with np.errstate(over="ignore"):
                 out[tail_power] = self.columns[0][i] * x ** (-1.0 / self.exponents[i])
-        if self.tail is not None and lobed is not None and lobed.size:
-            out[lobed] = self.tail.isf(-key[lobed])
 
     def _warp(self, kind: PanelKind, key: FloatArray, i: IntArray) -> FloatArray:
         near, far = self.near[i], self.far[i]

@@ -25,7 +25,11 @@ from spectra.errors import TableFileError
 
 __all__ = ["read_arrays", "write_arrays"]
 
-_TYPES = {"<f8": np.dtype("<f8"), "|i1": np.dtype("|i1"), "|u1": np.dtype("|u1")}
+_TYPES: dict[str, np.dtype[Any]] = {
+    "<f8": np.dtype("<f8"),
+    "|i1": np.dtype("|i1"),
+    "|u1": np.dtype("|u1"),
+}
 _REMEDY = "Make the table again with spectra.tabulate, or fetch a fresh copy of the file."
 
 
