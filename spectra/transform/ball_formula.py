@@ -1,0 +1,123 @@
+r"""The density of a formula on a ball as a sympy formula: Bessel functions, or one hypergeometric.
+
+.. math:: \mu(w) = \frac{R^d}{2^{d-1} \pi^{d/2} \Gamma(d/2)}
+          \sum_n \frac{(-R^2w^2/4)^n}{n!\,(d/2)_n} M(d+2n), \quad
+          M(a) = \int_0^1 k(Rx)\,x^{a-1} dx .
+
+Where M is a product of linear factors and Gamma functions, the sum is one pFq.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sympy
+
+from spectra.transform.ball import ArcSine, BallForm, Monomials, RimPower
+
+__all__ = ["ball_formula"]
+
+_HALF = sympy.Rational(1, 2)
+
+
+def ball_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr:
+    """The density mu(w) on R^dim; ``dim`` is a sympy integer or symbol.
+
+    Examples
+    --------
+    >>> from spectra.parsing import Z
+    >>> from spectra.transform.ball import ball_form
+    >>> form = ball_form(1 - Z**2 / 4, sympy.Integer(2))
+    >>> ball_formula(form, sympy.Integer(2), sympy.Symbol("w", positive=True))
+    2*besselj(2, 2*w)/(pi*w**2)
+    """
+    parts = dict(form.parts)
+    if form.is_even and ArcSine() not in parts:
+        return _bessel_formula(form, dim, w)
+    s = form.radius * w
+    x = -(s**2) / 4
+    total = sympy.Integer(0)
+    arcs = parts.get(ArcSine(), ())
+    # The constant pi/2 of the moments of arcsin joins the polynomial, where it often cancels.
+    smooth: dict[int, sympy.Expr] = dict(parts.get(RimPower(sympy.Integer(0)), ()))
+    for m, c in arcs:
+        smooth[m] = smooth.get(m, sympy.Integer(0)) + c * sympy.pi / 2
+    kept = tuple((m, v) for m, c in sorted(smooth.items()) if (v := sympy.expand(c)) != 0)
+    total += _polynomial_sum(kept, dim, x)
+    for m, c in arcs:
+        a = dim + m
+        total -= (
+            c
+            * sympy.beta((a + 1) * _HALF, _HALF).rewrite(sympy.gamma)
+            / (2 * a)
+            * _hyper((a / 2, (a + 1) / 2), (dim / 2, a / 2 + 1, a / 2 + 1), x)
+        )
+    for factor, monomials in form.parts:
+        if isinstance(factor, RimPower) and factor.power != 0:
+            p = factor.power
+            for m, c in monomials:
+                a = dim + m
+                half_beta = sympy.gamma(a / 2) * sympy.gamma(p + 1) / sympy.gamma(a / 2 + p + 1)
+                total += c * half_beta / 2 * _hyper((a / 2,), (dim / 2, a / 2 + p + 1), x)
+    constant = form.radius**dim / (2 ** (dim - 1) * sympy.pi ** (dim / 2) * sympy.gamma(dim / 2))
+    return sympy.expand_mul(constant) * total
+
+
+def _bessel_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr:
+    """Sonine's integral for each power of 1 - x^2."""
+    s = form.radius * w
+    total = sympy.Integer(0)
+    for factor, monomials in form.parts:
+        assert isinstance(factor, RimPower)
+        degree = max(m for m, _ in monomials) // 2
+        series = form.edge_series(factor.power, degree + 1, lambda c: c)
+        for j, coefficient in enumerate(series):
+            c = sympy.expand(coefficient)
+            if c != 0:
+                p = factor.power + j
+                total += (
+                    c
+                    * 2**p
+                    * sympy.gamma(p + 1)
+                    * s ** (-p - dim / 2)
+                    * sympy.besselj(dim / 2 + p, s)
+                )
+    return form.radius**dim * (2 * sympy.pi) ** (-dim / 2) * total
+
+
+def _polynomial_sum(monomials: Monomials, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    """The series of a polynomial: one pFq where its moment factors over the rationals."""
+    if not monomials:
+        return sympy.Integer(0)
+    if all(c.is_Rational for _, c in monomials):
+        a = sympy.Dummy("a")
+        moment = sympy.together(sum(c / (a + m) for m, c in monomials))
+        top, bottom = (sympy.Poly(e, a) for e in sympy.fraction(sympy.cancel(moment)))
+        roots = sympy.roots(top) if top.degree() else {}
+        if sum(roots.values()) == top.degree() and all(r.is_Rational for r in roots):
+            poles = sympy.roots(bottom)
+            upper = [(dim - r) / 2 for r, k in poles.items() for _ in range(k)]
+            upper += [(dim - r) / 2 + 1 for r, k in roots.items() for _ in range(k)]
+            lower = [dim / 2] + [(dim - r) / 2 + 1 for r, k in poles.items() for _ in range(k)]
+            lower += [(dim - r) / 2 for r, k in roots.items() for _ in range(k)]
+            first = sympy.factor(moment.subs(a, dim))
+            if first != 0 and not any(b.is_integer and b <= 0 for b in lower if b.is_number):
+                return first * _hyper(upper, lower, x)
+    return sum(
+        (
+            c / (dim + m) * _hyper(((dim + m) / 2,), (dim / 2, (dim + m) / 2 + 1), x)
+            for m, c in monomials
+        ),
+        sympy.Integer(0),
+    )
+
+
+def _hyper(upper: Iterable[sympy.Expr], lower: Iterable[sympy.Expr], x: sympy.Expr) -> sympy.Expr:
+    """Hypergeometric function with its common parameters cancelled."""
+    above = [sympy.expand(a) for a in upper]
+    below = [sympy.expand(b) for b in lower]
+    for a in list(above):
+        if a in below:
+            above.remove(a)
+            below.remove(a)
+    return sympy.hyper(sorted(above, key=str), sorted(below, key=str), x)

@@ -1,0 +1,182 @@
+r"""Kernels of compact support in closed form: polynomials in z, Bochner-Riesz, arc-cosine, NTK.
+
+A piece k(z) on z <= R, a sum of c z^m times 1, (1 - z^2/R^2)^p or arcsin(z/R), becomes one
+component.  Below ``start`` it is the ascending series, stored on panels; beyond, the expansion at
+the edge z = R plus the one at the origin, compared with the series where they meet.
+"""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from spectra.density import Component, OscillatingTail
+from spectra.errors import ParameterError
+from spectra.transform.ascending import AscendingSeries, Panels, build_panels
+from spectra.transform.ball import BallForm, ball_form, to_mpf
+from spectra.transform.ball_formula import ball_formula
+from spectra.transform.edge import build_tail
+from spectra.transform.tail import EPS, EdgeTail, ScaledRadius
+
+__all__ = ["BallComponent", "compact_components", "compact_formula"]
+
+FloatArray = NDArray[np.float64]
+
+# The bulk starts where the density first reaches this share of its largest value before `start`.
+_BULK_SHARE = 1e-4
+_BULK_GRID = 400
+
+
+class BallComponent(Component):
+    """The radial density of a formula on a ball, from the origin to infinity.
+
+    Attributes
+    ----------
+    form : BallForm
+        The formula on the unit ball.
+    dim : int
+    tail : OscillatingTail
+        ``frequency`` is the radius R of the ball; the background comes from odd powers of z.
+    """
+
+    def __init__(self, form: BallForm, dim: int) -> None:
+        self.form = form
+        self.dim = dim
+        series = AscendingSeries(form, dim)
+        self._tail: EdgeTail = build_tail(form, dim, series)
+        self._radius: ScaledRadius = self._tail.radius
+        self._start = self._tail.start
+        self._panels: Panels = build_panels(series, self._tail.start_scaled * (1 + 4 * EPS))
+        with mpmath.workprec(120 + 2 * dim.bit_length()):
+            half = mpmath.mpf(dim) / 2
+            radius = to_mpf(form.radius)
+            # rho = R C s^(d-1) F(s), C = 2^(2-d) / Gamma(d/2)^2, at s = R start.
+            self._log_constant = float(
+                mpmath.log(radius)
+                + (2 - dim) * mpmath.log(2)
+                - 2 * mpmath.loggamma(half)
+                + (dim - 1) * mpmath.log(radius * self._start)
+            )
+        self.total = float(form.value_at_zero)
+        self.origin_exponent = float(dim - 1)
+        self.tail = OscillatingTail(
+            start=self._start,
+            frequency=self._radius.high,
+            exponent=-self._tail.amplitude_power,
+            amplitude=self._tail.amplitude,
+            phase=self._tail.phase,
+            background=self._tail.background,
+            background_exponent=self._tail.background_power,
+        )
+        self.bulk = self._find_bulk()
+
+    def _find_bulk(self) -> tuple[float, float]:
+        w = self._start * np.arange(1, _BULK_GRID) / _BULK_GRID
+        log = self.log_envelope(w)
+        first = int(np.argmax(log >= np.max(log) + np.log(_BULK_SHARE)))
+        return float(w[first]), self._start
+
+    def _log_power(self, w: FloatArray) -> FloatArray:
+        return np.asarray(self._log_constant + (self.dim - 1) * np.log(w / self._start))
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| at radii w > 0."""
+        w = np.asarray(w, dtype=float)
+        sign = np.empty_like(w)
+        log = np.empty_like(w)
+        near = w < self._start
+        sign[near], log_f = self._panels.signed_log(*self._radius(w[near]))
+        log[near] = log_f + self._log_power(w[near])
+        sign[~near], log[~near] = self._tail.signed_log(w[~near])
+        return sign, log
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """A bound of log|rho|: the largest value of the panel nearby, or amplitude + |background|."""
+        w = np.asarray(w, dtype=float)
+        log = np.empty_like(w)
+        near = w < self._start
+        log[near] = self._panels.log_envelope(self._radius(w[near])[0]) + self._log_power(w[near])
+        log[~near] = self._tail.log_envelope(w[~near])
+        return log
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope; it includes the rounding of the logarithm."""
+        w = np.asarray(w, dtype=float)
+        bound = np.empty_like(w)
+        near = w < self._start
+        below = w[near]
+        high, _ = self._radius(below)
+        power = (self.dim - 1) * np.abs(np.log(below / self._start))
+        level = np.abs(self._panels.log_envelope(high))
+        bound[near] = self._panels.relative_error(high) + EPS * (
+            power + level + abs(self._log_constant) + self.dim**0.5 + 8.0
+        )
+        bound[~near] = self._tail.relative_error(w[~near])
+        return bound
+
+
+def compact_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component] | None:
+    """The density of the piece ``expr`` in Z on z <= support, or None where it is of another class.
+
+    Parameters
+    ----------
+    expr, support : sympy expressions
+        As in :class:`spectra.kernel.Piece`.
+    dim : int
+        Dimension d >= 1.
+
+    Raises
+    ------
+    ParameterError
+        Where ``dim`` is not a positive integer.
+    AccuracyError
+        Where the expansion at the edge could not be matched to the series.
+
+    Examples
+    --------
+    >>> from spectra.parsing import Z
+    >>> (component,) = compact_components(1 - Z, sympy.Integer(1), 1)
+    >>> sign, log = component.signed_log(np.array([2.0]))
+    >>> round(float(np.exp(log[0])), 12) == round((1 - np.cos(2.0)) / (2 * np.pi) , 12)
+    True
+    """
+    if dim < 1:
+        raise ParameterError(f"A dimension is a positive integer, and {dim} is not.")
+    form = ball_form(expr, support)
+    return None if form is None else [BallComponent(form, dim)]
+
+
+def compact_formula(
+    expr: sympy.Expr,
+    support: sympy.Expr,
+    dim: int | sympy.Expr,
+    *,
+    variable: sympy.Symbol | None = None,
+) -> sympy.Expr | None:
+    """The density mu(w) of a piece as a sympy formula, or None where it is of another class.
+
+    Polynomials in z^2 give Bessel functions, the others hypergeometric functions; the formula is
+    exact, and it is not meant for evaluation in doubles: use the component.
+
+    Parameters
+    ----------
+    expr, support : sympy expressions
+        As in :class:`spectra.kernel.Piece`.
+    dim : int or sympy expression
+        Dimension d, which may be a symbol.
+    variable : sympy symbol, optional
+        The radius of the frequency; by default the positive symbol ``w``.
+
+    Examples
+    --------
+    >>> from spectra.parsing import Z
+    >>> compact_formula(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2), 2)
+    hyper((3/2,), (2, 2), -w**2)/4
+    """
+    form = ball_form(expr, support)
+    if form is None:
+        return None
+    w = sympy.Symbol("w", positive=True) if variable is None else variable
+    return ball_formula(form, sympy.sympify(dim), w)

@@ -1,0 +1,194 @@
+r"""A radial density at large radii as amplitude, phase and background, in doubles."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+from scipy.fft import dct
+
+from spectra.transform.ball import to_mpf
+
+__all__ = ["EPS", "EdgeTail", "ScaledRadius", "chebyshev_coefficients", "edge_angles"]
+
+FloatArray = NDArray[np.float64]
+EPS = float(np.finfo(float).eps)
+_ANGLE_POINTS = 513
+
+
+@dataclass(frozen=True)
+class ScaledRadius:
+    """Products s = R w as unevaluated sums of two doubles, so that large phases keep their digits.
+
+    Examples
+    --------
+    >>> high, low = ScaledRadius.of(sympy.Rational(1, 3))(np.array([3e12]))
+    >>> float(high[0])
+    1000000000000.0
+    """
+
+    high: float
+    low: float
+
+    @classmethod
+    def of(cls, radius: sympy.Expr) -> ScaledRadius:
+        """The exact radius as a sum of two doubles."""
+        with mpmath.workprec(160):
+            exact = to_mpf(radius)
+            high = float(exact)
+            return cls(high, float(exact - high))
+
+    def __call__(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """High and low part of R w (Dekker's product)."""
+        product = self.high * w
+        a1, a2 = _split(np.asarray(self.high))
+        b1, b2 = _split(w)
+        low = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+        return product, low + self.low * w
+
+
+def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    mantissa, exponent = np.frexp(a)
+    c = 134217729.0 * mantissa  # 2^27 + 1: Veltkamp
+    high = c - (c - mantissa)
+    return np.ldexp(high, exponent), np.ldexp(mantissa - high, exponent)
+
+
+def debye_phase(order: float, s: FloatArray) -> FloatArray:
+    """The part sqrt(s^2 - n^2) - s + n arcsin(n/s) of the phase of H_n, which vanishes at oo."""
+    root = np.sqrt((s - order) * (s + order))
+    return np.asarray(order * np.arcsin(order / s) - order * (order / (s + root)))
+
+
+@dataclass(frozen=True)
+class EdgeTail:
+    r"""The radial density for w >= start, as amplitude, phase and background.
+
+    With s = R w, n = ``order`` and the least edge exponent p,
+
+    .. math:: \rho(w) = A(w) \cos\theta(w) + b(w),\quad
+              A e^{i\theta} = a\,s^{d/2-p-1} (s^2-n^2)^{-1/4} e^{i\theta_n(s)} \gamma(1/s) ,
+
+    where theta_n is Debye's phase of H_n.  gamma and b s^(1+m) are Chebyshev series in 1/s.
+    """
+
+    radius: ScaledRadius
+    start: float
+    start_scaled: float
+    order: float
+    quarter_turns: float
+    amplitude_power: float
+    amplitude_log: float
+    families: tuple[tuple[float, NDArray[np.complex128]], ...]
+    angles: FloatArray
+    background_power: float
+    background_log: float
+    background_series: FloatArray
+    fit_error: float
+
+    def _inverse(self, s: FloatArray) -> FloatArray:
+        return np.asarray(self.start_scaled / s)
+
+    def _modulation(self, s: FloatArray) -> NDArray[np.complex128]:
+        x = self._inverse(s)
+        value = np.zeros(s.shape, dtype=complex)
+        for offset, series in self.families:
+            value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
+        return value
+
+    def _log_amplitude(
+        self, w: FloatArray, s: FloatArray, modulation: NDArray[np.complex128]
+    ) -> FloatArray:
+        q = self.order / s
+        return np.asarray(
+            self.amplitude_log
+            + self.amplitude_power * np.log(w / self.start)
+            - 0.25 * np.log1p(-q * q)
+            + np.log(np.abs(modulation))
+        )
+
+    def _log_background(self, w: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
+        value = chebyshev.chebval(2.0 * self._inverse(s) - 1.0, self.background_series)
+        with np.errstate(divide="ignore"):
+            log = np.log(np.abs(value))
+        power = 0.0 if math.isinf(self.background_power) else self.background_power
+        return np.sign(value), np.asarray(
+            log + self.background_log - power * np.log(w / self.start)
+        )
+
+    def _slow_phase(self, s: FloatArray, modulation: NDArray[np.complex128]) -> FloatArray:
+        """The phase without s itself, unwrapped from infinity inwards."""
+        angle = np.angle(modulation)
+        grid = np.sqrt(self._inverse(s))
+        guess = np.interp(grid, np.linspace(0.0, 1.0, self.angles.size), self.angles)
+        turns = np.round((guess - angle) / (2.0 * np.pi))
+        angle = angle + 2.0 * np.pi * turns
+        return np.asarray(debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns)
+
+    def amplitude(self, w: FloatArray) -> FloatArray:
+        """Positive amplitude A(w); ``inf`` where it exceeds the doubles."""
+        s, _ = self.radius(w)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(self._log_amplitude(w, s, self._modulation(s))))
+
+    def phase(self, w: FloatArray) -> FloatArray:
+        """Increasing phase theta(w), whose slope tends to R."""
+        s, low = self.radius(w)
+        return np.asarray(s + (low + self._slow_phase(s, self._modulation(s))))
+
+    def background(self, w: FloatArray) -> FloatArray:
+        """The part b(w) that does not oscillate."""
+        s, _ = self.radius(w)
+        sign, log = self._log_background(w, s)
+        return np.asarray(sign * np.exp(log))
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho|; the large part of the phase is reduced without loss."""
+        s, low = self.radius(w)
+        modulation = self._modulation(s)
+        log_a = self._log_amplitude(w, s, modulation)
+        sign_b, log_b = self._log_background(w, s)
+        slow = low + self._slow_phase(s, modulation)
+        cosine = np.cos(s) * np.cos(slow) - np.sin(s) * np.sin(slow)
+        top = np.maximum(log_a, log_b)
+        value = cosine * np.exp(log_a - top) + sign_b * np.exp(log_b - top)
+        with np.errstate(divide="ignore"):
+            return np.sign(value), top + np.log(np.abs(value))
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """log(A + |b|)."""
+        s, _ = self.radius(w)
+        log_a = self._log_amplitude(w, s, self._modulation(s))
+        return np.asarray(np.logaddexp(log_a, self._log_background(w, s)[1]))
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound relative to the envelope."""
+        s, _ = self.radius(w)
+        q = self.order / s
+        # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
+        phase = self.order * (np.arcsin(q) + 2.0 * q) + 8.0
+        log = (abs(self.amplitude_power) + 1.0) * np.abs(np.log(w / self.start))
+        size = np.abs(self.log_envelope(w))
+        return np.asarray(self.fit_error + EPS * (phase + log + size + 8.0))
+
+
+def edge_angles(families: tuple[tuple[float, NDArray[np.complex128]], ...]) -> FloatArray:
+    """Arguments of gamma on a grid of sqrt(start / s), unwrapped from infinity inwards."""
+    x = np.linspace(0.0, 1.0, _ANGLE_POINTS) ** 2
+    value = np.zeros(x.shape, dtype=complex)
+    for offset, series in families:
+        value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
+    return np.unwrap(np.angle(value))
+
+
+def chebyshev_coefficients(values: NDArray[Any]) -> NDArray[Any]:
+    """Chebyshev coefficients from the values at the ascending nodes ``chebpts1(len(values))``."""
+    c = np.asarray(dct(values[::-1], type=2)) / len(values)
+    c[0] *= 0.5
+    return c
