@@ -274,7 +274,7 @@ def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy
     found: list[sympy.Expr] = []
     for y in values:
         if _is_root(node):
-            if y.evalf(30) >= -_SAME:
+            if y.evalf(30) > _SAME or (y == 0 and node.exp.is_positive):
                 found += _zeros(node.base - y ** (1 / node.exp), upper)
             continue
         target = _INVERSES[node.func](y)

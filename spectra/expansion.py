@@ -147,7 +147,11 @@ class _Expander:
             if size == ONE:
                 c = sympy.exp(x)
             elif size == (_NIL, -_ONE):
+                if not is_zero(sympy.im(x)):
+                    raise ExpansionError("an oscillation in the logarithm of z")
                 a = -x
+            elif size[0] == 0 and -1 < size[1] < 0:
+                raise ExpansionError("the exponential of a fractional power of a logarithm")
             elif compare(size, ONE) < 0:
                 phase.append((size, x))
             else:

@@ -24,7 +24,7 @@ Size = tuple[sympy.Expr, sympy.Expr]
 FLAT: Size = (sympy.oo, sympy.Integer(0))
 #: Nothing was left out.
 EXACT = None
-Order = Size | None
+Order = tuple[sympy.Expr, sympy.Expr] | None
 
 ONE: Size = (sympy.Integer(0), sympy.Integer(0))
 #: Digits to which a number is evaluated when exact simplification does not show whether it is 0.
@@ -111,7 +111,7 @@ class Series:
     @staticmethod
     def of(terms: Iterable[tuple[Size, sympy.Expr]], order: Order = EXACT) -> Series:
         """Collect, drop zeros, sort, and cut at the order."""
-        merged: dict[Size, sympy.Expr] = {}
+        merged: dict[tuple[sympy.Expr, sympy.Expr], sympy.Expr] = {}
         for size, c in terms:
             merged[size] = merged.get(size, sympy.Integer(0)) + c
         kept = []
@@ -337,11 +337,15 @@ class Germ:
         total = Germ.constant(next(coefficients))
         if not self.parts:
             return total
-        step = min((s.lead for _, s in self.parts if s.lead is not None), key=cmp_to_key(compare))
+        steps = [s.lead for p, s in self.parts if s.lead is not None and p.growth == 0]
+        step = min(steps, key=cmp_to_key(compare), default=FLAT)
         power, size = Germ.constant(sympy.Integer(1)), ONE
         for count, c in enumerate(coefficients, start=1):
             size = _plus(size, step)
-            beyond = size[0] is sympy.oo or compare(size, (sympy.Integer(window), ONE[1])) >= 0
+            if step == FLAT:  # only parts that decay exponentially: a few powers serve
+                beyond = count > 3
+            else:
+                beyond = compare(size, (sympy.Integer(window), ONE[1])) >= 0
             if beyond or count > _MOST_TERMS or (step[0] == 0 and count > 4):
                 return total + Germ(((ZERO, Series((), size)),))
             power = power.times(self, window)

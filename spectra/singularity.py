@@ -23,7 +23,7 @@ from spectra.branches import (
     same_radius,
 )
 from spectra.expansion import expand_at, has_oscillation
-from spectra.germs import FLAT, ONE, ZERO, ExpansionError, Germ, Phase, Size, compare, is_zero
+from spectra.germs import FLAT, ONE, ZERO, ExpansionError, Germ, Phase, Size, compare, is_zero, sign
 from spectra.kernel import Kernel
 from spectra.verification import expansion_agrees
 
@@ -407,6 +407,7 @@ def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
     seen: list[Singularity] = []
     limit: sympy.Expr | None = _NIL
     oscillates = has_oscillation(germ)
+    _check_distinct(germ)
     for phase, series in germ.parts:
         if phase.growth < 0:
             continue
@@ -422,7 +423,7 @@ def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
             if phase == ZERO and size == ONE:
                 limit = c
                 continue
-            if phase != ZERO and frequency is not None and frequency.is_negative:
+            if frequency is not None and sign(frequency) < 0:  # the conjugate of another
                 break
             ending = _at_infinity_term(size, c, phase, frequency)
             requirements += ending.requirements
@@ -441,6 +442,14 @@ def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
     if any(s.frequency != 0 and s.exponent == 0 for s in seen):
         limit = None
     return Ending(tuple(requirements), tuple(gaps), tuple(seen), limit)
+
+
+def _check_distinct(germ: Germ) -> None:
+    """Refuse two frequencies that are equal though they do not look it: they might cancel."""
+    frequencies = [w for w in (_frequency(p) for p, _ in germ.parts) if w is not None]
+    for i, w in enumerate(frequencies):
+        if any(is_zero(w - v) for v in frequencies[i + 1 :]):
+            raise ExpansionError(f"the frequency {w} occurs in two forms")
 
 
 def _frequency(phase: Phase) -> sympy.Expr | None:

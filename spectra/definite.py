@@ -1,0 +1,246 @@
+"""Is the kernel positive definite on R^d: proved, refuted, or neither?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sympy
+from mpmath import mp
+
+from spectra.errors import AccuracyError, FormulaError, NoRouteError, UndecidedError
+from spectra.evaluate import mpmath_function
+from spectra.germs import compare, sign
+from spectra.kernel import Kernel
+from spectra.parsing import Z
+from spectra.singularity import LocalAnalysis, Singularity
+
+if TYPE_CHECKING:
+    from spectra.existence import Verdict
+
+__all__ = ["Definiteness", "definiteness", "is_completely_monotone"]
+
+_PROBES = 60
+_LARGEST_MATERN = 40
+
+
+@dataclass(frozen=True)
+class Definiteness:
+    """Whether a kernel is positive definite on R^d.
+
+    Attributes
+    ----------
+    answer : bool or None
+        True (proved), False (refuted), or None (neither).
+    reason : str
+    """
+
+    answer: bool | None
+    reason: str
+
+
+def definiteness(verdict: Verdict) -> Definiteness:
+    """Decide positive definiteness from the verdict's kernel in its dimension.
+
+    Without a dimension the question is about every d at once.
+    """
+    from spectra.existence import Status
+
+    kernel = verdict.kernel
+    if not isinstance(kernel, Kernel):
+        return Definiteness(None, "A callable shows no formula.")
+    if verdict.status is Status.INFINITE:
+        return Definiteness(
+            False,
+            "A continuous positive definite kernel has the finite mass k(0), this one has not.",
+        )
+    exceeded = _exceeds_its_value_at_zero(kernel)
+    if exceeded is not None:
+        return Definiteness(False, exceeded)
+    unbounded = all(p.support is sympy.oo for p in kernel.pieces)
+    if unbounded and all(is_completely_monotone(p.expr) for p in kernel.pieces):
+        return Definiteness(
+            True, "It is completely monotone in z^2: positive definite in every dimension."
+        )
+    if verdict.dim is None:
+        return Definiteness(None, "No rule that holds in every dimension decides it.")
+    tail = _sign_of_tail(verdict.analysis, verdict.dim)
+    if tail is not None:
+        return Definiteness(False, tail)
+    if _is_askey(kernel, verdict.dim):
+        return Definiteness(True, "(1 - z/R)_+^s is positive definite exactly for s >= (d + 1)/2.")
+    return _by_masses(verdict)
+
+
+def _exceeds_its_value_at_zero(kernel: Kernel) -> str | None:
+    """A point where |k(z)| > k(0), which positive definiteness excludes."""
+    if not kernel.pieces:
+        return None
+    with mp.workdps(30):
+        top = mp.mpf(kernel.at_zero)
+        functions = [(float(p.support), mpmath_function(p.expr, Z)) for p in kernel.pieces]
+        reach = kernel.support if kernel.support != mp.inf else 1e3
+        for i in range(1, _PROBES):
+            fraction = mp.mpf(i) / _PROBES
+            for z in (fraction * reach, fraction**8 * reach):
+                try:
+                    value = mp.fsum(f(z) for s, f in functions if z <= s)
+                except (AccuracyError, FormulaError):
+                    return None
+                if abs(value) > top + 1e-12 * (1 + abs(top)):
+                    return (
+                        f"|k({mp.nstr(z, 6)})| = {mp.nstr(abs(value), 6)} exceeds "
+                        f"k(0) = {mp.nstr(top, 6)}."
+                    )
+    return None
+
+
+def _sign_of_tail(analysis: LocalAnalysis | None, dim: int) -> str | None:
+    """A spectrum that is negative at large w: it oscillates, or its power tail is negative."""
+    if analysis is None or analysis.gaps or any(p.gaps for p in analysis.places):
+        return None
+    rough = [s for _, e in analysis.radii for s in e.singularities]
+    origin = analysis.origin.singularities
+    if any(s.log_power != 0 for s in (*rough, *origin)):
+        return None
+    edge: Singularity | None = None
+    for s in rough:
+        if edge is None or sign(s.exponent - edge.exponent) < 0:
+            edge = s
+    source = origin[0] if origin else None
+    if edge is not None:
+        lead = edge.exponent - sympy.Rational(dim - 1, 2)
+        if source is None or compare((lead, _NIL), (source.exponent, _NIL)) < 0:
+            return f"At large w its spectrum oscillates in sign, because of {edge}."
+        if compare((lead, _NIL), (source.exponent, _NIL)) == 0:
+            return None
+    if source is None:
+        return None
+    s = source.exponent
+    if sign(source.coefficient) * sign(1 / sympy.gamma(-s / 2)) < 0:
+        return f"At large w its spectrum is negative, because of {source}."
+    return None
+
+
+_NIL = sympy.Integer(0)
+
+
+def _is_askey(kernel: Kernel, dim: int) -> bool:
+    if len(kernel.pieces) != 1 or kernel.pieces[0].support is sympy.oo:
+        return False
+    piece = kernel.pieces[0]
+    scale, power = sympy.factor(piece.expr).as_independent(Z)
+    if power.is_Pow and not power.exp.free_symbols:
+        base, s = power.base, power.exp
+    else:
+        base, s = power, sympy.Integer(1)
+    if sympy.expand(base.subs(Z, piece.support)) != 0 or sympy.degree(base, Z) != 1:
+        return False
+    at_zero = (scale * base.subs(Z, 0) ** s).is_positive
+    return bool(at_zero and s >= sympy.Rational(dim + 1, 2))
+
+
+def _by_masses(verdict: Verdict) -> Definiteness:
+    """A negative part that is larger than its error refutes; none found proves nothing."""
+    try:
+        negative = verdict.measure.negative_mass
+    except (NoRouteError, UndecidedError, AccuracyError) as error:
+        return Definiteness(None, f"No rule decides it, and its masses are not known: {error}")
+    if negative.mid > negative.rad:
+        return Definiteness(False, f"Its spectrum has the negative mass {negative.mid:.6g}.")
+    return Definiteness(None, "No negative part of its spectrum was found, which is no proof.")
+
+
+# --- completely monotone functions of z^2 ---------------------------------------------------
+
+
+def is_completely_monotone(expr: sympy.Expr) -> bool:
+    """Whether a formula in z can be shown to be completely monotone in z^2.
+
+    Such kernels are positive definite in every dimension, and are the only ones that are
+    (I. J. Schoenberg, Metric spaces and completely monotone functions, Ann. Math. 39, 1938).
+    Rules: sums and products; exp(-g), g^-b and (c + g)^-b of a Bernstein function g; the Matern
+    kernels.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> is_completely_monotone(sympy.exp(-Z) / (1 + Z**2)), is_completely_monotone(1 - Z**2)
+    (True, False)
+    """
+    if not expr.free_symbols:
+        return bool(expr.is_nonnegative)
+    if expr.is_Add and all(is_completely_monotone(a) for a in expr.args):
+        return True
+    if _is_matern(expr):
+        return True
+    if expr.is_Mul and all(is_completely_monotone(a) for a in expr.args):
+        return True
+    if expr.func == sympy.exp:
+        return _is_bernstein(-expr.args[0]) or is_completely_monotone(expr.args[0])
+    if expr.is_Pow and not expr.exp.free_symbols:
+        if expr.exp.is_Integer and expr.exp > 0:
+            return is_completely_monotone(expr.base)
+        if expr.exp.is_negative:
+            return _is_bernstein(expr.base)
+    return False
+
+
+def _is_bernstein(expr: sympy.Expr) -> bool:
+    """Whether a formula is visibly a Bernstein function of z^2, plus a constant >= 0."""
+    if not expr.free_symbols:
+        return bool(expr.is_nonnegative)
+    if expr == Z:
+        return True
+    if expr.is_Add:
+        return all(_is_bernstein(a) for a in expr.args)
+    if expr.is_Mul:
+        c, rest = expr.as_independent(Z)
+        return bool(c.is_positive) and rest != expr and _is_bernstein(rest)
+    if expr.is_Pow and not expr.exp.free_symbols:
+        if expr.base == Z:
+            return bool(expr.exp.is_positive and expr.exp <= 2)
+        return bool(expr.exp.is_positive and expr.exp <= 1) and _is_bernstein(expr.base)
+    if expr.func == sympy.log:
+        return _is_bernstein(expr.args[0] - 1)
+    return False
+
+
+def _is_matern(expr: sympy.Expr) -> bool:
+    """c z^nu K_nu(a z), or exp(-a z) times a nonnegative sum of reverse Bessel polynomials."""
+    c, rest = expr.as_independent(Z)
+    if not c.is_positive:
+        return False
+    if rest.is_Mul and len(rest.args) == 2:
+        for power, bessel in (rest.args, rest.args[::-1]):
+            if bessel.func != sympy.besselk:
+                continue
+            nu, scale = bessel.args[0], bessel.args[1] / Z
+            if not scale.free_symbols and scale.is_positive and nu.is_positive:
+                return bool(power == Z**nu)
+    exponentials = [e for e in rest.atoms(sympy.exp) if e.free_symbols]
+    if len(exponentials) != 1:
+        return False
+    rate = sympy.expand(-exponentials[0].args[0] / Z)
+    body = sympy.expand(rest / exponentials[0])
+    if rate.free_symbols or not rate.is_positive or not body.is_polynomial(Z):
+        return False
+    poly = sympy.Poly(body.subs(Z, Z / rate), Z)
+    if poly.degree() > _LARGEST_MATERN:
+        return False
+    while not poly.is_zero:
+        n, lead = poly.degree(), poly.LC()
+        if sign(lead) < 0:
+            return False
+        poly = poly - sympy.Poly(lead * _reverse_bessel(n), Z)
+        if not poly.is_zero and poly.degree() >= n:
+            return False
+    return True
+
+
+def _reverse_bessel(n: int) -> sympy.Expr:
+    """The monic theta_n: z^(n + 1/2) K_(n + 1/2)(z) is a multiple of theta_n(z) exp(-z)."""
+    return sum(
+        sympy.factorial(n + k) / (sympy.factorial(n - k) * sympy.factorial(k) * 2**k) * Z ** (n - k)
+        for k in range(n + 1)
+    )

@@ -1,0 +1,276 @@
+r"""Zonal kernels on the unit sphere itself: Gegenbauer (Schoenberg) coefficients and their signs.
+
+.. math:: k(u) = \sum_n \lambda_n N(n, d) P_n(u), \qquad
+          \lambda_n = \frac{\int_0^\pi k(\cos\theta) P_n(\cos\theta) \sin^{d-2}\theta\,d\theta}
+                           {\int_0^\pi \sin^{d-2}\theta\,d\theta}
+
+with :math:`P_n(1) = 1` and N(n, d) the number of spherical harmonics of degree n in R^d.  The
+kernel is positive definite on the sphere exactly where every coefficient is nonnegative
+(I. J. Schoenberg, Positive definite functions on spheres, Duke Math. J. 9, 1942).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+import sympy
+from mpmath import mp
+from numpy.typing import NDArray
+
+from spectra.branches import branch_radii
+from spectra.errors import AccuracyError, ParameterError
+from spectra.evaluate import mpmath_function
+from spectra.germs import ExpansionError, is_zero, sign
+from spectra.kernel import Kernel
+from spectra.parsing import U, Z
+
+__all__ = ["SphereCoefficients", "has_nonnegative_taylor_series", "sphere_coefficients"]
+
+_DIGITS = 40
+#: Abscissae of the tanh-sinh rule reach to this, where the weight is below 10**-_DIGITS.
+_REACH = 4.4
+#: Levels of the rule; each halves the step.
+_LEVELS = (5, 6, 7, 8)
+#: The difference of two levels at which the finer one is accepted.
+_TOLERANCE = 1e-25
+#: Derivatives taken in search of one with a visibly nonnegative Taylor series.
+_MOST_DERIVATIVES = 4
+
+
+@dataclass(frozen=True)
+class SphereCoefficients:
+    r"""Gegenbauer coefficients of a zonal kernel on the unit sphere of R^dim.
+
+    Attributes
+    ----------
+    values, error : ndarray of shape (degree + 1,)
+        lambda_n, n = 0, ..., degree, and a bound of each one's error.
+    multiplicity : ndarray
+        N(n, dim); ``values * multiplicity`` are the shares of k(1).
+    tail_bound : float
+        Bound of the sum of N |lambda_n| over n > degree (``inf`` where none is known).
+    nonnegative : bool or None
+        True where all coefficients, of every degree, are proved nonnegative; False where one is
+        negative beyond its error; None otherwise.
+    """
+
+    dim: int
+    values: NDArray[np.float64]
+    error: NDArray[np.float64]
+    multiplicity: NDArray[np.float64]
+    tail_bound: float
+    nonnegative: bool | None
+
+    @property
+    def mass(self) -> float:
+        """Sum of N |lambda_n| over the degrees that are here."""
+        return float(np.sum(np.abs(self.values) * self.multiplicity))
+
+
+def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoefficients:
+    """Gegenbauer coefficients of a zonal kernel up to a degree, with errors and a tail bound.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A zonal kernel, or any kernel, which is then restricted to the unit sphere (z <= 2).
+    dim : int
+        d >= 2, the dimension of the space around the sphere.
+    degree : int
+        The largest degree n.
+
+    Raises
+    ------
+    ParameterError
+        Where ``dim`` or ``degree`` is outside its range.
+    AccuracyError
+        Where the integrals do not converge.
+
+    Examples
+    --------
+    >>> from spectra.kernel import zonal
+    >>> c = sphere_coefficients(zonal("1 - acos(u)/pi"), dim=3, degree=3)
+    >>> c.values.round(7).tolist(), c.nonnegative
+    ([0.5, 0.125, 0.0, 0.0078125], True)
+    """
+    if isinstance(dim, bool) or not isinstance(dim, int) or dim < 2:
+        raise ParameterError(f"A sphere lies in dimension d >= 2, and dim is {dim!r}.")
+    if isinstance(degree, bool) or not isinstance(degree, int) or degree < 0:
+        raise ParameterError(f"A degree is an integer n >= 0, and {degree!r} is not.")
+    values, error = _coefficients(kernel, dim, degree)
+    counts = [1.0] + [
+        float((2 * n + dim - 2) * comb(n + dim - 3, n - 1) // n) if dim > 2 else 2.0
+        for n in range(1, degree + 1)
+    ]
+    multiplicity = np.array(counts)
+    formula = kernel.zonal
+    proved = formula is not None and has_nonnegative_taylor_series(formula)
+    polynomial = formula is not None and formula.is_polynomial(U)
+    nonnegative: bool | None = None
+    tail = float("inf")
+    if proved:
+        nonnegative = True
+        left = kernel.at_zero - float(np.sum(values * multiplicity))
+        tail = max(left, 0.0) + float(np.sum(error * multiplicity)) + 1e-15 * abs(kernel.at_zero)
+    if polynomial and formula is not None and sympy.degree(formula, U) <= degree:
+        tail = 0.0
+        nonnegative = True if proved else _all_nonnegative(formula, dim, degree)
+    if bool(np.any(values < -error)):
+        nonnegative = False
+    return SphereCoefficients(dim, values, error, multiplicity, tail, nonnegative)
+
+
+def _coefficients(
+    kernel: Kernel, dim: int, degree: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    with mp.workdps(_DIGITS):
+        panels = _panels(kernel)
+        previous: list[mp.mpf] | None = None
+        for level in _LEVELS:
+            current = _integrals(kernel, dim, degree, panels, level)
+            if previous is not None:
+                change = [abs(a - b) for a, b in zip(current, previous, strict=True)]
+                if max(change) <= _TOLERANCE * max(abs(c) for c in (*current, mp.mpf(1))):
+                    break
+            previous = current
+        else:
+            if max(change) > mp.mpf("1e-10"):
+                raise AccuracyError(
+                    f"The Gegenbauer integrals of {kernel} in d = {dim} differ by "
+                    f"{mp.nstr(max(change), 3)} between two rules: the formula is too rough on "
+                    "the sphere, or the degree too high."
+                )
+        values = np.array([float(c) for c in current])
+        error = np.array([float(c) for c in change]) + np.finfo(float).eps * np.abs(values)
+        return values, error + 1e-30
+
+
+def _panels(kernel: Kernel) -> list[mp.mpf]:
+    """Angles at which the kernel may not be smooth, from 0 to pi."""
+    angles = {mp.mpf(0), +mp.pi}
+    for piece in kernel.pieces:
+        upper = sympy.Min(piece.support, 2)
+        for r in (*branch_radii(piece.expr, upper), upper):
+            if r.evalf(30) < 2:
+                angles.add(2 * mp.asin(mp.mpf(str(r.evalf(_DIGITS))) / 2))
+    return sorted(angles)
+
+
+def _integrals(
+    kernel: Kernel, dim: int, degree: int, panels: list[mp.mpf], level: int
+) -> list[mp.mpf]:
+    """The coefficients by the tanh-sinh rule on each panel of the angle."""
+    functions = [
+        (mp.mpf(str(p.support.evalf(_DIGITS))), mpmath_function(p.expr, Z)) for p in kernel.pieces
+    ]
+    step = mp.mpf(2) ** -level
+    totals = [mp.mpf(0)] * (degree + 1)
+    norm = mp.sqrt(mp.pi) * mp.gammaprod([mp.mpf(dim - 1) / 2], [mp.mpf(dim) / 2])
+    for low, high in pairwise(panels):
+        half = (high - low) / 2
+        for i in range(-int(_REACH / step), int(_REACH / step) + 1):
+            x = i * step
+            stretched = mp.pi / 2 * mp.sinh(x)
+            edge = half / (mp.exp(abs(stretched)) * mp.cosh(stretched))  # to the nearer end
+            theta = low + edge if x < 0 else high - edge
+            weight = half * mp.pi / 2 * mp.cosh(x) / mp.cosh(stretched) ** 2 * step
+            far = mp.sin(edge) if x > 0 and high == panels[-1] else mp.sin(theta)
+            measure = weight * far ** (dim - 2) / norm
+            if measure < mp.mpf(10) ** (-2 * _DIGITS):
+                continue
+            z = 2 * mp.sin(theta / 2)
+            value = mp.fsum(f(z) for support, f in functions if z <= support)
+            if mp.isnan(value):
+                raise AccuracyError(f"{kernel} has no value at z = {mp.nstr(z, 12)}.")
+            _add_polynomials(totals, dim, mp.cos(theta), measure * value)
+    return totals
+
+
+def _add_polynomials(totals: list[mp.mpf], dim: int, u: mp.mpf, weight: mp.mpf) -> None:
+    """Add weight * P_n(u) to each total, by the recurrence of the Gegenbauer polynomials."""
+    before, here = mp.mpf(0), mp.mpf(1)
+    for n in range(len(totals)):
+        totals[n] += weight * here
+        if n == 0:
+            before, here = here, u
+        else:
+            following = ((2 * n + dim - 2) * u * here - n * before) / (n + dim - 2)
+            before, here = here, following
+
+
+def _all_nonnegative(formula: sympy.Expr, dim: int, degree: int) -> bool | None:
+    """Signs of the coefficients of a polynomial, exactly: u P_n has nonnegative ones itself."""
+    vector = [sympy.Integer(0)] * (degree + 2)
+    for c in sympy.Poly(formula, U).all_coeffs():  # Horner's scheme in the basis N(n,d)^0 P_n
+        shifted = [sympy.Integer(0)] * (degree + 2)
+        for n, x in enumerate(vector[: degree + 1]):
+            if x == 0:
+                continue
+            up = sympy.Rational(n + dim - 2, 2 * n + dim - 2) if n else sympy.Integer(1)
+            shifted[n + 1] += x * up
+            if n:
+                shifted[n - 1] += x * (1 - up)
+        shifted[0] += c
+        vector = shifted
+    return all(is_zero(x) or sign(x) > 0 for x in vector)
+
+
+def has_nonnegative_taylor_series(formula: sympy.Expr) -> bool:
+    """Whether it can be proved that every Taylor coefficient in u at 0 is nonnegative.
+
+    Then the kernel is positive definite on the sphere of every dimension, because the powers of
+    <x, y> are and products of positive definite kernels are (Schur).  The proof goes by rules for
+    sums, products and compositions, and by f(0) >= 0 with the same for f'.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> has_nonnegative_taylor_series(U * (sympy.pi - sympy.acos(U)) + sympy.sqrt(1 - U**2))
+    True
+    >>> has_nonnegative_taylor_series(sympy.cos(U))
+    False
+    """
+    current = _normal(formula)
+    for _ in range(_MOST_DERIVATIVES):
+        if _is_absolutely_monotone(current):
+            return True
+        value = current.subs(U, 0)
+        try:
+            if not value.is_finite or (not is_zero(value) and sign(value) < 0):
+                return False
+        except ExpansionError:
+            return False
+        current = _normal(sympy.diff(current, U))
+    return False
+
+
+def _normal(expr: sympy.Expr) -> sympy.Expr:
+    return sympy.expand(expr.replace(sympy.acos, lambda x: sympy.pi / 2 - sympy.asin(x)))
+
+
+def _is_absolutely_monotone(expr: sympy.Expr) -> bool:
+    """Rules that make a Taylor series at u = 0 visibly nonnegative, with radius at least 1."""
+    if expr == U:
+        return True
+    if not expr.free_symbols:
+        return bool(expr.is_nonnegative)
+    if expr.is_polynomial(U):
+        return all(bool(c.is_nonnegative) for c in sympy.Poly(expr, U).all_coeffs())
+    if expr.is_Add or expr.is_Mul:
+        return all(_is_absolutely_monotone(a) for a in expr.args)
+    if expr.func in (sympy.exp, sympy.sinh, sympy.cosh, sympy.asin):
+        inner = expr.args[0]
+        odd = expr.func == sympy.asin and inner != U
+        return not odd and _is_absolutely_monotone(inner)
+    if expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
+        return _is_absolutely_monotone(expr.base)
+    if expr.is_Pow and expr.exp.is_negative and not expr.exp.free_symbols:
+        # (c - g)^-b with c > g(1) >= 0: a power series of positive coefficients in g / c.
+        constant = expr.base.subs(U, 0)
+        rest = sympy.expand(constant - expr.base)
+        bounded = (expr.base.subs(U, 1)).is_nonnegative
+        return bool(constant.is_positive and bounded and _is_absolutely_monotone(rest))
+    return False

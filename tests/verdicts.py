@@ -1,0 +1,223 @@
+"""Kernels whose verdict is known: from the literature, or by construction.
+
+Each row has a kernel and the largest dimension in which its spectral measure has finite mass
+(``ALL`` for every dimension, 0 for none), with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from spectra.catalogue import catalogue
+from spectra.kernel import Kernel, Piece, radial, zonal
+from spectra.parsing import parse_formula
+
+ALL = sympy.oo
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel, the largest dimension of finite mass, and why."""
+
+    name: str
+    kernel: Kernel
+    largest: sympy.Expr
+    why: str
+
+
+def _raw(formula: str, support: sympy.Expr = ALL) -> Kernel:
+    """A piece whose formula has no value at some point (0/0, 0 * log 0), which radial refuses."""
+    return Kernel((Piece(sympy.sympify(support), parse_formula(formula, variable="z")),))
+
+
+def _case(name: str, kernel: Kernel, largest: object, why: str) -> Case:
+    return Case(name, kernel, sympy.sympify(largest), why)
+
+
+_EDGE = "term (R - z)^s at the edge: finite iff d < 2s + 1"
+_SMOOTH = "smooth for z > 0, regular at 0, decays"
+_UNBOUNDED = "unbounded"
+_WAVE = "wave z^-b cos(wz + c): finite iff d < 2b + 1, or d = 2b + 1 with the sphere's phase"
+
+CASES: tuple[Case, ...] = (
+    # --- the papers' kernels (zero beyond z = 2)
+    _case("poly a=2 p=1", radial("1 - z**2/4", support=2), 2, _EDGE),
+    _case("poly a=2 p=2", radial("(1 - z**2/4)**2", support=2), 4, _EDGE),
+    _case("poly a=2 p=3", radial("(1 - z**2/4)**3", support=2), 6, _EDGE),
+    _case("poly a=2 p=10", radial("(1 - z**2/4)**10", support=2), 20, _EDGE),
+    _case("poly a=3 p=1", radial("1 - z**2/9", support=2), 0, "jump"),
+    _case("poly a=4 p=10", radial("(1 - z**2/16)**10", support=2), 0, "jump"),
+    _case("zonal poly", zonal("((1 + u)/2)**2"), 4, _EDGE),
+    _case("zonal linear", zonal("u"), 0, "jump"),
+    _case("arc-cosine 0", zonal("1 - acos(u)/pi"), 1, _EDGE),
+    _case("arc-cosine 1", zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi"), 3, _EDGE),
+    _case(
+        "arc-cosine 2",
+        zonal("(3*u*sqrt(1 - u**2) + (pi - acos(u))*(1 + 2*u**2))/pi"),
+        5,
+        _EDGE,
+    ),
+    _case("ntk", zonal("(2*u*(pi - acos(u)) + sqrt(1 - u**2))/pi"), 1, _EDGE),
+    _case("ntk, asin", zonal("(2*u*(pi/2 + asin(u)) + sqrt((1 - u)*(1 + u)))/pi"), 1, _EDGE),
+    _case("arc-cosine 0 radial", radial("2*acos(z/2)/pi", support=2), 1, _EDGE),
+    _case("zonal exp", zonal("exp(u)"), 0, "jump"),
+    _case("zonal edge 5/2", zonal("(1 + u)**(5/2)"), 5, "s = 5/2 in 4 - z^2"),
+    _case("zonal origin", zonal("(1 + u)**3*sqrt(1 - u)"), 6, "z at 0 is harmless"),
+    # --- compact support
+    _case("askey 1", radial("1 - z", support=1), 2, _EDGE),
+    _case("askey 5/2", radial("(1 - z)**(5/2)", support=1), 5, _EDGE),
+    _case("askey 3, R = 7/3", radial("(1 - 3*z/7)**3", support=sympy.Rational(7, 3)), 6, _EDGE),
+    _case("askey 1/10", radial("(1 - z)**(1/10)", support=1), 1, _EDGE),
+    _case("askey 20", radial("(1 - z)**20", support=1), 40, _EDGE),
+    _case("wendland 3,0", radial("(1 - z)**2", support=1), 4, _EDGE),
+    _case("wendland 3,1", radial("(1 - z)**4*(4*z + 1)", support=1), 8, _EDGE),
+    _case("wendland 3,2", radial("(1 - z)**6*(35*z**2 + 18*z + 3)/3", support=1), 12, _EDGE),
+    _case("wendland 3,3", radial("(1 - z)**8*(32*z**3 + 25*z**2 + 8*z + 1)", support=1), 16, _EDGE),
+    _case(
+        "wendland expanded",
+        radial("1 - 10*z**2 + 20*z**3 - 15*z**4 + 4*z**5", support=1),
+        8,
+        "the same as 3,1",
+    ),
+    _case("spherical", radial("1 - 3*z/2 + z**3/2", support=1), 4, "s = 2"),
+    _case("epanechnikov", radial("1 - z**2", support=1), 2, _EDGE),
+    _case("indicator", radial("1", support=1), 0, "jump"),
+    _case("bump", radial("exp(-1/(1 - z**2))", support=1), ALL, "flat at the edge"),
+    _case("bump in z", radial("exp(-z/(1 - z))", support=1), ALL, "flat at the edge"),
+    _case("half bump", radial("exp(-1/(1 - z))*(2 - z)", support=1), ALL, "flat at the edge"),
+    _case("cosine window", radial("cos(pi*z/2)", support=1), 2, "s = 1"),
+    _case("hann", radial("(1 + cos(pi*z))/2", support=1), 4, "s = 2"),
+    _case("truncated gauss", radial("exp(-z**2/2)", support=3), 0, "jump"),
+    _case("gauss times askey", radial("exp(-z**2)*(1 - z)**3", support=1), 6, _EDGE),
+    _case("log edge 3/2", _raw("(1 - z)**(3/2)*log(2/(1 - z))", 1), 3, "log does not help"),
+    _case("log edge 2", _raw("(1 - z)**2*log(1 - z)", 1), 4, "log does not help"),
+    _case("inverse log edge", _raw("(1 - z)*log(E/(1 - z))**(-2)", 1), 3, "q = -2 at s = 1"),
+    _case("inverse log edge -1", _raw("(1 - z)*log(E/(1 - z))**(-1)", 1), 2, "q = -1 at s = 1"),
+    _case("max", radial("Max(1 - z, 0)**2"), 4, _EDGE),
+    _case("piecewise", radial("Piecewise((1 - z, z < 1), (0, True))"), 2, _EDGE),
+    _case("heaviside", radial("(1 - z**2)**2*Heaviside(1 - z)"), 4, _EDGE),
+    _case("min", radial("1 - Min(z, 1)**2"), 2, _EDGE),
+    # --- cancellations and several radii
+    _case("zero", radial("1 - z", support=1) - radial("1 - z", support=1), ALL, "no kernel at all"),
+    _case(
+        "edges cancel",
+        radial("(1 - z)*(1 + z)", support=1) - radial("2*(1 - z)", support=1),
+        4,
+        "1 - z^2 - 2(1 - z) = -(1 - z)^2",
+    ),
+    _case(
+        "edges cancel across forms",
+        radial("sin(pi*z)", support=1) - radial("pi*(1 - z)", support=1),
+        6,
+        "sin(pi t) - pi t = O(t^3)",
+    ),
+    _case(
+        "two radii",
+        radial("(1 - z)**2", support=1) + radial("(1 - z/2)**4", support=2),
+        4,
+        "the rougher radius decides",
+    ),
+    _case(
+        "two radii, other order",
+        radial("(1 - z)**5", support=1) + radial("2 - z", support=2),
+        2,
+        "the rougher radius decides",
+    ),
+    _case(
+        "product of edges",
+        radial("(1 - z)**2", support=1) * radial("(2 - z)", support=2),
+        4,
+        "smooth factor at the edge",
+    ),
+    _case(
+        "glued smoothly",
+        radial("Piecewise((1 - z**2/2, z < 1), (1/(2*z**2), True))"),
+        4,
+        "value and slope agree at 1, the curvature does not",
+    ),
+    _case("hat", radial("Max(0, 1 - Abs(z - 2))"), 2, "kinks at 1, 2, 3"),
+    _case("abs", radial("Abs(z - 1)*exp(-z)"), 2, "kink"),
+    _case("abs cubed", radial("Abs(z - 1)**3*exp(-z)"), 6, "s = 3"),
+    _case("abs squared", radial("Abs(z - 1)**2*exp(-z)"), ALL, "no kink"),
+    _case("abs root", radial("sqrt(Abs(z - 1))*exp(-z)"), 1, "s = 1/2"),
+    _case("log weight inside", _raw("(z - 1)**2*log(Abs(z - 1))*exp(-z)"), 4, "s = 2, log lost"),
+    _case("removable", _raw("exp(-z)*sin(z - 1)/(z - 1)"), ALL, "removable singularity"),
+    _case("pole", _raw("exp(-z)/(z - 1)"), 0, _UNBOUNDED),
+    _case("shell", radial("exp(-z)*(1 - z)"), ALL, _SMOOTH),
+    # --- smooth, on the whole line
+    _case("gauss", radial("exp(-z**2/2)"), ALL, _SMOOTH),
+    _case("delta-gauss", radial("exp(-z**2/2) - exp(-z**2/200)"), ALL, _SMOOTH),
+    _case("laplace", radial("exp(-z)"), ALL, _SMOOTH),
+    _case("stretched", radial("exp(-z**(1/3))"), ALL, _SMOOTH),
+    _case("powered 3/2", radial("exp(-z**(3/2))"), ALL, _SMOOTH),
+    _case("quartic", radial("exp(-z**4)"), ALL, "not positive definite, and finite"),
+    _case("matern 3/2", radial("(1 + sqrt(3)*z)*exp(-sqrt(3)*z)"), ALL, _SMOOTH),
+    _case("matern 1", radial("z*besselk(1, z)"), ALL, "z^2 log z at 0"),
+    _case("matern 1/3", radial("z**(1/3)*besselk(1/3, z)"), ALL, "z^(2/3) at 0"),
+    _case("rational quadratic", radial("(1 + z**2/3)**(-3/2)"), ALL, _SMOOTH),
+    _case("slow", radial("(1 + z**2)**(-1/20)"), ALL, "z^(-1/10) at infinity"),
+    _case("generalized cauchy", radial("(1 + z**(1/2))**(-2)"), ALL, _SMOOTH),
+    _case("dagum", radial("1 - (z/(1 + z))**(1/2)"), ALL, _SMOOTH),
+    _case("sech", radial("1/cosh(z)"), ALL, _SMOOTH),
+    _case("sech2", radial("1 - tanh(z)**2"), ALL, _SMOOTH),
+    _case("csch", radial("z/sinh(z)"), ALL, _SMOOTH),
+    _case("bessel i", _raw("exp(-z)*besseli(0, z)"), ALL, "z^(-1/2) at infinity"),
+    _case("voigt-like", _raw("exp(z**2)*erfc(z)"), ALL, _SMOOTH),
+    _case("erf", radial("erf(z)/z"), ALL, "1/z at infinity"),
+    _case("atan", radial("atan(z)/z"), ALL, _SMOOTH),
+    _case("kummer", radial("hyper([1/2], [3/2], -z**2)"), ALL, "1/z at infinity"),
+    _case("gauss hypergeometric", radial("hyper([1/2, 1/3], [3/2], -z**2)"), ALL, _SMOOTH),
+    _case("constant", radial("1"), ALL, "an atom at w = 0"),
+    _case("constant + gauss", radial("3 - 2*exp(-z**2)"), ALL, "an atom at w = 0"),
+    _case("saturating", radial("z/(1 + z)"), ALL, "limit 1 at infinity"),
+    _case("damped cosine", radial("exp(-z)*cos(3*z)"), ALL, _SMOOTH),
+    _case("cosine of root", radial("cos(sqrt(z))*exp(-z)"), ALL, _SMOOTH),
+    _case("log origin", radial("z**2*log(z)*exp(-z)"), ALL, "z^2 log z at 0"),
+    _case("z log z", radial("(1 - z*log(z))*exp(-z)"), ALL, "z log z at 0"),
+    # --- waves
+    _case("cos", radial("cos(z)"), 1, _WAVE),
+    _case("sin", radial("sin(z)"), 0, "wrong phase in d = 1"),
+    _case("shifted cos", radial("cos(z + 1)"), 0, "wrong phase in d = 1"),
+    _case("sinc", radial("sin(z)/z"), 3, _WAVE),
+    _case(
+        "sinc squared", radial("(sin(z)/z)**2"), 5, "z^-2 cos 2z has the sphere's phase in d = 5"
+    ),
+    _case("J0", radial("besselj(0, z)"), 2, _WAVE),
+    _case("J-Bessel m = 5", radial("besselj(3/2, 2*z)/z**(3/2)"), 5, _WAVE),
+    _case("J-Bessel m = 8", radial("besselj(3, z)/z**3"), 8, _WAVE),
+    _case("J-Bessel as 0F1", radial("hyper([], [5/2], -z**2/4)"), 5, _WAVE),
+    _case("J1 alone", radial("besselj(1, z)"), 1, "z^(-1/2), d = 2 has the wrong phase"),
+    _case("two frequencies", radial("besselj(0, z) + sin(2*z)/z"), 2, "the slower wave decides"),
+    _case("cos over z", radial("(1 - cos(z))/z"), 2, "d = 3 has the wrong phase"),
+    _case("Fejer", radial("2*(1 - cos(z))/z**2"), 5, "z^-2 cos z, as sinc squared"),
+    _case("waves cancel", radial("cos(z)**2 - cos(2*z)/2"), ALL, "it is 1/2"),
+    _case("damped slowly", radial("cos(z)/(1 + z**2)"), 5, "the sphere's phase in d = 5"),
+    _case("misaligned wave", radial("sin(z)/(1 + z**2)"), 4, "d = 5 has the wrong phase"),
+    _case("aligned wave", radial("cos(z)/(1 + z**4)"), 9, "d = 9 has the sphere's phase"),
+    # --- unbounded
+    _case("multiquadric", radial("-sqrt(1 + z**2)"), 0, _UNBOUNDED),
+    _case("distance", radial("-z"), 0, _UNBOUNDED),
+    _case("power 1/2", radial("-z**(1/2)"), 0, _UNBOUNDED),
+    _case("thin plate", radial("z**2*log(z)"), 0, _UNBOUNDED),
+    _case("log", radial("-log(1 + z**2)"), 0, _UNBOUNDED),
+    _case("inverse power", radial("1/sqrt(z)"), 0, _UNBOUNDED),
+    _case("K0", radial("besselk(0, z)"), 0, _UNBOUNDED),
+    _case("growth", radial("exp(z)"), 0, _UNBOUNDED),
+    _case("cosh", radial("cosh(z)"), 0, _UNBOUNDED),
+    _case("polynomial", radial("1 - z**2"), 0, _UNBOUNDED),
+    _case("unbounded edge", _raw("(1 - z)**(-1/3)", 1), 0, _UNBOUNDED),
+    _case("log at edge", _raw("log(1 - z)", 1), 0, _UNBOUNDED),
+    _case("no limit at 0", radial("cos(1/z)*exp(-z)"), 0, "not continuous at 0"),
+    # --- the algebra
+    _case("rescaled", radial("(1 - z)**3", support=1).rescale(3), 6, _EDGE),
+    _case("scaled by minus", -2 * radial("(1 - z)**3", support=1), 6, _EDGE),
+    _case("catalogue sum", catalogue["ntk"] + catalogue["arc_cosine_1"], 1, "the rougher decides"),
+    _case(
+        "ntk - 2u kappa_0 edges",
+        catalogue["ntk"] + 1 * catalogue["arc_cosine_0"],
+        3,
+        "-2/pi and 2/pi cancel at z = 2",
+    ),
+)
