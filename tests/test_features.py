@@ -1,0 +1,331 @@
+"""Features: unbiased for every coupling, exact on the diagonal, and honest about signs and rows."""
+
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from laws import gaussian_law, gaussian_mixture, table_of
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures
+from rf.waves import wave_columns
+from spectra.errors import DataError, InfiniteMassError, ParameterError
+from spectra.radial_law import RadialLaw
+
+ESTIMATORS = [SpectralFeatures, RFF, ORF, GRFF, GORF]
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(30, 4))
+
+
+@pytest.fixture
+def signed():
+    """1.5 exp(-z^2 / 2) - 0.5 exp(-z^2 / 8) in dimension 4."""
+    return gaussian_mixture(4, [(1.5, 1.0), (-0.5, 2.0)])
+
+
+def signed_kernel(X, Y):
+    z2 = np.sum((X[:, None] - Y[None]) ** 2, axis=-1)
+    return 1.5 * np.exp(-z2 / 2) - 0.5 * np.exp(-z2 / 8)
+
+
+def quiet(spectrum, **options):
+    return SpectralFeatures(spectrum, mixed_signature="ignore", random_state=0, **options)
+
+
+@parametrize_with_checks([estimator() for estimator in ESTIMATORS])
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+class TestEstimate:
+    @pytest.mark.parametrize("coupling", ["iid", "orthogonal", "haar", "shared", "comonotone"])
+    def test_the_gram_matrix_is_the_signed_product_and_nears_the_kernel(self, X, signed, coupling):
+        features = quiet(signed, n_components=8192, coupling=coupling).fit(X)
+        Z = features.transform(X)
+        assert Z.shape == (30, 8192)
+        K = features.gram(X)
+        np.testing.assert_allclose(K, (Z * features.signature_) @ Z.T, atol=1e-12)
+        error = K - signed_kernel(X, X)
+        distances = np.sqrt(np.sum((X[:, None] - X[None]) ** 2, axis=-1))
+        deviation = np.sqrt(features.variance(distances, radii="iid")) + 1e-12
+        assert np.abs(error / deviation).max() < 6.0
+        assert features.signature_.tolist().count(-1.0) == 2 * features.counts_[1]
+
+    def test_two_sets_of_rows(self, X, signed):
+        features = quiet(signed, n_components=4096).fit(X)
+        Y = X[:7] + 0.3
+        np.testing.assert_allclose(features.gram(X, Y), features.gram(Y, X).T, atol=1e-12)
+        assert np.abs(features.gram(X, Y) - signed_kernel(X, Y)).max() < 0.1
+
+    def test_the_diagonal_is_k_of_zero_whatever_the_draw(self, X, signed):
+        for n in (4, 10, 64):
+            K = quiet(signed, n_components=n).fit(X).gram(X)
+            np.testing.assert_allclose(np.diag(K), 1.0, rtol=1e-13)
+
+    def test_columns_are_cosines_then_sines(self, X, signed):
+        features = quiet(signed, n_components=12).fit(X)
+        draw = features.frequencies_
+        phase = X @ draw.frequencies.T
+        root = np.sqrt(draw.weights)
+        expected = np.hstack([root * np.cos(phase), root * np.sin(phase)])
+        np.testing.assert_allclose(features.transform(X), expected, atol=1e-14)
+
+    @pytest.mark.parametrize("n_components", [5, 9])
+    def test_an_odd_number_of_columns_is_unbiased_and_its_variance_is_predicted(
+        self, signed, n_components
+    ):
+        pair = np.array([[0.0, 0.0, 0.0, 0.0], [0.5, 0.5, -0.2, 0.4]])
+        z = np.linalg.norm(pair[1])
+        features = [
+            SpectralFeatures(
+                signed,
+                n_components=n_components,
+                coupling="iid",
+                radii="iid",
+                allocation="equal",
+                mixed_signature="ignore",
+                random_state=seed,
+            ).fit(pair)
+            for seed in range(1500)
+        ]
+        assert features[0].transform(pair).shape == (2, n_components)
+        values = np.array([f.gram(pair)[0, 1] for f in features])
+        deviation = np.sqrt(features[0].variance(z))
+        assert abs(values.mean() - signed_kernel(pair, pair)[0, 1]) < 6 * deviation / 1500**0.5
+        assert values.std() == pytest.approx(deviation, rel=0.15)
+
+    def test_a_phase_shifts_the_left_columns(self, X):
+        w = np.random.default_rng(1).normal(size=(3, 4))
+        phases = np.array([0.0, 0.5, 2.0])
+        left = wave_columns(X, w, np.ones(3), phases)
+        right = wave_columns(X, w, np.ones(3))
+        D = X[:, None] - X[None]
+        np.testing.assert_allclose(left @ right.T, np.cos(D @ w.T + phases).sum(-1), atol=1e-12)
+
+    def test_an_atom_at_zero_is_a_constant_column(self, X):
+        table = table_of(4, [(2.0, gaussian_law(4)), (0.5, RadialLaw.from_atoms([0.0], [1.0]))])
+        features = quiet(table, n_components=256).fit(X)
+        assert features.counts_ == (127, 1)
+        assert features.transform(X)[:, 127] == pytest.approx(np.sqrt(0.5))
+
+
+class TestTypes:
+    def test_float32_in_float32_out_and_close_to_float64(self, X, signed):
+        features = quiet(signed, n_components=64).fit(X)
+        Z, Z32 = features.transform(X), features.transform(X.astype(np.float32))
+        assert Z32.dtype == np.float32
+        assert features.gram(X.astype(np.float32)).dtype == np.float32
+        np.testing.assert_allclose(Z32, Z, atol=1e-5)
+
+    def test_sparse_rows_give_the_same_columns(self, X, signed):
+        X = np.where(np.abs(X) > 1.0, X, 0.0)
+        dense = quiet(signed, n_components=64).fit(X)
+        sparse = quiet(signed, n_components=64).fit(scipy.sparse.csr_array(X))
+        Z = sparse.transform(scipy.sparse.csr_matrix(X))
+        assert isinstance(Z, np.ndarray)
+        np.testing.assert_allclose(Z, dense.transform(X), atol=1e-13)
+
+    def test_many_rows_in_blocks_equal_one_by_one(self, signed):
+        X = np.random.default_rng(0).normal(size=(1000, 4))
+        features = quiet(signed, n_components=500).fit(X)
+        Z = features.transform(X)
+        rows = np.vstack([features.transform(x[None]) for x in X[::97]])
+        np.testing.assert_allclose(Z[::97], rows, atol=1e-13)
+
+    def test_pickle_and_clone_repeat_the_draw(self, X, signed):
+        features = quiet(signed, n_components=20).fit(X)
+        again = pickle.loads(pickle.dumps(features))
+        np.testing.assert_array_equal(again.transform(X), features.transform(X))
+        fresh = clone(features).fit(X)
+        np.testing.assert_array_equal(fresh.transform(X), features.transform(X))
+
+    def test_data_frames_and_names(self, X, signed):
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(X, columns=list("abcd"))
+        features = quiet(signed, n_components=4).set_output(transform="pandas")
+        out = features.fit_transform(frame)
+        assert list(out.columns) == [f"spectralfeatures{i}" for i in range(4)]
+        assert features.feature_names_in_.tolist() == list("abcd")
+
+    def test_a_table_needs_no_sympy(self, tmp_path, signed):
+        path = tmp_path / "k.npz"
+        signed.save(path)
+        code = (
+            "import sys, numpy as np\n"
+            "from rf import SpectralFeatures\n"
+            "from spectra import SpectralTable\n"
+            f"table = SpectralTable.load({str(path)!r})\n"
+            "f = SpectralFeatures(table, n_components=8, mixed_signature='ignore')\n"
+            "f.fit(np.eye(4)).gram(np.eye(4))\n"
+            "assert f.kernel_ is None\n"
+            "assert 'sympy' not in sys.modules\n"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestSignature:
+    def test_a_mixed_signature_warns_once_at_fit_with_the_remedy(self, X, signed):
+        features = SpectralFeatures(signed, n_components=8)
+        with pytest.warns(SignatureWarning, match=r"Z \* signature_") as record:
+            make_pipeline(StandardScaler(), features).fit(X).transform(X)
+        assert len(record) == 1
+
+    def test_a_positive_kernel_does_not_warn(self, X):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            SpectralFeatures(gaussian_mixture(4, [(1.0, 1.0)])).fit(X).transform(X)
+
+    def test_a_mixed_signature_can_be_an_error_or_ignored(self, X, signed):
+        with pytest.raises(ParameterError, match="signature -1"):
+            SpectralFeatures(signed, mixed_signature="error").fit(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            SpectralFeatures(signed, mixed_signature="ignore").fit(X)
+
+    def test_rff_takes_one_positive_part_only(self, X, signed):
+        with pytest.raises(ParameterError, match="GRFF"):
+            RFF(signed).fit(X)
+        negative = gaussian_mixture(4, [(-1.0, 1.0)])
+        with pytest.raises(ParameterError, match="GRFF"):
+            RFF(negative).fit(X)
+        assert RFF(gaussian_mixture(4, [(1.0, 1.0)])).fit(X).coupling_ == "iid"
+
+
+class TestRefusals:
+    def test_a_table_of_another_dimension(self, X, signed):
+        with pytest.raises(DataError, match=r"dimension 4.*3 column"):
+            SpectralFeatures(signed).fit(X[:, :3])
+
+    def test_more_parts_than_frequencies(self, X, signed):
+        with pytest.raises(ParameterError, match="n_components >= 4"):
+            SpectralFeatures(signed, n_components=2).fit(X)
+
+    def test_rows_off_the_sphere(self, X):
+        table = gaussian_mixture(4, [(1.0, 1.0)], sphere=True)
+        rows = X / np.linalg.norm(X, axis=1, keepdims=True)
+        features = SpectralFeatures(table).fit(rows)
+        features.transform(rows.astype(np.float32))
+        rows[3] *= 1.001
+        with pytest.raises(DataError, match=r"Row 3 .*unit sphere"):
+            features.transform(rows)
+        with pytest.raises(DataError, match="Row 3"):
+            SpectralFeatures(table).fit(scipy.sparse.csr_array(rows))
+
+    def test_rows_further_apart_than_the_domain(self, X):
+        reach = np.max(np.sqrt(np.sum((X[:, None] - X[None]) ** 2, axis=-1)))
+        features = SpectralFeatures(gaussian_mixture(4, [(1.0, 1.0)], domain=reach))
+        features.fit(X).transform(X)
+        features.fit(scipy.sparse.csr_array(X))
+        short = SpectralFeatures(gaussian_mixture(4, [(1.0, 1.0)], domain=0.999 * reach))
+        with pytest.raises(DataError, match="apart"):
+            short.fit(X)
+        with pytest.raises(DataError, match="apart"):
+            short.fit(scipy.sparse.csr_array(X))
+        with pytest.raises(DataError, match="mean of the fitted rows"):
+            features.fit(X).transform(X[:1] + 2.0 * reach)
+        features.fit(X)
+        with pytest.raises(DataError, match="apart"):
+            features.gram(X[:3] - 0.35 * reach, X[:3] + 0.35 * reach)
+
+    def test_nonnegative_unit_rows_fit_a_domain_of_root_two(self):
+        table = gaussian_mixture(4, [(1.0, 1.0)], domain=np.sqrt(2.0), sphere=True)
+        SpectralFeatures(table).fit(np.eye(4)).transform(np.eye(4))
+        with pytest.raises(DataError):
+            SpectralFeatures(table).fit(np.vstack([np.eye(4), -np.eye(4)]))
+
+    @pytest.mark.parametrize("spectrum", [None, 3.0, object()])
+    def test_what_is_no_spectrum(self, X, spectrum):
+        with pytest.raises(ParameterError, match="spectrum is"):
+            SpectralFeatures(spectrum).fit(X)
+
+    def test_a_name_that_the_catalogue_does_not_hold(self, X):
+        with pytest.raises(ParameterError, match=r"gausian.*gaussian"):
+            SpectralFeatures("gausian").fit(X)
+
+    def test_a_kernel_of_infinite_mass(self, X):
+        rows = X / np.linalg.norm(X, axis=1, keepdims=True)
+        with pytest.raises(InfiniteMassError):
+            SpectralFeatures("ntk").fit(rows)
+
+
+class TestSpectra:
+    """Every way to name a kernel leads to features of that kernel."""
+
+    def test_names_formulas_kernels_measures_and_tables_agree(self, X):
+        import spectra as sp
+
+        kernel = sp.radial("exp(-z**2/2)")
+        measure = sp.spectral_measure(kernel, dim=4)
+        named = [
+            "gaussian",
+            "exp(-z**2/2)",
+            sp.catalogue["gaussian"],
+            sp.catalogue["gaussian"](length=1),
+            kernel,
+            measure,
+            sp.tabulate(measure),
+        ]
+        grams = [RFF(s, n_components=16, random_state=0).fit(X).gram(X) for s in named]
+        for gram in grams[1:]:
+            np.testing.assert_allclose(gram, grams[0], atol=1e-9)
+
+    def test_the_exact_kernel_stands_beside(self, X):
+        features = quiet("exp(-z**2/2) - 0.5*exp(-z)", n_components=4096).fit(X)
+        assert np.abs(features.gram(X) - features.kernel_.gram(X)).max() < 0.1
+
+    def test_a_zonal_formula_checks_the_sphere(self):
+        rows = np.random.default_rng(0).normal(size=(20, 3))
+        with pytest.raises(DataError, match="unit sphere"):
+            quiet("((1 + u)/2)**2").fit(rows)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        features = quiet("((1 + u)/2)**2", n_components=4096).fit(rows)
+        assert np.abs(features.gram(rows) - features.kernel_.gram(rows)).max() < 0.1
+
+
+class TestPlan:
+    def test_auto_takes_the_least_predicted_variance(self, signed):
+        X = 0.3 * np.random.default_rng(0).normal(size=(40, 4))
+        auto = quiet(signed, n_components=32).fit(X)
+        z = np.sqrt(np.sum((X[:, None] - X[None]) ** 2, axis=-1))[np.triu_indices(40, 1)]
+        least = auto.variance(z, radii="iid").mean()
+        for coupling in ("iid", "orthogonal", "haar", "shared", "comonotone"):
+            other = quiet(signed, n_components=32, coupling=coupling).fit(X)
+            assert least <= other.variance(z, radii="iid").mean() * 1.01
+
+    def test_optimal_allocation_beats_equal_and_mass(self, X, signed):
+        z = np.sqrt(np.sum((X[:, None] - X[None]) ** 2, axis=-1))[np.triu_indices(30, 1)]
+        mean = {}
+        for allocation in ("optimal", "mass", "equal"):
+            features = quiet(
+                signed, n_components=128, coupling="orthogonal", allocation=allocation
+            ).fit(X)
+            mean[allocation] = features.variance(z, radii="iid").mean()
+        assert mean["optimal"] <= 1.01 * min(mean.values())
+
+    def test_how_many_columns(self, X, signed):
+        features = quiet(signed).fit(X)
+        few = features.n_components_for(0.1, 0.01, n_points=1000)
+        assert few < features.n_components_for(0.05, 0.01, n_points=1000)
+        assert few % 2 == 0
+
+    def test_the_presets_are_the_papers_systems(self, X, signed):
+        plans = {
+            E.__name__: E(signed, n_components=64, mixed_signature="ignore").fit(X)
+            for E in (ORF, GRFF, GORF)
+        }
+        assert {name: f.coupling_ for name, f in plans.items()} == {
+            "ORF": "orthogonal",
+            "GRFF": "iid",
+            "GORF": "haar",
+        }
+        assert all(f.counts_ == (16, 16) for f in plans.values())
