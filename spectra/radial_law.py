@@ -29,7 +29,7 @@ Seed = np.random.Generator | np.random.SeedSequence | int | None
 
 # Draws are evaluated in blocks whose buffers stay in the second-level cache.
 _BLOCK = 1 << 13
-# Radii at the joins of panels may step back by the rounding and the fit, relative to their size.
+# Radii at the joins of panels may step back by the rounding and the fit, relative to the panel.
 _JOIN_TOLERANCE = 1e-9
 
 
@@ -84,10 +84,9 @@ class RadialLaw:
         if np.any(left.kinds == PanelKind.TAIL_POWER):
             raise ParameterError("A TAIL_POWER panel belongs to the right side, at q = 0.")
         ends = np.concatenate([left.end_radii.ravel(), right.end_radii.ravel()[::-1]])
-        scale = _JOIN_TOLERANCE * np.maximum.accumulate(np.abs(ends))
-        if np.any(ends < -_JOIN_TOLERANCE * np.abs(ends).max()) or np.any(
-            np.diff(ends) < -scale[1:]
-        ):
+        slack = _JOIN_TOLERANCE * np.repeat(np.abs(ends).reshape(-1, 2).max(axis=1), 2)
+        falls = np.diff(ends) < -np.maximum(slack[1:], slack[:-1])
+        if np.any(ends < -slack) or np.any(falls):
             raise ParameterError(
                 "The radii at the panel ends of a radial law are negative or fall as the "
                 f"probability grows: {ends[:6].tolist()}... An inverse CDF must ascend; check the "

@@ -1,0 +1,406 @@
+"""An inverse CDF as panels: what is drawn from it, and its exact mean of plane waves."""
+
+from __future__ import annotations
+
+import pickle
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.polynomial import chebyshev
+from scipy import stats
+
+from spectra.errors import ParameterError
+from spectra.lobed_waves import lobed_plane_wave
+from spectra.special import plane_wave_mean
+from spectra.table import LobedTail, PanelKind, Panels, RadialLaw
+
+Z = np.array([0.0, 1e-8, 1e-3, 0.3, 1.0, 2.7, 10.0, 51.3, 333.3, 1000.0])
+
+
+def fitted(edges, inverse, kinds=None, exponents=None, degree=13):
+    """Panels through Chebyshev points of an inverse CDF, in the local variable of each kind."""
+    edges = np.asarray(edges, dtype=float)
+    n = edges.size - 1
+    kinds = np.zeros(n, int) if kinds is None else np.asarray(kinds)
+    exponents = np.ones(n) if exponents is None else np.asarray(exponents, dtype=float)
+    t = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    rows = []
+    for i in range(n):
+        x = {
+            PanelKind.LINEAR: 0.5 * (1.0 + t),
+            PanelKind.POWER_LOW: (0.5 * (1.0 + t)) ** exponents[i],
+            PanelKind.POWER_HIGH: 1.0 - (0.5 * (1.0 - t)) ** exponents[i],
+            PanelKind.LOBE: np.sin(0.25 * np.pi * (1.0 + t)) ** 2,
+        }[PanelKind(kinds[i])]
+        rows.append(chebyshev.chebfit(t, inverse(edges[i] + (edges[i + 1] - edges[i]) * x), degree))
+    return Panels.from_chebyshev(edges, rows, kinds, exponents)
+
+
+def chi_law(dim):
+    """Length of a standard normal vector, to about 5e-15 in probability."""
+    chi = stats.chi(dim)
+    low = np.append(0.0, 2.0 ** -np.arange(60.0, 0.5, -0.5))
+    kinds = np.zeros(low.size - 1, int)
+    powers = np.ones(low.size - 1)
+    kinds[0], powers[0] = PanelKind.POWER_LOW, dim
+    left = fitted(low, chi.ppf, kinds, powers)
+    high = 2.0 ** -np.arange(64.0, 0.5, -0.5)
+    right = fitted(high, chi.isf)
+    top = np.zeros((1, right.coefficients.shape[1]))
+    top[0, 0] = right.end_radii[0, 0]
+    right = Panels(np.append(0.0, high), np.concatenate([top, right.coefficients]))
+    return RadialLaw(left, right)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64])
+def test_panels_reproduce_the_quantiles_of_chi_at_both_ends(dim):
+    law, chi = chi_law(dim), stats.chi(dim)
+    u = np.random.default_rng(dim).random(5000)
+    assert np.max(np.abs(chi.cdf(law.ppf(u)) - u)) < 1e-14
+    q = 10.0 ** -np.linspace(0.5, 18.0, 200)
+    assert np.max(np.abs(chi.sf(law.isf(q)) / q - 1.0)) < 1e-9
+    assert np.max(np.abs(chi.cdf(law.ppf(q)) / q - 1.0)) < 1e-9
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64])
+def test_the_mean_plane_wave_of_chi_is_the_gaussian(dim):
+    value, error = chi_law(dim).plane_wave_enclosure(dim, Z)
+    assert np.max(np.abs(value - np.exp(-0.5 * Z**2))) < 5e-14
+    assert np.all((error > 0.0) & (error < 1e-12))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64, 1000])
+def test_the_uniform_ball_has_the_plane_wave_of_two_dimensions_more(dim):
+    """F(w) = w^d is one POWER_LOW panel, and the mean over a ball is Omega_{d+2}."""
+    law = RadialLaw.from_panels(Panels([0.0, 1.0], [[0.5, 0.5]], [PanelKind.POWER_LOW], [dim]))
+    value, error = law.plane_wave_enclosure(dim, Z)
+    truth = plane_wave_mean(dim + 2, Z)
+    slack = error + (1e-14 if dim < 100 else 2e-13)
+    assert np.all(np.abs(value - truth) <= slack)
+    assert np.max(error) < 1e-12
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.5, 2.0, 33.3])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_power_ends_of_either_side_have_their_hypergeometric_transform(power, mirrored):
+    """F = w^e or F = 1 - (1 - w)^e on [0, 1], against 1F1 of Kummer."""
+    kind = PanelKind.POWER_HIGH if mirrored else PanelKind.POWER_LOW
+    law = RadialLaw.from_panels(Panels([0.0, 1.0], [[0.5, 0.5]], [kind], [power]))
+    for z in Z[:8]:
+        wave = mpmath.hyp1f1(power, power + 1, 1j * z)
+        truth = mpmath.exp(1j * z) * mpmath.conj(wave) if mirrored else wave
+        assert abs(law.expected_plane_wave(1, z) - float(truth.real)) < 5e-14
+    u = np.linspace(0.0, 1.0, 101)
+    radius = 1.0 - (1.0 - u) ** (1.0 / power) if mirrored else u ** (1.0 / power)
+    assert np.max(np.abs(law.ppf(u) - radius)) < 5e-16
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+def test_a_sine_lobe_is_linear_in_its_variable(dim):
+    law = RadialLaw.from_panels(Panels([0.0, 1.0], [[2.5, 0.5]], [PanelKind.LOBE]))
+    w = law.ppf(np.linspace(0.0, 1.0, 7))
+    assert np.max(np.abs(np.sin(0.5 * np.pi * (w - 2.0)) ** 2 - np.linspace(0.0, 1.0, 7))) < 1e-15
+    for z in (0.0, 0.7, 13.0, 400.0):
+        nodes, weights = np.polynomial.legendre.leggauss(400)
+        x = 2.0 + 0.5 * (1.0 + nodes)
+        density = 0.5 * np.pi * np.sin(np.pi * (x - 2.0))
+        truth = 0.5 * np.sum(weights * density * plane_wave_mean(dim, z * x))
+        assert abs(law.expected_plane_wave(dim, z) - truth) < 5e-14
+
+
+@pytest.mark.parametrize("tau", [0.3, 1.0, 2.5, 40.0])
+def test_a_pure_power_tail_has_the_transform_of_pareto(tau):
+    """P(w > x) = x^-tau from 1 on, against the exponential integral E_{tau+1}."""
+    law = RadialLaw.from_panels(right=Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [tau]))
+    for z in (1e-3, 0.3, 2.0, 77.0, 1000.0):
+        with mpmath.workdps(30):
+            truth = float((tau * mpmath.expint(tau + 1, -1j * mpmath.mpf(z))).real)
+        assert abs(law.expected_plane_wave(1, z) - truth) < 5e-14
+    q = 10.0 ** -np.arange(0.0, 17.0)
+    assert np.max(np.abs(law.isf(q) / q ** (-1.0 / tau) - 1.0)) < 1e-14
+    assert law.isf(0.0) == law.ppf(1.0) == law.upper == np.inf
+
+
+def test_cauchy_radii_have_the_exponential_kernel():
+    edges = np.concatenate([2.0 ** -np.arange(30.0, 0.0, -1.0)])
+    body = fitted(edges, lambda q: 1.0 / np.tan(0.5 * np.pi * q), degree=17)
+    rows = np.zeros((1, 18))
+    rows[0, 0] = body.end_radii[0, 0]
+    kinds = np.zeros(30, int)
+    kinds[0] = PanelKind.TAIL_POWER
+    right = Panels(np.append(0.0, edges), np.concatenate([rows, body.coefficients]), kinds)
+    law = RadialLaw(fitted([0.0, 0.25, 0.5], lambda u: np.tan(0.5 * np.pi * u), degree=17), right)
+    assert np.max(np.abs(law.expected_plane_wave(1, Z) - np.exp(-Z))) < 1e-13
+    radii = law.sample(40_000, rng=3)
+    assert stats.kstest(2.0 / np.pi * np.arctan(radii), "uniform").pvalue > 1e-6
+
+
+# ---------------------------------------------------------------------------------- sampling
+
+
+def far_from(sample, cdf):
+    """Kolmogorov distance times sqrt n; above 3.0 with probability 3e-8 under the law."""
+    return np.sqrt(sample.size) * stats.ks_1samp(sample, cdf).statistic
+
+
+def test_draws_follow_the_law_and_a_wrong_law_is_noticed():
+    for dim in (1, 3, 16):
+        radii = chi_law(dim).sample(200_000, rng=dim)
+        assert far_from(radii, stats.chi(dim).cdf) < 3.0
+        assert far_from(radii, stats.chi(dim + 0.1).cdf) > 3.0
+
+
+def test_one_double_is_used_per_draw_and_seeds_repeat():
+    law = chi_law(3)
+    u = np.random.default_rng(5).random(1000)
+    assert np.array_equal(law.sample(1000, rng=5), law.ppf(u))
+    assert np.array_equal(law.sample((10, 100), rng=5).ravel(), law.ppf(u))
+    ascending = law.ppf(np.linspace(0.0, 1.0, 20_001))
+    assert np.all(np.diff(ascending) >= -1e-14)
+    for copy in (pickle.loads(pickle.dumps(law)), RadialLaw(law.left, law.right)):
+        assert np.array_equal(copy.ppf(u), law.ppf(u))
+
+
+@given(
+    st.lists(st.floats(0.0, 50.0), min_size=1, max_size=12),
+    st.lists(st.floats(1e-6, 1.0), min_size=12, max_size=12),
+    st.integers(1, 40),
+)
+def test_atoms_have_the_mean_of_their_plane_waves(radii, weights, dim):
+    p = np.array(weights[: len(radii)])
+    p /= p.sum()
+    law = RadialLaw.from_atoms(radii, p)
+    z = np.array([0.0, 0.4, 3.0])
+    truth = plane_wave_mean(dim, z[:, None] * np.array(radii)) @ p
+    assert np.max(np.abs(law.expected_plane_wave(dim, z) - truth)) < 1e-14
+    order = np.argsort(radii, kind="stable")
+    middle = np.cumsum(p[order]) - 0.5 * p[order]
+    assert np.array_equal(law.ppf(middle), np.array(radii)[order])
+    nodes, masses, leftover = law.nodes(10.0)
+    assert leftover == 0.0
+    assert abs(masses.sum() - 1.0) < 1e-14
+    assert np.isin(nodes, radii).all()
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.0, 3.0), st.floats(1e-3, 5.0))
+def test_a_mixture_of_an_atom_and_a_uniform_law_is_one_law(share, low, width):
+    """An atom below a uniform density: constant and sloping panels side by side."""
+    panels = Panels([0.0, share, 1.0], [[low, 0.0], [low + 0.5 * width, 0.5 * width]])
+    law = RadialLaw.from_panels(panels)
+    z = np.array([0.3, 2.0, 40.0])
+    uniform = np.cos((low + 0.5 * width) * z) * np.sinc(0.5 * width * z / np.pi)
+    truth = share * np.cos(low * z) + (1.0 - share) * uniform
+    assert np.max(np.abs(law.expected_plane_wave(1, z) - truth)) < 1e-13
+    assert law.ppf(0.5 * share) == low
+
+
+@pytest.mark.parametrize("z_max", [0.0, 1.0, 30.0])
+def test_nodes_integrate_every_wave_up_to_their_distance(z_max):
+    for dim in (1, 3, 16):
+        law = chi_law(dim)
+        radii, weights, leftover = law.nodes(z_max)
+        z = np.linspace(0.0, z_max, 7)
+        means = plane_wave_mean(dim, z[:, None] * radii) @ weights
+        assert np.max(np.abs(means - law.expected_plane_wave(dim, z))) < 1e-13
+        assert abs(weights.sum() + leftover - 1.0) < 1e-13
+        assert abs(np.sum(weights * radii**2) - dim) < 1e-11 * dim
+
+
+# ---------------------------------------------------------------------------- infinitely many lobes
+
+
+def lobes(sigma, kappa=5.25):
+    mass = 0.2 * kappa**sigma * np.array([1.0, 0.05, 0.01])
+    radius = [[0.3, 0.7, 0.01], [0.05, 0.02, 0.003], [0.01, 0.002, 0.001]]
+    return LobedTail(kappa, np.pi, sigma, mass, radius)
+
+
+def smooth_cut_sum(tail, dim, z, count):
+    """Sum over the lobes under a smooth window: exact up to super-algebraically small terms.
+
+    The terms oscillate in k, so that what the window takes away has no slow Fourier component.
+    """
+    v, weights = np.polynomial.legendre.leggauss(24 + int(2.0 * z))
+    v = 0.5 * (v + 1.0)
+    share = 0.25 * np.pi * weights * np.sin(np.pi * v)
+    total = 0.0
+    for start in range(0, count, 10_000):
+        k = np.arange(start, min(start + 10_000, count))
+        x = np.clip((k / count - 0.2) / 0.8, 1e-9, 1.0 - 1e-9)
+        up, down = np.exp(-1.0 / (1.0 - x)), np.exp(-1.0 / x)
+        s = tail.kappa + k
+        waves = plane_wave_mean(dim, z * tail.radius(s, v)) @ share
+        masses = tail.survival(s) - tail.survival(s + 1.0)
+        total += np.sum(masses * waves * up / (up + down))
+    return total
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64])
+def test_the_mean_over_infinitely_many_lobes_is_their_sum(sigma, dim):
+    tail = lobes(sigma)
+    z = np.array([0.1, 0.5, 0.99, 1.01, 1.7, 3.0, 10.3])
+    if dim < 3:
+        z = np.append(z, 33.3)
+    value, error = lobed_plane_wave(tail, dim, z)
+    truth = [smooth_cut_sum(tail, dim, x, 6000) for x in z]
+    # The windowed sum itself loses digits in the differences of T: 1e-13 of its mass.
+    assert np.all(np.abs(value - truth) <= error + 2e-14)
+    assert np.max(error) < 2e-13
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 4.0])
+def test_lobes_on_a_lattice_have_the_transcendent_of_lerch(sigma):
+    """With w = pi s and T = s^-sigma in one dimension, with the resonance at z = 2."""
+    for kappa in (5.0, 40.25):
+        tail = LobedTail(kappa, np.pi, sigma, [0.2 * kappa**sigma], [[0.0]])
+        z = np.array([1e-8, 1e-5, 1e-3, 0.01, 0.3, 0.999999, 1.0, 2.0, 2.0000001, 77.7])
+        value, error = lobed_plane_wave(tail, 1, z)
+        with mpmath.workdps(25):
+            for x, v, e in zip(z, value, error, strict=True):
+                step = mpmath.mpf(float(x)) * mpmath.mpf(np.pi)
+                unit = mpmath.expj(step)
+                sums = mpmath.lerchphi(unit, sigma, kappa) - mpmath.lerchphi(unit, sigma, kappa + 1)
+                truth = 0.2 * mpmath.mpf(kappa) ** sigma * (mpmath.expj(step * kappa) * sums).real
+                assert abs(v - float(truth)) <= e
+                assert e < 1e-12
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.5, 1.0, 4.0])
+def test_radii_of_lobes_invert_their_masses(sigma):
+    tail = lobes(sigma)
+    q = tail.mass * np.random.default_rng(1).random(2000)
+    w = tail.isf(q)
+    # An independent inversion: the lobe by bisection of T over the integers, then v in closed form.
+    low, high = np.zeros(q.size), np.full(q.size, 1e7)
+    near = q > tail.survival(np.array([tail.kappa + 1e7]))
+    for _ in range(24):
+        middle = np.floor(0.5 * (low + high))
+        beyond = tail.survival(tail.kappa + middle) >= q
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+    s = tail.kappa + low
+    share = (tail.survival(s) - q) / (tail.survival(s) - tail.survival(s + 1.0))
+    v = 2.0 / np.pi * np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0)))
+    radius = np.array([tail.radius(s[i : i + 1], v[i : i + 1])[0, 0] for i in np.flatnonzero(near)])
+    # An error of 4e-16 in the probability moves the radius by that over the density.
+    density = (tail.survival(s) - tail.survival(s + 1.0))[near]
+    assert np.max(np.abs(w[near] - radius) * density) < 1e-7 * tail.mass
+    assert np.median(np.abs(w[near] - radius) / radius) < 1e-12
+    tiny = tail.isf(np.array([0.0, 1e-16, 2.0**-53, 1e-10, tail.mass]))
+    assert tiny[0] == np.inf
+    assert np.all(np.diff(tiny) < 0.0)
+    assert np.all(np.isfinite(tiny[1:]))
+    ratio = tail.isf(2.0**-53) / tail.isf(2.0**-50)
+    assert abs(ratio / 8.0 ** (1.0 / sigma) - 1.0) < (1e-6 if sigma <= 1.0 else 1e-3)
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_a_law_may_end_in_lobes(dim):
+    tail = lobes(1.0)
+    first = tail.radius(np.array([tail.kappa]), np.zeros(1))[0, 0]
+    right = Panels([tail.mass, 0.5], [[0.75 * first, -0.25 * first]])
+    law = RadialLaw(Panels([0.0, 0.5], [[0.25 * first, 0.25 * first]]), right, tail)
+    z = np.array([0.0, 0.5, 2.0])
+    lobe_sum = lobed_plane_wave(tail, dim, z)[0]
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    uniform = 0.5 * plane_wave_mean(dim, z[:, None] * first * (0.25 + 0.25 * nodes)) @ weights
+    upper = 0.5 * plane_wave_mean(dim, z[:, None] * first * (0.75 + 0.25 * nodes)) @ weights
+    truth = 0.5 * uniform + (0.5 - tail.mass) * upper + lobe_sum
+    assert np.max(np.abs(law.expected_plane_wave(dim, z) - truth)) < 1e-14
+    u = np.random.default_rng(0).random(20_000)
+    assert np.array_equal(law.sample(20_000, rng=0), law.ppf(u))
+    beyond = 1.0 - u <= tail.mass
+    assert np.array_equal(law.ppf(u)[beyond], tail.isf(1.0 - u[beyond]))
+    radii, weights, leftover = law.nodes(2.0)
+    assert abs(weights.sum() + leftover - 1.0) < 1e-13
+    means = plane_wave_mean(dim, z[:, None] * radii) @ weights
+    assert np.max(np.abs(means - law.expected_plane_wave(dim, z))) <= leftover + 1e-13
+    assert np.array_equal(pickle.loads(pickle.dumps(law)).ppf(u), law.ppf(u))
+
+
+# ------------------------------------------------------------------------------ what is refused
+
+
+def test_probabilities_and_distances_outside_their_meaning_are_refused():
+    law = chi_law(3)
+    for bad in (-1e-9, 1.0 + 1e-9, np.nan):
+        with pytest.raises(ParameterError, match="probability"):
+            law.ppf([0.5, bad])
+        with pytest.raises(ParameterError, match="probability"):
+            law.isf(bad)
+    for bad in (-1.0, np.inf, np.nan):
+        with pytest.raises(ParameterError, match=r"[Dd]istance"):
+            law.expected_plane_wave(3, bad)
+        with pytest.raises(ParameterError, match=r"[Dd]istance"):
+            law.nodes(bad)
+    for bad in (0, -1, 2.0, True):
+        with pytest.raises(ParameterError, match="dimension"):
+            law.expected_plane_wave(bad, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (Panels([0.0, 0.5], [[1.0]]), Panels.empty()),  # half of the probability is missing
+        (Panels([0.0, 0.6], [[1.0]]), Panels([0.0, 0.5], [[2.0]])),  # too much
+        (Panels([0.0, 1.0], [[1.0, -0.5]]), Panels.empty()),  # falls
+        (Panels([0.0, 1.0], [[0.0, 0.5]]), Panels.empty()),  # negative
+        (Panels([0.0, 0.5], [[2.0]]), Panels([0.0, 0.5], [[1.0]])),  # falls at the join
+        (Panels([0.1, 1.0], [[2.0]]), Panels.empty()),  # does not start at 0
+    ],
+)
+def test_panels_that_are_no_law_are_refused(left, right):
+    with pytest.raises(ParameterError):
+        RadialLaw(left, right)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ([0.0, 0.5, 0.5], [[1.0], [1.0]]),
+        ([0.0, 0.5], [[np.nan]]),
+        ([0.0, 0.5], [[1.0], [1.0]]),
+        ([0.0, 0.5], [[1.0]], [9]),
+        ([0.0, 0.5], [[1.0]], [1], [0.0]),
+        ([0.0, 0.2, 0.5], [[1.0], [1.0]], [0, 4]),
+        ([-0.1, 0.5], [[1.0]]),
+        ([0.0, 1.5], [[1.0]]),
+        ([], np.zeros((0, 1))),
+    ],
+)
+def test_panels_with_wrong_shapes_or_numbers_are_refused(arguments):
+    with pytest.raises(ParameterError):
+        Panels(*arguments)
+
+
+def test_atoms_that_are_no_law_are_refused():
+    for radii, p in (([1.0], [0.9]), ([1.0, 2.0], [1.0]), ([], []), ([1.0, 2.0], [1.5, -0.5])):
+        with pytest.raises(ParameterError, match="Atoms"):
+            RadialLaw.from_atoms(radii, p)
+    with pytest.raises(ParameterError, match="vanishes"):
+        RadialLaw.from_atoms([1.0, 2.0, 3.0], [0.5, 1e-20, 0.5])
+    with pytest.raises(ParameterError, match="negative"):
+        RadialLaw.from_atoms([-1.0], [1.0])
+
+
+def test_lobes_that_are_no_tail_are_refused():
+    with pytest.raises(ParameterError, match="positive"):
+        LobedTail(0.0, 1.0, 1.0, [0.1], [[0.0]])
+    with pytest.raises(ParameterError, match="fall"):
+        LobedTail(1.0, 1.0, 1.0, [-0.1], [[0.0]])
+    with pytest.raises(ParameterError, match="at most 1"):
+        LobedTail(1.0, 1.0, 1.0, [1.5], [[0.0]])
+    with pytest.raises(ParameterError, match="ascend"):
+        LobedTail(1.0, 1.0, 1.0, [0.1], [[0.0, -0.2]])
+    with pytest.raises(ParameterError, match="tail of mass"):
+        lobes(1.0).isf(0.9)
+
+
+def test_arrays_of_a_law_cannot_be_written_to():
+    law = chi_law(3)
+    for array in (law.left.edges, law.left.coefficients, law.right.kinds, lobes(1.0).mass_series):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0

@@ -1,0 +1,368 @@
+"""The seam: what a table stands for, and a file that notices every change."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from spectra.errors import ParameterError, TableFileError
+from spectra.special import plane_wave_mean
+from spectra.table import LobedTail, PanelKind, Panels, Part, RadialLaw, SpectralTable
+from spectra.table_file import read_arrays, write_arrays
+
+PI = float(np.pi)
+
+
+def ball(dim, radius=1.0):
+    row = [[0.5 * radius, 0.5 * radius]]
+    return RadialLaw.from_panels(Panels([0.0, 1.0], row, [PanelKind.POWER_LOW], [dim]))
+
+
+def lobed():
+    tail = LobedTail(5.0, 3.0, 1.0, [1.0, 0.05], [[0.3, 0.7], [0.05, 0.02]])
+    first = float(tail.radius(np.array([5.0]), np.zeros(1))[0, 0])
+    right = Panels([tail.mass, 1.0], [[0.5 * first, -0.5 * first]])
+    return RadialLaw.from_panels(right=right, tail=tail)
+
+
+def signed_table(dim=3, **changes):
+    parts = (
+        Part(1.5, 1e-15, 0.0, ball(dim, 2.0)),
+        Part(0.5, 1e-15, PI, RadialLaw.from_atoms([1.0, 3.0], [0.25, 0.75])),
+    )
+    fields = {
+        "dim": dim,
+        "parts": parts,
+        "formula": "a kernel of the tests",
+        "k_zero": 1.0,
+        "u_error": 1e-15,
+        "provenance": "by hand",
+    }
+    return SpectralTable(**(fields | changes))
+
+
+def assert_same(a, b):
+    """Bit for bit the same table."""
+    for name in ("dim", "formula", "k_zero", "u_error", "bias", "domain", "sphere", "provenance"):
+        assert getattr(a, name) == getattr(b, name)
+        assert type(getattr(a, name)) is type(getattr(b, name))
+    assert len(a.parts) == len(b.parts)
+    for p, q in zip(a.parts, b.parts, strict=True):
+        assert (p.mass, p.mass_error, p.phase) == (q.mass, q.mass_error, q.phase)
+        for side in ("left", "right"):
+            for name in ("edges", "coefficients", "kinds", "exponents"):
+                x, y = getattr(getattr(p.law, side), name), getattr(getattr(q.law, side), name)
+                assert x.dtype == y.dtype
+                assert x.shape == y.shape
+                assert x.tobytes() == y.tobytes()
+        assert (p.law.tail is None) == (q.law.tail is None)
+        if p.law.tail is not None:
+            for name in ("kappa", "period", "sigma"):
+                assert getattr(p.law.tail, name) == getattr(q.law.tail, name)
+            for name in ("mass_series", "radius_series"):
+                assert np.array_equal(getattr(p.law.tail, name), getattr(q.law.tail, name))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64])
+def test_the_expected_kernel_is_the_signed_sum_of_the_parts(dim):
+    z = np.array([0.0, 0.1, 1.0, 5.0, 40.0])
+    table = signed_table(dim)
+    atoms = 0.25 * plane_wave_mean(dim, z) + 0.75 * plane_wave_mean(dim, 3.0 * z)
+    truth = 1.5 * plane_wave_mean(dim + 2, 2.0 * z) - 0.5 * atoms
+    assert np.max(np.abs(table.expected_kernel(z) - truth)) < 1e-13
+    assert np.all(
+        np.abs(table.expected_kernel(z) - truth) <= table.expected_kernel_error(z) + 2e-14
+    )
+    assert np.max(table.expected_kernel_error(z)) < 1e-12
+    assert (table.mass, table.mass_error) == (2.0, 2e-15)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64])
+def test_the_mean_of_weighted_cosines_is_unbiased(dim):
+    table = signed_table(dim)
+    n = 100_000
+    draw = table.sample(n, rng=dim)
+    assert draw.frequencies.shape == (n, dim)
+    assert np.all(draw.weights == table.mass)
+    assert set(np.unique(draw.phases)) == {0.0, PI}
+    direction = np.random.default_rng(0).standard_normal(dim)
+    direction /= np.linalg.norm(direction)
+    for z in (0.3, 1.0, 4.0):
+        truth = float(table.expected_kernel(z))
+        # The terms have the mean square M^2 (1 + E cos(2 w.D))/2, because 2 phase is 0 or 2 pi.
+        absolute = signed_table(
+            dim, parts=tuple(Part(p.mass, 0.0, 0.0, p.law) for p in table.parts), k_zero=2.0
+        )
+        second = 0.5 * table.mass * (table.mass + float(absolute.expected_kernel(2.0 * z)))
+        deviation = np.sqrt((second - truth**2) / n)
+        assert abs(draw.kernel(z * direction) - truth) < 6.0 * deviation
+    # The signs matter: without the phases the estimate is that of another kernel.
+    assert abs(np.mean(draw.weights) - table.k_zero) > 0.5
+
+
+def test_a_table_must_have_the_mass_of_its_kernel():
+    with pytest.raises(ParameterError, match="add up"):
+        signed_table(k_zero=1.1)
+    assert signed_table(k_zero=1.1, bias=0.1).bias == 0.1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dim": 0},
+        {"dim": 2.0},
+        {"dim": True},
+        {"parts": [Part(1.0, 0.0, 0.0, ball(3))]},
+        {"k_zero": np.nan},
+        {"u_error": -1.0},
+        {"bias": -1.0},
+        {"domain": 0.0},
+        {"domain": np.nan},
+    ],
+)
+def test_numbers_outside_their_meaning_are_refused(changes):
+    with pytest.raises(ParameterError):
+        signed_table(**changes)
+
+
+def test_a_part_has_a_positive_mass_and_a_phase_of_0_or_pi():
+    for arguments in (
+        (0.0, 0.0, 0.0, ball(3)),
+        (-1.0, 0.0, 0.0, ball(3)),
+        (np.inf, 0.0, 0.0, ball(3)),
+        (1.0, -1.0, 0.0, ball(3)),
+        (1.0, 0.0, 1.0, ball(3)),
+        (1.0, 0.0, 0.0, "law"),
+    ):
+        with pytest.raises(ParameterError):
+            Part(*arguments)
+
+
+def test_the_zero_kernel_has_a_table_without_draws():
+    zero = signed_table(parts=(), k_zero=0.0)
+    assert np.array_equal(zero.expected_kernel([0.0, 1.0]), [0.0, 0.0])
+    with pytest.raises(ParameterError, match="zero"):
+        zero.sample(3, rng=0)
+
+
+# ------------------------------------------------------------------------------------- files
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "k.npz"
+    signed_table().save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        signed_table(),
+        signed_table(16, domain=2.0, sphere=True, bias=1e-3, formula='exp(-z**2) "µ"'),
+        signed_table(parts=(), k_zero=0.0),
+        signed_table(parts=(Part(1.0, 0.0, 0.0, lobed()),)),
+    ],
+)
+def test_what_is_saved_is_loaded_bit_for_bit(table, tmp_path):
+    path = tmp_path / "k.npz"
+    table.save(path)
+    loaded = SpectralTable.load(path)
+    assert_same(table, loaded)
+    z = np.linspace(0.0, 5.0, 7)
+    assert np.array_equal(table.expected_kernel(z), loaded.expected_kernel(z))
+    if table.parts:
+        a, b = table.sample(100, rng=1), loaded.sample(100, rng=1)
+        assert np.array_equal(a.frequencies, b.frequencies)
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "k.npz"]
+
+
+def test_the_file_is_an_ordinary_npz_without_pickles(saved):
+    with np.load(saved, allow_pickle=False) as file:
+        header = json.loads(file["header"].tobytes())
+        assert np.array_equal(file["part1.left.coefficients"].ravel()[:1], [1.0])
+    assert header["format"] == "spectra.SpectralTable"
+    assert header["convention"].startswith("k(D) = sum")
+
+
+def test_no_changed_byte_goes_unnoticed(saved, tmp_path):
+    content = saved.read_bytes()
+    table = signed_table()
+    path = tmp_path / "flipped.npz"
+    noticed = 0
+    for place in range(0, len(content), 97):
+        for mask in (0xFF, 0x01):
+            changed = bytearray(content)
+            changed[place] ^= mask
+            path.write_bytes(changed)
+            try:
+                loaded = SpectralTable.load(path)
+            except TableFileError:
+                noticed += 1
+            else:
+                assert_same(table, loaded)  # a byte of the archive that carries no data
+    assert noticed > len(content) // 97
+
+
+@pytest.mark.slow
+def test_no_changed_byte_at_all_goes_unnoticed(saved, tmp_path):
+    content = saved.read_bytes()
+    table = signed_table()
+    path = tmp_path / "flipped.npz"
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << (place % 8)
+        path.write_bytes(changed)
+        try:
+            loaded = SpectralTable.load(path)
+        except TableFileError:
+            continue
+        assert_same(table, loaded)
+
+
+def test_truncated_files_are_refused(saved, tmp_path):
+    content = saved.read_bytes()
+    path = tmp_path / "short.npz"
+    for length in (0, 1, 3, 100, len(content) // 2, len(content) - 23, len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(TableFileError, match=r"short\.npz"):
+            SpectralTable.load(path)
+
+
+def test_foreign_files_are_refused(tmp_path):
+    path = tmp_path / "other"
+    path.write_text("not a zip")
+    with pytest.raises(TableFileError, match="not a spectral table"):
+        SpectralTable.load(path)
+    for arrays in ({"a": np.arange(3.0)}, {"a": np.array([{}], dtype=object)}, {"a": np.arange(3)}):
+        with open(path, "wb") as file:
+            np.savez(file, **arrays)
+        with pytest.raises(TableFileError, match="not a spectral table"):
+            SpectralTable.load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    with pytest.raises(TableFileError, match=r"readme\.txt"):
+        SpectralTable.load(path)
+    with pytest.raises(FileNotFoundError):
+        SpectralTable.load(tmp_path / "missing.npz")
+
+
+def test_compressed_archives_are_refused(saved):
+    with np.load(saved) as file:
+        arrays = dict(file)
+    with open(saved, "wb") as file:
+        np.savez_compressed(file, **arrays)
+    with pytest.raises(TableFileError, match="stored"):
+        SpectralTable.load(saved)
+
+
+def test_an_edit_without_a_new_digest_is_refused(saved):
+    with np.load(saved) as file:
+        arrays = dict(file)
+    arrays["part1.left.coefficients"] = arrays["part1.left.coefficients"] * 1.5
+    with open(saved, "wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(TableFileError, match="SHA-256"):
+        SpectralTable.load(saved)
+
+
+def rewritten(path, edit):
+    """Change header and arrays with ``edit`` and sign the file again, as a careful forger would."""
+    header, arrays = read_arrays(path)
+    edit(header, arrays)
+    write_arrays(path, header, arrays)
+
+
+def set_array(name, value):
+    def edit(header, arrays):
+        arrays[name] = np.asarray(value)
+
+    return edit
+
+
+def set_header(key, value):
+    def edit(header, arrays):
+        header[key] = value
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (set_header("version", 2), "version 2"),
+        (set_header("format", "other"), "format 'other'"),
+        (set_header("convention", "k = int exp(2 pi i w.D)"), "convention"),
+        (set_header("dim", "3"), "dimension"),
+        (set_header("k_zero", 2.0), "add up"),
+        (set_header("parts", 3), "valid"),
+        (lambda header, arrays: header.pop("dim"), "dim"),
+        (lambda header, arrays: header["parts"][0].update(phase="pi/2"), "pi/2"),
+        (lambda header, arrays: header["parts"][0].update(tail={}), "kappa"),
+        (lambda header, arrays: header["parts"].pop(), "add up"),
+        (lambda header, arrays: header.update(k_zero=1.5, parts=header["parts"][:1]), "no part"),
+        (lambda header, arrays: arrays.pop("part0.left.edges"), "part0.left.edges"),
+        (set_array("extra", [1.0]), "extra"),
+        (set_array("part0.left.edges", [0.0, np.nan]), "finite"),
+        (set_array("part1.left.edges", [0.0, 0.6, 0.5]), "ascend"),
+        (set_array("part0.left.coefficients", [[1.0, np.inf]]), "finite"),
+        (set_array("part0.left.coefficients", [1.0, 1.0]), "axes"),
+        (set_array("part0.left.coefficients", [[1.0, 1.0], [2.0, 2.0]]), "rows"),
+        (set_array("part0.left.kinds", np.array([7], np.int8)), "kind"),
+        (set_array("part0.left.exponents", [-1.0]), "exponent"),
+        (set_array("part0.left.edges", [0.0, 0.9]), "add up"),
+    ],
+)
+def test_a_signed_file_that_is_no_table_is_refused_all_the_same(saved, edit, message):
+    rewritten(saved, edit)
+    with pytest.raises(TableFileError, match=message):
+        SpectralTable.load(saved)
+
+
+def test_a_member_that_claims_too_much_is_refused_before_memory_is_taken(saved):
+    with np.load(saved) as file:
+        arrays = dict(file)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            np.lib.format.write_array(member, array)
+            data = member.getvalue()
+            if name == "part0.left.edges":
+                data = data.replace(b"(2,)", b"(1000000000000,)")
+                data = data[:10] + data[10:].replace(b" " * 13, b" ", 1)
+            archive.writestr(f"{name}.npy", data)
+    saved.write_bytes(buffer.getvalue())
+    with pytest.raises(TableFileError):
+        SpectralTable.load(saved)
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def refuse(*_):
+        raise OSError("disk is full")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="disk is full"):
+        signed_table(7).save(saved)
+    assert saved.read_bytes() == before
+    assert [p.name for p in saved.parent.iterdir()] == ["k.npz"]
+
+
+def test_a_saved_table_is_used_without_sympy(saved):
+    code = (
+        "import sys; from spectra.table import SpectralTable;"
+        f"t = SpectralTable.load({str(saved)!r}); t.sample(10, rng=0); t.expected_kernel(1.0);"
+        "assert not {'sympy', 'mpmath', 'sklearn'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=os.getcwd())
