@@ -1,0 +1,371 @@
+r"""The least measure that is right on a range of distances: a linear programme and its exchange.
+
+.. math:: \min \sum_j |c_j|\,g(w_j) \quad\text{with}\quad
+          \Bigl|\sum_j c_j \Omega_d(w_j z) - k(z)\Bigr| \le \epsilon
+          \ \text{on } [z_0, z_1], \qquad \sum_j |c_j| \le M .
+
+Radii and distances are both continuous.  The programme is solved on few of each; its dual
+:math:`q(w) = \sum_i y_i \Omega_d(w z_i)` obeys :math:`|q(w)| \le g(w) + \lambda` at the radii used,
+and wherever it does not, that radius is added, as is every distance where the error exceeds the
+tolerance (de Boor's and Remez' exchange, in both directions).  The dual also bounds the value of
+every measure from below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from spectra.design_waves import WaveTable
+from spectra.errors import AccuracyError
+
+__all__ = ["Program", "Solution", "solve"]
+
+FloatArray = NDArray[np.float64]
+
+# Radii are priced on a grid of this step times 1/z_max: the dual has bandwidth z_max, so that a
+# maximum is at least seven steps wide.
+_PRICING_STEP = 0.4
+# Points of the first grid of distances, and of radii.
+_FIRST_POINTS = 40
+_FIRST_RADII = 60
+_MOST_ROUNDS = 60
+# Columns kept between rounds, beyond those in use: the most promising ones.
+_MOST_COLUMNS = 400
+# The exchange stops when the value is within this part of its lower bound ...
+_GAP = 2e-3
+# ... and the error exceeds the tolerance by no more than this part.
+_EXCESS = 2e-3
+# Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
+# ends without a verdict on the nearly parallel columns of a fine grid of radii.
+_ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
+# Status of scipy's linprog.
+_SOLVED, _INFEASIBLE = 0, 2
+# Masses below this part of the whole are rounding of the simplex method.
+_NEGLIGIBLE_MASS = 1e-11
+# A design keeps only radii at which the dual touches its bound to this part, where that suffices.
+_TOUCHING = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What is to be approximated, how closely, and what a unit of mass costs at each radius.
+
+    Attributes
+    ----------
+    target : callable
+        k(z), vectorised.
+    dim : int
+    domain : (float, float)
+        Range of distances.
+    tol : float
+        Largest error allowed.
+    cost : callable
+        g(w) >= 0, vectorised.
+    max_mass : float
+        Largest sum of |c_j|.
+    max_radius : float
+        Largest radius w_j.
+    """
+
+    target: Callable[[FloatArray], FloatArray]
+    dim: int
+    domain: tuple[float, float]
+    tol: float
+    cost: Callable[[FloatArray], FloatArray]
+    max_mass: float
+    max_radius: float
+
+    def distances(self, count: int) -> FloatArray:
+        """Distances of the domain that crowd at its ends, where errors oscillate fastest."""
+        low, high = self.domain
+        angle = np.linspace(0.0, np.pi, count)
+        return np.asarray(low + (high - low) * np.sin(0.5 * angle) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A measure that solves a programme, and the dual that shows how good it is.
+
+    Attributes
+    ----------
+    radii, masses : ndarray of shape (m,)
+    value : float
+        Sum of |c_j| g(w_j).
+    lower_bound : float
+        No measure of mass up to ``max_mass`` and radii up to ``max_radius`` that is within
+        ``tol`` has a smaller value.
+    points, weights : ndarray
+        Support of the dual: q(w) = sum weights_i Omega(w points_i).
+    multiplier : float
+        The dual price lambda of the bound on the mass.
+    """
+
+    radii: FloatArray
+    masses: FloatArray
+    value: float
+    lower_bound: float
+    points: FloatArray
+    weights: FloatArray
+    multiplier: float
+    tol: float
+
+    def bound_at(self, tol: float) -> float:
+        """The lower bound that the same dual gives for another tolerance."""
+        return max(self.lower_bound - (tol - self.tol) * float(np.abs(self.weights).sum()), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Vertex:
+    """A solution of the programme on the present radii and distances."""
+
+    masses: FloatArray
+    excess: float
+    value: float
+    weights: FloatArray
+    multiplier: float
+
+
+class _Exchange:
+    """The radii and distances in use, and the steps that add to them."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        high = program.domain[1]
+        self.wave = WaveTable(program.dim, program.max_radius * high)
+        step = _PRICING_STEP / high
+        self.grid = np.linspace(0.0, program.max_radius, 2 + int(program.max_radius / step))
+        self.grid_cost = program.cost(self.grid)
+        bulk = min((3.0 * np.sqrt(program.dim) + 12.0) / high, program.max_radius)
+        first = np.linspace(0.0, bulk, _FIRST_RADII)
+        if bulk < program.max_radius:
+            first = np.append(first, np.geomspace(bulk, program.max_radius, _FIRST_RADII // 2)[1:])
+        self.radii = first
+        self.points = program.distances(_FIRST_POINTS)
+
+    def vertex(self, radii: FloatArray, *, elastic: bool) -> _Vertex | None:
+        """Solve the programme on some radii; None where they cannot meet the tolerance.
+
+        With ``elastic`` the error beyond the tolerance is minimised instead.
+        """
+        program = self.program
+        n, m = radii.size, self.points.size
+        waves = self.wave(self.points[:, None] * radii)
+        target = program.target(self.points)
+        cap = np.full((1, 2 * n), 1.0 / program.max_mass)
+        rows = np.block([[waves, -waves], [-waves, waves]])
+        rows = np.concatenate([rows, cap])
+        limits = np.concatenate([program.tol + target, program.tol - target, [1.0]])
+        cost = np.tile(program.cost(radii), 2)
+        if elastic:
+            slack = np.concatenate([-np.ones(2 * m), [0.0]])[:, None]
+            rows = np.concatenate([rows, slack], axis=1)
+            cost = np.concatenate([np.zeros(2 * n), [1.0]])
+        for method, feasibility in _ATTEMPTS:
+            options = {
+                "primal_feasibility_tolerance": feasibility,
+                "dual_feasibility_tolerance": feasibility,
+            }
+            result = linprog(
+                cost, A_ub=rows, b_ub=limits, bounds=(0, None), method=method, options=options
+            )
+            if result.status in (_SOLVED, _INFEASIBLE):
+                break
+        if result.status == _INFEASIBLE and not elastic:
+            return None
+        if result.status != _SOLVED:
+            raise AccuracyError(
+                f"The linear programme of the design was not solved ({result.message}): the "
+                f"tolerance {program.tol:g} asks for masses that cancel too much. Ask for a larger "
+                "tolerance, a smaller domain or a smaller max_mass."
+            )
+        x = result.x
+        marginals = result.ineqlin.marginals
+        weights = marginals[:m] - marginals[m : 2 * m]
+        return _Vertex(
+            x[:n] - x[n : 2 * n],
+            float(x[-1]) if elastic else 0.0,
+            float(result.fun),
+            weights,
+            -float(marginals[-1]) / program.max_mass,
+        )
+
+    def dual(self, vertex: _Vertex, w: FloatArray) -> FloatArray:
+        """q(w) = sum_i y_i Omega(w z_i)."""
+        active = vertex.weights != 0.0
+        total = np.zeros_like(w)
+        for z, y in zip(self.points[active], vertex.weights[active], strict=True):
+            total += y * self.wave(w * z)
+        return total
+
+    def reduced(self, vertex: _Vertex, *, elastic: bool) -> tuple[FloatArray, FloatArray]:
+        """Local maxima in w of |q(w)| - g(w), refined between grid points, and their values."""
+        g = 0.0 if elastic else self.grid_cost
+        height = np.abs(self.dual(vertex, self.grid)) - g
+        top = np.ones(height.size, dtype=bool)
+        top[1:] &= height[1:] >= height[:-1]
+        top[:-1] &= height[:-1] >= height[1:]
+        best, value = self.grid[top], height[top]
+        step = self.grid[1] - self.grid[0]
+        for _ in range(3):
+            offsets = step * np.linspace(-1.0, 1.0, 9)
+            w = np.clip(best[:, None] + offsets, 0.0, self.program.max_radius)
+            g = 0.0 if elastic else self.program.cost(w.ravel()).reshape(w.shape)
+            height = np.abs(self.dual(vertex, w.ravel()).reshape(w.shape)) - g
+            at = height.argmax(axis=1)
+            rows = np.arange(best.size)
+            best, value = w[rows, at], height[rows, at]
+            step /= 4.0
+        return best, value - vertex.multiplier
+
+    def error_peaks(self, radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Local maxima in z of the absolute error."""
+        program = self.program
+        used = masses != 0.0
+        fastest = float(radii[used].max(initial=0.0)) * (program.domain[1] - program.domain[0])
+        z = program.distances(400 + int(4.0 * fastest))
+        error = -program.target(z)
+        for w, c in zip(radii[used], masses[used], strict=True):
+            error += c * self.wave(w * z)
+        height = np.abs(error)
+        top = np.ones(height.size, dtype=bool)
+        top[1:] &= height[1:] >= height[:-1]
+        top[:-1] &= height[:-1] >= height[1:]
+        return z[top], height[top]
+
+
+def solve(program: Program) -> Solution:
+    """Solve the programme, radii and distances continuous.
+
+    Raises
+    ------
+    AccuracyError
+        Where no measure of mass up to ``max_mass`` and radii up to ``max_radius`` is within the
+        tolerance, with the least error that one reaches.
+    """
+    exchange = _Exchange(program)
+    elastic = False
+    for _ in range(_MOST_ROUNDS):
+        vertex = exchange.vertex(exchange.radii, elastic=elastic)
+        if vertex is None:
+            elastic = True
+            continue
+        if elastic and vertex.excess <= 0.1 * _EXCESS * program.tol:
+            elastic = False
+            continue
+        w, gain = exchange.reduced(vertex, elastic=elastic)
+        worst = max(float(gain.max(initial=0.0)), 0.0)
+        z, height = exchange.error_peaks(exchange.radii, vertex.masses)
+        allowed = (program.tol + vertex.excess) * (1.0 + _EXCESS)
+        settled = not np.any(height > allowed)
+        if elastic:
+            bound = vertex.excess - worst * program.max_mass
+            done = settled and bound > 0.5 * vertex.excess
+            if done:
+                raise AccuracyError(_out_of_reach(program, bound))
+        else:
+            lower_bound = _lower_bound(program, vertex, worst)
+            done = settled and vertex.value - lower_bound <= _GAP * vertex.value
+            if done:
+                break
+        new = w[gain > 0.05 * worst]
+        _add(exchange, vertex, new, z[height > allowed])
+    else:
+        raise AccuracyError(
+            f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
+            f"tolerance {program.tol:g} is too small for double precision here. Ask for a larger "
+            "tolerance or a smaller domain."
+        )
+    radii, masses, value = _sparse(exchange, vertex, w, gain)
+    active = vertex.weights != 0.0
+    return Solution(
+        radii,
+        masses,
+        value,
+        lower_bound,
+        exchange.points[active],
+        vertex.weights[active],
+        vertex.multiplier,
+        program.tol,
+    )
+
+
+def _lower_bound(program: Program, vertex: _Vertex, worst: float) -> float:
+    """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor.
+
+    For the present radii the dual has the value ``vertex.value``.  Raising lambda by the worst
+    excess costs that times max_mass.  Where every mass costs the same, dividing the whole dual by
+    1 + excess costs less.
+    """
+    raised = vertex.value - worst * program.max_mass
+    cheapest = float(program.cost(np.zeros(1))[0])
+    if cheapest > 0.0:
+        return max(raised, vertex.value / (1.0 + worst / cheapest))
+    return raised
+
+
+def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatArray) -> None:
+    program = exchange.program
+    columns = exchange.radii
+    if columns.size > _MOST_COLUMNS:
+        reach = np.abs(exchange.dual(vertex, columns)) - program.cost(columns)
+        keep = (vertex.masses != 0.0) | (reach >= np.sort(reach)[-_MOST_COLUMNS // 2])
+        columns = columns[keep]
+    exchange.points = np.unique(np.concatenate([exchange.points, points]))
+    exchange.radii = np.unique(np.concatenate([columns, radii]))
+
+
+def _sparse(
+    exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """The same measure on fewest radii: clusters merged where the dual touches its bound.
+
+    At the optimum a radius carries mass only where |q| = g + lambda, which are isolated maxima;
+    the simplex method shares the mass between the neighbours of each on the present grid.
+    """
+    program = exchange.program
+    used = np.abs(vertex.masses) > _NEGLIGIBLE_MASS * np.abs(vertex.masses).sum()
+    radii, masses = exchange.radii[used], vertex.masses[used]
+    scale = program.cost(w) + vertex.multiplier
+    touching = np.unique(w[gain > -_TOUCHING * scale])
+    tries = [touching] if touching.size < radii.size else []
+    tries.append(_merged(radii, masses, 0.25 / program.domain[1]))
+    for trial in tries:
+        if trial.size >= radii.size:
+            continue
+        small = exchange.vertex(trial, elastic=False)
+        if small is not None and small.value <= vertex.value * (1.0 + 2.0 * _GAP):
+            kept = np.abs(small.masses) > _NEGLIGIBLE_MASS * np.abs(small.masses).sum()
+            if int(kept.sum()) < radii.size:
+                return trial[kept], small.masses[kept], small.value
+    return radii, masses, vertex.value
+
+
+def _merged(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
+    """Radii of one sign closer than ``width`` replaced by their mean, weighted by mass."""
+    merged: list[tuple[float, float]] = []
+    for w, c in zip(radii, masses, strict=True):
+        if merged and w > 0.0 and merged[-1][0] > 0.0:
+            v, b = merged[-1]
+            if w - v < width and b * c > 0.0:
+                merged[-1] = ((v * b + w * c) / (b + c), b + c)
+                continue
+        merged.append((float(w), float(c)))
+    return np.array([w for w, _ in merged])
+
+
+def _out_of_reach(program: Program, excess: float) -> str:
+    low, high = program.domain
+    return (
+        f"No measure of mass up to {program.max_mass:.3g} and radii up to {program.max_radius:.3g} "
+        f"in dimension {program.dim} comes within {program.tol:g} of the kernel on "
+        f"[{low:g}, {high:g}]: the best one errs by at least {program.tol + excess:.3g}. Either "
+        "allow a larger tol or max_mass (price_curve shows what each tol costs), or make the "
+        "domain smaller, for instance z <= sqrt(2) for unit rows without negative entries; a "
+        "kink or a root at the end of the domain has this effect in every dimension that is "
+        "large enough. On the sphere itself, exact features of the kernel need no measure."
+    )

@@ -1,0 +1,191 @@
+r"""Plane waves of spheres as columns of a design: fast values, and the variance that they cost.
+
+A design is a sum of few spheres, :math:`\hat k(z) = \sum_j c_j \Omega_d(w_j z)`.  Its estimate
+from random directions has a variance that depends on the coupling; with one block of orthonormal
+directions it is :math:`c_j^2 V(w_j z)` for each sphere,
+
+.. math:: V(t) = \frac1d \Bigl[\frac{1 + \Omega(2t)}2 + (d-1)\,\Omega(\sqrt2 t)
+                 - d\,\Omega(t)^2\Bigr].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.special import gammaln
+
+from spectra.special import plane_wave_mean, signed_log_0f1
+
+__all__ = ["WaveTable", "block_covariance", "block_variance", "iid_variance", "wave_moment"]
+
+FloatArray = NDArray[np.float64]
+
+# Absolute error of the tabulated waves: far below any tolerance that a design can be asked for.
+_TABLE_ERROR = 1e-12
+# Below this phase the closed form of V cancels, and the sum of positive terms converges fast.
+_SMALL_PHASE = 4.0
+# Even degrees 4..LAST of that sum: at phase 4 and d = 2 the terms left out are below 1e-25.
+_LAST_DEGREE = 36
+
+
+def wave_moment(dim: int, order: float) -> float:
+    r"""E|s_1|^order for a uniform unit vector, which bounds the derivative of that order of Omega.
+
+    .. math:: |\Omega_d^{(m)}(t)| \le E|s_1|^m
+              = \frac{\Gamma(d/2)\,\Gamma((m+1)/2)}{\sqrt\pi\,\Gamma((m+d)/2)}
+
+    Examples
+    --------
+    >>> round(wave_moment(16, 2), 12)          # 1/d
+    0.0625
+    """
+    if dim == 1:
+        return 1.0
+    log = gammaln(0.5 * dim) + gammaln(0.5 * (order + 1)) - gammaln(0.5 * (order + dim))
+    return float(np.exp(log) / np.sqrt(np.pi))
+
+
+class WaveTable:
+    """Omega_d on [0, reach] by cubic splines, to an absolute error of 1e-12.
+
+    Examples
+    --------
+    >>> wave = WaveTable(16, 50.0)
+    >>> bool(abs(wave(np.array([7.3])) - plane_wave_mean(16, 7.3)) < 2e-12)
+    True
+    """
+
+    def __init__(self, dim: int, reach: float) -> None:
+        self._dim = dim
+        self._spline = None
+        if dim not in (1, 3):  # cos and sinc are faster than a spline
+            # The error of a cubic spline is 5/384 h^4 max|f''''|.
+            step = (_TABLE_ERROR * 384.0 / 5.0 / wave_moment(dim, 4)) ** 0.25
+            knots = np.linspace(0.0, reach, 2 + int(reach / step))
+            # Both ends are right: the function is even, and its slope is that of dim + 2.
+            end = -reach / dim * float(plane_wave_mean(dim + 2, reach))
+            self._spline = CubicSpline(
+                knots, plane_wave_mean(dim, knots), bc_type=((1, 0.0), (1, end))
+            )
+
+    def __call__(self, t: FloatArray) -> FloatArray:
+        """Values at 0 <= t <= reach."""
+        if self._spline is None:
+            return plane_wave_mean(self._dim, t)
+        return np.asarray(self._spline(t))
+
+
+def block_variance(dim: int, t: FloatArray) -> FloatArray:
+    r"""Variance V(t) of the mean of cos(t u_i.e) over one Haar block of d orthonormal directions.
+
+    For small t the closed form cancels (V falls like t^8), and the equal sum of positive terms
+    over even degrees n >= 4,
+    :math:`V = \frac1d \sum_n N(n,d)\,j_n(t)^2\,[1 + (d-1) P_n(0)]`, is used.
+
+    Examples
+    --------
+    >>> round(float(block_variance(16, np.array([2.0]))[0]), 12)
+    3.710784e-06
+    """
+    if dim == 1:
+        return np.zeros_like(t)
+    small = t < _SMALL_PHASE
+    value = np.empty_like(t)
+    x = t[~small]
+    wave = plane_wave_mean(dim, x)
+    value[~small] = (
+        0.5 * (1.0 + plane_wave_mean(dim, 2.0 * x))
+        + (dim - 1) * plane_wave_mean(dim, np.sqrt(2.0) * x)
+        - dim * wave**2
+    ) / dim
+    total = np.zeros(int(small.sum()))
+    for degree in range(4, _LAST_DEGREE + 1, 2):
+        g = _wave_coefficient(dim, degree, t[small])
+        total += g**2 * (1.0 + (dim - 1) * _value_at_zero(dim, degree))
+    value[small] = total / dim
+    return value
+
+
+def iid_variance(dim: int, t: FloatArray) -> FloatArray:
+    r"""Variance (1 + Omega(2t))/2 - Omega(t)^2 of cos(t u.e) for one uniform direction.
+
+    For small t it is the sum :math:`\sum_n N(n,d)\,j_n(t)^2` over even n >= 2.
+
+    Examples
+    --------
+    >>> round(float(iid_variance(1, np.array([2.0]))[0]), 12)
+    0.0
+    """
+    if dim == 1:
+        return np.zeros_like(t)
+    small = t < _SMALL_PHASE
+    value = np.empty_like(t)
+    x = t[~small]
+    value[~small] = 0.5 * (1.0 + plane_wave_mean(dim, 2.0 * x)) - plane_wave_mean(dim, x) ** 2
+    total = np.zeros(int(small.sum()))
+    for degree in range(2, _LAST_DEGREE + 1, 2):
+        total += _wave_coefficient(dim, degree, t[small]) ** 2
+    value[small] = total
+    return value
+
+
+def block_covariance(dim: int, radii: FloatArray, z: FloatArray) -> FloatArray:
+    r"""Covariances of the spheres of a design that share one block of directions: Q_ij.
+
+    .. math:: Q_{ij} = \frac1d \sum_{n \ge 4} N(n,d)\, [1 + (d-1) P_n(0)]\;
+              \overline{j_n(w_i z)\, j_n(w_j z)}
+
+    (mean over the distances), so that one block gives the variance c' Q c; it equals
+    (1/d)[(Omega((w_i+w_j)z) + Omega((w_i-w_j)z))/2 + (d-1) Omega(z sqrt(w_i^2+w_j^2))]
+    - Omega(w_i z) Omega(w_j z), without its cancellation.
+
+    Parameters
+    ----------
+    radii, z : ndarray of shape (m,), (n,)
+
+    Examples
+    --------
+    >>> q = block_covariance(16, np.array([1.0, 3.0]), np.array([2.0]))
+    >>> bool(np.isclose(q[1, 1], block_variance(16, np.array([6.0]))[0]))
+    True
+    """
+    if dim == 1:
+        return np.zeros((radii.size, radii.size))
+    t = radii[:, None] * z
+    degrees = int(3.0 * np.sqrt(dim) + t.max(initial=0.0)) + 24
+    covariance = np.zeros((radii.size, radii.size))
+    for degree in range(4, degrees + 1, 2):
+        g = _wave_coefficient(dim, degree, t)
+        covariance += (1.0 + (dim - 1) * _value_at_zero(dim, degree)) * (g @ g.T)
+    return covariance / (dim * z.size)
+
+
+def _wave_coefficient(dim: int, degree: int, t: FloatArray) -> FloatArray:
+    """sqrt(N(n, d)) j_n(t), the part of degree n of a plane wave."""
+    b = 0.5 * dim + degree
+    sign, log = signed_log_0f1(b, t)
+    if dim == 2:
+        count = np.log(2.0)
+    else:
+        count = (
+            np.log(2.0 * degree + dim - 2)
+            + gammaln(degree + dim - 2)
+            - gammaln(degree + 1)
+            - gammaln(dim - 1)
+        )
+    with np.errstate(divide="ignore"):
+        log = log + degree * np.log(0.5 * t)
+    return np.asarray(sign * np.exp(log + gammaln(0.5 * dim) - gammaln(b) + 0.5 * count))
+
+
+def _value_at_zero(dim: int, degree: int) -> float:
+    """P_n(0) = (-1)^(n/2) (1/2)_(n/2) / ((d-1)/2)_(n/2) for even n."""
+    half = degree // 2
+    log = (
+        gammaln(0.5 + half)
+        - gammaln(0.5)
+        - gammaln(0.5 * (dim - 1) + half)
+        + gammaln(0.5 * (dim - 1))
+    )
+    return float((-1) ** half * np.exp(log))

@@ -1,0 +1,451 @@
+r"""Measures made to order: right on the distances that the data need, and cheapest among those.
+
+Where R^d offers no finite measure, or only a costly one, a kernel still only has to be right on
+the distances that occur.  :func:`design` finds signed masses c_j on spheres |w| = w_j with
+:math:`|\sum_j c_j \Omega_d(w_j z) - k(z)| \le \epsilon` on a domain of distances, of least total
+mass or of least variance; :func:`price_curve` shows what each tolerance costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spectra.design_certificate import estimated_sup_error, proved_sup_error
+from spectra.design_program import Program, solve
+from spectra.design_waves import block_variance, iid_variance
+from spectra.errors import AccuracyError, DataError, ParameterError
+from spectra.quadrature import Enclosure
+from spectra.special import plane_wave_mean
+
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
+
+__all__ = ["Design", "PriceCurve", "design", "price_curve"]
+
+FloatArray = NDArray[np.float64]
+Objective = Literal["mass", "variance"]
+Coupling = Literal["orthogonal", "shared", "iid"]
+
+# Radii are sought up to this many times (sqrt(d) + 5) / z_max: a kink at z = 0 of tolerance 1e-3
+# needs a few hundred, and what lies beyond lowers the mass by less than a percent.
+_RADIUS_REACH = 100.0
+# The programme is solved for this part of the tolerance; the rest is for the certificate, whose
+# bound exceeds the sampled error by 0.9 percent.
+_MARGIN = 0.985
+_MOST_TIGHTENINGS = 6
+# A feature matrix in float32 loses about this many units of rounding for each unit of mass.
+_ULPS_PER_MASS = 8.0
+_FLOAT32_ROUNDING = 2.0**-24
+# A mass of a hundred times the kernel is still cheap where float32 would allow less.
+_CHEAP_MASS = 100.0
+# A mass that grows faster than this power of 1/tol is worth a warning.
+_STEEP = 0.75
+# Nodes that stand for the law of distances.
+_DISTANCE_NODES = 48
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    r"""Signed masses on few spheres, whose plane waves are a kernel on a range of distances.
+
+    Attributes
+    ----------
+    kernel, dim, domain, tol, objective, coupling :
+        What was asked for.
+    radii, masses : ndarray of shape (m,)
+        Radii w_j, ascending, and signed masses c_j.
+    deviations : ndarray of shape (m,)
+        Root mean square over the distances of the standard deviation that one block of directions
+        (one direction, for "iid") gives to the unit mass at each radius.
+    sup_error : Enclosure
+        Largest error on the domain; ``mid + rad <= tol``.  :meth:`certify` proves it.
+    mass : float
+        Sum of |c_j|.
+    mass_lower_bound : float
+        No measure of radii up to ``max_radius`` within ``tol`` has a smaller mass (by duality).
+    objective_value, objective_lower_bound : float
+        Sum of |c_j| deviation_j (variance) or of |c_j| (mass), and its least possible value for
+        that mass bound, again by duality.
+    max_mass, max_radius : float
+        The bounds in force.
+    dual_points, dual_weights : ndarray
+        The dual certificate q(w) = sum_i weights_i Omega(w points_i), at most the cost of a unit
+        of mass at every radius and equal to it at the radii of the design.
+    multiplier : float
+        The dual price of the bound on the mass, by which that cost is raised.
+    """
+
+    kernel: Kernel
+    dim: int
+    domain: tuple[float, float]
+    tol: float
+    objective: Objective
+    coupling: Coupling
+    radii: FloatArray
+    masses: FloatArray
+    deviations: FloatArray
+    sup_error: Enclosure
+    mass_lower_bound: float
+    objective_value: float
+    objective_lower_bound: float
+    max_mass: float
+    max_radius: float
+    dual_points: FloatArray = field(repr=False)
+    dual_weights: FloatArray = field(repr=False)
+    multiplier: float = field(repr=False)
+
+    @property
+    def mass(self) -> float:
+        """Total mass, the sum of |c_j|."""
+        return float(np.abs(self.masses).sum())
+
+    @property
+    def gap(self) -> float:
+        """How far the objective may be above the best one, as a part of it."""
+        if self.objective_value == 0.0:
+            return 0.0
+        return (self.objective_value - self.objective_lower_bound) / self.objective_value
+
+    def __call__(self, z: ArrayLike) -> FloatArray:
+        """The kernel that the design stands for: sum_j c_j Omega(w_j z)."""
+        z = np.asarray(z, dtype=float)
+        return np.asarray(plane_wave_mean(self.dim, z[..., None] * self.radii) @ self.masses)
+
+    def dual(self, w: ArrayLike) -> FloatArray:
+        """The dual certificate q(w) at radii w."""
+        w = np.asarray(w, dtype=float)
+        waves = plane_wave_mean(self.dim, w[..., None] * self.dual_points)
+        return np.asarray(waves @ self.dual_weights)
+
+    def certify(self) -> Enclosure:
+        """Prove the largest error on the domain in ball arithmetic (needs the extra 'certify').
+
+        Raises
+        ------
+        MissingExtraError, NoRouteError
+            Without python-flint, or for a formula that its balls do not know.
+        """
+        return proved_sup_error(
+            self.kernel, self.dim, self.radii, self.masses, self.domain, tol=self.tol
+        )
+
+    def rounding(self, dtype: type[np.float32] | type[np.float64] = np.float64) -> float:
+        """Estimate of the error that features of this precision add: 8 roundings per unit of mass.
+
+        Cancelling masses lose their digits when they are added: with a mass of 1000 in float32
+        that is 5e-4.
+        """
+        return _ULPS_PER_MASS * float(np.finfo(dtype).eps) / 2.0 * self.mass
+
+
+def design(
+    kernel: Kernel,
+    dim: int,
+    *,
+    domain: tuple[float, float],
+    tol: float,
+    objective: Objective = "variance",
+    coupling: Coupling = "orthogonal",
+    distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    max_mass: float | None = None,
+    max_radius: float | None = None,
+) -> Design:
+    r"""Find the cheapest signed measure that is within ``tol`` of a kernel on a range of distances.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any kernel that has values on the domain; no transform of it is needed.
+    dim : int
+        Dimension d >= 1.
+    domain : (float, float)
+        Range (z_min, z_max) of the distances on which the measure must be right.
+    tol : float
+        Largest error allowed there.
+    objective : {"variance", "mass"}
+        Least :math:`\sum_j |c_j| \sigma_j`, with the exact standard deviations of the coupling over
+        the distances, or least :math:`\sum_j |c_j|`.
+    coupling : {"orthogonal", "shared", "iid"}
+        Directions: in orthonormal blocks for each radius, the same blocks for all radii (then
+        the sum bounds the standard deviation :math:`\sqrt{c'Qc}` from above), or independent.
+    distances : array_like, or (counts, edges) as of numpy.histogram, optional
+        The distances that occur; by default uniform in z, or in the angle for a zonal kernel.
+    max_mass : float, optional
+        Largest total mass.  The default keeps the rounding of float32 features below ``tol``, but
+        allows a hundred times the kernel's largest value.
+    max_radius : float, optional
+        Largest radius; by default 100 (sqrt(d) + 5) / z_max.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    AccuracyError
+        Where no measure within these bounds is within ``tol``, with what is possible.
+    DataError
+        Where distances lie outside the domain.
+    ParameterError
+        Where a bound or a name makes no sense, or the variance is asked for in dimension 1, where
+        every direction is +-1 and nothing varies.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> d = design(radial("(1 - z**2/4)**2"), 16, domain=(0, 2), tol=1e-3, objective="mass")
+    >>> round(d.mass, 2), d.gap < 0.01, d.sup_error.mid + d.sup_error.rad <= 1e-3
+    (7.77, True, True)
+    """
+    low, high = _check_domain(domain)
+    _check(dim, tol, objective, coupling)
+    nodes, weights = _law_of_distances(kernel, (low, high), distances)
+    if max_radius is None:
+        max_radius = default_radius(dim, high)
+    if max_mass is None:
+        size = float(np.abs(kernel(np.linspace(low, high, _DISTANCE_NODES))).max())
+        max_mass = max(tol / (_ULPS_PER_MASS * _FLOAT32_ROUNDING), _CHEAP_MASS * size)
+    if not (max_mass > 0 and max_radius > 0):
+        raise ParameterError(
+            f"max_mass = {max_mass} and max_radius = {max_radius} must both be positive: they "
+            "bound the masses and the radii of the design."
+        )
+    deviation = _deviation(dim, coupling, nodes, weights)
+    cost = deviation if objective == "variance" else _unit_cost
+    program = Program(kernel, dim, (low, high), _MARGIN * tol, cost, max_mass, max_radius)
+    for _ in range(_MOST_TIGHTENINGS):
+        solution = solve(program)
+        error = estimated_sup_error(
+            kernel, dim, solution.radii, solution.masses, (low, high), tol=tol
+        )
+        reached = error.mid + error.rad
+        if reached <= tol:
+            break
+        program = replace(program, tol=0.999 * program.tol * tol / reached)
+    else:
+        raise AccuracyError(
+            f"The error of the design could not be brought below {tol:g}: the last one reached "
+            f"{reached:.3g}, because masses of {np.abs(solution.masses).sum():.3g} cancel. Ask for "
+            "a larger tol or a smaller max_mass."
+        )
+    least = solution
+    if objective == "variance":
+        least = solve(replace(program, cost=_unit_cost))
+    return Design(
+        kernel=kernel,
+        dim=dim,
+        domain=(low, high),
+        tol=tol,
+        objective=objective,
+        coupling=coupling,
+        radii=solution.radii,
+        masses=solution.masses,
+        deviations=deviation(solution.radii),
+        sup_error=error,
+        mass_lower_bound=least.bound_at(tol),
+        objective_value=solution.value,
+        objective_lower_bound=solution.bound_at(tol),
+        max_mass=max_mass,
+        max_radius=max_radius,
+        dual_points=solution.points,
+        dual_weights=solution.weights,
+        multiplier=solution.multiplier,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PriceCurve:
+    """What each tolerance costs: the least mass of a measure within it, and how fast that grows.
+
+    Attributes
+    ----------
+    tols, masses, lower_bounds : ndarray of shape (n,)
+        Tolerances, descending; masses reached; and their lower bounds, by duality.  Where the
+        radii or the mass allowed do not suffice, the mass is ``inf``.
+    exponent : float
+        The mass grows like tol**-exponent over the last two tolerances that were reached.
+    """
+
+    dim: int
+    domain: tuple[float, float]
+    tols: FloatArray
+    masses: FloatArray
+    lower_bounds: FloatArray
+    max_radius: float
+
+    @property
+    def exponent(self) -> float:
+        """Slope of -log(mass) against log(tol) at the small end; nan with fewer than two points."""
+        known = np.isfinite(self.masses)
+        if known.sum() < 2:
+            return float("nan")
+        log_mass, log_tol = np.log(self.masses[known][-2:]), np.log(self.tols[known][-2:])
+        return float(-(log_mass[1] - log_mass[0]) / (log_tol[1] - log_tol[0]))
+
+    def explain(self) -> str:
+        """The curve in words, with the way out where it is steep."""
+        lines = [
+            f"Least total mass of a measure in dimension {self.dim} that is right to tol on "
+            f"distances {self.domain[0]:g} to {self.domain[1]:.6g} (radii up to "
+            f"{self.max_radius:.4g}):"
+        ]
+        for tol, mass, bound in zip(self.tols, self.masses, self.lower_bounds, strict=True):
+            said = "out of reach" if np.isinf(mass) else f"{mass:.4g} (at least {bound:.4g})"
+            lines.append(f"  tol {tol:.3g}: {said}")
+        lines.append(f"The mass grows like tol**-{self.exponent:.2f} at the small end.")
+        if self.exponent > _STEEP or np.any(np.isinf(self.masses)):
+            lines.append(
+                "That is the price of a domain on which no continuation of the kernel has finite "
+                "mass (a root or a kink at its end, or inside it). Ways out: a smaller z_max, such "
+                "as sqrt(2) for unit rows without negative entries; features of the sphere "
+                "itself; or exact maps of the low degrees."
+            )
+        return "\n".join(lines)
+
+
+def price_curve(
+    kernel: Kernel,
+    dim: int,
+    *,
+    domain: tuple[float, float],
+    tols: Sequence[float],
+    max_mass: float = 1e9,
+    max_radius: float | None = None,
+) -> PriceCurve:
+    """Find the least mass for each of several tolerances.
+
+    Parameters
+    ----------
+    kernel, dim, domain, max_radius :
+        As for :func:`design`.
+    tols : sequence of float
+        Tolerances.
+    max_mass : float
+        Where the price stops to be of interest; beyond 1e9 masses cancel to float64 rounding.
+
+    Examples
+    --------
+    >>> from spectra.kernel import zonal
+    >>> step = zonal("1 - acos(u)/pi")              # a root at z = 2
+    >>> curve = price_curve(step, 16, domain=(0, 2), tols=[4e-2, 3e-2])
+    >>> bool(curve.masses[1] > 10 * curve.masses[0])
+    True
+    """
+    low, high = _check_domain(domain)
+    for tol in tols:
+        _check(dim, tol, "mass", "orthogonal")
+    if max_radius is None:
+        max_radius = default_radius(dim, high)
+    ordered = np.array(sorted((float(t) for t in tols), reverse=True))
+    masses, bounds = np.full(ordered.size, np.inf), np.full(ordered.size, max_mass)
+    for i, tol in enumerate(ordered):
+        try:
+            solution = solve(
+                Program(kernel, dim, (low, high), float(tol), _unit_cost, max_mass, max_radius)
+            )
+        except AccuracyError:
+            # The masses only grow from here on.
+            break
+        masses[i], bounds[i] = solution.value, solution.lower_bound
+    return PriceCurve(dim, (low, high), ordered, masses, bounds, max_radius)
+
+
+def default_radius(dim: int, z_max: float) -> float:
+    """Radius up to which designs look: 100 (sqrt(d) + 5) / z_max.
+
+    Examples
+    --------
+    >>> default_radius(16, 2.0)
+    450.0
+    """
+    return _RADIUS_REACH * (float(np.sqrt(dim)) + 5.0) / z_max
+
+
+def _unit_cost(w: FloatArray) -> FloatArray:
+    return np.ones_like(w)
+
+
+def _deviation(
+    dim: int, coupling: Coupling, nodes: FloatArray, weights: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Root mean variance of one block (or one direction) at a radius, over the distances."""
+    variance = iid_variance if coupling == "iid" else block_variance
+
+    def deviation(w: FloatArray) -> FloatArray:
+        values = variance(dim, (w[:, None] * nodes).ravel()).reshape(w.size, nodes.size)
+        return np.asarray(np.sqrt(values @ weights))
+
+    return deviation
+
+
+def _law_of_distances(
+    kernel: Kernel,
+    domain: tuple[float, float],
+    distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights that stand for the law of distances."""
+    low, high = domain
+    middle = (np.arange(_DISTANCE_NODES) + 0.5) / _DISTANCE_NODES
+    equal = np.full(_DISTANCE_NODES, 1.0 / _DISTANCE_NODES)
+    if distances is None:
+        if kernel.is_zonal and high <= 2.0:
+            start, stop = np.arcsin(0.5 * low), np.arcsin(0.5 * high)
+            return 2.0 * np.sin(start + (stop - start) * middle), equal
+        return low + (high - low) * middle, equal
+    if isinstance(distances, tuple):
+        counts, edges = (np.asarray(a, dtype=float) for a in distances)
+        if counts.ndim != 1 or edges.shape != (counts.size + 1,) or not counts.sum() > 0:
+            raise DataError(
+                "A histogram of distances is (counts, edges) with one edge more than counts and "
+                f"a positive total; got shapes {counts.shape} and {edges.shape}."
+            )
+        nodes, weights, least, most = (
+            0.5 * (edges[1:] + edges[:-1]),
+            counts / counts.sum(),
+            edges[:-1][counts > 0].min(),
+            edges[1:][counts > 0].max(),
+        )
+        nodes, weights = nodes[counts > 0], weights[counts > 0]
+    else:
+        sample = np.asarray(distances, dtype=float).ravel()
+        if sample.size == 0 or not np.all(np.isfinite(sample)):
+            raise DataError("The distances must be finite numbers, at least one of them.")
+        nodes, weights = np.quantile(sample, middle), equal
+        least, most = sample.min(), sample.max()
+    slack = 1e-9 * high
+    if least < low - slack or most > high + slack:
+        raise DataError(
+            f"Distances from {least:.6g} to {most:.6g} occur, and the design is right on "
+            f"{low:g} to {high:g} alone. Widen the domain to hold them."
+        )
+    return nodes, weights
+
+
+def _check_domain(domain: tuple[float, float]) -> tuple[float, float]:
+    low, high = (float(end) for end in domain)
+    if not 0.0 <= low < high < np.inf:
+        raise ParameterError(
+            f"The domain ({low:g}, {high:g}) is not a range of distances 0 <= z_min < z_max < inf."
+        )
+    return low, high
+
+
+def _check(dim: int, tol: float, objective: str, coupling: str) -> None:
+    if dim < 1:
+        raise ParameterError(f"dim = {dim}: a dimension is at least 1.")
+    if not 0.0 < tol < np.inf:
+        raise ParameterError(f"tol = {tol}: an error allowed must be positive and finite.")
+    if objective not in ("mass", "variance"):
+        raise ParameterError(f"objective = {objective!r}: choose 'mass' or 'variance'.")
+    if coupling not in ("orthogonal", "shared", "iid"):
+        raise ParameterError(f"coupling = {coupling!r}: choose 'orthogonal', 'shared' or 'iid'.")
+    if objective == "variance" and dim == 1:
+        raise ParameterError(
+            "In dimension 1 every direction is +-1 and a cosine does not see its sign, so designed "
+            "features have no variance at all. Use objective='mass'."
+        )
