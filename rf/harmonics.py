@@ -21,6 +21,7 @@ from scipy.special import gammaln, roots_jacobi
 from spectra.special import plane_wave_mean, signed_log_0f1
 
 __all__ = [
+    "gegenbauer",
     "gegenbauer_means",
     "haar_cosine",
     "harmonic_count_log",
@@ -53,6 +54,30 @@ def harmonic_count_log(degree: ArrayLike, dim: int) -> FloatArray:
         np.log(2 * n + dim - 2) + gammaln(n + dim - 2) - gammaln(n + 1) - gammaln(float(dim - 1))
     )
     return np.asarray(count)
+
+
+def gegenbauer(dim: int, degree: int, c: ArrayLike) -> FloatArray:
+    """Gegenbauer polynomials P_0 ... P_degree of dimension ``dim`` >= 2, with P_n(1) = 1.
+
+    (n + d - 2) P_{n+1} = (2n + d - 2) c P_n - n P_{n-1}, which is stable on [-1, 1].
+
+    Returns
+    -------
+    ndarray of shape (degree + 1, *c.shape)
+
+    Examples
+    --------
+    >>> gegenbauer(3, 2, 0.0)
+    array([ 1. ,  0. , -0.5])
+    """
+    c = np.asarray(c, dtype=float)
+    values = np.empty((degree + 1, *c.shape))
+    low, values[0] = np.zeros_like(c), 1.0
+    for n in range(degree):
+        # dim = 2, n = 0 is 0/0: every dimension has P_1 = c
+        lead = (2 * n + dim - 2) * c * values[n] - n * low
+        low, values[n + 1] = values[n], lead / (n + dim - 2) if n else c
+    return values
 
 
 def haar_cosine(dim: int, size: int, degree: int) -> tuple[FloatArray, FloatArray]:

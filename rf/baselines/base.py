@@ -1,0 +1,80 @@
+"""What the rivals share: the contract of a scikit-learn transformer, and a signed Gram matrix."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from spectra.errors import DataError
+
+__all__ = ["Baseline", "check_sphere"]
+
+FloatArray = NDArray[np.float64]
+
+# Rows count as unit rows up to this error of their norm: what float32 data carry.
+_UNIT_NORM_TOLERANCE = 1e-6
+
+
+class Baseline(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    ABC,
+):
+    """A feature map Z with a signature: K(x, y) ~ sum_i signature_i Z_i(x) Z_i(y).
+
+    A rival says what it draws (:meth:`_draw`) and what its columns are (:meth:`_columns`).
+
+    Attributes
+    ----------
+    signature_ : ndarray of shape (n_columns,)
+        +1 or -1 for each column.
+    n_features_in_ : int
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+
+    @abstractmethod
+    def _draw(self, X: FloatArray) -> FloatArray:
+        """Draw what the columns need for rows like X, and return the signature."""
+
+    @abstractmethod
+    def _columns(self, X: FloatArray) -> FloatArray:
+        """The columns at the rows of X."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the features for the dimension of X; ``y`` is ignored."""
+        self._validate_params()
+        X = validate_data(self, X, dtype=np.float64)
+        self.signature_ = self._draw(X)
+        self._n_features_out = len(self.signature_)
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """The columns Z, of shape (n_samples, n_columns)."""
+        check_is_fitted(self)
+        return self._columns(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def gram(self, X: Any, Y: Any = None) -> FloatArray:
+        """The approximate kernel matrix (Z(X) * signature_) Z(Y)'."""
+        left = self.transform(X)
+        right = left if Y is None else self.transform(Y)
+        return np.asarray((left * self.signature_) @ right.T)
+
+
+def check_sphere(X: FloatArray) -> FloatArray:
+    """X itself, or a DataError where a row is off the unit sphere."""
+    error = np.abs(np.linalg.norm(X, axis=1) - 1.0)
+    if error.max(initial=0.0) > _UNIT_NORM_TOLERANCE:
+        worst = int(error.argmax())
+        raise DataError(
+            f"Row {worst} has norm {np.linalg.norm(X[worst]):.9g}, and this feature map is defined "
+            f"on the unit sphere (tolerance {_UNIT_NORM_TOLERANCE:g}). Divide each row by its "
+            "norm, for instance with sklearn.preprocessing.normalize."
+        )
+    return X

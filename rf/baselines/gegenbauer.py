@@ -1,0 +1,153 @@
+"""Random Gegenbauer features: zonal kernels on the unit sphere without any Fourier detour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import roots_jacobi
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rf.baselines.base import Baseline, check_sphere
+from rf.directions import DIRECTIONS
+from rf.harmonics import gegenbauer, harmonic_count_log
+from spectra.errors import ParameterError
+
+__all__ = ["GegenbauerFeatures", "gegenbauer_coefficients", "half_affine_square"]
+
+FloatArray = NDArray[np.float64]
+
+# Quadrature nodes beyond the degree: a kernel with a square-root end needs them.
+_EXTRA_NODES = 2000
+
+
+def half_affine_square(u: FloatArray) -> FloatArray:
+    """((1 + u)/2)^2, the polynomial kernel of the papers with a = p = 2."""
+    return np.asarray((0.5 + 0.5 * u) ** 2)
+
+
+def gegenbauer_coefficients(
+    kernel: Callable[[FloatArray], FloatArray], dim: int, degree: int
+) -> FloatArray:
+    r"""Coefficients c_n of f(u) = sum_n c_n P_n(u), n = 0 ... degree, by Gauss-Jacobi quadrature.
+
+    .. math:: c_n = N(n, d) \int f P_n\, d\nu, \qquad d\nu \propto (1 - u^2)^{(d-3)/2} du
+
+    Examples
+    --------
+    >>> gegenbauer_coefficients(lambda u: u**2, 3, 3).round(12) + 0.0
+    array([0.33333333, 0.        , 0.66666667, 0.        ])
+    """
+    u, weights = roots_jacobi(degree + _EXTRA_NODES, 0.5 * (dim - 3), 0.5 * (dim - 3))
+    weights = weights / weights.sum()
+    count = np.exp(harmonic_count_log(np.arange(degree + 1), dim))
+    return np.asarray(count * (gegenbauer(dim, degree, u) @ (weights * kernel(u))))
+
+
+@final
+class GegenbauerFeatures(Baseline):
+    r"""Unbiased features of a zonal kernel cut at a degree, definite or not.
+
+    With uniform directions s, E[P_n(x.s) P_m(y.s)] = delta_nm P_n(x.y) / N(n, d), so that
+
+    .. math:: Z_j^\pm(x) = D^{-1/2} \sum_{\pm c_n > 0} \sqrt{|c_n| N(n, d)}\, P_n(x \cdot s_j)
+
+    estimate the positive and the negative part of f(u) = sum_n c_n P_n(u) without bias.
+
+    Parameters
+    ----------
+    kernel : callable
+        f(u) for an array u of inner products in [-1, 1].
+    degree : int, default=20
+        Largest degree; the kernel beyond it is left out (see ``tail_``).
+    n_components : int, default=100
+        Number of columns: all of one sign, or half of each where f has both.
+    directions : {"iid", "orthogonal"}, default="orthogonal"
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    coefficients_ : ndarray of shape (degree + 1,)
+        c_n.
+    tail_ : float
+        f(1) - sum_n c_n, what the degrees left out add to the diagonal; for a positive definite
+        kernel it bounds the bias of every entry.
+
+    References
+    ----------
+    Han, Zandieh, Avron, "Random Gegenbauer features for scalable kernel methods", ICML 2022.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.6, 0.8], [1.0, 0.0, 0.0]])
+    >>> f = GegenbauerFeatures(degree=2, n_components=3000, random_state=0).fit(X)
+    >>> bool(np.abs(f.gram(X) - (0.5 + 0.5 * X @ X.T) ** 2).max() < 0.1)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "directions": [StrOptions({"iid", "orthogonal"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel: Callable[[FloatArray], FloatArray] = half_affine_square,
+        *,
+        degree: int = 20,
+        n_components: int = 100,
+        directions: str = "orthogonal",
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.n_components = n_components
+        self.directions = directions
+        self.random_state = random_state
+
+    def _draw(self, X: FloatArray) -> FloatArray:
+        dim = X.shape[1]
+        if dim < 2:
+            raise ParameterError(
+                "The unit sphere of dimension 1 is two points, on which Gegenbauer polynomials "
+                f"say nothing: n_features = {dim}, and at least 2 are needed."
+            )
+        check_sphere(X)
+        c = gegenbauer_coefficients(self.kernel, dim, self.degree)
+        self.coefficients_ = c
+        self.tail_ = float(self.kernel(np.ones(1))[0] - c.sum())
+        # A coefficient below the error of its quadrature has no sign.
+        noise = 1e-13 * np.exp(harmonic_count_log(np.arange(c.size), dim) / 2) * np.abs(c).max()
+        signs = [s for s in (1.0, -1.0) if np.any(s * c > noise)]
+        count, rest = divmod(self.n_components, len(signs))
+        if rest or not signs:
+            raise ParameterError(
+                f"n_components = {self.n_components} is odd, and this kernel has positive and "
+                f"negative coefficients, which take a column each: ask for {count * 2 + 2}."
+            )
+        root = np.exp(0.5 * harmonic_count_log(np.arange(c.size), dim)) / np.sqrt(count)
+        self._weights = np.array(
+            [root * np.sqrt(np.where(s * c > noise, np.abs(c), 0.0)) for s in signs]
+        )
+        seed = check_random_state(self.random_state).randint(0, 2**31)
+        rng = np.random.default_rng(seed)
+        self._directions = DIRECTIONS[self.directions](count, dim, rng)
+        return np.repeat(signs, count)
+
+    def _columns(self, X: FloatArray) -> FloatArray:
+        check_sphere(X)
+        u = np.clip(X @ self._directions.T, -1.0, 1.0)  # unit rows: only rounding leaves [-1, 1]
+        low, high = np.ones_like(u), u
+        Z = [w[0] * low for w in self._weights]
+        dim = X.shape[1]
+        for n in range(1, self.degree + 1):
+            Z = [z + w[n] * high for z, w in zip(Z, self._weights, strict=True)]
+            low, high = high, ((2 * n + dim - 2) * u * high - n * low) / (n + dim - 2)
+        return np.concatenate(Z, axis=1)

@@ -1,0 +1,141 @@
+"""Nystroem approximation that keeps the signs of an indefinite kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from rf.baselines.base import Baseline
+from spectra.errors import ParameterError
+
+__all__ = ["IndefiniteNystroem"]
+
+FloatArray = NDArray[np.float64]
+
+# Eigenvalues below this part of the largest carry rounding errors, and are left out.
+_RANK_TOLERANCE = 1e-12
+# The rows that estimate the leverage scores number this many times the landmarks.
+_LEVERAGE_PILOTS = 4
+
+
+@final
+class IndefiniteNystroem(Baseline):
+    r"""Nystroem features of any symmetric kernel, with the signature of its landmark matrix.
+
+    With landmarks L and K_LL = V diag(lambda) V',
+
+    .. math:: Z = K_{XL} V |\lambda|^{-1/2}, \qquad K \approx Z\,\mathrm{sign}(\lambda)\,Z'
+              = K_{XL} K_{LL}^+ K_{LX},
+
+    exact on the landmarks.  (scikit-learn's Nystroem takes |K_LL| and returns |K|.)
+
+    Parameters
+    ----------
+    kernel : callable or object with ``gram``, optional
+        kernel(X, Y), or kernel.gram(X, Y), gives the matrix; the default is the Gaussian kernel
+        exp(-|x - y|^2 / d).
+    n_components : int, default=100
+        Number of landmarks, cut to the number of rows; also of columns.
+    landmarks : {"uniform", "leverage"}, default="uniform"
+        Drawn without replacement, uniformly or in proportion to approximate ridge leverage
+        scores, the diagonal of |K| (|K| + ridge I)^-1.
+    ridge : float, default=1e-3
+        Ridge of the leverage scores, as a part of the largest eigenvalue.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of shape (n_columns, d)
+    rank_ : int
+        Number of eigenvalues that are not rounding errors; the other columns are 0.
+
+    References
+    ----------
+    Oglic and Gaertner, "Scalable learning in reproducing kernel Krein spaces", ICML 2019.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 3, 8)[:, None]
+    >>> def wave(X, Y):                    # indefinite
+    ...     return np.cos(3 * (X - Y.T)) - np.exp(-((X - Y.T) ** 2))
+    >>> f = IndefiniteNystroem(wave, n_components=8, random_state=0).fit(X)
+    >>> bool(np.allclose(f.gram(X), wave(X, X))), bool(np.any(f.signature_ < 0))
+    (True, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [callable, HasMethods(["gram"]), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "landmarks": [StrOptions({"uniform", "leverage"})],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel: Callable[[FloatArray, FloatArray], FloatArray] | Any = None,
+        *,
+        n_components: int = 100,
+        landmarks: Literal["uniform", "leverage"] = "uniform",
+        ridge: float = 1e-3,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.ridge = ridge
+        self.random_state = random_state
+
+    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        if self.kernel is None:
+            return np.asarray(rbf_kernel(X, Y, gamma=1.0 / X.shape[1]))
+        gram = getattr(self.kernel, "gram", None)
+        return np.asarray(gram(X, Y) if gram is not None else self.kernel(X, Y), dtype=float)
+
+    def _draw(self, X: FloatArray) -> FloatArray:
+        random = check_random_state(self.random_state)
+        count = min(self.n_components, X.shape[0])
+        chance = None
+        if self.landmarks == "leverage" and count < X.shape[0]:
+            pilots = random.choice(
+                X.shape[0], size=min(_LEVERAGE_PILOTS * count, X.shape[0]), replace=False
+            )
+            chance = self._leverage(X, X[pilots])
+        chosen = random.choice(X.shape[0], size=count, replace=False, p=chance)
+        self.landmarks_ = X[chosen]
+        self._map, signature = self._factor(self.landmarks_)
+        self.rank_ = int(np.count_nonzero(np.any(self._map != 0, axis=0)))
+        return signature
+
+    def _factor(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """V |lambda|^(-1/2), with 0 for what is rounding error, and the signs of lambda."""
+        K = self._matrix(rows, rows)
+        skew = float(np.abs(K - K.T).max())
+        if skew > 1e-8 * max(float(np.abs(K).max()), np.finfo(float).tiny):
+            raise ParameterError(
+                f"The kernel is not symmetric on the landmarks: entries differ by {skew:.3g} from "
+                "their mirror images. Nystroem features need k(x, y) = k(y, x)."
+            )
+        eigenvalues, vectors = np.linalg.eigh(0.5 * (K + K.T))
+        size = np.abs(eigenvalues)
+        keep = size > _RANK_TOLERANCE * size.max(initial=0.0)
+        scale = np.where(keep, 1.0 / np.sqrt(np.where(keep, size, 1.0)), 0.0)
+        return vectors * scale, np.where(eigenvalues < 0, -1.0, 1.0)
+
+    def _leverage(self, X: FloatArray, pilots: FloatArray) -> FloatArray:
+        factor, _ = self._factor(pilots)
+        Z = self._matrix(X, pilots) @ factor
+        eigenvalues, vectors = np.linalg.eigh(Z.T @ Z)
+        level = self.ridge * float(eigenvalues[-1])
+        scores = ((Z @ vectors) ** 2) @ (1.0 / (np.maximum(eigenvalues, 0.0) + level))
+        return np.asarray(scores / scores.sum())
+
+    def _columns(self, X: FloatArray) -> FloatArray:
+        return self._matrix(X, self.landmarks_) @ self._map
