@@ -1,0 +1,180 @@
+"""The laws that every kernel of the table of problems obeys, from the verdict to the features.
+
+Each problem is tried in one of its dimensions by default, a different one from problem to
+problem, and in all of them by the slow run.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+import spectra as sp
+from spectra.errors import InfiniteMassError
+from problems import DIMENSION, PROBLEMS
+
+DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 1.9, 2.0, 2.6, 5.3])
+FREQUENCIES = np.geomspace(1e-3, 1e4, 29)
+DRAWS = 20_000
+SIGMAS = 6.0
+# What the exact expectation of a table may miss the kernel by.
+EXPECTATION_TOLERANCE = 1e-9
+
+
+def cases(wanted, *, also_infinite=False):
+    """One default case for each problem, the other dimensions marked slow."""
+    for number, problem in enumerate(p for p in PROBLEMS.values() if wanted(p)):
+        dims = [d for d in problem.dims if also_infinite or problem.is_finite(d)]
+        for place, dim in enumerate(dims):
+            marks = () if place == number % len(dims) else pytest.mark.slow
+            yield pytest.param(problem.id, dim, id=f"{problem.id}-{dim}", marks=marks)
+
+
+def is_known(problem):
+    return "no_lookup" not in problem.tags
+
+
+@cache
+def verdict_of(name, dim):
+    return sp.existence(PROBLEMS[name].kernel, dim=dim)
+
+
+@cache
+def measure_of(name, dim):
+    return verdict_of(name, dim).measure
+
+
+@cache
+def table_of(name, dim):
+    return sp.tabulate(measure_of(name, dim))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_condition_on_d_is_the_known_one(name):
+    problem = PROBLEMS[name]
+    condition = sp.existence(problem.kernel).condition
+    for dim in range(1, 41):
+        assert bool(condition.subs(DIMENSION, dim)) == problem.is_finite(dim), (condition, dim)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_verdict_in_each_dimension_is_the_known_one(name):
+    problem = PROBLEMS[name]
+    for dim in problem.dims:
+        expected = sp.Status.FINITE if problem.is_finite(dim) else sp.Status.INFINITE
+        assert verdict_of(name, dim).status is expected, dim
+
+
+@pytest.mark.parametrize(
+    ("name", "dim"),
+    [
+        pytest.param(p.id, next(d for d in p.dims if not p.is_finite(d)), id=p.id)
+        for p in PROBLEMS.values()
+        if not all(p.is_finite(d) for d in p.dims)
+    ],
+)
+def test_an_infinite_measure_is_refused_with_a_way_out(name, dim):
+    with pytest.raises(InfiniteMassError, match=r"(?s)finite.*"):
+        _ = verdict_of(name, dim).measure
+
+
+@pytest.mark.parametrize(
+    ("name", "dim"), cases(lambda p: p.density is not None, also_infinite=True)
+)
+def test_a_density_is_within_its_stated_error_of_an_independent_formula(name, dim):
+    problem = PROBLEMS[name]
+    density = sp.spectral_density(problem.kernel, dim)
+    radial, stated = density.radial(FREQUENCIES), density.error(FREQUENCIES)
+    with mp.workdps(60):
+        sphere = 2 * mp.pi ** (mp.mpf(dim) / 2) / mp.gamma(mp.mpf(dim) / 2)
+        for w, value, bound in zip(FREQUENCIES, radial, stated, strict=True):
+            exact = sphere * mp.mpf(w) ** (dim - 1) * problem.density(mp.mpf(float(w)), dim)
+            assert abs(mp.mpf(float(value)) - exact) <= mp.mpf(float(bound)) + mp.mpf(10) ** -300, w
+
+
+@pytest.mark.parametrize(("name", "dim"), cases(is_known))
+def test_the_masses_are_the_known_ones_within_their_radii(name, dim):
+    problem, measure = PROBLEMS[name], measure_of(name, dim)
+    plus, minus, norm = measure.positive_mass, measure.negative_mass, measure.mass
+    k_zero = float(mp.mpf(sp.radial(problem.k_zero).at_zero))
+    rounding = 4 * np.finfo(float).eps * max(norm.mid, 1e-300)
+    assert abs(plus.mid - minus.mid - k_zero) <= plus.rad + minus.rad + rounding
+    assert norm.rad <= 1e-9 * max(norm.mid, 1.0)
+    if dim in problem.masses:
+        for found, known in zip((plus, minus), problem.masses[dim], strict=True):
+            assert abs(mp.mpf(found.mid) - mp.mpf(known)) <= found.rad + rounding
+    known_norm = problem.norm(dim)
+    if known_norm is not None:
+        last_digit = 1e-6 * 10.0 ** -max(len(str(problem.norms.get(dim, "0" * 20))) - 8, 0)
+        assert abs(mp.mpf(norm.mid) - known_norm) <= norm.rad + rounding + last_digit
+
+
+@pytest.mark.parametrize(
+    ("name", "dim"), cases(lambda p: is_known(p) and p.positive_definite is not None)
+)
+def test_a_negative_part_is_there_iff_the_kernel_is_indefinite(name, dim):
+    problem, measure = PROBLEMS[name], measure_of(name, dim)
+    if bool(problem.positive_definite.subs(DIMENSION, dim)):
+        assert measure.negative_mass.mid <= measure.negative_mass.rad
+    elif dim < 64:  # in high dimension the negative mass may lie below every double
+        assert measure.negative_mass.mid > measure.negative_mass.rad
+
+
+@pytest.mark.parametrize(("name", "dim"), cases(is_known))
+def test_the_expectation_of_a_table_is_the_kernel(name, dim):
+    problem, table = PROBLEMS[name], table_of(name, dim)
+    k = problem.kernel
+    error = np.abs(table.expected_kernel(DISTANCES) - k(DISTANCES))
+    assert error.max() <= EXPECTATION_TOLERANCE * max(float(measure_of(name, dim).mass.mid), 1.0)
+
+
+@pytest.mark.parametrize(("name", "dim"), cases(is_known))
+def test_a_table_comes_back_from_its_file_as_it_was(name, dim, tmp_path):
+    table = table_of(name, dim)
+    table.save(tmp_path / "k.npz")
+    again = sp.SpectralTable.load(tmp_path / "k.npz")
+    assert (again.formula, again.dim, again.u_error) == (table.formula, table.dim, table.u_error)
+    u = np.random.default_rng(0).random(500)
+    for before, after in zip(table.parts, again.parts, strict=True):
+        assert (before.mass, before.phase) == (after.mass, after.phase)
+        assert np.array_equal(before.law.ppf(u), after.law.ppf(u))
+
+
+@pytest.mark.parametrize(("name", "dim"), cases(is_known))
+def test_the_mean_of_random_waves_is_the_kernel(name, dim):
+    """|mean - k| stays below six of the standard errors that the exact variance predicts."""
+    table, k = table_of(name, dim), PROBLEMS[name].kernel
+    if not table.parts:
+        assert not np.any(k(DISTANCES))
+        return
+    rng = np.random.default_rng(12345)
+    z = np.array([0.05, 0.4, 1.0, 1.7, 2.4])
+    axis = rng.normal(size=dim)
+    axis /= np.linalg.norm(axis)
+    sample = table.sample(DRAWS, rng=rng)
+    waves = sample.weights[:, None] * np.cos(
+        np.outer(sample.frequencies @ axis, z) + sample.phases[:, None]
+    )
+    norm = table.mass
+    variance_kernel = sum(p.mass * p.law.expected_plane_wave(dim, 2 * z) for p in table.parts)
+    exact = k(z)
+    variance = norm * (norm + variance_kernel) / 2 - exact**2
+    sigma = np.sqrt(np.maximum(variance, 0.0) / DRAWS)
+    assert np.all(np.abs(waves.mean(axis=0) - exact) <= SIGMAS * sigma + 1e-9 * norm)
+
+
+@pytest.mark.parametrize(("name", "dim"), cases(is_known))
+def test_stretching_a_kernel_shrinks_its_frequencies_and_keeps_its_masses(name, dim):
+    length = 2.5
+    measure = measure_of(name, dim)
+    stretched = sp.spectral_measure(PROBLEMS[name].kernel.rescale(length), dim=dim)
+    for before, after in (
+        (measure.positive_mass, stretched.positive_mass),
+        (measure.negative_mass, stretched.negative_mass),
+    ):
+        assert abs(before.mid - after.mid) <= before.rad + after.rad + 1e-15 * measure.mass.mid
+    changes = measure.sign_changes(up_to=20.0)
+    np.testing.assert_allclose(
+        stretched.sign_changes(up_to=20.0 / length), changes / length, rtol=1e-9
+    )
