@@ -13,7 +13,8 @@ from spectra.evaluate import mpmath_function
 from spectra.germs import compare, sign
 from spectra.kernel import Kernel
 from spectra.parsing import Z
-from spectra.singularity import LocalAnalysis, Singularity
+from spectra.places import LocalAnalysis, Singularity
+from spectra.status import Status
 
 if TYPE_CHECKING:
     from spectra.existence import Verdict
@@ -44,8 +45,6 @@ def definiteness(verdict: Verdict) -> Definiteness:
 
     Without a dimension the question is about every d at once.
     """
-    from spectra.existence import Status
-
     kernel = verdict.kernel
     if not isinstance(kernel, Kernel):
         return Definiteness(None, "A callable shows no formula.")
@@ -76,8 +75,12 @@ def _exceeds_its_value_at_zero(kernel: Kernel) -> str | None:
     """A point where |k(z)| > k(0), which positive definiteness excludes."""
     if not kernel.pieces:
         return None
+    try:
+        value_at_zero = kernel.at_zero
+    except FormulaError:
+        return None
     with mp.workdps(30):
-        top = mp.mpf(kernel.at_zero)
+        top = mp.mpf(value_at_zero)
         functions = [(float(p.support), mpmath_function(p.expr, Z)) for p in kernel.pieces]
         reach = kernel.support if kernel.support != mp.inf else 1e3
         for i in range(1, _PROBES):
@@ -110,9 +113,10 @@ def _sign_of_tail(analysis: LocalAnalysis | None, dim: int) -> str | None:
     source = origin[0] if origin else None
     if edge is not None:
         lead = edge.exponent - sympy.Rational(dim - 1, 2)
-        if source is None or compare((lead, _NIL), (source.exponent, _NIL)) < 0:
+        rival = source.exponent if source is not None else analysis.origin.regular_below
+        if compare((lead, _NIL), (rival, _NIL)) < 0:
             return f"At large w its spectrum oscillates in sign, because of {edge}."
-        if compare((lead, _NIL), (source.exponent, _NIL)) == 0:
+        if compare((lead, _NIL), (rival, _NIL)) == 0:
             return None
     if source is None:
         return None

@@ -7,34 +7,39 @@ be shown is a gap, and a gap that matters makes the verdict UNDECIDED.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from spectra.branches import same_radius
-from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
+from spectra.definite import Definiteness, definiteness
+from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
 from spectra.germs import ExpansionError
 from spectra.kernel import Kernel
+from spectra.ladder import Ladder, mass_ladder
 from spectra.parsing import exact_parameter
-from spectra.singularity import (
-    Ending,
-    Gap,
-    LocalAnalysis,
-    Profile,
-    Requirement,
-    Singularity,
-    analyse,
-    one_sided,
-)
+from spectra.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
+from spectra.singularity import analyse, one_sided
+from spectra.sphere import sphere_coefficients
+from spectra.status import DomainVerdict, NoTruthValue, SphereVerdict, Status
 
 if TYPE_CHECKING:
     from spectra.measure import SpectralMeasure
 
-__all__ = ["D", "DomainVerdict", "Status", "Verdict", "existence", "spectral_measure"]
+__all__ = [
+    "D",
+    "DomainVerdict",
+    "SphereVerdict",
+    "Status",
+    "Verdict",
+    "existence",
+    "spectral_measure",
+]
 
 #: The dimension in conditions.
 D = sympy.Symbol("d", integer=True, positive=True)
@@ -46,14 +51,6 @@ _ASSUMPTIONS = {
 }
 
 
-class Status(Enum):
-    """Whether the spectral measure has finite mass."""
-
-    FINITE = "finite"
-    INFINITE = "infinite"
-    UNDECIDED = "undecided"
-
-
 @dataclass(frozen=True)
 class _Decision:
     status: Status
@@ -62,41 +59,8 @@ class _Decision:
     deciding: Singularity | None
 
 
-class _NoTruthValue:
-    status: Status
-
-    def __bool__(self) -> NoReturn:
-        raise SpectraError(
-            f"A verdict has three answers, and this one is {self.status.name}: as a truth value "
-            "UNDECIDED would be read as no. Compare verdict.status with Status.FINITE or "
-            "Status.INFINITE."
-        )
-
-
 @dataclass(frozen=True)
-class DomainVerdict(_NoTruthValue):
-    """Whether some function beyond ``z_max`` continues the kernel to one of finite mass.
-
-    Attributes
-    ----------
-    z_max : sympy expression
-        The largest distance of two points of the data.
-    status, condition, reasons, deciding :
-        As in :class:`Verdict`.
-    """
-
-    z_max: sympy.Expr
-    dim: int | None
-    status: Status
-    condition: sympy.Basic | None
-    reasons: tuple[str, ...]
-    deciding: Singularity | None
-
-    __bool__ = _NoTruthValue.__bool__
-
-
-@dataclass(frozen=True)
-class Verdict(_NoTruthValue):
+class Verdict(NoTruthValue):
     """Whether the spectral measure of a kernel on R^d has finite mass, and why.
 
     Attributes
@@ -128,7 +92,7 @@ class Verdict(_NoTruthValue):
     analysis: LocalAnalysis | None = field(repr=False)
     assumed: Mapping[str, Any] = field(default_factory=dict)
 
-    __bool__ = _NoTruthValue.__bool__
+    __bool__ = NoTruthValue.__bool__
 
     @property
     def singularities(self) -> tuple[Singularity, ...]:
@@ -169,6 +133,71 @@ class Verdict(_NoTruthValue):
         from spectra.transform import spectral_density
 
         return measure_of(spectral_density(self.kernel, self.dim))
+
+    @cached_property
+    def positive_definite(self) -> Definiteness:
+        """Whether the kernel is positive definite on R^d, with the reason.
+
+        ``.answer`` is True where it is proved, False where it is refuted, None otherwise.
+        """
+        return definiteness(self)
+
+    def on_sphere(self, dim: int | None = None, *, degree: int = 40) -> SphereVerdict:
+        """Decide the same question for the kernel on the unit sphere itself.
+
+        Parameters
+        ----------
+        dim : int, optional
+            d >= 2, by default the dimension of the verdict.
+        degree : int
+            How many Gegenbauer coefficients to compute.
+
+        Notes
+        -----
+        A kernel of finite mass on R^d, or with a continuation of finite mass beyond z = 2, has an
+        absolutely convergent Gegenbauer series; so has every positive definite one.
+        """
+        if not isinstance(self.kernel, Kernel):
+            raise ParameterError("A callable shows no formula: on_sphere needs a kernel.")
+        dim = checked_dimension(self.dim if dim is None else dim, least=2)
+        coefficients = sphere_coefficients(self.kernel, dim, degree)
+        if coefficients.nonnegative:
+            text = "Every Gegenbauer coefficient is nonnegative: positive definite on the sphere."
+            return SphereVerdict(dim, Status.FINITE, True, (text,), coefficients)
+        inside = replace(self, dim=dim).on_domain(2)
+        definite = coefficients.nonnegative
+        texts = [] if definite is None else ["A Gegenbauer coefficient is negative: indefinite."]
+        finite = inside.status is Status.FINITE or math.isfinite(coefficients.tail_bound)
+        if finite:
+            texts.append("Its Gegenbauer series converges absolutely, so a decomposition exists.")
+        else:
+            texts.append("Whether its Gegenbauer series converges absolutely was not shown.")
+        status = Status.FINITE if finite else Status.UNDECIDED
+        return SphereVerdict(dim, status, definite, tuple(texts), coefficients)
+
+    @cached_property
+    def ladder(self) -> Ladder:
+        """Partial masses M(W) on a growing ladder of W, beside the growth that was predicted.
+
+        Raises
+        ------
+        NoRouteError
+            Where no route knows the spectral density.
+        ParameterError
+            Where the verdict is for every dimension, or for a callable.
+        """
+        if self.dim is None or not isinstance(self.kernel, Kernel) or self.analysis is None:
+            raise ParameterError("A ladder of masses needs a formula and a dimension.")
+        from spectra.transform import spectral_density
+
+        return mass_ladder(spectral_density(self.kernel, self.dim), self.analysis)
+
+    def confirmed(self) -> Verdict:
+        """The verdict where the ladder does not contradict it, else an UNDECIDED one."""
+        if self.ladder.agrees is not False:
+            return self
+        text = f"Not shown: the partial masses contradict the local analysis ({self.ladder})."
+        return replace(self, status=Status.UNDECIDED, condition=None, reasons=(text, *self.reasons))
 
     def on_domain(self, z_max: float | sympy.Expr | None = None) -> DomainVerdict:
         """Decide whether any continuation beyond ``z_max`` has finite mass.
@@ -248,8 +277,8 @@ def existence(
     >>> existence(k, dim=16).status
     <Status.INFINITE: 'infinite'>
     """
-    if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int) or dim < 1):
-        raise ParameterError(f"A dimension is an integer d >= 1, and {dim!r} is not.")
+    if dim is not None:
+        dim = checked_dimension(dim)
     stated = _checked_assumptions(assume)
     if isinstance(kernel, Kernel):
         analysis: LocalAnalysis | None = analyse(kernel)
@@ -318,6 +347,16 @@ def _decide(
         return _Decision(Status.UNDECIDED, condition, (text, *bound_reasons), deciding)
     return _Decision(
         Status.FINITE, condition if known else None, (finite, *bound_reasons), deciding
+    )
+
+
+def checked_dimension(dim: object, *, least: int = 1) -> int:
+    """A dimension as a Python int; ParameterError where it is none."""
+    if isinstance(dim, Integral) and not isinstance(dim, bool) and int(dim) >= least:
+        return int(dim)
+    raise ParameterError(
+        f"A dimension is an integer d >= {least}, the number of columns of the data, and {dim!r} "
+        "is not."
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cmp_to_key, lru_cache
+from typing import Any
 
 import sympy
 
@@ -83,6 +84,13 @@ def compare(a: Size, b: Size) -> int:
     return 0
 
 
+_size_key = cmp_to_key(compare)
+
+
+def _by_size(term: tuple[Size, sympy.Expr]) -> Any:
+    return _size_key(term[0])
+
+
 def order_min(*orders: Order) -> Order:
     """The coarser of several orders."""
     known = [o for o in orders if o is not None]
@@ -114,7 +122,7 @@ class Series:
         merged: dict[tuple[sympy.Expr, sympy.Expr], sympy.Expr] = {}
         for size, c in terms:
             merged[size] = merged.get(size, sympy.Integer(0)) + c
-        kept = []
+        kept: list[tuple[tuple[sympy.Expr, sympy.Expr], sympy.Expr]] = []
         for size, c in merged.items():
             if order is not None and compare(size, order) >= 0:
                 continue
@@ -122,7 +130,7 @@ class Series:
                 c = sympy.expand(c)
             if not is_zero(c):
                 kept.append((size, c))
-        kept.sort(key=cmp_to_key(lambda x, y: compare(x[0], y[0])))
+        kept.sort(key=_by_size)
         return Series(tuple(kept), order)
 
     @property
@@ -338,7 +346,7 @@ class Germ:
         if not self.parts:
             return total
         steps = [s.lead for p, s in self.parts if s.lead is not None and p.growth == 0]
-        step = min(steps, key=cmp_to_key(compare), default=FLAT)
+        step = min(steps, key=_size_key, default=FLAT)
         power, size = Germ.constant(sympy.Integer(1)), ONE
         for count, c in enumerate(coefficients, start=1):
             size = _plus(size, step)

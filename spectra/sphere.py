@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
+from numbers import Integral
 
 import numpy as np
 import sympy
 from mpmath import mp
 from numpy.typing import NDArray
 
-from spectra.branches import branch_radii
+from spectra.branches import KINKS, branch_radii
 from spectra.errors import AccuracyError, ParameterError
 from spectra.evaluate import mpmath_function
 from spectra.germs import ExpansionError, is_zero, sign
@@ -96,16 +97,19 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
     >>> c.values.round(7).tolist(), c.nonnegative
     ([0.5, 0.125, 0.0, 0.0078125], True)
     """
-    if isinstance(dim, bool) or not isinstance(dim, int) or dim < 2:
+    if isinstance(dim, bool) or not isinstance(dim, Integral) or dim < 2:
         raise ParameterError(f"A sphere lies in dimension d >= 2, and dim is {dim!r}.")
     if isinstance(degree, bool) or not isinstance(degree, int) or degree < 0:
         raise ParameterError(f"A degree is an integer n >= 0, and {degree!r} is not.")
-    values, error = _coefficients(kernel, dim, degree)
-    counts = [1.0] + [
-        float((2 * n + dim - 2) * comb(n + dim - 3, n - 1) // n) if dim > 2 else 2.0
+    dim = int(dim)
+    exact, change = _coefficients(kernel, dim, degree)
+    counts = [1] + [
+        (2 * n + dim - 2) * comb(n + dim - 3, n - 1) // n if dim > 2 else 2
         for n in range(1, degree + 1)
     ]
-    multiplicity = np.array(counts)
+    values = np.array([float(c) for c in exact])
+    error = np.array([float(c) for c in change]) + np.finfo(float).eps * np.abs(values)
+    multiplicity = np.array([float(n) for n in counts])
     formula = kernel.zonal
     proved = formula is not None and has_nonnegative_taylor_series(formula)
     polynomial = formula is not None and formula.is_polynomial(U)
@@ -113,8 +117,11 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
     tail = float("inf")
     if proved:
         nonnegative = True
-        left = kernel.at_zero - float(np.sum(values * multiplicity))
-        tail = max(left, 0.0) + float(np.sum(error * multiplicity)) + 1e-15 * abs(kernel.at_zero)
+        with mp.workdps(_DIGITS):
+            shares = mp.fsum(n * c for n, c in zip(counts, exact, strict=True))
+            slack = mp.fsum(n * c for n, c in zip(counts, change, strict=True))
+            left = mp.mpf(kernel.at_zero) - shares
+            tail = float(max(left, 0) + slack) + np.finfo(float).eps * abs(kernel.at_zero)
     if polynomial and formula is not None and sympy.degree(formula, U) <= degree:
         tail = 0.0
         nonnegative = True if proved else _all_nonnegative(formula, dim, degree)
@@ -123,12 +130,12 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
     return SphereCoefficients(dim, values, error, multiplicity, tail, nonnegative)
 
 
-def _coefficients(
-    kernel: Kernel, dim: int, degree: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mp.mpf], list[mp.mpf]]:
+    """The coefficients and their changes between the last two levels of the rule."""
     with mp.workdps(_DIGITS):
         panels = _panels(kernel)
         previous: list[mp.mpf] | None = None
+        change: list[mp.mpf] = []
         for level in _LEVELS:
             current = _integrals(kernel, dim, degree, panels, level)
             if previous is not None:
@@ -143,9 +150,9 @@ def _coefficients(
                     f"{mp.nstr(max(change), 3)} between two rules: the formula is too rough on "
                     "the sphere, or the degree too high."
                 )
-        values = np.array([float(c) for c in current])
-        error = np.array([float(c) for c in change]) + np.finfo(float).eps * np.abs(values)
-        return values, error + 1e-30
+        # Rounding of the sums: the integrands are bounded by |k|, whatever the degree.
+        floor = mp.mpf(10) ** (4 - _DIGITS) * (1 + abs(current[0]))
+        return current, [c + floor for c in change]
 
 
 def _panels(kernel: Kernel) -> list[mp.mpf]:
@@ -155,17 +162,19 @@ def _panels(kernel: Kernel) -> list[mp.mpf]:
         upper = sympy.Min(piece.support, 2)
         for r in (*branch_radii(piece.expr, upper), upper):
             if r.evalf(30) < 2:
-                angles.add(2 * mp.asin(mp.mpf(str(r.evalf(_DIGITS))) / 2))
+                angles.add(2 * mp.asin(_radius(r) / 2))
     return sorted(angles)
+
+
+def _radius(r: sympy.Expr) -> mp.mpf:
+    return mp.inf if r is sympy.oo else mp.mpf(str(r.evalf(_DIGITS)))
 
 
 def _integrals(
     kernel: Kernel, dim: int, degree: int, panels: list[mp.mpf], level: int
 ) -> list[mp.mpf]:
     """The coefficients by the tanh-sinh rule on each panel of the angle."""
-    functions = [
-        (mp.mpf(str(p.support.evalf(_DIGITS))), mpmath_function(p.expr, Z)) for p in kernel.pieces
-    ]
+    functions = [(_radius(p.support), mpmath_function(p.expr, Z)) for p in kernel.pieces]
     step = mp.mpf(2) ** -level
     totals = [mp.mpf(0)] * (degree + 1)
     norm = mp.sqrt(mp.pi) * mp.gammaprod([mp.mpf(dim - 1) / 2], [mp.mpf(dim) / 2])
@@ -233,6 +242,8 @@ def has_nonnegative_taylor_series(formula: sympy.Expr) -> bool:
     >>> has_nonnegative_taylor_series(sympy.cos(U))
     False
     """
+    if formula.has(*KINKS):
+        return False
     current = _normal(formula)
     for _ in range(_MOST_DERIVATIVES):
         if _is_absolutely_monotone(current):

@@ -1,0 +1,157 @@
+"""What the local analysis of a kernel finds: singularities, requirements on d, and gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import sympy
+
+from spectra.germs import is_zero
+
+__all__ = [
+    "Ending",
+    "Gap",
+    "LocalAnalysis",
+    "Profile",
+    "Requirement",
+    "Singularity",
+]
+
+_NIL = sympy.Integer(0)
+_EVERY = sympy.Integer(1)
+
+
+@dataclass(frozen=True)
+class Singularity:
+    r"""One place where the kernel is not smooth, or one term of its behaviour at infinity.
+
+    At a radius R > 0 the kernel is a smooth function plus
+    ``left`` * (R - z)_+^s log^q(1/(R - z)) + ``right`` * (z - R)_+^s log^q(1/(z - R)) + smaller.
+    At 0 it has the term ``right`` * z^s log^q(1/z).  At infinity the term is
+    ``right`` * z^(-s) log^q(z) cos(``frequency`` z + ``phase``).
+
+    Attributes
+    ----------
+    location : sympy expression
+        0, a radius, or ``oo``.
+    exponent, log_power : sympy expressions
+        s and q.
+    left, right : sympy expressions
+        The coefficients of the two sides.
+    exact : bool
+        Whether exponents and coefficients come from exact expansion of the formula.
+    """
+
+    location: sympy.Expr
+    exponent: sympy.Expr
+    left: sympy.Expr = _NIL
+    right: sympy.Expr = _NIL
+    log_power: sympy.Expr = _NIL
+    frequency: sympy.Expr = _NIL
+    phase: sympy.Expr = _NIL
+    exact: bool = True
+
+    @property
+    def side(self) -> str:
+        """The side from which the kernel is singular: "left", "right" or "both"."""
+        if self.left != 0 and self.right != 0:
+            return "both"
+        return "left" if self.left != 0 else "right"
+
+    @property
+    def coefficient(self) -> sympy.Expr:
+        """The coefficient of the singular side (of the left one where both are)."""
+        return self.left if self.left != 0 else self.right
+
+    @property
+    def effective_log_power(self) -> sympy.Expr:
+        """The power of log(w) in the spectrum: one less where the two sides cancel its lead."""
+        s = self.exponent
+        if self.location is sympy.oo or self.location == 0 or not s.is_Integer:
+            return self.log_power
+        cancels = is_zero(self.right - (-1) ** int(s) * self.left)
+        return self.log_power - 1 if cancels else self.log_power
+
+    def __str__(self) -> str:
+        s, q = self.exponent, self.log_power
+        log = f" log^{q}" if q != 0 else ""
+        if self.location is sympy.oo:
+            wave = f" cos({self.frequency}*z + {self.phase})" if self.frequency != 0 else ""
+            return f"({self.right})*z^({-s}){log}{wave} at infinity"
+        if self.location == 0:
+            return f"({self.right})*z^({s}){log} at z = 0"
+        return f"({self.coefficient})*|z - {self.location}|^({s}){log} at z = {self.location}"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What could not be shown: finite mass is unproved for every d >= ``from_dim``."""
+
+    reason: str
+    from_dim: sympy.Expr = _EVERY
+    location: sympy.Expr | None = None
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A certain necessary condition: d < ``bound``, or d <= ``bound`` where ``closed``."""
+
+    bound: sympy.Expr
+    closed: bool
+    reason: str
+    singularity: Singularity | None = None
+
+    @property
+    def largest(self) -> sympy.Expr:
+        """The largest integer d that meets the requirement (0 for none)."""
+        if self.bound is sympy.oo:
+            return sympy.oo
+        top = sympy.floor(self.bound) if self.closed else sympy.ceiling(self.bound) - 1
+        return max(top, _NIL)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is known of one place: requirements, gaps, singularities, and the limit there.
+
+    Where no singularity was found, there is none of an exponent below ``regular_below``.
+    """
+
+    requirements: tuple[Requirement, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    singularities: tuple[Singularity, ...] = ()
+    limit: sympy.Expr | None = None
+    regular_below: sympy.Expr = sympy.oo
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The kernel cut at its radii: ``exprs[i]`` holds between ``radii[i-1]`` and ``radii[i]``.
+
+    There are no ``exprs`` where the branches of the formula could not be told apart.
+    """
+
+    radii: tuple[sympy.Expr, ...]
+    exprs: tuple[sympy.Expr, ...]
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True)
+class LocalAnalysis:
+    """The local analysis of a kernel: at zero, at each radius, at infinity."""
+
+    profile: Profile
+    origin: Ending
+    radii: tuple[tuple[sympy.Expr, Ending], ...]
+    infinity: Ending
+    gaps: tuple[Gap, ...] = field(default=())
+
+    @property
+    def places(self) -> tuple[Ending, ...]:
+        """The three kinds of places, from zero to infinity."""
+        return (self.origin, *(e for _, e in self.radii), self.infinity)
+
+    @property
+    def singularities(self) -> tuple[Singularity, ...]:
+        """All singularities, from zero to infinity."""
+        return tuple(s for place in self.places for s in place.singularities)

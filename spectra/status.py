@@ -1,0 +1,81 @@
+"""The three answers of a verdict, and the verdicts on a bounded range and on the sphere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NoReturn
+
+import sympy
+
+from spectra.errors import SpectraError
+from spectra.places import Singularity
+from spectra.sphere import SphereCoefficients
+
+__all__ = ["DomainVerdict", "NoTruthValue", "SphereVerdict", "Status"]
+
+
+class Status(Enum):
+    """Whether the spectral measure has finite mass."""
+
+    FINITE = "finite"
+    INFINITE = "infinite"
+    UNDECIDED = "undecided"
+
+
+class NoTruthValue:
+    """What has a status, and must not be read as a truth value."""
+
+    status: Status
+
+    def __bool__(self) -> NoReturn:
+        raise SpectraError(
+            f"A verdict has three answers, and this one is {self.status.name}: as a truth value "
+            "UNDECIDED would be read as no. Compare verdict.status with Status.FINITE or "
+            "Status.INFINITE."
+        )
+
+
+@dataclass(frozen=True)
+class DomainVerdict(NoTruthValue):
+    """Whether some function beyond ``z_max`` continues the kernel to one of finite mass.
+
+    Attributes
+    ----------
+    z_max : sympy expression
+        The largest distance of two points of the data.
+    status, condition, reasons, deciding :
+        As in :class:`Verdict`.
+    """
+
+    z_max: sympy.Expr
+    dim: int | None
+    status: Status
+    condition: sympy.Basic | None
+    reasons: tuple[str, ...]
+    deciding: Singularity | None
+
+    __bool__ = NoTruthValue.__bool__
+
+
+@dataclass(frozen=True)
+class SphereVerdict(NoTruthValue):
+    """Whether a kernel splits into positive definite ones on the unit sphere of R^dim itself.
+
+    Attributes
+    ----------
+    status : Status
+        FINITE where its Gegenbauer series is proved to converge absolutely.
+    positive_definite : bool or None
+        True (proved), False (a coefficient is negative beyond its error), or None.
+    reasons : tuple of str
+    coefficients : SphereCoefficients
+    """
+
+    dim: int
+    status: Status
+    positive_definite: bool | None
+    reasons: tuple[str, ...]
+    coefficients: SphereCoefficients = field(repr=False)
+
+    __bool__ = NoTruthValue.__bool__
