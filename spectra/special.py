@@ -138,10 +138,10 @@ def plane_wave_mean(dim: int, t: ArrayLike) -> FloatArray:
     >>> plane_wave_mean(3, [0.0, 1.0])
     array([1.        , 0.84147098])
     """
-    t = np.abs(np.asarray(t, dtype=float))
+    x = np.abs(np.asarray(t, dtype=float))
     if dim == 1:
-        return np.asarray(np.cos(t))
+        return np.asarray(np.cos(x))
     if dim == 3:
-        return np.asarray(np.sinc(t / np.pi))
-    sign, log = signed_log_0f1(0.5 * dim, t)
+        return np.asarray(np.sinc(x / np.pi))
+    sign, log = signed_log_0f1(0.5 * dim, x)
     return np.asarray(sign * np.exp(log))

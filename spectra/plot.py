@@ -1,0 +1,117 @@
+"""Pictures of a kernel and of its measure."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectra.errors import MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
+    from spectra.measure import SpectralMeasure
+
+__all__ = ["draw_kernel", "draw_radial_density", "plot_measure", "pyplot"]
+
+POSITIVE = "#1f6fb4"
+NEGATIVE = "#c8442d"
+_POINTS = 1200
+
+
+def pyplot() -> Any:
+    """Matplotlib's pyplot on a canvas that needs no screen.
+
+    Raises
+    ------
+    MissingExtraError
+        Where matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise MissingExtraError(
+            "Drawing needs matplotlib, which is not installed: pip install 'kernel-spectra[plot]'."
+        ) from error
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def draw_kernel(axes: Any, measure: SpectralMeasure, *, z_max: float) -> None:
+    """Draw k(z) on [0, z_max] into matplotlib axes."""
+    z = np.linspace(0.0, z_max, _POINTS)
+    axes.plot(z, _kernel_of(measure)(z), color="black", lw=1.5)
+    axes.axhline(0.0, color="0.8", lw=0.8, zorder=0)
+    axes.set(xlabel="distance $z$", title=f"$k(z)$,  $d = {measure.dim}$")
+
+
+def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
+    """Draw the signed density of the radius with its two parts, and its atoms as stems."""
+    density = measure.density
+    if density is not None and density.components:
+        low = min(c.bulk[0] for c in density.components) / 2.0
+        high = max(c.bulk[1] for c in density.components) * 2.0
+        w = np.geomspace(low, high, _POINTS)
+        # Mass for each unit of log w: both parts stay visible where their scales are far apart.
+        rho = density.radial(w) * w
+        axes.fill_between(w, rho, where=rho > 0, color=POSITIVE, alpha=0.6, lw=0, label=r"$\mu_+$")
+        axes.fill_between(w, rho, where=rho < 0, color=NEGATIVE, alpha=0.6, lw=0, label=r"$\mu_-$")
+        axes.plot(w, rho, color="black", lw=0.8)
+        axes.set_xscale("log")
+        axes.legend(frameon=False)
+    for atom in measure.atoms:
+        color = POSITIVE if atom.mass > 0 else NEGATIVE
+        place = max(atom.radius, axes.get_xlim()[0])
+        axes.annotate(
+            f"atom {atom.mass:+.3g} at {atom.radius:.3g}",
+            (place, 0.0),
+            xytext=(5, 12),
+            textcoords="offset points",
+            color=color,
+        )
+        axes.plot([place, place], [0.0, atom.mass], color=color, lw=2, marker="o", markevery=[1])
+    axes.axhline(0.0, color="0.5", lw=0.8)
+    axes.set(
+        xlabel="radius $w$",
+        title=rf"$w\,\rho(w)$:  $M_+$ = {measure.positive_mass.mid:.4g}, "
+        rf"$M_-$ = {measure.negative_mass.mid:.4g}",
+    )
+
+
+def plot_measure(
+    measure: SpectralMeasure, *, path: str | PathLike[str], z_max: float | None = None
+) -> None:
+    """Write a picture of k(z) and of the signed radial density of its measure.
+
+    Parameters
+    ----------
+    measure : SpectralMeasure
+    path : path
+        Where to write it; the ending decides the format (.png, .pdf, .svg).
+    z_max : float, optional
+        Largest distance drawn; by default 1.1 times the support, or 4 where there is none.
+
+    Raises
+    ------
+    MissingExtraError
+        Where matplotlib is not installed.
+    """
+    plt = pyplot()
+    if z_max is None:
+        support = _kernel_of(measure).support
+        z_max = 1.1 * support if 0 < support < np.inf else 4.0
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+    draw_kernel(left, measure, z_max=z_max)
+    draw_radial_density(right, measure)
+    figure.suptitle(str(measure.kernel), fontsize=10)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def _kernel_of(measure: SpectralMeasure) -> Kernel:
+    if measure.kernel is None:
+        raise ParameterError("This measure was made from atoms alone: it has no kernel to draw.")
+    return measure.kernel
