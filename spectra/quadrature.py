@@ -15,7 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
 
-__all__ = ["Enclosure", "LegendrePanels", "bracketed_roots", "legendre_antiderivative", "resolve"]
+__all__ = [
+    "Enclosure",
+    "Integrand",
+    "LegendrePanels",
+    "bracketed_roots",
+    "legendre_antiderivative",
+    "legendre_inverse",
+    "resolve",
+]
 
 FloatArray = NDArray[np.float64]
 Integrand = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -30,10 +38,12 @@ RESOLVED = 2e-14
 _MAX_BISECTIONS = 48
 _MAX_PANELS = 20_000
 
+_MAX_INVERSE_STEPS = 70
+
 NODES, WEIGHTS = legendre.leggauss(ORDER)
 _DEGREES = np.arange(ORDER)
 # Values at the nodes -> Legendre coefficients (exact for polynomials of degree < ORDER).
-_ANALYSIS = ((_DEGREES + 0.5)[:, None] * legendre.legvander(NODES, ORDER - 1).T) * WEIGHTS
+ANALYSIS = ((_DEGREES + 0.5)[:, None] * legendre.legvander(NODES, ORDER - 1).T) * WEIGHTS
 # Coefficients of f -> coefficients of its antiderivative that vanishes at -1.
 _ANTIDERIVATIVE = legendre.legint(np.eye(ORDER), lbnd=-1, axis=0)
 
@@ -159,7 +169,7 @@ def resolve(
                 "integral has no value. Report the kernel and the dimension: the density there "
                 "should be finite."
             )
-        coefficients = values @ _ANALYSIS.T
+        coefficients = values @ ANALYSIS.T
         left_out = np.abs(coefficients[:, -3:]).max(axis=1)
         # Noise of size e at the nodes leaves up to about 4e in a single coefficient.
         allowed = np.maximum(tolerance * np.abs(values).max(axis=1), 4.0 * errors.max(axis=1))
@@ -220,6 +230,46 @@ def legendre_antiderivative(
     # stretch at the upper end.
     above = np.einsum("nj,nj->n", primitive, 1.0 - basis)
     return below, above
+
+
+def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatArray) -> FloatArray:
+    """Points in [-1, 1] that split the integrals of positive series as asked.
+
+    Newton's method on the smaller of the two sides, kept inside a bracket, so that a point close
+    to either end keeps its digits.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n, ORDER)
+        One Legendre series for each point.
+    below, above : ndarray of shape (n,)
+        Integral from -1 to the point and from the point to 1; they add up to the whole integral,
+        and only the smaller one is used.
+    """
+    primitive = coefficients @ _ANTIDERIVATIVE.T
+    low, high = -np.ones_like(below), np.ones_like(below)
+    from_below = below <= above
+    goal = np.where(from_below, below, above)
+    whole = below + above
+    x = np.where(whole > 0, (below - above) / np.where(whole > 0, whole, 1.0), 0.0)
+    for _ in range(_MAX_INVERSE_STEPS):
+        basis = legendre.legvander(x, ORDER)
+        density = np.einsum("nj,nj->n", coefficients, basis[:, :ORDER])
+        signed = np.where(from_below[:, None], basis, 1.0 - basis)
+        excess = np.einsum("nj,nj->n", primitive, signed) - goal
+        excess = np.where(from_below, excess, -excess)
+        low = np.where(excess < 0.0, x, low)
+        high = np.where(excess > 0.0, x, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = x - excess / density
+        outside = ~((new > low) & (new < high))
+        new = np.where(outside, 0.5 * (low + high), new)
+        new = np.where(excess == 0.0, x, new)
+        moved = np.abs(new - x)
+        x = new
+        if np.all((moved <= 2.0 * EPS) | (high - low <= 2.0 * EPS)):
+            break
+    return x
 
 
 def bracketed_roots(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.density import Component, EndTail
+from spectra.density import Component, EndTail, OscillatingTail
 from spectra.quadrature import EPS
 
 __all__ = ["Chart", "RadialSum"]
@@ -92,6 +92,8 @@ class RadialSum:
             # every formula of log|rho| holds the term (dim - 1) log w.
             steepness = 4 + self.dim * (1.0 + np.abs(np.log(at)))
             steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
+            if isinstance(component.tail, OscillatingTail):
+                steepness += component.tail.frequency * at
             relative = component.relative_error(at) + EPS * steepness
             error[inside] = np.logaddexp(error[inside], envelope + shift + np.log(relative))
         return positive, negative, error

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from spectra.density import Component, OscillatingTail
+from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
 from spectra.measure.charts import Chart, RadialSum
-from spectra.quadrature import EPS, NODES, WEIGHTS, Enclosure, resolve
+from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure, resolve
 
 __all__ = ["LobedTailMass"]
 
@@ -45,6 +45,7 @@ _E_FOLDS = 60.0
 # |background| and amplitude that agree to this fraction at every large radius are called equal.
 _TOUCHING = 1e-10
 _ITERATIONS = 60
+_MOST_LISTED = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +105,16 @@ class LobedTailMass:
         The component with the :class:`OscillatingTail`.
     rest : RadialSum or None
         The other components, which do not oscillate; they join the background.
+    dim : int
+        Dimension.
+    beyond : float
+        A radius (of the last atom) that the listed lobes must pass.
     """
 
     oscillating: Component
     rest: RadialSum | None
     dim: int
+    beyond: float = 0.0
 
     @property
     def tail(self) -> OscillatingTail:
@@ -199,11 +205,14 @@ class LobedTailMass:
             if crossings.size:
                 crossed = float(self.tail.phase(w[crossings[-1] + 1 : crossings[-1] + 2])[0])
                 lowest = max(lowest, 2.0 * crossed / np.pi)
-        if lowest > start + 5000.0:
+        if self.beyond > self.tail.start:
+            passed = float(self.tail.phase(np.array([self.beyond]))[0])
+            lowest = max(lowest, passed / np.pi + 2.0)
+        if lowest > start + _MOST_LISTED:
             raise AccuracyError(
-                f"The oscillating tail of frequency {self.tail.frequency:g} settles only after "
-                f"{lowest:.3g} lobes, more than are listed one by one. Rescale the summands of "
-                "the kernel so that their background is not many orders below their oscillation."
+                f"The oscillating tail of frequency {self.tail.frequency:g} settles (or passes the "
+                f"last atom) only after {lowest:.3g} lobes, more than the {_MOST_LISTED} that are "
+                "listed one by one. Treat the summands of the kernel apart."
             )
         return 2 * int(np.ceil(0.5 * lowest))
 
@@ -229,10 +238,26 @@ class LobedTailMass:
         theta = np.pi * s - self.half_widths(s, sign, -1)
         return float(self.radius(theta)[0][0])
 
-    def pieces(
+    def shift(self, w: FloatArray) -> FloatArray:
+        """phase(w) - frequency w, which tends to a constant."""
+        return self._phase_shift(w)
+
+    def decay(self, sign: int) -> float:
+        """Exponent of the power law that the lobe masses of one sign tend to."""
+        far = np.array([1e7, 2e7]) * max(self.first_index, 1)
+        masses, _ = self.lobe_masses(far, sign)
+        slope = float(np.log2(masses[0] / masses[1]))
+        stated = [self.tail.exponent, self.tail.background_exponent]
+        if self.rest is not None:
+            stated += [
+                c.tail.exponent for c in self.rest.components if isinstance(c.tail, PowerTail)
+            ]
+        return min(stated, key=lambda e: abs(e - slope))
+
+    def _densities(
         self, s: FloatArray, sign: int, low: FloatArray, high: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Mass of a lobe between two phases relative to its centre, and the error."""
+        """Density per unit of phase, and its error, at the nodes between two phases."""
         half = 0.5 * (high - low)
         phi = (low + half)[..., None] + half[..., None] * NODES
         w, rate = self.radius(np.pi * s[..., None] + phi)
@@ -243,8 +268,19 @@ class LobedTailMass:
         asked = np.minimum(w, _READ_ERRORS_UP_TO * self.tail.start)
         relative = self.oscillating.relative_error(asked.ravel()).reshape(w.shape)
         relative = relative + self._fit_error + 8.0 * EPS
-        error = ((amplitude + np.abs(background)) * relative + background_error) * rate
+        return value, ((amplitude + np.abs(background)) * relative + background_error) * rate
+
+    def pieces(
+        self, s: FloatArray, sign: int, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mass of a lobe between two phases relative to its centre, and the error."""
+        value, error = self._densities(s, sign, low, high)
+        half = 0.5 * (high - low)
         return half * (value @ WEIGHTS), half * (error @ WEIGHTS)
+
+    def series(self, s: FloatArray, sign: int, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Legendre coefficients of the density per unit of phase, one row for each lobe."""
+        return np.asarray(self._densities(s, sign, low, high)[0] @ ANALYSIS.T)
 
     def lobe_masses(self, s: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
         """Masses m(s) of lobes of one sign at real indices s, and their errors."""

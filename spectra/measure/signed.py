@@ -339,7 +339,8 @@ class SpectralMeasure:
         elif len(oscillating) == 1:
             others = tuple(c for c in components if c is not oscillating[0])
             rest = RadialSum(others, self.dim) if others else None
-            lobes = LobedTailMass(oscillating[0], rest, self.dim)
+            last_atom = max((a.radius for a in self.atoms), default=0.0)
+            lobes = LobedTailMass(oscillating[0], rest, self.dim, last_atom)
             first = lobes.first_index
             cut = lobes.start_of(first, 1)
         elif oscillating:

@@ -7,7 +7,7 @@ of every mass, follow without another integral.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +16,14 @@ from scipy.optimize import minimize_scalar
 
 from spectra.density import Component, EndTail, OscillatingTail
 from spectra.measure.charts import Chart, RadialSum
-from spectra.quadrature import EPS, Enclosure, LegendrePanels, bracketed_roots, resolve
+from spectra.quadrature import (
+    EPS,
+    Enclosure,
+    Integrand,
+    LegendrePanels,
+    bracketed_roots,
+    resolve,
+)
 
 __all__ = ["Closure", "Interval", "Stretch", "overlap", "sign_intervals", "stretches_of"]
 
@@ -62,6 +69,8 @@ class Stretch:
         The map of t to the radius.
     panels : LegendrePanels
         |rho(w)| dw/dt.
+    integrand : callable
+        What the panels resolve: values and errors at an array of t.
     head, tail : Closure
         Mass below the first panel and above the last one.
     """
@@ -69,8 +78,16 @@ class Stretch:
     sign: int
     chart: Chart
     panels: LegendrePanels
+    integrand: Integrand
     head: Closure = NOTHING
     tail: Closure = NOTHING
+
+    def refined(self) -> Stretch:
+        """The same stretch on panels half as wide: an independent quadrature to check against."""
+        edges = self.panels.edges
+        middle = 0.5 * (edges[:-1] + edges[1:])
+        panels = resolve(self.integrand, np.sort(np.concatenate([edges, middle])))
+        return replace(self, panels=panels)
 
     @property
     def mass(self) -> Enclosure:
@@ -205,11 +222,12 @@ class _Size:
 
 
 def _stretch(density: RadialSum, interval: Interval) -> Stretch | None:
-    inner = _integrate(_Size(density, interval), interval)
+    size = _Size(density, interval)
+    inner = _integrate(size, interval)
     if inner is None:
         return None
     panels, head, tail = inner
-    return Stretch(interval.sign, interval.chart, panels, head, tail)
+    return Stretch(interval.sign, interval.chart, panels, size, head, tail)
 
 
 def _integrate(

@@ -1,0 +1,251 @@
+"""Panels of an inverse CDF, split until the probability of every radius is right.
+
+A piece of probability starts as one panel of the kind that suits its ends; where the fit misses,
+it is cut and both parts are tried again.  All pieces of one generation are evaluated together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from spectra.errors import AccuracyError
+from spectra.panels import PanelKind
+from spectra.quadrature import EPS
+from spectra.tabulation.cdf import ContinuousLaw
+
+__all__ = ["END_PROBABILITY", "PanelRow", "Piece", "fit_pieces"]
+
+FloatArray = NDArray[np.float64]
+
+# A generator draws multiples of 2^-53, so that a panel below 2^-64 is never drawn from.
+END_PROBABILITY = 2.0**-64
+# Degree of every panel: a draw costs 14 gathers, and a smooth law about 60 panels.
+DEGREE = 13
+# The tails are right to this fraction of the probability left in them, ...
+RELATIVE_ERROR = 1e-7
+# ... and panels of the radius join to about this fraction of it, far out on a power tail too.
+_JOIN = 2e-10
+_CHECKS = 9
+_MOST_GENERATIONS = 70
+_MOST_PANELS = 4000
+# A power panel from 0 is tried only where its nodes stay inside the range of doubles.
+_LARGEST_POWER = 40.0
+# Pieces that span more than this ratio of probabilities are cut at the geometric mean.
+_WIDE = 8.0
+_SHARE_NEAR_END = 0.25
+
+_NODES = chebyshev.chebpts1(DEGREE + 1)
+_CHECK_NODES = np.cos(np.pi * (np.arange(_CHECKS) + 0.37) / _CHECKS)
+_SINGLE = (PanelKind.LINEAR, PanelKind.POWER_LOW, PanelKind.POWER_HIGH, PanelKind.LOBE)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A range of probability c without gaps or atoms, on one side of the law.
+
+    Attributes
+    ----------
+    low, high : float
+        Range of c, which is u on the left side and q = 1 - u on the right one.
+    mass_low, mass_high : float
+        The continuous mass below (on the right side: above) the two ends; atoms do not count.
+    low_power, high_power : float
+        e where w - w(end) is like (c - end)^(1/e) at that end; 1 where the density is positive.
+    tail : bool
+        Whether the radius is infinite at c = 0.
+    """
+
+    low: float
+    high: float
+    mass_low: float
+    mass_high: float
+    low_power: float = 1.0
+    high_power: float = 1.0
+    tail: bool = False
+
+    @property
+    def kind(self) -> PanelKind | None:
+        """The kind of panel that suits the ends; None where no single one does."""
+        low, high = self.low_power != 1.0, self.high_power != 1.0
+        if self.tail:
+            return None
+        if low and self.low_power > _LARGEST_POWER:
+            return None
+        if low and high:
+            return PanelKind.LOBE if self.low_power == self.high_power == 2.0 else None
+        if low:
+            return PanelKind.POWER_LOW
+        return PanelKind.POWER_HIGH if high else PanelKind.LINEAR
+
+    @property
+    def negligible(self) -> bool:
+        """Whether no draw, or none that floating point can place, falls into the piece."""
+        return self.high - self.low <= max(END_PROBABILITY, 4.0 * EPS * self.low)
+
+    @property
+    def exponent(self) -> float:
+        """e of the panel's kind."""
+        return self.low_power if self.low_power != 1.0 else self.high_power
+
+    def halves(self) -> tuple[Piece, Piece]:
+        """Two shorter pieces; towards a power or a tail the cuts go down geometrically."""
+        low, high = self.low, self.high
+        if low == 0.0 or self.low_power != 1.0:
+            middle = low + _SHARE_NEAR_END * (high - low)
+        elif self.high_power != 1.0:
+            middle = high - _SHARE_NEAR_END * (high - low)
+        elif high > _WIDE * low:
+            middle = float(np.sqrt(low * high))
+        else:
+            middle = 0.5 * (low + high)
+        cut = self.mass_at((middle - low) / (high - low))
+        return (
+            Piece(low, middle, self.mass_low, cut, self.low_power, 1.0, self.tail),
+            Piece(middle, high, cut, self.mass_high, 1.0, self.high_power),
+        )
+
+    def mass_at(self, share: float) -> float:
+        """Continuous mass at a share of the piece, computed from the nearer end."""
+        whole = self.mass_high - self.mass_low
+        if share < 0.5:
+            return self.mass_low + share * whole
+        return self.mass_high - (1.0 - share) * whole
+
+
+@dataclass(frozen=True)
+class PanelRow:
+    """One fitted panel: its range of probability, Chebyshev coefficients, kind and exponent."""
+
+    low: float
+    high: float
+    coefficients: FloatArray
+    kind: PanelKind
+    exponent: float
+
+
+def local_share(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> FloatArray:
+    """Share x = (c - c0)/(c1 - c0) at the local variable t, for rows of panels."""
+    u = 0.5 * (1.0 + t)[None, :]
+    e = exponent[:, None]
+    kinds = kind[:, None]
+    x = np.where(kinds == PanelKind.POWER_LOW, u**e, u + 0.0 * e)
+    x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
+    return np.asarray(np.where(kinds == PanelKind.LOBE, np.sin(0.5 * np.pi * u) ** 2, x))
+
+
+def fit_pieces(
+    law: ContinuousLaw, mass: float, pieces: list[Piece], *, from_above: bool, u_error: float
+) -> list[PanelRow]:
+    """Fit panels to pieces of one side, each within ``u_error`` and relative to min(u, q).
+
+    Parameters
+    ----------
+    law : ContinuousLaw
+        What is inverted.
+    mass : float
+        Mass of the whole part, atoms included: probabilities are masses divided by it.
+    pieces : list of Piece
+        The side, cut at atoms and gaps.
+    from_above : bool
+        True for the right side, where c = q.
+
+    Raises
+    ------
+    AccuracyError
+        Where the cutting does not come to an end.
+    """
+    done: list[PanelRow] = []
+    waiting = list(pieces)
+    for _ in range(_MOST_GENERATIONS):
+        trial: list[Piece] = []
+        while waiting:
+            piece = waiting.pop()
+            if piece.negligible:
+                done.append(_end_panel(law, piece, from_above=from_above))
+            elif piece.kind is None:
+                waiting.extend(piece.halves())
+            else:
+                trial.append(piece)
+        if not trial:
+            return sorted(done, key=lambda row: row.low)
+        if len(trial) + len(done) > _MOST_PANELS:
+            break
+        rows, good = _try(law, mass, trial, from_above=from_above, u_error=u_error)
+        for piece, row, fits in zip(trial, rows, good, strict=True):
+            if fits:
+                done.append(row)
+            else:
+                waiting.extend(piece.halves())
+    raise AccuracyError(
+        f"An inverse CDF did not come within {u_error:.1e} in probability with {len(done)} panels, "
+        f"near the probability {trial[0].low:.6g}: the density nearly vanishes inside a range of "
+        "one sign there. Ask for a larger u_error."
+    )
+
+
+def _try(
+    law: ContinuousLaw, mass: float, trial: list[Piece], *, from_above: bool, u_error: float
+) -> tuple[list[PanelRow], NDArray[np.bool_]]:
+    kinds = np.array([p.kind for p in trial], dtype=np.int8)
+    exponents = np.array([p.exponent for p in trial])
+    start = np.array([p.mass_low for p in trial])[:, None]
+    stop = np.array([p.mass_high for p in trial])[:, None]
+    low = np.array([p.low for p in trial])[:, None]
+    high = np.array([p.high for p in trial])[:, None]
+
+    def continuous_mass(t: FloatArray) -> FloatArray:
+        x = local_share(kinds, exponents, t)
+        # From the nearer end, so that the start after an atom keeps its digits; never across the
+        # gap that may lie there.
+        near = np.where(x < 0.5, start + (stop - start) * x, stop - (stop - start) * (1.0 - x))
+        return np.asarray(np.minimum(near, np.nextafter(stop, 0.0)))
+
+    def radius(m: FloatArray) -> FloatArray:
+        return np.asarray(law.radius(m.ravel(), from_above=from_above).reshape(m.shape))
+
+    fits = np.asarray(chebyshev.chebfit(_NODES, radius(continuous_mass(_NODES)).T, DEGREE)).T
+    m = continuous_mass(_CHECK_NODES)
+    w = np.maximum(chebyshev.chebval(_CHECK_NODES, fits.T), 0.0)
+    below, above = law.masses(w.ravel())
+    reached = (above if from_above else below).reshape(m.shape)
+    # The radius is like c^(1/rate) at the end of the side.
+    rate = law.tail.rate if from_above else law.head.rate
+    relative = min(RELATIVE_ERROR, _JOIN * max(rate, 1e-3))
+    c = low + (high - low) * local_share(kinds, exponents, _CHECK_NODES)
+    allowed = np.minimum(0.25 * u_error, relative * np.minimum(c, 1.0 - c))
+    wrong = np.abs(reached - m) > mass * np.maximum(allowed, 4.0 * EPS * c)
+    if np.any(wrong):
+        # Where a radius cannot be told from the exact one in floating point, it is right.
+        exact = radius(m)
+        wrong &= np.abs(w - exact) > 8.0 * EPS * exact
+    ends = np.array([-1.0, 1.0])
+    exact = radius(continuous_mass(ends))
+    apart = np.abs(chebyshev.chebval(ends, fits.T) - exact) > _JOIN * exact.max(axis=1)[:, None]
+    # Only panels that meet another one must join it; beyond a power lies a gap or an end.
+    apart &= np.array([[p.low_power == 1.0, p.high_power == 1.0] for p in trial])
+    wrong = np.concatenate([wrong, apart], axis=1)
+    rows = [
+        PanelRow(p.low, p.high, f, PanelKind(int(k)), p.exponent)
+        for p, f, k in zip(trial, fits, kinds, strict=True)
+    ]
+    return rows, ~np.any(wrong, axis=1)
+
+
+def _end_panel(law: ContinuousLaw, piece: Piece, *, from_above: bool) -> PanelRow:
+    """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
+    low, high = piece.low, piece.high
+    m = np.array([piece.mass_at(x) for x in (1.0, 0.5, 0.0)])
+    w = law.radius(m, from_above=from_above)
+    coefficients = np.zeros(DEGREE + 1)
+    coefficients[0] = w[0]
+    if piece.tail:
+        rate = float(np.log(2.0) / max(np.log(w[1] / w[0]), 1e-12))
+        return PanelRow(low, high, coefficients, PanelKind.TAIL_POWER, rate)
+    coefficients[0], coefficients[1] = 0.5 * (w[0] + w[2]), 0.5 * (w[0] - w[2])
+    if piece.low_power != 1.0 and low == 0.0:
+        return PanelRow(low, high, coefficients, PanelKind.POWER_LOW, max(piece.low_power, 1.0))
+    return PanelRow(low, high, coefficients, PanelKind.LINEAR, 1.0)

@@ -1,0 +1,129 @@
+"""The lobes beyond the listed ones as one pair of short series, never cut.
+
+See :class:`spectra.lobed_tail.LobedTail` for what the series mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from spectra.errors import AccuracyError
+from spectra.lobed_tail import LobedTail
+from spectra.measure.lobes import LobedTailMass
+from spectra.quadrature import legendre_inverse
+
+__all__ = ["LobeShape", "fit_lobed_tail", "lobed_tail_error"]
+
+FloatArray = NDArray[np.float64]
+
+_MASS_TERMS = (16, 28, 48)
+_ACROSS_LOBES = 20
+_ALONG_LOBE = (18, 26, 36)
+# Coefficients left out of the series, as a share of the whole part.
+_GOAL = 1e-15
+_CHECK_INDICES = 23
+_CHECK_PLACES = 17
+
+
+@dataclass(frozen=True, eq=False)
+class LobeShape:
+    """One lobe at each of several real indices: its ends in phase and its density as a series."""
+
+    lobes: LobedTailMass
+    sign: int
+    index: FloatArray
+    low: FloatArray
+    high: FloatArray
+    coefficients: FloatArray
+
+    @classmethod
+    def of(cls, lobes: LobedTailMass, sign: int, index: FloatArray) -> LobeShape:
+        """Lobes of one sign at real indices."""
+        low = -lobes.half_widths(index, sign, -1)
+        high = lobes.half_widths(index, sign, +1)
+        return cls(lobes, sign, index, low, high, lobes.series(index, sign, low, high))
+
+    @property
+    def mass(self) -> FloatArray:
+        """Mass of each lobe."""
+        return np.asarray((self.high - self.low) * self.coefficients[:, 0])
+
+    def phases(self, shares: FloatArray) -> FloatArray:
+        """Phase, from the centre of the lobe, before which the shares of its mass lie."""
+        count = shares.size
+        half = 0.5 * (self.high - self.low)
+        whole = np.repeat(2.0 * self.coefficients[:, 0], count)
+        f = np.tile(shares, self.index.size)
+        series = np.repeat(self.coefficients, count, axis=0)
+        x = legendre_inverse(series, f * whole, (1.0 - f) * whole).reshape(-1, count)
+        return np.asarray(self.low[:, None] + half[:, None] * (1.0 + x))
+
+
+def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> LobedTail:
+    """Series for the lobes first, first + 2, ... of one sign, as probabilities of a part.
+
+    Raises
+    ------
+    AccuracyError
+        Where amplitude and background agree at every radius: the density touches zero without
+        end, and the inverse of its CDF is not smooth.
+    """
+    if lobes.touching:
+        raise AccuracyError(
+            "The density touches zero infinitely often (its oscillation and its background have "
+            "equal size), where an inverse CDF has infinite slope. Tabulate a kernel nearby, such "
+            "as the same formula with a higher power at the edge of its support."
+        )
+    kappa = 0.5 * first
+    period = 2.0 * np.pi / lobes.tail.frequency
+    sigma = lobes.decay(sign) - 1.0
+    for terms in _MASS_TERMS:
+        nodes = chebyshev.chebpts1(terms)
+        s = 2.0 * kappa / (1.0 + nodes)
+        masses, _ = lobes.mass_beyond(2.0 * s, sign)
+        series = np.asarray(chebyshev.chebfit(nodes, masses * s**sigma / mass, terms - 1))
+        if np.abs(series[-3:]).max() * kappa**-sigma < _GOAL:
+            break
+    for along in _ALONG_LOBE:
+        x = chebyshev.chebpts1(_ACROSS_LOBES)
+        v = chebyshev.chebpts1(along)
+        s = 2.0 * kappa / (1.0 + x)
+        shape = LobeShape.of(lobes, sign, 2.0 * s)
+        # The share before v is sin^2 of half the angle, which turns simple zeros into smooth ends.
+        phi = shape.phases(np.sin(0.25 * np.pi * (1.0 + v)) ** 2)
+        w, _ = lobes.radius(2.0 * np.pi * s[:, None] + phi)
+        # w - period s, without the subtraction.
+        offset = (phi - lobes.shift(w)) / lobes.tail.frequency
+        grid = np.asarray(chebyshev.chebfit(x, offset, _ACROSS_LOBES - 1))
+        grid = np.asarray(chebyshev.chebfit(v, grid.T, along - 1)).T
+        if np.abs(grid[:, -3:]).max() < 1e-13 * period:
+            break
+    return LobedTail(kappa, period, sigma, series, grid)
+
+
+def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: float) -> float:
+    """Largest error of the tail in probability, at indices and places off the nodes of the fit."""
+    s = tail.kappa * np.concatenate(
+        [1.0 + 7.0 * np.linspace(0.0, 1.0, _CHECK_INDICES) ** 2, np.geomspace(9.3, 1e8, 9)]
+    )
+    v = 0.5 - 0.5 * np.cos(np.pi * (np.arange(_CHECK_PLACES) + 0.31) / _CHECK_PLACES)
+    share = np.sin(0.5 * np.pi * v) ** 2
+    beyond, error = lobes.mass_beyond(2.0 * s, sign)
+    w = np.asarray(tail.radius(s, v), dtype=float)
+    offset = w - tail.period * s[:, None]
+    near = s[:, None] < 1e5 + 0.0 * v
+    stored = chebyshev.chebgrid2d(2.0 * tail.kappa / s - 1.0, 2.0 * v - 1.0, tail.radius_series)
+    offset = np.where(near, offset, stored)
+    phi = lobes.tail.frequency * offset + lobes.shift(w)
+    shape = LobeShape.of(lobes, sign, 2.0 * s)
+    low = np.broadcast_to(shape.low[:, None], phi.shape)
+    index = np.broadcast_to(2.0 * s[:, None], phi.shape)
+    before, _ = lobes.pieces(index, sign, low, np.maximum(phi, low))
+    exact = (beyond[:, None] - before) / mass
+    held = tail.survival(s)
+    table = held[:, None] - share * (held - tail.survival(s + 1.0))[:, None]
+    return float(np.abs(exact - table).max() + error.max() / mass)
