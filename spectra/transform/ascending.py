@@ -11,9 +11,10 @@ no evaluation cancels anything, whatever the kernel and the dimension.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import mpmath
@@ -31,12 +32,16 @@ FloatArray = NDArray[np.float64]
 
 # Every value carries at least this many correct bits, relative to the largest of its batch.
 _TARGET_BITS = 68
-_DEGREE = 18
-_FIRST_PANELS = 6
+# Precisions are multiples of this, so that few lists of moments are kept.
+_BITS_STEP = 128
+_DEGREE = 32
+_FIRST_PANELS = 4
+# A panel is split while one half is larger than the other by this, unless it is shorter than
+# half a period: the error is relative to the largest value of the panel.
+_UNEVEN = 8.0
+_HALF_PERIOD = 3.0
 # A panel is split until its last coefficients are below this share of its largest value.
 _PANEL_TOLERANCE = 2e-16
-# A slope is split off where log|F| differs from a line by less than this.
-_CURVATURE = 1.0
 # No entire function of exponential type 1 needs panels this narrow.
 _LEAST_PANEL = 1e-4
 # Off-node points where the stored panels are compared with the series.
@@ -49,42 +54,41 @@ class AscendingSeries:
     def __init__(self, form: BallForm, dim: int) -> None:
         self._form = form
         self._dim = dim
-        self._bits = 160
-        self._restart()
-
-    def _restart(self) -> None:
-        self._stream = self._form.moments(self._dim, self._bits)
-        self._moments: list[tuple[int, int]] = []
+        self._extra_bits = 32
+        self._moments: dict[int, tuple[Iterator[tuple[int, int]], list[tuple[int, int]]]] = {}
 
     def __call__(self, s: Sequence[float | Fraction] | FloatArray) -> list[Any]:
         """Values F(s), as mpmath numbers."""
         exact = [Fraction(v) ** 2 for v in s]
+        lost = _lost_bits(0.5 * self._dim - 1.0, math.sqrt(max(exact)))
         while True:
-            bits = self._bits
+            whole = lost + _TARGET_BITS + self._extra_bits
+            bits = _BITS_STEP * (whole // _BITS_STEP + 1)
             squares = np.array(
                 [(q.numerator << bits) // q.denominator for q in exact], dtype=object
             )
-            total, error = self._sum(squares)
+            total, error = self._sum(squares, bits)
             size = max(abs(t) for t in total)
             missing = (error << _TARGET_BITS).bit_length() - size.bit_length() + 1
             if missing <= 0:
                 with mpmath.workprec(_TARGET_BITS + 8):
                     return [mpmath.ldexp(mpmath.mpf(int(t)), -2 * bits) for t in total]
-            self._bits = bits + missing + 32
-            self._restart()
+            self._extra_bits += missing
 
-    def _sum(self, squares: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    def _sum(self, squares: NDArray[Any], bits: int) -> tuple[NDArray[Any], int]:
         """Sums of the series times 4^bits, and a bound of their rounding errors."""
-        bits = self._bits
+        if bits not in self._moments:
+            self._moments[bits] = (self._form.moments(self._dim, bits), [])
+        stream, moments = self._moments[bits]
         terms = np.array([1 << bits] * len(squares), dtype=object)
         total = terms * 0
         error = 0
         n = 0
         while True:
             top = int(terms.max())
-            if len(self._moments) <= n:
-                self._moments.append(next(self._stream))
-            moment, moment_error = self._moments[n]
+            if len(moments) <= n:
+                moments.append(next(stream))
+            moment, moment_error = moments[n]
             total = total - terms * moment if n % 2 else total + terms * moment
             # A term has been rounded down n times, each by less than itself relative to 2^bits
             # and by one unit.
@@ -93,6 +97,28 @@ class AscendingSeries:
                 return total, error
             terms = (terms * squares >> bits) // (2 * (n + 1) * (self._dim + 2 * n))
             n += 1
+
+
+def _lost_bits(order: float, s: float) -> int:
+    """Bits that cancel in the series of 0F1(; order + 1; -s^2/4)."""
+    order = max(order, 0.5)
+    grown = math.hypot(order, s)
+    lost = grown - order + order * math.log(2.0 * order / (order + grown))
+    return math.ceil(max(lost - _debye_exponent(order, s), 0.0) / math.log(2.0))
+
+
+def _debye_exponent(order: float, s: float) -> float:
+    """The exponent of Debye for the size of 0F1(; order + 1; -s^2/4), zero at s = 0."""
+    if s >= order:
+        return order * math.log(2.0 * order / s) - order
+    root = math.sqrt((order - s) * (order + s))
+    return root - order + order * math.log(2.0 * order / (order + root))
+
+
+def _debye_slope(order: float, s: float) -> float:
+    """Derivative of :func:`_debye_exponent`."""
+    root = math.sqrt((order - s) * (order + s)) if s < order else 0.0
+    return -s / (order + root) if s < order else -order / s
 
 
 @dataclass(frozen=True)
@@ -151,14 +177,17 @@ class _Panel:
     error: float
 
 
-def build_panels(series: AscendingSeries, stop: float) -> Panels:
-    """Panels of F on [0, stop]; each is split in halves until its Chebyshev series ends."""
+def build_panels(series: AscendingSeries, order: float, stop: float) -> Panels:
+    """Panels of F on [0, stop]; each is split in halves until its Chebyshev series ends.
+
+    ``order`` is that of the Bessel function J(s) (2/s)^order which F resembles.
+    """
     ends = np.linspace(0.0, stop, _FIRST_PANELS + 1)
-    waiting = [(float(a), float(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)][::-1]
+    waiting = [(float(a), float(b)) for a, b in pairwise(ends)][::-1]
     done: list[_Panel] = []
     while waiting:
         left, right = waiting.pop()
-        panel = _fit(series, left, right)
+        panel = _fit(series, order, left, right)
         if panel is None:
             middle = 0.5 * (left + right)
             if right - left < _LEAST_PANEL * stop:
@@ -183,20 +212,14 @@ def build_panels(series: AscendingSeries, stop: float) -> Panels:
     )
 
 
-def _fit(series: AscendingSeries, left: float, right: float) -> _Panel | None:
+def _fit(series: AscendingSeries, order: float, left: float, right: float) -> _Panel | None:
     nodes = chebyshev.chebpts1(_DEGREE + 1)
     t = np.concatenate([nodes, _CHECK_POINTS])
     middle, half = 0.5 * (left + right), 0.5 * (right - left)
     # Exact nodes: rounded ones would be off by s eps, which is more than the panel may err.
     values = series([Fraction(middle) + Fraction(half) * Fraction(x) for x in t])
-    sizes = np.array([float(mpmath.log(abs(v))) if v else -math.inf for v in values])
-    level, slope = float(np.max(sizes)), 0.0
-    if all(v > 0 for v in values) or all(v < 0 for v in values):
-        first, last = sizes[0], sizes[_DEGREE]
-        steep = (last - first) / (t[_DEGREE] - t[0])
-        # Near a zero the logarithm is far from linear, and a slope would only add terms.
-        if np.max(np.abs(sizes - (0.5 * (first + last) + steep * t))) < _CURVATURE:
-            level, slope = float(0.5 * (first + last)), float(steep)
+    slope = half * _debye_slope(order, middle)
+    level = float(mpmath.log(max(abs(v) for v in values)))
     with mpmath.workprec(_TARGET_BITS + 16):
         logs = [mpmath.mpf(level) + mpmath.mpf(slope) * x for x in t]
         scaled = np.array(
@@ -207,6 +230,9 @@ def _fit(series: AscendingSeries, left: float, right: float) -> _Panel | None:
     size = float(np.max(np.abs(chebyshev.chebval(dense, coefficients))))
     tail = float(np.max(np.abs(coefficients[-3:])))
     if not tail <= _PANEL_TOLERANCE * size:
+        return None
+    halves = [float(np.max(np.abs(scaled[t * side >= 0]))) for side in (-1, 1)]
+    if right - left > _HALF_PERIOD and max(halves) > _UNEVEN * min(halves):
         return None
     miss = np.abs(chebyshev.chebval(t, coefficients) - scaled)
     # Rounding of a Clenshaw sum grows with the sum of the coefficients.

@@ -349,7 +349,7 @@ def _reduce(
 
     def root(base: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
         constant, factors = sympy.factor_list(sympy.expand(base), x)
-        multiplicity = {f: k for f, k in factors}
+        multiplicity = dict(factors)
         at_zero = multiplicity.pop(x, 0)
         upper, lower = multiplicity.pop(x - 1, 0), multiplicity.pop(x + 1, 0)
         power = at_zero * exponent

@@ -24,8 +24,9 @@ __all__ = ["BallComponent", "compact_components", "compact_formula"]
 
 FloatArray = NDArray[np.float64]
 
-# The bulk starts where the density first reaches this share of its largest value before `start`.
-_BULK_SHARE = 1e-4
+# The bulk starts where the envelope reaches this share of its value at R w = n, the turning point
+# of J_n: further out the density of a kernel of infinite mass grows without end.
+_BULK_SHARE = 1e-6
 _BULK_GRID = 400
 
 
@@ -48,7 +49,9 @@ class BallComponent(Component):
         self._tail: EdgeTail = build_tail(form, dim, series)
         self._radius: ScaledRadius = self._tail.radius
         self._start = self._tail.start
-        self._panels: Panels = build_panels(series, self._tail.start_scaled * (1 + 4 * EPS))
+        self._panels: Panels = build_panels(
+            series, self._tail.order, self._tail.start_scaled * (1 + 4 * EPS)
+        )
         with mpmath.workprec(120 + 2 * dim.bit_length()):
             half = mpmath.mpf(dim) / 2
             radius = to_mpf(form.radius)
@@ -75,7 +78,8 @@ class BallComponent(Component):
     def _find_bulk(self) -> tuple[float, float]:
         w = self._start * np.arange(1, _BULK_GRID) / _BULK_GRID
         log = self.log_envelope(w)
-        first = int(np.argmax(log >= np.max(log) + np.log(_BULK_SHARE)))
+        turning = log[np.searchsorted(w, self._tail.order / self._radius.high)]
+        first = int(np.argmax(log >= turning + np.log(_BULK_SHARE)))
         return float(w[first]), self._start
 
     def _log_power(self, w: FloatArray) -> FloatArray:
@@ -93,7 +97,7 @@ class BallComponent(Component):
         return sign, log
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
-        """A bound of log|rho|: the largest value of the panel nearby, or amplitude + |background|."""
+        """A bound of log|rho|: the largest value nearby, or amplitude + |background|."""
         w = np.asarray(w, dtype=float)
         log = np.empty_like(w)
         near = w < self._start
@@ -102,7 +106,7 @@ class BallComponent(Component):
         return log
 
     def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to the envelope; it includes the rounding of the logarithm."""
+        """Bound of the error relative to the envelope, with the rounding of the logarithm."""
         w = np.asarray(w, dtype=float)
         bound = np.empty_like(w)
         near = w < self._start

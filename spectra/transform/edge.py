@@ -41,13 +41,17 @@ FloatArray = NDArray[np.float64]
 
 # Optimal truncation of the edge series leaves about e^-phase; 42 is e^-42 = 6e-19.
 _FIRST_PHASE = 42.0
+# The edge series in 1 - x^2 itself has its least term, about e^(-s/2), near index s/2; flat edges
+# (large exponents) reach it later.  Found by trial; the loop below raises them where needed.
+_FIRST_START = 76.0
+_START_PER_EXPONENT = 4.0
 _GROWTH = 1.2
 _MAX_TRIES = 12
 # The tail is accepted where its series end and agree with the ascending series to this.
 _TAIL_TOLERANCE = 4e-15
 _TRUNCATION = 1e-17
 _MAX_TERMS = 400
-_DEGREES = (24, 48, 96)
+_DEGREES = (26, 52, 104)
 _FIT_TOLERANCE = 3e-16
 # Where the tail is compared with the ascending series, as multiples of its start.
 _CHECK_POINTS = (1.0, 1.013, 1.057, 1.131, 1.27, 1.55)
@@ -63,20 +67,23 @@ def hankel_modulation(order: Any, s: Any) -> tuple[Any, Any]:
     error : mpf
         The first term left out, relative to 1 (DLMF 10.17.5).
     """
-    four_square = 4 * order * order
-    term = mpmath.mpf(1)
-    total = mpmath.mpc(1)
-    unit = mpmath.mpc(1)
-    floor = mpmath.ldexp(1, -_GUARD_BITS)
+    # In integers: hundreds of terms, which cancel like exp(n^2/2s), at each of many nodes.
+    bits = mpmath.mp.prec
+    four_square = int(mpmath.ldexp(4 * order * order, bits))
+    divisor = int(mpmath.ldexp(8 * s, bits))
+    limit = int(order) + 1
+    term = 1 << bits
+    parts = [term, 0]
     k = 0
     while True:
-        ratio = (four_square - (2 * k + 1) ** 2) / (8 * (k + 1) * s)
-        if abs(term) < floor or (k > order and abs(ratio) >= 1):
-            return total, abs(term)
-        term = term * ratio
-        unit = unit * 1j
-        total += unit * term
+        factor = four_square - ((2 * k + 1) ** 2 << bits)
+        if term == 0 or (k > limit and abs(factor) >= (k + 1) * divisor):
+            break
+        term = term * factor // ((k + 1) * divisor)
         k += 1
+        parts[k % 2] += -term if k % 4 >= 2 else term
+    value = mpmath.mpc(*(mpmath.ldexp(mpmath.mpf(p), -bits) for p in parts))
+    return value, mpmath.ldexp(mpmath.mpf(abs(term)), -bits)
 
 
 @dataclass(frozen=True)
@@ -107,9 +114,14 @@ class _Family:
         return total, sizes, error * abs(self.coefficients[0])
 
 
-def _first_start(order: float) -> float:
-    """The s where sqrt(s^2-n^2) - n acos(n/s) reaches _FIRST_PHASE, rounded up a little."""
+def _first_start(order: float, exponent: float, *, exact: bool) -> float:
+    """The s where sqrt(s^2-n^2) - n acos(n/s) reaches _FIRST_PHASE, rounded up a little.
+
+    Where the edge series is infinite its least term, of index s/2, must be small too.
+    """
     s = order + _FIRST_PHASE
+    if not exact:
+        s = max(s, _FIRST_START + _START_PER_EXPONENT * exponent)
     while math.sqrt(s * s - order * order) - order * math.acos(order / s) < _FIRST_PHASE:
         s *= 1.05
     return s
@@ -124,7 +136,7 @@ def build_tail(form: BallForm, dim: int, series: AscendingSeries) -> EdgeTail:
         Where no start within reach brings the two series together.
     """
     exponents = form.edge_exponents
-    start = _first_start(0.5 * dim + float(exponents[0]))
+    start = _first_start(0.5 * dim + float(exponents[0]), float(exponents[0]), exact=form.is_even)
     best = math.inf
     for _ in range(_MAX_TRIES):
         tail = _TailBuilder(form, dim, start).build(series)
@@ -167,12 +179,15 @@ class _TailBuilder:
                 leading = sizes[0] if leading is None else leading
                 scale = self._offset_scale(family)
                 terms, left = _truncate(sizes, _TRUNCATION * leading / scale, ends=family.ends)
+                if terms == 0:
+                    return None
                 counts.append(terms)
                 left_out += scale * (left + hankel_error)
             size = abs(families[0](s, counts[0])[0])
             unit = self._edge_unit() * size
             background, left_background = self._background(unit)
-            truncation = float(left_out / size + left_background)
+            at_start = unit + abs(sum(b * s ** (-1 - m) for m, b in background))
+            truncation = float((left_out * self._edge_unit() + left_background) / at_start)
             if truncation > _TAIL_TOLERANCE / 4:
                 return None
             tail = self._fit(families, counts, size, background, unit, truncation)
@@ -224,7 +239,7 @@ class _TailBuilder:
     def _background(self, unit: Any) -> tuple[list[tuple[int, Any]], Any]:
         """Terms (m, b_m) of the background sum b_m s^(-1-m), in units of 2 R / Gamma(d/2).
 
-        The second value is the share of the envelope that the terms left out may have.
+        The second value bounds the terms left out.
         """
         s = mpmath.mpf(self.start_scaled)
         half = mpmath.mpf(self.dim) / 2
@@ -242,7 +257,7 @@ class _TailBuilder:
             sizes.append(abs(value) * s ** (-1 - m))
         floor = _TRUNCATION * (unit + sizes[0])
         number, left = _truncate(sizes, floor, ends=finite)
-        return terms[:number], left / (unit + sizes[0])
+        return terms[:number], left
 
     def _fit(
         self,
