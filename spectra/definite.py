@@ -53,14 +53,14 @@ def definiteness(verdict: Verdict) -> Definiteness:
             False,
             "A continuous positive definite kernel has the finite mass k(0), this one has not.",
         )
-    exceeded = _exceeds_its_value_at_zero(kernel)
-    if exceeded is not None:
-        return Definiteness(False, exceeded)
     unbounded = all(p.support is sympy.oo for p in kernel.pieces)
     if unbounded and all(is_completely_monotone(p.expr) for p in kernel.pieces):
         return Definiteness(
             True, "It is completely monotone in z^2: positive definite in every dimension."
         )
+    exceeded = _exceeds_its_value_at_zero(kernel, verdict.analysis)
+    if exceeded is not None:
+        return Definiteness(False, exceeded)
     if verdict.dim is None:
         return Definiteness(None, "No rule that holds in every dimension decides it.")
     tail = _sign_of_tail(verdict.analysis, verdict.dim)
@@ -71,16 +71,12 @@ def definiteness(verdict: Verdict) -> Definiteness:
     return _by_masses(verdict)
 
 
-def _exceeds_its_value_at_zero(kernel: Kernel) -> str | None:
+def _exceeds_its_value_at_zero(kernel: Kernel, analysis: LocalAnalysis | None) -> str | None:
     """A point where |k(z)| > k(0), which positive definiteness excludes."""
-    if not kernel.pieces:
-        return None
-    try:
-        value_at_zero = kernel.at_zero
-    except FormulaError:
+    if not kernel.pieces or analysis is None or analysis.origin.limit is None:
         return None
     with mp.workdps(30):
-        top = mp.mpf(value_at_zero)
+        top = mp.mpf(str(analysis.origin.limit.evalf(30)))
         functions = [(float(p.support), mpmath_function(p.expr, Z)) for p in kernel.pieces]
         reach = kernel.support if kernel.support != mp.inf else 1e3
         for i in range(1, _PROBES):
@@ -133,7 +129,7 @@ def _is_askey(kernel: Kernel, dim: int) -> bool:
     if len(kernel.pieces) != 1 or kernel.pieces[0].support is sympy.oo:
         return False
     piece = kernel.pieces[0]
-    scale, power = sympy.factor(piece.expr).as_independent(Z)
+    scale, power = sympy.factor(piece.expr).as_independent(Z, as_Add=False)
     if power.is_Pow and not power.exp.free_symbols:
         base, s = power.base, power.exp
     else:
@@ -199,7 +195,7 @@ def _is_bernstein(expr: sympy.Expr) -> bool:
     if expr.is_Add:
         return all(_is_bernstein(a) for a in expr.args)
     if expr.is_Mul:
-        c, rest = expr.as_independent(Z)
+        c, rest = expr.as_independent(Z, as_Add=False)
         return bool(c.is_positive) and rest != expr and _is_bernstein(rest)
     if expr.is_Pow and not expr.exp.free_symbols:
         if expr.base == Z:
@@ -212,7 +208,7 @@ def _is_bernstein(expr: sympy.Expr) -> bool:
 
 def _is_matern(expr: sympy.Expr) -> bool:
     """c z^nu K_nu(a z), or exp(-a z) times a nonnegative sum of reverse Bessel polynomials."""
-    c, rest = expr.as_independent(Z)
+    c, rest = expr.as_independent(Z, as_Add=False)
     if not c.is_positive:
         return False
     if rest.is_Mul and len(rest.args) == 2:

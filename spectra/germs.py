@@ -33,6 +33,8 @@ _DIGITS = 60
 _ZERO = sympy.Float(10, 30) ** -45
 #: The most terms that a series of a composition (a power, an exponential) is carried to.
 _MOST_TERMS = 80
+#: The most terms that a series keeps: mixed powers and logarithms multiply quickly.
+_LONGEST = 100
 
 
 class ExpansionError(SpectraError):
@@ -131,6 +133,8 @@ class Series:
             if not is_zero(c):
                 kept.append((size, c))
         kept.sort(key=_by_size)
+        if len(kept) > _LONGEST:
+            return Series(tuple(kept[:_LONGEST]), kept[_LONGEST][0])
         return Series(tuple(kept), order)
 
     @property

@@ -85,11 +85,15 @@ class Singularity:
 
 @dataclass(frozen=True)
 class Gap:
-    """What could not be shown: finite mass is unproved for every d >= ``from_dim``."""
+    """What could not be shown: finite mass is unproved for every d >= ``from_dim``.
+
+    ``narrow`` says that more terms of the expansion would move it to a larger d.
+    """
 
     reason: str
     from_dim: sympy.Expr = _EVERY
     location: sympy.Expr | None = None
+    narrow: bool = False
 
 
 @dataclass(frozen=True)

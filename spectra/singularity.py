@@ -48,7 +48,9 @@ def profile(kernel: Kernel) -> Profile:
                 return Profile((), (), tuple(gaps))
         if piece.support is not sympy.oo:
             found.append(piece.support)
-        radii += [r for r in found if not any(same_radius(r, s) for s in radii)]
+        for r in found:
+            if not any(same_radius(r, s) for s in radii):
+                radii.append(r)
     radii.sort(key=lambda r: float(r.evalf(30)))
     inner = [*_midpoints([_NIL, *radii]), (radii[-1] + 1 if radii else sympy.Integer(1))]
     exprs = []
@@ -103,7 +105,7 @@ def _first_settled(
             continue
         best = seen
         top = min((r.largest for r in seen.requirements), default=sympy.oo)
-        if all(g.from_dim > top for g in seen.gaps):
+        if all(g.from_dim > top or not g.narrow for g in seen.gaps):
             return seen
     if best is None:
         reason = f"The behaviour at z = {place} could not be expanded ({error})"
@@ -152,7 +154,7 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
     if order is None or order == FLAT or (left_expr == right_expr and left_kind == "meromorphic"):
         return Ending()
     reason = f"No singularity of exponent below {order[0]} was found at z = {r}"
-    return Ending(gaps=(Gap(reason, 2 * order[0] + 1, r),))
+    return Ending(gaps=(Gap(reason, 2 * order[0] + 1, r, narrow=True),))
 
 
 def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
@@ -185,7 +187,7 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
     if series.order is None or series.order == FLAT or is_analytic_at(expr, r) == "meromorphic":
         return Ending()
     reason = f"No singularity of exponent below {series.order[0]} was found at z = {r}"
-    return Ending(gaps=(Gap(reason, 2 * series.order[0] + 1, r),))
+    return Ending(gaps=(Gap(reason, 2 * series.order[0] + 1, r, narrow=True),))
 
 
 def _merged_sizes(*terms: tuple[tuple[Size, sympy.Expr], ...]) -> list[Size]:
@@ -273,7 +275,11 @@ def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
             if series.terms:
                 return _unbounded(sympy.oo)
             gaps.append(
-                Gap("A growing part of the kernel at infinity may cancel", location=sympy.oo)
+                Gap(
+                    "A growing part of the kernel at infinity may cancel",
+                    location=sympy.oo,
+                    narrow=True,
+                )
             )
             continue
         frequency = _frequency(phase)
@@ -296,7 +302,7 @@ def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if oscillates:
             # A remainder O(z^-A) with its derivatives is a transform of an L1 function if A > d/2.
             reason = f"The kernel is known at infinity up to z^(-{order[0]})"
-            gaps.append(Gap(reason, 2 * order[0], sympy.oo))
+            gaps.append(Gap(reason, 2 * order[0], sympy.oo, narrow=True))
     if any(s.frequency != 0 and s.exponent == 0 for s in seen):
         limit = None
     return Ending(tuple(requirements), tuple(gaps), tuple(seen), limit)
