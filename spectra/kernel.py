@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -20,6 +20,9 @@ from scipy.spatial.distance import cdist
 from spectra.errors import DataError, FormulaError, ParameterError
 from spectra.evaluate import numpy_function, value_at_zero
 from spectra.parsing import U, Z, check_expression, exact_parameter, parse_formula
+
+if TYPE_CHECKING:
+    from spectra.asymmetric import AsymmetricKernel
 
 __all__ = ["Kernel", "Piece", "radial", "zonal"]
 
@@ -173,6 +176,24 @@ class Kernel:
         return _assemble(
             (p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces
         )
+
+    def shift(self, offset: float | ArrayLike) -> AsymmetricKernel:
+        """The asymmetric kernel D -> k(D + offset), D = x - y.
+
+        ``offset`` has one number for each column of the data, or is one number for all of them.
+        """
+        from spectra.asymmetric import shifted
+
+        return shifted(self, offset)
+
+    def tilt(self, beta: float | ArrayLike) -> AsymmetricKernel:
+        """The asymmetric kernel D -> k(D) exp(beta.D) of a sum of Gaussians.
+
+        ``beta`` has one number for each column of the data, or is one number for all of them.
+        """
+        from spectra.asymmetric import tilted
+
+        return tilted(self, beta)
 
     def __add__(self, other: Kernel | float) -> Kernel:
         other = _as_kernel(other, like=self)

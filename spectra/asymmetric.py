@@ -1,0 +1,345 @@
+r"""Asymmetric kernels: radial kernels that are shifted or tilted, and their sums.
+
+A shift D -> k(D + r) multiplies the spectral measure of k by the phase :math:`e^{i w \cdot r}`, so
+the measure stays finite and becomes complex.  A tilt D -> k(D) exp(beta.D) moves the measure into
+the complex plane; for a Gaussian it is a shift again, with a factor:
+
+.. math:: e^{-|D|^2/2\sigma^2} e^{\beta \cdot D}
+          = e^{\sigma^2 |\beta|^2 / 2}\, e^{-|D - \sigma^2 \beta|^2 / 2 \sigma^2}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import sympy
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+
+from spectra.errors import DataError, ParameterError
+from spectra.parsing import Z
+
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
+
+__all__ = ["AsymmetricKernel", "Shifted", "Term", "gaussian_components", "shifted", "tilted"]
+
+FloatArray = NDArray[np.float64]
+Vector = float | ArrayLike
+
+
+@final
+@dataclass(frozen=True)
+class Term:
+    """One summand D -> weight * kernel(|D + offset|) * exp(tilt.D).
+
+    ``offset`` and ``tilt`` are tuples of d numbers; a single number stands for every coordinate.
+    """
+
+    weight: float
+    kernel: Kernel
+    offset: tuple[float, ...]
+    tilt: tuple[float, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """One summand D -> weight * kernel(|D + offset|) in a dimension, the tilt worked in."""
+
+    weight: float
+    kernel: Kernel
+    offset: FloatArray
+
+
+@final
+@dataclass(frozen=True)
+class AsymmetricKernel:
+    r"""A kernel K(D), D = x - y, with K(D) other than K(-D): a sum of shifted and tilted kernels.
+
+    Made by :meth:`spectra.Kernel.shift` and :meth:`spectra.Kernel.tilt`; adds, subtracts and
+    multiplies with numbers, and adds radial kernels (on its right).
+
+    Attributes
+    ----------
+    terms : tuple of Term
+    label : str
+        How to print it where it was named.
+
+    Examples
+    --------
+    >>> from spectra import radial
+    >>> k = radial("exp(-z**2/2)")
+    >>> asymmetric = k.tilt([0.5, 0.0]) - 0.25 * k.shift([0.0, 1.0])
+    >>> asymmetric([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]).round(6)
+    array([0.848367, 0.90803 , 0.27591 ])
+    """
+
+    terms: tuple[Term, ...]
+    label: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        dims = {len(v) for t in self.terms for v in (t.offset, t.tilt)} - {0, 1}
+        if len(dims) > 1:
+            raise ParameterError(
+                f"The shifts and tilts of a kernel have {sorted(dims)} coordinates. They must have "
+                "as many as the data, or be single numbers that stand for every coordinate."
+            )
+
+    def __str__(self) -> str:
+        return self.label or self.formula
+
+    @property
+    def formula(self) -> str:
+        """The kernel as text in D = x - y."""
+        return " + ".join(_described(term) for term in self.terms) or "0"
+
+    @property
+    def dim(self) -> int | None:
+        """The dimension that the shifts and tilts fix; None where all of them are numbers."""
+        return max(
+            (len(v) for t in self.terms for v in (t.offset, t.tilt) if len(v) > 1), default=None
+        )
+
+    @property
+    def is_zonal(self) -> bool:
+        """False: a shift leaves the sphere."""
+        return False
+
+    def __call__(self, differences: ArrayLike) -> FloatArray:
+        """Values K(D) at differences D = x - y, shape (..., d); an array of shape (...)."""
+        D = np.asarray(differences, dtype=float)
+        if D.ndim == 0 or D.shape[-1] == 0:
+            raise DataError(
+                "An asymmetric kernel is a function of differences D = x - y: give an array of "
+                "shape (..., d)."
+            )
+        dim = self._checked(D.shape[-1])
+        value = np.zeros(D.shape[:-1])
+        for term in self.terms:
+            distance = np.linalg.norm(D + _vector(term.offset, dim), axis=-1)
+            value += term.weight * term.kernel(distance) * np.exp(D @ _vector(term.tilt, dim))
+        return value
+
+    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
+        """Exact kernel matrix K(x_i - y_j), which is not symmetric even where Y is X.
+
+        Parameters
+        ----------
+        X, Y : array_like of shape (n, d), (m, d)
+            Rows; ``Y`` defaults to ``X``.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+
+        Raises
+        ------
+        DataError
+            Where rows are not finite, or have another dimension than the kernel or one another.
+        """
+        X = _rows(X, "X")
+        Y = X if Y is None else _rows(Y, "Y")
+        if X.shape[1] != Y.shape[1]:
+            raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
+        dim = self._checked(X.shape[1])
+        value = np.zeros((len(X), len(Y)))
+        for term in self.terms:
+            tilt = _vector(term.tilt, dim)
+            part = term.weight * term.kernel(cdist(X + _vector(term.offset, dim), Y))
+            if np.any(tilt):
+                part *= np.exp((X @ tilt)[:, None] - (Y @ tilt)[None, :])
+            value += part
+        return value
+
+    def in_dimension(self, dim: int) -> tuple[Shifted, ...]:
+        """The kernel in R^dim as a sum of shifted radial kernels; tilts of Gaussians are worked in.
+
+        Raises
+        ------
+        DataError
+            Where the shifts or tilts have another number of coordinates.
+        """
+        self._checked(dim)
+        out = []
+        for term in self.terms:
+            offset, tilt = _vector(term.offset, dim), _vector(term.tilt, dim)
+            if not np.any(tilt):
+                out.append(Shifted(term.weight, term.kernel, offset))
+                continue
+            for weight, sigma, gaussian in _components(term.kernel):
+                log_factor = 0.5 * sigma**2 * float(tilt @ tilt) - float(tilt @ offset)
+                out.append(
+                    Shifted(
+                        term.weight * weight * float(np.exp(log_factor)),
+                        gaussian,
+                        offset - sigma**2 * tilt,
+                    )
+                )
+        return tuple(out)
+
+    def _checked(self, dim: int) -> int:
+        if self.dim is not None and self.dim != dim:
+            raise DataError(
+                f"The shifts and tilts of the kernel {self} have {self.dim} coordinates, and the "
+                f"data have {dim}. Give them as many, or a single number for every coordinate."
+            )
+        return dim
+
+    def __add__(self, other: Any) -> AsymmetricKernel:
+        if isinstance(other, AsymmetricKernel):
+            return _collect((*self.terms, *other.terms))
+        if hasattr(other, "pieces"):
+            return _collect((*self.terms, Term(1.0, other, (0.0,), (0.0,))))
+        return NotImplemented
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Any) -> AsymmetricKernel:
+        if isinstance(factor, bool) or not isinstance(factor, int | float | np.number):
+            return NotImplemented
+        number = _finite(factor, "factor")
+        return _collect(replace(term, weight=term.weight * number) for term in self.terms)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> AsymmetricKernel:
+        return self * -1.0
+
+    def __sub__(self, other: Any) -> AsymmetricKernel:
+        difference: AsymmetricKernel = self + (-other)
+        return difference
+
+    def __rsub__(self, other: Any) -> AsymmetricKernel:
+        difference: AsymmetricKernel = (-self) + other
+        return difference
+
+
+def shifted(kernel: Kernel, offset: Vector) -> AsymmetricKernel:
+    """The kernel D -> k(D + offset); a single number shifts every coordinate.
+
+    Raises
+    ------
+    ParameterError
+        Where the offset is not finite, or the kernel is zonal: a shift leaves the sphere.
+    """
+    _refuse_zonal(kernel, "shift")
+    return _collect([Term(1.0, kernel, _tuple(offset, "offset"), (0.0,))])
+
+
+def tilted(kernel: Kernel, tilt: Vector) -> AsymmetricKernel:
+    """The kernel D -> k(D) exp(tilt.D) of a sum of Gaussians.
+
+    Raises
+    ------
+    ParameterError
+        Where the kernel is no sum of Gaussians.  The measure of a tilted kernel is that of k at
+        complex frequencies, which needs exponential moments of k; only for Gaussians is it a
+        finite measure that can be sampled exactly whatever the tilt.
+    """
+    _refuse_zonal(kernel, "tilt")
+    vector = _tuple(tilt, "tilt")
+    if gaussian_components(kernel) is None:
+        raise ParameterError(
+            f"The kernel {kernel} is no sum of Gaussians c exp(-a z**2), so exp(tilt.D) k(D) grows "
+            "without bound or has no density that is known. Tilt Gaussians, or use shift, which "
+            "is defined for every kernel of finite mass."
+        )
+    return _collect([Term(1.0, kernel, (0.0,), vector)])
+
+
+def gaussian_components(kernel: Kernel) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
+    """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None where it is none.
+
+    Examples
+    --------
+    >>> from spectra import radial
+    >>> gaussian_components(radial("2*exp(-z**2/2) - exp(-z**2/8)"))
+    ((2, 1/2), (-1, 1/8))
+    """
+    if len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
+        return None
+    found: list[tuple[sympy.Expr, sympy.Expr]] = []
+    for term in sympy.Add.make_args(sympy.expand(kernel.pieces[0].expr)):
+        coefficient, wave = term.as_independent(Z)
+        if not isinstance(wave, sympy.exp):
+            return None
+        rate = sympy.cancel(-wave.args[0] / Z**2)
+        if rate.has(Z) or not rate.is_positive:
+            return None
+        found.append((coefficient, rate))
+    return tuple(sorted(found, key=lambda pair: -pair[1]))
+
+
+def _components(kernel: Kernel) -> Iterable[tuple[float, float, Kernel]]:
+    """(c, sigma, Kernel of exp(-z^2/(2 sigma^2))) of each Gaussian of a sum of them."""
+    for coefficient, rate in gaussian_components(kernel) or ():
+        piece = replace(kernel.pieces[0], expr=sympy.exp(-rate * Z**2))
+        gaussian = replace(kernel, pieces=(piece,), zonal=None, label="")
+        yield float(coefficient), float(1 / sympy.sqrt(2 * rate)), gaussian
+
+
+def _collect(terms: Iterable[Term]) -> AsymmetricKernel:
+    """Add the weights of equal terms, and leave out those that cancel."""
+    weights: dict[tuple[Kernel, tuple[float, ...], tuple[float, ...]], float] = {}
+    for term in terms:
+        key = (term.kernel, term.offset, term.tilt)
+        weights[key] = weights.get(key, 0.0) + term.weight
+    return AsymmetricKernel(tuple(Term(w, *key) for key, w in weights.items() if w != 0.0))
+
+
+def _described(term: Term) -> str:
+    text = "" if term.weight == 1.0 else f"{term.weight:.6g}*"
+    text += f"k[{term.kernel}](D"
+    text += f" + {_number_text(term.offset)})" if any(term.offset) else ")"
+    return text + (f"*exp({_number_text(term.tilt)}.D)" if any(term.tilt) else "")
+
+
+def _number_text(vector: tuple[float, ...]) -> str:
+    if len(set(vector)) == 1:
+        return f"{vector[0]:.6g}"
+    shown = ", ".join(f"{v:.6g}" for v in vector[:4])
+    return f"({shown}{', ...' if len(vector) > 4 else ''})"
+
+
+def _refuse_zonal(kernel: Kernel, what: str) -> None:
+    if kernel.is_zonal:
+        raise ParameterError(
+            f"The kernel {kernel} lives on the unit sphere, and a {what} leaves it. Write it as "
+            "a radial kernel, for instance with rescale(1)."
+        )
+
+
+def _tuple(vector: Vector, name: str) -> tuple[float, ...]:
+    array = np.atleast_1d(np.asarray(vector, dtype=float))
+    if array.ndim != 1 or array.size == 0:
+        raise ParameterError(
+            f"The {name} of a kernel is a vector of d numbers or one number; got an array of "
+            f"shape {array.shape}."
+        )
+    # Adding 0 turns -0 into 0, so that equal kernels are equal objects.
+    return tuple(_finite(v, name) + 0.0 for v in array.tolist())
+
+
+def _vector(numbers: tuple[float, ...], dim: int) -> FloatArray:
+    return np.full(dim, numbers[0]) if len(numbers) == 1 else np.array(numbers)
+
+
+def _finite(number: Any, name: str) -> float:
+    value = float(number)
+    if not np.isfinite(value):
+        raise ParameterError(f"The {name} of a kernel must be finite, and {number} is not.")
+    return value
+
+
+def _rows(X: ArrayLike, name: str) -> FloatArray:
+    rows = np.asarray(X, dtype=float)
+    if rows.ndim != 2 or not np.all(np.isfinite(rows)):
+        raise DataError(
+            f"{name} must be a matrix of shape (rows, dimension) of finite numbers; its shape is "
+            f"{rows.shape}, with {int(np.sum(~np.isfinite(rows)))} number(s) that are not finite."
+        )
+    return rows
