@@ -1,0 +1,212 @@
+r"""What shifts do to a spectral measure: a trigonometric polynomial of one coordinate times it.
+
+A sum of kernels :math:`\sum_j c_j\, k(D + t_j e)` along one axis e has the measure
+:math:`m(e \cdot w)\, \mu(dw)` with :math:`m(x) = \sum_j c_j e^{i t_j x}`.  Its real part is even
+and its imaginary part odd in x.  Numpy only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, final
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import ArrayLike
+
+from spectra.arrays import ComplexArray, FloatArray, IntArray, frozen_array
+from spectra.errors import ParameterError
+
+__all__ = ["SELECTIONS", "Modulation", "Selection"]
+
+Selection = Literal["real+", "real-", "imaginary+", "modulus"]
+#: What a part takes of the modulation m = A + iB: max(0, A), max(0, -A), 2 max(0, B) or |m|.
+SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
+
+# A root of a polynomial in cos(theta) is real up to this, the error of a double root.
+_REAL_ROOT = 1e-7
+# Points for the Fourier coefficients of |m| and m^2/|m|, which have no closed form; where m has
+# no zero they converge geometrically.
+_POINTS = 1 << 14
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Modulation:
+    """The multiplier m(x) = sum of weights * exp(i steps unit x) at x = axis.w.
+
+    Attributes
+    ----------
+    axis : ndarray of shape (d,)
+        Unit vector e.
+    unit : float
+        Length > 0 of which every shift along the axis is a multiple.
+    steps : ndarray of int, shape (j,)
+        The multiples; distinct.
+    weights : ndarray of shape (j,)
+
+    Examples
+    --------
+    >>> shift = Modulation([1.0, 0.0], 0.5, [1], [2.0])
+    >>> shift.offsets
+    array([[0.5, 0. ]])
+    >>> complex(shift(np.pi))
+    (1.2246467991473532e-16+2j)
+    """
+
+    axis: FloatArray
+    unit: float
+    steps: IntArray
+    weights: FloatArray
+
+    def __post_init__(self) -> None:
+        axis, weights = frozen_array(self.axis, "axis", 1), frozen_array(self.weights, "weights", 1)
+        steps = np.array(self.steps, dtype=np.intp)
+        steps.setflags(write=False)
+        if abs(np.linalg.norm(axis) - 1.0) > 1e-12 or not 0.0 < self.unit < np.inf:
+            raise ParameterError(
+                f"A modulation needs an axis of length 1 and a positive unit; got the length "
+                f"{np.linalg.norm(axis)} and the unit {self.unit}."
+            )
+        if steps.shape != weights.shape or len(set(steps.tolist())) != steps.size or not steps.size:
+            raise ParameterError(
+                f"A modulation needs distinct steps, each with a weight; got the steps {steps} and "
+                f"the weights {weights}."
+            )
+        for name, value in (("axis", axis), ("weights", weights), ("steps", steps)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def offsets(self) -> FloatArray:
+        """The shifts as vectors, shape (j, d)."""
+        return np.asarray(np.outer(self.steps * self.unit, self.axis))
+
+    @property
+    def bound(self) -> float:
+        """A bound of |m|."""
+        return float(np.abs(self.weights).sum())
+
+    def __call__(self, x: ArrayLike) -> ComplexArray:
+        """Values m(x)."""
+        return self.at_angle(self.unit * np.asarray(x, dtype=float))
+
+    def at_angle(self, theta: ArrayLike) -> ComplexArray:
+        """Values of m as a function of theta = unit x, of period 2 pi."""
+        waves = np.exp(1j * np.multiply.outer(np.asarray(theta, dtype=float), self.steps))
+        return np.asarray(waves @ self.weights)
+
+    def selected(self, selection: Selection, theta: ArrayLike) -> FloatArray:
+        """What a part takes of m; of 2 max(0, B) its even half |B|, as a sign gives the rest."""
+        value = self.at_angle(theta)
+        if selection == "modulus":
+            return np.abs(value)
+        if selection == "imaginary+":
+            return np.abs(value.imag)
+        return np.maximum(0.0, value.real if selection == "real+" else -value.real)
+
+    def is_constant(self, selection: Selection) -> bool:
+        """Whether the selection is one number, so that the law stays isotropic."""
+        if selection == "modulus":
+            return self.steps.size == 1
+        return selection != "imaginary+" and not np.any(self.steps)
+
+    def turns(self, selection: Selection) -> FloatArray:
+        """Angles in (0, pi) at which the selection has a kink: zeros of A, of B, or of |m|."""
+        if selection == "modulus":
+            real, imaginary = self._zeros_of_real, self._zeros_of_imaginary
+            near = np.abs(real[:, None] - imaginary[None, :]) < _REAL_ROOT
+            return np.asarray(real[near.any(axis=1)])
+        return self._zeros_of_imaginary if selection == "imaginary+" else self._zeros_of_real
+
+    @cached_property
+    def _zeros_of_real(self) -> FloatArray:
+        series = np.zeros(int(np.abs(self.steps).max()) + 1)
+        np.add.at(series, np.abs(self.steps), self.weights)
+        return _angles(series)
+
+    @cached_property
+    def _zeros_of_imaginary(self) -> FloatArray:
+        """B = sin(theta) times a polynomial in cos(theta): U_m = 2 (T_m + T_(m-2) + ...)."""
+        series = np.zeros(max(1, int(np.abs(self.steps).max())))
+        for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
+            order = abs(step) - 1
+            if order >= 0:
+                series[order % 2 : order + 1 : 2] += 2.0 * weight * np.sign(step)
+                if order % 2 == 0:
+                    series[0] -= weight * np.sign(step)
+        return _angles(series)
+
+    def fourier(self, selection: Selection, count: int) -> ComplexArray:
+        r"""Coefficients f_n, |n| <= count, of the selection as a series of exp(i n theta).
+
+        "imaginary+" is :math:`2\\max(0, B) = |B| + B`.  The parts are integrated exactly between
+        their zeros; the modulus by the trapezoidal rule.
+        """
+        orders = np.arange(-count, count + 1)
+        if selection == "modulus":
+            return self._sampled(np.abs, count)
+        ends = np.concatenate([[0.0], self.turns(selection), [np.pi]])
+        middle = 0.5 * (ends[1:] + ends[:-1])
+        value = self.at_angle(middle)
+        part = value.imag if selection == "imaginary+" else value.real
+        sign = np.sign(part)
+        if selection == "real+":
+            sign = np.maximum(0.0, sign)
+        elif selection == "real-":
+            sign = np.minimum(0.0, sign)
+        total = np.zeros(orders.size)
+        for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
+            if selection == "imaginary+":
+                primitive = _sine_primitive(step + orders, ends) + _sine_primitive(
+                    step - orders, ends
+                )
+            else:
+                primitive = _cosine_primitive(step + orders, ends) + _cosine_primitive(
+                    step - orders, ends
+                )
+            total += weight * (np.diff(primitive, axis=1) @ sign) / (2.0 * np.pi)
+        coefficients = total.astype(complex)
+        if selection == "imaginary+":
+            for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
+                if 0 < abs(step) <= count:
+                    coefficients[count + step] += weight / 2j
+                    coefficients[count - step] -= weight / 2j
+        return coefficients
+
+    def squared_phase(self, count: int) -> ComplexArray:
+        """Fourier coefficients of m^2/|m|, the modulus with twice the phase."""
+
+        def function(value: ComplexArray) -> ComplexArray:
+            size = np.abs(value)
+            # At a zero of m the value has no weight: any phase will do.
+            return np.where(size > 0.0, value**2 / np.where(size > 0.0, size, 1.0), 0.0)
+
+        return self._sampled(function, count)
+
+    def _sampled(self, function: object, count: int) -> ComplexArray:
+        points = max(_POINTS, 8 * count)
+        theta = 2.0 * np.pi * np.arange(points) / points
+        spectrum = np.fft.fft(function(self.at_angle(theta))) / points  # type: ignore[operator]
+        return np.asarray(spectrum[np.arange(-count, count + 1) % points])
+
+
+def _angles(series: FloatArray) -> FloatArray:
+    """Zeros in (0, pi) of a Chebyshev series in cos(theta), ascending."""
+    trimmed = chebyshev.chebtrim(series, 0.0)
+    if trimmed.size < 2:
+        return np.empty(0)
+    roots = chebyshev.chebroots(trimmed)
+    real = roots[np.abs(roots.imag) < _REAL_ROOT].real
+    return np.sort(np.arccos(real[np.abs(real) < 1.0]))
+
+
+def _cosine_primitive(order: IntArray, theta: FloatArray) -> FloatArray:
+    """Integral of cos(order t) from 0 to theta, for every order and theta."""
+    return np.asarray(theta * np.sinc(np.multiply.outer(order, theta) / np.pi))
+
+
+def _sine_primitive(order: IntArray, theta: FloatArray) -> FloatArray:
+    """Integral of sin(order t) from 0 to theta, for every order and theta."""
+    half = 0.5 * np.multiply.outer(order, theta)
+    return np.asarray(theta * half * np.sinc(half / np.pi) ** 2)
