@@ -27,8 +27,10 @@ FloatArray = NDArray[np.float64]
 _SIMPLE_ZERO = 2.0
 # An atom with less than this below it still sees the law start like a power of the radius.
 _NEAR_ORIGIN = 0.05
+# The two sides meet at a gap or an atom within this distance of u = 1/2, if there is one.
+_SPLIT_WITHIN = 0.3
 # Evaluating a panel rounds the radius to this relative error.
-_ROUNDING = 8.0 * EPS
+_ROUNDING = 32.0 * EPS
 # Half the spacing of doubles below 1: no table can be asked for less.
 _LEAST_U_ERROR = 1e-15
 # Places in each panel at which its error is measured; none is a node of the fit.
@@ -198,7 +200,7 @@ def _spans(
                     (here.below / mass + before, there.below / mass + before),
                     (q_low, here.above / mass + after),
                     (here.below, there.below),
-                    (there.above, here.above),
+                    (here.above, there.above),
                     (low, high),
                     tail=there is end and open_end,
                 )
@@ -214,7 +216,8 @@ def _upper_end(part: MeasurePart, law: ContinuousLaw, cut: float) -> tuple[float
         width = part.lobes.half_widths(np.array([float(part.first_lobe)]), part.sign, -1)[0]
         return (_SIMPLE_ZERO if width < np.pi else 1.0), False
     if law.tail.mass > 0:
-        return (1.0, True) if last.chart.end is None else (law.tail.rate, False)
+        # A density that grows towards the end makes a radius that is smooth in q as it is.
+        return (1.0, True) if last.chart.end is None else (max(law.tail.rate, 1.0), False)
     if law.high[-1] >= cut * (1.0 - 1e-12):
         return 1.0, False
     return _SIMPLE_ZERO, False
@@ -222,9 +225,13 @@ def _upper_end(part: MeasurePart, law: ContinuousLaw, cut: float) -> tuple[float
 
 def _split(spans: list[_Span], tail: LobedTail | None) -> float:
     """Probability at which the left panels end: near 1/2, but never inside an atom or a tail."""
+    # The start of a law keeps its digits on one side only, so that spans are best left whole.
+    bounds = [span.u[1] for span in spans[:-1] if abs(span.u[1] - 0.5) < _SPLIT_WITHIN]
+    if bounds:
+        return float(min(bounds, key=lambda u: abs(u - 0.5)))
     for span in spans:
         if span.u[0] <= 0.5 < span.u[1]:
-            return 0.5 if span.atom_radius is None else min(span.u[1], 1.0)
+            return 0.5 if span.atom_radius is None else float(min(span.u[1], 1.0))
     # More than half of the law is the lobed tail: leave one stretch to the right side.
     return spans[-1].u[0] if tail is not None else 0.5
 
@@ -260,11 +267,15 @@ def _side(
             rows.append(PanelRow(at, high, coefficients, PanelKind.LINEAR, 1.0))
         else:
             near, far = span.powers[::-1] if from_above else span.powers
-            start, stop = span.above if from_above else span.below
+            below, above = span.below, span.above
+            if from_above:
+                below, above = below[::-1], above[::-1]
             if high < (span.q if from_above else span.u)[1] * (1.0 - 4.0 * EPS):
                 # The split cuts the span.
-                stop, far = start + mass * (high - at), 1.0
-            pieces.append(Piece(at, high, start, stop, near, far, span.tail and from_above))
+                step = mass * (high - at) * (-1.0 if from_above else 1.0)
+                below, above = (below[0], below[0] + step), (above[0], above[0] - step)
+                far = 1.0
+            pieces.append(Piece(at, high, below, above, near, far, span.tail and from_above))
         at = high
     if at < limit and (pieces or rows):
         # Rounding of the last boundary.
@@ -300,13 +311,14 @@ def _measured_error(
         w = table.isf(c) if from_above else table.ppf(c)
         inside = np.isfinite(w) & (w > 0.0)
         c, w = c[inside], w[inside]
-        below, above = law.masses(w)
-        strictly = (
-            (radii[None, :] < w[:, None]) if not from_above else (radii[None, :] > w[:, None])
-        )
-        reached = (above if from_above else below) / mass + strictly @ masses / mass
-        at = (radii[None, :] == w[:, None]) @ masses / mass
-        worst = max(worst, float(np.maximum(reached - c, c - reached - at).max(initial=0.0)))
+        # The exact quantile is rounded to a double: the probability may lie in the gap that makes.
+        reached = []
+        for shifted in (w * (1.0 - _ROUNDING), w * (1.0 + _ROUNDING)):
+            continuous = law.masses(shifted)[1 if from_above else 0]
+            beyond = radii > shifted[:, None] if from_above else radii <= shifted[:, None]
+            reached.append((continuous + beyond @ masses) / mass)
+        low, high = np.minimum(*reached), np.maximum(*reached)
+        worst = max(worst, float(np.maximum(low - c, c - high).max(initial=0.0)))
     return worst
 
 

@@ -96,38 +96,36 @@ class ContinuousLaw:
         w[ended] = np.minimum(end[ended] - np.exp(-t[ended]), np.nextafter(end[ended], 0.0))
         return w
 
-    def radius(self, mass: FloatArray, *, from_above: bool) -> FloatArray:
-        """Radius below (or above) which there is this much mass."""
+    def radius(self, below: FloatArray, above: FloatArray) -> FloatArray:
+        """Radius with this mass below and this mass above it; the smaller of the two decides.
+
+        The two add up to the mass of the law.
+        """
         n = self.start.size
-        if from_above:
-            i = n - np.searchsorted(self.above[::-1], mass, side="left")
-            past_head, past_tail = mass > self.above[0], mass < self.above[-1]
-        else:
-            i = np.searchsorted(self.below, mass, side="right") - 1
-            past_head, past_tail = mass < self.below[0], mass > self.below[-1]
-        i = np.clip(i, 0, n - 1)
-        if from_above:
-            over = mass - self.above[i + 1]
-            under = self.above[i] - mass
-        else:
-            under = mass - self.below[i]
-            over = self.below[i + 1] - mass
-        under, over = np.maximum(under, 0.0), np.maximum(over, 0.0)
-        x = legendre_inverse(
-            self.coefficients[i],
-            *(v / (0.5 * (self.stop[i] - self.start[i])) for v in (under, over)),
+        from_above = above < below
+        i = np.searchsorted(self.below, below, side="right") - 1
+        high = n - np.searchsorted(self.above[::-1], above, side="left")
+        i = np.clip(np.where(from_above, high, i), 0, n - 1)
+        width = self.stop[i] - self.start[i]
+        whole = self.below[i + 1] - self.below[i]
+        under = np.where(from_above, self.above[i] - above, below - self.below[i])
+        over = np.where(from_above, above - self.above[i + 1], self.below[i + 1] - below)
+        # A mass at an edge belongs to either panel; rounding must not carry it beyond both.
+        under = np.minimum(np.maximum(under, 0.0), whole)
+        over = np.minimum(np.maximum(over, 0.0), whole)
+        x = legendre_inverse(self.coefficients[i], 2.0 * under / width, 2.0 * over / width)
+        t = np.where(
+            x > 0, self.stop[i] - 0.5 * (1.0 - x) * width, self.start[i] + 0.5 * (1.0 + x) * width
         )
-        t = self.start[i] + 0.5 * (x + 1.0) * (self.stop[i] - self.start[i])
-        upper = x > 0
-        t[upper] = (self.stop[i] - 0.5 * (1.0 - x) * (self.stop[i] - self.start[i]))[upper]
-        if not from_above and self.head.mass > 0:
-            with np.errstate(divide="ignore"):
-                deep = np.log(mass[past_head] / self.head.mass) / self.head.rate
-            t[past_head] = self.start[0] + deep
-        if from_above and self.tail.mass > 0:
-            with np.errstate(divide="ignore"):
-                far = np.log((mass[past_tail] - self.beyond) / self.tail.mass) / self.tail.rate
-            t[past_tail] = self.stop[-1] - far
+        with np.errstate(divide="ignore"):
+            if self.head.mass > 0:
+                deep = (below < self.head.mass) & ~from_above
+                share = np.maximum(below[deep], 0.0) / self.head.mass
+                t[deep] = self.start[0] + np.log(share) / self.head.rate
+            if self.tail.mass > 0:
+                far = (above < self.beyond + self.tail.mass) & from_above
+                share = np.maximum(above[far] - self.beyond, 0.0) / self.tail.mass
+                t[far] = self.stop[-1] - np.log(share) / self.tail.rate
         return self._radius(i, t)
 
     def masses(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,11 +6,11 @@ it is cut and both parts are tried again.  All pieces of one generation are eval
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
 from spectra.panels import PanelKind
@@ -32,7 +32,8 @@ _JOIN = 2e-10
 _CHECKS = 9
 _MOST_GENERATIONS = 70
 _MOST_PANELS = 4000
-# A power panel from 0 is tried only where its nodes stay inside the range of doubles.
+# A power panel is tried only where its nodes stay inside the range of doubles (and, for powers
+# below 1, only where its Jacobian is bounded); elsewhere panels go down to the end geometrically.
 _LARGEST_POWER = 40.0
 # Pieces that span more than this ratio of probabilities are cut at the geometric mean.
 _WIDE = 8.0
@@ -40,7 +41,7 @@ _SHARE_NEAR_END = 0.25
 
 _NODES = chebyshev.chebpts1(DEGREE + 1)
 _CHECK_NODES = np.cos(np.pi * (np.arange(_CHECKS) + 0.37) / _CHECKS)
-_SINGLE = (PanelKind.LINEAR, PanelKind.POWER_LOW, PanelKind.POWER_HIGH, PanelKind.LOBE)
+_CHECK_SHARES = np.array([0.003, 0.03, 0.31, 0.69, 0.97, 0.997])
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Piece:
     ----------
     low, high : float
         Range of c, which is u on the left side and q = 1 - u on the right one.
-    mass_low, mass_high : float
-        The continuous mass below (on the right side: above) the two ends; atoms do not count.
+    below, above : tuple of float
+        The continuous mass below and above the radius at the two ends; atoms do not count.
     low_power, high_power : float
         e where w - w(end) is like (c - end)^(1/e) at that end; 1 where the density is positive.
     tail : bool
@@ -61,8 +62,8 @@ class Piece:
 
     low: float
     high: float
-    mass_low: float
-    mass_high: float
+    below: tuple[float, float]
+    above: tuple[float, float]
     low_power: float = 1.0
     high_power: float = 1.0
     tail: bool = False
@@ -73,7 +74,7 @@ class Piece:
         low, high = self.low_power != 1.0, self.high_power != 1.0
         if self.tail:
             return None
-        if low and self.low_power > _LARGEST_POWER:
+        if not all(1.0 <= e <= _LARGEST_POWER for e in (self.low_power, self.high_power)):
             return None
         if low and high:
             return PanelKind.LOBE if self.low_power == self.high_power == 2.0 else None
@@ -102,18 +103,33 @@ class Piece:
             middle = float(np.sqrt(low * high))
         else:
             middle = 0.5 * (low + high)
-        cut = self.mass_at((middle - low) / (high - low))
+        below, above = (float(m) for m in self.masses_at((middle - low) / (high - low)))
         return (
-            Piece(low, middle, self.mass_low, cut, self.low_power, 1.0, self.tail),
-            Piece(middle, high, cut, self.mass_high, 1.0, self.high_power),
+            replace(
+                self,
+                high=middle,
+                below=(self.below[0], below),
+                above=(self.above[0], above),
+                high_power=1.0,
+            ),
+            replace(
+                self,
+                low=middle,
+                below=(below, self.below[1]),
+                above=(above, self.above[1]),
+                low_power=1.0,
+                tail=False,
+            ),
         )
 
-    def mass_at(self, share: float) -> float:
-        """Continuous mass at a share of the piece, computed from the nearer end."""
-        whole = self.mass_high - self.mass_low
-        if share < 0.5:
-            return self.mass_low + share * whole
-        return self.mass_high - (1.0 - share) * whole
+    def masses_at(self, share: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Mass below and above at shares of the piece, both computed from the nearer end."""
+        x = np.asarray(share, dtype=float)
+        both = []
+        for first, last in (self.below, self.above):
+            step = last - first
+            both.append(np.where(x < 0.5, first + step * x, last - step * (1.0 - x)))
+        return both[0], both[1]
 
 
 @dataclass(frozen=True)
@@ -129,12 +145,22 @@ class PanelRow:
 
 def local_share(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> FloatArray:
     """Share x = (c - c0)/(c1 - c0) at the local variable t, for rows of panels."""
-    u = 0.5 * (1.0 + t)[None, :]
+    u = 0.5 * (1.0 + t)
     e = exponent[:, None]
     kinds = kind[:, None]
-    x = np.where(kinds == PanelKind.POWER_LOW, u**e, u + 0.0 * e)
+    x = np.where(kinds == PanelKind.POWER_LOW, u**e, u)
     x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
     return np.asarray(np.where(kinds == PanelKind.LOBE, np.sin(0.5 * np.pi * u) ** 2, x))
+
+
+def local_variable(kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray) -> FloatArray:
+    """The local variable t at the share x: the inverse of :func:`local_share`."""
+    e = exponent[:, None]
+    kinds = kind[:, None]
+    t = np.where(kinds == PanelKind.POWER_LOW, 2.0 * x ** (1.0 / e) - 1.0, 2.0 * x - 1.0)
+    t = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - 2.0 * (1.0 - x) ** (1.0 / e), t)
+    lobe = (4.0 / np.pi) * np.arcsin(np.sqrt(x)) - 1.0
+    return np.asarray(np.where(kinds == PanelKind.LOBE, lobe, t))
 
 
 def fit_pieces(
@@ -165,7 +191,7 @@ def fit_pieces(
         while waiting:
             piece = waiting.pop()
             if piece.negligible:
-                done.append(_end_panel(law, piece, from_above=from_above))
+                done.append(_end_panel(law, piece))
             elif piece.kind is None:
                 waiting.extend(piece.halves())
             else:
@@ -192,42 +218,45 @@ def _try(
 ) -> tuple[list[PanelRow], NDArray[np.bool_]]:
     kinds = np.array([p.kind for p in trial], dtype=np.int8)
     exponents = np.array([p.exponent for p in trial])
-    start = np.array([p.mass_low for p in trial])[:, None]
-    stop = np.array([p.mass_high for p in trial])[:, None]
+
+    def exact_radii(shares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        pairs = [p.masses_at(x) for p, x in zip(trial, shares, strict=True)]
+        below, above = (np.array([pair[i] for pair in pairs]) for i in (0, 1))
+        return below, above, law.radius(below.ravel(), above.ravel()).reshape(shares.shape)
+
+    count = len(trial)
+    nodes = np.broadcast_to(_NODES, (count, _NODES.size))
+    _, _, radii = exact_radii(local_share(kinds, exponents, nodes))
+    fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
+
+    # Some places are even in the variable of the fit, some in probability: a power makes them two.
+    shares = np.broadcast_to(_CHECK_SHARES, (count, _CHECK_SHARES.size))
+    t = np.concatenate(
+        [
+            np.broadcast_to(_CHECK_NODES, (count, _CHECKS)),
+            local_variable(kinds, exponents, shares),
+            np.broadcast_to([-1.0, 1.0], (count, 2)),
+        ],
+        axis=1,
+    )
+    x = local_share(kinds, exponents, t)
+    below, above, exact = exact_radii(x)
+    w = np.maximum(np.einsum("nk,nck->nc", fits, chebyshev.chebvander(t, DEGREE)), 0.0)
+    reached_below, reached_above = (m.reshape(w.shape) for m in law.masses(w.ravel()))
+    missed = np.where(below < above, np.abs(reached_below - below), np.abs(reached_above - above))
     low = np.array([p.low for p in trial])[:, None]
     high = np.array([p.high for p in trial])[:, None]
-
-    def continuous_mass(t: FloatArray) -> FloatArray:
-        x = local_share(kinds, exponents, t)
-        # From the nearer end, so that the start after an atom keeps its digits; never across the
-        # gap that may lie there.
-        near = np.where(x < 0.5, start + (stop - start) * x, stop - (stop - start) * (1.0 - x))
-        return np.asarray(np.minimum(near, np.nextafter(stop, 0.0)))
-
-    def radius(m: FloatArray) -> FloatArray:
-        return np.asarray(law.radius(m.ravel(), from_above=from_above).reshape(m.shape))
-
-    fits = np.asarray(chebyshev.chebfit(_NODES, radius(continuous_mass(_NODES)).T, DEGREE)).T
-    m = continuous_mass(_CHECK_NODES)
-    w = np.maximum(chebyshev.chebval(_CHECK_NODES, fits.T), 0.0)
-    below, above = law.masses(w.ravel())
-    reached = (above if from_above else below).reshape(m.shape)
+    c = low + (high - low) * x
     # The radius is like c^(1/rate) at the end of the side.
     rate = law.tail.rate if from_above else law.head.rate
     relative = min(RELATIVE_ERROR, _JOIN * max(rate, 1e-3))
-    c = low + (high - low) * local_share(kinds, exponents, _CHECK_NODES)
     allowed = np.minimum(0.25 * u_error, relative * np.minimum(c, 1.0 - c))
-    wrong = np.abs(reached - m) > mass * np.maximum(allowed, 4.0 * EPS * c)
-    if np.any(wrong):
-        # Where a radius cannot be told from the exact one in floating point, it is right.
-        exact = radius(m)
-        wrong &= np.abs(w - exact) > 8.0 * EPS * exact
-    ends = np.array([-1.0, 1.0])
-    exact = radius(continuous_mass(ends))
-    apart = np.abs(chebyshev.chebval(ends, fits.T) - exact) > _JOIN * exact.max(axis=1)[:, None]
+    wrong = missed > mass * np.maximum(allowed, 4.0 * EPS * c)
+    # Where a radius cannot be told from the exact one in floating point, it is right.
+    wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     # Only panels that meet another one must join it; beyond a power lies a gap or an end.
-    apart &= np.array([[p.low_power == 1.0, p.high_power == 1.0] for p in trial])
-    wrong = np.concatenate([wrong, apart], axis=1)
+    wrong[:, -2:] = np.abs(w - exact)[:, -2:] > _JOIN * exact[:, -2:].max(axis=1)[:, None]
+    wrong[:, -2:] &= np.array([[p.low_power == 1.0, p.high_power == 1.0] for p in trial])
     rows = [
         PanelRow(p.low, p.high, f, PanelKind(int(k)), p.exponent)
         for p, f, k in zip(trial, fits, kinds, strict=True)
@@ -235,11 +264,10 @@ def _try(
     return rows, ~np.any(wrong, axis=1)
 
 
-def _end_panel(law: ContinuousLaw, piece: Piece, *, from_above: bool) -> PanelRow:
+def _end_panel(law: ContinuousLaw, piece: Piece) -> PanelRow:
     """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
     low, high = piece.low, piece.high
-    m = np.array([piece.mass_at(x) for x in (1.0, 0.5, 0.0)])
-    w = law.radius(m, from_above=from_above)
+    w = law.radius(*piece.masses_at([1.0, 0.5, 0.0]))
     coefficients = np.zeros(DEGREE + 1)
     coefficients[0] = w[0]
     if piece.tail:

@@ -81,9 +81,10 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
     kappa = 0.5 * first
     period = 2.0 * np.pi / lobes.tail.frequency
     sigma = lobes.decay(sign) - 1.0
+    root = _root_of_powers(lobes)
     for terms in _MASS_TERMS:
         nodes = chebyshev.chebpts1(terms)
-        s = 2.0 * kappa / (1.0 + nodes)
+        s = kappa * (2.0 / (1.0 + nodes)) ** root
         masses, _ = lobes.mass_beyond(2.0 * s, sign)
         series = np.asarray(chebyshev.chebfit(nodes, masses * s**sigma / mass, terms - 1))
         if np.abs(series[-3:]).max() * kappa**-sigma < _GOAL:
@@ -91,7 +92,7 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
     for along in _ALONG_LOBE:
         x = chebyshev.chebpts1(_ACROSS_LOBES)
         v = chebyshev.chebpts1(along)
-        s = 2.0 * kappa / (1.0 + x)
+        s = kappa * (2.0 / (1.0 + x)) ** root
         shape = LobeShape.of(lobes, sign, 2.0 * s)
         # The share before v is sin^2 of half the angle, which turns simple zeros into smooth ends.
         phi = shape.phases(np.sin(0.25 * np.pi * (1.0 + v)) ** 2)
@@ -102,7 +103,13 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
         grid = np.asarray(chebyshev.chebfit(v, grid.T, along - 1)).T
         if np.abs(grid[:, -3:]).max() < 1e-13 * period:
             break
-    return LobedTail(kappa, period, sigma, series, grid)
+    return LobedTail(kappa, period, sigma, series, grid, root)
+
+
+def _root_of_powers(lobes: LobedTailMass) -> int:
+    """2 where background and amplitude differ by half-integer powers of the radius, 1 otherwise."""
+    gap = 2.0 * (lobes.tail.background_exponent - lobes.tail.exponent)
+    return 2 if np.isfinite(gap) and gap % 2.0 == 1.0 else 1
 
 
 def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: float) -> float:
@@ -116,7 +123,7 @@ def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: flo
     w = np.asarray(tail.radius(s, v), dtype=float)
     offset = w - tail.period * s[:, None]
     near = s[:, None] < 1e5 + 0.0 * v
-    stored = chebyshev.chebgrid2d(2.0 * tail.kappa / s - 1.0, 2.0 * v - 1.0, tail.radius_series)
+    stored = chebyshev.chebgrid2d(2.0 * tail.place(s) - 1.0, 2.0 * v - 1.0, tail.radius_series)
     offset = np.where(near, offset, stored)
     phi = lobes.tail.frequency * offset + lobes.shift(w)
     shape = LobeShape.of(lobes, sign, 2.0 * s)
