@@ -52,7 +52,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
     from spectra.catalogue import Family
-    from spectra.tabulate import tabulate
+    from spectra.tabulation import tabulate
 
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
@@ -75,7 +75,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
 @lru_cache(maxsize=_RECENT_TABLES)
 def _table_of(kernel: Kernel, dim: int) -> SpectralTable:
     from spectra.existence import spectral_measure
-    from spectra.tabulate import tabulate
+    from spectra.tabulation import tabulate
 
     table: SpectralTable = tabulate(spectral_measure(kernel, dim))
     return table
