@@ -252,6 +252,11 @@ class SpectralTable:
         path : path-like
             Where to write, taken as it is: no suffix is added.
         """
+        header, arrays = self.members()
+        write_arrays(path, {"format": _FORMAT, "version": _VERSION, **header}, arrays)
+
+    def members(self, prefix: str = "") -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Header and arrays of the table in a file, the names of the arrays after ``prefix``."""
         arrays: dict[str, NDArray[Any]] = {}
         parts = []
         for i, p in enumerate(self.parts):
@@ -264,16 +269,14 @@ class SpectralTable:
             for side in _SIDES:
                 panels: Panels = getattr(p.law, side)
                 for name in _PANEL_ARRAYS:
-                    arrays[f"part{i}.{side}.{name}"] = getattr(panels, name)
+                    arrays[f"{prefix}part{i}.{side}.{name}"] = getattr(panels, name)
             tail = p.law.tail
             if tail is not None:
-                entry["tail"] = {name: getattr(tail, name) for name in _TAIL_NUMBERS}
+                entry["tail"] = {name: getattr(tail, name) for name in (*_TAIL_NUMBERS, "root")}
                 for name in _TAIL_ARRAYS:
-                    arrays[f"part{i}.tail.{name}"] = getattr(tail, name)
+                    arrays[f"{prefix}part{i}.tail.{name}"] = getattr(tail, name)
             parts.append(entry)
         header = {
-            "format": _FORMAT,
-            "version": _VERSION,
             "convention": _CONVENTION,
             "dim": self.dim,
             "formula": self.formula,
@@ -285,7 +288,7 @@ class SpectralTable:
             "provenance": self.provenance,
             "parts": parts,
         }
-        write_arrays(path, header, arrays)
+        return header, arrays
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -311,7 +314,7 @@ class SpectralTable:
                 "the table again with spectra.tabulate."
             )
         try:
-            table = cls._from_file(header, arrays)
+            table = cls.from_members(header, arrays)
         except (KeyError, TypeError, ValueError) as fault:
             raise TableFileError(
                 f"{os.fspath(path)} does not hold a valid spectral table: {fault}. Make it again "
@@ -325,21 +328,23 @@ class SpectralTable:
         return table
 
     @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """The table of a header and arrays; the arrays that it uses are taken out of the dict."""
+    def from_members(
+        cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]], prefix: str = ""
+    ) -> Self:
+        """The table of :meth:`members`; the arrays that it uses are taken out of the dict."""
         if header["convention"] != _CONVENTION:
             raise ValueError(f"its convention is {header['convention']!r}")
         parts = []
         for i, entry in enumerate(header["parts"]):
             left, right = (
-                Panels(*(arrays.pop(f"part{i}.{side}.{name}") for name in _PANEL_ARRAYS))
+                Panels(*(arrays.pop(f"{prefix}part{i}.{side}.{name}") for name in _PANEL_ARRAYS))
                 for side in _SIDES
             )
             tail = None
             if entry["tail"] is not None:
                 numbers = (float(entry["tail"][name]) for name in _TAIL_NUMBERS)
-                series = (arrays.pop(f"part{i}.tail.{name}") for name in _TAIL_ARRAYS)
-                tail = LobedTail(*numbers, *series)
+                series = (arrays.pop(f"{prefix}part{i}.tail.{name}") for name in _TAIL_ARRAYS)
+                tail = LobedTail(*numbers, *series, root=entry["tail"]["root"])
             phase = {"0": 0.0, "pi": float(np.pi)}[entry["phase"]]
             law = RadialLaw(left, right, tail)
             parts.append(Part(float(entry["mass"]), float(entry["mass_error"]), phase, law))
