@@ -1,12 +1,14 @@
 r"""Infinitely many lobes of a density that decays like a power: the tail that is never cut.
 
-The lobes k = 0, 1, 2, ... have the continuous index s = k + kappa.  With x = kappa/s in (0, 1],
+The lobes k = 0, 1, 2, ... have the continuous index s = k + kappa.  With
+x = (kappa/s)^(1/root) in (0, 1],
 
 .. math:: T(s) = s^{-\sigma} P(x), \qquad w(s, v) = \mathrm{period}\cdot s + B(x, v),
 
 T(s) is the mass beyond the start of lobe s, and v in [0, 1] runs through one lobe, in which the
 share sin²(π v/2) of the mass of the lobe lies before v: a sine lobe is exactly linear in v.  P and
 B are Chebyshev series in 2x - 1 and 2v - 1, so that one pair of short series holds all lobes.
+The root is 2 where the density has two kinds of powers that differ by half an integer.
 """
 
 from __future__ import annotations
@@ -49,9 +51,11 @@ class LobedTail:
     sigma : float
         Exponent of the mass beyond lobe s, > 0.
     mass_series : array_like, shape (n,)
-        Chebyshev coefficients of P in 2 kappa/s - 1.
+        Chebyshev coefficients of P in 2 x - 1.
     radius_series : array_like, shape (n, m)
-        Chebyshev coefficients of B in 2 kappa/s - 1 (rows) and 2 v - 1 (columns).
+        Chebyshev coefficients of B in 2 x - 1 (rows) and 2 v - 1 (columns).
+    root : int
+        1 or 2: the series are in powers of (kappa/s)^(1/root).
 
     Raises
     ------
@@ -70,6 +74,7 @@ class LobedTail:
     sigma: float
     mass_series: FloatArray
     radius_series: FloatArray
+    root: int
 
     def __init__(
         self,
@@ -78,6 +83,7 @@ class LobedTail:
         sigma: float,
         mass_series: ArrayLike,
         radius_series: ArrayLike,
+        root: int = 1,
     ) -> None:
         numbers = np.array([kappa, period, sigma], dtype=float)
         if not np.all((numbers > 0.0) & np.isfinite(numbers)):
@@ -85,6 +91,9 @@ class LobedTail:
                 "kappa, period and sigma of a lobed tail must be finite and positive; got "
                 f"{kappa}, {period} and {sigma}."
             )
+        if root not in (1, 2):
+            raise ParameterError(f"The root of a lobed tail is 1 or 2, and {root} was given.")
+        object.__setattr__(self, "root", int(root))
         object.__setattr__(self, "kappa", float(kappa))
         object.__setattr__(self, "period", float(period))
         object.__setattr__(self, "sigma", float(sigma))
@@ -100,7 +109,7 @@ class LobedTail:
                 "The mass beyond a lobe must be positive, at most 1 and fall with the index; it "
                 f"starts at {self.mass}. The series of the mass does not fit kappa and sigma."
             )
-        s = self.kappa / np.maximum(x, 1.0 / 64.0)
+        s = self.kappa / np.maximum(x, 1.0 / 64.0) ** self.root
         w = self.radius(s, v)
         following = self.radius(s + 1.0, v[:1])
         slack = 1e-9 * w[:, -1:]
@@ -115,8 +124,8 @@ class LobedTail:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        args = (self.kappa, self.period, self.sigma, self.mass_series, self.radius_series)
-        return LobedTail, args
+        numbers = (self.kappa, self.period, self.sigma)
+        return LobedTail, (*numbers, self.mass_series, self.radius_series, self.root)
 
     @cached_property
     def mass(self) -> float:
@@ -125,10 +134,10 @@ class LobedTail:
 
     @cached_property
     def _fall_series(self) -> FloatArray:
-        """Series of sigma P + x P', which makes -T'(s) = s^(-sigma-1) (sigma P + x P')(x)."""
+        """Series of F = sigma P + x P'/root, with which -T'(s) = s^(-sigma-1) F(x)."""
         p = self.mass_series
         slope = 2.0 * chebyshev.chebder(p) if p.size > 1 else np.zeros(1)
-        x_slope = chebyshev.chebmul([0.5, 0.5], slope)
+        x_slope = chebyshev.chebmul([0.5, 0.5], slope) / self.root
         return np.asarray(chebyshev.chebadd(self.sigma * p, x_slope))
 
     def _scaled_mass(self, x: FloatArray) -> FloatArray:
@@ -137,13 +146,18 @@ class LobedTail:
     def _fall(self, x: FloatArray) -> FloatArray:
         return np.asarray(chebyshev.chebval(2.0 * x - 1.0, self._fall_series))
 
+    def place(self, s: NumberArray) -> NumberArray:
+        """x = (kappa/s)^(1/root), the variable of the series, for complex s too."""
+        ratio = self.kappa / s
+        return ratio if self.root == 1 else np.sqrt(ratio)
+
     def survival(self, s: FloatArray) -> FloatArray:
         """Mass T(s) beyond the start of lobe s >= kappa."""
-        return np.asarray(s**-self.sigma * self._scaled_mass(self.kappa / s))
+        return np.asarray(s**-self.sigma * self._scaled_mass(self.place(s).real))
 
     def radius(self, s: NumberArray, v: FloatArray) -> NumberArray:
         """w(s, v) on the grid of s and v, shape (s.size, v.size); s may be complex."""
-        x = 2.0 * self.kappa / s - 1.0
+        x = 2.0 * self.place(s) - 1.0
         shift = chebyshev.chebgrid2d(x, 2.0 * v - 1.0, self.radius_series)
         out: NumberArray = self.period * s[:, None] + shift
         return out
@@ -153,7 +167,7 @@ class LobedTail:
         # The nearest singularity is s = 0, so that 16 nodes are exact to rounding from s = 1/2 on.
         tau, weights = panel_rule(np.zeros(1), np.ones(1), 16)
         r = s[:, None] + tau
-        fall = chebyshev.chebval(2.0 * self.kappa / r - 1.0, self._fall_series)
+        fall = chebyshev.chebval(2.0 * self.place(r) - 1.0, self._fall_series)
         return np.asarray((r ** (-self.sigma - 1.0) * fall) @ weights[0])
 
     def isf(self, q: ArrayLike) -> FloatArray:
@@ -192,7 +206,7 @@ class LobedTail:
         k[near] = kn
         v = (2.0 / np.pi) * np.arcsin(np.sqrt(share))
         s = self.kappa + k
-        x = self.kappa / s
+        x = self.place(s).real
         rows = chebyshev.chebvander(2.0 * x - 1.0, self.radius_series.shape[0] - 1)
         columns = chebyshev.chebvander(2.0 * v - 1.0, self.radius_series.shape[1] - 1)
         shift = np.sum((rows @ self.radius_series) * columns, axis=1)
@@ -207,7 +221,7 @@ class LobedTail:
         high = np.maximum((np.log(2.0 * grid.max()) - goal) / self.sigma, low)
         log_s = np.clip((np.log(self._scaled_mass(np.zeros(1))) - goal) / self.sigma, low, high)
         for _ in range(_NEWTON_STEPS):
-            x = self.kappa * np.exp(-log_s)
+            x = self.place(np.exp(log_s)).real
             p = self._scaled_mass(x)
             excess = np.log(p) - self.sigma * log_s - goal
             low = np.where(excess > 0.0, log_s, low)
@@ -240,13 +254,17 @@ class LobedTail:
 
     @cached_property
     def drift(self) -> float:
-        """Largest kappa dB/dx, the scale of B(kappa/s) - B(0) times s."""
+        """Largest dB/dx, a bound of |B - B(x = 0)| at every lobe."""
         grid = np.linspace(0.0, 1.0, 33)
         slope = chebyshev.chebder(self.radius_series, axis=0)
         if not slope.size:
             return 0.0
         values = chebyshev.chebgrid2d(2.0 * grid - 1.0, 2.0 * grid - 1.0, slope)
-        return float(2.0 * self.kappa * np.max(np.abs(values)))
+        return float(2.0 * np.max(np.abs(values)))
+
+    def settled(self, change: float) -> float:
+        """Index from which on B differs from its limit by less than ``change``."""
+        return self.kappa * (self.drift / change) ** self.root
 
     def nodes(self, z_max: float) -> tuple[FloatArray, FloatArray, float]:
         """Radii and weights of the first lobes, resolved up to z_max, and the mass beyond them."""

@@ -89,7 +89,7 @@ def _bound(tail: LobedTail, dim: int, z: float, s: float) -> float:
 def _first_analytic_lobe(tail: LobedTail, dim: int, z: float) -> int:
     """Number of lobes before the range in which the sum of Abel and Plana is well conditioned."""
     turning = (wave_region(dim) / z + tail.drift) / tail.period
-    steady = z * tail.drift / _MAX_DRIFT
+    steady = tail.settled(_MAX_DRIFT / z)
     return int(max(0.0, np.ceil(max(turning, steady) - tail.kappa)))
 
 
