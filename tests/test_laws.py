@@ -126,7 +126,11 @@ def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     problem, table = PROBLEMS[name], table_of(name, dim)
     k = problem.kernel
     error = np.abs(table.expected_kernel(DISTANCES) - k(DISTANCES))
-    assert error.max() <= EXPECTATION_TOLERANCE * max(float(measure_of(name, dim).mass.mid), 1.0)
+    # Frequencies are doubles, so a distance is only known to rounding: at an edge that counts.
+    rounding = 4 * np.finfo(float).eps
+    blur = np.abs(k(DISTANCES * (1 + rounding)) - k(DISTANCES * (1 - rounding)))
+    tolerance = EXPECTATION_TOLERANCE * max(measure_of(name, dim).mass.mid, 1.0)
+    assert np.all(error <= tolerance + blur)
 
 
 @pytest.mark.parametrize(("name", "dim"), cases(is_known))
