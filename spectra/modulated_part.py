@@ -1,0 +1,320 @@
+r"""One positive part of a modulated spectral measure: its mass, its draws, its exact moments.
+
+A radial part (mass m, sign s, an isotropic law of w) times a modulation a(e.w) = A + iB is the
+complex measure s m a(e.w) law(dw).  A part selects f >= 0 of the modulation and adds to the kernel
+
+.. math:: m\,E\bigl[f(e \cdot w) \cos(w \cdot D + \theta(w))\bigr].
+
+With the Fourier series of f every moment of a part is a sum of values of the radial kernel of the
+law at the distances |D + n t e|: no integral over R^d is needed.  Numpy and scipy only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, final
+
+import numpy as np
+
+from spectra.arrays import ComplexArray, FloatArray, IntArray
+from spectra.axis_law import AxisLaw
+from spectra.errors import AccuracyError, ParameterError
+from spectra.modulation import Modulation, Selection
+from spectra.table import Part
+
+__all__ = ["AxialPart", "Draws", "PartKind"]
+
+#: What :class:`AxialPart` samples; "weighted" leaves the law isotropic and weighs draws by |a|.
+PartKind = Literal["real+", "real-", "imaginary+", "modulus", "weighted"]
+
+_PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
+# Values of the radial kernel below this leave the harmonics that they multiply unseen.
+_UNSEEN = 1e-16
+_FIRST_HARMONICS = 16
+_LAST_HARMONICS = 1 << 11
+# Pairs of (difference, harmonic) of one block.
+_BLOCK = 1 << 18
+# Rejection needs 1 / acceptance proposals for a draw; below this acceptance it is refused.
+LEAST_ACCEPTANCE = 1e-6
+_PROPOSALS = 1 << 16
+# Rejection that needs this many times its expected number of proposals is not what it says it is.
+_PATIENCE = 100.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Independent draws of one part: X = amplitude * cos(w.D + phase) has the mean of the part.
+
+    Attributes
+    ----------
+    frequencies : ndarray of shape (n, d)
+    amplitudes, phases : ndarray of shape (n,)
+    """
+
+    frequencies: FloatArray
+    amplitudes: FloatArray
+    phases: FloatArray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AxialPart:
+    """One part of a modulated measure.
+
+    Parameters
+    ----------
+    base : Part
+        The radial part that is modulated: its mass, sign and law of radii.
+    modulation : Modulation
+    kind : str
+        What is sampled; see :data:`PartKind`.
+    gaussian : float
+        Standard deviation of a coordinate of the base law where that is Gaussian, else 0.
+    """
+
+    base: Part
+    modulation: Modulation
+    kind: PartKind
+    gaussian: float = 0.0
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the frequencies."""
+        return int(self.modulation.axis.size)
+
+    @property
+    def is_isotropic(self) -> bool:
+        """Whether the law of w is that of the base, so that every coupling of radii applies."""
+        return self.kind == "weighted" or self.modulation.is_constant(self.kind)
+
+    @property
+    def mass(self) -> float:
+        """Mass of the part, E|X|'s bound: m E f; for "weighted", m times the root of E|a|^2."""
+        return self._mass[0]
+
+    @property
+    def mass_error(self) -> float:
+        """Bound of the error of :attr:`mass`."""
+        return self._mass[1]
+
+    @property
+    def can_be_drawn(self) -> bool:
+        """Whether there is an exact sampler: always for a Gaussian, else where enough is kept."""
+        return self.is_isotropic or self.gaussian > 0.0 or self._acceptance >= LEAST_ACCEPTANCE
+
+    def draw(self, n: int, rng: np.random.Generator, *, stratified: bool = False) -> Draws:
+        """Draw n frequencies, independent or with one in each of n layers of equal probability.
+
+        Layers are of the radius where the law is isotropic, and of the coordinate along the axis
+        where a Gaussian is modulated; rejection has none.
+
+        Raises
+        ------
+        AccuracyError
+            Where rejection would keep less than one proposal in a million.
+        """
+        u = rng.random(n)
+        if stratified:
+            # The greatest double below 1 keeps (n - 1 + u) / n, rounded up, in the domain.
+            u = np.minimum((rng.permutation(n) + u) / n, np.nextafter(1.0, 0.0))
+        if self.is_isotropic:
+            w = self._isotropic(u, rng)
+        elif self.gaussian > 0.0:
+            w = self._along_axis(u, rng)
+        else:
+            w = self._rejected(n, rng)
+        return self.draws_of(w)
+
+    def draws_of(self, w: FloatArray) -> Draws:
+        """Amplitudes and phases of frequencies that have the law of the part."""
+        turn = 0.0 if self.base.sign > 0 else np.pi
+        amplitudes = np.full(len(w), self.mass)
+        if self.kind in ("modulus", "weighted"):
+            value = self.modulation(w @ self.modulation.axis)
+            if self.kind == "weighted":
+                amplitudes = self.base.mass * np.abs(value)
+            return Draws(w, amplitudes, np.angle(value) + turn)
+        return Draws(w, amplitudes, np.full(len(w), _PHASES[self.kind] + turn))
+
+    def mean(self, differences: FloatArray) -> FloatArray:
+        """E X at differences D, shape (n, d): what the part adds to the kernel."""
+        scale = self.base.mass * self.base.sign
+        if self.kind in ("modulus", "weighted"):
+            steps, weights = self.modulation.steps, self.modulation.weights
+            value = self._sum(differences, steps, weights.astype(complex)).real
+            return np.asarray(scale * value)
+        series = self._series(self._selection, differences)
+        turned = np.exp(1j * _PHASES[self.kind]) * self._sum(differences, *series)
+        return np.asarray(scale * turned.real)
+
+    def second_moment(self, differences: FloatArray) -> FloatArray:
+        """E X^2 at differences D, shape (n, d)."""
+        double = 2.0 * np.asarray(differences, dtype=float)
+        m = self.base.mass
+        if self.kind == "weighted":
+            steps, weights = self.modulation.steps, self.modulation.weights
+            products = np.multiply.outer(weights, weights).ravel()
+            sums = np.add.outer(steps, steps).ravel()
+            waves = self._sum(double, sums, products.astype(complex)).real
+            return np.asarray(0.5 * (self.mass**2 + m**2 * waves))
+        if self.kind == "modulus":
+            count = self._count(double)
+            series = self.modulation.squared_phase(count)
+            waves = self._sum(double, np.arange(-count, count + 1), series).real
+        else:
+            sign = np.cos(2.0 * _PHASES[self.kind])
+            waves = sign * self._sum(double, *self._series(self._selection, double)).real
+        return np.asarray(0.5 * self.mass * (self.mass + m * waves))
+
+    def variance(self, differences: FloatArray) -> FloatArray:
+        """Variance of one draw X at differences D, shape (n, d)."""
+        return self.second_moment(differences) - self.mean(differences) ** 2
+
+    # --- masses and sums over harmonics ------------------------------------------------------
+
+    @cached_property
+    def _mass(self) -> tuple[float, float]:
+        m, error = self.base.mass, self.base.mass_error
+        modulation = self.modulation
+        if self.kind == "weighted":
+            weights, steps = modulation.weights, modulation.steps
+            gaps = np.abs(np.subtract.outer(steps, steps)) * modulation.unit
+            wave, bound = self._kernel(gaps.ravel())
+            products = np.multiply.outer(weights, weights).ravel()
+            root = float(np.sqrt(products @ wave))
+            return m * root, error * root + m * float(np.abs(products) @ bound) / root
+        if modulation.is_constant(self.kind):
+            value = float(modulation.selected(self.kind, 0.0))
+            return m * value, error * value
+        if self.gaussian > 0.0:
+            law = self._axis_law
+            return m * law.mass, error * law.mass + m * law.mass_error
+        count = self._harmonics
+        orders = np.arange(-count, count + 1)
+        series = modulation.fourier(self.kind, count)
+        wave, bound = self._kernel(np.abs(orders) * modulation.unit)
+        value = float(series.real @ wave)
+        size = np.abs(series)
+        # Harmonics fall like n^-2, and what is left out is bounded by that and the last waves.
+        fall = float(np.max(size * orders.astype(float) ** 2))
+        left_out = 2.0 * fall / count * float(np.abs(wave[: count // 2]).max())
+        rounding = 1e-15 * float(size.sum())
+        return m * value, error * abs(value) + m * (float(size @ bound) + left_out + rounding)
+
+    @cached_property
+    def _axis_law(self) -> AxisLaw:
+        kind = self._selection
+
+        def selected(theta: FloatArray) -> FloatArray:
+            return self.modulation.selected(kind, theta)
+
+        return AxisLaw(
+            selected,
+            self.modulation.turns(kind),
+            self.gaussian * self.modulation.unit,
+            int(np.abs(self.modulation.steps).max()),
+        )
+
+    @property
+    def _selection(self) -> Selection:
+        if self.kind == "weighted":
+            raise ParameterError("A weighted part selects nothing of its modulation.")
+        return self.kind
+
+    @property
+    def _acceptance(self) -> float:
+        return self.mass / (self.base.mass * self.modulation.bound)
+
+    @cached_property
+    def _harmonics(self) -> int:
+        """Harmonics after which the radial kernel is unseen, as far as it is resolved."""
+        count = _FIRST_HARMONICS
+        while count < _LAST_HARMONICS:
+            orders = np.arange(count // 2, count + 1)
+            if np.abs(self._kernel(np.asarray(orders * self.modulation.unit))[0]).max() < _UNSEEN:
+                break
+            count *= 2
+        return count
+
+    def _count(self, differences: FloatArray) -> int:
+        """Harmonics that reach the same distances from D."""
+        reach = float(np.abs(differences @ self.modulation.axis).max(initial=0.0))
+        return self._harmonics + int(np.ceil(reach / self.modulation.unit))
+
+    def _series(
+        self, selection: Selection, differences: FloatArray
+    ) -> tuple[IntArray, ComplexArray]:
+        count = self._count(differences)
+        return np.arange(-count, count + 1), self.modulation.fourier(selection, count)
+
+    def _sum(
+        self, differences: FloatArray, steps: IntArray, coefficients: ComplexArray
+    ) -> ComplexArray:
+        """Sum over steps of coefficient * k~(|D + step unit e|), k~ the kernel of the law."""
+        D = np.asarray(differences, dtype=float)
+        along = D @ self.modulation.axis
+        across = D - np.multiply.outer(along, self.modulation.axis)
+        square = np.sum(across * across, axis=1)
+        out = np.empty(len(D), dtype=complex)
+        rows = max(1, _BLOCK // len(steps))
+        for start in range(0, len(D), rows):
+            block = slice(start, start + rows)
+            x = np.add.outer(along[block], steps * self.modulation.unit)
+            z = np.sqrt(x * x + square[block, None])
+            out[block] = self._kernel(z.ravel())[0].reshape(z.shape) @ coefficients
+        return out
+
+    def _kernel(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean plane wave of the base law and its error bound."""
+        if self.gaussian > 0.0:
+            return np.exp(-0.5 * (self.gaussian * z) ** 2), np.full(z.shape, 4e-16)
+        return self.base.law.plane_wave_enclosure(self.dim, z)
+
+    # --- samplers ----------------------------------------------------------------------------
+
+    def _isotropic(self, u: FloatArray, rng: np.random.Generator) -> FloatArray:
+        w = rng.standard_normal((u.size, self.dim))
+        w *= (self.base.law.ppf(u) / np.linalg.norm(w, axis=1))[:, None]
+        return w
+
+    def _along_axis(self, u: FloatArray, rng: np.random.Generator) -> FloatArray:
+        axis = self.modulation.axis
+        g = self._axis_law.ppf(u)
+        g = np.where(rng.random(u.size) < 0.5, -g, g) * self.gaussian
+        if self.kind == "imaginary+":
+            g = np.where(self.modulation(g).imag < 0.0, -g, g)
+        w = self.gaussian * rng.standard_normal((u.size, self.dim))
+        w += np.multiply.outer(g - w @ axis, axis)
+        return w
+
+    def _rejected(self, n: int, rng: np.random.Generator) -> FloatArray:
+        acceptance, bound = self._acceptance, self.modulation.bound
+        if acceptance < LEAST_ACCEPTANCE:
+            raise AccuracyError(
+                f"A part of mass {self.mass:.3g} is {acceptance:.1g} of the measure it is drawn "
+                f"from, and rejection would need {1 / acceptance:.1g} proposals for a draw. Raise "
+                "`negligible` so that the part is left out, or take the polar decomposition."
+            )
+        kept: list[FloatArray] = []
+        missing, budget = n, _PATIENCE * (n + 10.0) / acceptance
+        while missing > 0:
+            size = int(min(_PROPOSALS, 1.1 * missing / acceptance + 16))
+            budget -= size
+            if budget < 0.0:
+                raise AccuracyError(
+                    f"Rejection kept far fewer than the predicted share {acceptance:.3g} of its "
+                    "proposals, so the mass of the part is wrong. Report this kernel."
+                )
+            w = self._isotropic(rng.random(size), rng)
+            x = w @ self.modulation.axis
+            chosen = rng.random(size) * bound < self.modulation.selected(
+                self._selection, self.modulation.unit * x
+            )
+            w, x = w[chosen][:missing], x[chosen][:missing]
+            if self.kind == "imaginary+":
+                w = np.where(self.modulation(x).imag[:, None] < 0.0, -w, w)
+            kept.append(w)
+            missing -= len(w)
+        return np.concatenate(kept)
