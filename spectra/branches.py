@@ -23,6 +23,7 @@ __all__ = [
     "UnresolvedZeros",
     "branch_radii",
     "is_analytic_at",
+    "is_periodic",
     "positive_zeros",
     "resolve",
     "same_radius",
@@ -382,6 +383,27 @@ _INTERVAL_RULES = {
     sympy.cosh: lambda x: (mpmath.iv.exp(x) + mpmath.iv.exp(-x)) / 2,
     sympy.sinh: lambda x: (mpmath.iv.exp(x) - mpmath.iv.exp(-x)) / 2,
 }
+
+
+def is_periodic(expr: sympy.Expr) -> bool:
+    """Whether a formula is visibly periodic and not constant.
+
+    z occurs in sin, cos and tan of multiples of one frequency only, and two values differ.
+    """
+    rates = []
+    rest = expr
+    for node in expr.atoms(sympy.sin, sympy.cos, sympy.tan):
+        rate = sympy.diff(node.args[0], Z)
+        if rate.free_symbols:
+            return False
+        if not node.free_symbols:
+            continue
+        rates.append(rate)
+        rest = rest.xreplace({node: sympy.Symbol(f"f{len(rates)}")})
+    if not rates or rest.has(Z) or not all((r / rates[0]).is_Rational for r in rates):
+        return False
+    values = [_value(expr, sympy.Rational(n, 7)) for n in range(1, 4)]
+    return any(abs(v - values[0]) > mp.mpf("1e-20") for v in values)
 
 
 def resolve(expr: sympy.Expr, inside: sympy.Expr) -> sympy.Expr:

@@ -17,6 +17,7 @@ from spectra.germs import (
     ZERO,
     ExpansionError,
     Germ,
+    MoreTermsNeeded,
     Phase,
     Series,
     Size,
@@ -139,7 +140,7 @@ class _Expander:
     def _exp(self, g: Germ) -> Germ:
         base = g.part()
         if base.order is not None and compare(base.order, ONE) <= 0:
-            raise ExpansionError("more terms are needed in an exponential")
+            raise MoreTermsNeeded("more terms are needed in an exponential")
         phase: list[tuple[Size, sympy.Expr]] = []
         small: list[tuple[Size, sympy.Expr]] = []
         a, c = _NIL, _ONE
@@ -175,7 +176,7 @@ class _Expander:
         if series.terms and compare(series.terms[0][0], ONE) < 0:
             return None
         if series.order is not None and compare(series.order, ONE) <= 0:
-            raise ExpansionError("more terms are needed to see a limit")
+            raise MoreTermsNeeded("more terms are needed to see a limit")
         if series.terms and series.terms[0][0] == ONE:
             return series.terms[0][1]
         return _NIL

@@ -18,7 +18,18 @@ import sympy
 
 from spectra.errors import SpectraError
 
-__all__ = ["EXACT", "FLAT", "ONE", "ZERO", "ExpansionError", "Germ", "Phase", "Series", "Size"]
+__all__ = [
+    "EXACT",
+    "FLAT",
+    "ONE",
+    "ZERO",
+    "ExpansionError",
+    "Germ",
+    "MoreTermsNeeded",
+    "Phase",
+    "Series",
+    "Size",
+]
 
 Size = tuple[sympy.Expr, sympy.Expr]
 #: What was left out is smaller than every power of t, yet not zero.
@@ -39,6 +50,10 @@ _LONGEST = 100
 
 class ExpansionError(SpectraError):
     """A formula has no expansion of the kind that the toolkit handles at this point."""
+
+
+class MoreTermsNeeded(ExpansionError):
+    """An expansion was cut before it showed what was asked of it: a wider window may help."""
 
 
 @lru_cache(maxsize=20_000)
@@ -204,7 +219,7 @@ class Series:
         order = self.order
         if order is not None and order[0] is not sympy.oo:
             if compare(order, (sympy.Integer(-1), sympy.Integer(0))) <= 0:
-                raise ExpansionError("more terms are needed under an integral")
+                raise MoreTermsNeeded("more terms are needed under an integral")
             order = (order[0] + 1, order[1])
         return Series.of(terms, order)
 
@@ -313,7 +328,7 @@ class Germ:
                 best = i
         phase, series = self.parts[best]
         if not series.terms:
-            raise ExpansionError("more terms are needed to see which one leads")
+            raise MoreTermsNeeded("more terms are needed to see which one leads")
         size, c = series.terms[0]
         inverse = (-size[0], -size[1])
         rest, flat = [], False
@@ -331,7 +346,9 @@ class Germ:
             rest.append((ZERO, Series((), FLAT)))
         delta = Germ.of(rest)
         if not delta.small:
-            raise ExpansionError("no single term leads")
+            if any(x.terms and not Germ(((p, x),)).small for p, x in delta.parts):
+                raise ExpansionError("no single term leads")
+            raise MoreTermsNeeded("more terms are needed to see which one leads")
         return phase, size, c, delta
 
     @property
@@ -345,7 +362,7 @@ class Germ:
     def compose(self, coefficients: Iterator[sympy.Expr], window: int) -> Germ:
         """Sum of c_k delta^k, k >= 0, of this germ, which must be small; the c_k may end."""
         if not self.small:
-            raise ExpansionError("more terms are needed")
+            raise MoreTermsNeeded("more terms are needed")
         total = Germ.constant(next(coefficients))
         if not self.parts:
             return total

@@ -8,6 +8,7 @@ at one radius are added first, so that they cancel where they should.  Each plac
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -18,11 +19,24 @@ from spectra.branches import (
     UnresolvedZeros,
     branch_radii,
     is_analytic_at,
+    is_periodic,
     resolve,
     same_radius,
 )
 from spectra.expansion import expand_at, has_oscillation
-from spectra.germs import FLAT, ONE, ZERO, ExpansionError, Germ, Phase, Size, compare, is_zero, sign
+from spectra.germs import (
+    FLAT,
+    ONE,
+    ZERO,
+    ExpansionError,
+    Germ,
+    MoreTermsNeeded,
+    Phase,
+    Size,
+    compare,
+    is_zero,
+    sign,
+)
 from spectra.kernel import Kernel
 from spectra.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
 from spectra.verification import expansion_agrees
@@ -80,14 +94,16 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
     """
     windows = _WINDOWS if window is None else (window,)
     cut = profile(kernel)
+    far = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _NIL)
     if not cut.exprs:
-        return LocalAnalysis(cut, Ending(), (), Ending(), cut.gaps)
+        return LocalAnalysis(cut, Ending(), (), _if_periodic(far, Ending()), cut.gaps)
     radii = tuple(
         (r, _first_settled(partial(_at_radius, cut, i, r), windows, r))
         for i, r in enumerate(cut.radii)
     )
     origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), windows, _NIL)
     infinity = _first_settled(lambda w: _at_infinity(cut.exprs[-1], w), windows, sympy.oo)
+    infinity = _if_periodic(far, infinity) if infinity.gaps else infinity
     return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
 
 
@@ -100,9 +116,12 @@ def _first_settled(
     for window in windows:
         try:
             seen = look(window)
-        except ExpansionError as failure:
+        except MoreTermsNeeded as failure:
             error = failure
             continue
+        except ExpansionError as failure:
+            error = failure
+            break
         best = seen
         top = min((r.largest for r in seen.requirements), default=sympy.oo)
         if all(g.from_dim > top or not g.narrow for g in seen.gaps):
@@ -242,7 +261,7 @@ def _at_origin(expr: sympy.Expr, window: int) -> Ending:
         if q != 0 or not (s.is_Integer and s % 2 == 0):
             return Ending(singularities=(Singularity(_NIL, s, right=c, log_power=q),), limit=limit)
     if series.order is not None and series.order[0] <= 0:
-        raise ExpansionError("more terms are needed at z = 0")
+        raise MoreTermsNeeded("more terms are needed at z = 0")
     return Ending(limit=limit, regular_below=series.order[0] if series.order else sympy.oo)
 
 
@@ -298,7 +317,7 @@ def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if order is None or order == FLAT:
             continue
         if compare(order, ONE) <= 0:
-            raise ExpansionError("more terms are needed at infinity")
+            raise MoreTermsNeeded("more terms are needed at infinity")
         if oscillates:
             # A remainder O(z^-A) with its derivatives is a transform of an L1 function if A > d/2.
             reason = f"The kernel is known at infinity up to z^(-{order[0]})"
@@ -357,8 +376,15 @@ def _at_infinity_term(
         f"integrable for d < {bound}; at d = {bound} its phase {whole}."
     )
     gaps = (Gap(f"A logarithmic wave in d = {bound}", bound, sympy.oo),) if q < 0 else ()
-    closed = bool(aligned or q < 0)
+    closed = bool((aligned or q < 0) and bound.is_Integer)
     return Ending((Requirement(bound, closed, reason, at),), gaps, (at,))
+
+
+def _if_periodic(expr: sympy.Expr, known: Ending) -> Ending:
+    """Add that a periodic kernel has no limit at infinity, where it is visibly periodic."""
+    if not is_periodic(expr):
+        return known
+    return replace(known, requirements=(*known.requirements, _no_limit()))
 
 
 def _no_limit() -> Requirement:

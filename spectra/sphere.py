@@ -259,7 +259,18 @@ def has_nonnegative_taylor_series(formula: sympy.Expr) -> bool:
 
 
 def _normal(expr: sympy.Expr) -> sympy.Expr:
-    return sympy.expand(expr.replace(sympy.acos, lambda x: sympy.pi / 2 - sympy.asin(x)))
+    """Write acos through asin, and all roots of 1 - u^2 over the lowest of their powers."""
+    expr = expr.replace(sympy.acos, lambda x: sympy.pi / 2 - sympy.asin(x))
+    base = 1 - U**2  # before expanding, which would take its powers apart
+    powers = [p.exp for p in expr.atoms(sympy.Pow) if p.base == base and p.exp.is_Rational]
+    powers = [e for e in powers if e.q == 2]
+    if not powers:
+        return sympy.expand(expr)
+    lowest, root = min(powers), sympy.Symbol("s", positive=True)
+    for e in powers:
+        expr = expr.xreplace({base**e: root * sympy.expand(base ** (e - lowest))})
+    collected = sympy.collect(sympy.expand(expr), [root, sympy.asin(U)])
+    return collected.xreplace({root: base**lowest})
 
 
 def _is_absolutely_monotone(expr: sympy.Expr) -> bool:

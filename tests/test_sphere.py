@@ -1,0 +1,139 @@
+"""Gegenbauer coefficients: known values, exact sums, and signs that are proved."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+import sympy
+from scipy.integrate import quad
+from scipy.special import eval_gegenbauer
+
+from spectra.catalogue import catalogue
+from spectra.errors import ParameterError
+from spectra.kernel import radial, zonal
+from spectra.parsing import parse_formula
+from spectra.sphere import has_nonnegative_taylor_series, sphere_coefficients
+
+# Of the theory notes, checked there to more digits.
+KNOWN = {
+    ("arc_cosine_0", 3): [0.5, 0.125, 0, 0.0078125, 0, 0.001953125],
+    ("arc_cosine_1", 3): [0.375, 1 / 6, 0.0234375, 0, 6.510416667e-4],
+    ("ntk", 3): [0.5, 1 / 3, 0.078125, 0, 0.005208333333],
+    ("arc_cosine_0", 16): [0.5, 0.0205254673, 0, 7.1022378e-05],
+    ("arc_cosine_1", 16): [0.328407476, 0.03125, 0.00113635805, 0, 3.1478062e-06],
+    ("ntk", 16): [0.348932943, 0.0625, 0.00348009652, 0, 1.7509672e-05],
+}
+
+
+@pytest.mark.parametrize(("name", "dim"), KNOWN)
+def test_the_papers_kernels_have_the_known_coefficients(name: str, dim: int) -> None:
+    expected = KNOWN[name, dim]
+    found = sphere_coefficients(catalogue[name], dim, degree=len(expected) - 1)
+    assert found.values == pytest.approx(expected, rel=1e-8, abs=1e-12)
+    assert found.nonnegative is True
+
+
+@pytest.mark.parametrize("dim", [3, 7, 16])
+@pytest.mark.parametrize("formula", ["exp(-z)", "(1 - z)**3*Heaviside(1 - z)", "cos(3*z)"])
+def test_the_coefficients_agree_with_another_quadrature(formula: str, dim: int) -> None:
+    kernel = radial(formula)
+    found = sphere_coefficients(kernel, dim, degree=4)
+    alpha = dim / 2 - 1
+
+    def integral(n: int) -> float:
+        def integrand(theta: float) -> float:
+            p = eval_gegenbauer(n, alpha, np.cos(theta)) / eval_gegenbauer(n, alpha, 1.0)
+            return float(kernel(2 * np.sin(theta / 2))) * p * np.sin(theta) ** (dim - 2)
+
+        return float(quad(integrand, 0, np.pi, epsabs=1e-13, limit=200, points=[np.pi / 3])[0])
+
+    norm = quad(lambda theta: np.sin(theta) ** (dim - 2), 0, np.pi, epsabs=1e-14)[0]
+    for n in range(5):
+        assert abs(found.values[n] - integral(n) / norm) < found.error[n] + 1e-11
+
+
+def test_on_the_circle_they_are_fourier_coefficients() -> None:
+    found = sphere_coefficients(zonal("u**2"), 2, degree=3)
+    assert found.values == pytest.approx([0.5, 0, 0.25, 0], abs=1e-14)
+    assert found.multiplicity.tolist() == [1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("dim", [2, 3, 16, 64])
+def test_shares_and_tail_add_up_to_the_value_at_one(dim: int) -> None:
+    found = sphere_coefficients(zonal("exp(u)"), dim, degree=12)
+    assert found.mass <= np.e * (1 + 1e-14)
+    assert found.mass + found.tail_bound >= np.e * (1 - 1e-14)
+    assert found.tail_bound < 1e-7
+
+
+def test_a_polynomial_is_expanded_exactly_and_its_signs_are_decided() -> None:
+    positive = sphere_coefficients(zonal("((1 + u)/2)**3"), 5, degree=6)
+    assert positive.tail_bound == 0
+    assert positive.nonnegative is True
+    assert np.sum(positive.values * positive.multiplicity) == pytest.approx(1, abs=1e-13)
+    # A negative Taylor coefficient, and yet positive definite for small d: P_2 on the sphere.
+    legendre = zonal("(3*u**2 - 1)/2")
+    assert sphere_coefficients(legendre, 3, degree=2).nonnegative is True
+    assert sphere_coefficients(legendre, 2, degree=2).nonnegative is True
+    assert sphere_coefficients(legendre, 4, degree=2).nonnegative is False
+
+
+def test_the_indefinite_polynomial_of_the_papers_is_indefinite() -> None:
+    kernel = zonal("(1 - (2 - 2*u)/a**2)**3", a=1.2)
+    three, sixteen = (sphere_coefficients(kernel, d, degree=5) for d in (3, 16))
+    assert three.nonnegative is False
+    assert sixteen.nonnegative is False
+    assert sixteen.values.min() == pytest.approx(-0.199470593, abs=1e-9)
+
+
+def test_finitely_many_signs_prove_nothing() -> None:
+    found = sphere_coefficients(radial("exp(-z)"), 3, degree=8)
+    assert found.nonnegative is None
+    assert found.tail_bound == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("text", "proved"),
+    [
+        ("exp(u)", True),
+        ("(3 + u)**5", True),
+        ("1/(2 - u)", True),
+        ("(5/4 - u)**(-1/3)", True),
+        ("pi - acos(u)", True),
+        ("u*(pi - acos(u)) + sqrt(1 - u**2)", True),
+        ("2*u*(pi - acos(u)) + sqrt(1 - u**2)", True),
+        ("3*u*sqrt(1 - u**2) + (pi - acos(u))*(1 + 2*u**2)", True),
+        ("sinh(u) + u**3", True),
+        ("cos(u)", False),
+        ("1 - u", False),
+        ("acos(u)", False),
+        ("sqrt(1 - u**2)", False),
+        ("Abs(u)", False),
+        ("exp(-u)", False),
+        ("u - 2*u**2 + u**4", False),
+    ],
+)
+def test_a_nonnegative_taylor_series_is_proved_only_where_it_is_one(
+    text: str, proved: bool
+) -> None:
+    formula = parse_formula(text, variable="u")
+    assert has_nonnegative_taylor_series(formula) is proved
+    if proved:
+        u = next(iter(formula.free_symbols))
+        series = [sympy.diff(formula, u, n).subs(u, 0) for n in range(7)]
+        assert all(float(c) >= 0 for c in series)
+
+
+def test_the_multiplicities_are_the_dimensions_of_the_harmonics() -> None:
+    for dim in (3, 4, 16):
+        found = sphere_coefficients(zonal("1 + u"), dim, degree=5)
+        expected = [comb(n + dim - 1, n) - comb(n + dim - 3, n - 2) for n in range(2, 6)]
+        assert found.multiplicity[2:].tolist() == expected
+
+
+@pytest.mark.parametrize(("dim", "degree"), [(1, 3), (0, 3), (2.5, 3), (3, -1), (3, 1.5)])
+def test_arguments_outside_their_range_are_refused(dim: object, degree: object) -> None:
+    with pytest.raises(ParameterError):
+        sphere_coefficients(zonal("u"), dim, degree)  # type: ignore[arg-type]
