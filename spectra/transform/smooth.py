@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, gammaincinv
 
 from spectra.density import EndTail, FastTail, PowerTail, Tail
-from spectra.transform.bessel_k import BESSEL_K_ERROR, log_scaled_bessel_k
+from spectra.transform.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
 from spectra.transform.centred import DIGITS, ROUNDING, CentredComponent, exact, log_ratio
+from spectra.transform.laguerre import absolute_sum, laguerre_taylor, polynomial
 
 __all__ = ["Gaussian", "Matern", "PlaneWaveMean", "RationalQuadratic", "W"]
 
@@ -30,14 +31,8 @@ W = sympy.Symbol("w", positive=True)
 _OUTSIDE = 0.01
 # A share of a law below this lies at no radius that a double can hold.
 _LEAST_SHARE = 1e-200
-
-
-def _laguerre(degree: int, order: Any, y: Any) -> Any:
-    """L_degree^(order)(y) by its recurrence; mpmath's series never ends at a zero of it."""
-    before, value = mp.mpf(0), mp.mpf(1)
-    for k in range(degree):
-        before, value = value, ((2 * k + 1 + order - y) * value - (k + order) * before) / (k + 1)
-    return value
+# exp(-y) is 0 at such a y for every use, and a polynomial of y does not overflow.
+_LARGEST_OFFSET = 1e10
 
 
 def _log_bessel_k(order: Any, x: Any) -> Any:
@@ -104,33 +99,30 @@ class Gaussian(CentredComponent):
     bulk: tuple[float, float] = field(init=False, repr=False, compare=False)
     tail: Tail = field(init=False, repr=False, compare=False)
     _quarter: float = field(init=False, repr=False, compare=False)
-    _taylor: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    _taylor: FloatArray = field(init=False, repr=False, compare=False)
+    _powers: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         d, degree = self.dim, len(self.coefficients) - 1
         with mp.workdps(DIGITS):
             a = exact(self.rate)
             centre = float(mp.sqrt(2 * a * max(d - 1, 1)))
-            y0 = mp.mpf(centre) ** 2 / (4 * a)
+            y0, half = mp.mpf(centre) ** 2 / (4 * a), mp.mpf(d) / 2
             log_centre = (
-                mp.log(2) - mp.loggamma(mp.mpf(d) / 2) - y0
-                + (d - 1) * mp.log(centre) - mp.mpf(d) / 2 * mp.log(4 * a)
+                mp.log(2) - mp.loggamma(half) - y0
+                + (d - 1) * mp.log(centre) - half * mp.log(4 * a)
             )  # fmt: skip
             scaled = [exact(c) * mp.factorial(j) / a**j for j, c in enumerate(self.coefficients)]
-            # d^i L_j^(s)(y) / dy^i = (-1)^i L_(j-i)^(s+i)(y), DLMF 18.9.23
-            taylor = [
-                mp.fsum(
-                    scaled[j] * _laguerre(j - i, mp.mpf(d) / 2 - 1 + i, y0)
-                    for j in range(i, degree + 1)
-                )
-                * (-1) ** i
-                / mp.factorial(i)
-                for i in range(degree + 1)
-            ]
+            taylor = laguerre_taylor(scaled, half - 1, y0)
+            powers = laguerre_taylor(scaled, half - 1, mp.mpf(0))
             scale = max(abs(q) for q in taylor)
+            # A sum of 50-digit terms this small is an exact zero.
+            zero = mp.mpf(10) ** (10 - DIGITS) * max(abs(q) for q in powers)
+            powers = [mp.mpf(0) if abs(q) < zero else q for q in powers]
+            order = next(i for i, q in enumerate(powers) if q != 0)
             self._set(
                 total=float(exact(self.coefficients[0])),
-                origin_exponent=float(d - 1),
+                origin_exponent=float(d - 1 + 2 * order),
                 bulk=(
                     float(mp.sqrt(4 * a)) * float(np.sqrt(gammaincinv(d / 2, _OUTSIDE))),
                     float(mp.sqrt(4 * a))
@@ -141,7 +133,8 @@ class Gaussian(CentredComponent):
                 _centre=centre,
                 _log_centre=float(log_centre + mp.log(scale)),
                 _quarter=float(1 / (4 * a)),
-                _taylor=tuple(float(q / scale) for q in taylor),
+                _taylor=np.array([float(q / scale) for q in taylor]),
+                _powers=np.array([float(q / scale) for q in powers]),
             )
 
     def _offset(self, w: FloatArray) -> FloatArray:
@@ -159,34 +152,41 @@ class Gaussian(CentredComponent):
         sign, log = CentredComponent.signed_log(self, w)
         if len(self._taylor) == 1:
             return sign, log
-        value = np.polynomial.polynomial.polyval(self._bounded_offset(w), self._taylor)
+        t, y = self._arguments(w)
+        about_centre, about_zero = polynomial(self._taylor, t), polynomial(self._powers, y)
+        near = absolute_sum(self._taylor, t) <= absolute_sum(self._powers, y)
+        value = np.where(near, about_centre, about_zero)
         with np.errstate(divide="ignore"):
             return np.sign(value), log + np.log(np.abs(value))
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
-        """Logarithm of the local size: the sum of the absolute Taylor terms of the polynomial."""
+        """Logarithm of the local size: the absolute terms of the polynomial, added."""
         log = CentredComponent.signed_log(self, w)[1]
         if len(self._taylor) == 1:
             return log
-        size = np.polynomial.polynomial.polyval(
-            np.abs(self._bounded_offset(w)), np.abs(self._taylor)
+        t, y = self._arguments(w)
+        # One more unit of y, so that the size is not small where the value passes through zero.
+        size = np.minimum(
+            absolute_sum(self._taylor, np.abs(t) + 1.0), absolute_sum(self._powers, y)
         )
         return np.asarray(log + np.log(size))
 
-    def _bounded_offset(self, w: FloatArray) -> FloatArray:
-        # Beyond this offset exp(-offset) is 0 even as a logarithm of 300 digits would have it,
-        # and the polynomial would overflow.
-        return np.minimum(self._offset(np.asarray(w, dtype=float)), 1e10)
+    def _arguments(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """y - y(centre) and y, cut where the exponential is 0 and the polynomial overflows."""
+        w = np.asarray(w, dtype=float)
+        with np.errstate(over="ignore"):
+            t, y = self._offset(w), w * w * self._quarter
+        return np.minimum(t, _LARGEST_OFFSET), np.minimum(y, _LARGEST_OFFSET)
 
     def formula(self) -> sympy.Expr:
         """mu(w) as a sympy expression in ``w`` for this dimension."""
         a, half = self.rate, sympy.Rational(self.dim, 2)
         y = W**2 / (4 * a)
-        polynomial = sum(
+        total = sum(
             c * sympy.factorial(j) / a**j * sympy.assoc_laguerre(j, half - 1, y)
             for j, c in enumerate(self.coefficients)
         )
-        return (4 * sympy.pi * a) ** (-half) * sympy.exp(-y) * polynomial
+        return (4 * sympy.pi * a) ** (-half) * sympy.exp(-y) * total
 
 
 @dataclass(frozen=True)
@@ -372,11 +372,12 @@ class RationalQuadratic(CentredComponent):
         )
 
     def _conditioning(self, w: FloatArray) -> FloatArray:
-        # x = b w is rounded, and the logarithmic slope of the Bessel term is at most x + 2 order
-        # (1 where it is of slow growth).
+        # x = b w is rounded, and the slope of the Bessel term in log x is at most this.
         x = self._scale * w
-        slope = x * x / (x + self._order + 1.0)
-        return np.asarray(BESSEL_K_ERROR / ROUNDING + slope)
+        slope = x * (x / (x + self._order + 1.0))
+        at_centre = float(log_scaled_bessel_k_error(self._order, self._scale * self._centre))
+        bessel = log_scaled_bessel_k_error(self._order, x) + at_centre
+        return np.asarray(bessel / ROUNDING + slope)
 
     def formula(self) -> sympy.Expr:
         """mu(w) as a sympy expression in ``w`` for this dimension."""

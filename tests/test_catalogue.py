@@ -1,0 +1,234 @@
+"""The catalogue says what is true: its formulas, conditions, densities, and its own errors."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import sympy
+from mpmath import mp
+from problems import DIMENSION, PROBLEMS, Problem, naive_density, tagged
+
+from spectra.catalogue import Family, UnknownKernelError, catalogue
+from spectra.catalogue_entry import Entry
+from spectra.errors import NoRouteError, ParameterError
+from spectra.kernel import Kernel, radial
+from spectra.parsing import Z
+from spectra.transform import ROUTES, spectral_density
+from spectra.transform.lookup import summands
+from spectra.transform.smooth import W
+
+NAMES = list(catalogue)
+
+
+def default(name: str) -> Kernel:
+    found = catalogue[name]
+    return found if isinstance(found, Kernel) else found()
+
+
+# --- the mapping ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_gives_a_kernel_or_a_family_that_makes_one(name: str) -> None:
+    entry, found = catalogue.entries[name], catalogue[name]
+    assert isinstance(found, Family) == bool(entry.parameters)
+    kernel = default(name)
+    assert str(kernel).startswith(name)
+    assert np.isfinite(kernel.at_zero)
+    assert kernel.is_zonal == entry.zonal
+    assert (kernel.support < np.inf) == bool(entry.support)
+    assert pickle.loads(pickle.dumps(kernel)) == kernel
+    assert entry.reference
+    assert entry.title
+
+
+def test_the_catalogue_is_a_mapping_that_cannot_be_written() -> None:
+    assert len(catalogue) == len(NAMES) >= 25
+    assert "ntk" in catalogue
+    assert "nt" not in catalogue
+    assert catalogue.get("nothing") is None
+    with pytest.raises(TypeError):
+        catalogue["mine"] = radial("exp(-z)")  # type: ignore[index]
+    with pytest.raises(UnknownKernelError, match="Did you mean 'matern'"):
+        catalogue["martern"]
+
+
+def test_a_family_names_the_offending_parameter() -> None:
+    matern = catalogue["matern"]
+    with pytest.raises(ParameterError, match=r"'nu'.*-1.*nu > 0"):
+        matern(nu=-1)
+    with pytest.raises(ParameterError, match=r"no parameter 'sigma'.*length = 1"):
+        matern(sigma=1)
+    with pytest.raises(ParameterError, match="'length'"):
+        catalogue["gaussian"](length=0)
+    with pytest.raises(ParameterError, match="'p'"):
+        catalogue["spherical_polynomial"](a=2, p=1.5)
+    with pytest.raises(ParameterError, match="sequence"):
+        catalogue["gaussian_mixture"](weights=1)
+    with pytest.raises(ParameterError, match="differ in length"):
+        catalogue["gaussian_mixture"](weights=[1, 2], lengths=[1, 2, 3])
+    assert "nu=3/2" in repr(matern)
+
+
+def test_a_family_is_not_taken_for_a_kernel() -> None:
+    with pytest.raises(ParameterError, match=r"becomes a kernel when it is called"):
+        spectral_density(catalogue["matern"], 3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
+    """Each statement was written on its own; both are for the default parameters."""
+    entry: Entry = catalogue.entries[name]
+    values = {p.name: p.default for p in entry.parameters if not p.sequence}
+    condition = entry.finite_for(**values)
+    kernel = default(name)
+    for problem in PROBLEMS.values():
+        if problem.kernel == kernel:
+            for dim in range(1, 30):
+                assert (condition.subs(DIMENSION, dim) == sympy.true) == problem.is_finite(dim)
+
+
+# --- formulas -----------------------------------------------------------------------------------
+
+
+def test_matern_in_elementary_form_is_the_bessel_form() -> None:
+    z = np.geomspace(1e-2, 20, 30)
+    bessel = "2**(1-nu)/gamma(nu)*(sqrt(2*nu)*z)**nu*besselk(nu, sqrt(2*nu)*z)"
+    for nu in (0.5, 1.5, 2.5, 7.5):
+        typed = radial(bessel, nu=nu)
+        np.testing.assert_allclose(catalogue["matern"](nu=nu)(z), typed(z), rtol=1e-12)
+
+
+def test_the_arc_cosine_chain() -> None:
+    """d kappa_n / du = n^2 kappa_(n-1), and the NTK is u kappa_0 + kappa_1."""
+    u = sympy.Symbol("u", real=True)
+    kappa = [catalogue[f"arc_cosine_{n}"].zonal for n in range(3)]
+    for n in (1, 2):
+        gap = sympy.diff(kappa[n], u) - n**2 * kappa[n - 1]
+        for point in ("-0.9", "-0.3", "0.2", "0.7"):
+            assert abs(sympy.N(gap.subs(u, sympy.Rational(point)), 30)) < 1e-25
+    gap = catalogue["ntk"].zonal - (u * kappa[0] + kappa[1])
+    assert abs(sympy.N(gap.subs(u, sympy.Rational(1, 3)), 30)) < 1e-25
+    assert [default(f"arc_cosine_{n}").at_zero for n in range(3)] == [1.0, 1.0, 3.0]
+
+
+def test_summands_keep_denominators_and_cancel() -> None:
+    assert summands((1 + Z**2) ** -2) == ((1 + Z**2) ** -2,)
+    root = sympy.sqrt(2)
+    assert summands(sympy.exp(-root * Z) - sympy.exp(-2 * Z / root)) == ()
+    assert set(summands((sympy.exp(-Z) + 1) ** 2)) == {
+        sympy.exp(-2 * Z),
+        2 * sympy.exp(-Z),
+        sympy.Integer(1),
+    }
+
+
+TYPED = {
+    "exp(-z**2/8)*exp(-z**2/2)": "exp(-5*z**2/8)",
+    "exp(-(z/2)**2)**3": "exp(-3*z**2/4)",
+    "(1 + sqrt(3)*z)*exp(-sqrt(3)*z)": "2**(-1/2)/gamma(3/2)*(sqrt(3)*z)**(3/2)"
+    "*besselk(3/2, sqrt(3)*z)",
+    "2**(-z)": "exp(-log(2)*z)",
+    "1/(1 + 2*z**2 + z**4)": "(1 + z**2)**(-2)",
+    "(1 - z**2)/(1 + z**2)**2": "2/(1 + z**2)**2 - 1/(1 + z**2)",
+    "z**2/(1 + z**2)": "1 - 1/(1 + z**2)",
+    "sin(3*z)/(3*z)": "sqrt(pi/(6*z))*besselj(1/2, 3*z)",
+    "exp(-abs(z))": "exp(-z)",
+    "2/(4 + z^2)": "(1/2)*(1 + z**2/4)**(-1)",
+    "(exp(-z) - exp(-2*z))**2": "exp(-2*z) - 2*exp(-3*z) + exp(-4*z)",
+    "z**2*besselk(0, z)": "z**2*besselk(2, z) - 2*z*besselk(1, z)",
+}
+
+
+@pytest.mark.parametrize("formula", TYPED)
+@pytest.mark.parametrize("dim", [1, 3])
+def test_two_spellings_of_one_kernel_have_one_density(formula: str, dim: int) -> None:
+    a, b = (spectral_density(radial(text), dim) for text in (formula, TYPED[formula]))
+    w = np.array([0.05, 0.3, 1.1, 2.5, 4.0])
+    np.testing.assert_allclose(a.radial(w), b.radial(w), rtol=1e-12, atol=1e-300)
+    assert [(x.radius, x.mass) for x in a.atoms] == [(x.radius, x.mass) for x in b.atoms]
+
+
+# --- densities ----------------------------------------------------------------------------------
+
+DENSITIES = [
+    (p, d) for p in tagged(without=("no_lookup", "compact")) for d in p.dims if p.is_finite(d)
+]
+
+
+@pytest.mark.parametrize(("problem", "dim"), DENSITIES, ids=str)
+def test_totals_and_atoms_add_to_k_at_zero(problem: Problem, dim: int) -> None:
+    found = spectral_density(problem.kernel, dim)
+    total = sum(c.total for c in found.components) + sum(a.mass for a in found.atoms)
+    assert total == pytest.approx(problem.kernel.at_zero, abs=1e-14)
+    assert found.route == "lookup"
+
+
+@pytest.mark.parametrize(("problem", "dim"), [(p, d) for p, d in DENSITIES if p.density], ids=str)
+def test_the_density_is_that_of_another_formula(problem: Problem, dim: int) -> None:
+    found = spectral_density(problem.kernel, dim)
+    w = np.geomspace(*found.components[0].bulk, 5)
+    with mp.workdps(30):
+        area = 2 * mp.pi ** (mp.mpf(dim) / 2) / mp.gamma(mp.mpf(dim) / 2)
+        for radius, value, error in zip(w, found.radial(w), found.error(w), strict=True):
+            true = area * mp.mpf(radius) ** (dim - 1) * problem.density(mp.mpf(radius), dim)
+            assert abs(value - true) <= error, (radius, value, true)
+
+
+@pytest.mark.parametrize(
+    "name", ["gaussian", "laplace", "matern", "rational_quadratic", "delta_gaussian", "j_bessel"]
+)
+def test_the_formula_is_the_number(name: str) -> None:
+    kernel = catalogue["j_bessel"](m=4, radius=2) if name == "j_bessel" else default(name)
+    for dim in (1, 2, 3):
+        found = spectral_density(kernel, dim)
+        for w in (0.3, 1.7):
+            assert found.density([w])[0] == pytest.approx(float(found.expr.subs(W, w)), rel=1e-12)
+
+
+def test_high_dimensions_neither_overflow_nor_vanish() -> None:
+    for name in ("gaussian", "laplace", "matern", "rational_quadratic", "delta_gaussian"):
+        found = spectral_density(default(name), 1000)
+        w = np.geomspace(*found.components[0].bulk, 9)
+        assert np.all(np.isfinite(found.radial(w)))
+        assert np.max(np.abs(found.radial(w))) > 1e-4
+
+
+@pytest.mark.parametrize("name", ["spherical_polynomial", "wendland_31", "arc_cosine_1", "ntk"])
+def test_pieces_on_a_ball_go_through_the_same_door(name: str) -> None:
+    kernel = default(name)
+    found = spectral_density(kernel, 3)
+    assert found.density([1.7])[0] == pytest.approx(
+        float(naive_density(kernel, 3, 1.7, digits=15)), rel=1e-11
+    )
+
+
+def test_a_plane_wave_of_fewer_dimensions_has_no_measure() -> None:
+    assert spectral_density(radial("cos(2*z)"), 1).atoms[0].radius == 2.0
+    assert spectral_density(radial("sin(z)/z"), 3).atoms[0].mass == 1.0
+    for formula, dim in (("cos(z)", 2), ("sin(z)/z", 4), ("besselj(0, z)", 3)):
+        with pytest.raises(NoRouteError, match="not a measure"):
+            spectral_density(radial(formula), dim)
+
+
+def test_no_route_names_the_summand() -> None:
+    with pytest.raises(NoRouteError, match=r"exp\(-z\)\*cos\(z\)"):
+        spectral_density(radial("exp(-z**2) + exp(-z)*cos(z)"), 2)
+    for problem in tagged("unbounded"):
+        with pytest.raises(NoRouteError):
+            spectral_density(problem.kernel, 2)
+
+
+@pytest.mark.parametrize("dim", [0, -1, 1.5, True, "3", None, float("nan")])
+def test_a_dimension_is_a_positive_integer(dim: object) -> None:
+    with pytest.raises(ParameterError, match="dimension"):
+        spectral_density(radial("exp(-z)"), dim)  # type: ignore[arg-type]
+
+
+def test_an_unknown_route_lists_those_that_exist() -> None:
+    with pytest.raises(ParameterError, match="'lookup'"):
+        spectral_density(radial("exp(-z)"), 2, route="guess")
+    assert spectral_density(radial("exp(-z)"), np.int64(2), route="lookup").dim == 2
+    assert "lookup" in ROUTES
