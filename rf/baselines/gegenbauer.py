@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, ClassVar, final
 
@@ -22,7 +23,7 @@ __all__ = ["GegenbauerFeatures", "gegenbauer_coefficients", "half_affine_square"
 FloatArray = NDArray[np.float64]
 
 # Quadrature nodes beyond the degree: a kernel with a square-root end needs them.
-_EXTRA_NODES = 2000
+_EXTRA_NODES = 500
 
 
 def half_affine_square(u: FloatArray) -> FloatArray:
@@ -42,10 +43,15 @@ def gegenbauer_coefficients(
     >>> gegenbauer_coefficients(lambda u: u**2, 3, 3).round(12) + 0.0
     array([0.33333333, 0.        , 0.66666667, 0.        ])
     """
-    u, weights = roots_jacobi(degree + _EXTRA_NODES, 0.5 * (dim - 3), 0.5 * (dim - 3))
-    weights = weights / weights.sum()
+    u, weights = _rule(degree + _EXTRA_NODES, dim)
     count = np.exp(harmonic_count_log(np.arange(degree + 1), dim))
     return np.asarray(count * (gegenbauer(dim, degree, u) @ (weights * kernel(u))))
+
+
+@lru_cache(maxsize=4)
+def _rule(nodes: int, dim: int) -> tuple[FloatArray, FloatArray]:
+    u, weights = roots_jacobi(nodes, 0.5 * (dim - 3), 0.5 * (dim - 3))
+    return u, weights / weights.sum()
 
 
 @final

@@ -44,8 +44,8 @@ class PublishedGRFF(Baseline):
         At least 2, so that the kernel is not negative.
     degree : int, default=2
         p.
-    n_components : int, default=100
-        Number of columns, four for each of the s frequencies of one sign.
+    n_frequencies : int, default=25
+        s, the frequencies of each sign; there are 4s columns.
     coupling : {"iid", "haar"}, default="iid"
         GRFF, or the joint Haar matrix of GORF.
     w_max, n_grid : float and int, default=100 and 10000
@@ -72,7 +72,7 @@ class PublishedGRFF(Baseline):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "a": [Interval(Real, 2, None, closed="left")],
         "degree": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 4, None, closed="left")],
+        "n_frequencies": [Interval(Integral, 1, None, closed="left")],
         "coupling": [StrOptions({"iid", "haar"})],
         "w_max": [Interval(Real, 0, None, closed="neither")],
         "n_grid": [Interval(Integral, 2, None, closed="left")],
@@ -84,7 +84,7 @@ class PublishedGRFF(Baseline):
         *,
         a: float = 2.0,
         degree: int = 2,
-        n_components: int = 100,
+        n_frequencies: int = 25,
         coupling: Literal["iid", "haar"] = "iid",
         w_max: float = 100.0,
         n_grid: int = 10_000,
@@ -92,7 +92,7 @@ class PublishedGRFF(Baseline):
     ) -> None:
         self.a = a
         self.degree = degree
-        self.n_components = n_components
+        self.n_frequencies = n_frequencies
         self.coupling = coupling
         self.w_max = w_max
         self.n_grid = n_grid
@@ -120,19 +120,20 @@ class PublishedGRFF(Baseline):
         )
 
     def _draw(self, X: FloatArray) -> FloatArray:
-        if self.n_components % 4:
-            raise ParameterError(
-                f"n_components = {self.n_components}: each pair of a positive and a negative "
-                "frequency fills four columns. Ask for a multiple of 4."
-            )
-        dim, s = X.shape[1], self.n_components // 4
+        dim, s = X.shape[1], self.n_frequencies
         w, mass = self._law(dim)
         random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(0, 2**31))
         rows = DIRECTIONS[self.coupling](2 * s, dim, rng)
         parts, columns = [], []
-        for part, sign in enumerate((1.0, -1.0)):
+        for part, (sign, name) in enumerate(((1.0, "positive"), (-1.0, "negative"))):
             weights = np.where(sign * mass > 0, np.abs(mass), 0.0)
+            if not np.any(weights):
+                raise ParameterError(
+                    f"The grid up to w_max = {self.w_max} holds no {name} mass in dimension {dim}, "
+                    "so the published sampler has nothing to draw there. The density changes sign "
+                    f"near w = {dim / 2:g}: take w_max well above it."
+                )
             columns.append(weights.sum())
             radii = random.choice(w, size=s, p=weights / weights.sum())
             radii = radii + (random.uniform(size=s) - 0.5) * (self.w_max / self.n_grid)

@@ -46,7 +46,8 @@ class SphericalRandomFeatures(Baseline):
     n_widths : int, default=60
         Number of widths tried, from 0 (a constant) to 30 / z_max.
     n_components : int, default=100
-        Number of columns, two for each frequency.
+        Number of columns: a cosine and a sine for each frequency, and where the number is odd one
+        cosine of random phase.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -73,7 +74,7 @@ class SphericalRandomFeatures(Baseline):
         "kernel": [callable],
         "z_max": [Interval(Real, 0, None, closed="neither")],
         "n_widths": [Interval(Integral, 2, None, closed="left")],
-        "n_components": [Interval(Integral, 2, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -93,11 +94,6 @@ class SphericalRandomFeatures(Baseline):
         self.random_state = random_state
 
     def _draw(self, X: FloatArray) -> FloatArray:
-        if self.n_components % 2:
-            raise ParameterError(
-                f"n_components = {self.n_components} is odd, and each frequency fills two columns. "
-                f"Ask for {self.n_components + 1}."
-            )
         z = np.linspace(0.0, self.z_max, 401)
         target = np.asarray(self.kernel(z), dtype=float)
         if not target[0] > 0:
@@ -115,12 +111,16 @@ class SphericalRandomFeatures(Baseline):
         self.widths_, self.weights_ = widths[c > 0], c[c > 0]
         self.fit_error_ = float(np.abs(design @ c - target).max())
         random = check_random_state(self.random_state)
-        n = self.n_components // 2
+        n = (self.n_components + 1) // 2
         which = random.choice(self.weights_.size, size=n, p=self.weights_ / self.weights_.sum())
         self.frequencies_ = random.standard_normal((n, X.shape[1])) * self.widths_[which, None]
-        self._scale = float(np.sqrt(target[0] / n))
-        return np.ones(2 * n)
+        self._phase = random.uniform(0.0, 2.0 * np.pi)
+        self._scale = float(np.sqrt(2.0 * target[0] / self.n_components))
+        return np.ones(self.n_components)
 
     def _columns(self, X: FloatArray) -> FloatArray:
         phase = X @ self.frequencies_.T
-        return self._scale * np.concatenate([np.cos(phase), np.sin(phase)], axis=1)
+        if self.n_components % 2:
+            phase[:, -1] += self._phase
+        pairs = self.n_components // 2
+        return self._scale * np.concatenate([np.cos(phase), np.sin(phase[:, :pairs])], axis=1)

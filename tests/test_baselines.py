@@ -1,0 +1,351 @@
+"""Each rival is what its paper says, so that a comparison with it is fair."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rf.baselines import (
+    BASELINES,
+    ExactPolynomial,
+    GegenbauerFeatures,
+    IndefiniteNystroem,
+    PublishedGRFF,
+    RandomMaclaurin,
+    SphericalRandomFeatures,
+    TensorizedRandomProjection,
+    TensorSketch,
+)
+from rf.baselines.dot_product import spherical_polynomial, taylor_coefficients
+from rf.baselines.gegenbauer import gegenbauer_coefficients
+from spectra.errors import DataError, ParameterError
+
+
+def sphere_rows(n, dim, seed=0):
+    x = np.random.default_rng(seed).standard_normal((n, dim))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def polynomial(coefficients, u):
+    return sum(a * u**n for n, a in enumerate(coefficients))
+
+
+def pooled_z(make, X, K, draws):
+    """Largest |mean error| over the entries, in standard errors of that mean over draws."""
+    errors = np.array([make(seed).fit(X).gram(X) - K for seed in range(draws)])
+    mean, spread = errors.mean(axis=0), errors.std(axis=0) / np.sqrt(draws - 1)
+    # Entries that are exact have no spread; they must then be exact.
+    assert np.all(np.abs(mean[spread < 1e-13]) < 1e-12)
+    return np.max(np.abs(mean / np.where(spread < 1e-13, np.inf, spread)))
+
+
+# Sphere kernels refuse the general rows of the checks: that is their contract, tested below.
+@parametrize_with_checks([b() for name, b in BASELINES.items() if name != "gegenbauer"])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", sorted(BASELINES))
+def test_each_rival_clones_pickles_names_its_columns_and_repeats(name):
+    X = sphere_rows(30, 5)
+    maker = BASELINES[name]()
+    if "random_state" in maker.get_params():
+        maker.set_params(random_state=3)
+    fitted = clone(maker).fit(X)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(fitted.transform(X), again.transform(X))
+    np.testing.assert_array_equal(fitted.transform(X), clone(maker).fit(X).transform(X))
+    Z = fitted.transform(X)
+    assert len(fitted.get_feature_names_out()) == Z.shape[1] == len(fitted.signature_)
+    assert set(np.unique(fitted.signature_)) <= {-1.0, 1.0}
+    np.testing.assert_allclose(fitted.gram(X), (Z * fitted.signature_) @ Z.T)
+
+
+# --- exact map ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("a", [(1.0,), (0.3, 0.7), (0.25, 0.5, 0.25), (0.0, -1.0, 0.0, 2.0)])
+def test_exact_map_is_exact_with_the_columns_it_announces(dim, a):
+    X, Y = sphere_rows(9, dim), 1.5 * sphere_rows(7, dim, 1)
+    f = ExactPolynomial(a).fit(X)
+    np.testing.assert_allclose(f.gram(X, Y), polynomial(a, X @ Y.T), atol=1e-13)
+    columns = sum(math.comb(dim + n - 1, n) for n in range(len(a)) if a[n] != 0)
+    assert f.transform(X).shape == (9, columns)
+
+
+def test_published_polynomials_have_small_exact_maps():
+    X = sphere_rows(20, 16)
+    z2 = 2 - 2 * X @ X.T
+    for a, p, columns in ((3, 1, 17), (2, 2, 153)):
+        f = ExactPolynomial(spherical_polynomial(a, p)).fit(X)
+        assert f.transform(X).shape[1] == columns
+        np.testing.assert_allclose(f.gram(X), (1 - z2 / a**2) ** p, atol=1e-13)
+    with pytest.raises(ParameterError, match="max_columns"):
+        ExactPolynomial(spherical_polynomial(4, 10)).fit(X)
+
+
+# --- Random Maclaurin -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 16])
+@pytest.mark.parametrize("law", ["geometric", "proportional"])
+@pytest.mark.parametrize("low", [False, True])
+def test_random_maclaurin_is_unbiased_for_signed_series(dim, law, low):
+    a = (0.2, -0.4, 0.5, 0.3)
+    X = sphere_rows(5, dim)
+    z = pooled_z(
+        lambda seed: RandomMaclaurin(
+            a, n_components=40, degree_law=law, exact_low_degrees=low, random_state=seed
+        ),
+        X,
+        polynomial(a, X @ X.T),
+        300,
+    )
+    assert z < 6
+
+
+def test_the_check_catches_the_known_mistakes():
+    """No 1/n!, and the degree of nearest cumulative probability: both are biased."""
+    X = sphere_rows(5, 3)
+    derivatives = [1.0, 1.0, 1.0, 1.0]
+    K = polynomial(taylor_coefficients(derivatives), X @ X.T)
+    right = taylor_coefficients(derivatives)
+
+    def make(a):
+        return lambda seed: RandomMaclaurin(a, n_components=100, random_state=seed)
+
+    assert pooled_z(make(right), X, K, 300) < 6
+    assert pooled_z(make(derivatives), X, K, 300) > 6
+    # P(0), P(1) = .625, .1875 in place of .5, .25, with the weights of the latter
+    nearest = (0.3 * 0.625 / 0.5, 0.7 * 0.1875 / 0.25)
+    K = polynomial((0.3, 0.7), X @ X.T)
+    assert pooled_z(make((0.3, 0.7)), X, K, 300) < 6
+    assert pooled_z(make(nearest), X, K, 300) > 6
+
+
+def test_the_degree_law_is_the_one_that_is_announced():
+    X = sphere_rows(2, 3)
+    a = (1.0, 0.0, 1.0, 0.5)
+    f = RandomMaclaurin(a, n_components=40_000, random_state=0).fit(X)
+    share = np.bincount(f.degrees_, minlength=4) / 40_000
+    law = np.array([0.5, 0.0, 0.125, 0.0625])
+    law /= law.sum()
+    assert np.all(np.abs(share - law) < 6 * np.sqrt(law * (1 - law) / 40_000) + 1e-15)
+
+
+def test_low_degrees_are_exact_when_asked_for():
+    X = sphere_rows(20, 16)
+    f = RandomMaclaurin((0.25, 0.75), n_components=20, exact_low_degrees=True).fit(X)
+    np.testing.assert_allclose(f.gram(X), 0.25 + 0.75 * X @ X.T, atol=1e-14)
+    with pytest.raises(ParameterError, match="do not hold"):
+        RandomMaclaurin((0.2, 0.3, 0.5), n_components=17, exact_low_degrees=True).fit(X)
+    with pytest.raises(ParameterError, match="not all zero"):
+        RandomMaclaurin((0.0, 0.0)).fit(X)
+
+
+# --- sketches -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 16])
+@pytest.mark.parametrize("maker", [TensorizedRandomProjection, TensorSketch])
+def test_sketches_are_unbiased_for_the_spherical_polynomial(dim, maker):
+    X = sphere_rows(5, dim)
+    gamma, coef0, p = 2 / 9, 7 / 9, 3
+    z = pooled_z(
+        lambda seed: maker(degree=p, gamma=gamma, coef0=coef0, n_components=32, random_state=seed),
+        X,
+        (coef0 + gamma * X @ X.T) ** p,
+        300,
+    )
+    assert z < 6
+
+
+# --- Gegenbauer -----------------------------------------------------------------------------------
+
+
+def arc_cosine_zero(u):
+    return 1 - np.arccos(u) / np.pi
+
+
+@pytest.mark.parametrize("dim", [2, 3, 7, 16])
+@pytest.mark.parametrize("directions", ["iid", "orthogonal"])
+def test_gegenbauer_features_are_unbiased_for_indefinite_polynomials(dim, directions):
+    a = (0.1, -0.5, 0.2, 0.4)
+    X = sphere_rows(5, dim)
+
+    def make(seed):
+        return GegenbauerFeatures(
+            lambda u: polynomial(a, u),
+            degree=3,
+            n_components=32,
+            directions=directions,
+            random_state=seed,
+        )
+
+    assert pooled_z(make, X, polynomial(a, X @ X.T), 300) < 6
+    fitted = make(0).fit(X)
+    assert abs(fitted.tail_) < 1e-12
+    assert set(fitted.signature_) == {1.0, -1.0}
+
+
+def test_gegenbauer_coefficients_of_the_arc_cosine_kernel():
+    """lambda_n of d = 3, times N(n, 3) = 2n + 1."""
+    c = gegenbauer_coefficients(arc_cosine_zero, 3, 5) / (2 * np.arange(6) + 1)
+    np.testing.assert_allclose(c, [0.5, 0.125, 0, 0.0078125, 0, 0.001953125], atol=1e-7)
+
+
+def test_gegenbauer_features_keep_to_the_sphere_and_tell_their_tail():
+    with pytest.raises(DataError, match="unit sphere"):
+        GegenbauerFeatures().fit(np.ones((3, 4)))
+    with pytest.raises(ParameterError, match="two points"):
+        GegenbauerFeatures().fit(np.ones((3, 1)))
+    X = sphere_rows(40, 3)
+    f = GegenbauerFeatures(arc_cosine_zero, degree=15, n_components=20, random_state=0).fit(X)
+    assert f.tail_ == pytest.approx(1 - f.coefficients_.sum())
+    assert 0 < f.tail_ < 0.2
+
+
+# --- Nystroem -------------------------------------------------------------------------------------
+
+
+def delta_gaussian(X, Y):
+    z2 = np.maximum((X**2).sum(1)[:, None] + (Y**2).sum(1) - 2 * X @ Y.T, 0)
+    return np.exp(-z2 / 2) - np.exp(-z2 / 200)
+
+
+@pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
+def test_nystroem_is_exact_on_its_landmarks_and_keeps_the_signs(landmarks):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    f = IndefiniteNystroem(
+        delta_gaussian, n_components=25, landmarks=landmarks, random_state=0
+    ).fit(X)
+    L = f.landmarks_
+    K = delta_gaussian(L, L)
+    np.testing.assert_allclose(f.gram(L), K, atol=1e-8)
+    eigenvalues = np.linalg.eigvalsh(K)
+    assert np.sum(f.signature_ < 0) == np.sum(eigenvalues < 0) > 0
+    # what returns |K| is far off
+    Z = f.transform(L)
+    assert np.linalg.norm(Z @ Z.T - K) > 0.3 * np.linalg.norm(K)
+
+
+def test_nystroem_takes_a_kernel_object_and_refuses_an_asymmetric_one():
+    class Holder:
+        def gram(self, X, Y):
+            return delta_gaussian(X, Y)
+
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    one = IndefiniteNystroem(Holder(), n_components=10, random_state=0).fit_transform(X)
+    two = IndefiniteNystroem(delta_gaussian, n_components=10, random_state=0).fit_transform(X)
+    np.testing.assert_array_equal(one, two)
+    with pytest.raises(ParameterError, match="not symmetric"):
+        IndefiniteNystroem(lambda a, b: a[:, :1] - b[:, :1].T).fit(X)
+
+
+def test_nystroem_ignores_eigenvalues_that_are_rounding_errors():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    f = IndefiniteNystroem(lambda a, b: a @ b.T, n_components=20, random_state=0).fit(X)
+    assert f.rank_ == 3
+    np.testing.assert_allclose(f.gram(X), X @ X.T, atol=1e-10)
+
+
+def test_leverage_scores_prefer_rows_that_nothing_else_explains():
+    rng = np.random.default_rng(0)
+    X = np.vstack([0.01 * rng.standard_normal((300, 2)), 6 * rng.standard_normal((12, 2))])
+
+    def far(landmarks):
+        return sum(
+            np.sum(np.linalg.norm(f.landmarks_, axis=1) > 0.5)
+            for f in (
+                IndefiniteNystroem(
+                    n_components=12, landmarks=landmarks, ridge=1e-2, random_state=s
+                ).fit(X)
+                for s in range(20)
+            )
+        )
+
+    assert far("leverage") > 2 * far("uniform")
+
+
+# --- the biased systems ---------------------------------------------------------------------------
+
+
+def test_srf_samples_its_mixture_and_keeps_the_floor_it_reports():
+    X = sphere_rows(200, 16)
+    z = np.sqrt(np.maximum(2 - 2 * X @ X.T, 0))
+    K = (1 - z**2 / 4) ** 2
+    f = SphericalRandomFeatures(n_components=40_000, random_state=0).fit(X)
+    mixture = np.exp(-0.5 * (z[..., None] * f.widths_) ** 2) @ f.weights_
+    gram = f.gram(X)
+    assert np.max(np.abs(gram - mixture)) < 6 / np.sqrt(20_000)
+    np.testing.assert_allclose(np.diag(gram), 1.0, atol=1e-12)
+    assert np.max(np.abs(mixture - K)) <= f.fit_error_ * (1 + 1e-3)
+    assert 0.01 < f.fit_error_ < 0.15
+    gaussian = SphericalRandomFeatures(lambda z: np.exp(-(z**2)), random_state=0).fit(X)
+    assert gaussian.fit_error_ < 3e-3
+    with pytest.raises(ParameterError, match="k\\(0\\)"):
+        SphericalRandomFeatures(lambda z: -z).fit(X)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7])
+def test_srf_is_unbiased_for_its_mixture_with_any_number_of_columns(columns):
+    X = sphere_rows(4, 3)
+    z = np.sqrt(np.maximum(2 - 2 * X @ X.T, 0))
+    f = SphericalRandomFeatures(random_state=0).fit(X)
+    mixture = np.exp(-0.5 * (z[..., None] * f.widths_) ** 2) @ f.weights_
+    assert (
+        pooled_z(
+            lambda seed: SphericalRandomFeatures(n_components=columns, random_state=seed),
+            X,
+            mixture,
+            400,
+        )
+        < 6
+    )
+
+
+@pytest.mark.parametrize(
+    ("a", "p", "values"),
+    [(3.0, 1, (0.9699, 0.8946, 0.8141, 0.6982)), (2.0, 2, (0.9639, 0.8737, 0.7819, 0.6577))],
+)
+@pytest.mark.parametrize("coupling", ["iid", "haar"])
+def test_the_published_sampler_estimates_another_kernel(a, p, values, coupling):
+    z = np.array([0.5, 1.0, np.sqrt(2.0), 2.0])
+    # rows at the distances z from the first, on the unit sphere
+    u = 1 - z**2 / 2
+    X = np.zeros((5, 16))
+    X[0, 0] = 1.0
+    X[1:, 0], X[1:, 1] = u, np.sqrt(1 - u**2)
+    fitted = PublishedGRFF(a=a, degree=p, random_state=0).fit(X)
+    np.testing.assert_allclose(fitted.expected_kernel(z), values, atol=6e-4)
+
+    draws = np.array(
+        [
+            PublishedGRFF(
+                a=a, degree=p, coupling=coupling, n_frequencies=64, random_state=s, n_grid=4000
+            )
+            .fit(X)
+            .gram(X)[0, 1:]
+            for s in range(80)
+        ]
+    )
+    error = draws.std(axis=0) / np.sqrt(len(draws) - 1)
+    expected = PublishedGRFF(a=a, degree=p, n_grid=4000).fit(X).expected_kernel(z)
+    assert np.all(np.abs(draws.mean(axis=0) - expected) < 6 * error)
+    # ... and is off the kernel it is published for
+    assert np.any(np.abs(draws.mean(axis=0) - (1 - z**2 / a**2) ** p) > 6 * error)
+
+
+def test_the_published_law_forgets_its_kernel_as_the_dimension_grows():
+    z = np.array([0.5, 1.0, 2.0])
+    for a, p in ((2.0, 2), (3.0, 1), (4.0, 10)):
+        f = PublishedGRFF(a=a, degree=p, w_max=1500.0, random_state=0).fit(np.eye(1000)[:3])
+        np.testing.assert_allclose(f.expected_kernel(z), (1 + z**2 / 4) ** -0.5, atol=6e-3)
+    with pytest.raises(ParameterError, match="w_max well above"):
+        PublishedGRFF().fit(np.eye(1000)[:3])
