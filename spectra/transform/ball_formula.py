@@ -29,7 +29,7 @@ def ball_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr
     >>> from spectra.transform.ball import ball_form
     >>> form = ball_form(1 - Z**2 / 4, sympy.Integer(2))
     >>> ball_formula(form, sympy.Integer(2), sympy.Symbol("w", positive=True))
-    2*besselj(2, 2*w)/(pi*w**2)
+    besselj(2, 2*w)/(pi*w**2)
     """
     parts = dict(form.parts)
     if form.is_even and ArcSine() not in parts:
