@@ -48,6 +48,9 @@ FloatArray = NDArray[np.float64]
 # spectral radius: its coefficients would be amplified beyond half of the digits of a double.
 _NEAR_SINGULAR = 1e-8
 
+# Enough that the default features do not keep a few hundred rows from being fitted.
+_DEFAULT_COLUMNS = 512
+
 _CONSTRAINTS: dict[str, Any] = {
     "features": [HasMethods(["fit", "transform"]), None],
     "alpha": [Interval(Real, 0, None, closed="neither")],
@@ -86,7 +89,7 @@ class _KreinModel(BaseEstimator, ABC):  # type: ignore[misc]
         if self.features is None:
             from rf.features import SpectralFeatures
 
-            return SpectralFeatures(mixed_signature="ignore", random_state=0)
+            return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
         transformer = clone(self.features)
         if transformer.get_params().get("mixed_signature") == "warn":
             transformer.set_params(mixed_signature="ignore")
@@ -180,7 +183,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
     ----------
     features : transformer, default=None
         Makes Z; its attribute ``signature_`` (all +1 where there is none) holds the signs.  None
-        stands for ``SpectralFeatures(random_state=0)``.
+        stands for ``SpectralFeatures(n_components=512, random_state=0)``: the Gaussian kernel.
     alpha : float, default=1.0
         Strength of the regulariser, greater than 0.
     solver : {"flip", "stationary"}, default="flip"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import make_moons
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.kernel_ridge import KernelRidge
@@ -12,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from rf import SpectralFeatures
 from rf.baselines import ExactPolynomial, IndefiniteNystroem
 from rf.krein import KreinRidge, KreinRidgeClassifier, krein_solve
 from spectra.errors import AccuracyError
@@ -32,6 +34,7 @@ def sampler():
 
 @parametrize_with_checks(
     [
+        KreinRidge(),
         KreinRidge(sampler()),
         KreinRidge(IndefiniteNystroem(random_state=0), solver="stationary"),
         KreinRidgeClassifier(IndefiniteNystroem(random_state=0), alpha=1e-3),
@@ -143,6 +146,24 @@ def test_a_function_of_the_span_is_recovered_as_alpha_falls(solver):
         error.append(np.max(np.abs(model.fit(X, y).predict(X_new) - y_new)))
     assert error[1] < 0.1 * error[0]
     assert error[1] < 0.02
+
+
+def test_signed_random_features_come_close_to_the_exact_kernel():
+    """With more columns the model tends to the one with the exact matrix; nothing warns."""
+    kernel = "exp(-z**2/2) - 7/10*exp(-z**2/8)"
+    rng = np.random.default_rng(5)
+    X, X_new = rng.standard_normal((80, 2)), rng.standard_normal((40, 2))
+    y = np.sin(X[:, 0] * X[:, 1])
+    exact = KreinRidge(nystroem(80), alpha=0.5).fit(X, y).predict(X_new)
+    distance = []
+    for columns in (40, 4000):
+        features = SpectralFeatures(kernel, n_components=columns, random_state=0)
+        model = KreinRidge(features, alpha=0.5).fit(X, y)
+        assert np.any(model.features_.signature_ < 0)
+        distance.append(np.linalg.norm(model.predict(X_new) - exact) / np.linalg.norm(exact))
+    assert distance[1] < min(0.03, 0.3 * distance[0])
+    sparse = model.predict(csr_array(X_new))
+    np.testing.assert_allclose(sparse, model.predict(X_new), atol=1e-10)
 
 
 def test_classifier_separates_moons_in_a_pipeline():
