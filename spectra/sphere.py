@@ -21,12 +21,12 @@ import sympy
 from mpmath import mp
 from numpy.typing import NDArray
 
-from spectra.branches import KINKS, branch_radii
 from spectra.errors import AccuracyError, ParameterError
-from spectra.evaluate import mpmath_function
-from spectra.germs import ExpansionError, is_zero, sign
+from spectra.formula.evaluate import mpmath_function
 from spectra.kernel import Kernel
-from spectra.parsing import U, Z
+from spectra.formula.parsing import U, Z
+from spectra.singularity.branches import KINKS, branch_radii
+from spectra.singularity.germs import ExpansionError, is_zero, sign
 
 __all__ = ["SphereCoefficients", "has_nonnegative_taylor_series", "sphere_coefficients"]
 

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from verdicts import ALL, CASES, Case
 
-from spectra.catalogue import Family, catalogue
+from spectra.families import Family, catalogue
 from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
-from spectra.existence import D, Status, Verdict, existence, spectral_measure
 from spectra.kernel import Kernel, Piece, radial, zonal
-from spectra.parsing import Z
+from spectra.formula.parsing import Z
+from spectra.verdict import D, Status, Verdict, existence, spectral_measure
 
 DIMENSIONS = (1, 2, 3, 5, 7, 16, 64)
 

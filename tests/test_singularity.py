@@ -8,7 +8,12 @@ import pytest
 import sympy
 from mpmath import mp
 
-from spectra.branches import (
+from spectra.families import catalogue
+from spectra.formula.evaluate import mpmath_function
+from spectra.kernel import Kernel, radial
+from spectra.formula.parsing import Z, parse_formula
+from spectra.singularity import analyse
+from spectra.singularity.branches import (
     UnresolvedZeros,
     branch_radii,
     is_analytic_at,
@@ -17,15 +22,10 @@ from spectra.branches import (
     resolve,
     same_radius,
 )
-from spectra.catalogue import catalogue
-from spectra.evaluate import mpmath_function
-from spectra.expansion import expand_at
-from spectra.germs import ZERO, ExpansionError, Germ, Series
-from spectra.kernel import Kernel, radial
-from spectra.parsing import Z, parse_formula
-from spectra.singularity import analyse
+from spectra.singularity.expansion import expand_at
+from spectra.singularity.germs import ZERO, ExpansionError, Germ, Series
+from spectra.singularity.verification import expansion_agrees
 from spectra.transform import spectral_density
-from spectra.verification import expansion_agrees
 
 oo = sympy.oo
 

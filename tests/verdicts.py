@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import sympy
 
-from spectra.catalogue import catalogue
+from spectra.families import catalogue
 from spectra.kernel import Kernel, Piece, radial, zonal
-from spectra.parsing import parse_formula
+from spectra.formula.parsing import parse_formula
 
 ALL = sympy.oo
 

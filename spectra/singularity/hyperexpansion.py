@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import sympy
 
-from spectra.germs import FLAT, ZERO, ExpansionError, Germ, Series, sign
+from spectra.singularity.germs import FLAT, ZERO, ExpansionError, Germ, Series, sign
 
 __all__ = ["expand_hyper"]
 

@@ -1,8 +1,8 @@
 r"""One-sided expansions of formulas: at a radius, at zero and at infinity.
 
-The formula is walked from its leaves, and each function of the formula language has one rule on
-:class:`~spectra.germs.Germ`.  No rule guesses: what has no expansion of this kind raises
-:class:`~spectra.germs.ExpansionError`.
+The formula is walked from its leaves, and each function of the formula language has one rule
+on :class:`~spectra.singularity.germs.Germ`.  No rule guesses: what has no such expansion raises
+:class:`~spectra.singularity.germs.ExpansionError`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 
 import sympy
 
-from spectra.germs import (
+from spectra.formula.parsing import Z
+from spectra.singularity.germs import (
     FLAT,
     ONE,
     ZERO,
@@ -25,8 +26,7 @@ from spectra.germs import (
     is_zero,
     sign,
 )
-from spectra.hyperexpansion import expand_hyper
-from spectra.parsing import Z
+from spectra.singularity.hyperexpansion import expand_hyper
 
 __all__ = ["expand_at", "has_oscillation"]
 

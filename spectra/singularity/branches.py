@@ -14,9 +14,9 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError
-from spectra.evaluate import mpmath_function
-from spectra.germs import ExpansionError
-from spectra.parsing import Z
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import Z
+from spectra.singularity.germs import ExpansionError
 
 __all__ = [
     "KINKS",

@@ -9,15 +9,15 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, UndecidedError
-from spectra.evaluate import mpmath_function
-from spectra.germs import compare, sign
+from spectra.formula.evaluate import mpmath_function
 from spectra.kernel import Kernel
-from spectra.parsing import Z
-from spectra.places import LocalAnalysis, Singularity
-from spectra.status import Status
+from spectra.formula.parsing import Z
+from spectra.singularity.germs import compare, sign
+from spectra.singularity.places import LocalAnalysis, Singularity
+from spectra.verdict.status import Status
 
 if TYPE_CHECKING:
-    from spectra.existence import Verdict
+    from spectra.verdict.decide import Verdict
 
 __all__ = ["Definiteness", "definiteness", "is_completely_monotone"]
 

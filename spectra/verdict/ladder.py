@@ -15,7 +15,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from spectra.density import SpectralDensity
-from spectra.places import LocalAnalysis
+from spectra.singularity.places import LocalAnalysis
 
 __all__ = ["Ladder", "mass_ladder"]
 

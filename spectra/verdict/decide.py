@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from spectra.branches import same_radius
-from spectra.definite import Definiteness, definiteness
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
-from spectra.germs import ExpansionError
 from spectra.kernel import Kernel
-from spectra.ladder import Ladder, mass_ladder
-from spectra.parsing import exact_parameter
-from spectra.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
-from spectra.singularity import analyse, one_sided
+from spectra.formula.parsing import exact_parameter
+from spectra.singularity.branches import same_radius
+from spectra.singularity.germs import ExpansionError
+from spectra.singularity.local import analyse, one_sided
+from spectra.singularity.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
 from spectra.sphere import sphere_coefficients
-from spectra.status import DomainVerdict, NoTruthValue, SphereVerdict, Status
+from spectra.verdict.definite import Definiteness, definiteness
+from spectra.verdict.ladder import Ladder, mass_ladder
+from spectra.verdict.status import DomainVerdict, NoTruthValue, SphereVerdict, Status
 
 if TYPE_CHECKING:
     from spectra.measure import SpectralMeasure

@@ -9,7 +9,7 @@ from typing import NoReturn
 import sympy
 
 from spectra.errors import SpectraError
-from spectra.places import Singularity
+from spectra.singularity.places import Singularity
 from spectra.sphere import SphereCoefficients
 
 __all__ = ["DomainVerdict", "NoTruthValue", "SphereVerdict", "Status"]

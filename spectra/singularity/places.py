@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import sympy
 
-from spectra.germs import is_zero
+from spectra.singularity.germs import is_zero
 
 __all__ = [
     "Ending",

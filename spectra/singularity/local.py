@@ -14,7 +14,8 @@ from itertools import pairwise
 
 import sympy
 
-from spectra.branches import (
+from spectra.kernel import Kernel
+from spectra.singularity.branches import (
     KINKS,
     UnresolvedZeros,
     branch_radii,
@@ -23,8 +24,8 @@ from spectra.branches import (
     resolve,
     same_radius,
 )
-from spectra.expansion import expand_at, has_oscillation
-from spectra.germs import (
+from spectra.singularity.expansion import expand_at, has_oscillation
+from spectra.singularity.germs import (
     FLAT,
     ONE,
     ZERO,
@@ -37,9 +38,8 @@ from spectra.germs import (
     is_zero,
     sign,
 )
-from spectra.kernel import Kernel
-from spectra.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
-from spectra.verification import expansion_agrees
+from spectra.singularity.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
+from spectra.singularity.verification import expansion_agrees
 
 __all__ = ["analyse", "one_sided", "profile"]
 

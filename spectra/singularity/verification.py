@@ -7,9 +7,9 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError, FormulaError
-from spectra.evaluate import mpmath_function
-from spectra.germs import FLAT, Germ
-from spectra.parsing import Z
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import Z
+from spectra.singularity.germs import FLAT, Germ
 
 __all__ = ["expansion_agrees"]
 
