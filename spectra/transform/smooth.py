@@ -31,8 +31,22 @@ W = sympy.Symbol("w", positive=True)
 _OUTSIDE = 0.01
 # A share of a law below this lies at no radius that a double can hold.
 _LEAST_SHARE = 1e-200
+# The elementary form of K of a half-integer order has one more term than this.
+_LARGEST_ELEMENTARY_ORDER = 3
 # exp(-y) is 0 at such a y for every use, and a polynomial of y does not overflow.
 _LARGEST_OFFSET = 1e10
+
+
+def _bessel_k_formula(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    """K_order(x) as an expression, elementary where it is short (DLMF 10.49.12)."""
+    n = order - sympy.Rational(1, 2)
+    if not (n.is_Integer and n <= _LARGEST_ELEMENTARY_ORDER):
+        return sympy.besselk(order, x)
+    terms = [
+        sympy.factorial(n + k) / (sympy.factorial(k) * sympy.factorial(n - k)) / (2 * x) ** k
+        for k in range(int(n) + 1)
+    ]
+    return sympy.sqrt(sympy.pi / (2 * x)) * sympy.exp(-x) * sympy.Add(*terms)
 
 
 def _log_bessel_k(order: Any, x: Any) -> Any:
@@ -384,8 +398,8 @@ class RationalQuadratic(CentredComponent):
         alpha, b, half = self.alpha, self.scale, sympy.Rational(self.dim, 2)
         front = 2 * b**self.dim / ((4 * sympy.pi) ** half * sympy.gamma(alpha))
         order = alpha - half
-        bessel = sympy.besselk(-order if order.is_negative else order, b * W)
-        return self.coefficient * front * (b * W / 2) ** order * bessel
+        bessel = _bessel_k_formula(-order if order.is_negative else order, b * W)
+        return sympy.powsimp(self.coefficient * front * (b * W / 2) ** order * bessel)
 
 
 @dataclass(frozen=True)
