@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
@@ -51,17 +50,16 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     if isinstance(spectrum, SpectralTable):
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
-    from spectra.catalogue import Family
-    from spectra.tabulation import tabulate
-
+    from spectra.families import Family, kernel_from_text
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
+    from spectra.tabulation import tabulate
 
     if isinstance(spectrum, SpectralMeasure):
         _check_dimension("measure", spectrum.dim, dim)
         return Spectrum(tabulate(spectrum), spectrum.kernel)
     if isinstance(spectrum, str):
-        spectrum = _read(spectrum)
+        spectrum = kernel_from_text(spectrum)
     if isinstance(spectrum, Family):
         spectrum = spectrum()
     if isinstance(spectrum, Kernel):
@@ -74,26 +72,11 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
 
 @lru_cache(maxsize=_RECENT_TABLES)
 def _table_of(kernel: Kernel, dim: int) -> SpectralTable:
-    from spectra.existence import spectral_measure
     from spectra.tabulation import tabulate
+    from spectra.verdict import spectral_measure
 
     table: SpectralTable = tabulate(spectral_measure(kernel, dim))
     return table
-
-
-def _read(text: str) -> Any:
-    from spectra.catalogue import catalogue
-
-    from spectra.kernel import radial, zonal
-
-    if text in catalogue:
-        return catalogue[text]
-    if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u"):
-        raise ParameterError(
-            f"There is no kernel {text!r} in the catalogue; it holds {', '.join(catalogue)}. A "
-            "formula must contain z = |x - y| or u = <x, y>."
-        )
-    return zonal(text) if re.search(r"\bu\b", text) else radial(text)
 
 
 def _check_dimension(what: str, made_for: int, dim: int) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from spectra.errors import DataError, ParameterError
-from spectra.parsing import Z
+from spectra.formula.parsing import Z
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel

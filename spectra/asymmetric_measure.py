@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from spectra.asymmetric import AsymmetricKernel, gaussian_components
 from spectra.asymmetric_table import NEGLIGIBLE, AsymmetricTable, Decomposition, Modulated
 from spectra.errors import ParameterError
-from spectra.existence import spectral_measure
 from spectra.modulation import Modulation
 from spectra.table import SpectralTable
 from spectra.tabulation import tabulate
+from spectra.verdict import spectral_measure
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel

@@ -18,13 +18,13 @@ from typing import Any, Literal, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.arrays import FloatArray
 from spectra.errors import ParameterError, TableFileError
 from spectra.modulated_part import AxialPart, PartKind
 from spectra.modulation import Modulation
-from spectra.radial_law import Seed
 from spectra.table import FrequencySample, Part, SpectralTable
-from spectra.table_file import read_arrays, write_arrays
+from spectra.table.arrays import FloatArray
+from spectra.table.radial_law import Seed
+from spectra.table.table_file import read_arrays, write_arrays
 
 __all__ = ["DECOMPOSITIONS", "AsymmetricTable", "Decomposition", "Modulated"]
 

@@ -19,8 +19,8 @@ from typing import final
 
 import numpy as np
 
-from spectra.arrays import FloatArray, panel_rule
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray, panel_rule
 
 __all__ = ["AxisLaw"]
 
@@ -74,7 +74,8 @@ class AxisLaw:
     def _panels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Low ends, high ends, masses and coarser masses of the panels that have mass."""
         period = 2.0 * np.pi / self.rate
-        within = np.concatenate([[0.0], self.turns, 2.0 * np.pi - self.turns]) / self.rate
+        # An even function of period 2 pi may have kinks at 0 and pi as well.
+        within = np.concatenate([[0.0, np.pi], self.turns, 2.0 * np.pi - self.turns]) / self.rate
         kinks = np.add.outer(period * np.arange(np.ceil(_REACH / period)), within).ravel()
         step = min(_PANEL, 0.5 * np.pi / (self.rate * self.top_step))
         grid = np.linspace(0.0, _REACH, int(np.ceil(_REACH / step)) + 1)

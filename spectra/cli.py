@@ -135,6 +135,8 @@ def _parameters(settings: Sequence[str]) -> dict[str, str]:
     for setting in settings:
         name, found, value = setting.partition("=")
         if not found or not name.isidentifier():
-            raise ParameterError(f"--set takes NAME=NUMBER, for instance --set nu=1.5, not {setting!r}.")
+            raise ParameterError(
+                f"--set takes NAME=NUMBER, for instance --set nu=1.5, not {setting!r}."
+            )
         values[name] = value
     return values

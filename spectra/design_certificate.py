@@ -23,7 +23,7 @@ from scipy.special import gammaln
 
 from spectra.design_waves import wave_moment
 from spectra.errors import AccuracyError, MissingExtraError, NoRouteError
-from spectra.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.quadrature import EPS, Enclosure
 from spectra.special import plane_wave_mean
 

@@ -43,8 +43,10 @@ _EXCESS = 2e-3
 # Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
 # ends without a verdict on the nearly parallel columns of a fine grid of radii.
 _ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
-# Status of scipy's linprog.
-_SOLVED, _INFEASIBLE = 0, 2
+# An error beyond the tolerance first costs this much for each part of the tolerance (a mass of 1
+# falls by a few units for a doubled tolerance), then thirty times more until it vanishes.
+_FIRST_PENALTY = 100.0
+_PENALTY_GROWTH = 30.0
 # Masses below this part of the whole are rounding of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
 # A design keeps only radii at which the dual touches its bound to this part, where that suffices.
@@ -147,51 +149,35 @@ class _Exchange:
         self.radii = first
         self.points = program.distances(_FIRST_POINTS)
 
-    def vertex(self, radii: FloatArray, *, elastic: bool) -> _Vertex | None:
-        """Solve the programme on some radii; None where they cannot meet the tolerance.
-
-        With ``elastic`` the error beyond the tolerance is minimised instead.
-        """
+    def vertex(self, radii: FloatArray, penalty: float) -> _Vertex:
+        """Solve the programme on some radii; error beyond the tolerance costs the penalty."""
         program = self.program
         n, m = radii.size, self.points.size
         waves = self.wave(self.points[:, None] * radii)
         target = program.target(self.points)
-        cap = np.full((1, 2 * n), 1.0 / program.max_mass)
+        # HiGHS drops entries below 1e-9: half of the scale of the mass bound goes to each side.
+        scale = np.sqrt(program.max_mass)
+        cap = np.full((1, 2 * n), 1.0 / scale)
         rows = np.block([[waves, -waves], [-waves, waves]])
-        rows = np.concatenate([rows, cap])
-        limits = np.concatenate([program.tol + target, program.tol - target, [1.0]])
-        cost = np.tile(program.cost(radii), 2)
-        if elastic:
-            slack = np.concatenate([-np.ones(2 * m), [0.0]])[:, None]
-            rows = np.concatenate([rows, slack], axis=1)
-            cost = np.concatenate([np.zeros(2 * n), [1.0]])
-        for method, feasibility in _ATTEMPTS:
-            options = {
-                "primal_feasibility_tolerance": feasibility,
-                "dual_feasibility_tolerance": feasibility,
-            }
-            result = linprog(
-                cost, A_ub=rows, b_ub=limits, bounds=(0, None), method=method, options=options
-            )
-            if result.status in (_SOLVED, _INFEASIBLE):
-                break
-        if result.status == _INFEASIBLE and not elastic:
-            return None
-        if result.status != _SOLVED:
+        slack = np.concatenate([-np.ones(2 * m), [0.0]])[:, None]
+        result = _simplex(
+            np.append(np.tile(program.cost(radii), 2), penalty),
+            np.concatenate([np.concatenate([rows, cap]), slack], axis=1),
+            np.concatenate([program.tol + target, program.tol - target, [scale]]),
+        )
+        if result is None:
             raise AccuracyError(
-                f"The linear programme of the design was not solved ({result.message}): the "
-                f"tolerance {program.tol:g} asks for masses that cancel too much. Ask for a larger "
+                f"The linear programme of the design was not solved by HiGHS: the tolerance "
+                f"{program.tol:g} asks for masses that cancel to rounding. Ask for a larger "
                 "tolerance, a smaller domain or a smaller max_mass."
             )
-        x = result.x
-        marginals = result.ineqlin.marginals
-        weights = marginals[:m] - marginals[m : 2 * m]
+        x, value, marginals = result
         return _Vertex(
             x[:n] - x[n : 2 * n],
-            float(x[-1]) if elastic else 0.0,
-            float(result.fun),
-            weights,
-            -float(marginals[-1]) / program.max_mass,
+            float(x[-1]),
+            value,
+            marginals[:m] - marginals[m : 2 * m],
+            -float(marginals[-1]) / scale,
         )
 
     def dual(self, vertex: _Vertex, w: FloatArray) -> FloatArray:
@@ -202,10 +188,9 @@ class _Exchange:
             total += y * self.wave(w * z)
         return total
 
-    def reduced(self, vertex: _Vertex, *, elastic: bool) -> tuple[FloatArray, FloatArray]:
-        """Local maxima in w of |q(w)| - g(w), refined between grid points, and their values."""
-        g = 0.0 if elastic else self.grid_cost
-        height = np.abs(self.dual(vertex, self.grid)) - g
+    def reduced(self, vertex: _Vertex) -> tuple[FloatArray, FloatArray]:
+        """Local maxima in w of |q(w)| - g(w), refined between grid points, less lambda."""
+        height = np.abs(self.dual(vertex, self.grid)) - self.grid_cost
         top = np.ones(height.size, dtype=bool)
         top[1:] &= height[1:] >= height[:-1]
         top[:-1] &= height[:-1] >= height[1:]
@@ -214,8 +199,9 @@ class _Exchange:
         for _ in range(3):
             offsets = step * np.linspace(-1.0, 1.0, 9)
             w = np.clip(best[:, None] + offsets, 0.0, self.program.max_radius)
-            g = 0.0 if elastic else self.program.cost(w.ravel()).reshape(w.shape)
-            height = np.abs(self.dual(vertex, w.ravel()).reshape(w.shape)) - g
+            flat = w.ravel()
+            height = np.abs(self.dual(vertex, flat)) - self.program.cost(flat)
+            height = height.reshape(w.shape)
             at = height.argmax(axis=1)
             rows = np.arange(best.size)
             best, value = w[rows, at], height[rows, at]
@@ -245,42 +231,39 @@ def solve(program: Program) -> Solution:
     ------
     AccuracyError
         Where no measure of mass up to ``max_mass`` and radii up to ``max_radius`` is within the
-        tolerance, with the least error that one reaches.
+        tolerance, or double precision cannot tell.
     """
     exchange = _Exchange(program)
-    elastic = False
+    size = float(np.abs(program.target(exchange.points)).max())
+    penalty = _FIRST_PENALTY * max(size, program.tol) / program.tol
+    dearest = program.max_mass * float(exchange.grid_cost.max())
     for _ in range(_MOST_ROUNDS):
-        vertex = exchange.vertex(exchange.radii, elastic=elastic)
-        if vertex is None:
-            elastic = True
-            continue
-        if elastic and vertex.excess <= 0.1 * _EXCESS * program.tol:
-            elastic = False
-            continue
-        w, gain = exchange.reduced(vertex, elastic=elastic)
+        vertex = exchange.vertex(exchange.radii, penalty)
+        w, gain = exchange.reduced(vertex)
         worst = max(float(gain.max(initial=0.0)), 0.0)
         z, height = exchange.error_peaks(exchange.radii, vertex.masses)
         allowed = (program.tol + vertex.excess) * (1.0 + _EXCESS)
+        lower_bound = _lower_bound(program, vertex, worst)
+        if lower_bound > dearest:
+            raise AccuracyError(_out_of_reach(program, lower_bound / dearest))
         settled = not np.any(height > allowed)
-        if elastic:
-            bound = vertex.excess - worst * program.max_mass
-            done = settled and bound > 0.5 * vertex.excess
-            if done:
-                raise AccuracyError(_out_of_reach(program, bound))
-        else:
-            lower_bound = _lower_bound(program, vertex, worst)
-            done = settled and vertex.value - lower_bound <= _GAP * vertex.value
-            if done:
+        if settled and vertex.value - lower_bound <= _GAP * vertex.value:
+            if vertex.excess <= _EXCESS * program.tol:
                 break
-        new = w[gain > 0.05 * worst]
-        _add(exchange, vertex, new, z[height > allowed])
+            penalty *= _PENALTY_GROWTH
+            continue
+        grown = _add(exchange, vertex, w[gain > 0.05 * worst], z[height > allowed])
+        if not grown and settled and vertex.excess <= _EXCESS * program.tol:
+            # Rounding of the simplex method is all that separates the value from its bound.
+            break
     else:
         raise AccuracyError(
             f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
-            f"tolerance {program.tol:g} is too small for double precision here. Ask for a larger "
-            "tolerance or a smaller domain."
+            f"tolerance {program.tol:g} is too small for double precision here, where masses of "
+            f"{np.abs(vertex.masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
+            "domain."
         )
-    radii, masses, value = _sparse(exchange, vertex, w, gain)
+    radii, masses, value = _sparse(exchange, vertex, w, gain, penalty)
     active = vertex.weights != 0.0
     return Solution(
         radii,
@@ -308,8 +291,14 @@ def _lower_bound(program: Program, vertex: _Vertex, worst: float) -> float:
     return raised
 
 
-def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatArray) -> None:
+def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatArray) -> bool:
+    """Take radii and distances into use; False, and no change, where none of them is new."""
     program = exchange.program
+    grown = not (
+        np.all(np.isin(radii, exchange.radii)) and np.all(np.isin(points, exchange.points))
+    )
+    if not grown:
+        return False
     columns = exchange.radii
     if columns.size > _MOST_COLUMNS:
         reach = np.abs(exchange.dual(vertex, columns)) - program.cost(columns)
@@ -317,10 +306,11 @@ def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatA
         columns = columns[keep]
     exchange.points = np.unique(np.concatenate([exchange.points, points]))
     exchange.radii = np.unique(np.concatenate([columns, radii]))
+    return True
 
 
 def _sparse(
-    exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray
+    exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray, penalty: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """The same measure on fewest radii: clusters merged where the dual touches its bound.
 
@@ -337,8 +327,9 @@ def _sparse(
     for trial in tries:
         if trial.size >= radii.size:
             continue
-        small = exchange.vertex(trial, elastic=False)
-        if small is not None and small.value <= vertex.value * (1.0 + 2.0 * _GAP):
+        small = exchange.vertex(trial, penalty)
+        enough = small.excess <= 2.0 * _EXCESS * program.tol
+        if enough and small.value <= vertex.value * (1.0 + 3.0 * _GAP):
             kept = np.abs(small.masses) > _NEGLIGIBLE_MASS * np.abs(small.masses).sum()
             if int(kept.sum()) < radii.size:
                 return trial[kept], small.masses[kept], small.value
@@ -358,14 +349,31 @@ def _merged(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
     return np.array([w for w, _ in merged])
 
 
-def _out_of_reach(program: Program, excess: float) -> str:
+def _out_of_reach(program: Program, factor: float) -> str:
     low, high = program.domain
     return (
-        f"No measure of mass up to {program.max_mass:.3g} and radii up to {program.max_radius:.3g} "
-        f"in dimension {program.dim} comes within {program.tol:g} of the kernel on "
-        f"[{low:g}, {high:g}]: the best one errs by at least {program.tol + excess:.3g}. Either "
-        "allow a larger tol or max_mass (price_curve shows what each tol costs), or make the "
-        "domain smaller, for instance z <= sqrt(2) for unit rows without negative entries; a "
-        "kink or a root at the end of the domain has this effect in every dimension that is "
-        "large enough. On the sphere itself, exact features of the kernel need no measure."
+        f"No measure of mass up to {program.max_mass:.3g} and radii up to {program.max_radius:.4g} "
+        f"in dimension {program.dim} is within {program.tol:g} of the kernel on "
+        f"[{low:g}, {high:g}]: at least {factor:.3g} times that much is needed. Allow a larger "
+        "tol or max_mass (price_curve shows what each tol costs), or make the domain smaller, for "
+        "instance z <= sqrt(2) for unit rows without negative entries: a kink or a root at the "
+        "end of the domain, or inside it, has this effect in every large dimension. On the "
+        "sphere itself, features that need no measure may serve."
     )
+
+
+def _simplex(
+    cost: FloatArray, rows: FloatArray, limits: FloatArray
+) -> tuple[FloatArray, float, FloatArray] | None:
+    """Minimise cost x with rows x <= limits, x >= 0: x, the value and the marginals."""
+    for method, feasibility in _ATTEMPTS:
+        options = {
+            "primal_feasibility_tolerance": feasibility,
+            "dual_feasibility_tolerance": feasibility,
+        }
+        result = linprog(
+            cost, A_ub=rows, b_ub=limits, bounds=(0, None), method=method, options=options
+        )
+        if result.status == 0:
+            return result.x, float(result.fun), result.ineqlin.marginals
+    return None

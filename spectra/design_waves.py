@@ -10,6 +10,9 @@ directions it is :math:`c_j^2 V(w_j z)` for each sphere,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
@@ -17,14 +20,24 @@ from scipy.special import gammaln
 
 from spectra.special import plane_wave_mean, signed_log_0f1
 
-__all__ = ["WaveTable", "block_covariance", "block_variance", "iid_variance", "wave_moment"]
+__all__ = [
+    "WaveTable",
+    "block_covariance",
+    "block_variance",
+    "iid_variance",
+    "value_at_zero",
+    "wave_coefficient",
+    "wave_moment",
+]
 
 FloatArray = NDArray[np.float64]
+Wave = Callable[[FloatArray], FloatArray]
 
 # Absolute error of the tabulated waves: far below any tolerance that a design can be asked for.
 _TABLE_ERROR = 1e-12
-# Below this phase the closed form of V cancels, and the sum of positive terms converges fast.
-_SMALL_PHASE = 4.0
+# Below the larger of this phase and this part of sqrt(d) the closed form of V cancels, and the sum
+# of positive terms (about (t^2/d)^n / n!) converges fast.
+_SMALL_PHASE, _SMALL_PART = 4.0, 0.6
 # Even degrees 4..LAST of that sum: at phase 4 and d = 2 the terms left out are below 1e-25.
 _LAST_DEGREE = 36
 
@@ -76,12 +89,17 @@ class WaveTable:
         return np.asarray(self._spline(t))
 
 
-def block_variance(dim: int, t: FloatArray) -> FloatArray:
+def _small_phase(dim: int) -> float:
+    return max(_SMALL_PHASE, _SMALL_PART * float(np.sqrt(dim)))
+
+
+def block_variance(dim: int, t: FloatArray, *, wave: Wave | None = None) -> FloatArray:
     r"""Variance V(t) of the mean of cos(t u_i.e) over one Haar block of d orthonormal directions.
 
     For small t the closed form cancels (V falls like t^8), and the equal sum of positive terms
     over even degrees n >= 4,
     :math:`V = \frac1d \sum_n N(n,d)\,j_n(t)^2\,[1 + (d-1) P_n(0)]`, is used.
+    ``wave`` computes Omega where a table of it is at hand.
 
     Examples
     --------
@@ -90,24 +108,22 @@ def block_variance(dim: int, t: FloatArray) -> FloatArray:
     """
     if dim == 1:
         return np.zeros_like(t)
-    small = t < _SMALL_PHASE
+    omega = wave or partial(plane_wave_mean, dim)
+    small = t < _small_phase(dim)
     value = np.empty_like(t)
     x = t[~small]
-    wave = plane_wave_mean(dim, x)
     value[~small] = (
-        0.5 * (1.0 + plane_wave_mean(dim, 2.0 * x))
-        + (dim - 1) * plane_wave_mean(dim, np.sqrt(2.0) * x)
-        - dim * wave**2
+        0.5 * (1.0 + omega(2.0 * x)) + (dim - 1) * omega(np.sqrt(2.0) * x) - dim * omega(x) ** 2
     ) / dim
     total = np.zeros(int(small.sum()))
     for degree in range(4, _LAST_DEGREE + 1, 2):
-        g = _wave_coefficient(dim, degree, t[small])
-        total += g**2 * (1.0 + (dim - 1) * _value_at_zero(dim, degree))
+        g = wave_coefficient(dim, degree, t[small])
+        total += g**2 * (1.0 + (dim - 1) * value_at_zero(dim, degree))
     value[small] = total / dim
     return value
 
 
-def iid_variance(dim: int, t: FloatArray) -> FloatArray:
+def iid_variance(dim: int, t: FloatArray, *, wave: Wave | None = None) -> FloatArray:
     r"""Variance (1 + Omega(2t))/2 - Omega(t)^2 of cos(t u.e) for one uniform direction.
 
     For small t it is the sum :math:`\sum_n N(n,d)\,j_n(t)^2` over even n >= 2.
@@ -119,18 +135,19 @@ def iid_variance(dim: int, t: FloatArray) -> FloatArray:
     """
     if dim == 1:
         return np.zeros_like(t)
-    small = t < _SMALL_PHASE
+    omega = wave or partial(plane_wave_mean, dim)
+    small = t < _small_phase(dim)
     value = np.empty_like(t)
     x = t[~small]
-    value[~small] = 0.5 * (1.0 + plane_wave_mean(dim, 2.0 * x)) - plane_wave_mean(dim, x) ** 2
+    value[~small] = 0.5 * (1.0 + omega(2.0 * x)) - omega(x) ** 2
     total = np.zeros(int(small.sum()))
     for degree in range(2, _LAST_DEGREE + 1, 2):
-        total += _wave_coefficient(dim, degree, t[small]) ** 2
+        total += wave_coefficient(dim, degree, t[small]) ** 2
     value[small] = total
     return value
 
 
-def block_covariance(dim: int, radii: FloatArray, z: FloatArray) -> FloatArray:
+def block_covariance(dim: int, radii: FloatArray, z: FloatArray, weights: FloatArray) -> FloatArray:
     r"""Covariances of the spheres of a design that share one block of directions: Q_ij.
 
     .. math:: Q_{ij} = \frac1d \sum_{n \ge 4} N(n,d)\, [1 + (d-1) P_n(0)]\;
@@ -142,11 +159,13 @@ def block_covariance(dim: int, radii: FloatArray, z: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    radii, z : ndarray of shape (m,), (n,)
+    radii : ndarray of shape (m,)
+    z, weights : ndarray of shape (n,)
+        Distances and their weights, which sum to 1.
 
     Examples
     --------
-    >>> q = block_covariance(16, np.array([1.0, 3.0]), np.array([2.0]))
+    >>> q = block_covariance(16, np.array([1.0, 3.0]), np.array([2.0]), np.ones(1))
     >>> bool(np.isclose(q[1, 1], block_variance(16, np.array([6.0]))[0]))
     True
     """
@@ -156,13 +175,20 @@ def block_covariance(dim: int, radii: FloatArray, z: FloatArray) -> FloatArray:
     degrees = int(3.0 * np.sqrt(dim) + t.max(initial=0.0)) + 24
     covariance = np.zeros((radii.size, radii.size))
     for degree in range(4, degrees + 1, 2):
-        g = _wave_coefficient(dim, degree, t)
-        covariance += (1.0 + (dim - 1) * _value_at_zero(dim, degree)) * (g @ g.T)
-    return covariance / (dim * z.size)
+        g = wave_coefficient(dim, degree, t)
+        covariance += (1.0 + (dim - 1) * value_at_zero(dim, degree)) * ((g * weights) @ g.T)
+    return covariance / dim
 
 
-def _wave_coefficient(dim: int, degree: int, t: FloatArray) -> FloatArray:
-    """sqrt(N(n, d)) j_n(t), the part of degree n of a plane wave."""
+def wave_coefficient(dim: int, degree: int, t: FloatArray) -> FloatArray:
+    """sqrt(N(n, d)) j_n(t), d >= 2, the part of degree n of a plane wave; squares sum to 1.
+
+    Examples
+    --------
+    >>> t = np.array([1.5])
+    >>> round(float(sum(wave_coefficient(4, n, t)[0] ** 2 for n in range(20))), 12)
+    1.0
+    """
     b = 0.5 * dim + degree
     sign, log = signed_log_0f1(b, t)
     if dim == 2:
@@ -179,13 +205,13 @@ def _wave_coefficient(dim: int, degree: int, t: FloatArray) -> FloatArray:
     return np.asarray(sign * np.exp(log + gammaln(0.5 * dim) - gammaln(b) + 0.5 * count))
 
 
-def _value_at_zero(dim: int, degree: int) -> float:
-    """P_n(0) = (-1)^(n/2) (1/2)_(n/2) / ((d-1)/2)_(n/2) for even n."""
-    half = degree // 2
-    log = (
-        gammaln(0.5 + half)
-        - gammaln(0.5)
-        - gammaln(0.5 * (dim - 1) + half)
-        + gammaln(0.5 * (dim - 1))
-    )
-    return float((-1) ** half * np.exp(log))
+def value_at_zero(dim: int, degree: int) -> float:
+    """P_n(0) = (-1)^(n/2) (1/2)_(n/2) / ((d-1)/2)_(n/2) for even n and d >= 2.
+
+    Examples
+    --------
+    >>> round(value_at_zero(16, 2), 12)            # -1/(d - 1)
+    -0.066666666667
+    """
+    i = 2.0 * np.arange(degree // 2)
+    return float(np.prod(-(1.0 + i) / (dim - 1.0 + i)))

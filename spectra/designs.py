@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.design_certificate import estimated_sup_error, proved_sup_error
+from spectra.design_distances import check_domain, law_of_distances
 from spectra.design_program import Program, solve
-from spectra.design_waves import block_variance, iid_variance
-from spectra.errors import AccuracyError, DataError, ParameterError
+from spectra.design_waves import WaveTable, block_covariance, block_variance, iid_variance
+from spectra.errors import AccuracyError, ParameterError
 from spectra.quadrature import Enclosure
 from spectra.special import plane_wave_mean
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
+    from spectra.measure import SpectralMeasure
 
 __all__ = ["Design", "PriceCurve", "design", "price_curve"]
 
@@ -45,8 +47,8 @@ _FLOAT32_ROUNDING = 2.0**-24
 _CHEAP_MASS = 100.0
 # A mass that grows faster than this power of 1/tol is worth a warning.
 _STEEP = 0.75
-# Nodes that stand for the law of distances.
-_DISTANCE_NODES = 48
+# Distances at which the size of a kernel is looked at.
+_SIZE_NODES = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,10 @@ class Design:
     deviations : ndarray of shape (m,)
         Root mean square over the distances of the standard deviation that one block of directions
         (one direction, for "iid") gives to the unit mass at each radius.
+    block_deviation : float
+        Root mean square over the distances of the standard deviation of the whole estimate with
+        one block of directions (one direction, for "iid") for each radius, or, for "shared", for
+        all of them together.
     sup_error : Enclosure
         Largest error on the domain; ``mid + rad <= tol``.  :meth:`certify` proves it.
     mass : float
@@ -89,6 +95,7 @@ class Design:
     radii: FloatArray
     masses: FloatArray
     deviations: FloatArray
+    block_deviation: float
     sup_error: Enclosure
     mass_lower_bound: float
     objective_value: float
@@ -103,6 +110,13 @@ class Design:
     def mass(self) -> float:
         """Total mass, the sum of |c_j|."""
         return float(np.abs(self.masses).sum())
+
+    @property
+    def measure(self) -> SpectralMeasure:
+        """The design as a finite measure, to be tabulated like any other."""
+        from spectra.measure import SpectralMeasure
+
+        return SpectralMeasure.from_atoms(self.dim, self.radii, self.masses, kernel=self.kernel)
 
     @property
     def gap(self) -> float:
@@ -202,20 +216,20 @@ def design(
     >>> round(d.mass, 2), d.gap < 0.01, d.sup_error.mid + d.sup_error.rad <= 1e-3
     (7.77, True, True)
     """
-    low, high = _check_domain(domain)
+    low, high = check_domain(domain)
     _check(dim, tol, objective, coupling)
-    nodes, weights = _law_of_distances(kernel, (low, high), distances)
+    nodes, weights = law_of_distances(kernel, (low, high), distances)
     if max_radius is None:
         max_radius = default_radius(dim, high)
     if max_mass is None:
-        size = float(np.abs(kernel(np.linspace(low, high, _DISTANCE_NODES))).max())
+        size = float(np.abs(kernel(np.linspace(low, high, _SIZE_NODES))).max())
         max_mass = max(tol / (_ULPS_PER_MASS * _FLOAT32_ROUNDING), _CHEAP_MASS * size)
     if not (max_mass > 0 and max_radius > 0):
         raise ParameterError(
             f"max_mass = {max_mass} and max_radius = {max_radius} must both be positive: they "
             "bound the masses and the radii of the design."
         )
-    deviation = _deviation(dim, coupling, nodes, weights)
+    deviation = _deviation(dim, coupling, nodes, weights, max_radius)
     cost = deviation if objective == "variance" else _unit_cost
     program = Program(kernel, dim, (low, high), _MARGIN * tol, cost, max_mass, max_radius)
     for _ in range(_MOST_TIGHTENINGS):
@@ -236,6 +250,11 @@ def design(
     least = solution
     if objective == "variance":
         least = solve(replace(program, cost=_unit_cost))
+    deviations = deviation(solution.radii)
+    block = float(np.linalg.norm(solution.masses * deviations))
+    if coupling == "shared":
+        covariance = block_covariance(dim, solution.radii, nodes, weights)
+        block = float(np.sqrt(solution.masses @ covariance @ solution.masses))
     return Design(
         kernel=kernel,
         dim=dim,
@@ -245,7 +264,8 @@ def design(
         coupling=coupling,
         radii=solution.radii,
         masses=solution.masses,
-        deviations=deviation(solution.radii),
+        deviations=deviations,
+        block_deviation=block,
         sup_error=error,
         mass_lower_bound=least.bound_at(tol),
         objective_value=solution.value,
@@ -332,11 +352,11 @@ def price_curve(
     --------
     >>> from spectra.kernel import zonal
     >>> step = zonal("1 - acos(u)/pi")              # a root at z = 2
-    >>> curve = price_curve(step, 16, domain=(0, 2), tols=[4e-2, 3e-2])
+    >>> curve = price_curve(step, 16, domain=(0, 2), tols=[3e-2, 2e-2])
     >>> bool(curve.masses[1] > 10 * curve.masses[0])
     True
     """
-    low, high = _check_domain(domain)
+    low, high = check_domain(domain)
     for tol in tols:
         _check(dim, tol, "mass", "orthogonal")
     if max_radius is None:
@@ -371,68 +391,17 @@ def _unit_cost(w: FloatArray) -> FloatArray:
 
 
 def _deviation(
-    dim: int, coupling: Coupling, nodes: FloatArray, weights: FloatArray
+    dim: int, coupling: Coupling, nodes: FloatArray, weights: FloatArray, max_radius: float
 ) -> Callable[[FloatArray], FloatArray]:
     """Root mean variance of one block (or one direction) at a radius, over the distances."""
+    wave = WaveTable(dim, 2.0 * max_radius * float(nodes.max()))
     variance = iid_variance if coupling == "iid" else block_variance
 
     def deviation(w: FloatArray) -> FloatArray:
-        values = variance(dim, (w[:, None] * nodes).ravel()).reshape(w.size, nodes.size)
+        values = variance(dim, (w[:, None] * nodes).ravel(), wave=wave).reshape(w.size, nodes.size)
         return np.asarray(np.sqrt(values @ weights))
 
     return deviation
-
-
-def _law_of_distances(
-    kernel: Kernel,
-    domain: tuple[float, float],
-    distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights that stand for the law of distances."""
-    low, high = domain
-    middle = (np.arange(_DISTANCE_NODES) + 0.5) / _DISTANCE_NODES
-    equal = np.full(_DISTANCE_NODES, 1.0 / _DISTANCE_NODES)
-    if distances is None:
-        if kernel.is_zonal and high <= 2.0:
-            start, stop = np.arcsin(0.5 * low), np.arcsin(0.5 * high)
-            return 2.0 * np.sin(start + (stop - start) * middle), equal
-        return low + (high - low) * middle, equal
-    if isinstance(distances, tuple):
-        counts, edges = (np.asarray(a, dtype=float) for a in distances)
-        if counts.ndim != 1 or edges.shape != (counts.size + 1,) or not counts.sum() > 0:
-            raise DataError(
-                "A histogram of distances is (counts, edges) with one edge more than counts and "
-                f"a positive total; got shapes {counts.shape} and {edges.shape}."
-            )
-        nodes, weights, least, most = (
-            0.5 * (edges[1:] + edges[:-1]),
-            counts / counts.sum(),
-            edges[:-1][counts > 0].min(),
-            edges[1:][counts > 0].max(),
-        )
-        nodes, weights = nodes[counts > 0], weights[counts > 0]
-    else:
-        sample = np.asarray(distances, dtype=float).ravel()
-        if sample.size == 0 or not np.all(np.isfinite(sample)):
-            raise DataError("The distances must be finite numbers, at least one of them.")
-        nodes, weights = np.quantile(sample, middle), equal
-        least, most = sample.min(), sample.max()
-    slack = 1e-9 * high
-    if least < low - slack or most > high + slack:
-        raise DataError(
-            f"Distances from {least:.6g} to {most:.6g} occur, and the design is right on "
-            f"{low:g} to {high:g} alone. Widen the domain to hold them."
-        )
-    return nodes, weights
-
-
-def _check_domain(domain: tuple[float, float]) -> tuple[float, float]:
-    low, high = (float(end) for end in domain)
-    if not 0.0 <= low < high < np.inf:
-        raise ParameterError(
-            f"The domain ({low:g}, {high:g}) is not a range of distances 0 <= z_min < z_max < inf."
-        )
-    return low, high
 
 
 def _check(dim: int, tol: float, objective: str, coupling: str) -> None:

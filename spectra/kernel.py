@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from spectra.errors import DataError, FormulaError, ParameterError
-from spectra.evaluate import numpy_function, value_at_zero
-from spectra.parsing import U, Z, check_expression, exact_parameter, parse_formula
+from spectra.formula.evaluate import numpy_function, value_at_zero
+from spectra.formula.parsing import U, Z, check_expression, exact_parameter, parse_formula
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
@@ -173,9 +173,7 @@ class Kernel:
         scale = exact_parameter("length", length)
         if not scale.is_positive:
             raise ParameterError(f"A length must be positive, and {length} is not.")
-        return _assemble(
-            (p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces
-        )
+        return _assemble((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces)
 
     def shift(self, offset: float | ArrayLike) -> AsymmetricKernel:
         """The asymmetric kernel D -> k(D + offset), D = x - y.

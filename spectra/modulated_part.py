@@ -17,11 +17,12 @@ from typing import Literal, final
 
 import numpy as np
 
-from spectra.arrays import ComplexArray, FloatArray, IntArray
+from spectra.axial_rejection import AxialProposal
 from spectra.axis_law import AxisLaw
 from spectra.errors import AccuracyError, ParameterError
 from spectra.modulation import Modulation, Selection
 from spectra.table import Part
+from spectra.table.arrays import ComplexArray, FloatArray, IntArray
 
 __all__ = ["AxialPart", "Draws", "PartKind"]
 
@@ -36,7 +37,7 @@ _LAST_HARMONICS = 1 << 11
 # Pairs of (difference, harmonic) of one block.
 _BLOCK = 1 << 18
 # Rejection needs 1 / acceptance proposals for a draw; below this acceptance it is refused.
-LEAST_ACCEPTANCE = 1e-6
+LEAST_ACCEPTANCE = 1e-4
 _PROPOSALS = 1 << 16
 # Rejection that needs this many times its expected number of proposals is not what it says it is.
 _PATIENCE = 100.0
@@ -113,7 +114,7 @@ class AxialPart:
         Raises
         ------
         AccuracyError
-            Where rejection would keep less than one proposal in a million.
+            Where rejection would keep less than one proposal in ten thousand.
         """
         u = rng.random(n)
         if stratified:
@@ -225,7 +226,7 @@ class AxialPart:
 
     @property
     def _acceptance(self) -> float:
-        return self.mass / (self.base.mass * self.modulation.bound)
+        return self.mass / (self.base.mass * self._proposal.total)
 
     @cached_property
     def _harmonics(self) -> int:
@@ -289,13 +290,31 @@ class AxialPart:
         w += np.multiply.outer(g - w @ axis, axis)
         return w
 
+    @cached_property
+    def _proposal(self) -> AxialProposal:
+        modulation, kind = self.modulation, self._selection
+        turns = modulation.turns(kind)
+        starts_at_zero = kind == "imaginary+"
+        start = 0.0
+        if not starts_at_zero and modulation.selected(kind, 0.0) == 0.0 and turns.size:
+            start, starts_at_zero = float(turns[0]) / modulation.unit, True
+        slope = float(np.abs(modulation.steps * modulation.weights).sum()) * modulation.unit
+        return AxialProposal(
+            self.base.law,
+            self.dim,
+            # Rounding of the zero must not cut the support.
+            start * (1.0 - 1e-12),
+            modulation.bound,
+            slope * (1.0 + 1e-9) if starts_at_zero else np.inf,
+        )
+
     def _rejected(self, n: int, rng: np.random.Generator) -> FloatArray:
-        acceptance, bound = self._acceptance, self.modulation.bound
+        acceptance, proposal, axis = self._acceptance, self._proposal, self.modulation.axis
         if acceptance < LEAST_ACCEPTANCE:
             raise AccuracyError(
-                f"A part of mass {self.mass:.3g} is {acceptance:.1g} of the measure it is drawn "
-                f"from, and rejection would need {1 / acceptance:.1g} proposals for a draw. Raise "
-                "`negligible` so that the part is left out, or take the polar decomposition."
+                f"A part of mass {self.mass:.3g} is drawn by rejection, which would need "
+                f"{1 / acceptance:.1g} proposals for a draw. Raise `negligible` so that the part "
+                "is left out, or take the polar decomposition."
             )
         kept: list[FloatArray] = []
         missing, budget = n, _PATIENCE * (n + 10.0) / acceptance
@@ -307,14 +326,18 @@ class AxialPart:
                     f"Rejection kept far fewer than the predicted share {acceptance:.3g} of its "
                     "proposals, so the mass of the part is wrong. Report this kernel."
                 )
-            w = self._isotropic(rng.random(size), rng)
-            x = w @ self.modulation.axis
-            chosen = rng.random(size) * bound < self.modulation.selected(
-                self._selection, self.modulation.unit * x
-            )
-            w, x = w[chosen][:missing], x[chosen][:missing]
+            radii, cosines, levels = proposal.propose(size, rng)
+            x = radii * cosines
+            chosen = levels < self.modulation.selected(self._selection, self.modulation.unit * x)
+            radii, x = radii[chosen][:missing], x[chosen][:missing]
             if self.kind == "imaginary+":
-                w = np.where(self.modulation(x).imag[:, None] < 0.0, -w, w)
+                x = np.where(self.modulation(x).imag < 0.0, -x, x)
+            w = rng.standard_normal((x.size, self.dim))
+            w -= np.multiply.outer(w @ axis, axis)
+            if self.dim > 1:
+                across = np.sqrt((radii - np.abs(x)) * (radii + np.abs(x)))
+                w *= (across / np.linalg.norm(w, axis=1))[:, None]
+            w += np.multiply.outer(x, axis)
             kept.append(w)
-            missing -= len(w)
+            missing -= x.size
         return np.concatenate(kept)

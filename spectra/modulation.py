@@ -15,8 +15,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
-from spectra.arrays import ComplexArray, FloatArray, IntArray, frozen_array
 from spectra.errors import ParameterError
+from spectra.table.arrays import ComplexArray, FloatArray, IntArray, frozen_array
 
 __all__ = ["SELECTIONS", "Modulation", "Selection"]
 

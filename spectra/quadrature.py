@@ -38,6 +38,8 @@ RESOLVED = 2e-14
 _MAX_BISECTIONS = 48
 _MAX_PANELS = 20_000
 
+# A Newton step of this size is the last: the next one is below the rounding of the series.
+_INVERSE_ROUNDING = 16 * EPS
 _MAX_INVERSE_STEPS = 70
 
 NODES, WEIGHTS = legendre.leggauss(ORDER)
@@ -246,28 +248,32 @@ def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatAr
         Integral from -1 to the point and from the point to 1; they add up to the whole integral,
         and only the smaller one is used.
     """
-    primitive = coefficients @ _ANTIDERIVATIVE.T
-    low, high = -np.ones_like(below), np.ones_like(below)
-    from_below = below <= above
-    goal = np.where(from_below, below, above)
     whole = below + above
     x = np.where(whole > 0, (below - above) / np.where(whole > 0, whole, 1.0), 0.0)
+    primitive = coefficients @ _ANTIDERIVATIVE.T
+    from_below = below <= above
+    goal = np.where(from_below, below, above)
+    low, high = -np.ones_like(below), np.ones_like(below)
+    at_end = goal <= 4.0 * EPS * whole
+    x = np.where(at_end, np.where(from_below, -1.0, 1.0), x)
+    left = np.flatnonzero(~at_end)
     for _ in range(_MAX_INVERSE_STEPS):
-        basis = legendre.legvander(x, ORDER)
-        density = np.einsum("nj,nj->n", coefficients, basis[:, :ORDER])
-        signed = np.where(from_below[:, None], basis, 1.0 - basis)
-        excess = np.einsum("nj,nj->n", primitive, signed) - goal
-        excess = np.where(from_below, excess, -excess)
-        low = np.where(excess < 0.0, x, low)
-        high = np.where(excess > 0.0, x, high)
+        at, lower = x[left], from_below[left]
+        basis = legendre.legvander(at, ORDER)
+        density = np.einsum("nj,nj->n", coefficients[left], basis[:, :ORDER])
+        basis[~lower] = 1.0 - basis[~lower]
+        excess = np.einsum("nj,nj->n", primitive[left], basis) - goal[left]
+        excess = np.where(lower, excess, -excess)
+        low[left] = np.where(excess < 0.0, at, low[left])
+        high[left] = np.where(excess > 0.0, at, high[left])
         with np.errstate(divide="ignore", invalid="ignore"):
-            new = x - excess / density
-        outside = ~((new > low) & (new < high))
-        new = np.where(outside, 0.5 * (low + high), new)
-        new = np.where(excess == 0.0, x, new)
-        moved = np.abs(new - x)
-        x = new
-        if np.all((moved <= 2.0 * EPS) | (high - low <= 2.0 * EPS)):
+            new = at - excess / density
+        inside = (new > low[left]) & (new < high[left])
+        new = np.where(inside, new, 0.5 * (low[left] + high[left]))
+        new = np.where(excess == 0.0, at, new)
+        x[left] = new
+        left = left[np.abs(new - at) > _INVERSE_ROUNDING]
+        if left.size == 0:
             break
     return x
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, ParameterError
 from spectra.formula.evaluate import mpmath_function
-from spectra.kernel import Kernel
 from spectra.formula.parsing import U, Z
+from spectra.kernel import Kernel
 from spectra.singularity.branches import KINKS, branch_radii
 from spectra.singularity.germs import ExpansionError, is_zero, sign
 

@@ -15,11 +15,11 @@ from typing import Any
 import sympy
 from mpmath import mp
 
-from spectra.catalogue import catalogue
-from spectra.catalogue_entry import DIMENSION
-from spectra.evaluate import mpmath_function
+from spectra.families import catalogue
+from spectra.families.entry import DIMENSION
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial, zonal
-from spectra.parsing import Z
 
 __all__ = ["DIMENSION", "PROBLEMS", "Problem", "naive_density", "tagged"]
 

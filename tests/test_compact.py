@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import sympy
 
+from spectra.formula.parsing import Z
 from spectra.kernel import radial, zonal
-from spectra.parsing import Z
 from spectra.special import plane_wave_mean
 from spectra.transform.compact import compact_components, compact_formula
 

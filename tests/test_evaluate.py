@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 from spectra.errors import FormulaError
-from spectra.evaluate import FUNCTIONS, mpmath_function, numpy_function, value_at_zero
-from spectra.parsing import U, Z, parse_formula
+from spectra.formula.evaluate import FUNCTIONS, mpmath_function, numpy_function, value_at_zero
+from spectra.formula.parsing import U, Z, parse_formula
 
 R = sympy.Rational
 

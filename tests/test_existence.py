@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from verdicts import ALL, CASES, Case
 
-from spectra.families import Family, catalogue
 from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
-from spectra.kernel import Kernel, Piece, radial, zonal
+from spectra.families import Family, catalogue
 from spectra.formula.parsing import Z
+from spectra.kernel import Kernel, Piece, radial, zonal
 from spectra.verdict import D, Status, Verdict, existence, spectral_measure
 
 DIMENSIONS = (1, 2, 3, 5, 7, 16, 64)

@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import pytest
 from mpmath import mp
+from problems import DIMENSION, PROBLEMS
 
 import spectra as sp
 from spectra.errors import InfiniteMassError
-from problems import DIMENSION, PROBLEMS
 
 DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 1.9, 2.0, 2.6, 5.3])
 FREQUENCIES = np.geomspace(1e-3, 1e4, 29)

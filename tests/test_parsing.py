@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from spectra.errors import FormulaError, ParameterError
-from spectra.parsing import U, Z, check_expression, exact_parameter, parse_formula
+from spectra.formula.parsing import U, Z, check_expression, exact_parameter, parse_formula
 
 R = sympy.Rational
 

@@ -13,9 +13,9 @@ from numpy.polynomial import chebyshev
 from scipy import stats
 
 from spectra.errors import ParameterError
-from spectra.lobed_waves import lobed_plane_wave
 from spectra.special import plane_wave_mean
 from spectra.table import LobedTail, PanelKind, Panels, RadialLaw
+from spectra.table.lobed_waves import lobed_plane_wave
 
 Z = np.array([0.0, 1e-8, 1e-3, 0.3, 1.0, 2.7, 10.0, 51.3, 333.3, 1000.0])
 

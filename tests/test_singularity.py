@@ -10,8 +10,8 @@ from mpmath import mp
 
 from spectra.families import catalogue
 from spectra.formula.evaluate import mpmath_function
-from spectra.kernel import Kernel, radial
 from spectra.formula.parsing import Z, parse_formula
+from spectra.kernel import Kernel, radial
 from spectra.singularity import analyse
 from spectra.singularity.branches import (
     UnresolvedZeros,

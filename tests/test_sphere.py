@@ -10,10 +10,10 @@ import sympy
 from scipy.integrate import quad
 from scipy.special import eval_gegenbauer
 
-from spectra.families import catalogue
 from spectra.errors import ParameterError
-from spectra.kernel import radial, zonal
+from spectra.families import catalogue
 from spectra.formula.parsing import parse_formula
+from spectra.kernel import radial, zonal
 from spectra.sphere import has_nonnegative_taylor_series, sphere_coefficients
 
 # Of the theory notes, checked there to more digits.

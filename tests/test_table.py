@@ -15,7 +15,7 @@ import pytest
 from spectra.errors import ParameterError, TableFileError
 from spectra.special import plane_wave_mean
 from spectra.table import LobedTail, PanelKind, Panels, Part, RadialLaw, SpectralTable
-from spectra.table_file import read_arrays, write_arrays
+from spectra.table.table_file import read_arrays, write_arrays
 
 PI = float(np.pi)
 

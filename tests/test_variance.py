@@ -22,10 +22,10 @@ from rf.variance import (
     variance,
 )
 from spectra.errors import ParameterError
-from spectra.panels import PanelKind, Panels
-from spectra.radial_law import RadialLaw
 from spectra.special import plane_wave_mean
 from spectra.table import Part, SpectralTable
+from spectra.table.panels import PanelKind, Panels
+from spectra.table.radial_law import RadialLaw
 
 
 def part(mass, phase, law):

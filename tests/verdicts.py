@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import sympy
 
 from spectra.families import catalogue
-from spectra.kernel import Kernel, Piece, radial, zonal
 from spectra.formula.parsing import parse_formula
+from spectra.kernel import Kernel, Piece, radial, zonal
 
 ALL = sympy.oo
 

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from spectra.density import Atom
 from spectra.errors import AccuracyError, ParameterError
-from spectra.lobed_tail import LobedTail
 from spectra.measure.signed import MeasurePart, SpectralMeasure
-from spectra.panels import PanelKind, Panels
 from spectra.quadrature import EPS
-from spectra.radial_law import RadialLaw
 from spectra.table import Part, SpectralTable
+from spectra.table.lobed_tail import LobedTail
+from spectra.table.panels import PanelKind, Panels
+from spectra.table.radial_law import RadialLaw
 from spectra.tabulation.cdf import ContinuousLaw
 from spectra.tabulation.fit import DEGREE, END_PROBABILITY, PanelRow, Piece, fit_pieces
 from spectra.tabulation.lobed import fit_lobed_tail, lobed_tail_error

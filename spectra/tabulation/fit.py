@@ -13,8 +13,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
-from spectra.panels import PanelKind
 from spectra.quadrature import EPS
+from spectra.table.panels import PanelKind
 from spectra.tabulation.cdf import ContinuousLaw
 
 __all__ = ["END_PROBABILITY", "PanelRow", "Piece", "fit_pieces"]
@@ -32,9 +32,10 @@ _JOIN = 2e-10
 _CHECKS = 9
 _MOST_GENERATIONS = 70
 _MOST_PANELS = 4000
-# A power panel is tried only where its nodes stay inside the range of doubles (and, for powers
-# below 1, only where its Jacobian is bounded); elsewhere panels go down to the end geometrically.
-_LARGEST_POWER = 40.0
+# A power panel is tried only up to this power (beyond it, it rarely fits and its nodes leave the
+# range of doubles) and, for a bounded Jacobian, from 1 on; elsewhere panels go down to the end
+# geometrically.
+_LARGEST_POWER = 6.0
 # Pieces that span more than this ratio of probabilities are cut at the geometric mean.
 _WIDE = 8.0
 _SHARE_NEAR_END = 0.25

@@ -1,6 +1,6 @@
 """The lobes beyond the listed ones as one pair of short series, never cut.
 
-See :class:`spectra.lobed_tail.LobedTail` for what the series mean.
+See :class:`spectra.table.lobed_tail.LobedTail` for what the series mean.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
-from spectra.lobed_tail import LobedTail
 from spectra.measure.lobes import LobedTailMass
 from spectra.quadrature import legendre_inverse
+from spectra.table.lobed_tail import LobedTail
 
 __all__ = ["LobeShape", "fit_lobed_tail", "lobed_tail_error"]
 

@@ -20,7 +20,7 @@ from typing import Any
 import mpmath
 import sympy
 
-from spectra.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["ArcSine", "BallForm", "Factor", "RimPower", "ball_form", "to_mpf"]
 

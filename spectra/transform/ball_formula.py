@@ -25,7 +25,7 @@ def ball_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr
 
     Examples
     --------
-    >>> from spectra.parsing import Z
+    >>> from spectra.formula.parsing import Z
     >>> from spectra.transform.ball import ball_form
     >>> form = ball_form(1 - Z**2 / 4, sympy.Integer(2))
     >>> ball_formula(form, sympy.Integer(2), sympy.Symbol("w", positive=True))

@@ -150,7 +150,7 @@ def compact_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[
 
     Examples
     --------
-    >>> from spectra.parsing import Z
+    >>> from spectra.formula.parsing import Z
     >>> (component,) = compact_components(1 - Z, sympy.Integer(1), 1)
     >>> sign, log = component.signed_log(np.array([2.0]))
     >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
@@ -185,7 +185,7 @@ def compact_formula(
 
     Examples
     --------
-    >>> from spectra.parsing import Z
+    >>> from spectra.formula.parsing import Z
     >>> compact_formula(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2), 2)
     hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """

@@ -14,8 +14,8 @@ import sympy
 
 from spectra.density import Atom, Component, SpectralDensity
 from spectra.errors import NoRouteError
+from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
-from spectra.parsing import Z
 from spectra.transform.compact import compact_components, compact_formula
 from spectra.transform.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
-from spectra.kernel import Kernel
 from spectra.formula.parsing import exact_parameter
+from spectra.kernel import Kernel
 from spectra.singularity.branches import same_radius
 from spectra.singularity.germs import ExpansionError
 from spectra.singularity.local import analyse, one_sided

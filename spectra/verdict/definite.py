@@ -10,8 +10,8 @@ from mpmath import mp
 
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, UndecidedError
 from spectra.formula.evaluate import mpmath_function
-from spectra.kernel import Kernel
 from spectra.formula.parsing import Z
+from spectra.kernel import Kernel
 from spectra.singularity.germs import compare, sign
 from spectra.singularity.places import LocalAnalysis, Singularity
 from spectra.verdict.status import Status

@@ -7,8 +7,8 @@ from typing import Any
 
 import sympy
 
-from spectra.catalogue_entry import DIMENSION, Entry, Parameter
-from spectra.catalogue_entry import parameter_symbol as _symbol
+from spectra.families.entry import DIMENSION, Entry, Parameter
+from spectra.families.entry import parameter_symbol as _symbol
 from spectra.kernel import Kernel, radial, zonal
 
 __all__ = ["ENTRIES"]

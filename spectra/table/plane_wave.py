@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln, hankel1e
 
-from spectra.arrays import ComplexArray, FloatArray, NumberArray
+from spectra.table.arrays import ComplexArray, FloatArray, NumberArray
 
 __all__ = ["hankel_amplitude", "wave_envelope", "wave_region"]
 

@@ -1,6 +1,6 @@
 """The law of a radius as an inverse CDF that keeps its precision at both ends.
 
-A law is two lists of panels (see :mod:`spectra.panels`).  The left list is a function of the
+A law is two lists of panels (see :mod:`spectra.table.panels`).  The left list is a function of the
 probability u = F(w) on [0, split], the right list a function of q = 1 - u on [0, 1 - split], so
 that neither end loses digits.  Points, continuous laws and mixtures are one class.  Numpy and scipy
 only: a saved table is used without sympy.
@@ -16,12 +16,12 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.arrays import FloatArray, IntArray, frozen_array
 from spectra.errors import ParameterError
-from spectra.lobed_tail import LobedTail
-from spectra.lobed_waves import lobed_plane_wave
-from spectra.panel_integrals import PanelIntegrals
-from spectra.panels import PanelKind, Panels
+from spectra.table.arrays import FloatArray, IntArray, frozen_array
+from spectra.table.lobed_tail import LobedTail
+from spectra.table.lobed_waves import lobed_plane_wave
+from spectra.table.panel_integrals import PanelIntegrals
+from spectra.table.panels import PanelKind, Panels
 
 __all__ = ["RadialLaw", "Seed"]
 

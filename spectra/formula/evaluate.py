@@ -552,7 +552,7 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
     Parameters
     ----------
     expr
-        A whitelisted expression (see :mod:`spectra.parsing`) with no free symbol but `symbol`.
+        A whitelisted expression (see :mod:`spectra.formula.parsing`) with no free symbol but `symbol`.
     symbol
         The variable.
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
-from spectra.arrays import FloatArray, NumberArray, frozen_array, panel_rule
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray, NumberArray, frozen_array, panel_rule
 
 __all__ = ["LobedTail"]
 

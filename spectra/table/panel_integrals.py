@@ -18,10 +18,10 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from spectra.arrays import ComplexArray, FloatArray, IntArray, panel_rule
-from spectra.panels import PanelKind
-from spectra.plane_wave import hankel_amplitude, wave_envelope, wave_region
 from spectra.special import plane_wave_mean
+from spectra.table.arrays import ComplexArray, FloatArray, IntArray, panel_rule
+from spectra.table.panels import PanelKind
+from spectra.table.plane_wave import hankel_amplitude, wave_envelope, wave_region
 
 __all__ = ["PanelIntegrals"]
 

@@ -16,11 +16,11 @@ from typing import Any, final
 
 import sympy
 
-from spectra.catalogue_entries import ENTRIES
-from spectra.catalogue_entry import Entry, Parameter
 from spectra.errors import ParameterError
+from spectra.families.entries import ENTRIES
+from spectra.families.entry import Entry, Parameter
+from spectra.formula.parsing import exact_parameter
 from spectra.kernel import Kernel
-from spectra.parsing import exact_parameter
 
 __all__ = ["Catalogue", "Family", "UnknownKernelError", "catalogue"]
 

@@ -5,7 +5,7 @@ A finite signed measure is a short list of parts, each a mass m, a phase and a l
 .. math:: k(D) = \sum_{parts} m\,E\cos(w \cdot D + \mathrm{phase})
 
 with phase 0 for a positive part and pi for a negative one.  The direction of w is uniform on the
-sphere and independent of its length, whose law is a :class:`~spectra.radial_law.RadialLaw`.
+sphere and independent of its length, whose law is a :class:`~spectra.table.radial_law.RadialLaw`.
 Numpy and scipy only: rf and saved tables never need sympy.
 """
 
@@ -19,12 +19,12 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.arrays import FloatArray
 from spectra.errors import ParameterError, TableFileError
-from spectra.lobed_tail import LobedTail
-from spectra.panels import PanelKind, Panels
-from spectra.radial_law import RadialLaw, Seed
-from spectra.table_file import read_arrays, write_arrays
+from spectra.table.arrays import FloatArray
+from spectra.table.lobed_tail import LobedTail
+from spectra.table.panels import PanelKind, Panels
+from spectra.table.radial_law import RadialLaw, Seed
+from spectra.table.table_file import read_arrays, write_arrays
 
 __all__ = [
     "FrequencySample",

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.arrays import FloatArray, frozen_array
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray, frozen_array
 
 __all__ = ["PanelKind", "Panels"]
 

@@ -3,7 +3,7 @@
 Python's own grammar gives the syntax tree (``ast``, mode "eval", with ``^`` read as ``**``), and
 each node of it is either in the language below or refused by name.  The language is numbers,
 one variable, parameters with values, ``+ - * / **``, the functions of
-:data:`spectra.evaluate.FUNCTIONS`, ``sqrt``, ``hyper``, and ``Piecewise`` with comparisons.
+:data:`spectra.formula.evaluate.FUNCTIONS`, ``sqrt``, ``hyper``, and ``Piecewise`` with comparisons.
 Numbers are exact, and every number is bounded before sympy computes it.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 import sympy
 
 from spectra.errors import FormulaError, ParameterError
-from spectra.evaluate import CONSTANTS, FUNCTIONS, Function, is_supported
+from spectra.formula.evaluate import CONSTANTS, FUNCTIONS, Function, is_supported
 
 __all__ = ["U", "Z", "check_expression", "exact_parameter", "parse_formula"]
 

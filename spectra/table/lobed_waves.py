@@ -22,10 +22,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from spectra.arrays import ComplexArray, FloatArray, panel_rule
-from spectra.lobed_tail import LobedTail
-from spectra.plane_wave import hankel_amplitude, wave_envelope, wave_region
 from spectra.special import plane_wave_mean
+from spectra.table.arrays import ComplexArray, FloatArray, panel_rule
+from spectra.table.lobed_tail import LobedTail
+from spectra.table.plane_wave import hankel_amplitude, wave_envelope, wave_region
 
 __all__ = ["lobed_plane_wave"]
 

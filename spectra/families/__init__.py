@@ -1,0 +1,19 @@
+"""Named kernels as data, and the way from a text to a kernel.
+
+``catalogue["ntk"]`` is a kernel; ``catalogue["matern"]`` is a family, which becomes a kernel when
+it is called with its parameters.  ``entries`` holds the data, ``entry`` says what an entry is.
+"""
+
+from spectra.families.entry import Entry, Parameter
+from spectra.families.named import Catalogue, Family, UnknownKernelError, catalogue
+from spectra.families.reading import kernel_from_text
+
+__all__ = [
+    "Catalogue",
+    "Entry",
+    "Family",
+    "Parameter",
+    "UnknownKernelError",
+    "catalogue",
+    "kernel_from_text",
+]

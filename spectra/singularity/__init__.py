@@ -1,0 +1,28 @@
+"""Where a kernel is not smooth, and how, exactly from its formula.
+
+Read in this order: ``germs`` (the algebra of one-sided expansions), ``expansion`` (from a formula
+to a germ), ``branches`` (the radii where a formula changes), ``places`` (what is found), ``local``
+(the analysis of a kernel at zero, at each radius and at infinity).
+"""
+
+from spectra.singularity.local import analyse, one_sided, profile
+from spectra.singularity.places import (
+    Ending,
+    Gap,
+    LocalAnalysis,
+    Profile,
+    Requirement,
+    Singularity,
+)
+
+__all__ = [
+    "Ending",
+    "Gap",
+    "LocalAnalysis",
+    "Profile",
+    "Requirement",
+    "Singularity",
+    "analyse",
+    "one_sided",
+    "profile",
+]

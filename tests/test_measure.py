@@ -1,0 +1,425 @@
+"""Masses, signs and parts of finite measures are right, and their errors are honest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+from numpy.polynomial import Polynomial
+from scipy import stats
+from scipy.special import gammaln
+
+from spectra.density import (
+    Atom,
+    Component,
+    FastTail,
+    OscillatingTail,
+    PowerTail,
+    SpectralDensity,
+)
+from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
+from spectra.kernel import radial, zonal
+from spectra.measure import SpectralMeasure, measure_of, truncate
+from spectra.quadrature import Enclosure, bracketed_roots, legendre_inverse, resolve
+from spectra.transform import spectral_density
+
+DIMS = (1, 2, 3, 7, 16, 64, 256, 1000)
+DELTA_GAUSSIAN = radial("exp(-z**2/2) - exp(-z**2/200)")
+
+
+def density_of(*components, dim=1, atoms=()):
+    return SpectralDensity(DELTA_GAUSSIAN, dim, tuple(components), tuple(atoms), "test")
+
+
+@cache
+def measure(formula, dim, support=None):
+    return measure_of(spectral_density(radial(formula, support=support), dim))
+
+
+def holds_total(m):
+    """M+ - M- = k(0), within the stated errors."""
+    missed = abs(m.positive_mass.mid - m.negative_mass.mid - m.k_zero)
+    return missed <= m.positive_mass.rad + m.negative_mass.rad + 4e-16 * m.mass.mid
+
+
+class PolynomialTimesGaussian(Component):
+    """polynomial(w) exp(-w^2/2) for w > 0, with an exact bound of its rounding."""
+
+    def __init__(self, polynomial):
+        self.polynomial = polynomial
+        moments = [2 ** ((j - 1) / 2) * float(mp.gamma((j + 1) / 2)) for j in range(40)]
+        self.total = float(np.dot(polynomial.coef, moments[: polynomial.coef.size]))
+        self.origin_exponent = 0.0
+        self.bulk = (0.3, 3.0)
+        self.tail = FastTail()
+
+    def signed_log(self, w):
+        value = self.polynomial(w)
+        with np.errstate(divide="ignore"):
+            return np.sign(value), np.log(np.abs(value)) - 0.5 * w * w
+
+    def log_envelope(self, w):
+        return np.log(Polynomial(np.abs(self.polynomial.coef))(w)) - 0.5 * w * w
+
+    def relative_error(self, w):
+        return np.full_like(w, 1e-14)
+
+
+class HalfPower(Component):
+    """w^-exponent beyond 1 and a constant before it, normalised to mass 1."""
+
+    def __init__(self, exponent, tail=None):
+        self.exponent, self.total, self.origin_exponent = exponent, 1.0, 0.0
+        self.bulk, self.tail = (0.5, 2.0), tail or PowerTail(exponent)
+
+    def signed_log(self, w):
+        return np.ones_like(w), -0.5 * self.exponent * np.log1p(w * w)
+
+    def relative_error(self, w):
+        return np.full_like(w, 1e-14)
+
+
+# --- quadrature -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [0.1, 1.0, 30.0, 1000.0])
+def test_panels_resolve_an_exponential_of_any_rate_and_say_so(rate):
+    panels = resolve(lambda t: (np.exp(-rate * t), 0.0 * t), [0.0, 50.0 / rate])
+    exact = -np.expm1(-50.0) / rate
+    assert abs(panels.integral.mid - exact) <= panels.integral.rad
+    assert panels.integral.rad <= 1e-13 * exact
+
+
+def test_a_jump_is_refused_not_smoothed():
+    with pytest.raises(AccuracyError, match="singularity or a jump"):
+        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t), [0.0, 1.0])
+
+
+def test_an_infinite_integrand_is_refused():
+    with pytest.raises(AccuracyError, match="not finite"):
+        resolve(lambda t: (np.full_like(t, np.inf), 0.0 * t), [0.0, 1.0])
+
+
+def test_roots_in_many_brackets_are_exact_to_rounding():
+    low, high = np.arange(1.0, 30.0) * np.pi - 1.2, np.arange(1.0, 30.0) * np.pi + 0.7
+    roots = bracketed_roots(np.sin, low, high, value_low=np.sin(low), value_high=np.sin(high))
+    assert np.abs(roots - np.arange(1.0, 30.0) * np.pi).max() <= 4e-14
+
+
+def test_the_inverse_of_an_integral_keeps_the_digits_of_both_ends():
+    coefficients = np.zeros((9, 20))
+    coefficients[:, 0] = 1.0
+    share = np.array([1e-12, 1e-6, 0.1, 1.0, 1.0, 1.0, 0.1, 1e-6, 1e-12])
+    below = np.where(np.arange(9) < 4, share, 2.0 - share)
+    above = np.where(np.arange(9) < 4, 2.0 - share, share)
+    x = legendre_inverse(coefficients, below, above)
+    assert np.abs(x - (below - 1.0)).max() <= 4e-16
+
+
+def test_an_enclosure_adds_its_radii():
+    total = Enclosure(1.0, 1e-3) - Enclosure(0.25, 2e-3)
+    assert total.mid == 0.75
+    assert 0.003 <= total.rad <= 0.003001
+    assert "estimated" in str(total)
+
+
+# --- smooth densities -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_the_delta_gaussian_has_the_masses_of_the_incomplete_gamma_function(dim):
+    m = measure_of(spectral_density(DELTA_GAUSSIAN, dim))
+    with mp.workdps(40):
+        d = mp.mpf(dim)
+        square = 2 * d * mp.log(10) / 99
+        inner = mp.gammainc(d / 2, 0, square / 2, regularized=True)
+        outer = mp.gammainc(d / 2, 50 * square, mp.inf, regularized=True)
+        lost = inner + outer
+        crossing = float(mp.sqrt(square))
+    for mass in (m.positive_mass, m.negative_mass):
+        assert abs(mp.mpf(mass.mid) - (1 - lost)) <= mass.rad
+        assert mass.rad <= 1e-13 * max(dim, 4)
+    assert m.sign_changes() == pytest.approx([crossing], rel=2e-13)
+    # 1 - M+ is known to relative accuracy, even when it is 1e-119.
+    if dim <= 256:
+        assert abs(mp.mpf(m.cancelled_mass.mid) / lost - 1) <= 1e-12 * max(1, dim / 16)
+        assert abs(mp.mpf(m.cancelled_mass.mid) - lost) <= m.cancelled_mass.rad
+
+
+def test_the_cancelled_mass_at_dimension_16_has_twelve_digits():
+    m = measure_of(spectral_density(DELTA_GAUSSIAN, 16))
+    assert abs(m.cancelled_mass.mid / 8.21034097707520930751e-9 - 1.0) <= 1e-12
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("nu", [0.05, 0.5, 2.5])
+def test_matern_has_mass_one_and_no_negative_part(dim, nu):
+    formula = f"2**(1-{nu})/gamma({nu})*(sqrt(2*{nu})*z)**{nu}*besselk({nu}, sqrt(2*{nu})*z)"
+    m = measure_of(spectral_density(radial(formula), dim))
+    assert abs(m.positive_mass.mid - 1.0) <= m.positive_mass.rad <= 1e-11
+    assert m.negative_mass.mid == 0.0
+    assert len(m.parts()) == 1
+    assert m.sign_changes().size == 0
+
+
+LENGTHS = st.floats(0.2, 5.0)
+WEIGHTS = st.floats(0.05, 2.0).flatmap(lambda x: st.sampled_from([x, -x]))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(WEIGHTS, LENGTHS), min_size=1, max_size=4, unique_by=lambda t: t[1]),
+    st.sampled_from([1, 2, 3, 7, 16, 64]),
+)
+def test_n_gaussians_have_at_most_n_minus_1_sign_changes_and_the_right_total(terms, dim):
+    k = sum(w * radial("exp(-z**2/2)").rescale(length) for w, length in terms)
+    m = measure_of(spectral_density(k, dim))
+    assert holds_total(m)
+    assert m.sign_changes().size <= len(terms) - 1
+    assert abs(m.k_zero - k.at_zero) <= 1e-13 * m.mass.mid
+    # The mass lies between |k(0)| and the sum of the masses of the summands.
+    summed = sum(abs(w) for w, _ in terms)
+    assert abs(k.at_zero) - 1e-12 <= m.mass.mid <= summed + m.mass.rad + 1e-12
+    both = m.mass.mid + 2.0 * m.cancelled_mass.mid
+    assert abs(both - summed) <= m.mass.rad + 2.0 * m.cancelled_mass.rad + 1e-12
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.tuples(WEIGHTS, LENGTHS), min_size=1, max_size=3, unique_by=lambda t: t[1]),
+    st.sampled_from([1, 3, 16]),
+    st.floats(0.01, 100.0),
+)
+def test_rescaling_the_kernel_keeps_the_masses_and_divides_the_radii(terms, dim, scale):
+    k = sum(w * radial("exp(-z)").rescale(length) for w, length in terms)
+    k = k + 0.3 * radial("exp(-z**2/2)")
+    m, scaled = (measure_of(spectral_density(x, dim)) for x in (k, k.rescale(scale)))
+    assert holds_total(m)
+    assert abs(m.mass.mid - scaled.mass.mid) <= m.mass.rad + scaled.mass.rad
+    changes = m.sign_changes()
+    assert scaled.sign_changes() * scale == pytest.approx(changes, rel=1e-7)
+
+
+def test_masses_agree_with_mpmath_where_a_gaussian_meets_a_matern():
+    m = measure("exp(-z**2/2) - 0.7*exp(-z)", 3)
+    with mp.workdps(30):
+
+        def rho(w):
+            gaussian = mp.sqrt(2 / mp.pi) * w**2 * mp.exp(-(w**2) / 2)
+            return gaussian - mp.mpf(7) / 10 * 4 / mp.pi * w**2 / (1 + w**2) ** 2
+
+        w1, w2 = mp.findroot(rho, 0.3), mp.findroot(rho, 2.2)
+        changes = m.sign_changes()
+        assert changes == pytest.approx([float(w1), float(w2)], rel=1e-12)
+        positive = mp.quad(rho, [w1, 1, w2])
+        assert abs(mp.mpf(m.positive_mass.mid) - positive) <= m.positive_mass.rad
+        assert abs(mp.mpf(m.negative_mass.mid) - (positive - mp.mpf(3) / 10)) <= m.negative_mass.rad
+
+
+@pytest.mark.parametrize(("dip", "expected"), [(0.0, 0), (1e-4, 2), (1e-8, 2), (-1e-8, 0)])
+def test_a_double_root_is_told_from_a_pair_of_roots(dip, expected):
+    polynomial = Polynomial([-1.0, 0.0, 1.0]) ** 2 - dip
+    m = measure_of(density_of(PolynomialTimesGaussian(polynomial)))
+    assert holds_total(m)
+    assert m.sign_changes().size == expected
+    if expected:
+        low, high = np.sqrt(1.0 - np.sqrt(dip)), np.sqrt(1.0 + np.sqrt(dip))
+        assert m.sign_changes() == pytest.approx([low, high], rel=1e-6)
+    else:
+        assert m.negative_mass.mid <= m.negative_mass.rad
+
+
+def test_a_wrong_component_is_found_by_its_total():
+    class Wrong(PolynomialTimesGaussian):
+        def __init__(self):
+            super().__init__(Polynomial([1.0]))
+            self.total *= 1.001
+
+    with pytest.raises(AccuracyError, match="differs from k"):
+        _ = measure_of(density_of(Wrong())).mass
+
+
+# --- lobes ------------------------------------------------------------------------------------
+
+BOCHNER_RIESZ = {
+    (1, 1): "1.2325411052580975742",
+    (2, 1): "2.0297939364875008782",
+    (1, 2): "1.0705193731719585082",
+    (2, 2): "1.2272080001638874052",
+    (3, 2): "1.577287259103741308659",
+    (4, 2): "2.6619752057696677747",
+    (3, 3): "1.2044304422240326377",
+    (5, 3): "1.8469494569178636719",
+}
+
+
+@pytest.mark.parametrize(("dim", "power"), BOCHNER_RIESZ)
+def test_infinitely_many_lobes_sum_to_the_reference_mass(dim, power):
+    m = measure(f"(1 - z**2/4)**{power}", dim, 2)
+    assert abs(mp.mpf(m.mass.mid) - mp.mpf(BOCHNER_RIESZ[dim, power])) <= m.mass.rad
+    assert m.mass.rad <= 1e-12
+    assert holds_total(m)
+    assert m.cancelled_mass.mid == 0.0
+
+
+ARC_COSINE_1 = "(u*(pi - acos(u)) + sqrt(1 - u**2))/pi"
+
+
+@pytest.mark.parametrize(
+    ("dim", "mass"),
+    [(2, "1.330092711370744070312206288"), (3, "2.132532404393271514261243")],
+)
+def test_a_background_from_odd_powers_shifts_the_zeros_and_nothing_is_lost(dim, mass):
+    m = measure_of(spectral_density(zonal(ARC_COSINE_1), dim))
+    assert abs(mp.mpf(m.mass.mid) - mp.mpf(mass)) <= m.mass.rad <= 1e-11
+    assert holds_total(m)
+
+
+def test_the_sign_changes_of_a_ball_are_zeros_of_a_bessel_function():
+    m = measure("(1 - z**2/4)**2", 3, 2)
+    found = m.sign_changes(up_to=400.0)
+    with mp.workdps(20):
+        exact = [float(mp.besseljzero(mp.mpf(7) / 2, n)) / 2 for n in (1, 2, 3, 40, 100, 200)]
+    assert found[[0, 1, 2, 39, 99, 199]] == pytest.approx(exact, rel=1e-13)
+    assert np.all(np.diff(found) > 0)
+    assert found[-1] <= 400.0 < found[-1] + 2.0
+    with pytest.raises(ParameterError, match="infinitely often"):
+        m.sign_changes()
+
+
+def test_a_smooth_summand_moves_the_lobes_and_keeps_the_total():
+    k = radial("(1 - z**2/4)**2", support=2) + radial("exp(-z)") * 0.2 - radial("exp(-z**2)") * 0.1
+    for dim in (1, 2, 3):
+        m = measure_of(spectral_density(k, dim))
+        assert holds_total(m)
+        assert m.mass.rad <= 1e-11
+
+
+def test_a_smooth_summand_that_dominates_far_out_leaves_finitely_many_sign_changes():
+    k = radial("(1 - z**2)**4", support=1) + 0.5 * radial("exp(-z)")
+    m = measure_of(spectral_density(k, 1))
+    assert holds_total(m)
+    assert m.negative_mass.mid <= m.negative_mass.rad
+    assert m.sign_changes().size == 0
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_a_positive_density_that_oscillates_for_ever_has_no_negative_mass(dim):
+    m = measure("(1 - z)**4*(4*z + 1)", dim, 1)
+    assert abs(m.positive_mass.mid - 1.0) <= m.positive_mass.rad <= 1e-11
+    assert m.negative_mass.mid <= m.negative_mass.rad
+    assert len(m.parts()) == 1
+
+
+def test_a_density_that_touches_zero_for_ever_is_positive():
+    m = measure("1 - z", 1, 1)
+    assert abs(m.positive_mass.mid - 1.0) <= m.positive_mass.rad <= 1e-11
+    assert m.negative_mass.mid <= m.negative_mass.rad
+
+
+def test_two_frequencies_give_wide_but_honest_enclosures():
+    a, b = radial("(1 - z**2)**2", support=1), radial("(1 - z**2/2)**2", support="sqrt(2)")
+    m = measure_of(spectral_density(a - b, 1))
+    alone = [measure_of(spectral_density(k, 1)).mass for k in (a, b)]
+    assert holds_total(m)
+    assert m.mass.mid - m.mass.rad <= alone[0].mid + alone[1].mid
+    with pytest.raises(AccuracyError, match="beat"):
+        m.parts()
+
+
+# --- refusals, truncations, atoms -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tail", [PowerTail(1.0), PowerTail(0.5), OscillatingTail(1, 1, 1.0, abs, abs, abs, np.inf)]
+)
+def test_an_infinite_mass_is_refused_with_its_reason(tail):
+    with pytest.raises(InfiniteMassError, match="at infinity"):
+        measure_of(density_of(HalfPower(1.0, tail)))
+
+
+def test_a_heavy_tail_of_finite_mass_is_integrated_to_infinity():
+    component = HalfPower(1.05)
+    component.total = 0.5 * np.sqrt(np.pi) * float(np.exp(gammaln(0.025) - gammaln(0.525)))
+    m = measure_of(density_of(component))
+    assert abs(m.mass.mid - component.total) <= m.mass.rad <= 1e-11 * m.mass.mid
+
+
+@pytest.mark.parametrize("radius", [0.5, 3.0, 40.0])
+def test_a_truncation_records_the_mass_it_lost(radius):
+    density = spectral_density(radial("exp(-z)"), 3)
+    m = truncate(density, radius)
+    kept = 2 / np.pi * (np.arctan(radius) - radius / (1 + radius**2))
+    assert abs(m.mass.mid - kept) <= m.mass.rad
+    assert abs(m.lost_mass - (1.0 - kept)) <= 1e-12
+    assert m.bias == m.lost_mass
+    assert abs(m.bias_at_zero.mid - (1.0 - kept)) <= m.bias_at_zero.rad
+    assert m.k_zero == pytest.approx(kept, rel=1e-12)
+
+
+def test_a_truncation_of_an_infinite_mass_says_that_the_loss_is_infinite():
+    density = spectral_density(radial("(1 - z**2/4)**2", support=2), 16)
+    m = truncate(density, 30.0)
+    assert m.lost_mass == m.bias == np.inf
+    # Partial masses and k_W(0) from 40-digit quadrature.
+    assert m.mass.mid == pytest.approx(7106, rel=1e-3)
+    assert m.k_zero == pytest.approx(425.8, rel=1e-3)
+    with pytest.raises(ParameterError, match="finite radius"):
+        truncate(density, np.inf)
+    with pytest.raises(ParameterError, match="lobes"):
+        _ = truncate(density, 1e6).mass
+
+
+def test_atoms_on_one_sphere_are_added_and_what_cancels_is_counted():
+    m = SpectralMeasure.from_atoms(3, [1.0, 0.0, 1.0, 2.0, 2.0], [0.5, 0.25, -0.125, 1.0, -1.0])
+    assert [(a.radius, a.mass) for a in m.atoms] == [(0.0, 0.25), (1.0, 0.375)]
+    assert m.cancelled_mass.mid == 1.125
+    assert m.negative_mass.mid == 0.0
+    assert m.sign_changes().size == 0
+
+
+def test_atoms_and_densities_are_mutually_singular():
+    m = measure_of(
+        replace(spectral_density(radial("exp(-z**2/2)"), 3), atoms=(Atom(1.0, -0.5, 1e-9),))
+    )
+    assert m.positive_mass.mid == pytest.approx(1.0, abs=1e-13)
+    assert m.negative_mass.mid == 0.5
+    assert m.negative_mass.rad >= 1e-9
+
+
+@pytest.mark.parametrize(
+    ("dim", "radii", "masses"),
+    [(0, [1.0], [1.0]), (True, [1.0], [1.0]), (3, [-1.0], [1.0]), (3, [1.0], [1.0, 2.0]),
+     (3, [1.0], [np.nan])],
+)  # fmt: skip
+def test_atoms_without_a_meaning_are_refused(dim, radii, masses):
+    with pytest.raises(ParameterError):
+        SpectralMeasure.from_atoms(dim, radii, masses)
+
+
+def test_the_parts_of_a_measure_are_its_signs():
+    m = measure_of(spectral_density(DELTA_GAUSSIAN, 3))
+    parts = m.parts("jordan")
+    assert [p.phase for p in parts] == [0.0, np.pi]
+    assert [p.mass for p in parts] == [m.positive_mass, m.negative_mass]
+    with pytest.raises(ParameterError, match="jordan"):
+        m.parts("polar")
+
+
+def test_a_constant_kernel_is_an_atom_at_the_origin():
+    m = measure_of(spectral_density(radial("exp(-z**2/2) - 1/2"), 7))
+    assert [(a.radius, a.mass) for a in m.atoms] == [(0.0, -0.5)]
+    assert holds_total(m)
+
+
+def test_the_law_of_a_part_is_the_chi_law():
+    (part,) = measure_of(spectral_density(radial("exp(-z**2/2)"), 5)).parts()
+    inside = sum(
+        s.panels.integrals[s.panels.edges[1:] <= np.log(2.0) + 1e-12].sum() for s in part.stretches
+    )
+    assert inside <= stats.chi(5).cdf(2.0) + 1e-12

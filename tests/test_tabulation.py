@@ -1,0 +1,247 @@
+"""Tables of measures: inverse CDFs that are right at both ends, with an error that is measured."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+from scipy import stats
+from scipy.special import betainc, betaincinv
+
+from spectra.errors import AccuracyError, ParameterError
+from spectra.kernel import radial, zonal
+from spectra.measure import SpectralMeasure, measure_of, truncate
+from spectra.special import plane_wave_mean
+from spectra.tabulation import tabulate
+from spectra.transform import spectral_density
+
+Z = np.array([0.0, 1e-4, 0.1, 0.7, 1.0, 1.9, 2.0, 5.0])
+SMALL = np.geomspace(1e-15, 0.4, 40)
+
+
+@cache
+def table(formula, dim, support=None):
+    return tabulate(measure_of(spectral_density(radial(formula, support=support), dim)))
+
+
+def law(formula, dim, support=None):
+    (part,) = table(formula, dim, support).parts
+    return part.law
+
+
+def relative(a, b):
+    return float(np.abs(np.asarray(a) / np.asarray(b) - 1.0).max())
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64, 256, 1000])
+def test_the_gaussian_radius_is_chi_to_the_last_tails(dim):
+    radius = law("exp(-z**2/2)", dim)
+    exact = stats.chi(dim)
+    assert np.abs(exact.cdf(radius.ppf(SMALL)) - SMALL).max() <= 1e-12
+    assert np.abs(exact.sf(radius.isf(SMALL)) - SMALL).max() <= 1e-12
+    assert relative(exact.cdf(radius.ppf(SMALL)), SMALL) <= 2e-7
+    assert relative(exact.sf(radius.isf(SMALL)), SMALL) <= 2e-7
+
+
+@pytest.mark.parametrize("dim", [1, 3, 16, 256])
+@pytest.mark.parametrize("nu", ["1/2", "3/2", "1/5"])
+def test_the_matern_radius_is_a_student_to_the_last_tails(dim, nu):
+    formula = f"2**(1-{nu})/gamma({nu})*(sqrt(2*{nu})*z)**({nu})*besselk({nu}, sqrt(2*{nu})*z)"
+    radius, shape = law(formula, dim), eval(nu)
+    q = SMALL
+    # y = 2 nu / (2 nu + R^2) is beta distributed, and small where R is large.
+    far = radius.isf(q)
+    y = 2 * shape / (2 * shape + far**2)
+    assert relative(betainc(shape, dim / 2, y), q) <= 2e-7
+    near = radius.ppf(q)
+    x = near**2 / (2 * shape + near**2)
+    assert relative(betainc(dim / 2, shape, x), q) <= 2e-7
+    assert table(formula, dim).u_error <= 1e-12
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 16, 64])
+def test_a_bounded_spectrum_ends_where_it_should(dim):
+    """sin(z)/z in d < 3 and its likes: the radius squared is beta distributed on [0, 1]."""
+    m = dim + 3
+    formula = f"gamma({m}/2)*(2/z)**({m}/2 - 1)*besselj({m}/2 - 1, z)"
+    radius = law(formula, dim)
+    assert radius.upper == pytest.approx(1.0, rel=1e-14)
+    assert relative(radius.isf(SMALL), np.sqrt(1 - betaincinv(1.5, dim / 2, SMALL))) <= 1e-12
+    assert relative(radius.ppf(SMALL), np.sqrt(betaincinv(dim / 2, 1.5, SMALL))) <= 1e-7
+    found = table(formula, dim).expected_kernel(Z)
+    assert np.abs(found - plane_wave_mean(m, Z)).max() <= 1e-12
+
+
+SIGNED = {
+    "delta gaussian": ("exp(-z**2/2) - exp(-z**2/200)", None),
+    "laguerre": ("(1 - z**2)*exp(-z**2/2)", None),
+    "gaussian minus laplace": ("exp(-z**2/2) - 3/10*exp(-z)", None),
+    "gaussian minus half": ("exp(-z**2/2) - 1/2", None),
+    "cosh of three": ("exp(-z**2/2) - exp(-z**2/3) + 3/10*exp(-z**2/5)", None),
+}
+
+
+@pytest.mark.parametrize("dim", [1, 3, 16, 64])
+@pytest.mark.parametrize("name", SIGNED)
+def test_the_expectation_of_a_table_is_the_kernel(name, dim):
+    formula, support = SIGNED[name]
+    t = table(formula, dim, support)
+    assert t.u_error <= 1e-12
+    exact = radial(formula, support=support)(Z)
+    assert np.abs(t.expected_kernel(Z) - exact).max() <= 1e-12 * max(t.mass, 1.0)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(-1.0, 1.0).filter(lambda w: abs(w) > 0.05), st.floats(0.3, 3.0)),
+        min_size=1, max_size=3, unique_by=lambda t: t[1],
+    ),
+    st.sampled_from([1, 3, 16]),
+)  # fmt: skip
+def test_the_expectation_of_a_random_mixture_is_the_kernel(terms, dim):
+    k = sum(w * radial("exp(-z**2/2)").rescale(length) for w, length in terms)
+    t = tabulate(measure_of(spectral_density(k, dim)))
+    assert np.abs(t.expected_kernel(Z) - k(Z)).max() <= 1e-11
+
+
+LOBED = {
+    (1, 1): 1e-12, (2, 1): 1e-12, (3, 2): 1e-12, (4, 2): 1e-12, (5, 3): 1e-12,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("dim", "power"), LOBED)
+def test_a_lobed_table_holds_the_tail_that_others_cut(dim, power):
+    t = table(f"(1 - z**2/4)**{power}", dim, 2)
+    exact = radial(f"(1 - z**2/4)**{power}", support=2)(Z)
+    assert t.u_error <= LOBED[dim, power]
+    assert np.abs(t.expected_kernel(Z) - exact).max() <= 1e-12
+    assert all(p.law.tail is not None for p in t.parts)
+
+
+def test_the_radii_of_a_lobed_law_have_the_probability_of_exact_lobe_masses():
+    (positive, _negative) = table("(1 - z**2/4)**2", 3, 2).parts
+    with mp.workdps(30):
+
+        def rho(w):
+            return mp.mpf(16) / mp.sqrt(mp.pi) * mp.besselj(mp.mpf(7) / 2, 2 * w) / mp.sqrt(w)
+
+        zeros = [0] + [mp.besseljzero(mp.mpf(7) / 2, n) / 2 for n in range(1, 9)]
+        lobes = [mp.quad(rho, zeros[i : i + 2]) for i in range(8)]
+        mass = mp.mpf("1.288643629551870654329552339284604")
+        assert abs(mp.mpf(positive.mass) - mass) <= positive.mass_error
+        for i in (0, 2, 4, 6):
+            before = sum(lobes[j] for j in range(0, i, 2)) / mass
+            for place in (0.03, 0.4, 0.9):
+                w = zeros[i] + place * (zeros[i + 1] - zeros[i])
+                u = float(before + mp.quad(rho, [zeros[i], w]) / mass)
+                # A radius of probability u, and the slope of u there.
+                slope = float(rho(w) / mass)
+                assert abs(positive.law.ppf(np.array([u]))[0] - float(w)) * slope <= 1e-13
+
+
+def test_the_far_tail_of_a_lobed_law_is_its_power_law():
+    (positive, negative) = table("(1 - z**2/4)**2", 3, 2).parts
+    # |rho| ~ (16 / pi) |cos| / w^2 ... : half of the mean of |cos| for each sign.
+    for part in (positive, negative):
+        q = np.array([1e-8, 1e-10, 1e-12])
+        constant = part.law.isf(q) * q * part.mass
+        assert constant == pytest.approx(16.0 / np.pi**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_the_arc_cosine_kernel_has_a_table_with_a_background(dim):
+    k = zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
+    t = tabulate(measure_of(spectral_density(k, dim)), u_error=1e-10)
+    assert t.sphere
+    assert np.abs(t.expected_kernel(Z) - k.rescale(1)(Z)).max() <= 1e-9
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_a_positive_density_that_oscillates_for_ever_has_a_table(dim):
+    formula = "(1 - z)**4*(4*z + 1)"
+    t = tabulate(measure_of(spectral_density(radial(formula, support=1), dim)), u_error=1e-10)
+    assert len(t.parts) == 1
+    exact = radial(formula, support=1)(Z)
+    assert np.abs(t.expected_kernel(Z) - exact).max() <= 1e-9
+
+
+def test_atoms_stay_where_they_are():
+    k = radial("exp(-z**2/2)") + radial("sin(2*z)/(2*z)") * 0.5 + 0.25
+    t = tabulate(measure_of(spectral_density(k, 3)))
+    (part,) = t.parts
+    below = 0.25 / 1.75
+    assert part.law.ppf([0.0, 0.5 * below, 0.99 * below]) == pytest.approx([0.0, 0.0, 0.0])
+    start = (0.25 + stats.chi(3).cdf(2.0)) / 1.75
+    assert part.law.ppf(start + np.array([1e-6, 0.1, 0.28])) == pytest.approx([2.0] * 3)
+    assert part.law.ppf([start - 1e-6])[0] < 2.0 < part.law.ppf([start + 0.5 / 1.75 + 1e-6])[0]
+    assert np.abs(t.expected_kernel(Z) - k(np.maximum(Z, 1e-9))).max() <= 1e-12
+
+
+@pytest.mark.parametrize("dim", [1, 16, 256])
+def test_atoms_amid_beyond_and_before_a_law_leave_it_whole(dim):
+    k = 0.5 * radial("exp(-z**2/2)") - 0.25 * radial("exp(-z**2/200)") + 0.125
+    waves = SpectralMeasure.from_atoms(dim, [0.5, 40.0], [0.25, -0.5])
+    density = spectral_density(k, dim)
+    m = measure_of(type(density)(k, dim, density.components, (*density.atoms, *waves.atoms), "t"))
+    exact = k(Z) + 0.25 * plane_wave_mean(dim, 0.5 * Z) - 0.5 * plane_wave_mean(dim, 40.0 * Z)
+    assert np.abs(tabulate(m).expected_kernel(Z) - exact).max() <= 1e-12
+
+
+def test_a_measure_of_atoms_is_its_own_table():
+    m = SpectralMeasure.from_atoms(3, [0.5, 1.0, 2.0], [0.5, -0.25, 0.125])
+    t = tabulate(m)
+    exact = sum(w * plane_wave_mean(3, r * Z) for r, w in [(0.5, 0.5), (1.0, -0.25), (2.0, 0.125)])
+    assert np.abs(t.expected_kernel(Z) - exact).max() <= 1e-14
+    assert t.u_error <= 1e-15
+
+
+def test_rescaling_the_kernel_divides_the_radii():
+    k = radial("exp(-z**2/2) - exp(-z**2/200)")
+    plain, scaled = (tabulate(measure_of(spectral_density(x, 7))) for x in (k, k.rescale(8)))
+    u = np.linspace(0.001, 0.999, 101)
+    for a, b in zip(plain.parts, scaled.parts, strict=True):
+        assert relative(a.law.ppf(u), 8.0 * b.law.ppf(u)) <= 1e-10
+
+
+def test_a_truncated_table_says_its_bias():
+    density = spectral_density(radial("exp(-z)"), 3)
+    t = tabulate(truncate(density, 30.0))
+    assert t.bias == pytest.approx(1.0 - t.mass, rel=1e-6)
+    assert np.abs(t.expected_kernel(Z) - np.exp(-Z)).max() <= t.bias
+    assert t.parts[0].law.upper == pytest.approx(30.0, rel=1e-12)
+    assert "truncated" in t.provenance
+
+
+def test_there_is_no_table_without_a_verdict():
+    k = radial("exp(-z)")
+    for wrong in (k, spectral_density(k, 3), "exp(-z)", None):
+        with pytest.raises(ParameterError, match="verdict"):
+            tabulate(wrong)
+    infinite = spectral_density(radial("(1 - z**2/4)**2", support=2), 16)
+    with pytest.raises(ParameterError, match="no bound"):
+        tabulate(truncate(infinite, 20.0))
+
+
+def test_an_error_below_the_resolution_of_a_double_is_refused():
+    with pytest.raises(ParameterError, match="resolution"):
+        tabulate(measure_of(spectral_density(radial("exp(-z)"), 3)), u_error=1e-17)
+
+
+def test_a_density_that_touches_zero_for_ever_is_refused_with_its_reason():
+    with pytest.raises(AccuracyError, match="touches zero"):
+        tabulate(measure_of(spectral_density(radial("1 - z", support=1), 1)))
+
+
+@pytest.mark.parametrize("u_error", [1e-6, 1e-9, 1e-13])
+def test_the_measured_error_is_below_what_was_asked_and_honest(u_error):
+    t = tabulate(measure_of(spectral_density(radial("exp(-z**2/2)"), 3)), u_error=u_error)
+    assert t.u_error <= u_error
+    u = np.random.default_rng(5).random(4000)
+    true = np.abs(stats.chi(3).cdf(t.parts[0].law.ppf(u)) - u).max()
+    # Measured at other places: an underestimate by more than this would be dishonest.
+    assert true <= 3.0 * t.u_error + 2e-15
