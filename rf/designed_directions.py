@@ -27,7 +27,14 @@ from scipy.optimize import minimize
 from rf.directions import orthogonal
 from spectra.errors import ParameterError
 
-__all__ = ["angular_means", "designed", "least_energy", "quartic_energy", "welch_bound"]
+__all__ = [
+    "angular_means",
+    "designed",
+    "designed_angular_means",
+    "least_energy",
+    "quartic_energy",
+    "welch_bound",
+]
 
 FloatArray = NDArray[np.float64]
 #: F(c) and F'(c) of a pairwise energy, for cosines c.
@@ -220,6 +227,18 @@ def designed(
         rotation = orthogonal(dim, dim, rng)
         parts.append(_set(size, dim, energy) @ rotation)
     return np.concatenate(parts)
+
+
+def designed_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
+    """S_0, S_2, ... of the generic set of n directions (cosh energy), by which designs count.
+
+    Examples
+    --------
+    >>> means = designed_angular_means(12, 3)
+    >>> bool(means[1] < 1e-4), bool(means[2] < 1e-3)
+    (True, True)
+    """
+    return angular_means(designed(n, dim, np.random.default_rng(_SEED)), degrees)
 
 
 def _set(n: int, dim: int, energy: str | Energy) -> FloatArray:

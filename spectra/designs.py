@@ -286,7 +286,7 @@ class PriceCurve:
     ----------
     tols, masses, lower_bounds : ndarray of shape (n,)
         Tolerances, descending; masses reached; and their lower bounds, by duality.  Where the
-        radii or the mass allowed do not suffice, the mass is ``inf``.
+        radii, the mass allowed or double precision do not suffice, the mass is ``inf``.
     exponent : float
         The mass grows like tol**-exponent over the last two tolerances that were reached.
     """
@@ -315,8 +315,8 @@ class PriceCurve:
             f"{self.max_radius:.4g}):"
         ]
         for tol, mass, bound in zip(self.tols, self.masses, self.lower_bounds, strict=True):
-            said = "out of reach" if np.isinf(mass) else f"{mass:.4g} (at least {bound:.4g})"
-            lines.append(f"  tol {tol:.3g}: {said}")
+            said = f"{mass:.4g}" if np.isfinite(mass) else "not reached"
+            lines.append(f"  tol {tol:.3g}: {said} (at least {bound:.4g})")
         lines.append(f"The mass grows like tol**-{self.exponent:.2f} at the small end.")
         if self.exponent > _STEEP or np.any(np.isinf(self.masses)):
             lines.append(
@@ -353,7 +353,7 @@ def price_curve(
     >>> from spectra.kernel import zonal
     >>> step = zonal("1 - acos(u)/pi")              # a root at z = 2
     >>> curve = price_curve(step, 16, domain=(0, 2), tols=[3e-2, 2e-2])
-    >>> bool(curve.masses[1] > 10 * curve.masses[0])
+    >>> bool(curve.masses[1] > 9 * curve.masses[0])
     True
     """
     low, high = check_domain(domain)
@@ -362,14 +362,15 @@ def price_curve(
     if max_radius is None:
         max_radius = default_radius(dim, high)
     ordered = np.array(sorted((float(t) for t in tols), reverse=True))
-    masses, bounds = np.full(ordered.size, np.inf), np.full(ordered.size, max_mass)
+    masses, bounds = np.full(ordered.size, np.inf), np.zeros(ordered.size)
     for i, tol in enumerate(ordered):
         try:
             solution = solve(
                 Program(kernel, dim, (low, high), float(tol), _unit_cost, max_mass, max_radius)
             )
         except AccuracyError:
-            # The masses only grow from here on.
+            # Masses only grow from here on, and so do their bounds.
+            bounds[i:] = bounds[:i].max(initial=0.0)
             break
         masses[i], bounds[i] = solution.value, solution.lower_bound
     return PriceCurve(dim, (low, high), ordered, masses, bounds, max_radius)
