@@ -295,7 +295,7 @@ class TestSpectra:
         with pytest.raises(DataError, match="unit sphere"):
             quiet("((1 + u)/2)**2").fit(rows)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        features = quiet("((1 + u)/2)**2", n_components=4096).fit(rows)
+        features = plain("((1 + u)/2)**2", n_components=4096).fit(rows)
         assert np.abs(features.gram(rows) - features.kernel_.gram(rows)).max() < 0.1
 
 

@@ -1,6 +1,7 @@
 """Real data: the published experiment on letter, with no bias floor; and the loader of data."""
 
 import os
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def test_orthogonal_blocks_reach_the_published_error(rows):
 def test_the_error_falls_like_one_over_root_n_with_no_floor(rows):
     options = {"coupling": "orthogonal", "radii": "stratified", "allocation": "mass"}
     errors = [mean_error(rows, n, 8, **options) for n in (32, 128, 512)]
-    for coarse, fine in zip(errors, errors[1:], strict=False):
+    for coarse, fine in pairwise(errors):
         assert coarse / fine == pytest.approx(2.0, rel=0.2)
 
 
