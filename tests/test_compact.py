@@ -30,6 +30,8 @@ POLYNOMIALS = {
     "Wendland 3,3": ((1 - Z) ** 8 * (32 * Z**3 + 25 * Z**2 + 8 * Z + 1), 1),
     "difference": (Z - Z**2 + Z**3 / 3, sympy.Rational(3, 2)),
     "jump after a cusp": (1 - Z / 3, sympy.sqrt(2)),
+    "edge almost flat": ((1 - Z**2) * (1 + sympy.Rational(1, 10**8) - Z**2), 1),
+    "jump on a ball": (sympy.Integer(1), 3),
     "edge nearly flat": ((1 - Z**2) * (sympy.Rational(1001, 1000) - Z**2), 1),
 }
 ARC_COSINE = ("arc-cosine 0", "arc-cosine 1", "arc-cosine 2", "NTK")
@@ -196,6 +198,26 @@ def test_the_claims_hold_on_a_fine_grid(name, dim):
     radii = np.concatenate([probes(c, seed=s, far=3e3) for s in range(6)])
     errors, claimed = misses(name, dim, radii)
     assert np.all(errors <= claimed), (errors / claimed).max()
+
+
+@pytest.mark.parametrize("dim", [1, 16])
+def test_a_weak_singularity_that_rules_far_out_is_within_its_claims(dim):
+    """(1 - z^2)(1 + e - z^2) has the edge exponent 1 only from w = 1/e on; 1/e is 1e8 here."""
+    c = component("edge almost flat", dim)
+    e = mpmath.mpf(10) ** -8
+    w = np.geomspace(1e5, 1e12, 40)
+    sign, log = c.signed_log(w)
+    envelope = c.log_envelope(w)
+    for x, s, lg, env, bound in zip(w, sign, log, envelope, c.relative_error(w), strict=True):
+        with mpmath.workdps(50):
+            half, x = mpmath.mpf(dim) / 2, mpmath.mpf(float(x))
+            mu = e * 2 * x ** (-half - 1) * mpmath.besselj(half + 1, x)
+            mu += 8 * x ** (-half - 2) * mpmath.besselj(half + 2, x)
+            mu *= (2 * mpmath.pi) ** -half
+            rho = 2 * mpmath.pi**half / mpmath.gamma(half) * x ** (dim - 1) * mu
+            scale = mpmath.exp(-mpmath.mpf(float(env)))
+            found = mpmath.mpf(float(s)) * mpmath.exp(mpmath.mpf(float(lg))) * scale
+            assert abs(float(rho * scale - found)) <= bound < 1e-7
 
 
 @pytest.mark.parametrize("dim", [1, 3, 16, 64])

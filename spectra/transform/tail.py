@@ -102,9 +102,7 @@ class EdgeTail:
             value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
         return value
 
-    def _log_amplitude(
-        self, w: FloatArray, s: FloatArray, modulation: NDArray[np.complex128]
-    ) -> FloatArray:
+    def _log_amplitude(self, w: FloatArray, s: FloatArray, modulation: NDArray[Any]) -> FloatArray:
         q = self.order / s
         return np.asarray(
             self.amplitude_log
@@ -171,11 +169,21 @@ class EdgeTail:
         """Bound relative to the envelope."""
         s, _ = self.radius(w)
         q = self.order / s
+        modulation = np.abs(self._modulation(s))
+        log_a = self._log_amplitude(w, s, modulation)
+        _, log_b = self._log_background(w, s)
+        envelope = np.logaddexp(log_a, log_b)
+        # The series err relative to their largest value, which is at the start of the tail where
+        # a weak leading singularity has not yet taken over.
+        weight = np.exp(log_a - envelope) / modulation
+        if not math.isinf(self.background_power):
+            scale = self.background_log - self.background_power * np.log(w / self.start)
+            weight = weight + np.exp(scale - envelope)
         # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
         phase = self.order * (np.arcsin(q) + 2.0 * q) + 8.0
         log = (abs(self.amplitude_power) + 1.0) * np.abs(np.log(w / self.start))
-        size = np.abs(self.log_envelope(w))
-        return np.asarray(self.fit_error + EPS * (phase + log + size + 8.0))
+        rounding = EPS * (phase + log + np.abs(envelope) + 8.0)
+        return np.asarray(self.fit_error * np.maximum(weight, 1.0) + rounding)
 
 
 def edge_angles(families: tuple[tuple[float, NDArray[np.complex128]], ...]) -> FloatArray:
