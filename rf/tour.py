@@ -77,9 +77,9 @@ def run(picture: Path) -> int:
 
 def _kernels() -> list[Kernel]:
     return [
-        radial("exp(-2*z**2) - exp(-z**2/8)/2"),
+        radial("exp(-z**2/2) - exp(-z**2/16)/2"),
         catalogue["matern"](nu=1.5, length=1),
-        radial("(1 - z**2/4)**40", support=2),
+        radial("(1 - z**2/64)**40", support=8),
     ]
 
 
@@ -94,8 +94,8 @@ def _derive(kernel: Kernel, dim: int) -> _Stop:
     measure = verdict.measure
     table = tabulate(measure)
     print(f"{kernel}")
-    print(f"    finite iff {verdict.condition}" if verdict.condition is not None else "")
     print(
+        f"    finite in dimension d iff: {verdict.condition}\n"
         f"    M+ = {measure.positive_mass.mid:.12g}, M- = {measure.negative_mass.mid:.6g}, "
         f"u-error of the table {table.u_error:.0e}\n"
     )
@@ -170,6 +170,8 @@ def _draw(plt: object, stops: list[_Stop], picture: Path) -> None:
         guide = stop.errors["GRFF", COLUMNS[0]][0] * np.sqrt(COLUMNS[0] / np.array(COLUMNS))
         right.loglog(COLUMNS, guide, color="0.7", ls="--", lw=0.8, label=r"$1/\sqrt{n}$")
         right.set(xlabel="columns", title=r"$\|K - \hat K\| / \|K\|$")
+        right.set_xticks(COLUMNS, [str(c) for c in COLUMNS])
+        right.minorticks_off()
         right.legend(frameon=False)
     figure.savefig(picture, dpi=110)
     plt.close(figure)  # type: ignore[attr-defined]

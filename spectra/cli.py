@@ -1,4 +1,4 @@
-"""The ``spectra`` command: look at the catalogue, check a kernel, derive its table, take the tour."""
+"""The ``spectra`` command: list the catalogue, check a kernel, derive its table, take the tour."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spectra.errors import ParameterError, SpectraError
+
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
 
 __all__ = ["main"]
 
@@ -30,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="spectra",
-        description="Spectral measures of stationary kernels, and verdicts on their decompositions.",
+        description="Spectral measures of stationary kernels, and verdicts on them.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -59,8 +63,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", help="a formula in z (or u), or a name of the catalogue")
-    parser.add_argument("--support", type=float, help="the kernel is zero beyond this distance")
-    parser.add_argument("--zonal", action="store_true", help="the formula is in u = <x, y>")
+    parser.add_argument("--support", help="the kernel is zero beyond this distance")
+    parser.add_argument("--zonal",
+        action="store_true",
+        default=None,
+        help="the formula is in u = <x, y>, also where no u is in it",
+    )
     parser.add_argument(
         "--set",
         action="append",
@@ -71,10 +79,14 @@ def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _catalogue(_: argparse.Namespace) -> int:
-    from spectra.families import entries
+    from spectra.families import catalogue
 
-    for entry in entries:
-        print(f"{entry.id:22s} {entry.summary}")
+    for entry in catalogue.entries.values():
+        defaults = ", ".join(f"{p.name}={p.default}" for p in entry.parameters)
+        variable = "u" if entry.is_zonal else "z"
+        print(f"{entry.id}({defaults})" if defaults else entry.id)
+        print(f"    {entry.title}: {entry.formula}, in {variable}")
+        print(f"    finite iff {entry.finite}")
     return 0
 
 
@@ -119,13 +131,13 @@ def _tour(arguments: argparse.Namespace) -> int:
     return int(tour.run(arguments.out))
 
 
-def _kernel(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _kernel(arguments: argparse.Namespace) -> Kernel:
     from spectra.families import kernel_from_text
 
     return kernel_from_text(
         arguments.kernel,
         support=arguments.support,
-        zonal=arguments.zonal,
+        is_zonal=arguments.zonal,
         parameters=_parameters(arguments.set),
     )
 

@@ -34,7 +34,7 @@ class ParameterError(SpectraError, ValueError):
 
 
 class DataError(SpectraError, ValueError):
-    """Rows of data do not fit the kernel: wrong width, not finite, off the sphere, too far apart."""
+    """Rows of data do not fit: wrong width, not finite, off the sphere, or too far apart."""
 
 
 class NoRouteError(SpectraError):

@@ -61,6 +61,7 @@ def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
         axes.fill_between(w, rho, where=rho < 0, color=NEGATIVE, alpha=0.6, lw=0, label=r"$\mu_-$")
         axes.plot(w, rho, color="black", lw=0.8)
         axes.set_xscale("log")
+        axes.minorticks_off()
         axes.legend(frameon=False)
     for atom in measure.atoms:
         color = POSITIVE if atom.mass > 0 else NEGATIVE

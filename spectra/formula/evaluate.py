@@ -552,7 +552,8 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
     Parameters
     ----------
     expr
-        A whitelisted expression (see :mod:`spectra.formula.parsing`) with no free symbol but `symbol`.
+        An expression of the whitelist of :mod:`spectra.formula.parsing`, free of every symbol but
+        `symbol`.
     symbol
         The variable.
 
