@@ -369,6 +369,13 @@ def tagged(*wanted: str, without: tuple[str, ...] = ()) -> list[Problem]:
     ]
 
 
+def _zero(order: Any, n: int) -> Any:
+    """The n-th positive zero of J_order; of the cosine where order is -1/2, as mpmath refuses."""
+    if order < 0:
+        return (n - mp.mpf(1) / 2) * mp.pi
+    return mp.besseljzero(order, n)
+
+
 def naive_density(kernel: Kernel, dim: int, w: Any, *, digits: int = 25) -> Any:
     """mu(w) by quadrature of the Hankel integral, slowly, piece by piece, knowing nothing.
 
@@ -396,7 +403,7 @@ def naive_density(kernel: Kernel, dim: int, w: Any, *, digits: int = 25) -> Any:
                 )  # fmt: skip
                 end = None if reach is None else mp.mpf(reach)
             if end is None:
-                total += mp.quadosc(f, [0, mp.inf], zeros=lambda n: mp.besseljzero(half - 1, n) / w)
+                total += mp.quadosc(f, [0, mp.inf], zeros=lambda n: _zero(half - 1, n) / w)
                 continue
             pieces = max(4, int(mp.ceil(end * w / mp.pi)))
             total += mp.quad(f, mp.linspace(0, end, pieces + 1))
