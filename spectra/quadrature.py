@@ -42,7 +42,20 @@ _MAX_PANELS = 20_000
 _INVERSE_ROUNDING = 16 * EPS
 _MAX_INVERSE_STEPS = 70
 
-NODES, WEIGHTS = legendre.leggauss(ORDER)
+
+def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights to the last bit: those of numpy carry an error of 1e-15 together."""
+    x: NDArray[np.longdouble] = np.asarray(legendre.leggauss(order)[0], dtype=np.longdouble)
+    for _ in range(3):
+        before, now = np.ones_like(x), x.copy()
+        for j in range(2, order + 1):
+            before, now = now, ((2 * j - 1) * x * now - (j - 1) * before) / j
+        slope = order * (before - x * now) / (1 - x * x)
+        x = np.asarray(x - now / slope)
+    return x.astype(float), (2 / ((1 - x * x) * slope * slope)).astype(float)
+
+
+NODES, WEIGHTS = _gauss_legendre(ORDER)
 _DEGREES = np.arange(ORDER)
 # Values at the nodes -> Legendre coefficients (exact for polynomials of degree < ORDER).
 ANALYSIS = ((_DEGREES + 0.5)[:, None] * legendre.legvander(NODES, ORDER - 1).T) * WEIGHTS
@@ -176,7 +189,7 @@ def resolve(
         # Noise of size e at the nodes leaves up to about 4e in a single coefficient.
         allowed = np.maximum(tolerance * np.abs(values).max(axis=1), 4.0 * errors.max(axis=1))
         good = left_out <= allowed
-        rounding = EPS * np.abs(values) @ WEIGHTS
+        rounding = 4.0 * EPS * np.abs(values) @ WEIGHTS
         error = half * (left_out / ORDER + errors @ WEIGHTS + rounding)
         done_left.append(left[good])
         done_coefficients.append(coefficients[good])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from spectra.density import Component, EndTail, OscillatingTail
 from spectra.quadrature import EPS
 
-__all__ = ["Chart", "RadialSum"]
+__all__ = ["Chart", "Logs", "RadialSum"]
 
 FloatArray = NDArray[np.float64]
 
@@ -47,6 +47,32 @@ class Chart:
 
 
 @dataclass(frozen=True, eq=False)
+class Logs:
+    """Logarithms of the summands of a density, per unit of t, apart by sign.
+
+    Attributes
+    ----------
+    positive, negative : ndarray
+        Sum of the summands above zero, and of the absolute values of those below.
+    envelope : ndarray
+        Sum of the local sizes of all summands.
+    positive_error, negative_error : ndarray
+        Bounds of the errors of the first two.
+    """
+
+    positive: FloatArray
+    negative: FloatArray
+    envelope: FloatArray
+    positive_error: FloatArray
+    negative_error: FloatArray
+
+    @property
+    def error(self) -> FloatArray:
+        """Bound of the error of the difference."""
+        return np.logaddexp(self.positive_error, self.negative_error)
+
+
+@dataclass(frozen=True, eq=False)
 class RadialSum:
     """A sum of signed components, split at every radius into what is above and below zero.
 
@@ -61,13 +87,15 @@ class RadialSum:
     components: tuple[Component, ...]
     dim: int
 
-    def logs(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Logarithms, per unit of t, of the positive summands, the negative ones and the error."""
+    def logs(self, chart: Chart, t: FloatArray) -> Logs:
+        """What the sum is made of at t, in logarithms and per unit of t."""
         w = chart.radius(t)
         slope = chart.log_slope(t)
         positive = np.full(t.shape, -np.inf)
         negative = np.full(t.shape, -np.inf)
-        error = np.full(t.shape, -np.inf)
+        size = np.full(t.shape, -np.inf)
+        positive_error = np.full(t.shape, -np.inf)
+        negative_error = np.full(t.shape, -np.inf)
         for component in self.components:
             end = component.tail.radius if isinstance(component.tail, EndTail) else np.inf
             inside = w < end
@@ -95,30 +123,39 @@ class RadialSum:
             if isinstance(component.tail, OscillatingTail):
                 steepness += component.tail.frequency * at
             relative = component.relative_error(at) + EPS * steepness
-            error[inside] = np.logaddexp(error[inside], envelope + shift + np.log(relative))
-        return positive, negative, error
+            size[inside] = np.logaddexp(size[inside], np.maximum(envelope, log) + shift)
+            wrong = envelope + shift + np.log(relative)
+            positive_error[inside] = np.logaddexp(
+                positive_error[inside], np.where(sign > 0, wrong, -np.inf)
+            )
+            negative_error[inside] = np.logaddexp(
+                negative_error[inside], np.where(sign > 0, -np.inf, wrong)
+            )
+        return Logs(positive, negative, size, positive_error, negative_error)
 
     def values(
         self, chart: Chart, t: FloatArray, *, log_scale: float = 0.0
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same three as numbers, divided by exp(log_scale)."""
-        positive, negative, error = self.logs(chart, t)
+        """Positive summands, negative ones and error as numbers, divided by exp(log_scale)."""
+        found = self.logs(chart, t)
         return (
-            np.exp(positive - log_scale),
-            np.exp(negative - log_scale),
-            np.exp(error - log_scale),
+            np.exp(found.positive - log_scale),
+            np.exp(found.negative - log_scale),
+            np.exp(found.error - log_scale),
         )
 
     def balance(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(positive - negative) / (positive + negative) in [-1, 1], and its error.
+        """(positive - negative) / envelope in [-1, 1], and its error.
 
         Both are 0 where the density is exactly zero.
         """
-        positive, negative, error = self.logs(chart, t)
+        found = self.logs(chart, t)
+        positive, negative, size = found.positive, found.negative, found.envelope
         total = np.logaddexp(positive, negative)
         alive = np.isfinite(total)
         ratio = np.zeros(t.shape)
         bound = np.zeros(t.shape)
         ratio[alive] = np.tanh(0.5 * (positive[alive] - negative[alive]))
-        bound[alive] = np.exp(error[alive] - total[alive])
+        ratio[alive] *= np.exp(total[alive] - size[alive])
+        bound[alive] = np.exp(found.error[alive] - size[alive])
         return ratio, bound

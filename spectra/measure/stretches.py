@@ -40,8 +40,9 @@ _UNDERFLOW = 1e-260
 _END_DEPTH = 40.0
 # A sign counts when the value exceeds its error bound this many times.
 _TRUST = 4.0
-# Below this balance of positive and negative summands a local minimum may hide a double root.
-_NEARLY_CANCELLED = 0.2
+# A local minimum of the balance of positive and negative summands may hide a double root only if a
+# neighbour on the grid is this many times higher.
+_DOUBLE_ROOT_RISE = 4.0
 _COARSE_STEP = 0.1
 
 
@@ -176,8 +177,8 @@ def overlap(density: RadialSum, intervals: Sequence[Interval]) -> Enclosure:
     peak = -np.inf
     for x in intervals:
         t = np.linspace(x.start, x.stop, 257)
-        positive, negative, _ = density.logs(x.chart, t)
-        peak = max(peak, float(np.minimum(positive, negative).max()))
+        found = density.logs(x.chart, t)
+        peak = max(peak, float(np.minimum(found.positive, found.negative).max()))
     if peak == -np.inf:
         return Enclosure(0.0, 0.0)
     total = Enclosure(0.0, 0.0)
@@ -201,12 +202,12 @@ class _Smaller:
     log_scale: float
 
     def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        positive, negative, error = self.density.logs(self.interval.chart, t)
-        smaller = negative if self.interval.sign > 0 else positive
-        with np.errstate(invalid="ignore"):
-            relative = np.exp(error - np.logaddexp(positive, negative))
-        value = np.exp(smaller - self.log_scale)
-        return value, np.where(value > 0, value * relative, 0.0)
+        found = self.density.logs(self.interval.chart, t)
+        if self.interval.sign > 0:
+            smaller, error = found.negative, found.negative_error
+        else:
+            smaller, error = found.positive, found.positive_error
+        return np.exp(smaller - self.log_scale), np.exp(error - self.log_scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,10 +381,10 @@ def _with_hidden_roots(
     density: RadialSum, chart: Chart, t: FloatArray, ratio: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Add the bottoms of local minima of |ratio| that reach the other sign."""
+    # Beside a double root between grid points one neighbour is at least nine times as high.
     size = np.abs(ratio)
-    inner = np.flatnonzero(
-        (size[1:-1] < _NEARLY_CANCELLED) & (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])
-    )
+    higher = np.maximum(size[:-2], size[2:]) > _DOUBLE_ROOT_RISE * size[1:-1]
+    inner = np.flatnonzero(higher & (size[1:-1] <= np.minimum(size[:-2], size[2:])))
     for i in inner + 1:
         side = np.sign(ratio[i])
         if np.sign(ratio[i - 1]) != side or np.sign(ratio[i + 1]) != side:
