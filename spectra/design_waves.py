@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
-from spectra.special import plane_wave_mean, signed_log_0f1
+from spectra.special import plane_wave_mean
 
 __all__ = [
     "WaveTable",
@@ -26,7 +26,7 @@ __all__ = [
     "block_variance",
     "iid_variance",
     "value_at_zero",
-    "wave_coefficient",
+    "wave_coefficients",
     "wave_moment",
 ]
 
@@ -40,6 +40,9 @@ _TABLE_ERROR = 1e-12
 _SMALL_PHASE, _SMALL_PART = 4.0, 0.6
 # Even degrees 4..LAST of that sum: at phase 4 and d = 2 the terms left out are below 1e-25.
 _LAST_DEGREE = 36
+# Miller's recurrence starts this far above the last degree, from this value.
+_MILLER_MARGIN = 30
+_MILLER_START = 1e-100
 
 
 def wave_moment(dim: int, order: float) -> float:
@@ -115,11 +118,7 @@ def block_variance(dim: int, t: FloatArray, *, wave: Wave | None = None) -> Floa
     value[~small] = (
         0.5 * (1.0 + omega(2.0 * x)) + (dim - 1) * omega(np.sqrt(2.0) * x) - dim * omega(x) ** 2
     ) / dim
-    total = np.zeros(int(small.sum()))
-    for degree in range(4, _LAST_DEGREE + 1, 2):
-        g = wave_coefficient(dim, degree, t[small])
-        total += g**2 * (1.0 + (dim - 1) * value_at_zero(dim, degree))
-    value[small] = total / dim
+    value[small] = _block_factors(dim, _LAST_DEGREE) @ _even_parts(dim, t[small]) / dim
     return value
 
 
@@ -140,10 +139,7 @@ def iid_variance(dim: int, t: FloatArray, *, wave: Wave | None = None) -> FloatA
     value = np.empty_like(t)
     x = t[~small]
     value[~small] = 0.5 * (1.0 + omega(2.0 * x)) - omega(x) ** 2
-    total = np.zeros(int(small.sum()))
-    for degree in range(2, _LAST_DEGREE + 1, 2):
-        total += wave_coefficient(dim, degree, t[small]) ** 2
-    value[small] = total
+    value[small] = _even_parts(dim, t[small])[1:].sum(axis=0)
     return value
 
 
@@ -173,36 +169,56 @@ def block_covariance(dim: int, radii: FloatArray, z: FloatArray, weights: FloatA
         return np.zeros((radii.size, radii.size))
     t = radii[:, None] * z
     degrees = int(3.0 * np.sqrt(dim) + t.max(initial=0.0)) + 24
-    covariance = np.zeros((radii.size, radii.size))
-    for degree in range(4, degrees + 1, 2):
-        g = wave_coefficient(dim, degree, t)
-        covariance += (1.0 + (dim - 1) * value_at_zero(dim, degree)) * ((g * weights) @ g.T)
-    return covariance / dim
+    zero = t == 0.0
+    parts = wave_coefficients(dim, degrees, np.where(zero, 1.0, t))[::2]
+    parts[1:, zero] = 0.0
+    factors = _block_factors(dim, degrees) / dim
+    return np.asarray(np.einsum("n,nik,njk,k->ij", factors, parts, parts, weights, optimize=True))
 
 
-def wave_coefficient(dim: int, degree: int, t: FloatArray) -> FloatArray:
-    """sqrt(N(n, d)) j_n(t), d >= 2, the part of degree n of a plane wave; squares sum to 1.
+def _even_parts(dim: int, t: FloatArray) -> FloatArray:
+    """Squares of the parts of degrees 0, 2, ..., for small phases t >= 0."""
+    zero = t == 0.0
+    squares = wave_coefficients(dim, _LAST_DEGREE, np.where(zero, 1.0, t))[::2] ** 2
+    squares[1:, zero] = 0.0
+    return squares
+
+
+def _block_factors(dim: int, last: int) -> FloatArray:
+    """1 + (d - 1) P_n(0) for n = 0, 2, ..., last, of which a block of d directions has n = 2 at 0.
+
+    The mean itself (n = 0) does not vary.
+    """
+    factors = [1.0 + (dim - 1) * value_at_zero(dim, n) for n in range(4, last + 1, 2)]
+    return np.array([0.0, 0.0, *factors])
+
+
+def wave_coefficients(dim: int, last: int, t: FloatArray) -> FloatArray:
+    """sqrt(N(n, d)) j_n(t) for n = 0..last, d >= 2, t > 0: the parts of a plane wave by degree.
+
+    Miller's algorithm: J_(n-1) = (2n/t) J_n - J_(n+1) downward from a degree where both are
+    positive and tiny; the squares of all parts sum to 1, which fixes the scale.
 
     Examples
     --------
-    >>> t = np.array([1.5])
-    >>> round(float(sum(wave_coefficient(4, n, t)[0] ** 2 for n in range(20))), 12)
-    1.0
+    >>> g = wave_coefficients(4, 20, np.array([1.5]))
+    >>> bool(np.isclose(g[0, 0], plane_wave_mean(4, 1.5))), round(float(np.sum(g**2)), 12)
+    (True, 1.0)
     """
-    b = 0.5 * dim + degree
-    sign, log = signed_log_0f1(b, t)
-    if dim == 2:
-        count = np.log(2.0)
-    else:
-        count = (
-            np.log(2.0 * degree + dim - 2)
-            + gammaln(degree + dim - 2)
-            - gammaln(degree + 1)
-            - gammaln(dim - 1)
-        )
-    with np.errstate(divide="ignore"):
-        log = log + degree * np.log(0.5 * t)
-    return np.asarray(sign * np.exp(log + gammaln(0.5 * dim) - gammaln(b) + 0.5 * count))
+    order = 0.5 * dim - 1.0
+    n = np.arange(1.0, max(last, int(t.max(initial=0.0))) + _MILLER_MARGIN)
+    growth = (2 * n + dim) * (n + dim - 2) / ((2 * n + dim - 2) * (n + 1))
+    scale = np.sqrt(np.concatenate([[float(dim)], growth]))  # sqrt(N(n+1) / N(n))
+    parts = np.zeros((scale.size + 1, *t.shape))
+    parts[-2] = _MILLER_START
+    for k in range(scale.size - 1, 0, -1):
+        step = (2.0 * (k + order) / t) * parts[k] - parts[k + 1] / scale[k]
+        parts[k - 1] = step / scale[k - 1]
+        large = np.abs(parts[k - 1]) > 1.0 / _MILLER_START
+        if np.any(large):
+            parts[:, large] *= _MILLER_START
+    parts /= np.sqrt(np.sum(parts**2, axis=0))
+    return parts[: last + 1]
 
 
 def value_at_zero(dim: int, degree: int) -> float:
