@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import sympy
 from hypothesis import HealthCheck, given, settings
@@ -284,6 +286,17 @@ def test_infinite_mass_has_no_measure_and_the_error_names_the_way_out() -> None:
         spectral_measure(radial("(1 - z**2/4)**2", support=2), 16)
     with pytest.raises(ParameterError, match="dim"):
         _ = existence(radial("exp(-z)")).measure
+
+
+def test_a_verdict_prints_for_a_person_and_for_a_program() -> None:
+    verdict = existence(radial("(1 - z**2/4)**2", support=2))
+    text = str(verdict)
+    assert "exactly for d < 5" in text
+    assert "(2 - z)^2" in text
+    data = json.loads(json.dumps(verdict.as_dict()))
+    assert data["condition"] == "d < 5"
+    assert data["deciding"]["exponent"] == "2"
+    assert "has infinite mass in d = 3" in str(existence(radial("sin(z)"), 3))
 
 
 # --- on the data's range --------------------------------------------------------------------

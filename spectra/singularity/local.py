@@ -90,7 +90,7 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
     --------
     >>> from spectra.kernel import radial
     >>> print(*analyse(radial("(1 - z)**3", support=1)).singularities, sep="; ")
-    (-3)*z^(1) at z = 0; (1)*|z - 1|^(3) at z = 1
+    -3*z at z = 0; (1 - z)^3 at z = 1
     """
     windows = _WINDOWS if window is None else (window,)
     cut = profile(kernel)
@@ -198,8 +198,8 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
             return _unbounded(r, at)
         bound = 2 * s + 1
         reason = (
-            f"At z = {r} the kernel has the one-sided term {at}, which no continuation of finite "
-            f"mass has for d >= {bound}."
+            f"At z = {r} the kernel has the one-sided term {at.term}, which no continuation of "
+            f"finite mass has for d >= {bound}."
         )
         gaps = (Gap(f"A logarithmic end {at} in d = {bound}", bound, r),) if q < 0 else ()
         return Ending((Requirement(bound, bool(q < 0), reason, at),), gaps, (at,))
@@ -221,8 +221,8 @@ def _singular(at: Singularity) -> Ending:
     closed = bool(at.effective_log_power < -1)
     sign_text = "<=" if closed else "<"
     reason = (
-        f"At z = {at.location} the kernel has the term {at}; its spectrum is integrable exactly "
-        f"for d {sign_text} {bound}."
+        f"At z = {at.location} the kernel has the term {at.term}; its spectrum is integrable "
+        f"exactly for d {sign_text} {bound}."
     )
     return Ending((Requirement(bound, closed, reason, at),), (), (at,))
 
@@ -370,11 +370,13 @@ def _at_infinity_term(
     bound = 2 * beta + 1
     turned = c * (sympy.cos(beta * sympy.pi / 2) + sympy.I * sympy.sin(beta * sympy.pi / 2))
     aligned = q == 0 and is_zero(sympy.im(sympy.expand(turned)))
-    whole = "is a measure on a sphere" if aligned else "is not integrable on any sphere"
     reason = (
-        f"At infinity the kernel has the wave {at}: a singular sphere |w| = {frequency}, "
-        f"integrable for d < {bound}; at d = {bound} its phase {whole}."
+        f"At infinity the kernel has the wave {at.term}: its spectrum is singular on the sphere "
+        f"|w| = {frequency}, and integrable there for d < {bound}."
     )
+    if bound.is_Integer:
+        whole = "is" if aligned else "is not"
+        reason += f" In d = {bound} its phase {whole} that of a finite measure on the sphere."
     gaps = (Gap(f"A logarithmic wave in d = {bound}", bound, sympy.oo),) if q < 0 else ()
     closed = bool((aligned or q < 0) and bound.is_Integer)
     return Ending((Requirement(bound, closed, reason, at),), gaps, (at,))

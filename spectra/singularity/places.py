@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import sympy
 
@@ -72,15 +73,49 @@ class Singularity:
         cancels = is_zero(self.right - (-1) ** int(s) * self.left)
         return self.log_power - 1 if cancels else self.log_power
 
-    def __str__(self) -> str:
+    @property
+    def term(self) -> str:
+        """The term as text in z."""
         s, q = self.exponent, self.log_power
-        log = f" log^{q}" if q != 0 else ""
+        power = "" if s == 1 else f"^({s})" if s.is_negative or not s.is_Integer else f"^{s}"
         if self.location is sympy.oo:
-            wave = f" cos({self.frequency}*z + {self.phase})" if self.frequency != 0 else ""
-            return f"({self.right})*z^({-s}){log}{wave} at infinity"
+            log = f" log(z)^{q}" if q != 0 else ""
+            wave = f" cos({self.frequency * _Z_TEXT + self.phase})" if self.frequency != 0 else ""
+            return f"{_factor(self.right)}z^({-s}){log}{wave}"
         if self.location == 0:
-            return f"({self.right})*z^({s}){log} at z = 0"
-        return f"({self.coefficient})*|z - {self.location}|^({s}){log} at z = {self.location}"
+            log = f" log(1/z)^{q}" if q != 0 else ""
+            return f"{_factor(self.right)}z{power}{log}"
+        parts = []
+        for c, base in (
+            (self.left, f"({self.location} - z)"),
+            (self.right, f"(z - {self.location})"),
+        ):
+            if c != 0:
+                log = f" log(1/{base})^{q}" if q != 0 else ""
+                parts.append(f"{_factor(c)}{base}{power}{log}")
+        return " and ".join(parts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The singularity as plain data; exact numbers are text."""
+        names = ("location", "exponent", "log_power", "left", "right", "frequency", "phase")
+        data: dict[str, Any] = {name: str(getattr(self, name)) for name in names}
+        return data | {"side": self.side, "term": self.term, "exact": self.exact}
+
+    def __str__(self) -> str:
+        place = "infinity" if self.location is sympy.oo else f"z = {self.location}"
+        return f"{self.term} at {place}"
+
+
+_Z_TEXT = sympy.Symbol("z")
+
+
+def _factor(c: sympy.Expr) -> str:
+    """A coefficient as text before a term."""
+    if c == 1:
+        return ""
+    if c == -1:
+        return "-"
+    return f"({c})*" if c.is_Add else f"{c}*"
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,36 @@ class Verdict(NoTruthValue):
 
     __bool__ = NoTruthValue.__bool__
 
+    def __str__(self) -> str:
+        return "\n".join([f"{self.kernel}: {self._answer}", *(f"  {r}" for r in self.reasons)])
+
+    @property
+    def _answer(self) -> str:
+        """The answer in a phrase."""
+        if self.dim is None and self.condition == sympy.true:
+            return "its spectral measure has finite mass in every dimension d"
+        if self.dim is None and self.condition == sympy.false:
+            return "its spectral measure has infinite mass in every dimension d"
+        if self.dim is None and self.condition is not None:
+            return f"its spectral measure has finite mass exactly for {self.condition}"
+        where = "" if self.dim is None else f" in d = {self.dim}"
+        if self.status is Status.UNDECIDED:
+            return f"whether its spectral measure has finite mass{where} is undecided"
+        return f"its spectral measure has {self.status.value} mass{where}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as plain data (text and numbers), for JSON."""
+        return {
+            "kernel": str(self.kernel),
+            "dim": self.dim,
+            "status": self.status.name,
+            "condition": None if self.condition is None else str(self.condition),
+            "reasons": list(self.reasons),
+            "deciding": None if self.deciding is None else self.deciding.as_dict(),
+            "singularities": [s.as_dict() for s in self.singularities],
+            "assumed": {name: str(value) for name, value in self.assumed.items()},
+        }
+
     @property
     def singularities(self) -> tuple[Singularity, ...]:
         """Every place where the kernel is not smooth, from zero to infinity."""
