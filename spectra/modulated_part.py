@@ -12,7 +12,7 @@ law at the distances |D + n t e|: no integral over R^d is needed.  Numpy and sci
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, final
 
 import numpy as np
@@ -21,7 +21,8 @@ from spectra.axial_rejection import AxialProposal
 from spectra.axis_law import AxisLaw
 from spectra.errors import AccuracyError, ParameterError
 from spectra.modulation import Modulation, Selection
-from spectra.table import Part
+from spectra.radial_interpolant import RadialInterpolant
+from spectra.table import Part, RadialLaw
 from spectra.table.arrays import ComplexArray, FloatArray, IntArray
 
 __all__ = ["AxialPart", "Draws", "PartKind"]
@@ -30,10 +31,14 @@ __all__ = ["AxialPart", "Draws", "PartKind"]
 PartKind = Literal["real+", "real-", "imaginary+", "modulus", "weighted"]
 
 _PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
-# Values of the radial kernel below this leave the harmonics that they multiply unseen.
-_UNSEEN = 1e-16
+# Harmonics are added until what is left is below these shares of the mass: moments need only be
+# right to what an experiment can see.
+_MASS_ERROR = 1e-12
+MOMENT_ERROR = 1e-8
+# Up to this many values of a radial kernel are integrated one by one.
+_FEW = 256
 _FIRST_HARMONICS = 16
-_LAST_HARMONICS = 1 << 11
+_LAST_HARMONICS = 1 << 10
 # Pairs of (difference, harmonic) of one block.
 _BLOCK = 1 << 18
 # Rejection needs 1 / acceptance proposals for a draw; below this acceptance it is refused.
@@ -192,10 +197,13 @@ class AxialPart:
         if self.gaussian > 0.0:
             law = self._axis_law
             return m * law.mass, error * law.mass + m * law.mass_error
-        count = self._harmonics
+        count = self._harmonics(_MASS_ERROR)
         orders = np.arange(-count, count + 1)
         series = modulation.fourier(self.kind, count)
-        wave, bound = self._kernel(np.abs(orders) * modulation.unit)
+        wave, bound = (
+            np.concatenate([half[:0:-1], half])
+            for half in self._kernel(np.arange(count + 1) * modulation.unit)
+        )
         value = float(series.real @ wave)
         size = np.abs(series)
         # Harmonics fall like n^-2, and what is left out is bounded by that and the last waves.
@@ -228,21 +236,26 @@ class AxialPart:
     def _acceptance(self) -> float:
         return self.mass / (self.base.mass * self._proposal.total)
 
-    @cached_property
-    def _harmonics(self) -> int:
-        """Harmonics after which the radial kernel is unseen, as far as it is resolved."""
+    def _harmonics(self, tolerance: float) -> int:
+        """Harmonics after which the series of a selection is below the tolerance."""
         count = _FIRST_HARMONICS
         while count < _LAST_HARMONICS:
-            orders = np.arange(count // 2, count + 1)
-            if np.abs(self._kernel(np.asarray(orders * self.modulation.unit))[0]).max() < _UNSEEN:
+            orders = np.arange(count // 2, count + 1, max(1, count // 32))
+            wave, bound = self._kernel(np.asarray(orders * self.modulation.unit))
+            # Harmonics of a function with kinks fall like n^-2, so their tail is near 1 / count.
+            if np.all(np.abs(wave) <= np.maximum(tolerance * count, bound)):
                 break
             count *= 2
         return count
 
+    @cached_property
+    def _moment_harmonics(self) -> int:
+        return self._harmonics(MOMENT_ERROR)
+
     def _count(self, differences: FloatArray) -> int:
         """Harmonics that reach the same distances from D."""
         reach = float(np.abs(differences @ self.modulation.axis).max(initial=0.0))
-        return self._harmonics + int(np.ceil(reach / self.modulation.unit))
+        return self._moment_harmonics + int(np.ceil(reach / self.modulation.unit))
 
     def _series(
         self, selection: Selection, differences: FloatArray
@@ -264,8 +277,16 @@ class AxialPart:
             block = slice(start, start + rows)
             x = np.add.outer(along[block], steps * self.modulation.unit)
             z = np.sqrt(x * x + square[block, None])
-            out[block] = self._kernel(z.ravel())[0].reshape(z.shape) @ coefficients
+            out[block] = self._many(z.ravel()).reshape(z.shape) @ coefficients
         return out
+
+    def _many(self, z: FloatArray) -> FloatArray:
+        """Values of the radial kernel; many of them through a table in the distance."""
+        if self.gaussian > 0.0 or z.size <= _FEW:
+            return self._kernel(z)[0]
+        # A power of two, so that a few tables serve all calls.
+        reach = 2.0 ** np.ceil(np.log2(z.max()))
+        return _tabulated(self.base.law, self.dim, float(reach))(z)
 
     def _kernel(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean plane wave of the base law and its error bound."""
@@ -341,3 +362,11 @@ class AxialPart:
             kept.append(w)
             missing -= x.size
         return np.concatenate(kept)
+
+
+@lru_cache(maxsize=32)
+def _tabulated(law: RadialLaw, dim: int, z_max: float) -> RadialInterpolant:
+    def function(z: FloatArray) -> FloatArray:
+        return law.expected_plane_wave(dim, z)
+
+    return RadialInterpolant.of(function, z_max, MOMENT_ERROR)
