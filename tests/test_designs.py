@@ -324,14 +324,15 @@ def test_more_columns_are_better_and_designed_directions_are_better_still():
 TENTH = radial("(1 - z**2/16)**10")
 WIDE = radial("exp(-z**2/8)")
 # kernel, rows, {frequencies n: largest relative Frobenius error, mean of 10 seeds}: half of what
-# separate orthogonal blocks of a least-variance design reach, where n is 240 or 1008.
+# separate orthogonal blocks of a least-variance design reach, where n is 240 or 1008 (arc-cosine 0
+# at 1008 falls a little short of half).  The columns are 2n and one for the constant.
 LETTER = [
     pytest.param(LINEAR, "signed", {16: 1.2e-3, 32: 1.2e-4, 240: 1.2e-4}, id="a3p1"),
     pytest.param(SQUARE, "signed", {32: 0.055, 240: 0.00825, 1008: 0.00405}, id="a2p2"),
     pytest.param(TENTH, "signed", {240: 0.0105, 1008: 0.0051}, id="a4p10"),
     pytest.param(RAMP, "signed", {48: 0.034, 240: 0.0054, 1008: 0.0026}, id="arc-cosine 1"),
     pytest.param(NTK, "raw", {240: 0.0025, 1008: 0.0011}, id="NTK"),
-    pytest.param(STEP, "raw", {240: 0.0034, 1008: 0.00185}, id="arc-cosine 0"),
+    pytest.param(STEP, "raw", {240: 0.0034, 1008: 0.0016}, id="arc-cosine 0"),
     pytest.param(GAUSS, "signed", {288: 0.0092, 1440: 0.0026}, id="sigma=1"),
     pytest.param(WIDE, "signed", {1440: 6e-5}, id="sigma=2"),
 ]
@@ -358,7 +359,7 @@ def test_designs_on_letter_halve_the_errors_of_the_prototype(kernel, kind, targe
     distances = np.sqrt(np.maximum(2 - 2 * rows @ rows.T, 0))
     np.fill_diagonal(distances, 0)
     exact = kernel(distances)
-    z = distances[np.triu_indices(1000, 1)]
+    z = distances.ravel()  # the diagonal counts in the norm
     for n, target in targets.items():
         d = design_for_budget(
             kernel,
