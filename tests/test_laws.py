@@ -24,11 +24,13 @@ EXPECTATION_TOLERANCE = 1e-9
 
 def cases(wanted, *, also_infinite=False):
     """One default case for each problem, the other dimensions marked slow."""
+    found = []
     for number, problem in enumerate(p for p in PROBLEMS.values() if wanted(p)):
         dims = [d for d in problem.dims if also_infinite or problem.is_finite(d)]
         for place, dim in enumerate(dims):
             marks = () if place == number % len(dims) else pytest.mark.slow
-            yield pytest.param(problem.id, dim, id=f"{problem.id}-{dim}", marks=marks)
+            found.append(pytest.param(problem.id, dim, id=f"{problem.id}-{dim}", marks=marks))
+    return found
 
 
 def is_known(problem):
@@ -50,7 +52,7 @@ def table_of(name, dim):
     return sp.tabulate(measure_of(name, dim))
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", list(PROBLEMS))
 def test_the_condition_on_d_is_the_known_one(name):
     problem = PROBLEMS[name]
     condition = sp.existence(problem.kernel).condition
@@ -58,7 +60,7 @@ def test_the_condition_on_d_is_the_known_one(name):
         assert bool(condition.subs(DIMENSION, dim)) == problem.is_finite(dim), (condition, dim)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", list(PROBLEMS))
 def test_the_verdict_in_each_dimension_is_the_known_one(name):
     problem = PROBLEMS[name]
     for dim in problem.dims:
