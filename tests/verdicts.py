@@ -108,6 +108,12 @@ CASES: tuple[Case, ...] = (
         "1 - z^2 - 2(1 - z) = -(1 - z)^2",
     ),
     _case(
+        "high edges cancel",
+        radial("13*(12 - z)**12", support=12) - radial("(1 + z)*(12 - z)**12", support=12),
+        26,
+        "(12 - z)^13 is left, with coefficients up to 12^13 in between",
+    ),
+    _case(
         "edges cancel across forms",
         radial("sin(pi*z)", support=1) - radial("pi*(1 - z)", support=1),
         6,

@@ -17,6 +17,10 @@ __all__ = ["expansion_agrees"]
 _DISTANCES = (("1e-6", "1e-9"), ("1e-14", "1e-20"))
 #: The fitted exponent may fall short of the stated one by this much: logarithms bend it.
 _SLACK = 0.5
+#: Digits that an expanded polynomial may lose to its large coefficients.
+_GUARD = 90
+#: Beyond this many digits the comparison takes too long and is left out.
+_MOST_DIGITS = 1200
 
 
 def expansion_agrees(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int) -> bool:
@@ -30,8 +34,8 @@ def expansion_agrees(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int)
     finite = [float(o[0]) for o in orders if o != FLAT]
     leads = [abs(float(s.terms[0][0][0])) for _, s in germ.parts if s.terms]
     exponent = min(finite) if finite else max([*leads, 0.0]) + 8.0
-    digits = int(40 + 22 * max(exponent, *leads, 1.0))
-    if digits > 1000:
+    digits = int(30 + _GUARD + 22 * max(exponent, *leads, 1.0))
+    if digits > _MOST_DIGITS:
         return True
     return any(_agrees(expr, germ, place, side, exponent, digits, pair) for pair in _DISTANCES)
 
@@ -61,7 +65,7 @@ def _agrees(
                 scales.append(abs(value) + abs(total) + 1)
         except (AccuracyError, FormulaError, OverflowError):
             return True
-        floor = mp.mpf(10) ** (15 - digits)
+        floor = mp.mpf(10) ** (_GUARD - digits)
         if rests[1] <= floor * scales[1]:
             return True
         step = mp.log(mp.mpf(distances[0]) / mp.mpf(distances[1]))
