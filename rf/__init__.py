@@ -17,6 +17,8 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "AsKRFF": "ask",
+    "DroppedPartWarning": "ask",
     "Dataset": "datasets",
     "Frequencies": "frequencies",
     "GORF": "features",

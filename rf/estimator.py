@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rf.asymmetric import AsymmetricPlan, draw_asymmetric, typical_differences
 from rf.bounds import n_components_for
 from rf.frequencies import (
     Allocation,
@@ -38,6 +39,7 @@ from rf.rows import (
 from rf.spectrum import resolve_spectrum
 from rf.variance import VarianceModel
 from rf.waves import wave_columns
+from spectra.asymmetric_table import AsymmetricTable
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
@@ -86,10 +88,18 @@ class _Layout:
     extra_variance: float
 
     @classmethod
-    def of(cls, frequencies: Frequencies, n_components: int, rng: np.random.Generator) -> Self:
+    def of(
+        cls,
+        frequencies: Frequencies,
+        n_components: int,
+        rng: np.random.Generator,
+        *,
+        signed: bool,
+    ) -> Self:
+        """The layout; without ``signed`` the sign of a part is in its left columns."""
         n = len(frequencies)
         phases, weights = frequencies.phases, frequencies.weights
-        real = np.abs(np.sin(phases)) < _PHASE_TOLERANCE
+        real = np.abs(np.sin(phases)) < (_PHASE_TOLERANCE if signed else 0.0)
         sign = np.where(real & (np.cos(phases) < 0), -1.0, 1.0)
         left = np.where(real, 0.0, phases)
         right = np.zeros(n)
@@ -165,7 +175,8 @@ class BaseSpectralFeatures(
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         scheme = self._scheme()
         spectrum = resolve_spectrum(self.spectrum, X.shape[1])
-        self._check_table(spectrum.table)
+        if isinstance(spectrum.table, SpectralTable):
+            self._check_table(spectrum.table)
         self.table_ = spectrum.table
         self.kernel_ = spectrum.kernel
         self._centre = centre_of(X)
@@ -173,15 +184,25 @@ class BaseSpectralFeatures(
 
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         for_data, for_frequencies = np.random.default_rng(seed.tolist()).spawn(2)
-        self.coupling_, self.counts_ = self._plan(scheme, X, for_data)
-        self.frequencies_ = draw_frequencies(
-            self.table_,
-            self.counts_,
-            coupling=self.coupling_,
-            radii=scheme.radii,
-            rng=for_frequencies,
+        table = spectrum.table
+        if isinstance(table, AsymmetricTable):
+            self._draw_asymmetric(scheme, table, X, for_data, for_frequencies)
+        else:
+            self.decomposition_ = "radial"
+            self.coupling_, self.counts_ = self._plan(scheme, table, X, for_data)
+            self.frequencies_ = draw_frequencies(
+                table,
+                self.counts_,
+                coupling=self.coupling_,
+                radii=scheme.radii,
+                rng=for_frequencies,
+            )
+        self._layout = _Layout.of(
+            self.frequencies_,
+            self.n_components,
+            for_frequencies,
+            signed=isinstance(table, SpectralTable),
         )
-        self._layout = _Layout.of(self.frequencies_, self.n_components, for_frequencies)
         self.signature_ = self._layout.signature
         self._n_features_out = self.n_components
         self._announce(scheme.mixed_signature)
@@ -243,7 +264,7 @@ class BaseSpectralFeatures(
         Parameters
         ----------
         z : array_like
-            Distances.
+            Distances; for an asymmetric kernel differences x - y, shape (n, d).
         radii : {"iid", "stratified", "systematic"}, optional
             By default those of the estimator.
 
@@ -254,6 +275,9 @@ class BaseSpectralFeatures(
         """
         check_is_fitted(self)
         z = np.asarray(z, dtype=float)
+        if isinstance(self.table_, AsymmetricTable):
+            spread: FloatArray = self._asymmetric_plan.variance(z, radii or self._scheme().radii)
+            return spread + self._layout.extra_variance
         value, _ = VarianceModel(self.table_, z).variance(
             self.counts_, coupling=self.coupling_, radii=radii or self._scheme().radii
         )
@@ -275,6 +299,11 @@ class BaseSpectralFeatures(
         less variance need fewer columns, but no bound is proved for them.
         """
         check_is_fitted(self)
+        if isinstance(self.table_, AsymmetricTable):
+            raise ParameterError(
+                "The bounds are stated for radial kernels. For an asymmetric one, compare "
+                "variance(differences) at the differences of your data with eps**2."
+            )
         return n_components_for(
             self.table_,
             eps,
@@ -307,18 +336,45 @@ class BaseSpectralFeatures(
         )
         return columns if layout.lone is None else np.delete(columns, layout.dropped, axis=1)
 
+    def _draw_asymmetric(
+        self,
+        scheme: Scheme,
+        table: AsymmetricTable,
+        X: Any,
+        for_data: np.random.Generator,
+        rng: np.random.Generator,
+    ) -> None:
+        """Plan and draw the frequencies of an asymmetric kernel."""
+        plan = self._plan_asymmetric(
+            scheme, table, -(-self.n_components // 2), typical_differences(X, for_data)
+        )
+        self._asymmetric_plan = plan
+        self.table_ = plan.table
+        self.coupling_, self.counts_ = plan.coupling, plan.counts
+        self.decomposition_ = plan.name
+        self.frequencies_ = draw_asymmetric(plan, scheme.radii, rng)
+
+    def _plan_asymmetric(
+        self, scheme: Scheme, table: AsymmetricTable, n: int, differences: FloatArray
+    ) -> AsymmetricPlan:
+        """How the measure of an asymmetric kernel is drawn; by default it is refused."""
+        raise ParameterError(
+            f"{type(self).__name__} samples symmetric kernels, and {table.formula} is asymmetric. "
+            "Take AsKRFF, or SpectralFeatures."
+        )
+
     def _plan(
-        self, scheme: Scheme, X: Any, rng: np.random.Generator
+        self, scheme: Scheme, table: SpectralTable, X: Any, rng: np.random.Generator
     ) -> tuple[Coupling, tuple[int, ...]]:
         """The coupling and the number of frequencies of each part."""
         n = -(-self.n_components // 2)
         if scheme.coupling != "auto" and scheme.allocation != "optimal":
-            return scheme.coupling, allocate(self.table_, n, allocation=scheme.allocation)
-        model = VarianceModel(self.table_, typical_distances(X, rng))
+            return scheme.coupling, allocate(table, n, allocation=scheme.allocation)
+        model = VarianceModel(table, typical_distances(X, rng))
 
         def split(coupling: Coupling) -> tuple[int, ...]:
             return allocate(
-                self.table_,
+                table,
                 n,
                 allocation=scheme.allocation,
                 coupling=coupling,
@@ -329,7 +385,7 @@ class BaseSpectralFeatures(
             return scheme.coupling, split(scheme.coupling)
         if n == 1:
             return "iid", split("iid")
-        across = _ACROSS_PARTS if len(self.table_.parts) > 1 else ()
+        across = _ACROSS_PARTS if len(table.parts) > 1 else ()
         plans = [(coupling, split(coupling)) for coupling in (*_WITHIN_PARTS, *across)]
         return min(plans, key=lambda plan: model.mean_variance(plan[1], coupling=plan[0]))
 

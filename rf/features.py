@@ -5,12 +5,18 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from rf.asymmetric import AsymmetricPlan, plan_asymmetric
 from rf.estimator import BaseSpectralFeatures, MixedSignature, Scheme, SignatureWarning
 from rf.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Coupling, Radii
+from spectra.asymmetric_table import AsymmetricTable
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
+
+FloatArray = NDArray[np.float64]
 
 __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignatureWarning", "SpectralFeatures"]
 
@@ -27,7 +33,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     Parameters
     ----------
     spectrum : SpectralTable, SpectralMeasure, Kernel, Family or str, default="gaussian"
-        What names the kernel; text is a name of ``spectra.catalogue`` or a formula in z = |x - y|
+        What names the kernel, which may be an AsymmetricKernel or AsymmetricTable too; text is a
+        name of ``spectra.catalogue`` or a formula in z = |x - y|
         or u = <x, y>.  All but tables and measures are resolved at fit, for the dimension of X.
     n_components : int, default=100
         Number of output columns: n cosines, then n sines.  An odd number leaves one frequency a
@@ -54,6 +61,9 @@ class SpectralFeatures(BaseSpectralFeatures):
         The exact kernel; None where only a table was given.
     coupling_ : str
         The coupling that was taken.
+    decomposition_ : str
+        "radial"; for an asymmetric kernel "jordan", "polar", "weighted" or "shifted", whichever
+        has the least exact variance on differences of X (see :mod:`rf.asymmetric`).
     counts_ : tuple of int
         Number of frequencies of each part of the table.
     n_features_in_ : int
@@ -104,6 +114,17 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     def _scheme(self) -> Scheme:
         return Scheme(self.coupling, self.radii, self.allocation, self.mixed_signature)
+
+    def _plan_asymmetric(
+        self, scheme: Scheme, table: AsymmetricTable, n: int, differences: FloatArray
+    ) -> AsymmetricPlan:
+        return plan_asymmetric(
+            table,
+            n,
+            coupling=scheme.coupling,
+            allocation=scheme.allocation,
+            differences=differences,
+        )
 
 
 @final

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
 
+from spectra.asymmetric_table import AsymmetricTable
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
+    from spectra.asymmetric import AsymmetricKernel
     from spectra.kernel import Kernel
 
 __all__ = ["Spectrum", "resolve_spectrum"]
@@ -23,8 +25,8 @@ _RECENT_TABLES = 64
 class Spectrum:
     """A table, and the exact kernel where it is known (a bare table knows its formula's text)."""
 
-    table: SpectralTable
-    kernel: Kernel | None
+    table: SpectralTable | AsymmetricTable
+    kernel: Kernel | AsymmetricKernel | None
 
 
 def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
@@ -32,9 +34,9 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
 
     Parameters
     ----------
-    spectrum : SpectralTable, SpectralMeasure, Kernel, Family or str
-        Text is a name of ``spectra.catalogue`` (a family takes its default parameters) or else a
-        formula in z = |x - y| or in u = <x, y>.
+    spectrum : SpectralTable, SpectralMeasure, Kernel, AsymmetricKernel, Family or str
+        Or an AsymmetricTable.  Text is a name of ``spectra.catalogue`` (a family takes its default
+        parameters) or else a formula in z = |x - y| or in u = <x, y>.
     dim : int
         Number of columns of the data.
 
@@ -47,9 +49,10 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     FormulaError, InfiniteMassError, UndecidedError, NoRouteError
         Where the kernel has no table; the message names the way out.
     """
-    if isinstance(spectrum, SpectralTable):
+    if isinstance(spectrum, SpectralTable | AsymmetricTable):
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
+    from spectra.asymmetric import AsymmetricKernel
     from spectra.families import Family, kernel_from_text
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
@@ -62,12 +65,21 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         spectrum = kernel_from_text(spectrum)
     if isinstance(spectrum, Family):
         spectrum = spectrum()
+    if isinstance(spectrum, AsymmetricKernel):
+        return Spectrum(_asymmetric_table_of(spectrum, dim), spectrum)
     if isinstance(spectrum, Kernel):
         return Spectrum(_table_of(spectrum, dim), spectrum)
     raise ParameterError(
         f"spectrum is {spectrum!r}, of type {type(spectrum).__name__}. It must be a SpectralTable, "
         "a SpectralMeasure, a Kernel, a name of spectra.catalogue, or a formula in z or u."
     )
+
+
+@lru_cache(maxsize=_RECENT_TABLES)
+def _asymmetric_table_of(kernel: AsymmetricKernel, dim: int) -> AsymmetricTable:
+    from spectra.asymmetric_measure import asymmetric_table
+
+    return asymmetric_table(kernel, dim)
 
 
 @lru_cache(maxsize=_RECENT_TABLES)

@@ -110,6 +110,11 @@ class AsymmetricTable:
             raise ParameterError(
                 f"negligible = {self.negligible} is a share of the mass: give a number in [0, 0.1)."
             )
+        if any(s.table.sphere or np.isfinite(s.table.domain) for s in self.summands):
+            raise ParameterError(
+                "A table on the sphere, or designed on a range of distances, cannot be shifted: "
+                "the shift leaves its domain."
+            )
         if any(s.table.dim != self.dim for s in self.summands) or not self.summands:
             raise ParameterError(
                 f"A table of dimension {self.dim} needs summands of that dimension, at least one."
@@ -176,6 +181,16 @@ class AsymmetricTable:
             for base in s.table.parts
         )
 
+    @property
+    def domain(self) -> float:
+        """Largest distance |x - y| that the table represents: infinite."""
+        return float("inf")
+
+    @property
+    def sphere(self) -> bool:
+        """False: shifts leave the sphere."""
+        return False
+
     def part_masses(self) -> dict[str, float]:
         """Masses of the papers: M_R+, M_R- and M_I+ (which counts one of two mirror images).
 
@@ -218,7 +233,6 @@ class AsymmetricTable:
             k_zero=sum(a * s.table.k_zero for a, s in zip(weights, self.summands, strict=True)),
             u_error=max(s.table.u_error for s in self.summands),
             bias=sum(abs(a) * s.table.bias for a, s in zip(weights, self.summands, strict=True)),
-            domain=min(s.table.domain for s in self.summands),
             provenance=self.provenance,
         )
         return table, first

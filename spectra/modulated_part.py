@@ -187,7 +187,7 @@ class AxialPart:
         if self.kind == "weighted":
             weights, steps = modulation.weights, modulation.steps
             gaps = np.abs(np.subtract.outer(steps, steps)) * modulation.unit
-            wave, bound = self._kernel(gaps.ravel())
+            wave, bound = self._kernel(np.asarray(gaps.ravel(), dtype=float))
             products = np.multiply.outer(weights, weights).ravel()
             root = float(np.sqrt(products @ wave))
             return m * root, error * root + m * float(np.abs(products) @ bound) / root
@@ -202,7 +202,9 @@ class AxialPart:
         series = modulation.fourier(self.kind, count)
         wave, bound = (
             np.concatenate([half[:0:-1], half])
-            for half in self._kernel(np.arange(count + 1) * modulation.unit)
+            for half in self._kernel(
+                np.asarray(np.arange(count + 1) * modulation.unit, dtype=float)
+            )
         )
         value = float(series.real @ wave)
         size = np.abs(series)

@@ -1,0 +1,195 @@
+"""AsK-RFF: random features of asymmetric kernels, with exact or with estimated masses."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.sparse import issparse
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rf.asymmetric import AsymmetricPlan, split_parts
+from rf.estimator import BaseSpectralFeatures, Scheme
+from rf.frequencies import Frequencies
+from spectra.asymmetric_table import NEGLIGIBLE, AsymmetricTable
+from spectra.errors import ParameterError
+
+__all__ = ["AsKRFF", "DroppedPartWarning", "least_squares_masses"]
+
+FloatArray = NDArray[np.float64]
+
+# Weight of the row that holds the constraint K(0), beside rows of unit weight.
+_CONSTRAINT = 1e6
+
+
+class DroppedPartWarning(UserWarning):
+    """A part of the measure has so little mass that it is left out."""
+
+
+@final
+class AsKRFF(BaseSpectralFeatures):
+    r"""Random Fourier features of asymmetric kernels, of He et al.: four parts, iid frequencies.
+
+    The complex measure is split into its real and imaginary, positive and negative parts.  The
+    two imaginary ones mirror one another and are sampled as one, with phase pi/2:
+
+    .. math:: K(D) = M_{R+} E\cos(w \cdot D) - M_{R-} E\cos(v \cdot D) - 2 M_{I+} E\sin(u \cdot D).
+
+    The kernel matrix of rows X and Y is ``transform(X) @ transform_right(Y).T``.  Every part that
+    is not negligible gets as many frequencies.
+
+    Parameters
+    ----------
+    spectrum : AsymmetricKernel or AsymmetricTable
+    n_components : int, default=100
+        Number of output columns, two for each frequency; the paper's M is a third (or, where a
+        part is dropped, half) of the number of frequencies.
+    masses : {"exact", "least-squares"}, default="exact"
+        "exact" is unbiased.  "least-squares" is the paper's Algorithm 2: the masses are fitted to
+        the kernel matrix of some rows, non-negative and with the right value at D = 0.  In the
+        published eq. (12) the sine term has the opposite sign, with which its mass comes out as
+        0; here it has the sign of the paper's eq. (7).  As the features are noisy, the fitted
+        masses are too small by O(1/M): the estimate is biased towards 0 (it shrinks).
+    n_samples : int, default=50
+        Rows of X that "least-squares" fits.
+    negligible : float, default=1e-8
+        A part with less than this share of the mass is dropped, with a warning; the published
+        sampler by rejection would look for it for ever.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    masses_ : ndarray
+        The masses that were used, one for each part of ``table_.parts``.
+
+    References
+    ----------
+    He, He, Liu, Huang, "Random Fourier features for asymmetric kernels", 2022, Algorithms 1, 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spectra import radial
+    >>> X = np.random.default_rng(0).random((20, 2))
+    >>> kernel = radial("exp(-z**2/2)").shift([0.9, 0.0])
+    >>> features = AsKRFF(kernel, n_components=6000, random_state=0).fit(X)
+    >>> K = features.transform(X) @ features.transform_right(X).T
+    >>> bool(np.abs(K - kernel.gram(X)).max() < 0.06)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "spectrum": "no_validation",
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "masses": [StrOptions({"exact", "least-squares"})],
+        "n_samples": [Interval(Integral, 2, None, closed="left")],
+        "negligible": [Interval(Real, 0.0, 0.1, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        spectrum: Any = None,
+        *,
+        n_components: int = 100,
+        masses: Literal["exact", "least-squares"] = "exact",
+        n_samples: int = 50,
+        negligible: float = NEGLIGIBLE,
+        random_state: Any = None,
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.masses = masses
+        self.n_samples = n_samples
+        self.negligible = negligible
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme("iid", "iid", "equal", "ignore")
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the frequencies, and fit the masses where that is asked for.
+
+        Raises
+        ------
+        ParameterError
+            Where the kernel is not asymmetric, or there are more parts than frequencies.
+        """
+        super().fit(X)
+        self.masses_ = np.array([part.mass for part in self.table_.parts])
+        if self.masses == "least-squares":
+            if self.kernel_ is None:
+                raise ParameterError(
+                    "masses='least-squares' fits the kernel matrix, and a table alone has no "
+                    "kernel. Pass the kernel, or take masses='exact'."
+                )
+            self._fit_masses(X, self.kernel_)
+        return self
+
+    def _plan_asymmetric(
+        self, scheme: Scheme, table: AsymmetricTable, n: int, differences: FloatArray
+    ) -> AsymmetricPlan:
+        table = replace(table, decomposition="jordan", negligible=self.negligible)
+        gone = [(p.kind, p.mass) for p in table.dropped if p.mass > 0.0]
+        if gone:
+            listed = ", ".join(f"{kind} of mass {mass:.2g}" for kind, mass in gone)
+            warnings.warn(
+                f"Dropped the part(s) {listed}: less than {self.negligible:g} of the mass. The "
+                f"bias is at most {table.bias:.2g}.",
+                DroppedPartWarning,
+                stacklevel=4,
+            )
+        counts = split_parts(table, n, "equal", differences)
+        return AsymmetricPlan(table, "iid", counts, False)
+
+    def _fit_masses(self, X: Any, kernel: Any) -> None:
+        rng = check_random_state(self.random_state)
+        chosen = rng.permutation(X.shape[0])[: self.n_samples]
+        rows = np.asarray(X)[chosen] if not issparse(X) else X[chosen].toarray()
+        rows = np.asarray(rows, dtype=float)
+        self.masses_ = least_squares_masses(
+            self.frequencies_, rows, kernel.gram(rows), self.table_.k_zero
+        )
+        weights = (self.masses_ / np.array(self.counts_))[self.frequencies_.part]
+        self.frequencies_ = replace(self.frequencies_, weights=weights)
+        scale = np.sqrt(weights)
+        if self._layout.lone is not None:
+            scale[self._layout.lone] *= np.sqrt(2.0)
+        self._layout = replace(self._layout, scale=scale)
+
+
+def least_squares_masses(
+    frequencies: Frequencies, rows: FloatArray, kernel: FloatArray, k_zero: float
+) -> FloatArray:
+    """Masses >= 0 of the parts whose estimate is nearest to a kernel matrix and right at D = 0.
+
+    Parameters
+    ----------
+    frequencies : Frequencies
+    rows : ndarray of shape (n, d)
+    kernel : ndarray of shape (n, n)
+    k_zero : float
+        K(0).
+
+    Returns
+    -------
+    ndarray of shape (parts,)
+    """
+    columns, at_zero = [], []
+    for part in range(len(frequencies.counts)):
+        chosen = frequencies.part == part
+        phases = frequencies.phases[chosen]
+        angles = rows @ frequencies.frequencies[chosen].T
+        left, right = angles + phases, angles
+        waves = np.cos(left) @ np.cos(right).T + np.sin(left) @ np.sin(right).T
+        columns.append(waves.ravel() / chosen.sum())
+        at_zero.append(float(np.mean(np.cos(phases))))
+    system = np.vstack([np.column_stack(columns), _CONSTRAINT * np.array(at_zero)])
+    masses, _ = nnls(system, np.append(kernel.ravel(), _CONSTRAINT * k_zero))
+    return np.asarray(masses)
