@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -45,7 +46,7 @@ _MAX_INVERSE_STEPS = 70
 
 def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights to the last bit: those of numpy carry an error of 1e-15 together."""
-    x: NDArray[np.longdouble] = np.asarray(legendre.leggauss(order)[0], dtype=np.longdouble)
+    x: Any = np.asarray(legendre.leggauss(order)[0], dtype=np.longdouble)
     for _ in range(3):
         before, now = np.ones_like(x), x.copy()
         for j in range(2, order + 1):

@@ -275,7 +275,9 @@ def _side(
                 step = mass * (high - at) * (-1.0 if from_above else 1.0)
                 below, above = (below[0], below[0] + step), (above[0], above[0] - step)
                 far = 1.0
-            pieces.append(Piece(at, high, below, above, near, far, span.tail and from_above))
+            origin = not from_above and below[0] == 0.0 and law.head.mass > 0
+            tail_piece = span.tail and from_above
+            pieces.append(Piece(at, high, below, above, near, far, tail_piece, origin))
         at = high
     if at < limit and (pieces or rows):
         # Rounding of the last boundary.

@@ -59,6 +59,8 @@ class Piece:
         e where w - w(end) is like (c - end)^(1/e) at that end; 1 where the density is positive.
     tail : bool
         Whether the radius is infinite at c = 0.
+    starts_at_zero : bool
+        Whether the radius is 0 at c = 0.
     """
 
     low: float
@@ -68,6 +70,7 @@ class Piece:
     low_power: float = 1.0
     high_power: float = 1.0
     tail: bool = False
+    starts_at_zero: bool = False
 
     @property
     def kind(self) -> PanelKind | None:
@@ -120,6 +123,7 @@ class Piece:
                 above=(above, self.above[1]),
                 low_power=1.0,
                 tail=False,
+                starts_at_zero=False,
             ),
         )
 
@@ -229,6 +233,10 @@ def _try(
     nodes = np.broadcast_to(_NODES, (count, _NODES.size))
     _, _, radii = exact_radii(local_share(kinds, exponents, nodes))
     fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
+    if not from_above:
+        # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
+        origin = np.array([p.starts_at_zero for p in trial])
+        fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
 
     # Some places are even in the variable of the fit, some in probability: a power makes them two.
     shares = np.broadcast_to(_CHECK_SHARES, (count, _CHECK_SHARES.size))
