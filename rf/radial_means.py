@@ -7,11 +7,13 @@ products over pairs of strata, and the joint mean for radii that share one unifo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from rf.harmonics import gegenbauer_means, haar_cosine, wave_coefficients
 from spectra.special import plane_wave_mean
@@ -27,11 +29,16 @@ FloatArray = NDArray[np.float64]
 
 # What the laws promise for their expected plane waves; a variance needs a few of them.
 MEAN_ERROR = 1e-12
-# Degrees of the harmonic sum are doubled until the bound of what is left out is below this part
-# of the squared mass, far below any variance that an experiment can see.
+# The bound of what is left out of a covariance of two cosines should come below this, far below
+# any variance that an experiment can see.
 _TOLERANCE = 1e-10
 _FIRST_DEGREE = 16
-_LAST_DEGREE = 1024
+# Radii are kept up to this phase R z at first, and to twice as much where the bound asks for it.
+_FIRST_PHASE = 64.0
+# Wave coefficients that one resolution may cost: about a second.
+_BUDGET = 15_000_000
+# Sums of weights are 1 up to this.
+_ROUNDING = 1e-14
 # Wave coefficients held at one time (32 MB of doubles).
 _CHUNK = 4_000_000
 # Panels of the quadrature in the common u of two laws: down to 2**-_DYADIC on both sides.
@@ -39,7 +46,7 @@ _DYADIC = 50
 _PANEL_NODES = 12
 # Phase that one panel of _PANEL_NODES Gauss points integrates to rounding error.
 _PANEL_PHASE = 6.0
-_MOST_PANELS = 400
+_MOST_PANELS = 100
 # Quadrature inside a stratum: the more strata, the less an end of the law weighs.
 _STRATUM_NODES = 6
 _STRATUM_LEVELS = 12
@@ -49,60 +56,108 @@ _JUMP = 1e-9
 _END = 2.0**-40
 
 
-class Waves:
-    """H_n = E g_n(R z) of several laws, to a degree that grows until the covariances are exact."""
+@dataclass(frozen=True)
+class _Means:
+    """What is kept of one law: H_n = E[g_n(R z); R z <= phase], n = 2, 4, ..., at each z."""
 
-    def __init__(
-        self, dim: int, laws: Sequence[RadialLaw], z: FloatArray, mean_square: FloatArray
-    ) -> None:
+    harmonics: FloatArray
+    beyond: FloatArray  # sum of E g_n^2 over the even n beyond the degree
+    dropped: FloatArray  # P(R z > phase), and the share that no node stands for
+    dropped_half: FloatArray  # P(R z > phase / 2)
+    reach: FloatArray  # every dropped phase R z is at least this large
+
+
+class Waves:
+    """Covariances of pairs of cosines from H_n = E g_n(R z), to degrees that are high enough.
+
+    Radii with R z beyond a phase are left out; what they could add is bounded through the decay of
+    plane waves.  Degree and phase grow until the bound is below 1e-10 or the budget is spent,
+    which only a law with a slow tail does.
+    """
+
+    def __init__(self, dim: int, laws: Sequence[RadialLaw], z: FloatArray) -> None:
         self._dim = dim
         self._laws = laws
         self._z = z
-        self._mean_square = mean_square
         self._degree = 0
-        self._means: list[FloatArray] = []
-        self._beyond: list[FloatArray] = []
-        self._leftover: list[float] = []
+        self._phase = _FIRST_PHASE
+        self._means: list[_Means] = []
+        self._elements = 0
 
-    def _extend(self, degree: int) -> None:
-        dim = self._dim
-        self._degree, self._means, self._beyond, self._leftover = degree, [], [], []
-        z_max = float(self._z.max(initial=0.0))
-        for number, law in enumerate(self._laws):
-            # E g_n^2 holds phases of twice the distance.
-            radii, weights, leftover = law.nodes(2.0 * z_max)
-            means = np.empty((degree // 2, self._z.size))
-            within = np.empty_like(self._z)
-            rows = max(1, _CHUNK // (radii.size * (degree + 1)))
-            for at in range(0, self._z.size, rows):
-                here = slice(at, at + rows)
-                g = wave_coefficients(dim, degree, radii * self._z[here, None])[::2]
-                means[:, here] = g[1:] @ weights
-                within[here] = np.sum(g**2, axis=0) @ weights
-            self._means.append(means)
-            # sum over even n of E g_n^2 is E cos^2: what is missing lies beyond the degree
-            missing = self._mean_square[number] - within
-            self._beyond.append(np.maximum(missing, 0.0) + MEAN_ERROR)
-            self._leftover.append(float(leftover))
+    def _extend(self, degree: int, phase: float) -> None:
+        self._degree, self._phase, self._elements = degree, phase, 0
+        self._means = [self._integrate(law) for law in self._laws]
+
+    def _integrate(self, law: RadialLaw) -> _Means:
+        z, phase = self._z, self._phase
+        harmonics = np.zeros((self._degree // 2, z.size))
+        beyond, dropped, dropped_half = np.zeros_like(z), np.zeros_like(z), np.zeros_like(z)
+        reach = np.full_like(z, phase)
+        octave = np.full(z.shape, -np.inf)
+        octave[z > 0] = np.floor(np.log2(z[z > 0]))
+        for value in np.unique(octave[z > 0]):
+            group = np.flatnonzero(octave == value)
+            radii, weights, leftover = law.nodes(float(z[group].max()))
+            farthest = float(radii.max(initial=0.0))
+            near = radii <= phase / z[group].min()
+            radii, weights = radii[near], weights[near]
+            rows = max(1, _CHUNK // (max(radii.size, 1) * (self._degree + 1)))
+            for at in range(0, group.size, rows):
+                here = group[at : at + rows]
+                x = radii * z[here, None]
+                inside = np.where(x <= phase, weights, 0.0)
+                g = wave_coefficients(self._dim, self._degree, x)[::2]
+                self._elements += g.size
+                harmonics[:, here] = np.einsum("nzr,zr->nz", g[1:], inside)
+                # the squares of all even coefficients add up to E cos^2 = (1 + Omega(2x)) / 2
+                whole = 0.5 + 0.5 * plane_wave_mean(self._dim, 2.0 * x)
+                missing = np.maximum(whole - np.sum(g**2, axis=0), 0.0) + MEAN_ERROR
+                beyond[here] = np.sum(inside * missing, axis=1)
+                dropped[here] = _share(1.0 - inside.sum(axis=1))
+                half = np.where(x <= 0.5 * phase, weights, 0.0)
+                dropped_half[here] = _share(1.0 - half.sum(axis=1))
+                if leftover > 0:
+                    reach[here] = np.minimum(phase, farthest * z[here])
+        return _Means(harmonics, beyond, dropped, dropped_half, reach)
+
+    def _truncation(self, first: _Means, second: _Means, kind: str) -> FloatArray:
+        """Bound of what the dropped radii add to the covariance of a pair."""
+        dropped = first.dropped + second.dropped
+        reach = np.minimum(first.reach, second.reach)
+        product = dropped * _envelope(self._dim, reach)
+        if kind == "same":
+            # |R - R'| is large unless both radii are.
+            joint = dropped * _envelope(self._dim, 0.5 * reach)
+            return product + joint + 2.0 * first.dropped_half * second.dropped_half
+        c, weights = _cosine(kind, self._dim, 2)
+        # The length of R u +- R' v is at least R sqrt(1 - c^2).
+        lengths = np.multiply.outer(reach, np.sqrt(1.0 - c**2))
+        return product + dropped * (_envelope(self._dim, lengths) @ weights)
 
     def _resolve(self, first: int, second: int, kind: str) -> tuple[FloatArray, FloatArray]:
-        """Even means E P_n(c), n = 2, 4, ..., to a degree that is enough, and what lies beyond."""
-        degree = max(self._degree, _FIRST_DEGREE)
+        """Even means E P_n(c), n = 2, 4, ..., to a degree that is enough, and the error bound."""
+        if not self._means:
+            self._extend(_FIRST_DEGREE, _FIRST_PHASE)
         while True:
-            if degree != self._degree:
-                self._extend(degree)
-            means, beyond = gegenbauer_means(self._dim, degree, *_cosine(kind, self._dim, degree))
-            remainder = beyond * np.sqrt(self._beyond[first] * self._beyond[second])
-            if degree >= _LAST_DEGREE or np.all(remainder <= _TOLERANCE):
-                return means[2::2], remainder
-            degree *= 2
+            cosines, weights = _cosine(kind, self._dim, self._degree)
+            means, beyond = gegenbauer_means(self._dim, self._degree, cosines, weights)
+            cost = max(self._elements, cosines.size * self._degree)
+            a, b = self._means[first], self._means[second]
+            remainder = beyond * np.sqrt(a.beyond * b.beyond)
+            truncation = self._truncation(a, b, kind)
+            error = remainder + truncation + MEAN_ERROR
+            if np.all(error <= _TOLERANCE) or 4 * cost > _BUDGET:
+                return means[2::2], error
+            if remainder.max() > max(_TOLERANCE, 0.1 * truncation.max()):
+                self._extend(2 * self._degree, self._phase)
+            else:
+                self._extend(self._degree, 2.0 * self._phase)
 
     def covariance(self, first: int, second: int, kind: str) -> tuple[FloatArray, FloatArray]:
         """Sum over even n >= 2 of H_n H'_n E P_n(c), and a bound of its error."""
-        means, remainder = self._resolve(first, second, kind)
-        products = self._means[first] * self._means[second]
-        lost = self._leftover[first] + self._leftover[second]
-        return means @ products, remainder + lost + MEAN_ERROR
+        means, error = self._resolve(first, second, kind)
+        products = self._means[first].harmonics * self._means[second].harmonics
+        return means @ products, error
 
     def strata_covariance(
         self, first: int, second: int, n: int, radii: str, kind: str
@@ -120,13 +175,15 @@ class Waves:
             over n >= 2 for a pair of the given kind of cosine ("" for none); an estimate of the
             error, from two quadratures.
         """
-        means = self._resolve(first, second, kind)[0] if kind else np.zeros(0)
+        means, truncation = np.zeros(0), np.zeros_like(self._z)
+        if kind:
+            means, truncation = self._resolve(first, second, kind)
         results = []
         for nodes in (_STRATUM_NODES, _STRATUM_NODES - 2):
             pairs = self._strata_pairs(first, second, n, radii, means.size, nodes)
             results.append((pairs[0], means @ pairs[1:]))
         error = sum(np.abs(fine - rough) for fine, rough in zip(*results, strict=True))
-        return *results[0], np.asarray(error) + MEAN_ERROR
+        return *results[0], np.asarray(error) + truncation + MEAN_ERROR
 
     def _strata_pairs(
         self, first: int, second: int, n: int, radii: str, degrees: int, nodes: int
@@ -145,12 +202,7 @@ class Waves:
         radius = [law.ppf(u) for law in laws]
         result = np.empty((degrees + 1, self._z.size))
         for at, z in enumerate(self._z):
-            g = [
-                wave_coefficients(self._dim, 2 * degrees, r * z)[::2]
-                if degrees
-                else plane_wave_mean(self._dim, r * z)[None]
-                for r in radius
-            ]
+            g = [self._even_waves(r * z, degrees) for r in radius]
             a, b = g[0], g[-1]
             if radii == "systematic":
                 both = (a.sum(axis=1) * b.sum(axis=1) - (a * b).sum(axis=1)) @ weights
@@ -164,6 +216,35 @@ class Waves:
             both[0] -= mean_a * mean_b
             result[:, at] = both
         return result
+
+    def _even_waves(self, x: FloatArray, degrees: int) -> FloatArray:
+        """g_m(x), m = 0, 2, ..., and 0 for m > 0 where the phase is beyond the one kept."""
+        waves = np.zeros((degrees + 1, *x.shape))
+        near = x <= self._phase
+        waves[0] = plane_wave_mean(self._dim, x)
+        if degrees:
+            waves[1:, near] = wave_coefficients(self._dim, 2 * degrees, x[near])[2::2]
+        return waves
+
+
+def _share(probability: FloatArray) -> FloatArray:
+    """A probability from 1 minus a sum, or 0 where it is a rounding error."""
+    return np.where(probability > _ROUNDING, probability, 0.0)
+
+
+def _envelope(dim: int, x: FloatArray) -> FloatArray:
+    r"""Bound of |Omega_d| on [x, inf): |J_v(x)| <= (2/pi)^(1/2) (x^2 - v^2)^(-1/4), x > v >= 0.
+
+    Source: J_v^2 + Y_v^2 and Nicholson's integral, Watson (1944), section 13.74; v = 0 included.
+    """
+    order = 0.5 * dim - 1.0
+    bound = np.ones_like(x)
+    if dim > 1:
+        far = x > order + 1.0
+        y = x[far]
+        log = gammaln(0.5 * dim) + order * np.log(2.0 / y) + 0.5 * np.log(2.0 / np.pi)
+        bound[far] = np.exp(np.minimum(log - 0.25 * np.log(y**2 - order**2), 0.0))
+    return bound
 
 
 def _breaks(law: RadialLaw) -> FloatArray:

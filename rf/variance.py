@@ -165,7 +165,7 @@ class VarianceModel:
     @cached_property
     def _waves(self) -> Waves:
         laws = [part.law for part in self.table.parts]
-        return Waves(self.table.dim, laws, self.z, self._mean_square)
+        return Waves(self.table.dim, laws, self.z)
 
     def covariance(self, first: int, second: int, kind: str) -> tuple[FloatArray, FloatArray]:
         """Covariance of two cosines of the given parts (masses apart), and a bound of its error."""

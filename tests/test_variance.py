@@ -260,9 +260,34 @@ def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
         if coupling == "comonotone" and radii != "iid" and len(set(counts)) > 1:
             continue
         predicted, error = model.variance(counts, coupling=coupling, radii=radii)
-        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 1000)
+        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 700)
         assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
         assert np.all(error < 2e-5)
+
+
+@pytest.mark.parametrize(
+    "coupling",
+    [
+        c if c in ("orthogonal", "haar") else pytest.param(c, marks=pytest.mark.slow)
+        for c in MEASURED
+    ],
+)
+def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
+    """R = q^(-1/tau): the radii that no quadrature resolves are in the error, and little else."""
+    tau, dim, counts = (0.8, 1.5), 3, (4, 4)
+    laws = [
+        RadialLaw(Panels.empty(), Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [exponent]))
+        for exponent in tau
+    ]
+    table = table_of(dim, part(1.0, 0.0, laws[0]), part(0.7, np.pi, laws[1]))
+    z = np.array([0.3, 1.0, 2.0])
+    model = VarianceModel(table, z)
+    rng = np.random.default_rng(0)
+    for radii in ("iid", "stratified"):
+        predicted, error = model.variance(counts, coupling=coupling, radii=radii)
+        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 4000)
+        assert np.all(np.abs(measured - predicted) < 5 * deviation + 0.1 * error)
+        assert np.all(error < 0.15 * predicted)
 
 
 def test_the_same_check_catches_the_published_signs():
