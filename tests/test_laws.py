@@ -37,6 +37,19 @@ def is_known(problem):
     return "no_lookup" not in problem.tags
 
 
+def has_table(problem):
+    return is_known(problem) and "beating" not in problem.tags
+
+
+def mass_tolerance(problem):
+    """What the radius of a mass may be: loose where only a loose one is claimed, and known why."""
+    if "beating" in problem.tags:  # the sum of two oscillations is followed for 400 lobes only
+        return 2e-2
+    if "end_tail" in problem.tags:  # a density with a pole at the end of its support, to rounding
+        return 1e-6
+    return 1e-9
+
+
 @cache
 def verdict_of(name, dim):
     return sp.existence(PROBLEMS[name].kernel, dim=dim)
@@ -102,7 +115,7 @@ def test_the_masses_are_the_known_ones_within_their_radii(name, dim):
     k_zero = float(mp.mpf(sp.radial(problem.k_zero).at_zero))
     rounding = 4 * np.finfo(float).eps * max(norm.mid, 1e-300)
     assert abs(plus.mid - minus.mid - k_zero) <= plus.rad + minus.rad + rounding
-    assert norm.rad <= 1e-9 * max(norm.mid, 1.0)
+    assert norm.rad <= mass_tolerance(problem) * max(norm.mid, 1.0)
     if dim in problem.masses:
         for found, known in zip((plus, minus), problem.masses[dim], strict=True):
             assert abs(mp.mpf(found.mid) - mp.mpf(known)) <= found.rad + rounding
@@ -123,7 +136,7 @@ def test_a_negative_part_is_there_iff_the_kernel_is_indefinite(name, dim):
         assert measure.negative_mass.mid > measure.negative_mass.rad
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known))
+@pytest.mark.parametrize(("name", "dim"), cases(has_table))
 def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     problem, table = PROBLEMS[name], table_of(name, dim)
     k = problem.kernel
@@ -135,7 +148,7 @@ def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     assert np.all(error <= tolerance + blur)
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known))
+@pytest.mark.parametrize(("name", "dim"), cases(has_table))
 def test_a_table_comes_back_from_its_file_as_it_was(name, dim, tmp_path):
     table = table_of(name, dim)
     table.save(tmp_path / "k.npz")
@@ -147,7 +160,7 @@ def test_a_table_comes_back_from_its_file_as_it_was(name, dim, tmp_path):
         assert np.array_equal(before.law.ppf(u), after.law.ppf(u))
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known))
+@pytest.mark.parametrize(("name", "dim"), cases(has_table))
 def test_the_mean_of_random_waves_is_the_kernel(name, dim):
     """|mean - k| stays below six of the standard errors that the exact variance predicts."""
     table, k = table_of(name, dim), PROBLEMS[name].kernel
@@ -184,3 +197,8 @@ def test_stretching_a_kernel_shrinks_its_frequencies_and_keeps_its_masses(name, 
     np.testing.assert_allclose(
         stretched.sign_changes(up_to=20.0 / length), changes / length, rtol=1e-9
     )
+
+
+def test_lobes_of_two_frequencies_are_refused_a_table_in_words():
+    with pytest.raises(sp.errors.AccuracyError, match="oscillat"):
+        table_of("two_radii", 3)
