@@ -202,3 +202,11 @@ def test_stretching_a_kernel_shrinks_its_frequencies_and_keeps_its_masses(name, 
 def test_lobes_of_two_frequencies_are_refused_a_table_in_words():
     with pytest.raises(sp.errors.AccuracyError, match="oscillat"):
         table_of("two_radii", 3)
+
+
+@pytest.mark.parametrize("z", [2.0, 4.0, 1e3])
+def test_waves_in_resonance_with_the_lobes_have_a_mean(z):
+    """At z = 2 the phase advances by one turn for each lobe: the slowest sum of all."""
+    k = sp.radial("1 - z**2/4", support=2)
+    table = sp.tabulate(sp.spectral_measure(k, 2))
+    assert abs(table.expected_kernel([z])[0] - k(z)) <= 1e-12

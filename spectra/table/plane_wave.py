@@ -14,7 +14,13 @@ from scipy.special import gammaln, hankel1e
 
 from spectra.table.arrays import ComplexArray, FloatArray, NumberArray
 
-__all__ = ["hankel_amplitude", "wave_envelope", "wave_region"]
+__all__ = ["hankel_amplitude", "wave_envelope", "wave_region", "wave_rounding"]
+
+# Hankel's expansion to this many terms is exact to rounding from x = 200 and x = 8 ν² on, where
+# its terms are below (1/16)^k / k!; the library's own function is not a number beyond 1e15.
+_HANKEL_TERMS = 12
+_HANKEL_START = 200.0
+_HANKEL_ORDERS = 8.0
 
 
 def wave_region(dim: int) -> float:
@@ -27,7 +33,7 @@ def wave_region(dim: int) -> float:
 
 
 def hankel_amplitude(dim: int, x: NumberArray) -> ComplexArray:
-    """H_d(x) for Re x > 0, real or complex, from Hankel's function scaled by exp(-i x).
+    """H_d(x) for Re x >= 0, x not 0, real or complex, from Hankel's function without exp(i x).
 
     Examples
     --------
@@ -41,13 +47,60 @@ def hankel_amplitude(dim: int, x: NumberArray) -> ComplexArray:
         return np.asarray(-1j / x)
     order = 0.5 * dim - 1.0
     scale = np.exp(float(gammaln(0.5 * dim)) + order * np.log(2.0 / x))
-    return np.asarray(scale * hankel1e(order, x))
+    far = np.abs(x) >= max(_HANKEL_START, _HANKEL_ORDERS * order**2)
+    out = np.empty_like(x)
+    out[far] = _far_hankel(order, x[far])
+    out[~far] = hankel1e(order, x[~far])
+    return np.asarray(scale * out)
+
+
+def _far_hankel(order: float, x: ComplexArray) -> ComplexArray:
+    """Hankel's function of the first kind without exp(i x), by DLMF 10.17.5."""
+    y = 1j / x
+    series = np.ones_like(x)
+    for k in range(_HANKEL_TERMS, 0, -1):
+        series *= y * ((4.0 * order**2 - (2.0 * k - 1.0) ** 2) / (8.0 * k))
+        series += 1.0
+    start = np.exp(-0.5j * np.pi * (order + 0.5))
+    return np.asarray(start * np.sqrt(2.0 / (np.pi * x)) * series)
 
 
 def wave_envelope(dim: int, x: FloatArray) -> FloatArray:
-    """Size of Ω_d for x >= 0: |H_d(x)| beyond the turning point and 1 before it."""
+    r"""Bound of \|Ω_d\| on [x, ∞), which falls with x >= 0.
+
+    Beyond the turning point it is \|H_d(x)\|.  Up to x = ν, which is before the first zero of
+    J_ν, the product over the zeros gives :math:`\Omega_d(x) \le e^{-x^2/(2d)}`, and
+    :math:`\Omega^2 + \Omega'^2` falls with x; with :math:`\Omega_d' = -(x/d)\,\Omega_{d+2}` this
+    bounds Ω from x on by :math:`e^{-x^2/(2d+4)} \sqrt{1 + x^2/d^2}`.
+
+    Examples
+    --------
+    >>> wave_envelope(3, np.array([0.0, 100.0]))
+    array([1.  , 0.01])
+    """
     x = np.asarray(x, dtype=float)
-    out = np.ones_like(x)
+    early = np.minimum(x, max(0.5 * dim - 1.0, 0.0))
+    out = np.minimum(
+        1.0, np.exp(-(early**2) / (2.0 * dim + 4.0)) * np.sqrt(1.0 + (early / dim) ** 2)
+    )
     far = x > wave_region(dim)
-    out[far] = np.abs(hankel_amplitude(dim, x[far]))
-    return out
+    out[far] = np.minimum(out[far], np.abs(hankel_amplitude(dim, x[far])))
+    return np.asarray(out)
+
+
+def wave_rounding(dim: int, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Rounding error of Ω_dim(w z) for w z in [low, high]: that of the product and that of Ω.
+
+    Ω is evaluated through logarithms of the size of log Γ(d/2), save near 0 and for d = 1 and 3.
+    """
+    middle = np.clip(wave_region(dim), low, high)
+    edge = np.clip(0.5 * dim, low, high)
+    product = np.maximum(high * wave_envelope(dim, high), low * wave_envelope(dim, low))
+    # Between these points, x times the envelope has no maximum of its own that they miss.
+    for x in (middle, edge, np.clip(np.sqrt(dim + 2.0), low, high)):
+        product = np.maximum(product, x * wave_envelope(dim, x))
+    if dim in (1, 3):
+        return np.asarray(2.0**-52 * product)
+    series_end = np.sqrt(3.0 * dim)
+    logs = float(np.abs(gammaln(0.5 * dim))) * wave_envelope(dim, np.maximum(low, series_end))
+    return np.asarray(2.0**-52 * (product + np.where(high > series_end, logs, 0.0)))
