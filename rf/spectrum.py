@@ -54,6 +54,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         return Spectrum(spectrum, None)
     from spectra.asymmetric import AsymmetricKernel
     from spectra.families import Family, kernel_from_text
+    from spectra.families.asymmetric import ASYMMETRIC, AsymmetricFamily
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
     from spectra.tabulation import tabulate
@@ -62,8 +63,8 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         _check_dimension("measure", spectrum.dim, dim)
         return Spectrum(tabulate(spectrum), spectrum.kernel)
     if isinstance(spectrum, str):
-        spectrum = kernel_from_text(spectrum)
-    if isinstance(spectrum, Family):
+        spectrum = ASYMMETRIC[spectrum] if spectrum in ASYMMETRIC else kernel_from_text(spectrum)
+    if isinstance(spectrum, Family | AsymmetricFamily):
         spectrum = spectrum()
     if isinstance(spectrum, AsymmetricKernel):
         return Spectrum(_asymmetric_table_of(spectrum, dim), spectrum)

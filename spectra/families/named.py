@@ -17,6 +17,7 @@ from typing import Any, final
 import sympy
 
 from spectra.errors import ParameterError
+from spectra.families.asymmetric import ASYMMETRIC, AsymmetricFamily
 from spectra.families.entries import ENTRIES
 from spectra.families.entry import Entry, Parameter
 from spectra.formula.parsing import exact_parameter
@@ -73,8 +74,11 @@ class Family:
 
 
 @final
-class Catalogue(Mapping[str, Kernel | Family]):
+class Catalogue(Mapping[str, Any]):
     """The named kernels, in a fixed order; a kernel is built when it is first asked for.
+
+    A value is a :class:`~spectra.kernel.Kernel`, or a :class:`Family` of them.  Iteration runs
+    over the symmetric kernels; :attr:`asymmetric` lists the others.
 
     Examples
     --------
@@ -94,7 +98,14 @@ class Catalogue(Mapping[str, Kernel | Family]):
         """The data behind each name."""
         return self._entries
 
-    def __getitem__(self, name: str) -> Kernel | Family:
+    @property
+    def asymmetric(self) -> Mapping[str, AsymmetricFamily]:
+        """The asymmetric kernels by name; they are found by ``catalogue[name]`` as well."""
+        return ASYMMETRIC
+
+    def __getitem__(self, name: str) -> Any:
+        if name in ASYMMETRIC:
+            return ASYMMETRIC[name]
         if name not in self._entries:
             raise UnknownKernelError(_unknown(name, tuple(self._entries)))
         entry = self._entries[name]

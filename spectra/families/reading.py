@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spectra.errors import ParameterError
+from spectra.families.asymmetric import AsymmetricFamily
 from spectra.families.named import Family, catalogue
 from spectra.formula.parsing import parse_formula
 from spectra.kernel import Kernel, radial, zonal
@@ -56,7 +57,13 @@ def kernel_from_text(
                 f"{text!r} is a kernel of the catalogue, whose support and variable are known: "
                 "they cannot be set."
             )
-        named = catalogue[text]
+        named: Kernel | Family | AsymmetricFamily = catalogue[text]
+        if isinstance(named, AsymmetricFamily):
+            raise ParameterError(
+                f"{text!r} is an asymmetric kernel, a function of x - y and not of |x - y|. Make "
+                f"it with catalogue[{text!r}]({named.vector}=..., sigma=...); rf.AsKRFF and "
+                "rf.SpectralFeatures take it."
+            )
         if isinstance(named, Family):
             return named(**values)
         if values:

@@ -1,0 +1,241 @@
+"""Shifts and tilts: kernels, their complex measures, exact masses, exact draws, files."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from spectra.asymmetric import AsymmetricKernel
+from spectra.asymmetric_measure import asymmetric_table
+from spectra.asymmetric_table import AsymmetricTable
+from spectra.axis_law import AxisLaw
+from spectra.errors import DataError, ParameterError, TableFileError
+from spectra.families import catalogue
+from spectra.kernel import radial, zonal
+from spectra.modulation import SELECTIONS, Modulation
+from spectra.table import SpectralTable
+
+GAUSSIAN = radial("exp(-z**2/8)")
+DELTA = radial("exp(-z**2/2) - exp(-z**2/8)")
+
+
+def published(name, dim):
+    vector = {"r": 2 / dim} if name == "shift_gaussian" else {"beta": 0.5 * np.pi / dim}
+    return catalogue[name](sigma=2, **vector)
+
+
+KERNELS = {
+    "shift": lambda d: published("shift_gaussian", d),
+    "sinh": lambda d: published("sinh_gaussian", d),
+    "cosh": lambda d: published("cosh_gaussian", d),
+    "matern": lambda d: catalogue["matern"](nu=1.5).shift(0.4),
+    "delta": lambda d: DELTA.shift(0.3),
+    "two shifts": lambda d: GAUSSIAN.shift(0.5) - 0.7 * GAUSSIAN.shift(-1.0),
+    "two axes": lambda d: GAUSSIAN.shift(np.eye(d)[0]) + GAUSSIAN.shift(0.3),
+    "tilted delta": lambda d: DELTA.tilt(0.1),
+}
+
+
+# Laws that are no Gaussians need integrals over the radius: two dimensions each stand for all.
+CASES = [
+    pytest.param(
+        name,
+        dim,
+        marks=[pytest.mark.slow] if name in ("matern", "delta") and dim not in (1, 3) else [],
+        id=f"{name}-{dim}",
+    )
+    for name in KERNELS
+    for dim in (1, 2, 3, 7, 16)
+]
+
+
+def exact_masses(c):
+    """M_R+, M_R-, M_I+ of a shift by c lengths, by their Fourier series in 50 digits."""
+    with mp.workdps(50):
+        c = mp.mpf(c)
+        terms = range(1, int(16 / c) + 4)
+        waves = [mp.exp(-2 * n * n * c * c) / (4 * n * n - 1) for n in terms]
+        alternating = sum(w * (-1) ** (n + 1) for n, w in zip(terms, waves, strict=True))
+        half = mp.exp(-c * c / 2) / 2
+        plus = 1 / mp.pi + half + 2 / mp.pi * alternating
+        minus = 1 / mp.pi - half + 2 / mp.pi * alternating
+        imaginary = 1 / mp.pi - 2 / mp.pi * sum(waves)
+        return plus, minus, imaginary
+
+
+@pytest.mark.parametrize("dim", [8, 16, 22, 57])
+def test_masses_of_a_shifted_gaussian_are_exact_relative_to_themselves(dim):
+    masses = asymmetric_table(published("shift_gaussian", dim), dim).part_masses()
+    c = 1 / mp.sqrt(dim)
+    for kind, true in zip(("real+", "real-", "imaginary+"), exact_masses(c), strict=True):
+        assert abs(masses[kind] / true - 1) < 1e-13, kind
+
+
+@pytest.mark.parametrize("dim", [8, 16, 22, 57])
+def test_masses_of_tilted_gaussians(dim):
+    c = mp.pi / mp.sqrt(dim)
+    scale = mp.exp(c * c / 2)
+    plus, minus, imaginary = exact_masses(c)
+    cosh = asymmetric_table(published("cosh_gaussian", dim), dim)
+    sinh = asymmetric_table(published("sinh_gaussian", dim), dim)
+    for table, true in (
+        (cosh, (scale * plus, scale * minus, scale * imaginary)),
+        (sinh, (1, 0, scale * imaginary)),
+    ):
+        masses = table.part_masses()
+        for kind, value in zip(("real+", "real-", "imaginary+"), true, strict=True):
+            assert abs(masses[kind] - value) <= 1e-13 * abs(value), kind
+    polar = {57: 1.079674511, 16: 1.267055234, 22: 1.196076318, 8: 1.556320351}[dim]
+    assert abs(sinh.decomposed("polar").mass - polar) < 1e-9
+    assert abs(cosh.decomposed("polar").mass - float(scale)) < 1e-13 * float(scale)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 7])
+def test_masses_of_a_shifted_matern_are_honest(dim):
+    """Against the radial law by brute quadrature in the coordinate along the shift."""
+    kernel = catalogue["matern"](nu=1.5).shift(0.4)
+    table = asymmetric_table(kernel, dim)
+    shift = 0.4 * np.sqrt(dim)
+    # The marginal along an axis is the measure of the same kernel on the line.
+    with mp.workdps(20):
+
+        def density(x):
+            return 6 * mp.sqrt(3) / (mp.pi * (3 + x * x) ** 2)
+
+        def cosine(x):
+            return abs(mp.cos(shift * x)) * density(x)
+
+        ends = [0] + [(n + mp.mpf(1) / 2) * mp.pi / shift for n in range(120)]
+        total = 2 * mp.quad(cosine, ends)
+    masses = table.part_masses()
+    assert abs(masses["real+"] + masses["real-"] - total) < 1e-6
+    assert abs(masses["real+"] - masses["real-"] - kernel(np.zeros(dim))) < 1e-12
+
+
+@pytest.mark.parametrize(("name", "dim"), CASES)
+def test_every_decomposition_has_the_kernel_as_its_mean(name, dim):
+    kernel = KERNELS[name](dim)
+    rng = np.random.default_rng(dim)
+    D = np.vstack([np.zeros(dim), rng.normal(size=(4, dim)) / np.sqrt(dim)])
+    table = asymmetric_table(kernel, dim)
+    for decomposition in ("jordan", "polar", "weighted"):
+        other = table.decomposed(decomposition)
+        error = np.abs(other.expected_kernel(D) - kernel(D)).max()
+        assert error < 1e-6 * other.mass + other.bias, decomposition
+
+
+@pytest.mark.parametrize(("name", "dim"), CASES)
+def test_draws_have_the_exact_mean_and_variance(name, dim):
+    n = 4000
+    rng = np.random.default_rng(7)
+    D = np.vstack([np.zeros(dim), rng.normal(size=(2, dim)) / np.sqrt(dim)])
+    table = asymmetric_table(KERNELS[name](dim), dim)
+    for decomposition in ("jordan", "polar", "weighted"):
+        for part in table.decomposed(decomposition).parts:
+            draws = part.draw(n, rng)
+            waves = np.cos(draws.frequencies @ D.T + draws.phases[:, None])
+            x = draws.amplitudes[:, None] * waves
+            mean, variance = part.mean(D), part.variance(D)
+            floor = 1e-6 * part.mass
+            error = np.abs(x.mean(axis=0) - mean)
+            assert np.all(error < 6 * x.std(axis=0) / np.sqrt(n) + floor)
+            square = (x - mean) ** 2
+            spread = 6 * square.std(axis=0) / np.sqrt(n) + floor * part.mass
+            assert np.all(np.abs(square.mean(axis=0) - variance) < spread)
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_gram_is_the_function_of_differences_and_is_asymmetric(dim):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(4, dim)), rng.normal(size=(3, dim))
+    kernel = 2.0 * GAUSSIAN.shift(0.5) - GAUSSIAN.tilt(np.full(dim, -0.2))
+    D = X[:, None, :] - Y[None, :, :]
+    true = 2.0 * GAUSSIAN(np.linalg.norm(D + 0.5, axis=-1))
+    true -= GAUSSIAN(np.linalg.norm(D, axis=-1)) * np.exp(-0.2 * D.sum(axis=-1))
+    assert np.allclose(kernel.gram(X, Y), true, rtol=1e-13, atol=1e-14)
+    assert np.allclose(kernel(D), true, rtol=1e-13, atol=1e-14)
+    assert np.abs(kernel.gram(X) - kernel.gram(X).T).max() > 0.01
+
+
+def test_a_tilt_is_a_rescaled_shift():
+    beta = np.array([0.3, -0.2])
+    shift = float(np.exp(0.5 * 4 * beta @ beta)) * GAUSSIAN.shift(-4 * beta)
+    D = np.random.default_rng(0).normal(size=(5, 2))
+    assert np.allclose(GAUSSIAN.tilt(beta)(D), shift(D), rtol=1e-13)
+
+
+def test_terms_that_cancel_are_gone():
+    assert (GAUSSIAN.shift(1.0) - GAUSSIAN.shift(1.0)).terms == ()
+    assert GAUSSIAN.shift(0.5) == GAUSSIAN.shift(0.5) + 0 * GAUSSIAN.tilt(1.0)
+    assert isinstance(-GAUSSIAN.shift(1.0), AsymmetricKernel)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: catalogue["matern"]().tilt(0.5), "no sum of Gaussians"),
+        (lambda: zonal("(1 + u)/2").shift(0.1), "unit sphere"),
+        (lambda: GAUSSIAN.shift(np.inf), "finite"),
+        (lambda: GAUSSIAN.shift([1.0, 2.0]) + GAUSSIAN.shift([1.0, 2.0, 3.0]), "coordinates"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(make, said):
+    with pytest.raises(ParameterError, match=said):
+        make()
+
+
+def test_a_wrong_dimension_is_refused():
+    with pytest.raises(DataError, match="2 coordinates"):
+        asymmetric_table(GAUSSIAN.shift([1.0, 2.0]), 3)
+
+
+@pytest.mark.parametrize("name", ["shift", "two shifts", "delta"])
+def test_a_file_gives_the_same_table_back(name, tmp_path):
+    table = asymmetric_table(KERNELS[name](3), 3, decomposition="polar", negligible=1e-5)
+    table.save(tmp_path / "k.npz")
+    again = AsymmetricTable.load(tmp_path / "k.npz")
+    assert np.array_equal(again.sample(50, rng=1).frequencies, table.sample(50, rng=1).frequencies)
+    assert (again.decomposition, again.negligible, again.k_zero) == (
+        "polar",
+        1e-5,
+        table.k_zero,
+    )
+    with pytest.raises(TableFileError, match="AsymmetricTable"):
+        SpectralTable.load(tmp_path / "k.npz")
+
+
+def test_a_negligible_part_is_dropped_and_counted():
+    table = asymmetric_table(published("shift_gaussian", 57), 57)
+    assert [part.kind for part in table.parts] == ["real+", "imaginary+"]
+    assert [part.kind for part in table.dropped] == ["real-"]
+    assert 0 < table.bias < 3e-34
+    kept = asymmetric_table(published("shift_gaussian", 57), 57, negligible=0.0)
+    rare = kept.parts[1]
+    w = rare.draw(100, np.random.default_rng(0)).frequencies
+    # The part of mass 2e-34 lives where cos(w.r) is negative: it is drawn there and at once.
+    assert np.all(np.cos(w @ np.full(57, 2 / 57)) < 0)
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_fourier_coefficients_are_those_of_the_selection(selection):
+    modulation = Modulation([1.0], 1.0, [0, 1, -1, 3], [0.1, 0.6, -0.4, 0.5])
+    theta = 2 * np.pi * np.arange(1 << 15) / (1 << 15)
+    value = modulation.selected(selection, theta)
+    if selection == "imaginary+":
+        value = value + modulation.at_angle(theta).imag
+    sampled = np.fft.fft(value) / theta.size
+    found = modulation.fourier(selection, 20)
+    assert np.abs(found - sampled[np.arange(-20, 21)]).max() < 1e-8
+
+
+def test_the_axis_law_inverts_its_own_distribution():
+    law = AxisLaw(lambda t: np.abs(np.sin(t)), np.empty(0), 0.7, 1)
+    u = np.array([1e-6, 0.1, 0.5, 0.9, 0.999])
+    with mp.workdps(25):
+
+        def density(g):
+            return abs(mp.sin(0.7 * g)) * mp.exp(-g * g / 2) * mp.sqrt(2 / mp.pi)
+
+        for probability, g in zip(u, law.ppf(u), strict=True):
+            kinks = [n * mp.pi / 0.7 for n in range(8) if n * np.pi / 0.7 < g]
+            share = mp.quad(density, [*kinks, g]) / law.mass
+            assert abs(share - probability) < 1e-13
