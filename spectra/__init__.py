@@ -7,7 +7,9 @@ The path of the data, left to right::
         -> .measure  -> SpectralMeasure (masses, sign changes, Jordan parts)
         -> tabulate  -> SpectralTable (inverse CDFs; saved as .npz; read by the package rf)
 
-``spectral_density`` gives the signed density itself, for every kernel that a route knows.
+``spectral_density`` gives the signed density itself, for every kernel that a route knows;
+``design`` makes a finite measure for a range of distances, where none exists or a better one is
+wanted.
 
 Names are loaded on first use, so that a saved table can be read and sampled without sympy.
 """
@@ -20,16 +22,22 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "BudgetDesign": "designs",
+    "Design": "designs",
     "Enclosure": "quadrature",
     "Kernel": "kernel",
+    "PriceCurve": "designs",
     "SpectralDensity": "density",
     "SpectralMeasure": "measure",
     "SpectralTable": "table",
     "Status": "verdict",
     "Verdict": "verdict",
     "catalogue": "families",
+    "design": "designs",
+    "design_for_budget": "designs",
     "existence": "verdict",
     "plane_wave_mean": "special",
+    "price_curve": "designs",
     "radial": "kernel",
     "sphere_coefficients": "sphere",
     "spectral_density": "transform",

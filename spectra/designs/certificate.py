@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 from scipy.special import gammaln
 
-from spectra.design_waves import wave_moment
+from spectra.designs.waves import wave_moment
 from spectra.errors import AccuracyError, MissingExtraError, NoRouteError
 from spectra.formula.parsing import Z
 from spectra.quadrature import EPS, Enclosure

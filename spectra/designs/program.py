@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from spectra.design_waves import WaveTable
+from spectra.designs.waves import WaveTable
 from spectra.errors import AccuracyError
 
 __all__ = ["Program", "Solution", "solve"]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.design_certificate import estimated_sup_error, proved_sup_error
-from spectra.design_distances import check_domain, law_of_distances
-from spectra.design_program import Program, solve
-from spectra.design_waves import WaveTable, block_covariance, block_variance, iid_variance
+from spectra.designs.certificate import estimated_sup_error, proved_sup_error
+from spectra.designs.distances import check_domain, law_of_distances
+from spectra.designs.program import Program, solve
+from spectra.designs.waves import WaveTable, block_covariance, block_variance, iid_variance
 from spectra.errors import AccuracyError, ParameterError
 from spectra.quadrature import Enclosure
 from spectra.special import plane_wave_mean

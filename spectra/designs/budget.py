@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from spectra.design_certificate import estimated_sup_error, proved_sup_error
-from spectra.design_distances import check_domain, law_of_distances
-from spectra.design_waves import value_at_zero, wave_coefficients
+from spectra.designs.certificate import estimated_sup_error, proved_sup_error
+from spectra.designs.distances import check_domain, law_of_distances
+from spectra.designs.waves import value_at_zero, wave_coefficients
 from spectra.errors import ParameterError
 from spectra.quadrature import Enclosure
 from spectra.special import plane_wave_mean
