@@ -18,7 +18,7 @@ from rf.features import GRFF, ORF
 from spectra.families import catalogue
 from spectra.kernel import Kernel, radial
 from spectra.measure import SpectralMeasure
-from spectra.plot import draw_kernel, draw_radial_density, pyplot
+from spectra.plot import draw_kernel, draw_radial_density, label_decades, pyplot
 from spectra.progress import progress
 from spectra.table import SpectralTable
 from spectra.tabulation import tabulate
@@ -172,6 +172,7 @@ def _draw(plt: object, stops: list[_Stop], picture: Path) -> None:
         right.set(xlabel="columns", title=r"$\|K - \hat K\| / \|K\|$")
         right.set_xticks(COLUMNS, [str(c) for c in COLUMNS])
         right.minorticks_off()
+        label_decades(right.yaxis)
         right.legend(frameon=False)
     figure.savefig(picture, dpi=110)
     plt.close(figure)  # type: ignore[attr-defined]

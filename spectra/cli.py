@@ -113,7 +113,7 @@ def _derive(arguments: argparse.Namespace) -> int:
     measure = verdict.measure
     print(measure)
     table = tabulate(measure, u_error=arguments.u_error)
-    print(table)
+    print(f"{table!r}")
     if arguments.out is not None:
         table.save(arguments.out)
         print(f"wrote {arguments.out}")

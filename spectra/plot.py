@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
 
-__all__ = ["draw_kernel", "draw_radial_density", "plot_measure", "pyplot"]
+__all__ = ["draw_kernel", "draw_radial_density", "label_decades", "plot_measure", "pyplot"]
 
 POSITIVE = "#1f6fb4"
 NEGATIVE = "#c8442d"
@@ -40,6 +40,15 @@ def pyplot() -> Any:
     return plt
 
 
+def label_decades(axis: Any) -> None:
+    """Label a logarithmic axis at 1, 2 and 5 of each decade, in plain numbers."""
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def draw_kernel(axes: Any, measure: SpectralMeasure, *, z_max: float) -> None:
     """Draw k(z) on [0, z_max] into matplotlib axes."""
     z = np.linspace(0.0, z_max, _POINTS)
@@ -61,7 +70,7 @@ def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
         axes.fill_between(w, rho, where=rho < 0, color=NEGATIVE, alpha=0.6, lw=0, label=r"$\mu_-$")
         axes.plot(w, rho, color="black", lw=0.8)
         axes.set_xscale("log")
-        axes.minorticks_off()
+        label_decades(axes.xaxis)
         axes.legend(frameon=False)
     for atom in measure.atoms:
         color = POSITIVE if atom.mass > 0 else NEGATIVE

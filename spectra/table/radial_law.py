@@ -34,7 +34,7 @@ _JOIN_TOLERANCE = 1e-9
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RadialLaw:
     r"""A probability law of a radius w >= 0, stored as its inverse CDF.
 
@@ -65,6 +65,10 @@ class RadialLaw:
     left: Panels
     right: Panels
     tail: LobedTail | None = None
+
+    def __repr__(self) -> str:
+        lobes = "" if self.tail is None else " and lobes without end"
+        return f"{self.left.size + self.right.size} panels{lobes}"
 
     def __post_init__(self) -> None:
         left, right, tail = self.left, self.right, self.tail

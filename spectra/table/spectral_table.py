@@ -46,7 +46,7 @@ _TAIL_ARRAYS = ("mass_series", "radius_series")
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """One positive mass of a measure: its phase and the law of its radii.
 
@@ -82,6 +82,10 @@ class Part:
         if not isinstance(self.law, RadialLaw):
             raise ParameterError(f"A part needs a RadialLaw; got {type(self.law).__name__}.")
 
+    def __repr__(self) -> str:
+        sign = "+" if self.sign > 0 else "-"
+        return f"{sign} part of mass {self.mass:.12g} in {self.law!r}"
+
     @property
     def sign(self) -> float:
         """1 for a positive part, -1 for a negative one: the cosine of the phase."""
@@ -114,7 +118,7 @@ class FrequencySample:
 
 
 @final
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SpectralTable:
     """A tabulated spectral measure on R^dim: what frequencies are drawn from.
 
@@ -189,6 +193,12 @@ class SpectralTable:
                 f"more than their errors and the bias ({slack:.2g}). A table must have the mass "
                 "of its kernel; look at how the parts were computed, or state the bias."
             )
+
+    def __repr__(self) -> str:
+        parts = ", ".join(repr(p) for p in self.parts) or "no mass"
+        return (
+            f"SpectralTable of {self.formula} on R^{self.dim}: {parts}; u-error {self.u_error:.1e}"
+        )
 
     @property
     def mass(self) -> float:
