@@ -18,8 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from spectra.errors import DataError, FormulaError, ParameterError
-from spectra.formula.evaluate import numpy_function, value_at_zero
-from spectra.formula.parsing import U, Z, check_expression, exact_parameter, parse_formula
+from spectra.formula.at_zero import value_at_zero
+from spectra.formula.evaluate import numpy_function
+from spectra.formula.parameters import exact_parameter
+from spectra.formula.parsing import U, Z, check_expression, parse_formula
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel

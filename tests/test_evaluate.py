@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 from spectra.errors import FormulaError
-from spectra.formula.evaluate import FUNCTIONS, mpmath_function, numpy_function, value_at_zero
+from spectra.formula.at_zero import value_at_zero
+from spectra.formula.evaluate import mpmath_function, numpy_function
+from spectra.formula.functions import FUNCTIONS
 from spectra.formula.parsing import U, Z, parse_formula
 
 R = sympy.Rational

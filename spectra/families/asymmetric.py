@@ -11,7 +11,7 @@ import numpy as np
 
 from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import ParameterError
-from spectra.formula.parsing import exact_parameter
+from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel, radial
 
 __all__ = ["ASYMMETRIC", "AsymmetricFamily"]

@@ -20,7 +20,7 @@ from spectra.errors import ParameterError
 from spectra.families.asymmetric import ASYMMETRIC, AsymmetricFamily
 from spectra.families.entries import ENTRIES
 from spectra.families.entry import Entry, Parameter
-from spectra.formula.parsing import exact_parameter
+from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
 
 __all__ = ["Catalogue", "Family", "UnknownKernelError", "catalogue"]

@@ -1,3 +1,21 @@
-"""Formulas: from text to exact expressions (``parsing``), and from expressions to numbers
-(``evaluate``), without ever running what a user typed.
+"""Formulas: from text to exact expressions, and from expressions to numbers; nothing a user
+types is ever run.
+
+Reading, from the door inwards:
+
+- ``parsing``: text or a sympy expression to an exact expression in z or u;
+- ``parameters``: the values of parameters as exact real numbers;
+- ``syntax``: text to a syntax tree of bounded size;
+- ``reading``: syntax trees to expressions;
+- ``whitelist``: sympy expressions rebuilt from the language and audited;
+- ``building``: sums, powers and functions with every number bounded;
+- ``wording``: the words of refusals.
+
+Numbers:
+
+- ``evaluate``: a function of NumPy arrays, and one of mpmath numbers;
+- ``at_zero``: the exact limit at the origin;
+- ``program``: expressions as short programs;
+- ``rules``: how each head is computed by each backend;
+- ``functions``: the table of the functions of the language.
 """

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
-from spectra.formula.parsing import exact_parameter
+from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
 from spectra.singularity.branches import same_radius
 from spectra.singularity.germs import ExpansionError

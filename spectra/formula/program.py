@@ -1,0 +1,165 @@
+"""Expressions as short programs: one step for each different node, walked and never compiled.
+
+A common subexpression has one register, so it is computed once per call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+from mpmath import mp
+from numpy.typing import NDArray
+
+from spectra.errors import FormulaError
+from spectra.formula.rules import RULES, Step, to_float
+
+__all__ = ["Compiler", "Program"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    function: Callable[..., Any]
+    operands: tuple[int, ...]
+    finished: tuple[int, ...]  # registers that no later step reads
+
+
+@dataclass(frozen=True)
+class Program:
+    """Register 0 is the variable; instruction i writes register i + 1; the last is the value."""
+
+    instructions: tuple[_Instruction, ...]
+
+    def __call__(self, x: Any) -> Any:
+        registers: list[Any] = [x]
+        for step in self.instructions:
+            registers.append(step.function(*[registers[i] for i in step.operands]))
+            for i in step.finished:
+                registers[i] = None
+        return registers[-1]
+
+
+class Compiler:
+    """Turn an expression into a program for one backend; equal nodes share a register."""
+
+    def __init__(self, symbol: sympy.Symbol, backend: str) -> None:
+        self._symbol = symbol
+        self._backend = backend
+        self._place: dict[sympy.Basic, int] = {symbol: 0}
+        self._steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+
+    def compile(self, expr: sympy.Basic) -> Program:
+        place = self._visit(expr)
+        if place != len(self._steps):
+            self._steps.append((lambda value: value, (place,)))
+        last_use: dict[int, int] = {}
+        for index, (_, operands) in enumerate(self._steps):
+            last_use.update(dict.fromkeys(operands, index))
+        return Program(
+            tuple(
+                _Instruction(f, operands, tuple(i for i, n in last_use.items() if n == index))
+                for index, (f, operands) in enumerate(self._steps)
+            )
+        )
+
+    def _visit(self, node: sympy.Basic) -> int:
+        if node not in self._place:
+            function, operands = self._plan(node)
+            if self._backend == "mpmath" and operands:
+                function = _strict(function)
+            places = tuple(self._visit(operand) for operand in operands)
+            self._steps.append((function, places))
+            self._place[node] = len(self._steps)
+        return self._place[node]
+
+    def _plan(self, node: sympy.Basic) -> Step:
+        if node in (sympy.true, sympy.false):
+            return partial(_truth, self._backend, bool(node)), ()
+        if not node.free_symbols and (self._backend == "numpy" or not node.args):
+            return self._plan_number(node)
+        if isinstance(node, sympy.Piecewise):
+            return self._plan_piecewise(node)
+        rule = RULES.get(node.func)
+        if rule is None:
+            raise FormulaError(
+                f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
+            )
+        return getattr(rule, self._backend)(node)  # type: ignore[no-any-return]
+
+    def _plan_number(self, node: sympy.Basic) -> Step:
+        if self._backend == "numpy":
+            value = to_float(node)
+            return lambda: value, ()
+        if node.is_Rational:
+            return partial(_mp_ratio, int(node.p), int(node.q)), ()
+        if node is sympy.pi:
+            return lambda: +mp.pi, ()
+        if node is sympy.E:
+            return lambda: +mp.e, ()
+        raise FormulaError(f"cannot evaluate the constant {node}: it is not a real number")
+
+    def _plan_piecewise(self, node: sympy.Piecewise) -> Step:
+        branches = tuple((self._sub(cond), self._sub(expr)) for expr, cond in node.args)
+        choose = _np_piecewise if self._backend == "numpy" else _mp_piecewise
+        return partial(choose, branches), (self._symbol,)
+
+    def _sub(self, node: sympy.Basic) -> Program:
+        return Compiler(self._symbol, self._backend).compile(node)
+
+
+def _truth(backend: str, value: bool) -> Any:
+    return float(value) if backend == "numpy" else mp.mpf(value)
+
+
+def _mp_ratio(p: int, q: int) -> Any:
+    return mp.mpf(p) / q
+
+
+def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Propagate nan, read a pole as nan, and never leave the reals from real arguments."""
+
+    def evaluate(*values: Any) -> Any:
+        if any(mp.isnan(value) for value in values):
+            return mp.nan
+        try:
+            result = function(*values)
+        except ZeroDivisionError:
+            return mp.nan
+        left_the_reals = isinstance(result, mpmath.mpc) and not any(
+            isinstance(value, mpmath.mpc) for value in values
+        )
+        return mp.nan if left_the_reals else result
+
+    return evaluate
+
+
+def _np_piecewise(branches: tuple[tuple[Program, Program], ...], x: Any) -> Array:
+    """Evaluate each branch on its own points only: none is asked outside its domain."""
+    points = np.asarray(x)
+    flat = points.reshape(-1)
+    out = np.full(flat.shape, np.nan)
+    left = np.arange(flat.size)
+    for condition, value in branches:
+        truth = np.broadcast_to(condition(flat[left]), left.shape)
+        chosen = left[truth == 1.0]
+        if chosen.size:
+            out[chosen] = value(flat[chosen])
+        left = left[truth == 0.0]
+    return out.reshape(points.shape)
+
+
+def _mp_piecewise(branches: tuple[tuple[Program, Program], ...], x: Any) -> Any:
+    for condition, value in branches:
+        truth = condition(x)
+        if mp.isnan(truth):
+            break
+        if truth == 1:
+            return value(x)
+    return mp.nan

@@ -1,0 +1,209 @@
+"""How each head of an expression is computed: sums, products, powers, conditions, functions.
+
+Every head (``Add``, ``exp``, ``besselk``, ...) has one rule with two planners, NumPy and mpmath,
+each of which gives a function of numbers and the nodes that it is applied to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+import sympy
+from mpmath import mp
+
+from spectra.errors import FormulaError
+from spectra.formula.functions import (
+    FUNCTIONS,
+    Function,
+    hyper_pointwise,
+    mp_hyper,
+    np_greatest,
+    np_hyper,
+    np_least,
+)
+
+__all__ = ["RULES", "Rule", "Step", "is_supported", "to_float"]
+
+#: What a backend knows of one node: a function of numbers, and the nodes it is applied to.
+Step = tuple[Callable[..., Any], tuple[sympy.Basic, ...]]
+Planner = Callable[[sympy.Basic], Step]
+
+
+def _add(*terms: Any) -> Any:
+    return reduce(lambda left, right: left + right, terms)
+
+
+def _mul(*factors: Any) -> Any:
+    return reduce(lambda left, right: left * right, factors)
+
+
+def _plan_mul_numpy(node: sympy.Mul) -> Step:
+    """Divide once instead of multiplying by a reciprocal: sin(z)/z then rounds once less."""
+    above, below = [], []
+    for factor in node.args:
+        if factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:
+            below.append(sympy.Pow(factor.base, -factor.exp))
+        else:
+            above.append(factor)
+    if not below or not above:
+        return _mul, tuple(node.args)
+    count = len(above)
+    return lambda *values: _mul(*values[:count]) / _mul(*values[count:]), (*above, *below)
+
+
+_NUMPY_POWERS: dict[sympy.Rational, Callable[[Any], Any]] = {
+    sympy.Integer(2): np.square,
+    sympy.Integer(-1): lambda x: 1.0 / x,
+    sympy.Integer(-2): lambda x: 1.0 / np.square(x),
+    sympy.Rational(1, 2): np.sqrt,
+    sympy.Rational(3, 2): lambda x: x * np.sqrt(x),
+    sympy.Rational(-1, 2): lambda x: 1.0 / np.sqrt(x),
+}
+
+
+def _plan_pow_numpy(node: sympy.Pow) -> Step:
+    base, exponent = node.args
+    if exponent in _NUMPY_POWERS:
+        return _NUMPY_POWERS[exponent], (base,)
+    if exponent.is_Integer:
+        n = int(exponent)
+        # A float base with a Python int exponent keeps the sign of negative bases.
+        return lambda x: np.power(x, n), (base,)
+    return np.power, (base, exponent)
+
+
+def _plan_pow_mpmath(node: sympy.Pow) -> Step:
+    base, exponent = node.args
+    if exponent.is_Integer:
+        n = int(exponent)
+        return lambda x: x**n, (base,)
+    if exponent == sympy.S.Half:
+        return mp.sqrt, (base,)
+    return mp.power, (base, exponent)
+
+
+def _hyper_parameters(node: sympy.hyper) -> tuple[sympy.Expr, ...]:
+    if node.ap.free_symbols or node.bq.free_symbols:
+        raise FormulaError(
+            f"the parameters of {node} depend on the variable; "
+            "only the last argument of hyper(...) may"
+        )
+    return (*node.ap, *node.bq)
+
+
+def _plan_hyper_numpy(node: sympy.hyper) -> Step:
+    values = tuple(to_float(p) for p in _hyper_parameters(node))
+    p = len(node.ap)
+    if any(value.is_integer and value <= 0 for value in node.ap):
+        # A polynomial: valid everywhere, also where scipy's continuation is not.
+        return partial(hyper_pointwise, values[:p], values[p:]), (node.argument,)
+    return partial(np_hyper, values[:p], values[p:]), (node.argument,)
+
+
+def _plan_hyper_mpmath(node: sympy.hyper) -> Step:
+    parameters = _hyper_parameters(node)
+    p = len(node.ap)
+
+    def evaluate(*values: Any) -> Any:
+        return mp_hyper(values[:p], values[p:-1], values[-1])
+
+    return evaluate, (*parameters, node.argument)
+
+
+# Truth is the number 1 or 0, and nan where a side of a comparison is undefined: minimum and
+# maximum are then "and" and "or", and an undefined condition is never read as false.
+def _np_compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def truth(left: Any, right: Any) -> Any:
+        defined = ~(np.isnan(left) | np.isnan(right))
+        return np.where(defined, compare(left, right).astype(float), np.nan)
+
+    return truth
+
+
+def _mp_compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda left, right: mp.mpf(bool(compare(left, right)))
+
+
+def _not(truth: Any) -> Any:
+    return 1 - truth
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one head is planned for each backend, and whether it continues into the plane."""
+
+    numpy: Planner
+    mpmath: Planner
+    analytic: bool = True
+
+
+def _applied(function: Callable[..., Any]) -> Planner:
+    return lambda node: (function, tuple(node.args))
+
+
+def _function_rule(function: Function) -> Rule:
+    def plan(evaluate: Callable[..., Any], node: sympy.Basic) -> Step:
+        if any(argument.free_symbols for argument in node.args[: function.fixed]):
+            raise FormulaError(
+                f"the order of {node} depends on the variable; give it as a number or a parameter"
+            )
+        return evaluate, tuple(node.args)
+
+    return Rule(partial(plan, function.numpy), partial(plan, function.mpmath), function.analytic)
+
+
+def _relation(numpy: Any, plain: Callable[[Any, Any], Any]) -> Rule:
+    return Rule(_applied(_np_compare(numpy)), _applied(_mp_compare(plain)), analytic=False)
+
+
+RULES: dict[Any, Rule] = {
+    sympy.Add: Rule(_applied(_add), _applied(_add)),
+    sympy.Mul: Rule(_plan_mul_numpy, _applied(_mul)),
+    sympy.Pow: Rule(_plan_pow_numpy, _plan_pow_mpmath),
+    sympy.hyper: Rule(_plan_hyper_numpy, _plan_hyper_mpmath),
+    sympy.StrictLessThan: _relation(np.less, lambda a, b: a < b),
+    sympy.LessThan: _relation(np.less_equal, lambda a, b: a <= b),
+    sympy.StrictGreaterThan: _relation(np.greater, lambda a, b: a > b),
+    sympy.GreaterThan: _relation(np.greater_equal, lambda a, b: a >= b),
+    sympy.Equality: _relation(np.equal, lambda a, b: a == b),
+    sympy.Unequality: _relation(np.not_equal, lambda a, b: a != b),
+    sympy.And: Rule(_applied(np_least), _applied(min), analytic=False),
+    sympy.Or: Rule(_applied(np_greatest), _applied(max), analytic=False),
+    sympy.Not: Rule(_applied(_not), _applied(_not), analytic=False),
+    **{function.head: _function_rule(function) for function in FUNCTIONS},
+}
+
+
+def is_supported(node: sympy.Basic) -> bool:
+    """Say whether a node's own head is in the table; its arguments are not looked at.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> is_supported(sympy.exp(sympy.Symbol("z"))), is_supported(sympy.zeta(sympy.Symbol("z")))
+    (True, False)
+    """
+    return (
+        node.is_Symbol
+        or node.is_Rational
+        or node in (sympy.pi, sympy.E, sympy.true, sympy.false)
+        or isinstance(node, sympy.Piecewise | sympy.functions.elementary.piecewise.ExprCondPair)
+        or node.func in RULES
+    )
+
+
+def to_float(number: sympy.Expr) -> float:
+    """Round an exact real number to the nearest double (to one ulp where it is irrational)."""
+    if number.is_Rational:
+        try:
+            return int(number.p) / int(number.q)
+        except OverflowError:
+            return float("inf") if number > 0 else float("-inf")
+    value = number.evalf(30)
+    if not value.is_Float:
+        raise FormulaError(f"cannot evaluate the constant {number}: it is not a real number")
+    return float(value)

@@ -1,0 +1,79 @@
+"""Words for refusals: what a name may have meant, and values short enough to print."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy
+
+from spectra.formula.functions import CONSTANTS, FUNCTIONS, Function
+
+__all__ = [
+    "BY_HEAD",
+    "BY_NAME",
+    "CALLABLE_NAMES",
+    "HINTS",
+    "canonical_functions",
+    "did_you_mean",
+    "no_value",
+    "short",
+]
+
+BY_NAME: dict[str, Function] = {name: f for f in FUNCTIONS for name in f.names}
+BY_HEAD: dict[Any, Function] = {f.head: f for f in FUNCTIONS}
+CALLABLE_NAMES = (*BY_NAME, "sqrt", "hyper", "Piecewise")
+HINTS = {
+    "where": "write Piecewise((a, condition), (b, True))",
+    "select": "write Piecewise((a, condition), (b, True))",
+    "pow": "write a**b",
+    "power": "write a**b",
+    "square": "write a**2",
+    "cbrt": "write a**(1/3)",
+    "exp2": "write 2**a",
+    "expm1": "write exp(a) - 1",
+    "log1p": "write log(1 + a)",
+    "log2": "write log(a)/log(2)",
+    "log10": "write log(a)/log(10)",
+    "sinc": "write sin(a)/a, the limit at 0 is taken for you",
+    "sech": "write 1/cosh(a)",
+    "csch": "write 1/sinh(a)",
+    "coth": "write cosh(a)/sinh(a)",
+    "sec": "write 1/cos(a)",
+    "csc": "write 1/sin(a)",
+    "cot": "write 1/tan(a)",
+    "sign": "write Piecewise((-1, a < 0), (0, a <= 0), (1, True))",
+    "clip": "write Min(Max(a, low), high)",
+    "factorial": "write gamma(a + 1)",
+    "jv": "write besselj(order, a)",
+    "iv": "write besseli(order, a)",
+    "kv": "write besselk(order, a)",
+}
+
+
+def canonical_functions() -> list[str]:
+    """List the functions of the language, each by its first spelling."""
+    return [*(f.names[0] for f in FUNCTIONS), "sqrt", "hyper", "Piecewise"]
+
+
+def no_value(name: str, symbol: sympy.Symbol, values: Mapping[str, Any]) -> str:
+    """Say what to do about a name without a value."""
+    advice = f"pass {name}=... if it is a parameter; the variable is {symbol}"
+    return f"{name!r} has no value; {advice}" + did_you_mean(name, (*values, *CONSTANTS))
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """Add the nearest known name, where one is near."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def short(value: object, limit: int = 80) -> str:
+    """Print a value in at most `limit` characters, whatever it is."""
+    try:
+        text = str(value)
+    except ValueError:  # an integer of more than 4300 digits
+        return f"a {type(value).__name__} with thousands of digits"
+    text = text.encode("utf-8", "backslashreplace").decode()  # so that every message can be printed
+    return text if len(text) <= limit else text[: limit - 3] + "..."
