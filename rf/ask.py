@@ -19,6 +19,7 @@ from rf.estimator import BaseSpectralFeatures, Scheme
 from rf.frequencies import Frequencies
 from spectra.asymmetric_table import NEGLIGIBLE, AsymmetricTable
 from spectra.errors import ParameterError
+from spectra.table import SpectralTable
 
 __all__ = ["AsKRFF", "DroppedPartWarning", "least_squares_masses"]
 
@@ -131,6 +132,12 @@ class AsKRFF(BaseSpectralFeatures):
                 )
             self._fit_masses(X, self.kernel_)
         return self
+
+    def _check_table(self, table: SpectralTable) -> None:
+        raise ParameterError(
+            f"AsKRFF samples asymmetric kernels, and {table.formula} is a function of |x - y|. "
+            "Take GRFF or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric kernels."
+        )
 
     def _plan_asymmetric(
         self, scheme: Scheme, table: AsymmetricTable, n: int, differences: FloatArray

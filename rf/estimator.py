@@ -190,13 +190,7 @@ class BaseSpectralFeatures(
         else:
             self.decomposition_ = "radial"
             self.coupling_, self.counts_ = self._plan(scheme, table, X, for_data)
-            self.frequencies_ = draw_frequencies(
-                table,
-                self.counts_,
-                coupling=self.coupling_,
-                radii=scheme.radii,
-                rng=for_frequencies,
-            )
+            self.frequencies_ = self._draw(scheme, table, for_frequencies)
         self._layout = _Layout.of(
             self.frequencies_,
             self.n_components,
@@ -335,6 +329,12 @@ class BaseSpectralFeatures(
             layout.left_phases if left else layout.right_phases,
         )
         return columns if layout.lone is None else np.delete(columns, layout.dropped, axis=1)
+
+    def _draw(self, scheme: Scheme, table: SpectralTable, rng: np.random.Generator) -> Frequencies:
+        """Draw the planned frequencies of a radial kernel."""
+        return draw_frequencies(
+            table, self.counts_, coupling=self.coupling_, radii=scheme.radii, rng=rng
+        )
 
     def _draw_asymmetric(
         self,

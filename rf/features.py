@@ -6,12 +6,20 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.asymmetric import AsymmetricPlan, plan_asymmetric
 from rf.estimator import BaseSpectralFeatures, MixedSignature, Scheme, SignatureWarning
-from rf.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Coupling, Radii
+from rf.frequencies import (
+    ALLOCATIONS,
+    COUPLINGS,
+    RADII,
+    Allocation,
+    Coupling,
+    Frequencies,
+    Radii,
+)
 from spectra.asymmetric_table import AsymmetricTable
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
@@ -244,6 +252,11 @@ class GRFF(BaseSpectralFeatures):
     spectrum, n_components, mixed_signature, random_state
         As in :class:`SpectralFeatures`, whose attributes it has too.
     allocation : {"equal", "mass", "optimal"}, default="equal"
+    law : {"exact", "published"}, default="exact"
+        The law of the radius.  "published" is that of the published code, only to compare with:
+        |mu(w)| on a grid over [-10, 10] without the factor w^(d-1), and weights that add up to 1.
+        It is **biased** for d >= 2: the features estimate another kernel,
+        :func:`rf.published.grid_mean`, however many they are.  It needs the kernel, not a table.
 
     References
     ----------
@@ -259,7 +272,10 @@ class GRFF(BaseSpectralFeatures):
     array([ 1.,  1., -1., -1.,  1.,  1., -1., -1.])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = ORF._parameter_constraints
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ORF._parameter_constraints,
+        "law": [StrOptions({"exact", "published"})],
+    }
 
     def __init__(
         self,
@@ -267,17 +283,52 @@ class GRFF(BaseSpectralFeatures):
         *,
         n_components: int = 100,
         allocation: Allocation = "equal",
+        law: Literal["exact", "published"] = "exact",
         mixed_signature: MixedSignature = "warn",
         random_state: Any = None,
     ) -> None:
         self.spectrum = spectrum
         self.n_components = n_components
         self.allocation = allocation
+        self.law = law
         self.mixed_signature = mixed_signature
         self.random_state = random_state
 
     def _scheme(self) -> Scheme:
         return Scheme("iid", "iid", self.allocation, self.mixed_signature)
+
+    def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
+        """Exact variance at distances z; that of the published law of radii is refused.
+
+        Raises
+        ------
+        ParameterError
+            For ``law="published"``, whose error is mostly bias.
+        """
+        if self.law == "published":
+            raise ParameterError(
+                "The variance of law='published' is not known, and its error is mostly bias: "
+                "compare rf.published.grid_mean with the kernel, or take law='exact'."
+            )
+        return super().variance(z, radii=radii)
+
+    def _draw(self, scheme: Scheme, table: SpectralTable, rng: np.random.Generator) -> Frequencies:
+        if self.law == "exact":
+            return super()._draw(scheme, table, rng)
+        kernel: Any = self.kernel_
+        if kernel is None:
+            raise ParameterError(
+                "law='published' evaluates the spectral density of the kernel, which a bare table "
+                "does not have. Pass the kernel."
+            )
+        from rf.published import grid_frequencies
+        from spectra.transform import spectral_density
+
+        density = spectral_density(kernel, table.dim).density
+        counts = dict(zip((p.phase for p in table.parts), self.counts_, strict=True))
+        return grid_frequencies(
+            density, table.dim, (counts.get(0.0, 0), counts.get(float(np.pi), 0)), rng=rng
+        )
 
 
 @final

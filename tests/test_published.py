@@ -1,0 +1,118 @@
+"""The published sampling schemes do what is said of them, bias included."""
+
+import numpy as np
+import pytest
+from scipy.special import gamma, hyp2f1
+
+from rf import GRFF
+from rf.frequencies import draw_frequencies
+from rf.published import (
+    grid_frequencies,
+    grid_mean,
+    importance_frequencies,
+    leverage_frequencies,
+)
+from spectra.errors import ParameterError
+from spectra.families import catalogue
+from spectra.kernel import radial
+from spectra.tabulation import tabulate
+from spectra.transform import spectral_density
+from spectra.verdict import spectral_measure
+
+Z = np.array([0.3, 1.0, 1.7])
+
+
+def pooled(draw, differences, true, draws=200):
+    """Mean error over draws in units of its own standard error, at each difference."""
+    estimates = np.array([draw(seed).estimate(differences) for seed in range(draws)])
+    error = estimates.mean(axis=0) - true
+    return error / (estimates.std(axis=0, ddof=1) / np.sqrt(draws))
+
+
+def along_axis(dim):
+    D = np.zeros((Z.size, dim))
+    D[:, 0] = Z
+    return D
+
+
+def gaussian_density(dim):
+    return lambda w: (2 * np.pi) ** (-dim / 2) * np.exp(-(w**2) / 2)
+
+
+def test_the_grid_estimates_the_kernel_of_the_published_formula():
+    """a = 3, p = 1 in d = 16: the closed form of int mu Omega dw / int |mu| dw."""
+    dim, a, z = 16, 3.0, np.array([0.5, 1.0, 2**0.5, 2.0])
+    kernel = catalogue["spherical_polynomial"](a=3, p=1)
+    found = grid_mean(spectral_density(kernel, dim).density, dim, z, reach=100.0, points=20000)
+    shape = np.zeros_like(z)
+    at_zero = 0.0
+    for i in (0, 1):
+        alpha = dim / 2 + i
+        weight = (1 - 4 / a**2) ** (1 - i) * (2 / a**2) ** i * 2 ** (alpha - 1) / gamma(alpha + 0.5)
+        shape += weight * hyp2f1(0.5, 0.5 - alpha, dim / 2, z**2 / 4)
+        at_zero += weight
+    assert np.allclose(
+        found
+        / grid_mean(spectral_density(kernel, dim).density, dim, [0.0], reach=100.0, points=20000),
+        shape / at_zero,
+        atol=2e-3,
+    )
+    assert np.allclose(found, [0.9699, 0.8946, 0.8141, 0.6982], atol=2e-3)
+
+
+@pytest.mark.parametrize("dim", [2, 7, 16])
+def test_the_published_law_of_radii_is_biased_and_the_bias_is_what_is_said(dim):
+    density, D = gaussian_density(dim), along_axis(dim)
+
+    def draw(seed):
+        return grid_frequencies(density, dim, (200, 0), rng=seed)
+
+    assert np.abs(pooled(draw, D, grid_mean(density, dim, Z))).max() < 6
+    assert np.abs(pooled(draw, D, np.exp(-(Z**2) / 2))).max() > 20
+
+
+def test_on_the_line_the_published_law_is_right():
+    density = gaussian_density(1)
+    assert np.allclose(grid_mean(density, 1, Z), np.exp(-(Z**2) / 2), atol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [1, 3, 7])
+def test_importance_sampling_is_unbiased_for_signed_densities(dim):
+    kernel = radial("exp(-z**2/2) - exp(-z**2/8)/2")
+    density = spectral_density(kernel, dim).density
+
+    def draw(seed):
+        return importance_frequencies(density, dim, 300, deviation=1.2, rng=seed)
+
+    assert np.abs(pooled(draw, along_axis(dim), kernel(Z))).max() < 6
+
+
+@pytest.mark.parametrize("dim", [2, 7])
+def test_leverage_resampling_is_unbiased(dim):
+    kernel = radial("exp(-z**2/2) - exp(-z**2/8)")
+    table = tabulate(spectral_measure(kernel, dim))
+    X = np.random.default_rng(0).normal(size=(30, dim))
+
+    def draw(seed):
+        rng = np.random.default_rng(seed)
+        pool = draw_frequencies(table, (60, 60), coupling="iid", radii="iid", rng=rng)
+        return leverage_frequencies(pool, X, 40, ridge=1e-2, rng=rng)
+
+    assert np.abs(pooled(draw, along_axis(dim), kernel(Z))).max() < 6
+
+
+def test_grff_with_the_published_law_estimates_another_kernel():
+    X = np.random.default_rng(0).normal(size=(6, 16)) / 4
+    kernel = catalogue["gaussian"]()
+    features = GRFF(kernel, n_components=20_000, law="published", random_state=0).fit(X)
+    z = np.linalg.norm(X[:, None] - X[None], axis=-1)
+    other = grid_mean(spectral_density(kernel, 16).density, 16, z)
+    assert np.abs(features.gram(X) - other).max() < 0.05
+    assert np.abs(features.gram(X) - kernel.gram(X)).max() > 0.2
+    with pytest.raises(ParameterError, match="mostly bias"):
+        features.variance([1.0])
+
+
+def test_a_density_that_is_infinite_at_zero_has_no_grid():
+    with np.errstate(divide="ignore"), pytest.raises(ParameterError, match="not finite"):
+        grid_frequencies(lambda w: 1.0 / w, 1, (5, 0), points=101, rng=0)
