@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import sympy
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +15,7 @@ from spectra.errors import InfiniteMassError, ParameterError, SpectraError, Unde
 from spectra.families import Family, catalogue
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece, radial, zonal
+from spectra.transform import spectral_density
 from spectra.verdict import D, Status, Verdict, existence, spectral_measure
 
 DIMENSIONS = (1, 2, 3, 5, 7, 16, 64)
@@ -367,6 +369,76 @@ def test_askey_functions_are_positive_definite_up_to_their_dimension(delta: int)
     for dim in range(1, 12):
         answer = existence(kernel, dim).positive_definite.answer
         assert answer is (dim <= 2 * delta - 1), (dim, delta)
+
+
+_EVERY = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "largest"),
+    [
+        (radial("exp(-z)/(1 + z**2)"), _EVERY),
+        (radial("(1 - z)**(5/2)", support=1), 4),
+        (radial("3*(1 - z/7)**2", support=7), 3),
+        (radial("sqrt(1 - z)", support=1), 0),
+        (catalogue["wendland_31"](), 3),
+        (catalogue["wendland_32"](), 3),
+        (catalogue["wendland_33"](), 3),
+        (radial("1 - 10*z**2 + 20*z**3 - 15*z**4 + 4*z**5", support=1), 3),
+        (radial("(1 - z)**(9/2)*(9*z/2 + 1)", support=1), 4),
+        (catalogue["bochner_riesz"](p=3), 0),
+        (catalogue["arc_cosine_1"], 0),
+        (catalogue["j_bessel"](m=6), 6),
+        (radial("cos(3*z)"), 1),
+        (radial("sin(2*z)/z"), 3),
+        (radial("(sin(z) - z*cos(z))/z**3"), 5),
+        (radial("exp(-z)*cos(3*z)"), 1),
+        (radial("exp(-z)*cos(z)"), 2),
+        (radial("exp(-sqrt(3)*z)*cos(z)"), 3),
+        (radial("exp(-z)*cos(z/5)"), 7),
+        (radial("-exp(-z)"), 0),
+        (radial("-sqrt(1 + z**2)"), 0),
+    ],
+    ids=str,
+)
+def test_the_largest_dimension_of_positive_definiteness_is_the_known_one(
+    kernel: Kernel, largest: float
+) -> None:
+    every = existence(kernel).positive_definite
+    assert every.max_dim == largest, every.reason
+    assert every.answer is (largest == _EVERY)
+    for dim in DIMENSIONS:
+        assert existence(kernel, dim).positive_definite.answer is (dim <= largest)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "largest"),
+    [
+        (radial("(1 - z)**2", support=1), 3),
+        (radial("(1 - z)**4", support=1), 7),
+        (catalogue["wendland_31"](), 3),
+        (catalogue["wendland_33"](), 3),
+    ],
+    ids=str,
+)
+def test_the_spectrum_turns_negative_in_the_dimension_after_the_largest(
+    kernel: Kernel, largest: int
+) -> None:
+    w = np.geomspace(1e-2, 1e5, 20_001)  # the negative lobes begin far out, at w = 2500 for one
+    for dim in (largest, largest + 1):
+        values = spectral_density(kernel, dim).density(w)
+        assert bool(np.any(values < 0)) is (dim > largest), dim
+
+
+@pytest.mark.parametrize(("a", "largest"), [(0.3, 1), (1.0, 2), (1.7, 2), (3**0.5, 3), (4.9, 7)])
+def test_damped_cosines_are_positive_definite_up_to_their_dimension(a: float, largest: int) -> None:
+    # The spectrum of exp(-sz) in R^d is a multiple of s (s^2 + w^2)^(-(d+1)/2), also for complex s.
+    found = existence(radial("exp(-a*z)*cos(z)", a=sympy.nsimplify(a))).positive_definite
+    assert found.max_dim == largest
+    w = np.concatenate([[0.0], np.geomspace(1e-3, 1e3, 4000)])
+    for dim in range(1, 12):
+        spectrum = ((a + 1j) * ((a + 1j) ** 2 + w**2) ** (-(dim + 1) / 2)).real
+        assert bool(np.any(spectrum < -1e-13 * np.max(spectrum))) is (dim > largest), dim
 
 
 @pytest.mark.parametrize("name", ["arc_cosine_0", "arc_cosine_1", "ntk"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.singularity.germs import compare, sign
 from spectra.singularity.places import LocalAnalysis, Singularity
+from spectra.verdict.largest import known_largest_dimension
 from spectra.verdict.status import Status
 
 if TYPE_CHECKING:
@@ -22,6 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["Definiteness", "definiteness", "is_completely_monotone"]
 
 _PROBES = 60
+#: The largest distance probed where the kernel has no edge.
+_REACH = 1e3
+_DIGITS = 30
+#: A claim of excess is repeated with these: cancellation that deceives 30 digits does not them.
+_CHECKING_DIGITS = 120
+#: An excess below this is left to other rules.
+_MARGIN = 1e-12
 _LARGEST_MATERN = 40
 
 
@@ -32,12 +41,17 @@ class Definiteness:
     Attributes
     ----------
     answer : bool or None
-        True (proved), False (refuted), or None (neither).
+        True (proved), False (refuted), or None (neither).  Where no dimension was given, the
+        question is whether it is positive definite for every d.
     reason : str
+    max_dim : float or None
+        The largest d for which it is positive definite: ``math.inf`` for every d, 0 for none, and
+        None where that is not known.
     """
 
     answer: bool | None
     reason: str
+    max_dim: float | None = None
 
 
 def definiteness(verdict: Verdict) -> Definiteness:
@@ -45,52 +59,78 @@ def definiteness(verdict: Verdict) -> Definiteness:
 
     Without a dimension the question is about every d at once.
     """
-    kernel = verdict.kernel
+    kernel, dim = verdict.kernel, verdict.dim
     if not isinstance(kernel, Kernel):
         return Definiteness(None, "A callable shows no formula.")
+    known = _for_every_dimension(verdict, kernel)
+    if known is not None:
+        largest, reason = known
+        return Definiteness(largest == math.inf if dim is None else dim <= largest, reason, largest)
     if verdict.status is Status.INFINITE:
         return Definiteness(
             False,
             "A continuous positive definite kernel has the finite mass k(0), this one has not.",
         )
-    unbounded = all(p.support is sympy.oo for p in kernel.pieces)
-    if unbounded and all(is_completely_monotone(p.expr) for p in kernel.pieces):
-        return Definiteness(
-            True, "It is completely monotone in z^2: positive definite in every dimension."
-        )
-    exceeded = _exceeds_its_value_at_zero(kernel, verdict.analysis)
-    if exceeded is not None:
-        return Definiteness(False, exceeded)
-    if verdict.dim is None:
-        return Definiteness(None, "No rule that holds in every dimension decides it.")
-    tail = _sign_of_tail(verdict.analysis, verdict.dim)
+    if dim is None:
+        bounded = verdict.condition not in (None, sympy.true)
+        refuted = "It is not for every d, because its mass is not finite for every d."
+        return Definiteness(False, refuted) if bounded else Definiteness(None, _NO_RULE)
+    tail = _sign_of_tail(verdict.analysis, dim)
     if tail is not None:
         return Definiteness(False, tail)
-    if _is_askey(kernel, verdict.dim):
-        return Definiteness(True, "(1 - z/R)_+^s is positive definite exactly for s >= (d + 1)/2.")
     return _by_masses(verdict)
+
+
+_NO_RULE = "No rule that holds in every dimension decides it."
+
+
+def _for_every_dimension(verdict: Verdict, kernel: Kernel) -> tuple[float, str] | None:
+    """The largest dimension in which the kernel is positive definite, where that is known."""
+    unbounded = all(p.support is sympy.oo for p in kernel.pieces)
+    if unbounded and all(is_completely_monotone(p.expr) for p in kernel.pieces):
+        return math.inf, "It is completely monotone in z^2: positive definite in every dimension."
+    if verdict.condition == sympy.false:
+        text = "A continuous positive definite kernel has finite mass, this one has it for no d."
+        return 0, text
+    exceeded = _exceeds_its_value_at_zero(kernel, verdict.analysis)
+    if exceeded is not None:
+        return 0, exceeded
+    known = known_largest_dimension(kernel, verdict.analysis)
+    if known is not None:
+        return known
+    on_the_line = _sign_of_tail(verdict.analysis, 1)
+    if on_the_line is not None:
+        return 0, f"Even for d = 1 it is not. {on_the_line}"
+    return None
 
 
 def _exceeds_its_value_at_zero(kernel: Kernel, analysis: LocalAnalysis | None) -> str | None:
     """A point where |k(z)| > k(0), which positive definiteness excludes."""
     if not kernel.pieces or analysis is None or analysis.origin.limit is None:
         return None
-    with mp.workdps(30):
-        top = mp.mpf(str(analysis.origin.limit.evalf(30)))
-        functions = [(float(p.support), mpmath_function(p.expr, Z)) for p in kernel.pieces]
-        reach = kernel.support if kernel.support != mp.inf else 1e3
-        for i in range(1, _PROBES):
-            fraction = mp.mpf(i) / _PROBES
-            for z in (fraction * reach, fraction**8 * reach):
-                try:
-                    value = mp.fsum(f(z) for s, f in functions if z <= s)
-                except (AccuracyError, FormulaError):
-                    return None
-                if abs(value) > top + 1e-12 * (1 + abs(top)):
-                    return (
-                        f"|k({mp.nstr(z, 6)})| = {mp.nstr(abs(value), 6)} exceeds "
-                        f"k(0) = {mp.nstr(top, 6)}."
-                    )
+    functions = [(float(p.support), mpmath_function(p.expr, Z)) for p in kernel.pieces]
+    reach = kernel.support if kernel.support != math.inf else _REACH
+    limit = analysis.origin.limit
+
+    def excess(z: mp.mpf, digits: int) -> tuple[mp.mpf, mp.mpf]:
+        with mp.workdps(digits):
+            top = mp.mpf(str(limit.evalf(digits)))
+            return abs(mp.fsum(f(z) for s, f in functions if z <= s)), top
+
+    for i in range(1, _PROBES):
+        fraction = mp.mpf(i) / _PROBES
+        for z in (fraction * reach, fraction**8 * reach):
+            try:
+                value, top = excess(z, _DIGITS)
+                if value <= top + _MARGIN * (1 + abs(top)):
+                    continue
+                # Formulas such as (sin(z) - z cos(z))/z^3 lose most digits at small z.
+                again, top = excess(z, _CHECKING_DIGITS)
+            except (AccuracyError, FormulaError):
+                return None
+            if again > top + _MARGIN * (1 + abs(top)):
+                text = f"|k({mp.nstr(z, 6)})| = {mp.nstr(again, 6)} exceeds k(0) = "
+                return text + f"{mp.nstr(top, 6)}."
     return None
 
 
@@ -125,21 +165,6 @@ def _sign_of_tail(analysis: LocalAnalysis | None, dim: int) -> str | None:
 _NIL = sympy.Integer(0)
 
 
-def _is_askey(kernel: Kernel, dim: int) -> bool:
-    if len(kernel.pieces) != 1 or kernel.pieces[0].support is sympy.oo:
-        return False
-    piece = kernel.pieces[0]
-    scale, power = sympy.factor(piece.expr).as_independent(Z, as_Add=False)
-    if power.is_Pow and not power.exp.free_symbols:
-        base, s = power.base, power.exp
-    else:
-        base, s = power, sympy.Integer(1)
-    if sympy.expand(base.subs(Z, piece.support)) != 0 or sympy.degree(base, Z) != 1:
-        return False
-    at_zero = (scale * base.subs(Z, 0) ** s).is_positive
-    return bool(at_zero and s >= sympy.Rational(dim + 1, 2))
-
-
 def _by_masses(verdict: Verdict) -> Definiteness:
     """A negative part that is larger than its error refutes; none found proves nothing."""
     try:
@@ -147,7 +172,8 @@ def _by_masses(verdict: Verdict) -> Definiteness:
     except (NoRouteError, UndecidedError, AccuracyError) as error:
         return Definiteness(None, f"No rule decides it, and its masses are not known: {error}")
     if negative.mid > negative.rad:
-        return Definiteness(False, f"Its spectrum has the negative mass {negative.mid:.6g}.")
+        text = f"Its spectrum has the negative mass {negative.mid:.6g} in d = {verdict.dim}."
+        return Definiteness(False, text, 0 if verdict.dim == 1 else None)
     return Definiteness(None, "No negative part of its spectrum was found, which is no proof.")
 
 
