@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -42,6 +44,11 @@ def frozen_array(values: ArrayLike, name: str, ndim: int) -> FloatArray:
 
 def panel_rule(low: FloatArray, high: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
     """Gauss-Legendre nodes and weights on the intervals [low, high], shape (n, count) each."""
-    x, weights = np.polynomial.legendre.leggauss(count)
+    x, weights = _legendre(count)
     half = 0.5 * (high - low)
     return 0.5 * (high + low)[:, None] + half[:, None] * x, half[:, None] * weights
+
+
+@cache
+def _legendre(count: int) -> tuple[FloatArray, FloatArray]:
+    return np.polynomial.legendre.leggauss(count)

@@ -5,13 +5,14 @@ radius is a polynomial.  Where it has few waves, Gauss-Legendre nodes do it.  Wh
 Levin's collocation (D. Levin, Math. Comp. 38 (1982) 531-538) finds a smooth p with
 :math:`p' + i\theta' p = A`, so that the integral of :math:`A e^{i\theta}` is a difference of two
 end values whatever the number of waves; the residual of that equation bounds the error, and a
-panel with too large a residual is halved.
+panel with too large a residual is halved.  A piece whose mass times the size of its waves is
+nothing beside the law counts as error, so that the far cells of a slow tail cost nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Self, final
 
 import numpy as np
@@ -21,7 +22,12 @@ from numpy.typing import NDArray
 from spectra.special import plane_wave_mean
 from spectra.table.arrays import ComplexArray, FloatArray, IntArray, panel_rule
 from spectra.table.panels import PanelKind
-from spectra.table.plane_wave import hankel_amplitude, wave_envelope, wave_region
+from spectra.table.plane_wave import (
+    hankel_amplitude,
+    wave_envelope,
+    wave_region,
+    wave_rounding,
+)
 
 __all__ = ["PanelIntegrals"]
 
@@ -35,8 +41,14 @@ _JACOBIAN_DROP = 8.0
 _RADIUS_DROP = 0.25
 # Mass below which a piece of a law is bounded by its mass instead of integrated.
 _NO_MASS = 2.0**-64
+# The same for its mass times its waves: of these there are some hundreds, each a thousandth of
+# the rounding error of the sum.
+_NO_WAVE = 2.0**-62
 _LEVIN_TOLERANCE = 3e-13
+# Halvings after which a cell is bounded too: a double has no more to give.
+_HALVINGS = 48
 _ITEMS = 8192
+_LEVIN_BLOCK = 512
 # Beyond this phase a cell is left out of :meth:`PanelIntegrals.nodes`.
 _NODE_PHASE = 4096.0
 _LARGEST = 1e300
@@ -60,7 +72,6 @@ class PanelIntegrals:
     cell_panel: IntArray
     cell_low: FloatArray
     cell_high: FloatArray
-    cell_slope: FloatArray
     beyond: float
 
     @classmethod
@@ -90,7 +101,7 @@ class PanelIntegrals:
             panel += [i] * (len(cuts) - 1)
             low += list(cuts[:-1])
             high += list(cuts[1:])
-        self = cls(
+        return cls(
             atom_radii=coefficients[atom, 0],
             atom_masses=masses[atom],
             rows=rows,
@@ -101,12 +112,8 @@ class PanelIntegrals:
             cell_panel=np.array(panel, dtype=np.intp),
             cell_low=np.array(low),
             cell_high=np.array(high),
-            cell_slope=np.zeros(len(panel)),
             beyond=beyond,
         )
-        slope = self._slopes(self.cell_panel, self.cell_low, self.cell_high)
-        object.__setattr__(self, "cell_slope", slope)
-        return self
 
     def radii(self, panel: IntArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Radius w and dw/dr at r, shape (m, n), of the panels, shape (m,)."""
@@ -136,8 +143,13 @@ class PanelIntegrals:
         for start in range(0, self.atom_radii.size, _ITEMS):
             part = slice(start, start + _ITEMS)
             x = z[:, None] * self.atom_radii[part]
-            value += plane_wave_mean(dim, x) @ self.atom_masses[part]
-            error += _rounding(dim, x) @ self.atom_masses[part]
+            rounding = wave_rounding(dim, x, x)
+            # Where the phase is lost, all that is known of a wave is its size.
+            known = rounding < wave_envelope(dim, x)
+            waves = np.zeros_like(x)
+            waves[known] = plane_wave_mean(dim, x[known])
+            value += waves @ self.atom_masses[part]
+            error += rounding @ self.atom_masses[part]
         cells = self.cell_panel.size
         step = max(1, _ITEMS // max(cells, 1))
         for start in range(0, z.size if cells else 0, step):
@@ -148,7 +160,7 @@ class PanelIntegrals:
     def nodes(self, z_max: float) -> tuple[FloatArray, FloatArray, float]:
         """Radii, weights and the mass left out, such that cos(w z) is resolved for z <= z_max."""
         panel, low, high = self.cell_panel, self.cell_low, self.cell_high
-        phase = z_max * self.cell_slope
+        phase = z_max * self._whole_cells.slope
         kept = phase <= _NODE_PHASE
         leftover = self.beyond + float(
             np.sum(self._cell_masses(panel[~kept], low[~kept], high[~kept]))
@@ -187,48 +199,78 @@ class PanelIntegrals:
         share[lobe] = np.sin(half * high[lobe]) ** 2 - np.sin(half * low[lobe]) ** 2
         return np.asarray(self.masses[panel] * share)
 
+    @cached_property
+    def _whole_cells(self) -> _Cells:
+        return self._cells(self.cell_panel, self.cell_low, self.cell_high)
+
+    @cached_property
+    def _whole_nodes(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        return tuple(self._rule(self._whole_cells, count) for _, count in _RULES)
+
+    def _cells(self, panel: IntArray, low: FloatArray, high: FloatArray) -> _Cells:
+        ends = np.sort(self.radii(panel, np.stack([low, high], axis=1))[0], axis=1)
+        return _Cells(
+            panel,
+            low,
+            high,
+            slope=self._slopes(panel, low, high),
+            mass=self._cell_masses(panel, low, high),
+            first=np.maximum(ends[:, 0], 0.0),
+            last=np.maximum(ends[:, 1], 0.0),
+        )
+
+    def _rule(self, cells: _Cells, count: int) -> tuple[FloatArray, FloatArray]:
+        """Radii and weights of Gauss-Legendre nodes in each cell."""
+        r, rule = panel_rule(cells.low, cells.high, count)
+        return self.radii(cells.panel, r)[0], rule * self.jacobian(cells.panel, r)
+
     def _add_cells(self, dim: int, z: FloatArray, value: FloatArray, error: FloatArray) -> None:
-        who = np.repeat(np.arange(z.size), self.cell_panel.size)
-        panel = np.tile(self.cell_panel, z.size)
-        low, high = np.tile(self.cell_low, z.size), np.tile(self.cell_high, z.size)
-        phase = (z[:, None] * self.cell_slope).ravel()
-        while who.size:
+        cells = self._whole_cells
+        which = np.tile(np.arange(cells.panel.size), z.size)
+        who = np.repeat(np.arange(z.size), cells.panel.size)
+        for level in range(_HALVINGS):
+            x_low = z[who] * cells.first[which]
+            bound = cells.mass[which] * wave_envelope(dim, x_low)
+            nothing = bound <= _NO_WAVE
+            np.add.at(error, who[nothing], bound[nothing])
+            who, which, x_low = who[~nothing], which[~nothing], x_low[~nothing]
+            phase = z[who] * cells.slope[which]
             previous = -1.0
-            for limit, count in _RULES:
+            for k, (limit, count) in enumerate(_RULES):
                 now = np.flatnonzero((phase > previous) & (phase <= limit))
                 previous = limit
-                for start in range(0, now.size, _ITEMS):
-                    i = now[start : start + _ITEMS]
-                    r, rule = panel_rule(low[i], high[i], count)
-                    x = z[who[i], None] * self.radii(panel[i], r)[0]
-                    weight = rule * self.jacobian(panel[i], r)
-                    np.add.at(value, who[i], np.sum(weight * plane_wave_mean(dim, x), axis=1))
-                    np.add.at(error, who[i], np.sum(weight * _rounding(dim, x), axis=1))
-            many = np.flatnonzero(phase > _MANY_WAVES)
-            mass = self._cell_masses(panel[many], low[many], high[many])
-            np.add.at(error, who[many[mass <= _NO_MASS]], mass[mass <= _NO_MASS])
-            many, mass = many[mass > _NO_MASS], mass[mass > _NO_MASS]
-            ends = np.stack([low[many], high[many]], axis=1)
-            x_low = z[who[many]] * np.min(self.radii(panel[many], ends)[0], axis=1)
-            ready = x_low > wave_region(dim)
-            failed = [many[~ready]]
-            many, mass = many[ready], mass[ready]
-            for start in range(0, many.size, 512):
-                i = many[start : start + 512]
-                part, bound = self._levin(dim, z[who[i]], panel[i], low[i], high[i])
-                done = bound <= _LEVIN_TOLERANCE * mass[start : start + 512]
+                for start in range(0, now.size, _ITEMS // count):
+                    i = now[start : start + _ITEMS // count]
+                    if level:
+                        w, weight = self._rule(cells.take(which[i]), count)
+                    else:
+                        w, weight = (a[which[i]] for a in self._whole_nodes[k])
+                    waves = plane_wave_mean(dim, z[who[i], None] * w)
+                    np.add.at(value, who[i], np.einsum("ij,ij->i", weight, waves))
+                rounding = wave_rounding(dim, x_low[now], z[who[now]] * cells.last[which[now]])
+                np.add.at(error, who[now], cells.mass[which[now]] * rounding)
+            ready = np.flatnonzero((phase > _MANY_WAVES) & (x_low > wave_region(dim)))
+            left = phase > _MANY_WAVES
+            for start in range(0, ready.size, _LEVIN_BLOCK):
+                i = ready[start : start + _LEVIN_BLOCK]
+                part, worst, rounding = self._levin(dim, z[who[i]], cells.take(which[i]))
+                # Halves have the same rounding, so that a smaller residual gains nothing.
+                done = worst <= np.maximum(_LEVIN_TOLERANCE * cells.mass[which[i]], rounding)
                 np.add.at(value, who[i[done]], part[done])
-                np.add.at(error, who[i[done]], bound[done])
-                failed.append(i[~done])
-            again = np.concatenate(failed)
-            panel, low, high = _halves(panel[again], low[again], high[again])
-            who = np.tile(who[again], 2)
-            phase = z[who] * self._slopes(panel, low, high)
+                np.add.at(error, who[i[done]], (worst + rounding)[done])
+                left[i[done]] = False
+            if not np.any(left):
+                return
+            who, again = np.tile(who[left], 2), cells.take(which[left])
+            cells = self._cells(*_halves(again.panel, again.low, again.high))
+            which = np.arange(who.size)
+        np.add.at(error, who, cells.mass * wave_envelope(dim, z[who] * cells.first))
 
     def _levin(
-        self, dim: int, z: FloatArray, panel: IntArray, low: FloatArray, high: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Integrals of Ω over cells with many waves, and the bounds that their residuals give."""
+        self, dim: int, z: FloatArray, cells: _Cells
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Integrals of Ω over cells with many waves, their residuals' bounds and the rounding."""
+        panel, low, high = cells.panel, cells.low, cells.high
         rule = _levin_rule()
 
         def equation(s: FloatArray) -> tuple[FloatArray, FloatArray, ComplexArray]:
@@ -248,7 +290,24 @@ class PanelIntegrals:
         worst = np.max(np.abs(residual - check_amplitude), axis=1)
         # The phases at the ends are rounded by a few units of their size.
         rounding = 2.0**-51 * np.sum(np.abs(p[:, [0, -1]] * x[:, [0, -1]]), axis=1)
-        return ends.real, 2.0 * worst + rounding
+        return ends.real, 2.0 * worst, rounding
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Intervals [low, high] of r in panels, with their mass and the radii they reach."""
+
+    panel: IntArray
+    low: FloatArray
+    high: FloatArray
+    slope: FloatArray
+    mass: FloatArray
+    first: FloatArray
+    last: FloatArray
+
+    def take(self, i: IntArray) -> _Cells:
+        return _Cells(**{name: column[i] for name, column in vars(self).items()})
 
 
 @final
@@ -297,8 +356,3 @@ def _halves(
         np.concatenate([low, middle]),
         np.concatenate([middle, high]),
     )
-
-
-def _rounding(dim: int, x: FloatArray) -> FloatArray:
-    """What the rounding of the product w z does to Ω_dim(w z)."""
-    return np.asarray(2.0**-52 * np.abs(x) * wave_envelope(dim, np.abs(x)))

@@ -54,10 +54,10 @@ def hankel_amplitude(dim: int, x: NumberArray) -> ComplexArray:
     return np.asarray(scale * out)
 
 
-def _far_hankel(order: float, x: ComplexArray) -> ComplexArray:
+def _far_hankel(order: float, x: NumberArray) -> ComplexArray:
     """Hankel's function of the first kind without exp(i x), by DLMF 10.17.5."""
-    y = 1j / x
-    series = np.ones_like(x)
+    y = np.asarray(1j / x, dtype=complex)
+    series = np.ones_like(y)
     for k in range(_HANKEL_TERMS, 0, -1):
         series *= y * ((4.0 * order**2 - (2.0 * k - 1.0) ** 2) / (8.0 * k))
         series += 1.0
@@ -93,14 +93,13 @@ def wave_rounding(dim: int, low: FloatArray, high: FloatArray) -> FloatArray:
 
     Ω is evaluated through logarithms of the size of log Γ(d/2), save near 0 and for d = 1 and 3.
     """
-    middle = np.clip(wave_region(dim), low, high)
-    edge = np.clip(0.5 * dim, low, high)
-    product = np.maximum(high * wave_envelope(dim, high), low * wave_envelope(dim, low))
-    # Between these points, x times the envelope has no maximum of its own that they miss.
-    for x in (middle, edge, np.clip(np.sqrt(dim + 2.0), low, high)):
-        product = np.maximum(product, x * wave_envelope(dim, x))
-    if dim in (1, 3):
-        return np.asarray(2.0**-52 * product)
-    series_end = np.sqrt(3.0 * dim)
-    logs = float(np.abs(gammaln(0.5 * dim))) * wave_envelope(dim, np.maximum(low, series_end))
-    return np.asarray(2.0**-52 * (product + np.where(high > series_end, logs, 0.0)))
+    # x times the envelope has its maximum at an end, near √(d + 2), or where the region begins.
+    inner = (np.clip(x, low, high) for x in (np.sqrt(dim + 2.0), wave_region(dim)))
+    x = np.stack([low, high, *inner])
+    product = np.max(x * wave_envelope(dim, x), axis=0)
+    if dim not in (1, 3):
+        series_end = np.sqrt(3.0 * dim)
+        logs = abs(float(gammaln(0.5 * dim))) * wave_envelope(dim, np.maximum(low, series_end))
+        product += np.where(high > series_end, logs, 0.0)
+    # Two values of Ω differ by no more than this, however much the phase is off.
+    return np.asarray(np.minimum(2.0**-52 * product, 2.0 * wave_envelope(dim, low)))
