@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_kernel_arguments(check)
     check.add_argument("--dim", type=int, help="dimension; without it, the condition on d is given")
     check.add_argument("--json", action="store_true", help="print for a program")
+    check.add_argument("--plot", type=Path, help="draw what decides, and the masses, here (.png)")
     check.set_defaults(run=_check)
 
     derive = commands.add_parser("derive", help="derive the measure and tabulate its parts")
@@ -64,7 +65,8 @@ def _parser() -> argparse.ArgumentParser:
 def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", help="a formula in z (or u), or a name of the catalogue")
     parser.add_argument("--support", help="the kernel is zero beyond this distance")
-    parser.add_argument("--zonal",
+    parser.add_argument(
+        "--zonal",
         action="store_true",
         default=None,
         help="the formula is in u = <x, y>, also where no u is in it",
@@ -83,7 +85,7 @@ def _catalogue(_: argparse.Namespace) -> int:
 
     for entry in catalogue.entries.values():
         defaults = ", ".join(f"{p.name}={p.default}" for p in entry.parameters)
-        variable = "u" if entry.is_zonal else "z"
+        variable = "u" if entry.zonal else "z"
         print(f"{entry.id}({defaults})" if defaults else entry.id)
         print(f"    {entry.title}: {entry.formula}, in {variable}")
         print(f"    finite iff {entry.finite}")
@@ -92,12 +94,18 @@ def _catalogue(_: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     from spectra.verdict import existence
+    from spectra.verdict.report import as_data, as_text, with_ladder
 
-    verdict = existence(_kernel(arguments), dim=arguments.dim)
+    verdict, ladder = with_ladder(existence(_kernel(arguments), dim=arguments.dim))
     if arguments.json:
-        print(json.dumps(verdict.as_dict(), indent=2))
+        print(json.dumps(as_data(verdict, ladder), indent=2))
     else:
-        print(verdict)
+        print(as_text(verdict, ladder))
+    if arguments.plot is not None:
+        from spectra.plot_verdict import plot_verdict
+
+        plot_verdict(verdict, ladder, path=arguments.plot)
+        print(f"drew {arguments.plot}", file=sys.stderr)
     return 0
 
 

@@ -29,7 +29,9 @@ LAYERS = {
     "spectra.tabulation": 9,
     "spectra.designs": 9,
     "spectra.plot": 10,
-    "spectra.cli": 11,
+    "spectra.plot_verdict": 11,
+    "spectra.cli": 12,
+    "spectra.__main__": 13,
 }
 FACADE = "spectra"
 

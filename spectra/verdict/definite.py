@@ -78,6 +78,8 @@ def definiteness(verdict: Verdict) -> Definiteness:
     tail = _sign_of_tail(verdict.analysis, dim)
     if tail is not None:
         return Definiteness(False, tail)
+    if verdict.status is Status.UNDECIDED:
+        return Definiteness(None, "No rule decides it, and its mass is not known to be finite.")
     return _by_masses(verdict)
 
 

@@ -1,0 +1,90 @@
+"""The verdict as the command line tells it: to a person, to a program, and as a picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spectra.cli import main
+from spectra.errors import ParameterError
+from spectra.plot_verdict import plot_verdict
+from spectra.verdict import existence
+
+
+def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["check", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_person_reads_answer_reason_condition_and_masses(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = _told(capsys, "ntk", "--dim", "3")
+    answer, reason, *rest = text.splitlines()
+    assert answer == "ntk: its spectral measure has infinite mass in d = 3"
+    assert "(2 - z)^(1/2)" in reason
+    assert "finite: d < 2" in rest[0]
+    assert "Positive definite in d = 3: no" in rest[1]
+    assert "predicted 2^0.5" in rest[2]
+
+
+def test_without_a_dimension_the_condition_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    text = _told(capsys, "(1 - z**2/4)**2", "--support", "2")
+    assert "exactly for d < 5" in text
+    assert "masses" not in text
+
+
+def test_what_no_route_confirms_is_said_to_be_unconfirmed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "no partial masses" in _told(capsys, "exp(-z)/(1 + log(1 + z**3))", "--dim", "2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "growth", "max_dim"),
+    [
+        (("askey", "--set", "power=1", "--dim", "7"), "INFINITE", 2.0, 1),
+        (("gaussian", "--dim", "64"), "FINITE", "-infinity", "infinity"),
+        (("delta_gaussian", "--dim", "3"), "FINITE", "-infinity", 0),
+    ],
+)
+def test_a_program_reads_the_same(
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    status: str,
+    growth: object,
+    max_dim: object,
+) -> None:
+    data = json.loads(_told(capsys, *arguments, "--json"))
+    assert data["status"] == status
+    assert data["ladder"]["predicted"] == growth
+    assert data["ladder"]["agrees"] is True
+    assert data["positive_definite"]["max_dim"] == max_dim
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ntk", "--dim", "3"),
+        ("(1 - z**2/4)**2", "--support", "2", "--dim", "16"),
+        ("gaussian", "--dim", "2"),
+        ("thin_plate",),
+        ("1/sqrt(z)*exp(-z)",),
+        ("Abs(z - 1)*exp(-z) + Abs(z - 2)**3*exp(-z)",),
+    ],
+    ids=" ".join,
+)
+def test_the_picture_is_drawn(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "verdict.png"
+    _told(capsys, *arguments, "--plot", str(path))
+    assert path.stat().st_size > 10_000
+
+
+def test_a_callable_has_no_picture(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="callable"):
+        plot_verdict(existence(lambda z: z, 2), path=tmp_path / "none.png")
