@@ -33,7 +33,7 @@ __all__ = ["lobed_plane_wave"]
 _MAX_DRIFT = 2.0
 _NOTHING = 1e-17
 # Fewer lobes than this are summed one by one; and so many are, before Euler-Maclaurin starts.
-_FEW_LOBES = 4096
+_FEW_LOBES = 512
 _FIRST_LOBES = 64
 _BLOCK = 1 << 19
 # 2 pi to 50 digits.

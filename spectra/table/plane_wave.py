@@ -9,6 +9,8 @@ integrals of Ω over many waves cheap (DLMF 10.17.5).
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from scipy.special import gammaln, hankel1e
 
@@ -16,11 +18,12 @@ from spectra.table.arrays import ComplexArray, FloatArray, NumberArray
 
 __all__ = ["hankel_amplitude", "wave_envelope", "wave_region", "wave_rounding"]
 
-# Hankel's expansion to this many terms is exact to rounding from x = 200 and x = 8 ν² on, where
-# its terms are below (1/16)^k / k!; the library's own function is not a number beyond 1e15.
-_HANKEL_TERMS = 12
-_HANKEL_START = 200.0
-_HANKEL_ORDERS = 8.0
+# Terms of Hankel's expansion: few far out, many nearer.  It is used where the first term left out
+# is below rounding and none is above 2.  The library's own function is slower and is not a number
+# beyond 1e15.
+_HANKEL_TERMS = (12, 36)
+_HANKEL_TOLERANCE = 2.0**-56
+_HANKEL_LARGEST_TERM = 2.0
 
 
 def wave_region(dim: int) -> float:
@@ -47,19 +50,40 @@ def hankel_amplitude(dim: int, x: NumberArray) -> ComplexArray:
         return np.asarray(-1j / x)
     order = 0.5 * dim - 1.0
     scale = np.exp(float(gammaln(0.5 * dim)) + order * np.log(2.0 / x))
-    far = np.abs(x) >= max(_HANKEL_START, _HANKEL_ORDERS * order**2)
     out = np.empty_like(x)
-    out[far] = _far_hankel(order, x[far])
-    out[~far] = hankel1e(order, x[~far])
+    rest = np.ones(x.shape, dtype=bool)
+    size = np.abs(x)
+    for start, factors in _hankel_series(order):
+        now = rest & (size >= start)
+        out[now] = _far_hankel(order, factors, x[now])
+        rest &= ~now
+    out[rest] = hankel1e(order, x[rest])
     return np.asarray(scale * out)
 
 
-def _far_hankel(order: float, x: NumberArray) -> ComplexArray:
+@cache
+def _hankel_series(order: float) -> tuple[tuple[float, FloatArray], ...]:
+    """Radii from which the expansions of DLMF 10.17.5 serve, and the ratios of their terms."""
+    k = np.arange(1.0, max(_HANKEL_TERMS) + 2.0)
+    ratios = (4.0 * order**2 - (2.0 * k - 1.0) ** 2) / (8.0 * k)
+    with np.errstate(divide="ignore"):
+        logs = np.cumsum(np.log(np.abs(ratios)))
+    series = []
+    for count in _HANKEL_TERMS:
+        left_out = (logs[count] - np.log(_HANKEL_TOLERANCE)) / (count + 1.0)
+        largest = (logs[:count] - np.log(_HANKEL_LARGEST_TERM)) / k[:count]
+        start = float(np.exp(max(left_out, float(np.max(largest)))))
+        series.append((max(start, 1.0), ratios[:count]))
+    return tuple(series)
+
+
+def _far_hankel(order: float, ratios: FloatArray, x: NumberArray) -> ComplexArray:
     """Hankel's function of the first kind without exp(i x), by DLMF 10.17.5."""
     y = np.asarray(1j / x, dtype=complex)
     series = np.ones_like(y)
-    for k in range(_HANKEL_TERMS, 0, -1):
-        series *= y * ((4.0 * order**2 - (2.0 * k - 1.0) ** 2) / (8.0 * k))
+    for ratio in ratios[::-1]:
+        series *= y
+        series *= ratio
         series += 1.0
     start = np.exp(-0.5j * np.pi * (order + 0.5))
     return np.asarray(start * np.sqrt(2.0 / (np.pi * x)) * series)
