@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from rf.directions import orthogonal
 from rf.frequencies import (
+    RADII,
     Allocation,
     Coupling,
     Frequencies,
@@ -24,9 +26,11 @@ from rf.frequencies import (
     apportion,
     draw_frequencies,
 )
+from rf.modulated_blocks import blocks_variance
 from rf.variance import VarianceModel
 from spectra.asymmetric_table import AsymmetricTable, Decomposition
 from spectra.errors import ParameterError
+from spectra.modulated_part import AxialPart, Draws
 
 __all__ = ["AsymmetricPlan", "draw_asymmetric", "plan_asymmetric", "typical_differences"]
 
@@ -82,6 +86,8 @@ class AsymmetricPlan:
                 f"The variance of {radii} frequencies of a modulated measure is not known; that of "
                 "iid ones, which it does not exceed in practice, is given by radii='iid'."
             )
+        if self.coupling == "orthogonal":
+            return _blocks_variance(self.table, self.counts, D)
         return _iid_variance(self.table, self.counts, D)
 
 
@@ -101,7 +107,8 @@ def plan_asymmetric(
     n : int
         Number of frequencies.
     coupling : str
-        "auto"; "iid" (the best decomposition); any other needs a kernel K(D) = k(D + r).
+        "auto"; "iid" (the best decomposition); "orthogonal" (blocks of directions of the radial
+        measure, weighted); any other needs a kernel K(D) = k(D + r).
     allocation : str
         "equal", "mass" or "optimal".
     differences : ndarray of shape (m, d)
@@ -120,6 +127,12 @@ def plan_asymmetric(
                 counts = split_parts(other, n, allocation, differences)
                 value = float(_iid_variance(other, counts, differences).mean())
                 plans.append((value, AsymmetricPlan(other, "iid", counts, False)))
+    if coupling in ("auto", "orthogonal") and table.shifted_table() is None:
+        weighted = table.decomposed("weighted")
+        if len(weighted.parts) <= n:
+            counts = split_parts(weighted, n, allocation, differences)
+            value = float(_blocks_variance(weighted, counts, differences).mean())
+            plans.append((value, AsymmetricPlan(weighted, "orthogonal", counts, False)))
     if coupling != "iid":
         plans.extend(_shifted_plans(table, n, coupling, allocation, differences))
     if not plans:
@@ -175,15 +188,31 @@ def draw_asymmetric(plan: AsymmetricPlan, radii: Radii, rng: np.random.Generator
         drawn = draw_frequencies(radial, plan.counts, coupling=plan.coupling, radii=radii, rng=rng)
         phases = drawn.phases + drawn.frequencies @ shift
         return Frequencies(drawn.frequencies, drawn.weights, phases, drawn.part)
+    if plan.coupling == "orthogonal":
+        draws = [
+            _orthogonal_draws(part, count, radii, rng)
+            for part, count in zip(plan.table.parts, plan.counts, strict=True)
+        ]
+        return _joined(draws, plan.counts)
     draws = [
         part.draw(count, rng, stratified=radii != "iid")
         for part, count in zip(plan.table.parts, plan.counts, strict=True)
     ]
+    return _joined(draws, plan.counts)
+
+
+def _orthogonal_draws(part: AxialPart, n: int, radii: Radii, rng: np.random.Generator) -> Draws:
+    """Weighted draws with orthogonal blocks of directions, and radii in layers."""
+    u = RADII[radii](rng.random(n), rng.random(n))
+    return part.draws_of(part.base.law.ppf(u)[:, None] * orthogonal(n, part.dim, rng))
+
+
+def _joined(draws: list[Draws], counts: tuple[int, ...]) -> Frequencies:
     return Frequencies(
         frequencies=np.concatenate([d.frequencies for d in draws]),
-        weights=np.concatenate([d.amplitudes / n for d, n in zip(draws, plan.counts, strict=True)]),
+        weights=np.concatenate([d.amplitudes / n for d, n in zip(draws, counts, strict=True)]),
         phases=np.concatenate([d.phases for d in draws]),
-        part=np.repeat(np.arange(len(draws)), plan.counts),
+        part=np.repeat(np.arange(len(draws)), counts),
     )
 
 
@@ -204,6 +233,17 @@ def _iid_variance(
     return np.asarray(
         sum(
             (p.variance(differences) / n for p, n in zip(table.parts, counts, strict=True)),
+            np.zeros(len(differences)),
+        )
+    )
+
+
+def _blocks_variance(
+    table: AsymmetricTable, counts: tuple[int, ...], differences: FloatArray
+) -> FloatArray:
+    return np.asarray(
+        sum(
+            (blocks_variance(p, n, differences) for p, n in zip(table.parts, counts, strict=True)),
             np.zeros(len(differences)),
         )
     )

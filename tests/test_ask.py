@@ -40,7 +40,7 @@ def differences(dim):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("dim", "radii"),
-    [(1, "stratified"), (2, "iid"), (7, "stratified"), (16, "iid"), (64, "stratified")],
+    [(1, "stratified"), (2, "iid"), (7, "stratified"), (16, "iid"), (64, "iid")],
 )
 def test_every_decomposition_is_unbiased(name, dim, radii):
     kernel, D = published(name, dim), differences(dim)
@@ -64,6 +64,26 @@ def test_shifted_rows_take_every_coupling(coupling, dim):
     if coupling != "qmc":
         ratio = estimates.var(axis=0, ddof=1) / plan.variance(D, "stratified")
         assert np.all(np.abs(ratio - 1) < 6 * np.sqrt(4 / 500))
+
+
+@pytest.mark.parametrize("dim", [2, 7])
+@pytest.mark.parametrize("n", [7, 12])
+def test_orthogonal_blocks_of_a_modulated_measure(dim, n):
+    kernel, D = published("sinh_gaussian", dim), differences(dim)
+    table = asymmetric_table(kernel, dim)
+    plan = plan_asymmetric(table, n, coupling="orthogonal", allocation="equal", differences=D)
+    assert plan.name == "weighted"
+    for radii in ("iid", "stratified"):
+        z, estimates = pooled(plan, radii, D, kernel(D), 1500)
+        assert np.abs(z).max() < 6
+        if radii == "iid":
+            found, stated = estimates.var(axis=0, ddof=1), plan.variance(D, "iid")
+            square = (estimates - estimates.mean(axis=0)) ** 2
+            bound = 6 * square.std(axis=0) / np.sqrt(1500) + 1e-12
+            assert np.all(np.abs(found - stated) < bound)
+            iid = AsymmetricPlan(plan.table, "iid", plan.counts, False).variance(D, "iid")
+            # The blocks matter by more than the test allows.
+            assert np.abs(iid - stated).max() > 12 * square.std(axis=0).max() / np.sqrt(1500)
 
 
 # Variance times the number of frequencies, D orthogonal to the axis and of length 1: four parts
@@ -105,7 +125,7 @@ def test_the_four_parts_are_exact_at_zero_and_polar_is_not():
 
 def test_auto_takes_the_least_variance():
     X = np.random.default_rng(0).random((60, 16))
-    for name in NAMES:
+    for name in NAMES[1:]:
         features = SpectralFeatures(published(name, 16), n_components=120, random_state=0).fit(X)
         chosen = features._asymmetric_plan
         D = X[:30] - X[30:]
@@ -168,7 +188,7 @@ def test_the_presets_for_symmetric_kernels_say_so():
     with pytest.raises(ParameterError, match="AsKRFF"):
         GRFF(GAUSSIAN.shift(0.1)).fit(X)
     with pytest.raises(ParameterError, match="uniform directions"):
-        SpectralFeatures(published("sinh_gaussian", 3), coupling="orthogonal").fit(X)
+        SpectralFeatures(published("sinh_gaussian", 3), coupling="haar").fit(X)
     with pytest.raises(ParameterError, match="asymmetric"):
         AsKRFF(GAUSSIAN).fit(X)
 
