@@ -210,6 +210,20 @@ def test_atoms_amid_beyond_and_before_a_law_leave_it_whole(dim):
     assert np.abs(tabulate(m).expected_kernel(Z) - exact).max() <= 1e-12
 
 
+@pytest.mark.parametrize("dim", [2, 3, 64])
+def test_a_constant_lies_before_a_density_that_starts_at_a_sign_change(dim):
+    k = radial("exp(-z**2/2) - exp(-z**2/8)/2 + 3/10")
+    t = tabulate(measure_of(spectral_density(k, dim)))
+    positive = t.parts[0]
+    constant = 0.3 / positive.mass
+    radii = positive.law.ppf([0.0, 0.5 * constant, 0.999 * constant])
+    np.testing.assert_array_equal(radii, np.zeros(3))
+    # the densities cross where 2^(d-1) exp(-3 w^2 / 2) = 1
+    crossing = np.sqrt(2.0 / 3.0 * (dim - 1) * np.log(2.0))
+    assert positive.law.ppf([constant + 1e-9])[0] > crossing
+    assert np.abs(t.expected_kernel(Z) - k(Z)).max() <= 1e-12
+
+
 def test_a_measure_of_atoms_is_its_own_table():
     m = SpectralMeasure.from_atoms(3, [0.5, 1.0, 2.0], [0.5, -0.25, 0.125])
     t = tabulate(m)

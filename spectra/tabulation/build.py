@@ -169,7 +169,10 @@ def _spans(
     points = [_Point(float(law.high[i - 1]), law.below[i], law.above[i]) for i in gaps]
     for atom in part.atoms:
         inside = [i for i in gaps if law.high[i - 1] <= atom.radius <= law.low[i]]
-        if inside:
+        if atom.radius == 0.0:
+            # A density that starts at a sign change has rounding errors of mass before it.
+            below, above = 0.0, total
+        elif inside:
             below, above = law.below[inside[0]], law.above[inside[0]]
         elif atom.radius >= law.high[-1] and not open_end:
             below, above = end.below, end.above
