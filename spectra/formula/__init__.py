@@ -15,6 +15,7 @@ Numbers:
 
 - ``evaluate``: a function of NumPy arrays, and one of mpmath numbers;
 - ``at_zero``: the exact limit at the origin;
+- ``resolved``: values with as many digits as their cancellations need;
 - ``program``: expressions as short programs;
 - ``rules``: how each head is computed by each backend;
 - ``functions``: the table of the functions of the language.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -10,13 +12,22 @@ from mpmath import mp
 
 from spectra.errors import AccuracyError
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.resolved import resolving_function
 
 __all__ = ["value_at_zero"]
 
-# Two points 10**-n and the digits to work with.  At the near one all cancellations up to z**20
-# are resolved; at the far one z**0.3 is below 1e-36 in the first round, z**0.1 in the second,
-# which is much slower.
-_ROUNDS = (((20, 120), 400), ((40, 400), 1300))
+# Two points 10**-n, and the digits beyond which values that cancellations still blur are taken as
+# they are if the digits are three for each order of the point: those of the first two rounds
+# resolve z**20 at the near point and z**3 at the far one.  At the far point z**0.3 is below
+# 1e-36 in the first round, z**0.1 in the second, z**0.01 in the third.
+_ROUNDS = ((20, 120, 400), (40, 400, 1300), (400, 4000, 1300))
+_DIGITS_PER_ORDER = 3
+# Digits of the values near the origin, beyond those that recognition asks of them.
+_WANTED = 45
+_RECOGNISED = mp.mpf("1e-36")
+_LARGEST_RECOGNISED = 10**9
+# Far below the distance of any two limits that a formula confuses.
+_AGREEMENT = mp.mpf("1e-20")
 _SYMPY_FAILURES = (
     ArithmeticError,
     AttributeError,
@@ -32,14 +43,15 @@ _SYMPY_FAILURES = (
 def value_at_zero(expr: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     """Return the exact limit of an expression as its variable decreases to 0, if it is finite.
 
-    Substitution is tried first, then recognition of the value at 1e-120 (for Bessel functions,
-    whose limits sympy often does not know), then ``sympy.limit``.  Each candidate has to agree with
-    mpmath close to the origin; if none does the answer is None.
+    Candidates are the value by substitution, a simple multiple of the Bessel constants recognised
+    from the digits close to the origin, the value of the leading terms of Bessel functions
+    (DLMF 10.7.3 and 10.30.1 to 10.30.3), ``sympy.limit``, and the sum or product of the limits of
+    the parts.  Each has to agree with mpmath close to the origin; if none does the answer is None.
 
     Parameters
     ----------
     expr, symbol
-        As for :func:`numpy_function`.
+        As for :func:`spectra.formula.evaluate.numpy_function`.
 
     Returns
     -------
@@ -55,76 +67,162 @@ def value_at_zero(expr: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     >>> print(value_at_zero(1 / z, z))
     None
     """
-    for exponents, digits in _ROUNDS:
-        with mp.workdps(digits):
-            value = _limit_in_round(expr, symbol, exponents)
-        if value is not None:
-            return sympy.expand_func(value)
-    return None
-
-
-def _limit_in_round(
-    expr: sympy.Expr, symbol: sympy.Symbol, exponents: tuple[int, ...]
-) -> sympy.Expr | None:
-    near = _values_near_zero(expr, symbol, exponents)
-    if near is None:
-        return None
-    for route in (_by_substitution, _by_recognition, _by_limit):
+    approach = _Approach(expr, symbol)
+    for route in _ROUTES:
         try:
-            value = route(expr, symbol, near)
-            if value is not None and _agrees(value, near):
-                return value
+            for value in route(expr, symbol, approach):
+                if value is not None and any(near.has_limit(value) for near in approach):
+                    return sympy.expand_func(value)
         except _SYMPY_FAILURES:
             # sympy's limits and substitutions fail in these ways; the next route may not.
             continue
     return None
 
 
-def _values_near_zero(
-    expr: sympy.Expr, symbol: sympy.Symbol, exponents: tuple[int, ...]
-) -> tuple[Any, ...] | None:
-    function = mpmath_function(expr, symbol)
-    try:
-        values = tuple(function(mp.mpf(10) ** -n) for n in exponents)
-    except (AccuracyError, ArithmeticError, ValueError, mp.NoConvergence):
-        return None
-    return values if all(mp.isfinite(value) for value in values) else None
+# --- the values near the origin ---------------------------------------------------------------
 
 
-def _agrees(value: sympy.Expr, near: tuple[Any, ...]) -> bool:
-    if value.free_symbols or not value.is_finite or value.is_real is False:
-        return False
-    limit = mpmath_function(value, sympy.Dummy())(mp.mpf(0))
-    errors = [abs(v - limit) for v in near]
-    scale = 1 + abs(limit)
-    # 1e-20 is below the distance of any two limits that a formula confuses; 1e-2 at the nearer
-    # point unmasks a cancellation that the digits at the far point did not resolve.
-    return bool(errors[1] <= errors[0] <= scale / 100 and errors[1] <= mp.mpf("1e-20") * scale)
+@dataclass(frozen=True)
+class _Near:
+    """The values at two points, and the size of the noise in them."""
+
+    near: Any
+    far: Any
+    noise: Any
+
+    def has_limit(self, value: sympy.Expr) -> bool:
+        """Say whether the values go to this one, at the far point to 20 digits."""
+        if value.free_symbols or not value.is_finite or value.is_real is False:
+            return False
+        with mp.workdps(_WANTED + 35):
+            limit = mpmath_function(value, sympy.Dummy())(mp.mpf(0))
+            if limit == 0:
+                return bool(self.vanishes() and abs(self.near) <= mp.mpf("0.01"))
+            near, far = abs(self.near - limit), abs(self.far - limit)
+            # 1e-2 at the near point unmasks a cancellation that the digits at the far one hid.
+            return bool(far <= near <= (1 + abs(limit)) / 100 and far <= _AGREEMENT * abs(limit))
+
+    def vanishes(self) -> bool:
+        """Say whether the values fall to 0, and are not just small."""
+        return bool(abs(self.far) <= max(_AGREEMENT * min(1, abs(self.near)), self.noise))
 
 
-def _by_substitution(expr: sympy.Expr, symbol: sympy.Symbol, near: Any) -> sympy.Expr | None:
-    value = expr.subs(symbol, 0)
-    return value if value.is_finite else None
+@dataclass
+class _Approach:
+    """The rounds of values near the origin, each computed when it is first asked for."""
+
+    expr: sympy.Expr
+    symbol: sympy.Symbol
+    _known: list[_Near | None] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[_Near]:
+        for index in range(len(_ROUNDS)):
+            if index == len(self._known):
+                self._known.append(self._round(*_ROUNDS[index]))
+            found = self._known[index]
+            if found is not None:
+                yield found
+
+    def _round(self, near: int, far: int, most: int) -> _Near | None:
+        function = resolving_function(self.expr, self.symbol)
+        values = []
+        for order in (near, far):
+            # A power of two is the same number at every precision.
+            point = mp.ldexp(1, -int(order * 3.3219280948873626))
+            try:
+                found = function(point, _WANTED, most)
+            except (AccuracyError, ArithmeticError, ValueError, mp.NoConvergence):
+                return None
+            is_settled = found.is_resolved or most >= _DIGITS_PER_ORDER * order
+            if not (is_settled and mp.isfinite(found.value)):
+                return None
+            values.append(found.value)
+        return _Near(values[0], values[1], noise=mp.mpf(10) ** (50 - most))
 
 
-def _by_limit(expr: sympy.Expr, symbol: sympy.Symbol, near: Any) -> sympy.Expr | None:
-    if any(not (2 * bessel.order).is_integer for bessel in expr.atoms(sympy.besselk)):
-        return None  # sympy's limit of these is wrong or endless
-    return sympy.limit(sympy.expand_func(expr), symbol, 0, "+")
+# --- candidates -------------------------------------------------------------------------------
+
+_Candidates = Iterator[sympy.Expr | None]
 
 
-def _by_recognition(expr: sympy.Expr, symbol: sympy.Symbol, near: Any) -> sympy.Expr | None:
+def _by_substitution(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
+    yield expr.subs(symbol, 0)
+
+
+def _by_recognition(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
     """Recognise rational multiples of 1 and of (2**nu gamma(nu))**+-1, the Bessel constants."""
-    bessels = expr.atoms(sympy.besselj, sympy.besseli, sympy.besselk)
+    bessels = _bessels(expr)
     if not bessels:
-        return None
+        return
     orders = sorted({abs(bessel.order) for bessel in bessels} - {sympy.S.Zero}, key=str)
     scales = [2**nu * sympy.gamma(nu) for nu in orders]
-    for unit in (sympy.S.One, *scales, *(1 / scale for scale in scales)):
-        ratio = near[1] / mpmath_function(unit, sympy.Dummy())(mp.mpf(0))
+    units = (sympy.S.One, *scales, *(1 / scale for scale in scales))
+    for near in approach:
+        if near.vanishes():
+            yield sympy.S.Zero
+        for unit in units:
+            yield _recognised(near.far, unit)
+
+
+def _recognised(value: Any, unit: sympy.Expr) -> sympy.Expr | None:
+    with mp.workdps(_WANTED + 35):
+        ratio = value / mpmath_function(unit, sympy.Dummy())(mp.mpf(0))
+        if not 1 <= abs(ratio) * _LARGEST_RECOGNISED <= _LARGEST_RECOGNISED**2:
+            return None
         found = Fraction(int(mp.nint(ratio * mp.mpf(10) ** 60)), 10**60)
-        simple = found.limit_denominator(10**9)
+        simple = found.limit_denominator(_LARGEST_RECOGNISED)
         # Two such fractions differ by 1e-18 at least: 36 digits are no coincidence.
-        if abs(ratio - mp.mpf(simple.numerator) / simple.denominator) <= mp.mpf(10) ** -36:
-            return unit * sympy.Rational(simple.numerator, simple.denominator)
-    return None
+        if abs(ratio - mp.mpf(simple.numerator) / simple.denominator) > _RECOGNISED * abs(ratio):
+            return None
+        return unit * sympy.Rational(simple.numerator, simple.denominator)
+
+
+def _by_leading_terms(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
+    """Put the leading term of each Bessel function whose argument goes to 0."""
+    leading = {
+        bessel: _leading_term(bessel)
+        for bessel in _bessels(expr)
+        if bessel.argument.subs(symbol, 0) == 0
+    }
+    if leading:
+        simpler = sympy.expand_power_base(expr.xreplace(leading))
+        yield simpler.subs(symbol, 0)
+        yield sympy.limit(simpler, symbol, 0, "+")
+
+
+def _leading_term(bessel: sympy.Expr) -> sympy.Expr:
+    order, half = bessel.order, bessel.argument / 2
+    if isinstance(bessel, sympy.besselk):
+        if order == 0:
+            return -sympy.log(half)
+        return sympy.gamma(abs(order)) / 2 * half ** (-abs(order))
+    return half**order / sympy.gamma(order + 1)
+
+
+def _by_limit(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
+    if all((2 * bessel.order).is_integer for bessel in expr.atoms(sympy.besselk)):
+        # Of other orders sympy's limit is wrong or endless.
+        yield sympy.limit(sympy.expand_func(expr), symbol, 0, "+")
+
+
+def _by_parts(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
+    """Split off a numeric factor, or take a sum term by term."""
+    factor, part = expr.as_independent(symbol, as_Add=False)
+    parts = [part] if expr.is_Mul and factor != 1 else expr.args if expr.is_Add else []
+    values = [value_at_zero(each, symbol) for each in parts]
+    if values and None not in values:
+        yield sympy.Add(*values) * (factor if expr.is_Mul else 1)
+
+
+def _bessels(expr: sympy.Expr) -> set[sympy.Expr]:
+    found: set[sympy.Expr] = expr.atoms(sympy.besselj, sympy.besseli, sympy.besselk)
+    return found
+
+
+_ROUTES: tuple[Callable[[sympy.Expr, sympy.Symbol, _Approach], _Candidates], ...] = (
+    _by_substitution,
+    _by_recognition,
+    _by_leading_terms,
+    _by_limit,
+    _by_parts,
+)

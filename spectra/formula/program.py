@@ -47,11 +47,28 @@ class Program:
 
 
 class Compiler:
-    """Turn an expression into a program for one backend; equal nodes share a register."""
+    """Turn an expression into a program for one backend; equal nodes share a register.
 
-    def __init__(self, symbol: sympy.Symbol, backend: str) -> None:
+    Parameters
+    ----------
+    symbol
+        The variable.
+    backend
+        ``"numpy"`` or ``"mpmath"``.
+    rounding
+        Applied to every number that the program computes; the mpmath backend only.
+    """
+
+    def __init__(
+        self,
+        symbol: sympy.Symbol,
+        backend: str,
+        *,
+        rounding: Callable[[Any], Any] | None = None,
+    ) -> None:
         self._symbol = symbol
         self._backend = backend
+        self._rounding = rounding
         self._place: dict[sympy.Basic, int] = {symbol: 0}
         self._steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
 
@@ -73,7 +90,7 @@ class Compiler:
         if node not in self._place:
             function, operands = self._plan(node)
             if self._backend == "mpmath" and operands:
-                function = _strict(function)
+                function = _strict(function, None if node.is_Boolean else self._rounding)
             places = tuple(self._visit(operand) for operand in operands)
             self._steps.append((function, places))
             self._place[node] = len(self._steps)
@@ -111,7 +128,7 @@ class Compiler:
         return partial(choose, branches), (self._symbol,)
 
     def _sub(self, node: sympy.Basic) -> Program:
-        return Compiler(self._symbol, self._backend).compile(node)
+        return Compiler(self._symbol, self._backend, rounding=self._rounding).compile(node)
 
 
 def _truth(backend: str, value: bool) -> Any:
@@ -122,7 +139,9 @@ def _mp_ratio(p: int, q: int) -> Any:
     return mp.mpf(p) / q
 
 
-def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
+def _strict(
+    function: Callable[..., Any], rounding: Callable[[Any], Any] | None
+) -> Callable[..., Any]:
     """Propagate nan, read a pole as nan, and never leave the reals from real arguments."""
 
     def evaluate(*values: Any) -> Any:
@@ -135,7 +154,9 @@ def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
         left_the_reals = isinstance(result, mpmath.mpc) and not any(
             isinstance(value, mpmath.mpc) for value in values
         )
-        return mp.nan if left_the_reals else result
+        if left_the_reals:
+            return mp.nan
+        return result if rounding is None else rounding(result)
 
     return evaluate
 

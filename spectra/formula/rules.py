@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
+import mpmath
 import numpy as np
 import sympy
 from mpmath import mp
@@ -83,7 +84,21 @@ def _plan_pow_mpmath(node: sympy.Pow) -> Step:
         return lambda x: x**n, (base,)
     if exponent == sympy.S.Half:
         return mp.sqrt, (base,)
-    return mp.power, (base, exponent)
+    return _mp_power, (base, exponent)
+
+
+# Beyond it repeated squaring, mpmath's way with integers, takes minutes where a logarithm takes
+# microseconds: (1 + z)**(1/z) close to z = 0.
+_LARGEST_SQUARED = 2**64
+
+
+def _mp_power(base: Any, exponent: Any) -> Any:
+    is_real = isinstance(base, mpmath.mpf) and isinstance(exponent, mpmath.mpf)
+    if not (is_real and base > 0 and abs(exponent) > _LARGEST_SQUARED and mp.isint(exponent)):
+        return mp.power(base, exponent)
+    with mp.extraprec(int(mp.mag(exponent))):
+        value = mp.exp(exponent * mp.log(base))
+    return +value
 
 
 def _hyper_parameters(node: sympy.hyper) -> tuple[sympy.Expr, ...]:

@@ -1,0 +1,130 @@
+"""The limit at the origin is exact, from few digits, or it is None."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+from mpmath import mp
+from problems import PROBLEMS
+
+from spectra.families import catalogue
+from spectra.formula.at_zero import value_at_zero
+from spectra.formula.parsing import Z
+from spectra.formula.resolved import resolving_function
+
+R = sympy.Rational
+
+_MATERN = sympy.besselk(R(3, 10), Z) * Z ** R(3, 10) * 2 ** R(7, 10) / sympy.gamma(R(3, 10))
+
+
+@pytest.mark.parametrize(
+    ("expr", "limit"),
+    [
+        (sympy.exp(-Z), 1),
+        (sympy.sin(Z) / Z, 1),
+        ((1 - sympy.cos(Z)) / Z**2, R(1, 2)),
+        (Z * sympy.log(Z), 0),
+        (Z * sympy.besselk(1, Z), 1),
+        (Z ** R(3, 2) * sympy.besselk(R(3, 2), Z), sympy.sqrt(sympy.pi / 2)),
+        (Z ** R(1, 3) * sympy.besselk(R(1, 3), Z), 2 ** R(1, 3) * sympy.gamma(R(1, 3)) / 2),
+        (_MATERN, 1),
+        (sympy.besselj(2, Z) / Z**2, R(1, 8)),
+        (sympy.besselj(R(2, 3), Z) * sympy.gamma(R(5, 3)) / (Z / 2) ** R(2, 3), 1),
+        (sympy.hyper([R(1, 2), 1], [2], -Z), 1),
+        (sympy.Heaviside(Z), 1),
+        (sympy.Piecewise((1, Z < 1), (0, True)), 1),
+        (sympy.sqrt(2) * sympy.exp(-Z), sympy.sqrt(2)),
+    ],
+)
+def test_the_limit_at_zero_is_exact(expr: sympy.Expr, limit: sympy.Expr) -> None:
+    found = value_at_zero(expr, Z)
+    assert found is not None
+    assert sympy.expand_func(found - limit) == 0
+
+
+def test_a_cancellation_does_not_pass_as_a_limit() -> None:
+    hidden = (sympy.exp(-Z) - sympy.exp(-2 * Z)) / Z + Z * sympy.besselk(1, Z)
+    assert value_at_zero(hidden, Z) == 2
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        1 / Z,
+        sympy.log(Z),
+        sympy.besselk(0, Z),
+        sympy.sin(1 / Z),
+        sympy.sqrt(Z - 1),
+        sympy.Piecewise((1, sympy.Eq(Z, 0)), (1 / Z, True)),
+    ],
+)
+def test_no_limit_is_none(expr: sympy.Expr) -> None:
+    assert value_at_zero(expr, Z) is None
+
+
+@pytest.mark.parametrize("nu", ["0.05", "0.1", "0.7", "1", "2.5", "50"])
+def test_matern_kernels_start_at_1_from_few_digits(nu: str) -> None:
+    (piece,) = catalogue["matern"](nu=R(nu)).pieces
+    assert value_at_zero(piece.expr, Z) == 1
+    # Bessel and gamma functions of hundreds of digits take seconds, and nothing cancels here.
+    for bits in (60, 400, 1300, 13_000):
+        found = resolving_function(piece.expr, Z)(mp.ldexp(1, -bits), 45, 1300)
+        assert found.is_resolved
+        assert found.digits <= 130
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=str)
+def test_every_problem_starts_at_its_stated_value(problem) -> None:
+    assert problem.kernel.at_zero == float(sympy.Rational(problem.k_zero))
+
+
+@pytest.mark.parametrize(
+    ("expr", "limit"),
+    [
+        # slow powers of z
+        (sympy.exp(-(Z ** R(1, 50))), 1),
+        ((1 + Z ** R(1, 100)) ** -100, 1),
+        # two constants of Bessel functions multiplied, or beside an irrational weight
+        (
+            Z * sympy.besselk(R(3, 10), Z) * sympy.besselk(R(7, 10), Z),
+            sympy.gamma(R(3, 10)) * sympy.gamma(R(7, 10)) / 2,
+        ),
+        (sympy.sqrt(3) * Z * sympy.besselk(1, Z), sympy.sqrt(3)),
+        (sympy.sqrt(3) * (1 - sympy.besselj(0, Z)) / Z**2, sympy.sqrt(3) / 4),
+        (
+            sympy.sqrt(3) * (1 - sympy.besselj(0, Z)) / Z**2 + sympy.pi * sympy.besselj(1, Z) / Z,
+            sympy.sqrt(3) / 4 + sympy.pi / 2,
+        ),
+        (Z**2 * sympy.besselk(0, Z), 0),
+        # terms that are absorbed, not cancelled
+        (sympy.log(1 + Z) / Z, 1),
+        (sympy.acos(1 - Z**2 / 2) / Z, 1),
+        ((1 + Z) ** (1 / Z), sympy.E),
+    ],
+)
+def test_harder_limits_are_exact_too(expr: sympy.Expr, limit: sympy.Expr) -> None:
+    found = value_at_zero(expr, Z)
+    assert found is not None
+    assert sympy.simplify(sympy.powdenest(found / limit if limit else found, force=True)) == (
+        1 if limit else 0
+    )
+
+
+def test_a_small_limit_is_not_taken_for_zero() -> None:
+    found = value_at_zero(sympy.besselj(50, Z) / Z**50, Z)
+    assert found == 1 / (2**50 * sympy.factorial(50))
+
+
+def test_a_large_limit_is_not_rounded_to_an_integer() -> None:
+    found = value_at_zero(Z**50 * sympy.besselk(50, Z) / 3, Z)
+    assert found == 2**49 * sympy.factorial(49) / 3
+
+
+def test_shaking_finds_what_the_digits_hide() -> None:
+    point = mp.ldexp(1, -400)  # 1e-120
+    for text in ((sympy.exp(Z) - 1) / Z, sympy.log(1 + Z) / Z, (1 + Z) ** (1 / Z) / sympy.E):
+        f = resolving_function(text, Z)
+        blurred, clear = f(point, 15, 60), f(point, 15, 400)
+        assert not blurred.is_resolved
+        assert clear.is_resolved
+        assert abs(clear.value - 1) < mp.mpf("1e-15")
