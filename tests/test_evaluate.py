@@ -7,18 +7,16 @@ import warnings
 import mpmath
 import numpy as np
 import pytest
+import scipy.special
 import sympy
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from mpmath import mp
 
-from spectra.errors import FormulaError
-from spectra.formula.at_zero import value_at_zero
+from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function, numpy_function
 from spectra.formula.functions import FUNCTIONS
 from spectra.formula.parsing import U, Z, parse_formula
-
-R = sympy.Rational
 
 
 def radial(text: str) -> sympy.Expr:
@@ -239,54 +237,51 @@ def test_random_formulas_agree_to_their_condition(text: str, x: float) -> None:
     assert abs(fast - float(exact)) <= 1e-12 * float(scale) + 1e-300
 
 
-# --- the value at the origin ----------------------------------------------------------------------
-
-_MATERN = sympy.besselk(R(3, 10), Z) * Z ** R(3, 10) * 2 ** R(7, 10) / sympy.gamma(R(3, 10))
+# --- points where doubles overflow ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("expr", "limit"),
+    ("text", "same"),
     [
-        (sympy.exp(-Z), 1),
-        (sympy.sin(Z) / Z, 1),
-        ((1 - sympy.cos(Z)) / Z**2, R(1, 2)),
-        (Z * sympy.log(Z), 0),
-        (Z * sympy.besselk(1, Z), 1),
-        (Z ** R(3, 2) * sympy.besselk(R(3, 2), Z), sympy.sqrt(sympy.pi / 2)),
-        (Z ** R(1, 3) * sympy.besselk(R(1, 3), Z), 2 ** R(1, 3) * sympy.gamma(R(1, 3)) / 2),
-        (_MATERN, 1),
-        (sympy.besselj(2, Z) / Z**2, R(1, 8)),
-        (sympy.besselj(R(2, 3), Z) * sympy.gamma(R(5, 3)) / (Z / 2) ** R(2, 3), 1),
-        (sympy.hyper([R(1, 2), 1], [2], -Z), 1),
-        (sympy.Heaviside(Z), 1),
-        (sympy.Piecewise((1, Z < 1), (0, True)), 1),
-        (sympy.sqrt(2) * sympy.exp(-Z), sympy.sqrt(2)),
+        ("exp(-2*z)*cosh(z)", "(exp(-z) + exp(-3*z))/2"),
+        ("exp(-z)*cosh(z)", "(1 + exp(-2*z))/2"),
+        ("cosh(z) - sinh(z)", "exp(-z)"),
+        ("exp(-2*z)/(1 - tanh(z))", "(1 + exp(-2*z))/2"),
+        ("sqrt(1 - tanh(z)**2)*cosh(z)", "1"),
+        ("Piecewise((1, z < 1), (exp(-z)*sinh(z), True))", "(1 - exp(-2*z))/2"),
+        ("exp(z)*cosh(z)", "(1 + exp(2*z))/2"),
     ],
 )
-def test_the_limit_at_zero_is_exact(expr: sympy.Expr, limit: sympy.Expr) -> None:
-    found = value_at_zero(expr, Z)
-    assert found is not None
-    assert sympy.expand_func(found - limit) == 0
+def test_a_part_that_overflows_does_not_hide_the_value(text: str, same: str) -> None:
+    points = np.array([711.0, 735.5, 794.3, 1000.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(values(text, points), values(same, points), rtol=1e-14)
 
 
-def test_a_cancellation_does_not_pass_as_a_limit() -> None:
-    hidden = (sympy.exp(-Z) - sympy.exp(-2 * Z)) / Z + Z * sympy.besselk(1, Z)
-    assert value_at_zero(hidden, Z) == 2
+def test_bessel_functions_that_overflow_keep_their_product() -> None:
+    z = np.array([720.0, 1000.0])
+    np.testing.assert_allclose(values("exp(-z)*besseli(0, z)", z), scipy.special.ive(0, z), 1e-14)
+    product = values("cosh(z)*besselk(1/3, z)", z)
+    np.testing.assert_allclose(product, scipy.special.kve(1 / 3, z) / 2, rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    "expr",
-    [
-        1 / Z,
-        sympy.log(Z),
-        sympy.besselk(0, Z),
-        sympy.sin(1 / Z),
-        sympy.sqrt(Z - 1),
-        sympy.Piecewise((1, sympy.Eq(Z, 0)), (1 / Z, True)),
-    ],
-)
-def test_no_limit_is_none(expr: sympy.Expr) -> None:
-    assert value_at_zero(expr, Z) is None
+def test_overflow_in_the_plane() -> None:
+    z = np.array([794 + 1j, 800 - 0.5j])
+    expected = (1 + np.exp(-2 * z)) / 2
+    np.testing.assert_allclose(values("exp(-z)*cosh(z)", z), expected, rtol=1e-14)
+
+
+def test_what_no_digits_resolve_is_refused_and_not_guessed() -> None:
+    with pytest.raises(AccuracyError, match="overflows at 5000"):
+        values("exp(z)*(cosh(z) - sinh(z))", 5000.0)
+
+
+def test_undefined_and_infinite_values_stay_so() -> None:
+    assert np.isnan(values("sqrt(1 - z)*cosh(z)", 800.0))
+    assert values("exp(z)", 800.0) == np.inf
+    assert values("1/z", 0.0) == np.inf
+    assert values("log(z)", 0.0) == -np.inf
 
 
 @pytest.mark.slow

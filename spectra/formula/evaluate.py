@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import mpmath
@@ -11,13 +12,19 @@ import sympy
 from mpmath import mp
 from numpy.typing import NDArray
 
-from spectra.errors import FormulaError
+from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.program import Compiler
+from spectra.formula.resolved import ResolvedValue, resolving_function
 from spectra.formula.rules import RULES
 
 __all__ = ["mpmath_function", "numpy_function"]
 
 Array = NDArray[Any]
+
+# A double has 53 bits; the digits resolve cosh(z) - sinh(z) to z = 1000, where kernels are probed.
+_DOUBLE_DIGITS = 17
+_MOST_DIGITS = 1300
+_LEAST_DOUBLE = mp.ldexp(1, -1074)
 
 
 def _non_analytic(expr: sympy.Expr) -> str | None:
@@ -61,13 +68,17 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
     callable
         Takes a real or complex array of any shape and returns one of the same shape, float64 or
         complex128.  It is nan where the formula is undefined over the reals (``acos(1.5)``,
-        ``0/0``) and follows IEEE arithmetic at poles (``1/0`` is inf); it never warns.
+        ``0/0``) and follows IEEE arithmetic at poles (``1/0`` is inf); it never warns.  Points
+        where only a part of the formula overflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``,
+        are computed by mpmath one by one.
 
     Raises
     ------
     FormulaError
         If the expression has another free symbol or a head without a rule; at the call, if a
         complex array meets a function without an analytic continuation (Abs, Piecewise, ...).
+    AccuracyError
+        At the call, where doubles overflow and 1300 digits do not resolve the value either.
 
     Examples
     --------
@@ -76,9 +87,12 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
     >>> f = numpy_function(1 - z**2 / 4, z)
     >>> f(np.array([0.0, 1.0, 2.0])).tolist()
     [1.0, 0.75, 0.0]
+    >>> numpy_function(sympy.exp(-z) * sympy.cosh(z), z)(np.array([800.0])).tolist()
+    [0.5]
     """
     _refuse_other_symbols(expr, symbol)
     program = Compiler(symbol, "numpy").compile(expr)
+    resolving = cache(partial(resolving_function, expr, symbol))
     kink = _non_analytic(expr)
 
     def evaluate(x: Any) -> Array:
@@ -90,9 +104,46 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
             value = np.asarray(program(points), dtype=points.dtype)
         if value.shape != points.shape or value is points:
             value = np.array(np.broadcast_to(value, points.shape))
+        lost = ~np.isfinite(value) & np.isfinite(points)
+        if np.any(lost):
+            value[lost] = _beyond_doubles(expr, resolving(), points[lost], value[lost])
         return value
 
     return evaluate
+
+
+def _beyond_doubles(
+    expr: sympy.Expr, function: Callable[[Any, int, int], ResolvedValue], points: Array, ieee: Array
+) -> Array:
+    """Compute again, with unbounded exponents, what came out infinite or nan in doubles."""
+    known: dict[Any, Any] = {}
+    for point, value in zip(points.tolist(), ieee.tolist(), strict=True):
+        if point not in known:
+            known[point] = _beyond_doubles_at(expr, function, point, value)
+    return np.array([known[point] for point in points.tolist()], dtype=points.dtype)
+
+
+def _beyond_doubles_at(
+    expr: sympy.Expr, function: Callable[[Any, int, int], ResolvedValue], point: Any, ieee: Any
+) -> Any:
+    try:
+        found = function(mp.mpmathify(point), _DOUBLE_DIGITS, _MOST_DIGITS)
+    except OverflowError as error:
+        if not np.isnan(ieee):
+            return ieee
+        raise _unresolved(expr, point) from error
+    if not mp.isfinite(found.value):
+        return ieee  # undefined, or a pole, where the sign of IEEE arithmetic stands
+    if not found.is_resolved and found.error > _LEAST_DOUBLE:
+        raise _unresolved(expr, point)
+    return type(point)(found.value)
+
+
+def _unresolved(expr: sympy.Expr, point: Any) -> AccuracyError:
+    return AccuracyError(
+        f"{expr} overflows at {point:.6g} in doubles, and {_MOST_DIGITS} digits do not resolve it; "
+        "write the formula with terms that stay bounded, such as exp(-z) for cosh(z) - sinh(z)"
+    )
 
 
 def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Any]:
