@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, jv
 
 __all__ = [
+    "debye_polynomials",
     "log_bessel_j",
     "log_sphere_area",
     "plane_wave_mean",
@@ -40,12 +41,18 @@ def log_sphere_area(dim: int) -> float:
 
 
 @cache
-def _debye_polynomials() -> tuple[Polynomial, ...]:
-    """U_k of DLMF 10.41.9, by their recursion."""
+def debye_polynomials(terms: int) -> tuple[Polynomial, ...]:
+    """U_0, ..., U_terms of DLMF 10.41.9, the coefficients of Debye's expansions.
+
+    Examples
+    --------
+    >>> debye_polynomials(1)[1].coef * 24
+    array([ 0.,  3.,  0., -5.])
+    """
     p = Polynomial([0.0, 1.0])
     u = Polynomial([1.0])
     polynomials = [u]
-    for _ in range(_DEBYE_TERMS):
+    for _ in range(terms):
         u = 0.5 * p**2 * (1 - p**2) * u.deriv() + 0.125 * ((1 - 5 * p**2) * u).integ()
         polynomials.append(u)
     return tuple(polynomials)
@@ -56,7 +63,7 @@ def _log_bessel_j_debye(order: float, x: FloatArray) -> FloatArray:
     alpha = np.arccosh(order / x)
     tanh = np.tanh(alpha)
     series = np.zeros_like(x)
-    for k, u in enumerate(_debye_polynomials()):
+    for k, u in enumerate(debye_polynomials(_DEBYE_TERMS)):
         series += u(1.0 / tanh) / order**k
     return np.asarray(
         order * (tanh - alpha) - 0.5 * np.log(2.0 * np.pi * order * tanh) + np.log(series)

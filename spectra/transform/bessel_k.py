@@ -5,12 +5,11 @@ Everything here is numpy and scipy only.
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
-from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, kve
+
+from spectra.special import debye_polynomials
 
 __all__ = ["log_scaled_bessel_k", "log_scaled_bessel_k_error"]
 
@@ -34,21 +33,9 @@ _ASYMPTOTIC_TERMS = 4
 _POWER_REACH = 1e-10
 
 
-@cache
-def _debye_polynomials() -> tuple[Polynomial, ...]:
-    """U_k of DLMF 10.41.9, by their recursion."""
-    p = Polynomial([0.0, 1.0])
-    u = Polynomial([1.0])
-    polynomials = [u]
-    for _ in range(_DEBYE_TERMS):
-        u = 0.5 * p**2 * (1 - p**2) * u.deriv() + 0.125 * ((1 - 5 * p**2) * u).integ()
-        polynomials.append(u)
-    return tuple(polynomials)
-
-
 def _debye_sum(order: float, p: FloatArray) -> FloatArray:
     total = np.zeros_like(p)
-    for k, u in enumerate(_debye_polynomials()):
+    for k, u in enumerate(debye_polynomials(_DEBYE_TERMS)):
         total += (-1.0) ** k * u(p) / order**k
     return total
 
