@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
+from spectra.families.asymmetric import AsymmetricFamily
+from spectra.families.named import Family
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
 from spectra.singularity.branches import same_radius
@@ -24,6 +27,7 @@ from spectra.singularity.germs import ExpansionError
 from spectra.singularity.local import analyse, one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
 from spectra.sphere import sphere_coefficients
+from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
 from spectra.verdict.definite import Definiteness, definiteness
 from spectra.verdict.ladder import Ladder, mass_ladder
 from spectra.verdict.status import DomainVerdict, NoTruthValue, SphereVerdict, Status
@@ -43,12 +47,6 @@ __all__ = [
 
 #: The dimension in conditions.
 D = sympy.Symbol("d", integer=True, positive=True)
-
-_ASSUMPTIONS = {
-    "smoothness": "every singularity at a finite radius that was not found has an exponent above",
-    "decay": "up to its limit the kernel decays, with its derivatives and unoscillating, like z^-",
-    "origin": "up to k(0) the kernel vanishes at z = 0, with its derivatives, like z^",
-}
 
 
 @dataclass(frozen=True)
@@ -280,7 +278,8 @@ def existence(
     Parameters
     ----------
     kernel : Kernel or callable
-        A kernel; a bare callable shows nothing of itself, and only ``assume`` decides.
+        A kernel; a bare callable shows nothing of itself, and only ``assume`` decides (values of
+        a function prove neither smoothness nor decay).
     dim : int, optional
         The dimension d >= 1; without it the verdict has a condition on d.
     assume : mapping, optional
@@ -296,7 +295,8 @@ def existence(
     Raises
     ------
     ParameterError
-        Where ``dim`` is not an integer >= 1, or an assumption is unknown or not positive.
+        Where ``dim`` is not an integer >= 1, an assumption is unknown or not positive, or the
+        kernel is a family that was not called, or asymmetric.
 
     Examples
     --------
@@ -309,9 +309,21 @@ def existence(
     """
     if dim is not None:
         dim = checked_dimension(dim)
-    stated = _checked_assumptions(assume)
+    stated = checked_assumptions(assume)
     if isinstance(kernel, Kernel):
         analysis: LocalAnalysis | None = analyse(kernel)
+    elif isinstance(kernel, Family | AsymmetricFamily):
+        name = kernel.entry.id if isinstance(kernel, Family) else kernel.id
+        raise ParameterError(
+            f"{name} is a family, and the verdict may depend on its parameters: call it "
+            f"first, for instance existence(catalogue[{name!r}](), dim)."
+        )
+    elif isinstance(kernel, AsymmetricKernel):
+        raise ParameterError(
+            f"{kernel} is a function of x - y, not of |x - y|. A shift keeps the verdict of the "
+            "kernel that is shifted: ask existence of that one. A tilt exp(beta.D) keeps it for "
+            "a kernel of compact support and for Gaussians."
+        )
     elif callable(kernel):
         analysis = None
     else:
@@ -319,9 +331,9 @@ def existence(
             f"existence needs a Kernel, and got {type(kernel).__name__}: make one with radial() or "
             "zonal()."
         )
-    places = _callable_places() if analysis is None else analysis.places
+    places = callable_places() if analysis is None else analysis.places
     loose = () if analysis is None else analysis.gaps
-    places, gaps, notes = _with_assumptions(places, loose, stated)
+    places, gaps, notes = with_assumptions(places, loose, stated)
     finite = (
         "Every singularity at a finite radius is weak enough, the kernel is regular at z = 0, and "
         "its behaviour at infinity allows a finite measure."
@@ -418,55 +430,3 @@ def _inside(analysis: LocalAnalysis, end: sympy.Expr) -> tuple[tuple[Ending, ...
         elif r.evalf(30) < end.evalf(30):
             places.append(ending)
     return tuple(places), analysis.gaps
-
-
-# --- what the caller states -----------------------------------------------------------------
-
-
-def _checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.Expr]:
-    stated = {}
-    for name, value in (assume or {}).items():
-        if name not in _ASSUMPTIONS:
-            raise ParameterError(
-                f"{name!r} is not something to assume; the choices are {', '.join(_ASSUMPTIONS)}."
-            )
-        number = sympy.oo if value == sympy.oo else exact_parameter(name, value)
-        if not number.is_extended_positive:
-            raise ParameterError(f"The assumed {name} must be a positive exponent, not {value}.")
-        stated[name] = number
-    return stated
-
-
-def _callable_places() -> tuple[Ending, ...]:
-    """A callable shows nothing: one gap at each kind of place."""
-    return (
-        Ending(gaps=(Gap("a callable shows nothing at z = 0", location=sympy.Integer(0)),)),
-        Ending(gaps=(Gap("a callable does not show where it is not smooth"),)),
-        Ending(gaps=(Gap("a callable shows nothing at infinity", location=sympy.oo),)),
-    )
-
-
-def _with_assumptions(
-    places: Iterable[Ending], loose: tuple[Gap, ...], stated: Mapping[str, sympy.Expr]
-) -> tuple[tuple[Ending, ...], tuple[Gap, ...], tuple[str, ...]]:
-    """Close the gaps that an assumption covers."""
-
-    def close(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
-        left = []
-        for gap in gaps:
-            if gap.location == 0 and "origin" in stated:
-                continue
-            if gap.location is sympy.oo and "decay" in stated:
-                continue
-            if gap.location not in (0, sympy.oo) and "smoothness" in stated:
-                bound = 2 * stated["smoothness"] + 1
-                if bound is not sympy.oo:
-                    text = f"beyond the assumed smoothness {stated['smoothness']}"
-                    left.append(Gap(text, bound, gap.location))
-                continue
-            left.append(gap)
-        return tuple(left)
-
-    closed = tuple(replace(p, gaps=close(p.gaps)) for p in places)
-    notes = tuple(f"Assumed, not shown: {_ASSUMPTIONS[n]} {v}." for n, v in stated.items())
-    return closed, close(loose), notes
