@@ -352,9 +352,11 @@ class SpectralTable:
             )
             tail = None
             if entry["tail"] is not None:
-                numbers = (float(entry["tail"][name]) for name in _TAIL_NUMBERS)
-                series = (arrays.pop(f"{prefix}part{i}.tail.{name}") for name in _TAIL_ARRAYS)
-                tail = LobedTail(*numbers, *series, root=entry["tail"]["root"])
+                kappa, period, sigma = (float(entry["tail"][name]) for name in _TAIL_NUMBERS)
+                masses, radii = (
+                    arrays.pop(f"{prefix}part{i}.tail.{name}") for name in _TAIL_ARRAYS
+                )
+                tail = LobedTail(kappa, period, sigma, masses, radii, int(entry["tail"]["root"]))
             phase = {"0": 0.0, "pi": float(np.pi)}[entry["phase"]]
             law = RadialLaw(left, right, tail)
             parts.append(Part(float(entry["mass"]), float(entry["mass_error"]), phase, law))
