@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from rf.asymmetric import AsymmetricPlan, split_parts
 from rf.estimator import BaseSpectralFeatures, Scheme
 from rf.frequencies import Frequencies
-from spectra.asymmetric_table import NEGLIGIBLE, AsymmetricTable
 from spectra.errors import ParameterError
+from spectra.modulated import NEGLIGIBLE, AsymmetricTable
 from spectra.table import SpectralTable
 
 __all__ = ["AsKRFF", "DroppedPartWarning", "least_squares_masses"]

@@ -28,9 +28,8 @@ from rf.frequencies import (
 )
 from rf.modulated_blocks import blocks_variance
 from rf.variance import VarianceModel
-from spectra.asymmetric_table import AsymmetricTable, Decomposition
 from spectra.errors import ParameterError
-from spectra.modulated_part import AxialPart, Draws
+from spectra.modulated import AsymmetricTable, AxialPart, Decomposition, Draws
 
 __all__ = ["AsymmetricPlan", "draw_asymmetric", "plan_asymmetric", "typical_differences"]
 

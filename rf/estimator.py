@@ -39,8 +39,8 @@ from rf.rows import (
 from rf.spectrum import resolve_spectrum
 from rf.variance import VarianceModel
 from rf.waves import wave_columns
-from spectra.asymmetric_table import AsymmetricTable
 from spectra.errors import ParameterError
+from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
 
 __all__ = ["BaseSpectralFeatures", "MixedSignature", "Scheme", "SignatureWarning"]
@@ -122,11 +122,6 @@ class _Layout:
             extra_variance=0.0 if lone is None else 0.5 * float(weights[lone]) ** 2,
         )
 
-    @property
-    def dropped(self) -> int:
-        """The sine column that the lone frequency does not have."""
-        return len(self.scale) + (self.lone or 0)
-
 
 class BaseSpectralFeatures(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
@@ -185,6 +180,11 @@ class BaseSpectralFeatures(
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         for_data, for_frequencies = np.random.default_rng(seed.tolist()).spawn(2)
         table = spectrum.table
+        if not table.parts:
+            raise ParameterError(
+                f"The spectral measure of {table.formula} is 0, so there is nothing to draw: the "
+                "kernel is 0 everywhere. Check the formula."
+            )
         if isinstance(table, AsymmetricTable):
             self._draw_asymmetric(scheme, table, X, for_data, for_frequencies)
         else:
@@ -322,13 +322,13 @@ class BaseSpectralFeatures(
 
     def _columns(self, X: Any, *, left: bool) -> NDArray[Any]:
         layout = self._layout
-        columns = wave_columns(
+        return wave_columns(
             X,
             self.frequencies_.frequencies,
             layout.scale,
             layout.left_phases if left else layout.right_phases,
+            without_sine=layout.lone,
         )
-        return columns if layout.lone is None else np.delete(columns, layout.dropped, axis=1)
 
     def _draw(self, scheme: Scheme, table: SpectralTable, rng: np.random.Generator) -> Frequencies:
         """Draw the planned frequencies of a radial kernel."""

@@ -20,8 +20,8 @@ from rf.frequencies import (
     Frequencies,
     Radii,
 )
-from spectra.asymmetric_table import AsymmetricTable
 from spectra.errors import ParameterError
+from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
 
 FloatArray = NDArray[np.float64]

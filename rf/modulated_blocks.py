@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rf.harmonics import gegenbauer, wave_coefficients
-from spectra.modulated_part import AxialPart
+from spectra.modulated import AxialPart
 from spectra.table import RadialLaw
 
 __all__ = ["blocks_variance"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
 
-from spectra.asymmetric_table import AsymmetricTable
 from spectra.errors import DataError, ParameterError
+from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:

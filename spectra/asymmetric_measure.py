@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.asymmetric import AsymmetricKernel, gaussian_components
-from spectra.asymmetric_table import NEGLIGIBLE, AsymmetricTable, Decomposition, Modulated
 from spectra.errors import ParameterError
-from spectra.modulation import Modulation
+from spectra.modulated import NEGLIGIBLE, AsymmetricTable, Decomposition, Modulated, Modulation
 from spectra.table import SpectralTable
 from spectra.tabulation import tabulate
 from spectra.verdict import spectral_measure

@@ -6,12 +6,10 @@ import pytest
 
 from spectra.asymmetric import AsymmetricKernel
 from spectra.asymmetric_measure import asymmetric_table
-from spectra.asymmetric_table import AsymmetricTable
-from spectra.axis_law import AxisLaw
 from spectra.errors import DataError, ParameterError, TableFileError
 from spectra.families import catalogue
 from spectra.kernel import radial, zonal
-from spectra.modulation import SELECTIONS, Modulation
+from spectra.modulated import SELECTIONS, AsymmetricTable, AxisLaw, Modulation
 from spectra.table import SpectralTable
 
 GAUSSIAN = radial("exp(-z**2/8)")

@@ -17,11 +17,11 @@ from typing import Literal, final
 
 import numpy as np
 
-from spectra.axial_rejection import AxialProposal
-from spectra.axis_law import AxisLaw
 from spectra.errors import AccuracyError, ParameterError
-from spectra.modulation import Modulation, Selection
-from spectra.radial_interpolant import RadialInterpolant
+from spectra.modulated.axial_rejection import AxialProposal
+from spectra.modulated.axis_law import AxisLaw
+from spectra.modulated.modulation import Modulation, Selection
+from spectra.modulated.radial_interpolant import RadialInterpolant
 from spectra.table import Part, RadialLaw
 from spectra.table.arrays import ComplexArray, FloatArray, IntArray
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError, TableFileError
-from spectra.modulated_part import AxialPart, PartKind
-from spectra.modulation import Modulation
+from spectra.modulated.axial_part import AxialPart, PartKind
+from spectra.modulated.modulation import Modulation
 from spectra.table import FrequencySample, Part, SpectralTable
 from spectra.table.arrays import FloatArray
 from spectra.table.radial_law import Seed
