@@ -23,12 +23,15 @@ _HOME = {
     "Frequencies": "frequencies",
     "GORF": "features",
     "GRFF": "features",
+    "KreinRidge": "krein",
+    "KreinRidgeClassifier": "krein",
     "ORF": "features",
     "RFF": "features",
     "SignatureWarning": "features",
     "SpectralFeatures": "features",
     "draw_frequencies": "frequencies",
     "load_dataset": "datasets",
+    "n_components_for": "bounds",
 }
 
 __all__ = sorted(_HOME)

@@ -38,7 +38,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spectra.errors import AccuracyError
+from rf.estimator import BaseSpectralFeatures
+from spectra.errors import AccuracyError, ParameterError
 
 __all__ = ["KreinRidge", "KreinRidgeClassifier"]
 
@@ -91,14 +92,14 @@ class _KreinModel(BaseEstimator, ABC):  # type: ignore[misc]
 
             return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
         transformer = clone(self.features)
-        if transformer.get_params().get("mixed_signature") == "warn":
+        if "mixed_signature" in transformer.get_params():
             transformer.set_params(mixed_signature="ignore")
         return transformer
 
     def _solve(self, X: Any, targets: FloatArray) -> None:
         self.features_ = self._transformer().fit(X)
         Z = np.asarray(self.features_.transform(X), dtype=float)
-        signature = np.asarray(getattr(self.features_, "signature_", np.ones(Z.shape[1])))
+        signature = signature_of(self.features_, Z.shape[1])
         mean = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1:])
         self.coef_, self.eigenvalues_ = krein_solve(
             Z, signature, targets - mean, alpha=self.alpha, solver=self.solver
@@ -115,6 +116,40 @@ class _KreinModel(BaseEstimator, ABC):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self._transformer()).input_tags.sparse
         return tags
+
+
+def signature_of(features: Any, columns: int) -> FloatArray:
+    """The signs of the columns that a fitted transformer makes: +1 where it has none.
+
+    The signs of a pipeline are those of its last step.
+
+    Raises
+    ------
+    ParameterError
+        Where signs are lost on the way: an earlier step of a pipeline has negative ones, or the
+        kernel is asymmetric, so that signs alone do not make its matrix.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> signature_of(StandardScaler().fit(np.eye(2)), 2)
+    array([1., 1.])
+    """
+    *before, last = [step for _, step in getattr(features, "steps", [("", features)])]
+    for step in before:
+        if np.any(np.asarray(getattr(step, "signature_", 1.0)) < 0):
+            raise ParameterError(
+                f"{type(step).__name__} makes columns of signature -1, and {type(last).__name__} "
+                "comes after it in the pipeline, so that the signs of its columns are lost and "
+                "another kernel would be learned. Make the signed features the last step."
+            )
+    if isinstance(last, BaseSpectralFeatures) and last.decomposition_ != "radial":
+        raise ParameterError(
+            f"The kernel {last.table_.formula} is asymmetric: its matrix takes right features "
+            "beside the left ones, and ridge regression in a Krein space is for symmetric "
+            "kernels. Take a symmetric kernel."
+        )
+    return np.asarray(getattr(last, "signature_", np.ones(columns)), dtype=float)
 
 
 def krein_solve(
@@ -182,7 +217,8 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
     Parameters
     ----------
     features : transformer, default=None
-        Makes Z; its attribute ``signature_`` (all +1 where there is none) holds the signs.  None
+        Makes Z; its attribute ``signature_`` (all +1 where there is none) holds the signs, in a
+        pipeline that of the last step.  None
         stands for ``SpectralFeatures(n_components=512, random_state=0)``: the Gaussian kernel.
     alpha : float, default=1.0
         Strength of the regulariser, greater than 0.
@@ -207,6 +243,9 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
     ------
     AccuracyError
         At fit, for solver "stationary" where -alpha is nearly an eigenvalue.
+    ParameterError
+        At fit, where the signs of the features are lost in a pipeline, or their kernel is
+        asymmetric.
 
     Examples
     --------

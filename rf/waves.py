@@ -17,7 +17,12 @@ _BLOCK_BYTES = 1 << 18
 
 
 def wave_columns(
-    X: Any, frequencies: FloatArray, scale: FloatArray, phases: FloatArray | None = None
+    X: Any,
+    frequencies: FloatArray,
+    scale: FloatArray,
+    phases: FloatArray | None = None,
+    *,
+    without_sine: int | None = None,
 ) -> NDArray[Any]:
     """Columns scale * cos(X w + phase) for all frequencies, then scale * sin(X w + phase).
 
@@ -29,10 +34,12 @@ def wave_columns(
     scale : ndarray of shape (n,)
     phases : ndarray of shape (n,), optional
         Zero where left out.
+    without_sine : int, optional
+        A frequency that gets no sine column.
 
     Returns
     -------
-    ndarray of shape (rows, 2 n)
+    ndarray of shape (rows, 2 n), or (rows, 2 n - 1) without one sine
         Of the type of X.  In float32 the error of a column is about 6e-8 (1 + |x| |w|) scale.
 
     Examples
@@ -42,9 +49,10 @@ def wave_columns(
     """
     n = len(frequencies)
     weights = np.ascontiguousarray(frequencies.T, dtype=X.dtype)
-    scale = np.tile(scale, 2).astype(X.dtype)
+    sines = np.arange(n) if without_sine is None else np.delete(np.arange(n), without_sine)
+    scale = np.concatenate([scale, scale[sines]]).astype(X.dtype)
     shift = None if phases is None else phases.astype(X.dtype)
-    out = np.empty((X.shape[0], 2 * n), dtype=X.dtype)
+    out = np.empty((X.shape[0], len(scale)), dtype=X.dtype)
     block = max(1, _BLOCK_BYTES // (n * X.dtype.itemsize))
     sparse = issparse(X)
     for start in range(0, X.shape[0], block):
@@ -55,6 +63,6 @@ def wave_columns(
         if shift is not None:
             phase += shift
         np.cos(phase, out=out[rows, :n])
-        np.sin(phase, out=out[rows, n:])
+        np.sin(phase if without_sine is None else phase[:, sines], out=out[rows, n:])
         out[rows] *= scale
     return out

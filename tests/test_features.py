@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -181,6 +182,27 @@ class TestTypes:
         )
         subprocess.run([sys.executable, "-c", code], check=True)
 
+    @pytest.mark.parametrize("columns", [512, 511])
+    def test_a_transform_holds_its_output_once(self, columns):
+        table = table_of(16, [(1.0, gaussian_law(16))])
+        X = np.random.default_rng(0).normal(size=(4000, 16))
+        features = RFF(table, n_components=columns, random_state=0).fit(X)
+        tracemalloc.start()
+        Z = features.transform(X)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert Z.shape == (4000, columns)
+        assert peak < 1.3 * Z.nbytes
+
+    @pytest.mark.parametrize("lone", [0, 2])
+    def test_leaving_out_a_sine_leaves_all_else(self, lone):
+        rng = np.random.default_rng(0)
+        X, w, scale = rng.normal(size=(5, 3)), rng.normal(size=(3, 3)), np.array([1.0, 2.0, 3.0])
+        whole = wave_columns(X, w, scale)
+        np.testing.assert_array_equal(
+            wave_columns(X, w, scale, without_sine=lone), np.delete(whole, 3 + lone, axis=1)
+        )
+
 
 class TestSignature:
     def test_a_mixed_signature_warns_once_at_fit_with_the_remedy(self, X, signed):
@@ -265,6 +287,12 @@ class TestRefusals:
         rows = X / np.linalg.norm(X, axis=1, keepdims=True)
         with pytest.raises(InfiniteMassError):
             SpectralFeatures("ntk").fit(rows)
+
+    def test_a_kernel_that_is_zero_everywhere(self, X):
+        gaussian = radial("exp(-z**2/2)")
+        for zero in ("0", gaussian - gaussian):
+            with pytest.raises(ParameterError, match="0 everywhere"):
+                SpectralFeatures(zero, n_components=8).fit(X)
 
 
 class TestSpectra:

@@ -16,7 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rf import SpectralFeatures
 from rf.baselines import ExactPolynomial, IndefiniteNystroem
 from rf.krein import KreinRidge, KreinRidgeClassifier, krein_solve
-from spectra.errors import AccuracyError
+from spectra.errors import AccuracyError, ParameterError
+from spectra.kernel import radial
 
 
 def indefinite(X, Y):
@@ -183,3 +184,34 @@ def test_targets_keep_their_shape():
     assert two.predict(X).shape == (40, 2)
     np.testing.assert_allclose(two.predict(X)[:, 0], one.predict(X), atol=1e-10)
     assert np.any(one.eigenvalues_ < 0)
+
+
+def test_the_signs_of_a_pipeline_are_those_of_its_last_step():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    signed = SpectralFeatures(
+        "exp(-z**2/2) - exp(-z**2/8)", n_components=64, random_state=0, mixed_signature="ignore"
+    )
+    alone = KreinRidge(signed).fit(X, X[:, 0])
+    scaled = StandardScaler(with_mean=False, with_std=False)
+    piped = KreinRidge(make_pipeline(scaled, signed)).fit(X, X[:, 0])
+    assert alone.eigenvalues_.min() < -0.1
+    np.testing.assert_allclose(piped.predict(X), alone.predict(X), rtol=1e-9, atol=1e-12)
+    with pytest.raises(ParameterError, match="last step"):
+        KreinRidge(make_pipeline(signed, scaled)).fit(X, X[:, 0])
+
+
+def test_an_asymmetric_kernel_is_refused():
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    shifted = SpectralFeatures(
+        radial("exp(-z**2/2)").shift([0.5, 0.0]), n_components=16, mixed_signature="ignore"
+    )
+    with pytest.raises(ParameterError, match="asymmetric"):
+        KreinRidge(shifted).fit(X, X[:, 0])
+
+
+def test_features_that_refuse_negative_signs_alone_are_welcome_where_signs_are_used():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    strict = SpectralFeatures(
+        "exp(-z**2/2) - exp(-z**2/8)", n_components=16, random_state=0, mixed_signature="error"
+    )
+    assert KreinRidge(strict).fit(X, X[:, 0]).eigenvalues_.min() < 0
