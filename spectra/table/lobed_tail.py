@@ -157,11 +157,15 @@ class LobedTail:
 
     def radius(self, s: NumberArray, v: FloatArray) -> NumberArray:
         """w(s, v) on the grid of s and v, shape (s.size, v.size); s may be complex."""
+        out: NumberArray = self.period * s[:, None] + self.shift(s, v)
+        return out
+
+    def shift(self, s: NumberArray, v: FloatArray) -> NumberArray:
+        """B(x, v) on the grid of s and v: the radius without the index, which may be large."""
         x = 2.0 * self.place(s) - 1.0
         n, m = self.radius_series.shape
         rows = chebyshev.chebvander(x, n - 1) @ self.radius_series
-        shift = rows @ chebyshev.chebvander(2.0 * v - 1.0, m - 1).T
-        out: NumberArray = self.period * s[:, None] + shift
+        out: NumberArray = rows @ chebyshev.chebvander(2.0 * v - 1.0, m - 1).T
         return out
 
     def lobe_mass(self, s: NumberArray) -> NumberArray:

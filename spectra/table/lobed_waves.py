@@ -166,8 +166,8 @@ def _abel_plana(
         step = max(1, _BLOCK // v.size)
         for i in range(0, k.size, step):
             part = slice(i, i + step)
-            w = tail.radius(s[part], v)
-            shift = w - tail.period * s[part, None]
+            shift = tail.shift(s[part], v)
+            w = tail.period * s[part, None] + shift
             phase = z * (tail.period * start + shift) + alpha * k[part, None]
             total[part] = (np.exp(1j * phase) * hankel_amplitude(dim, z * w)) @ share
         return np.asarray(tail.lobe_mass(s) * total)
