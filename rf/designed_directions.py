@@ -31,6 +31,8 @@ __all__ = [
     "angular_means",
     "designed",
     "designed_angular_means",
+    "designed_cosines",
+    "designed_sizes",
     "least_energy",
     "quartic_energy",
     "welch_bound",
@@ -220,13 +222,41 @@ def designed(
             raise ParameterError(f"{name} = {value}: directions need at least one row and column.")
     if isinstance(energy, str) and energy not in ENERGIES:
         raise ParameterError(f"energy = {energy!r}: choose one of {', '.join(ENERGIES)}.")
-    groups = -(-n // _MOST_DIRECTIONS)
-    sizes = [n // groups + (1 if g < n % groups else 0) for g in range(groups)]
     parts = []
-    for size in sizes:
+    for size in designed_sizes(n):
         rotation = orthogonal(dim, dim, rng)
         parts.append(_set(size, dim, energy) @ rotation)
     return np.concatenate(parts)
+
+
+def designed_sizes(n: int) -> list[int]:
+    """Sizes of the independent sets that n directions are made of.
+
+    Examples
+    --------
+    >>> designed_sizes(2049)
+    [1025, 1024]
+    """
+    groups = -(-n // _MOST_DIRECTIONS)
+    return [n // groups + (1 if g < n % groups else 0) for g in range(groups)]
+
+
+def designed_cosines(n: int, dim: int) -> tuple[FloatArray, FloatArray]:
+    """All |c| of pairs within the sets of n directions (cosh energy), and weights of sum 1.
+
+    Examples
+    --------
+    >>> designed_cosines(3, 2)[0].round(3) + 0.0       # lines 60 degrees apart
+    array([0.5, 0.5, 0.5])
+    """
+    sizes = [size for size in designed_sizes(n) if size > 1]
+    sets = {size: _set(size, dim, "cosh") for size in set(sizes)}
+    cosines = {
+        size: np.minimum(np.abs((rows @ rows.T)[np.triu_indices(size, 1)]), 1.0)
+        for size, rows in sets.items()
+    }
+    counts = np.concatenate([np.full(cosines[k].size, float(sizes.count(k))) for k in cosines])
+    return np.concatenate(list(cosines.values())), counts / counts.sum()
 
 
 def designed_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:

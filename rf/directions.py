@@ -15,6 +15,7 @@ haar       d columns of one Haar matrix of order N, cut       near 0 only where 
 simplex    d + 1 vertices of a turned regular simplex         -1/d within a block
 hadamard   rows of H D H D H D, in blocks                     0 within a block (near 0 if padded)
 qmc        scrambled Sobol points through the normal law      no closed form
+designed   a set of least energy, turned (see its module)     those of the set
 ========== ================================================== ===================================
 """
 
@@ -33,6 +34,7 @@ from spectra.errors import ParameterError
 
 __all__ = [
     "DIRECTIONS",
+    "designed",
     "haar",
     "haar_order",
     "hadamard",
@@ -237,6 +239,17 @@ def sobol(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     return jittered
 
 
+def designed(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+    """A set of least pairwise energy, turned by Haar: see :mod:`rf.designed_directions`.
+
+    The first set of a size costs a minimisation, about ten seconds at n = 2048.
+    """
+    # The sets start from orthogonal blocks, so their module is built on this one.
+    from rf.designed_directions import designed as draw
+
+    return draw(n, dim, rng)
+
+
 DIRECTIONS: Mapping[str, Scheme] = MappingProxyType(
     {
         "iid": iid,
@@ -245,6 +258,7 @@ DIRECTIONS: Mapping[str, Scheme] = MappingProxyType(
         "simplex": simplex,
         "hadamard": hadamard,
         "qmc": qmc,
+        "designed": designed,
     }
 )
 

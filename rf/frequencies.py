@@ -50,10 +50,13 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 Coupling = Literal[
-    "iid", "orthogonal", "haar", "shared", "comonotone", "hadamard", "qmc", "simplex"
+    "iid", "orthogonal", "haar", "shared", "comonotone", "hadamard", "qmc", "simplex", "designed"
 ]
 Radii = Literal["iid", "stratified", "systematic"]
 Allocation = Literal["equal", "mass", "optimal"]
+
+# The couplings whose own variance is not weighed when the split is searched.
+_PREDICTED_BY: Mapping[str, Coupling] = MappingProxyType({"qmc": "iid", "designed": "orthogonal"})
 
 #: How frequencies are split over the parts; see :func:`allocate`.
 ALLOCATIONS: tuple[Allocation, ...] = ("equal", "mass", "optimal")
@@ -117,9 +120,10 @@ def draw_frequencies(
         Number of frequencies of each part, at least one; see :func:`allocate`.
     coupling : str
         Within each part and independent between parts: "iid", "orthogonal" (blocks), "simplex",
-        "hadamard", "qmc" (a Sobol sequence for radius and direction together).  Across parts:
-        "haar" (the published GORF), "shared" (every part takes the first rows of the same
-        orthogonal blocks), "comonotone" (shared, and radii at the same u of the inverse CDFs).
+        "hadamard", "designed" (a set of least energy), "qmc" (a Sobol sequence for radius and
+        direction together).  Across parts: "haar" (the published GORF), "shared" (every part takes
+        the first rows of the same orthogonal blocks), "comonotone" (shared, and radii at the same
+        u of the inverse CDFs).
     radii : str
         "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
         order); "systematic" (layers with one common offset).  With "qmc" the radii are a
@@ -265,6 +269,7 @@ COUPLINGS: Mapping[str, _CouplingRule] = MappingProxyType(
         "hadamard": _separate("hadamard"),
         "qmc": _sobol,
         "simplex": _separate("simplex"),
+        "designed": _separate("designed"),
     }
 )
 
@@ -330,7 +335,8 @@ def allocate(
     allocation : str
         "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
         variance of the coupling over ``distances``, found for up to 256 frequencies and scaled up
-        beyond; for "qmc", which has no closed form, that of "iid").
+        beyond; for "qmc", which has no closed form, that of "iid", and for "designed", whose sets
+        are too dear to be made for every split, that of "orthogonal").
     coupling : str
         As in :func:`draw_frequencies`; read by "optimal" alone.
     distances : array_like or rf.variance.VarianceModel, optional
@@ -361,7 +367,7 @@ def allocate(
     model = distances
     if not isinstance(model, VarianceModel):
         model = VarianceModel(table, np.asarray(model, dtype=float))
-    predicted = "iid" if coupling == "qmc" else coupling
+    predicted = _PREDICTED_BY.get(coupling, coupling)
     few = min(n, max(_EXACT_SPLIT, len(masses)))
     counts = model.optimal_allocation(few, coupling=predicted)
     return counts if few == n else apportion(counts, n)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from rf.designed_directions import designed_cosines
 from rf.harmonics import gegenbauer_means, haar_cosine, wave_coefficients
 from spectra.special import plane_wave_mean
 
@@ -129,6 +130,8 @@ class Waves:
             # |R - R'| is large unless both radii are.
             joint = dropped * _envelope(self._dim, 0.5 * reach)
             return product + joint + 2.0 * first.dropped_half * second.dropped_half
+        if not np.any(dropped):
+            return product
         c, weights = _cosine(kind, self._dim, 2)
         # The length of R u +- R' v is at least R sqrt(1 - c^2).
         lengths = np.multiply.outer(reach, np.sqrt(1.0 - c**2))
@@ -288,6 +291,8 @@ def _cosine(kind: str, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
         return haar_cosine(dim, int(order), degree)
     if name == "hadamard":
         return haar_cosine(dim, hadamard_order(dim), degree)
+    if name == "designed":
+        return designed_cosines(int(order), dim)
     value = {"orthogonal": 0.0, "same": 1.0, "simplex": -1.0 / dim}[name]
     return np.array([value]), np.ones(1)
 

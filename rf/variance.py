@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rf.designed_directions import designed_sizes
 from rf.directions import haar_order
 from rf.radial_means import MEAN_ERROR, Waves, comonotone_mean, hadamard_order
 from spectra.errors import ParameterError
@@ -43,7 +44,16 @@ FloatArray = NDArray[np.float64]
 
 #: The couplings whose variance is known.  "hadamard" is approximated by the Haar matrix that the
 #: structured product imitates; "qmc" has no closed form and is refused.
-COUPLINGS = ("iid", "orthogonal", "haar", "shared", "comonotone", "simplex", "hadamard")
+COUPLINGS = (
+    "iid",
+    "orthogonal",
+    "haar",
+    "shared",
+    "comonotone",
+    "simplex",
+    "hadamard",
+    "designed",
+)
 RADII = ("iid", "stratified", "systematic")
 
 
@@ -81,6 +91,9 @@ def _coupled_pairs(coupling: str, n_per_part: Sequence[int], dim: int) -> list[_
         n = n_per_part[p]
         if coupling == "haar":
             pairs.append(_Pairs(p, p, haar, n * (n - 1)))
+        elif coupling == "designed":
+            inside = sum(size * (size - 1) for size in designed_sizes(n))
+            pairs.append(_Pairs(p, p, f"designed {n}", inside))
         elif coupling != "iid":
             pairs.append(_Pairs(p, p, kind, sum(b * (b - 1) for b in _blocks(n, block))))
     for p in parts:

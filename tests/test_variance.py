@@ -12,6 +12,7 @@ from scipy.special import roots_genlaguerre
 from scipy.stats import chi
 
 from rf.bounds import BOUNDS, frequencies_for, n_components_for
+from rf.designed_directions import angular_means, designed
 from rf.harmonics import gegenbauer_means, haar_cosine, wave_coefficients
 from rf.variance import (
     COUPLINGS,
@@ -210,6 +211,9 @@ def directions(rng, coupling, draws, counts, dim):
             )[:, :n]
             for n in counts
         ]
+    if coupling == "designed":
+        # another rotation of the one set: that is all that is random
+        return [designed(n, dim, rng) @ orthonormal(rng, draws, dim, dim) for n in counts]
     return [unit(rng.standard_normal((draws, n, dim))) for n in counts]
 
 
@@ -307,6 +311,29 @@ def test_the_same_check_catches_the_published_signs():
             cross = 2 * model.covariance(0, 1, "haar 32")[0] * -1.0
             assert cross > 0
             assert abs(measured - (right - 2 * cross)) > 5 * deviation
+
+
+@pytest.mark.parametrize(("dim", "n"), [(2, 5), (3, 12), (16, 50)])
+def test_one_radius_and_designed_directions_leave_the_angular_means_of_the_set(dim, n):
+    """Var = sum over even n >= 2 of g_n(z)^2 S_n, S_n of the set with its diagonal."""
+    table = table_of(dim, part(1.0, 0.0, RadialLaw.from_atoms([1.0], [1.0])))
+    z, degree = np.array([0.5, 2.0, 6.0]), 60
+    means = angular_means(designed(n, dim, np.random.default_rng(0)), degree)[1:]
+    waves = wave_coefficients(dim, degree, z)[2::2]
+    value, error = VarianceModel(table, z).variance((n,), coupling="designed")
+    np.testing.assert_array_less(np.abs(value - means @ waves**2), error + 1e-12)
+    assert np.all(error < 1e-8)
+
+
+def test_designed_directions_leave_less_than_blocks():
+    table = table_of(3, part(1.0, 0.0, chi_atoms(3, 1.0)))
+    model = VarianceModel(table, np.array([0.5, 1.0, 2.0]))
+    angular = {
+        coupling: model.variance((48,), coupling=coupling)[0]
+        for coupling in ("iid", "orthogonal", "designed")
+    }
+    assert np.all(angular["designed"] < angular["orthogonal"])
+    assert np.all(angular["orthogonal"] < angular["iid"])
 
 
 def test_orthogonality_does_not_always_help():
