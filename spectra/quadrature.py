@@ -38,6 +38,8 @@ RESOLVED = 2e-14
 # A panel that is not resolved after this many bisections has a singularity inside.
 _MAX_BISECTIONS = 48
 _MAX_PANELS = 20_000
+# Doubles below this lose digits, so that no series of them decays.
+_LEAST_NORMAL = float(np.finfo(float).tiny)
 
 # A Newton step of this size is the last: the next one is below the rounding of the series.
 _INVERSE_ROUNDING = 16 * EPS
@@ -189,6 +191,7 @@ def resolve(
         left_out = np.abs(coefficients[:, -3:]).max(axis=1)
         # Noise of size e at the nodes leaves up to about 4e in a single coefficient.
         allowed = np.maximum(tolerance * np.abs(values).max(axis=1), 4.0 * errors.max(axis=1))
+        allowed = np.maximum(allowed, _LEAST_NORMAL)
         good = left_out <= allowed
         rounding = 4.0 * EPS * np.abs(values) @ WEIGHTS
         error = half * (left_out / ORDER + errors @ WEIGHTS + rounding)

@@ -277,3 +277,33 @@ def test_the_measured_error_is_below_what_was_asked_and_honest(u_error):
     true = np.abs(stats.chi(3).cdf(t.parts[0].law.ppf(u)) - u).max()
     # Measured at other places: an underestimate by more than this would be dishonest.
     assert true <= 3.0 * t.u_error + 2e-15
+
+
+@pytest.mark.parametrize("u_error", ["1e-6", None, True, float("nan"), float("inf"), 1.0, [1e-9]])
+def test_an_error_that_is_no_probability_is_refused(u_error):
+    measure = SpectralMeasure.from_atoms(3, [1.0], [1.0])
+    with pytest.raises(ParameterError, match="not an error in probability"):
+        tabulate(measure, u_error=u_error)
+
+
+@pytest.mark.parametrize(
+    ("dim", "length"), [(3, 10_000), (16, 30), (64, 10), (64, 10_000), (256, 100)]
+)
+def test_two_clusters_of_radii_share_one_table(dim, length):
+    """Between them the density vanishes in floating point, and half of the mass lies below."""
+    radius = law(f"exp(-z**2/2) + exp(-z**2/(2*{length}**2))", dim)
+    exact = stats.chi(dim)
+
+    def cdf(w):
+        return 0.5 * (exact.cdf(w) + exact.cdf(w * length))
+
+    def sf(w):
+        return 0.5 * (exact.sf(w) + exact.sf(w * length))
+
+    near = 0.5 - np.geomspace(1e-12, 0.3, 40)
+    u = np.concatenate([SMALL, near])
+    assert np.abs(cdf(radius.ppf(u)) - u).max() <= 1e-12
+    assert np.abs(sf(radius.isf(u)) - u).max() <= 1e-12
+    assert np.all(np.diff(radius.ppf(np.sort(u))) >= 0.0)
+    k = 0.5 * (np.exp(-0.5 * Z**2) + np.exp(-0.5 * (Z / length) ** 2))
+    assert np.abs(radius.expected_plane_wave(dim, Z) - k).max() <= 1e-12

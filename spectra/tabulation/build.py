@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,11 @@ _SIMPLE_ZERO = 2.0
 _NEAR_ORIGIN = 0.05
 # The two sides meet at a gap or an atom within this distance of u = 1/2, if there is one.
 _SPLIT_WITHIN = 0.3
+# Where they may meet otherwise, and the rounding of u that must not matter there: it moves the
+# radius by less than a panel joins its neighbour.
+_SPLITS = (0.5, 0.4375, 0.5625, 0.375, 0.625, 0.3125, 0.6875)
+_SETTLED = 64.0 * EPS
+_CALM = 1e-10
 # Evaluating a panel rounds the radius to this relative error.
 _ROUNDING = 32.0 * EPS
 # Half the spacing of doubles below 1: no table can be asked for less.
@@ -75,6 +81,11 @@ def tabulate(measure: SpectralMeasure, *, u_error: float = 1e-12) -> SpectralTab
             f"A table needs a finite SpectralMeasure, and got {type(measure).__name__}. Ask for "
             "the verdict first: existence(kernel, dim=...).measure is finite or says why not; "
             "design(...) and truncate(...) make one where there is none."
+        )
+    if isinstance(u_error, bool) or not isinstance(u_error, Real) or not u_error < 1.0:
+        raise ParameterError(
+            f"u_error={u_error!r} is not an error in probability: give a number below 1, such as "
+            "1e-12."
         )
     if not u_error >= _LEAST_U_ERROR:
         raise ParameterError(
@@ -148,7 +159,7 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
         tail = fit_lobed_tail(part.lobes, part.sign, part.first_lobe, mass)
         tail_error = lobed_tail_error(tail, part.lobes, part.sign, mass)
     spans = _spans(part, law, mass, cut, tail)
-    split = _split(spans, tail)
+    split = _split(spans, tail, law, mass)
     left = _side(law, mass, spans, split, tail, u_error, from_above=False)
     right = _side(law, mass, spans, split, tail, u_error, from_above=True)
     table = RadialLaw.from_panels(left, right, tail)
@@ -226,7 +237,7 @@ def _upper_end(part: MeasurePart, law: ContinuousLaw, cut: float) -> tuple[float
     return _SIMPLE_ZERO, False
 
 
-def _split(spans: list[_Span], tail: LobedTail | None) -> float:
+def _split(spans: list[_Span], tail: LobedTail | None, law: ContinuousLaw, mass: float) -> float:
     """Probability at which the left panels end: near 1/2, but never inside an atom or a tail."""
     # The start of a law keeps its digits on one side only, so that spans are best left whole.
     bounds = [span.u[1] for span in spans[:-1] if abs(span.u[1] - 0.5) < _SPLIT_WITHIN]
@@ -234,9 +245,27 @@ def _split(spans: list[_Span], tail: LobedTail | None) -> float:
         return float(min(bounds, key=lambda u: abs(u - 0.5)))
     for span in spans:
         if span.u[0] <= 0.5 < span.u[1]:
-            return 0.5 if span.atom_radius is None else float(min(span.u[1], 1.0))
+            if span.atom_radius is not None:
+                return float(min(span.u[1], 1.0))
+            return _settled(span, law, mass)
     # More than half of the law is the lobed tail: leave one stretch to the right side.
     return spans[-1].u[0] if tail is not None else 0.5
+
+
+def _settled(span: _Span, law: ContinuousLaw, mass: float) -> float:
+    """The probability nearest to 1/2 whose radius does not hang on its rounding.
+
+    Between two clusters of radii it does, and the two sides would not meet.
+    """
+    shares = np.array([u for u in _SPLITS if span.u[0] <= u < span.u[1]])
+    step = mass * (shares - span.u[0])
+    radii = [
+        law.radius(span.below[0] + step + shift, span.above[0] - step - shift)
+        for shift in (-_SETTLED * mass, _SETTLED * mass)
+    ]
+    jumps = radii[1] / radii[0] - 1.0
+    calm = np.flatnonzero(jumps <= _CALM)
+    return float(shares[calm[0] if calm.size else np.argmin(jumps)])
 
 
 def _side(
