@@ -97,6 +97,11 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
     >>> c.values.round(7).tolist(), c.nonnegative
     ([0.5, 0.125, 0.0, 0.0078125], True)
     """
+    if not isinstance(kernel, Kernel):
+        raise ParameterError(
+            f"Gegenbauer coefficients belong to a kernel, and got {type(kernel).__name__}: make "
+            "one with zonal(...), radial(...) or catalogue[name]."
+        )
     if isinstance(dim, bool) or not isinstance(dim, Integral) or dim < 2:
         raise ParameterError(f"A sphere lies in dimension d >= 2, and dim is {dim!r}.")
     if isinstance(degree, bool) or not isinstance(degree, int) or degree < 0:

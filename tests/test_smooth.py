@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.special import kve
 
 from spectra.density import Component
+from spectra.errors import ParameterError
 from spectra.kernel import radial
 from spectra.transform import spectral_density
 from spectra.transform.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
@@ -257,3 +258,9 @@ def test_slow_kernels_agree_with_the_hankel_integral_itself(formula: str, dim: i
     kernel = radial(formula)
     found = spectral_density(kernel, dim).density([0.8])[0]
     assert found == pytest.approx(float(naive_density(kernel, dim, 0.8, digits=15)), rel=1e-11)
+
+
+@pytest.mark.parametrize("dim", [20_001, 10**6, 10**30])
+def test_a_dimension_beyond_all_data_is_refused_at_once(dim):
+    with pytest.raises(ParameterError, match="densities are known up to d = 20000"):
+        spectral_density(radial("exp(-z**2/2)"), dim)

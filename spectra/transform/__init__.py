@@ -27,6 +27,9 @@ Route = Callable[[Kernel, int], SpectralDensity | None]
 #: The routes in the order in which "auto" tries them; each answers None for "not mine".
 ROUTES: Mapping[str, Route] = MappingProxyType({"lookup": lookup})
 
+#: Constants such as 2^(d/2) are exact integers; beyond this they are too long to be printed.
+LARGEST_DIMENSION = 20_000
+
 
 def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> SpectralDensity:
     r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
@@ -94,7 +97,12 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
 
 def _dimension(dim: object) -> int:
     if isinstance(dim, numbers.Integral) and not isinstance(dim, bool) and int(dim) >= 1:
-        return int(dim)
+        if dim <= LARGEST_DIMENSION:
+            return int(dim)
+        raise ParameterError(
+            f"The dimension is {dim:.4g}, and densities are known up to d = {LARGEST_DIMENSION}: "
+            "beyond it their constants outgrow every check. Reduce the columns of the data first."
+        )
     raise ParameterError(
         f"The dimension is {dim!r}. It is the number of columns of the data: an integer of at "
         "least 1."
