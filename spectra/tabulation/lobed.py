@@ -22,7 +22,8 @@ FloatArray = NDArray[np.float64]
 
 _MASS_TERMS = (16, 28, 48)
 _ACROSS_LOBES = 20
-_ALONG_LOBE = (18, 26, 36)
+# The long series serve lobes that join without a zero, where the density only nearly vanishes.
+_ALONG_LOBE = (18, 26, 36, 60, 100)
 # Coefficients left out of the series, as a share of the whole part.
 _GOAL = 1e-15
 _CHECK_INDICES = 23
