@@ -22,6 +22,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AsymmetricKernel": "asymmetric",
+    "AsymmetricTable": "modulated",
     "BudgetDesign": "designs",
     "Design": "designs",
     "Enclosure": "quadrature",
@@ -32,6 +34,7 @@ _HOME = {
     "SpectralTable": "table",
     "Status": "verdict",
     "Verdict": "verdict",
+    "asymmetric_table": "asymmetric_measure",
     "catalogue": "families",
     "design": "designs",
     "design_for_budget": "designs",
@@ -43,6 +46,7 @@ _HOME = {
     "spectral_density": "transform",
     "spectral_measure": "verdict",
     "tabulate": "tabulation",
+    "truncate": "measure",
     "zonal": "kernel",
 }
 

@@ -17,15 +17,22 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_PICTURES = (".png", ".pdf", ".svg")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, or 2 after an error that was explained on stderr."""
     arguments = _parser().parse_args(argv)
     try:
+        _check_outputs(arguments)
         return int(arguments.run(arguments))
-    except (SpectraError, FileNotFoundError) as error:
+    except (SpectraError, FileNotFoundError, IsADirectoryError) as error:
         print(f"spectra: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # The reader of a pipe, such as head, has seen enough.
+        sys.stderr.close()
+        return 0
     except KeyboardInterrupt:
         print("spectra: interrupted; nothing half-written was left behind", file=sys.stderr)
         return 130
@@ -114,8 +121,6 @@ def _derive(arguments: argparse.Namespace) -> int:
     from spectra.verdict import existence
 
     kernel = _kernel(arguments)
-    if arguments.out is not None and arguments.out.suffix != ".npz":
-        raise ParameterError(f"--out names {arguments.out}; a table is one .npz file.")
     verdict = existence(kernel, dim=arguments.dim)
     print(verdict)
     measure = verdict.measure
@@ -150,13 +155,33 @@ def _kernel(arguments: argparse.Namespace) -> Kernel:
     )
 
 
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse a file that could not be written before the work is done, not after it."""
+    pictures = [arguments.out] if arguments.run is _tour else []
+    pictures += [getattr(arguments, "plot", None)]
+    tables = [arguments.out] if arguments.run is _derive else []
+    for paths, endings in ((pictures, _PICTURES), (tables, (".npz",))):
+        for path in paths:
+            if path is None:
+                continue
+            if path.suffix not in endings:
+                raise ParameterError(
+                    f"{path} ends in {path.suffix or 'nothing'}; write it to a file that ends in "
+                    f"{', '.join(endings)}."
+                )
+            if not path.absolute().parent.is_dir():
+                raise FileNotFoundError(f"There is no folder {path.parent}: make it first.")
+
+
 def _parameters(settings: Sequence[str]) -> dict[str, str]:
-    values = {}
+    values: dict[str, str] = {}
     for setting in settings:
         name, found, value = setting.partition("=")
         if not found or not name.isidentifier():
             raise ParameterError(
                 f"--set takes NAME=NUMBER, for instance --set nu=1.5, not {setting!r}."
             )
+        if name in values:
+            raise ParameterError(f"--set gives {name} twice, as {values[name]} and as {value}.")
         values[name] = value
     return values

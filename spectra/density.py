@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
+from spectra.numeric import real_array
 from spectra.special import log_sphere_area
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class SpectralDensity:
     def density(self, w: ArrayLike) -> FloatArray:
         """Density mu(w) on R^dim with respect to Lebesgue measure; the atoms are apart."""
         sign, log = self.signed_log_radial(w)
-        w = np.asarray(w, dtype=float)
+        w = _positive_radii(w)
         return np.asarray(
             sign * np.exp(log - log_sphere_area(self.dim) - (self.dim - 1) * np.log(w))
         )
@@ -184,7 +185,7 @@ class SpectralDensity:
 
 
 def _positive_radii(w: ArrayLike) -> FloatArray:
-    w = np.asarray(w, dtype=float)
+    w = real_array(w, "w")
     if not np.all((w > 0) & np.isfinite(w)):
         bad = w[~((w > 0) & np.isfinite(w))].ravel()[0]
         raise ParameterError(

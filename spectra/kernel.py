@@ -7,6 +7,7 @@ are equal objects and cancellations are exact.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,7 @@ from spectra.formula.at_zero import value_at_zero
 from spectra.formula.evaluate import numpy_function
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.parsing import U, Z, check_expression, parse_formula
+from spectra.numeric import real_array
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
@@ -127,7 +129,7 @@ class Kernel:
 
     def __call__(self, z: ArrayLike) -> FloatArray:
         """Values k(z) at distances z >= 0; an array of the shape of z."""
-        z = np.asarray(z, dtype=float)
+        z = real_array(z, "z")
         if not np.all(z >= 0):
             raise ParameterError(
                 f"A radial kernel is a function of a distance z >= 0, and it was asked at z = "
@@ -196,6 +198,8 @@ class Kernel:
         return tilted(self, beta)
 
     def __add__(self, other: Kernel | float) -> Kernel:
+        if not _is_summand(other):
+            return NotImplemented
         other = _as_kernel(other, like=self)
         return _assemble(
             ((p.support, p.expr) for p in (*self.pieces, *other.pieces)),
@@ -203,6 +207,8 @@ class Kernel:
         )
 
     def __mul__(self, other: Kernel | float) -> Kernel:
+        if not _is_summand(other):
+            return NotImplemented
         other = _as_kernel(other, like=self)
         return _assemble(
             (
@@ -217,6 +223,8 @@ class Kernel:
         return self * -1
 
     def __sub__(self, other: Kernel | float) -> Kernel:
+        if not _is_summand(other):
+            return NotImplemented
         return self + (-_as_kernel(other, like=self))
 
     __radd__ = __add__
@@ -345,6 +353,11 @@ def _assemble(
     return Kernel(tuple(merged), zonal, label)
 
 
+def _is_summand(other: object) -> bool:
+    """Whether the algebra of kernels knows it; what else adds to kernels knows how itself."""
+    return isinstance(other, Kernel | numbers.Number | sympy.Basic | np.generic)
+
+
 def _as_kernel(other: Kernel | float, *, like: Kernel) -> Kernel:
     if isinstance(other, Kernel):
         return other
@@ -380,11 +393,13 @@ def _check_real(kernel: Kernel) -> None:
 
 
 def _rows(X: ArrayLike, name: str) -> FloatArray:
-    rows = np.asarray(X, dtype=float)
+    rows = real_array(X, name, error=DataError)
     if rows.ndim != 2:
         raise DataError(
             f"{name} has {rows.ndim} dimension(s): give a matrix of shape (rows, dimension)."
         )
+    if not rows.shape[1]:
+        raise DataError(f"{name} has no columns: there is no distance between its rows.")
     if not np.all(np.isfinite(rows)):
         where = np.argwhere(~np.isfinite(rows))[0]
         raise DataError(

@@ -12,6 +12,8 @@ from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, jv
 
+from spectra.numeric import checked_dim, real_array
+
 __all__ = [
     "debye_polynomials",
     "log_bessel_j",
@@ -145,7 +147,8 @@ def plane_wave_mean(dim: int, t: ArrayLike) -> FloatArray:
     >>> plane_wave_mean(3, [0.0, 1.0])
     array([1.        , 0.84147098])
     """
-    x = np.abs(np.asarray(t, dtype=float))
+    dim = checked_dim(dim)
+    x = np.abs(real_array(t, "t"))
     if dim == 1:
         return np.asarray(np.cos(x))
     if dim == 3:

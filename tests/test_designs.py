@@ -9,10 +9,10 @@ import pytest
 
 from rf.designed_directions import designed, designed_angular_means
 from rf.directions import orthogonal
+from spectra.designs import design, price_curve
 from spectra.designs.budget import block_angular_means, design_for_budget
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.waves import WaveTable, block_variance, iid_variance
-from spectra.designs import design, price_curve
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
 from spectra.kernel import radial, zonal
 from spectra.special import plane_wave_mean

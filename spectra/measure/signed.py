@@ -22,6 +22,7 @@ from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
 from spectra.measure.charts import RadialSum
 from spectra.measure.lobes import LobedTailMass
 from spectra.measure.stretches import Stretch, overlap, sign_intervals, stretches_of
+from spectra.numeric import checked_dim, real_array
 from spectra.quadrature import EPS, Enclosure
 
 if TYPE_CHECKING:
@@ -167,10 +168,10 @@ class SpectralMeasure:
         >>> m.positive_mass.mid, m.negative_mass.mid, m.k_zero
         (0.75, 0.25, 0.5)
         """
-        _check_dim(dim)
-        r = np.asarray(radii, dtype=float)
-        m = np.asarray(masses, dtype=float)
-        e = np.zeros_like(m) if errors is None else np.asarray(errors, dtype=float)
+        dim = checked_dim(dim)
+        r = real_array(radii, "radii")
+        m = real_array(masses, "masses")
+        e = np.zeros_like(m) if errors is None else real_array(errors, "errors")
         if r.ndim != 1 or r.shape != m.shape or r.shape != e.shape:
             raise ParameterError(
                 f"Atoms need one radius, one mass and one error each, and the shapes are "
@@ -258,6 +259,8 @@ class SpectralMeasure:
         ParameterError
             Where there are infinitely many and ``up_to`` is infinite or would list too many.
         """
+        if real_array(up_to, "up_to").ndim or not up_to >= 0.0:
+            raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
         if not self.components:
             return np.empty(0)
         split = self._split
@@ -514,8 +517,3 @@ def _beating_tail(components: tuple[Component, ...], dim: int) -> tuple[float, E
     # Amplitudes settle like 1/w: a tenth covers what the power law misses at the cut.
     bound *= 1.1
     return float(cut), Enclosure(0.5 * bound, 0.5 * bound)
-
-
-def _check_dim(dim: int) -> None:
-    if isinstance(dim, bool) or not isinstance(dim, int) or dim < 1:
-        raise ParameterError(f"A dimension is an integer of at least 1, and {dim!r} is not.")

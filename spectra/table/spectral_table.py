@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError, TableFileError
+from spectra.numeric import real_array
 from spectra.table.arrays import FloatArray
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.panels import PanelKind, Panels
@@ -238,21 +239,23 @@ class SpectralTable:
         Raises
         ------
         ParameterError
-            If the measure is zero, so that there is nothing to draw.
+            If the measure is zero, so that there is nothing to draw, or if ``size`` is no count
+            or ``rng`` no source of randomness.
         """
         if not self.parts:
             raise ParameterError("The measure is zero: there are no frequencies to draw.")
-        generator = np.random.default_rng(rng)
-        part = np.searchsorted(self._part_ends, generator.random(size), side="right")
-        directions = generator.standard_normal((size, self.dim))
+        count = _checked_size(size)
+        generator = _generator(rng)
+        part = np.searchsorted(self._part_ends, generator.random(count), side="right")
+        directions = generator.standard_normal((count, self.dim))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        radii = np.empty(size)
+        radii = np.empty(count)
         for i, p in enumerate(self.parts):
             chosen = part == i
             radii[chosen] = p.law.sample(int(np.count_nonzero(chosen)), generator)
         phases = np.array([p.phase for p in self.parts])[part]
         directions *= radii[:, None]
-        return FrequencySample(directions, np.full(size, self.mass), phases)
+        return FrequencySample(directions, np.full(count, self.mass), phases)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back.
@@ -380,10 +383,25 @@ class SpectralTable:
         return np.asarray(np.cumsum(masses)[:-1] / masses.sum())
 
     def _expected(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        z = np.asarray(z, dtype=float)
+        z = real_array(z, "z")
         value, error = np.zeros(z.shape), np.zeros(z.shape)
         for p in self.parts:
             mean, bound = p.law.plane_wave_enclosure(self.dim, z)
             value += p.sign * p.mass * mean
             error += p.mass * bound
         return value, error
+
+
+def _checked_size(size: Any) -> int:
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+        raise ParameterError(f"The number of draws is a whole number >= 0, and {size!r} was given.")
+    return int(size)
+
+
+def _generator(rng: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as cause:
+        raise ParameterError(
+            f"rng must be a numpy Generator, a seed >= 0 or None, and {rng!r} was given."
+        ) from cause

@@ -56,6 +56,12 @@ def write_arrays(
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **stored)
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"There is no folder {target.parent} to write {target.name} into: make it first."
+        )
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; name a file in it, such as k.npz.")
     part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
         with open(part, "xb") as file:
@@ -77,6 +83,8 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     FileNotFoundError
         If there is no such file.
     """
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name the .npz file in it.")
     content = Path(path).read_bytes()
     try:
         members = _members(content)
