@@ -27,10 +27,16 @@ def cases(wanted, *, also_infinite=False):
     found = []
     for number, problem in enumerate(p for p in PROBLEMS.values() if wanted(p)):
         dims = [d for d in problem.dims if also_infinite or problem.is_finite(d)]
+        if wanted is has_table:
+            dims = [d for d in dims if (problem.id, d) != TOUCHING]
         for place, dim in enumerate(dims):
             marks = () if place == number % len(dims) else pytest.mark.slow
             found.append(pytest.param(problem.id, dim, id=f"{problem.id}-{dim}", marks=marks))
     return found
+
+
+# (1 - z)_+ in d = 1 has the density (1 - cos w)/(pi w^2), with double zeros without end.
+TOUCHING = ("askey_1", 1)
 
 
 def is_known(problem):
@@ -45,8 +51,10 @@ def mass_tolerance(problem):
     """What the radius of a mass may be: loose where only a loose one is claimed, and known why."""
     if "beating" in problem.tags:  # the sum of two oscillations is followed for 400 lobes only
         return 2e-2
-    if "end_tail" in problem.tags:  # a density with a pole at the end of its support, to rounding
-        return 1e-6
+    if "end_tail" in problem.tags:
+        # A density with a pole at the end of its support is only known to the rounding of the
+        # distance to that end, of which the mass takes a root: the fourth one at worst here.
+        return 1e-3
     return 1e-9
 
 
@@ -132,7 +140,8 @@ def test_a_negative_part_is_there_iff_the_kernel_is_indefinite(name, dim):
     problem, measure = PROBLEMS[name], measure_of(name, dim)
     if bool(problem.positive_definite.subs(DIMENSION, dim)):
         assert measure.negative_mass.mid <= measure.negative_mass.rad
-    elif dim < 64:  # in high dimension the negative mass may lie below every double
+    elif dim < 64 and "beating" not in problem.tags:
+        # In high dimension the negative mass may lie below every double.
         assert measure.negative_mass.mid > measure.negative_mass.rad
 
 
@@ -197,6 +206,12 @@ def test_stretching_a_kernel_shrinks_its_frequencies_and_keeps_its_masses(name, 
     np.testing.assert_allclose(
         stretched.sign_changes(up_to=20.0 / length), changes / length, rtol=1e-9
     )
+
+
+def test_double_zeros_without_end_are_refused_a_table_in_words():
+    assert measure_of(*TOUCHING).mass.mid == pytest.approx(1.0, abs=1e-9)
+    with pytest.raises(sp.errors.AccuracyError, match="touches zero"):
+        table_of(*TOUCHING)
 
 
 def test_lobes_of_two_frequencies_are_refused_a_table_in_words():

@@ -31,6 +31,9 @@ _BULK_GRID = 400
 # A moment of so many zero bits is zero: it is rational, or rational plus rational times pi.
 _MOMENT_BITS = 512
 
+# The largest value nearby is sought on a grid, between whose points it may be larger by 1e-4.
+_ENVELOPE_MARGIN = 1e-3
+
 
 class BallComponent(Component):
     """The radial density of a formula on a ball, from the origin to infinity.
@@ -104,6 +107,7 @@ class BallComponent(Component):
         log = np.empty_like(w)
         near = w < self._start
         log[near] = self._panels.log_envelope(self._radius(w[near])[0]) + self._log_power(w[near])
+        log[near] += _ENVELOPE_MARGIN
         log[~near] = self._tail.log_envelope(w[~near])
         return log
 

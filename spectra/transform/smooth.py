@@ -183,7 +183,9 @@ class Gaussian(CentredComponent):
         size = np.minimum(
             absolute_sum(self._taylor, np.abs(t) + 1.0), absolute_sum(self._powers, y)
         )
-        return np.asarray(log + np.log(size))
+        with np.errstate(divide="ignore"):
+            # A density that vanishes at the origin underflows there: its logarithm is -inf.
+            return np.asarray(log + np.log(size))
 
     def _arguments(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """y - y(centre) and y, cut where the exponential is 0 and the polynomial overflows."""
