@@ -445,7 +445,7 @@ def _holds(condition: sympy.Basic, inside: sympy.Expr) -> bool:
 def _value(expr: sympy.Expr, z: sympy.Expr) -> mpmath.mpf:
     with mp.workdps(40):
         try:
-            value = mpmath_function(sympy.sympify(expr), Z)(mp.mpf(str(z.evalf(45))))
+            value = mpmath_function(expr + sympy.Integer(0), Z)(mp.mpf(str(z.evalf(45))))
         except AccuracyError as error:
             raise ExpansionError(str(error)) from error
         if mp.isnan(value):

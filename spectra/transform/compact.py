@@ -197,4 +197,5 @@ def compact_formula(
     if form is None:
         return None
     w = sympy.Symbol("w", positive=True) if variable is None else variable
-    return ball_formula(form, sympy.sympify(dim), w)
+    size = dim if isinstance(dim, sympy.Basic) else sympy.Integer(dim)
+    return ball_formula(form, size, w)
