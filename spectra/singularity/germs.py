@@ -42,6 +42,8 @@ ONE: Size = (sympy.Integer(0), sympy.Integer(0))
 #: Digits to which a number is evaluated when exact simplification does not show whether it is 0.
 _DIGITS = 60
 _ZERO = sympy.Float(10, 30) ** -45
+#: A value above this fraction of the largest summand, from 15 digits, is not zero.
+_PLAINLY_NOT_ZERO = sympy.Float(10, 15) ** -6
 #: The most terms that a series of a composition (a power, an exponential) is carried to.
 _MOST_TERMS = 80
 #: The most terms that a series keeps: mixed powers and logarithms multiply quickly.
@@ -61,6 +63,10 @@ def is_zero(c: sympy.Expr) -> bool:
     """Whether an exact number is zero: exactly where sympy can tell, else to 45 digits."""
     if c.is_Number:
         return bool(c == 0)
+    # Most numbers are plainly not zero, and sympy's exact test of long sums takes minutes.
+    glance = sympy.Abs(c.evalf(15, maxn=60))
+    if glance.is_Number and glance > _PLAINLY_NOT_ZERO * _scale(c):
+        return False
     known = c.is_zero
     if known is not None:
         return bool(known)

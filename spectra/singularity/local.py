@@ -135,8 +135,17 @@ def _first_settled(
 # --- finite radii ---------------------------------------------------------------------------
 
 
+def _without_shared_analytic(
+    left: sympy.Expr, right: sympy.Expr, r: sympy.Expr
+) -> tuple[sympy.Expr, sympy.Expr]:
+    """Both sides without the summands that pass through r analytically: they decide nothing."""
+    shared = set(sympy.Add.make_args(left)) & set(sympy.Add.make_args(right))
+    smooth = sympy.Add(*(t for t in shared if is_analytic_at(t, r) == "analytic"))
+    return left - smooth, right - smooth
+
+
 def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
-    left_expr, right_expr = cut.exprs[i], cut.exprs[i + 1]
+    left_expr, right_expr = _without_shared_analytic(cut.exprs[i], cut.exprs[i + 1], r)
     left_kind, right_kind = is_analytic_at(left_expr, r), is_analytic_at(right_expr, r)
     if left_expr == right_expr and left_kind == "analytic":
         return Ending()
