@@ -9,6 +9,10 @@ with the angular means :math:`S_n = P^{-2} \sum_{p,q} P_n(c_{pq})` of the set, w
 random rotation.  For given radii bias^2 + variance is a quadratic in the masses; the radii are
 sought among all.  Few radii on many directions are best: the range of distances leaves the
 continuation free, and a free continuation needs few waves.
+
+On the unit sphere the low powers of u = <x, y> = 1 - z^2/2 have exact features, the monomials of
+x, and a design may spend columns on them: :math:`\sum_{i \le L} a_i u^i` joins the waves, does not
+vary, and takes over what waves could only do with large cancelling masses.
 """
 
 from __future__ import annotations
@@ -17,9 +21,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
+import sympy
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
@@ -27,14 +33,15 @@ from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import check_domain, law_of_distances
 from spectra.designs.waves import value_at_zero, wave_coefficients
 from spectra.errors import ParameterError
+from spectra.formula.parsing import U
+from spectra.kernel import Kernel, zonal
 from spectra.quadrature import Enclosure
 from spectra.special import plane_wave_mean
 
 if TYPE_CHECKING:
-    from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
 
-__all__ = ["BudgetDesign", "block_angular_means", "design_for_budget"]
+__all__ = ["BudgetDesign", "block_angular_means", "design_for_budget", "monomial_count"]
 
 FloatArray = NDArray[np.float64]
 AngularMeans = Callable[[int], FloatArray]
@@ -56,18 +63,21 @@ _STEPS_PER_RADIUS = 120
 
 @dataclass(frozen=True, eq=False)
 class BudgetDesign:
-    """Masses on few spheres that share their directions, for a given number of columns.
+    """Masses on few spheres, and how many directions each gets of a given number of columns.
 
     Attributes
     ----------
     kernel, dim, domain :
         What was asked for.
-    radii, masses : ndarray of shape (m + 1,)
-        Radii, the first one 0 (one constant column), and signed masses.
-    n_directions : int
-        Directions that all radii share.
-    columns : int
-        2 m n_directions + 1 columns of features.
+    coupling : {"shared", "orthogonal", "iid"}
+        "shared": all radii have the same directions; else each has its own.
+    radii, masses : ndarray of shape (m,)
+        Radii, ascending, and signed masses; the radius 0 is one constant column.
+    counts : tuple of int
+        Directions of each radius (1 for the radius 0).
+    powers : ndarray of shape (L,)
+        Coefficients a_1, ..., a_L of the powers of u = <x, y> that exact features serve; without
+        entries for a design that is not bound to the unit sphere.
     bias, deviation : float
         Root mean squares over the distances of the bias and of the standard deviation.
     sup_error : Enclosure
@@ -77,9 +87,11 @@ class BudgetDesign:
     kernel: Kernel
     dim: int
     domain: tuple[float, float]
+    coupling: str
     radii: FloatArray
     masses: FloatArray
-    n_directions: int
+    counts: tuple[int, ...]
+    powers: FloatArray
     bias: float
     deviation: float
     sup_error: Enclosure
@@ -90,15 +102,33 @@ class BudgetDesign:
         return float(np.hypot(self.bias, self.deviation))
 
     @property
+    def n_directions(self) -> int:
+        """Directions of the radius that has most, and of every radius where they are shared."""
+        return max(self.counts)
+
+    @property
     def columns(self) -> int:
-        """Columns of the features: a cosine and a sine for each wave, and one constant."""
-        return 2 * (self.radii.size - 1) * self.n_directions + 1
+        """Columns of the features: a cosine and a sine for each wave, constants and monomials."""
+        constant = bool(np.any(self.radii == 0.0)) or bool(self.powers.size)
+        waves = sum(n for n, w in zip(self.counts, self.radii, strict=True) if w > 0.0)
+        return 2 * waves + constant + monomial_count(self.dim, self.powers.size) - 1
 
     @property
     def measure(self) -> SpectralMeasure:
-        """The design as a finite measure, to be tabulated like any other."""
+        """The design as a finite measure, to be tabulated like any other.
+
+        Raises
+        ------
+        ParameterError
+            Where powers of u are part of the design, which are no plane waves.
+        """
         from spectra.measure import SpectralMeasure
 
+        if self.powers.size:
+            raise ParameterError(
+                f"The design holds exact powers of u up to degree {self.powers.size}, which no "
+                "measure on frequencies has. Take exact_degree=0 for a measure."
+            )
         return SpectralMeasure.from_atoms(self.dim, self.radii, self.masses, kernel=self.kernel)
 
     @property
@@ -107,16 +137,36 @@ class BudgetDesign:
         return float(np.abs(self.masses).sum())
 
     def __call__(self, z: ArrayLike) -> FloatArray:
-        """The kernel that the features have on average: sum_j c_j Omega(w_j z)."""
+        """The kernel that the features have on average: sum_j c_j Omega(w_j z) + sum_i a_i u^i."""
         z = np.asarray(z, dtype=float)
-        return np.asarray(plane_wave_mean(self.dim, z[..., None] * self.radii) @ self.masses)
+        waves = plane_wave_mean(self.dim, z[..., None] * self.radii) @ self.masses
+        u = 1.0 - 0.5 * z**2
+        return np.asarray(waves + np.polynomial.polynomial.polyval(u, [0.0, *self.powers]))
 
     def certify(self) -> Enclosure:
         """Prove the largest bias on the domain in ball arithmetic (needs the extra 'certify')."""
         tol = self.sup_error.mid + self.sup_error.rad
-        return proved_sup_error(
-            self.kernel, self.dim, self.radii, self.masses, self.domain, tol=tol
-        )
+        rest = _without_powers(self.kernel, self.powers)
+        return proved_sup_error(rest, self.dim, self.radii, self.masses, self.domain, tol=tol)
+
+
+def monomial_count(dim: int, degree: int) -> int:
+    """Number C(d + L, L) of monomials of degrees 0 to L in d variables.
+
+    Examples
+    --------
+    >>> monomial_count(16, 2)
+    153
+    """
+    return comb(dim + degree, degree)
+
+
+def _without_powers(kernel: Kernel, powers: FloatArray) -> Kernel:
+    """The kernel less the exact powers of u, whose coefficients are the rationals they are."""
+    if not powers.size:
+        return kernel
+    terms = [sympy.Rational(float(a)) * U**i for i, a in enumerate(powers, start=1)]
+    return kernel - zonal(sympy.Add(*terms))
 
 
 def block_angular_means(dim: int, n: int) -> FloatArray:
@@ -147,6 +197,7 @@ def design_for_budget(
     distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     angular_means: AngularMeans | None = None,
     most_radii: int = 3,
+    exact_degree: int = 0,
 ) -> BudgetDesign:
     r"""Find radii and masses of least mean squared error for a number of feature columns.
 
@@ -164,6 +215,9 @@ def design_for_budget(
         orthonormal blocks.  Degrees beyond those given count as for independent directions.
     most_radii : int
         Most positive radii, at most 4.
+    exact_degree : int
+        Degree up to which powers of u = <x, y> are served exactly, at the price of
+        C(d + L, L) columns; for a zonal kernel.
 
     Returns
     -------
@@ -172,7 +226,8 @@ def design_for_budget(
     Raises
     ------
     ParameterError
-        Where the budget does not hold one frequency, or dim = 1, where nothing varies.
+        Where the budget does not hold one frequency, or dim = 1, where nothing varies, or exact
+        powers are asked for a kernel that is not zonal.
 
     Examples
     --------
@@ -193,14 +248,27 @@ def design_for_budget(
             f"budget = {budget} columns and most_radii = {most_radii}: a budget holds at least "
             "3 columns (one wave and the constant), and between 1 and 4 radii are sought."
         )
+    if exact_degree < 0 or (exact_degree and not kernel.is_zonal):
+        raise ParameterError(
+            f"exact_degree = {exact_degree}: powers of u = <x, y> are exact features of a kernel "
+            "on the unit sphere. Write the kernel as a formula in u, or take exact_degree=0."
+        )
+    left = budget - monomial_count(dim, exact_degree)
+    if left < 2:
+        raise ParameterError(
+            f"budget = {budget} columns do not hold the {monomial_count(dim, exact_degree)} "
+            f"monomials up to degree {exact_degree} in dimension {dim} and one wave. Allow more "
+            "columns, or a lower exact_degree."
+        )
     nodes, weights = law_of_distances(kernel, (low, high), distances)
     # Nothing varies at distance 0, and the recurrence of the waves divides by it.
     nodes = np.maximum(nodes, _NEAREST * high)
-    fit = _Fit(kernel, dim, nodes, weights, _TRIED * np.sqrt(dim) / high)
+    tried = _TRIED * np.sqrt(dim) / high
+    fit = _Fit(kernel, dim, nodes, weights, tried, exact_degree)
     means = angular_means or partial(block_angular_means, dim)
     best: _Candidate | None = None
     for m in range(1, most_radii + 1):
-        n = (budget - 1) // (2 * m)
+        n = left // (2 * m)
         if n < 1:
             break
         candidate = fit.best(m, n, means(n))
@@ -208,15 +276,32 @@ def design_for_budget(
             best = candidate
     assert best is not None  # the budget holds one wave
     radii = np.concatenate([[0.0], best.radii])
-    error = estimated_sup_error(kernel, dim, radii, best.masses, (low, high), tol=best.value**0.5)
+    powers = best.masses[1 : 1 + exact_degree]
+    masses = np.delete(best.masses, np.arange(1, 1 + exact_degree))
+    error = estimated_sup_error(
+        _without_powers(kernel, powers), dim, radii, masses, (low, high), tol=best.value**0.5
+    )
     return BudgetDesign(
-        kernel, dim, (low, high), radii, best.masses, best.n, best.bias, best.deviation, error
+        kernel=kernel,
+        dim=dim,
+        domain=(low, high),
+        coupling="shared",
+        radii=radii,
+        masses=masses,
+        counts=(1, *([best.n] * best.radii.size)),
+        powers=powers,
+        bias=best.bias,
+        deviation=best.deviation,
+        sup_error=error,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """Radii with their best masses; ``value`` is the mean squared error with rounding."""
+    """Radii with their best masses; ``value`` is the mean squared error with rounding.
+
+    The masses begin with the constant and the exact powers.
+    """
 
     radii: FloatArray
     masses: FloatArray
@@ -236,8 +321,11 @@ class _Fit:
         nodes: FloatArray,
         weights: FloatArray,
         tried: FloatArray,
+        exact_degree: int,
     ) -> None:
         self.dim = dim
+        # Columns without variance: the powers of u, of which the first is the constant.
+        self.exact = (1.0 - 0.5 * nodes[:, None] ** 2) ** np.arange(exact_degree + 1.0)
         self.nodes = nodes
         self.root = np.sqrt(weights)
         self.target = kernel(nodes) * self.root
@@ -248,10 +336,10 @@ class _Fit:
         return self._waves(self.tried)
 
     def _waves(self, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Weighted waves (nodes, 1 + m) and coefficients (degree, nodes, m), n = 2, 4, ..."""
+        """Weighted powers and waves (nodes, 1 + L + m); coefficients (degree, nodes, m)."""
         t = self.nodes[:, None] * radii
-        columns = plane_wave_mean(self.dim, t) * self.root[:, None]
-        columns = np.concatenate([self.root[:, None], columns], axis=1)
+        columns = np.concatenate([self.exact, plane_wave_mean(self.dim, t)], axis=1)
+        columns = columns * self.root[:, None]
         last = int(3.0 * np.sqrt(self.dim) + 1.1 * t.max() + 20.0)
         waves = wave_coefficients(self.dim, last, t)[2::2] * self.root[:, None]
         return columns, waves
@@ -272,9 +360,9 @@ class _Fit:
         self, radii: FloatArray, columns: FloatArray, spread: FloatArray, n: int
     ) -> _Candidate:
         """Best masses; ``spread`` has one row for each (degree, distance) of the variance."""
-        m = radii.size
-        ridge = _ROUNDING * np.eye(m + 1)
-        padded = np.concatenate([np.zeros((spread.shape[0], 1)), spread], axis=1)
+        ridge = _ROUNDING * np.eye(columns.shape[1])
+        still = np.zeros((spread.shape[0], self.exact.shape[1]))
+        padded = np.concatenate([still, spread], axis=1)
         matrix = np.concatenate([columns, padded, ridge])
         right = np.concatenate([self.target, np.zeros(matrix.shape[0] - self.target.size)])
         masses = np.linalg.lstsq(matrix, right, rcond=None)[0]
@@ -297,12 +385,13 @@ class _Fit:
         angular = self._angular(means, n, waves.shape[0])
         quadratic = np.einsum("n,nzi,nzj->ij", angular, waves, waves, optimize=True)
         gram = columns.T @ columns + _ROUNDING**2 * np.eye(columns.shape[1])
-        gram[1:, 1:] += quadratic
+        still = self.exact.shape[1]
+        gram[still:, still:] += quadratic
         right = columns.T @ self.target
         size = float(self.target @ self.target)
 
         def value(chosen: tuple[int, ...]) -> float:
-            at = [0, *(i + 1 for i in chosen)]
+            at = [*range(still), *(i + still for i in chosen)]
             return size - float(right[at] @ np.linalg.solve(gram[np.ix_(at, at)], right[at]))
 
         indices = range(self.tried.size)
