@@ -282,22 +282,3 @@ def test_undefined_and_infinite_values_stay_so() -> None:
     assert values("exp(z)", 800.0) == np.inf
     assert values("1/z", 0.0) == np.inf
     assert values("log(z)", 0.0) == -np.inf
-
-
-@pytest.mark.slow
-def test_a_simple_formula_is_as_fast_as_numpy() -> None:
-    from time import perf_counter
-
-    x = np.linspace(0, 3, 10**6)
-    f = numpy_function(radial("exp(-z**2/2) - exp(-z**2/200)"), Z)
-
-    def best(call: object) -> float:
-        times = []
-        for _ in range(7):
-            start = perf_counter()
-            call()  # type: ignore[operator]
-            times.append(perf_counter() - start)
-        return min(times)
-
-    plain = best(lambda: np.exp(-(x**2) / 2) - np.exp(-(x**2) / 200))
-    assert best(lambda: f(x)) < 2 * plain
