@@ -35,7 +35,7 @@ _SPLIT_WITHIN = 0.3
 _SPLITS = (0.5, 0.4375, 0.5625, 0.375, 0.625, 0.3125, 0.6875)
 _SETTLED = 64.0 * EPS
 _CALM = 1e-10
-# Evaluating a panel rounds the radius to this relative error.
+# Distance of a radius from an atom, relative to it, that rounding can make.
 _ROUNDING = 32.0 * EPS
 # Half the spacing of doubles below 1: no table can be asked for less.
 _LEAST_U_ERROR = 1e-15
@@ -345,10 +345,10 @@ def _measured_error(
         w = table.isf(c) if from_above else table.ppf(c)
         inside = np.isfinite(w) & (w > 0.0)
         c, w = c[inside], w[inside]
-        # The exact quantile is rounded to a double: the probability may lie in the gap that makes.
+        continuous = law.masses(w)[1 if from_above else 0]
+        # An atom makes a step of the distribution function, all of which belongs to its radius.
         reached = []
         for shifted in (w * (1.0 - _ROUNDING), w * (1.0 + _ROUNDING)):
-            continuous = law.masses(shifted)[1 if from_above else 0]
             beyond = radii > shifted[:, None] if from_above else radii <= shifted[:, None]
             reached.append((continuous + beyond @ masses) / mass)
         low, high = np.minimum(*reached), np.maximum(*reached)

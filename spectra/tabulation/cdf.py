@@ -30,6 +30,9 @@ class ContinuousLaw:
         Legendre series of the density in each panel.
     low, high : ndarray of shape (n,)
         Radii at the ends of the panels.
+    low_size, high_size : ndarray of shape (n,)
+        What the chart takes logarithms of, at the ends of the panels: the radius w, or the
+        distance to the end of the spectrum.
     below, above : ndarray of shape (n + 1,)
         Mass below and above the panel edges; gaps between stretches carry none.
     head, tail : Closure
@@ -44,6 +47,8 @@ class ContinuousLaw:
     coefficients: FloatArray
     low: FloatArray
     high: FloatArray
+    low_size: FloatArray
+    high_size: FloatArray
     below: FloatArray
     above: FloatArray
     head: Closure
@@ -61,6 +66,10 @@ class ContinuousLaw:
             ]
         )
         edges = [s.chart.radius(p.edges) for s, p in zip(stretches, panels, strict=True)]
+        sizes = [
+            np.exp(p.edges if s.chart.end is None else -p.edges)
+            for s, p in zip(stretches, panels, strict=True)
+        ]
         masses = np.concatenate([p.integrals for p in panels])
         head, tail = stretches[0].head, stretches[-1].tail
         return cls(
@@ -70,6 +79,8 @@ class ContinuousLaw:
             coefficients=np.concatenate([p.coefficients for p in panels]),
             low=np.concatenate([e[:-1] for e in edges]),
             high=np.concatenate([e[1:] for e in edges]),
+            low_size=np.concatenate([e[:-1] for e in sizes]),
+            high_size=np.concatenate([e[1:] for e in sizes]),
             below=head.mass + np.concatenate([[0.0], np.cumsum(masses)]),
             above=beyond + tail.mass + np.concatenate([np.cumsum(masses[::-1])[::-1], [0.0]]),
             head=head,
@@ -88,13 +99,22 @@ class ContinuousLaw:
         jump = self.low[1:] > self.high[:-1] * (1.0 + 1e-12)
         return np.flatnonzero(jump) + 1
 
-    def _radius(self, i: NDArray[np.intp], t: FloatArray) -> FloatArray:
+    def _radius(
+        self, i: NDArray[np.intp], after_start: FloatArray, before_stop: FloatArray
+    ) -> FloatArray:
+        """Radius at a distance in t from the start and the stop of panel i; the nearer decides.
+
+        Sizes are counted from the end of a panel: t itself is rounded to |t| times more.
+        """
         end = self.end[i]
         ended = np.isfinite(end)
-        w = np.empty_like(t)
-        w[~ended] = np.exp(t[~ended])
-        w[ended] = np.minimum(end[ended] - np.exp(-t[ended]), np.nextafter(end[ended], 0.0))
-        return w
+        way = np.where(ended, -1.0, 1.0)
+        size = np.where(
+            np.abs(after_start) <= np.abs(before_stop),
+            self.low_size[i] * np.exp(way * after_start),
+            self.high_size[i] * np.exp(-way * before_stop),
+        )
+        return np.where(ended, np.minimum(end - size, np.nextafter(end, 0.0)), size)
 
     def radius(self, below: FloatArray, above: FloatArray) -> FloatArray:
         """Radius with this mass below and this mass above it; the smaller of the two decides.
@@ -114,43 +134,44 @@ class ContinuousLaw:
         under = np.minimum(np.maximum(under, 0.0), whole)
         over = np.minimum(np.maximum(over, 0.0), whole)
         x = legendre_inverse(self.coefficients[i], 2.0 * under / width, 2.0 * over / width)
-        t = np.where(
-            x > 0, self.stop[i] - 0.5 * (1.0 - x) * width, self.start[i] + 0.5 * (1.0 + x) * width
-        )
+        after_start, before_stop = 0.5 * (1.0 + x) * width, 0.5 * (1.0 - x) * width
         with np.errstate(divide="ignore"):
             if self.head.mass > 0:
                 deep = (below < self.head.mass) & ~from_above
                 share = np.maximum(below[deep], 0.0) / self.head.mass
-                t[deep] = self.start[0] + np.log(share) / self.head.rate
+                after_start[deep] = np.log(share) / self.head.rate
+                before_stop[deep] = np.inf
             if self.tail.mass > 0:
                 far = (above < self.beyond + self.tail.mass) & from_above
                 share = np.maximum(above[far] - self.beyond, 0.0) / self.tail.mass
-                t[far] = self.stop[-1] - np.log(share) / self.tail.rate
-        return self._radius(i, t)
+                before_stop[far] = np.log(share) / self.tail.rate
+                after_start[far] = np.inf
+        return self._radius(i, after_start, before_stop)
 
     def masses(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mass below and mass above the radii."""
         i = np.clip(np.searchsorted(self.low, w, side="right") - 1, 0, self.start.size - 1)
         end = self.end[i]
         ended = np.isfinite(end)
-        t = np.empty_like(w)
-        with np.errstate(divide="ignore"):
-            t[~ended] = np.log(w[~ended])
-            t[ended] = -np.log(np.maximum(end[ended] - w[ended], 0.0))
+        size = np.where(ended, np.maximum(end - w, 0.0), w)
+        way = np.where(ended, -1.0, 1.0)
+        with np.errstate(divide="ignore", over="ignore"):
+            after_start = way * np.log(size / self.low_size[i])
+            before_stop = -way * np.log(size / self.high_size[i])
         half = 0.5 * (self.stop[i] - self.start[i])
-        x = np.clip((t - self.start[i]) / half - 1.0, -1.0, 1.0)
+        x = np.where(after_start < before_stop, after_start / half - 1.0, 1.0 - before_stop / half)
+        x = np.clip(x, -1.0, 1.0)
         under, over = legendre_antiderivative(self.coefficients[i], x)
         below = self.below[i] + half * under
         above = self.above[i + 1] + half * over
-        before = t < self.start[0]
-        before &= i == 0
+        before = (i == 0) & (after_start < 0.0)
         if self.head.mass > 0 and np.any(before):
-            part = self.head.mass * np.exp(self.head.rate * (t[before] - self.start[0]))
+            part = self.head.mass * np.exp(self.head.rate * after_start[before])
             below[before] = part
             above[before] = self.above[0] + (self.head.mass - part)
-        after = (i == self.start.size - 1) & (t > self.stop[-1])
+        after = (i == self.start.size - 1) & (before_stop < 0.0)
         if self.tail.mass > 0 and np.any(after):
-            part = self.tail.mass * np.exp(-self.tail.rate * (t[after] - self.stop[-1]))
+            part = self.tail.mass * np.exp(self.tail.rate * before_stop[after])
             above[after] = self.beyond + part
             below[after] = self.below[-1] + (self.tail.mass - part)
         return below, above

@@ -29,6 +29,12 @@ DEGREE = 13
 RELATIVE_ERROR = 1e-7
 # ... and panels of the radius join to about this fraction of it, far out on a power tail too.
 _JOIN = 2e-10
+# A panel is refined until its error is this share of the one allowed, but not below the second
+# number: one unit of rounding in the probability.
+_AHEAD = 2.5e-4
+_FLOOR = 2.5e-16
+# Half a panel of degree 13 misses by 2^-14 of the whole one, unless rounding is all that is left.
+_STAGNANT = 0.125
 _CHECKS = 9
 _MOST_GENERATIONS = 70
 _MOST_PANELS = 4000
@@ -62,6 +68,8 @@ class Piece:
         Whether the radius is infinite at c = 0.
     starts_at_zero : bool
         Whether the radius is 0 at c = 0.
+    missed_before : float
+        Largest error of the fit to the piece that this one was cut from, in probability.
     """
 
     low: float
@@ -72,6 +80,7 @@ class Piece:
     high_power: float = 1.0
     tail: bool = False
     starts_at_zero: bool = False
+    missed_before: float = np.inf
 
     @property
     def kind(self) -> PanelKind | None:
@@ -97,8 +106,11 @@ class Piece:
         """e of the panel's kind."""
         return self.low_power if self.low_power != 1.0 else self.high_power
 
-    def halves(self) -> tuple[Piece, Piece]:
-        """Two shorter pieces; towards a power or a tail the cuts go down geometrically."""
+    def halves(self, missed: float = np.inf) -> tuple[Piece, Piece]:
+        """Two shorter pieces; towards a power or a tail the cuts go down geometrically.
+
+        ``missed`` is the error of the fit to this one.
+        """
         low, high = self.low, self.high
         if low == 0.0 or self.low_power != 1.0:
             middle = low + _SHARE_NEAR_END * (high - low)
@@ -116,6 +128,7 @@ class Piece:
                 below=(self.below[0], below),
                 above=(self.above[0], above),
                 high_power=1.0,
+                missed_before=missed,
             ),
             replace(
                 self,
@@ -125,6 +138,7 @@ class Piece:
                 low_power=1.0,
                 tail=False,
                 starts_at_zero=False,
+                missed_before=missed,
             ),
         )
 
@@ -206,12 +220,12 @@ def fit_pieces(
             return sorted(done, key=lambda row: row.low)
         if len(trial) + len(done) > _MOST_PANELS:
             break
-        rows, good = _try(law, mass, trial, from_above=from_above, u_error=u_error)
-        for piece, row, fits in zip(trial, rows, good, strict=True):
+        rows, good, missed = _try(law, mass, trial, from_above=from_above, u_error=u_error)
+        for piece, row, fits, miss in zip(trial, rows, good, missed, strict=True):
             if fits:
                 done.append(row)
             else:
-                waiting.extend(piece.halves())
+                waiting.extend(piece.halves(float(miss)))
     raise AccuracyError(
         f"An inverse CDF did not come within {u_error:.1e} in probability with {len(done)} panels, "
         f"near the probability {trial[0].low:.6g}: the density nearly vanishes inside a range of "
@@ -221,7 +235,8 @@ def fit_pieces(
 
 def _try(
     law: ContinuousLaw, mass: float, trial: list[Piece], *, from_above: bool, u_error: float
-) -> tuple[list[PanelRow], NDArray[np.bool_]]:
+) -> tuple[list[PanelRow], NDArray[np.bool_], FloatArray]:
+    """Fits to pieces, whether each is good enough, and its largest error in probability."""
     kinds = np.array([p.kind for p in trial], dtype=np.int8)
     exponents = np.array([p.exponent for p in trial])
 
@@ -278,7 +293,13 @@ def _try(
     rate = law.tail.rate if from_above else law.head.rate
     relative = min(RELATIVE_ERROR, _JOIN * max(rate, 1e-3))
     allowed = np.minimum(0.25 * u_error, relative * np.minimum(c, 1.0 - c))
-    wrong = missed > mass * np.maximum(allowed, 4.0 * EPS * c)
+    goal = np.minimum(allowed, max(_AHEAD * u_error, _FLOOR))
+    missed /= mass
+    most = missed.max(axis=1)
+    # What shorter panels do not improve is the rounding of the law itself.
+    settled = most > _STAGNANT * np.array([p.missed_before for p in trial])
+    goal = np.where(settled[:, None], allowed, goal)
+    wrong = missed > np.maximum(goal, 4.0 * EPS * c)
     # Where a radius cannot be told from the exact one in floating point, it is right.
     wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     wrong[:, -2:] = apart & ~noisy
@@ -286,7 +307,7 @@ def _try(
         PanelRow(p.low, p.high, f, PanelKind(int(k)), p.exponent)
         for p, f, k in zip(trial, fits, kinds, strict=True)
     ]
-    return rows, ~np.any(wrong, axis=1)
+    return rows, ~np.any(wrong, axis=1), most
 
 
 def _end_panel(law: ContinuousLaw, piece: Piece) -> PanelRow:
