@@ -19,7 +19,7 @@ from spectra.kernel import Kernel
 from spectra.transform.compact import compact_components, compact_formula
 from spectra.transform.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
 
-__all__ = ["lookup", "summands", "unknown_summand"]
+__all__ = ["known_part", "lookup", "summands", "unknown_summand"]
 
 # Larger powers of sums are left as they are: a kernel with that many summands is no known pair.
 _LARGEST_EXPANDED_POWER = 64
@@ -352,6 +352,39 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
     known = [f for f in formulas if f is not None]
     expr = sympy.Add(*known) if len(known) == len(formulas) else None
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "lookup", expr)
+
+
+def known_part(
+    expr: sympy.Expr, kernel: Kernel, dim: int
+) -> tuple[list[Component], list[Atom], sympy.Expr]:
+    """Components and atoms of the summands that a family knows, and the rest of the formula.
+
+    A formula without such a summand is returned as it was written: multiplying it out could
+    divide it into parts that are unbounded one by one.
+
+    Parameters
+    ----------
+    expr : sympy expression
+        A formula in Z on the whole half-line.
+    kernel : Kernel
+        The kernel that it is a piece of, for messages.
+    dim : int
+        Dimension d >= 1.
+
+    Raises
+    ------
+    NoRouteError
+        As :func:`lookup` does.
+    """
+    known, rest = _Sum(), []
+    for term in summands(expr):
+        if not _claimed(term, known):
+            rest.append(term)
+    smooth = list(_smooth_components(known, kernel, dim))
+    atoms = list(_atoms(known, dim))
+    if not smooth and not atoms:
+        return [], [], expr if rest else sympy.Integer(0)
+    return list(smooth), atoms, sympy.Add(*rest)
 
 
 def unknown_summand(kernel: Kernel, dim: int) -> str | None:
