@@ -85,10 +85,9 @@ def _asymmetric_table_of(kernel: AsymmetricKernel, dim: int) -> AsymmetricTable:
 
 @lru_cache(maxsize=_RECENT_TABLES)
 def _table_of(kernel: Kernel, dim: int) -> SpectralTable:
-    from spectra.tabulation import tabulate
-    from spectra.verdict import spectral_measure
+    from spectra.derivation import derive
 
-    table: SpectralTable = tabulate(spectral_measure(kernel, dim))
+    table: SpectralTable = derive(kernel, dim)
     return table
 
 

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.asymmetric import AsymmetricKernel, gaussian_components
+from spectra.derivation import derive
 from spectra.errors import ParameterError
 from spectra.modulated import NEGLIGIBLE, AsymmetricTable, Decomposition, Modulated, Modulation
 from spectra.table import SpectralTable
-from spectra.tabulation import tabulate
-from spectra.verdict import spectral_measure
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -102,7 +101,7 @@ def _deviation(kernel: Kernel) -> float:
 
 @lru_cache(maxsize=_RECENT_TABLES)
 def _radial_table(kernel: Kernel, dim: int) -> SpectralTable:
-    return tabulate(spectral_measure(kernel, dim))
+    return derive(kernel, dim)
 
 
 def _modulations(terms: list[tuple[float, FloatArray]], dim: int) -> list[Modulation]:

@@ -63,6 +63,10 @@ def _parser() -> argparse.ArgumentParser:
     derive.add_argument("--u-error", type=float, default=1e-12, help="error of the inverse CDFs")
     derive.set_defaults(run=_derive)
 
+    cache = commands.add_parser("cache", help="the tables that were derived before")
+    cache.add_argument("action", choices=("list", "clear"), help="what to do with them")
+    cache.set_defaults(run=_cache)
+
     tour = commands.add_parser("tour", help="the whole path on real data, in under a minute")
     tour.add_argument("--out", type=Path, default=Path("tour.png"), help="the picture")
     tour.set_defaults(run=_tour)
@@ -135,6 +139,21 @@ def _derive(arguments: argparse.Namespace) -> int:
 
         plot_measure(measure, path=arguments.plot)
         print(f"drew {arguments.plot}")
+    return 0
+
+
+def _cache(arguments: argparse.Namespace) -> int:
+    from spectra.cache import default_cache
+
+    cache = default_cache()
+    if cache is None:
+        print("no tables are kept: SPECTRA_CACHE is off")
+    elif arguments.action == "clear":
+        print(f"removed {cache.clear()} file(s) from {cache.folder}")
+    else:
+        print(f"tables in {cache.folder}:")
+        for entry in cache.entries():
+            print(entry)
     return 0
 
 

@@ -1,4 +1,6 @@
-"""One run of the tests is like every other: what Hypothesis draws does not depend on the day."""
+"""One run of the tests is like every other: the same draws, and no table kept from another run."""
+
+import os
 
 from hypothesis import HealthCheck, settings
 
@@ -10,3 +12,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("reproducible")
+
+os.environ["SPECTRA_CACHE"] = "off"

@@ -1,0 +1,85 @@
+"""The whole path from a kernel to its table, walked once."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+from spectra.cache import TableCache, address_of, default_cache
+from spectra.errors import ParameterError
+from spectra.kernel import Kernel
+from spectra.numeric import checked_dim
+from spectra.table import SpectralTable
+from spectra.tabulation import tabulate
+from spectra.verdict import spectral_measure
+
+__all__ = ["derive"]
+
+
+def derive(
+    kernel: Kernel, dim: int, *, u_error: float = 1e-12, cache: TableCache | bool | None = True
+) -> SpectralTable:
+    """Table of a kernel on R^dim: the verdict, the measure and its table, or what is kept of them.
+
+    ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance and
+    version of the code.  A kernel of a Python callable is not kept: its formula is not known.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Made by ``radial``, ``zonal`` or ``catalogue``.
+    dim : int
+        Dimension d >= 1.
+    u_error : float
+        Largest error in probability, as for ``tabulate``.
+    cache : TableCache, bool or None
+        Where tables are kept: True for the user's own cache (the folder in the environment
+        variable SPECTRA_CACHE, or the platform's), False or None for nowhere.
+
+    Returns
+    -------
+    SpectralTable
+
+    Raises
+    ------
+    InfiniteMassError, UndecidedError
+        Where the verdict is not FINITE.
+    NoRouteError, AccuracyError
+        Where the transform is not known, or the error asked for is not reached.
+    ParameterError
+        Where an argument is not of its kind.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> derive(radial("exp(-z**2/2)"), 3, cache=False).mass
+    1.0
+    """
+    if not isinstance(kernel, Kernel):
+        raise ParameterError(
+            f"derive takes a kernel, and got {kernel!r} of type {type(kernel).__name__}. Make one "
+            "with radial(...), zonal(...) or catalogue[name]."
+        )
+    dim = checked_dim(dim)
+    place = _place(cache)
+    known = place is not None and isinstance(u_error, Real)
+    address = address_of(kernel, dim, u_error=u_error) if known else None
+    if place is not None and address is not None:
+        kept = place.get(address, formula=str(kernel), dim=dim)
+        if kept is not None:
+            return kept
+    table = tabulate(spectral_measure(kernel, dim), u_error=u_error)
+    if place is not None and address is not None:
+        place.put(address, table)
+    return table
+
+
+def _place(cache: TableCache | bool | None) -> TableCache | None:
+    if isinstance(cache, TableCache):
+        return cache
+    if cache is True:
+        return default_cache()
+    if cache is False or cache is None:
+        return None
+    raise ParameterError(
+        f"cache={cache!r} is not a place for tables: give True, False or a TableCache(folder)."
+    )
