@@ -23,6 +23,8 @@ __all__ = [
     "check_cross_distances",
     "check_distances",
     "check_unit_rows",
+    "range_of_distances",
+    "sample_of_rows",
     "typical_distances",
 ]
 
@@ -37,6 +39,12 @@ _SAMPLE = 512
 # Midpoints of equal layers of the sorted distances, at which a variance is averaged: enough to
 # rank couplings and splits, whose variances differ by far more than the midpoint rule errs.
 _LEVELS = 16
+# Up to this number of rows all pairs are looked at for the largest distance: two seconds.
+_ALL_PAIRS = 20_000
+# New rows may be this much further apart than those that were seen.
+_MARGIN = 0.05
+# Products of rows lose about this much of their squared norms.
+_PRODUCT_ROUNDING = 1e-9
 
 
 def check_unit_rows(X: Any, kernel: str) -> None:
@@ -84,9 +92,7 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
     """
     limit = domain * (1.0 + NORM_TOLERANCE)
     norms = _norms(X)
-    square = norms**2 - 2.0 * np.asarray(X @ centre).ravel() + float(centre @ centre)
-    # A sum of squares that cancels to a negative rounding error is a distance of zero.
-    radius = np.sqrt(np.where(square > 0.0, square, 0.0))
+    radius = _distances_from(X, norms, centre)
     worst = int(radius.argmax())
     if radius[worst] > limit:
         raise DataError(
@@ -133,19 +139,84 @@ def typical_distances(X: Any, rng: np.random.Generator) -> FloatArray:
     >>> typical_distances(np.eye(3), np.random.default_rng(0))[[0, -1]].round(6)
     array([1.414214, 1.414214])
     """
-    rows = X
-    if X.shape[0] > _SAMPLE:
-        rows = X[np.sort(rng.choice(X.shape[0], _SAMPLE, replace=False))]
+    rows = sample_of_rows(X, rng)
     if rows.shape[0] == 1:
         return np.zeros(1)
     levels = (np.arange(_LEVELS) + 0.5) / _LEVELS
     return np.asarray(np.quantile(pdist(_dense(rows)), levels), dtype=float)
 
 
+def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
+    """A distance that no two rows exceed, with room for new rows, and where it comes from.
+
+    It is the least of what the norms allow (twice the largest distance from the mean; 2 for unit
+    rows; sqrt(2) times the largest norm for rows without negative entries) and, for up to 20 000
+    rows, 1.05 times the largest distance that occurs.
+
+    Returns
+    -------
+    z_max : float
+        At least a positive number, so that a domain (0, z_max) is one.
+    reason : str
+
+    Examples
+    --------
+    >>> range_of_distances(np.eye(3), sphere=True)[1]
+    'no two rows without negative entries are further apart'
+    """
+    norms, centre = _norms(X), centre_of(X)
+    bounds = [(2.0 * float(norms.max()), "twice the largest norm")]
+    if sphere:
+        bounds.append((2.0, "the diameter of the unit sphere"))
+    if X.min() >= 0:
+        root = float(np.sqrt(2.0) * norms.max())
+        bounds.append((root, "no two rows without negative entries are further apart"))
+    radius = float(_distances_from(X, norms, centre).max())
+    bounds.append((2.0 * radius * (1.0 + _MARGIN), "twice the largest distance from the mean"))
+    if X.shape[0] <= _ALL_PAIRS:
+        seen = max(_largest_distance(_dense(X)), NORM_TOLERANCE * float(norms.max()))
+        bounds.append(
+            ((1.0 + _MARGIN) * seen, f"{100 * _MARGIN:g} % more than the largest distance of X")
+        )
+    z_max, reason = min(bounds)
+    return (z_max, reason) if z_max > 0.0 else (1.0, "all rows are 0")
+
+
+def sample_of_rows(X: Any, rng: np.random.Generator, most: int = _SAMPLE) -> Any:
+    """At most that many different rows, drawn in order without replacement."""
+    if X.shape[0] <= most:
+        return X
+    return X[np.sort(rng.choice(X.shape[0], most, replace=False))]
+
+
 _WAY_OUT = "Rescale the data, or design the table on a larger domain."
 
 
+def _distances_from(X: Any, norms: FloatArray, centre: FloatArray) -> FloatArray:
+    square = norms**2 - 2.0 * np.asarray(X @ centre).ravel() + float(centre @ centre)
+    # A sum of squares that cancels to a negative rounding error is a distance of zero.
+    return np.asarray(np.sqrt(np.where(square > 0.0, square, 0.0)))
+
+
+def _largest_distance(rows: FloatArray) -> float:
+    square = np.sum(rows**2, axis=1)
+    largest = 0.0
+    for start in range(0, len(rows), _BLOCK):
+        left = slice(start, start + _BLOCK)
+        products = rows[left] @ rows[start:].T
+        products *= -2.0
+        products += square[left, None]
+        products += square[start:]
+        largest = max(largest, float(products.max()))
+    return float(np.sqrt(largest))
+
+
 def _refuse_far(X: FloatArray, Y: FloatArray, domain: float, limit: float) -> None:
+    # A product of matrices settles most blocks, many times faster than their distances.
+    left, right = np.sum(X**2, axis=1), np.sum(Y**2, axis=1)
+    square = left[:, None] + right - 2.0 * (X @ Y.T)
+    if square.max() < limit**2 - _PRODUCT_ROUNDING * (left.max() + right.max()):
+        return
     distance = cdist(X, Y)
     if distance.max() > limit:
         raise DataError(

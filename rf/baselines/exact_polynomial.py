@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations_with_replacement
 from numbers import Integral
 from typing import Any, ClassVar, final
 
@@ -15,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from rf.baselines.base import Baseline
 from rf.baselines.dot_product import check_coefficients
+from rf.monomials import MonomialMap, monomial_columns
 from spectra.errors import ParameterError
 
 __all__ = ["ExactPolynomial"]
@@ -64,40 +62,15 @@ class ExactPolynomial(Baseline):
 
     def _draw(self, X: FloatArray) -> FloatArray:
         a = check_coefficients(self.coefficients)
-        dim = X.shape[1]
-        total = sum(math.comb(dim + n - 1, n) for n in range(a.size) if a[n] != 0)
+        total = monomial_columns(X.shape[1], a.tolist())
         if total > self.max_columns:
             raise ParameterError(
-                f"The exact map of a polynomial of degree {a.size - 1} in dimension {dim} has "
-                f"{total} columns, more than max_columns = {self.max_columns}. Raise it, or take "
-                "random features."
+                f"The exact map of a polynomial of degree {a.size - 1} in dimension {X.shape[1]} "
+                f"has {total} columns, more than max_columns = {self.max_columns}. Raise it, or "
+                "take random features."
             )
-        # A column of degree n is a column of degree n - 1 times one coordinate.
-        self._powers: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
-        self._weights: list[FloatArray] = []
-        index: dict[tuple[int, ...], int] = {(): 0}
-        for n in range(a.size):
-            if n:
-                words = list(combinations_with_replacement(range(dim), n))
-                parent = np.array([index[word[:-1]] for word in words], dtype=np.intp)
-                factor = np.array([word[-1] for word in words], dtype=np.intp)
-                self._powers.append((parent, factor))
-                index = {word: i for i, word in enumerate(words)}
-            multinomial = [
-                math.factorial(n) / math.prod(map(math.factorial, Counter(word).values()))
-                for word in index
-            ]
-            self._weights.append(np.sqrt(abs(a[n]) * np.array(multinomial)))
-        self._kept = np.flatnonzero(a)
-        return np.concatenate([np.full(self._weights[n].size, np.sign(a[n])) for n in self._kept])
+        self._monomials = MonomialMap.of(X.shape[1], a.tolist())
+        return self._monomials.signature
 
     def _columns(self, X: FloatArray) -> FloatArray:
-        monomials = np.ones((X.shape[0], 1))
-        columns = []
-        for n, weights in enumerate(self._weights):
-            if n:
-                parent, factor = self._powers[n - 1]
-                monomials = monomials[:, parent] * X[:, factor]
-            if n in self._kept:
-                columns.append(monomials * weights)
-        return np.concatenate(columns, axis=1)
+        return self._monomials.columns(X)

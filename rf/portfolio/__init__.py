@@ -1,0 +1,10 @@
+"""The portfolio: features made to order for a kernel, a number of columns and the data.
+
+A kernel on the unit sphere, or one without a finite measure on R^d, can be served in several ways,
+and which is best depends on the kernel, the dimension, the number of columns and the distances
+that occur.  Each member has a file and makes offers (``offer``): the exact polynomial map
+(``exact_powers``), designed plane waves with or without exact low powers (``designed_waves``),
+steps and ramps for the arc-cosine family (``neurons``) and Gegenbauer features
+(``zonal_features``).  ``choice`` compares them by the error that is seen on a sample, and
+``commission`` finds the range of distances and puts the order.
+"""

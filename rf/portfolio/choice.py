@@ -1,0 +1,181 @@
+"""Every way to serve a kernel on the data, compared by its error, and the best one drawn.
+
+The error of an offer is not a bound but what is seen: it is drawn a few times, and its kernel
+matrix compared with the exact one on a sample of the data.  Bias, variance and rounding are all in
+it, for every member alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rf.portfolio.designed_waves import design_offers
+from rf.portfolio.exact_powers import exact_offers
+from rf.portfolio.neurons import neuron_offers
+from rf.portfolio.offer import DrawnMap, Member, Offer, Order, dense
+from rf.portfolio.zonal_features import gegenbauer_offers
+from spectra.errors import ParameterError
+
+__all__ = ["PORTFOLIO", "Prediction", "Selection", "select"]
+
+FloatArray = NDArray[np.float64]
+
+#: The members, first come first served on ties.
+PORTFOLIO: tuple[Member, ...] = (exact_offers, design_offers, neuron_offers, gegenbauer_offers)
+
+# Rows on which offers are compared: 32 640 pairs.
+_ROWS = 256
+# Draws of each offer; the errors of two draws differ by some ten percent.
+_DRAWS = 4
+# Two errors closer than this part of the exact matrix are both rounding.
+_ROUNDING = 1e-12
+
+
+@final
+@dataclass(frozen=True)
+class Prediction:
+    """What one way to serve the kernel would cost and give.
+
+    Attributes
+    ----------
+    name : str
+    columns : int or None
+        None where the way is closed; ``detail`` says why.
+    error : float
+        Expected relative error of the kernel matrix in the Frobenius norm, nan where closed.
+    detail : str
+    """
+
+    name: str
+    columns: int | None
+    error: float
+    detail: str
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The features that were chosen, and the comparison that chose them.
+
+    Attributes
+    ----------
+    map : DrawnMap
+    chosen : Prediction
+    comparison : tuple of Prediction
+        All of them, best first, closed ways last.
+    everywhere : bool
+        Whether the features serve the whole sphere, or only distances up to the order's z_max.
+    """
+
+    map: DrawnMap
+    chosen: Prediction
+    comparison: tuple[Prediction, ...]
+    everywhere: bool
+
+    def explain(self) -> str:
+        """The comparison as a table in plain text."""
+        lines = ["  error     columns  method"]
+        for p in self.comparison:
+            mark = "*" if p is self.chosen else " "
+            error = "closed" if p.columns is None else f"{p.error:.3g}"
+            columns = "" if p.columns is None else str(p.columns)
+            lines.append(f"{mark} {error:<9} {columns:>7}  {p.name}: {p.detail or 'no bias'}")
+        return "\n".join(lines)
+
+
+def select(
+    order: Order,
+    rows: Any,
+    *,
+    n_rows: int,
+    for_comparison: np.random.Generator,
+    for_draw: np.random.Generator,
+    members: Sequence[Member] = PORTFOLIO,
+) -> Selection:
+    """Ask all members, predict the error of every offer on sampled rows, and draw the best one.
+
+    Parameters
+    ----------
+    order : Order
+    rows : ndarray or sparse array of shape (m, d)
+        A sample of the data; at most 256 of them are used.
+    n_rows : int
+        Rows of the data, of which the diagonal is one part in n_rows.
+
+    Raises
+    ------
+    ParameterError
+        Where no member has an offer; the message holds every reason.
+
+    Examples
+    --------
+    >>> from spectra.kernel import zonal
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
+    >>> order = Order(zonal("(1 + u)/2"), 3, 20, 2.0, np.linspace(0.0, 2.0, 50))
+    >>> rngs = np.random.default_rng(1).spawn(2)
+    >>> made = select(order, X, n_rows=50, for_comparison=rngs[0], for_draw=rngs[1])
+    >>> made.chosen.name, made.chosen.columns
+    ('exact polynomial of degree 1', 4)
+    """
+    rows = np.asarray(dense(rows[:_ROWS]), dtype=float)
+    exact = order.kernel.gram(rows)
+    offers: list[tuple[Offer, Prediction]] = []
+    closed = []
+    for member in members:
+        answer = member(order)
+        if isinstance(answer, str):
+            closed.append(Prediction(_title(member), None, float("nan"), answer))
+            continue
+        for offer in answer:
+            error = _seen_error(offer, rows, exact, n_rows, for_comparison)
+            offers.append((offer, Prediction(offer.name, offer.columns, error, offer.detail)))
+    if not offers:
+        reasons = "; ".join(f"{p.name}: {p.detail}" for p in closed)
+        raise ParameterError(
+            f"No features of {order.kernel} fit n_components = {order.n_components} in dimension "
+            f"{order.dim} ({reasons}). Allow more columns."
+        )
+    offers.sort(key=lambda pair: pair[1].error if pair[1].error > _ROUNDING else 0.0)
+    best, chosen = offers[0]
+    comparison = (*(prediction for _, prediction in offers), *closed)
+    return Selection(best.draw(for_draw), chosen, comparison, best.everywhere)
+
+
+def _seen_error(
+    offer: Offer, rows: FloatArray, exact: FloatArray, n_rows: int, rng: np.random.Generator
+) -> float:
+    """Relative error of a kernel matrix of n_rows, from drawn ones on a sample of the rows."""
+    m = len(rows)
+    square, size = _shares(exact**2, n_rows), 0.0
+    for _ in range(_DRAWS):
+        drawn = offer.draw(rng)
+        Z = drawn.columns(rows)
+        size += _shares(((Z * drawn.signature) @ Z.T - exact) ** 2, n_rows) / _DRAWS
+    if m == 0 or square == 0.0:
+        return float(np.sqrt(size))
+    return float(np.sqrt(size / square))
+
+
+def _shares(squares: FloatArray, n_rows: int) -> float:
+    """Mean over all pairs of n_rows, of which the diagonal is one part in n_rows."""
+    m = len(squares)
+    diagonal = float(np.trace(squares))
+    if m == 1:
+        return diagonal
+    off = (float(squares.sum()) - diagonal) / (m * (m - 1))
+    return off * (1.0 - 1.0 / n_rows) + diagonal / m / n_rows
+
+
+def _title(member: Member) -> str:
+    return {
+        exact_offers: "exact polynomial",
+        design_offers: "designed waves",
+        neuron_offers: "steps and ramps",
+        gegenbauer_offers: "Gegenbauer features",
+    }[member]

@@ -1,0 +1,128 @@
+"""From a kernel and data to an order: which distances occur, and how far they may reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+
+from rf.portfolio.choice import Selection, select
+from rf.portfolio.designed_waves import design_offers
+from rf.portfolio.offer import Order, dense
+from rf.rows import check_unit_rows, range_of_distances, sample_of_rows
+from spectra.errors import ParameterError
+from spectra.table import SpectralTable
+
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
+
+__all__ = ["Commission", "commission", "made_to_order", "table_to_order"]
+
+FloatArray = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Commission:
+    """A kernel with the distances on which it has to be right.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    z_max : float
+        Largest distance that features made to order serve.
+    note : str
+        Why they are made to order, and where z_max comes from.
+    """
+
+    kernel: Kernel
+    z_max: float
+    note: str
+
+
+def commission(
+    kernel: Kernel, X: Any, *, domain: float | Literal["data"] | None, why: str
+) -> Commission:
+    """Find the range of distances of the data, or take the one that is given.
+
+    Raises
+    ------
+    DataError
+        For rows off the sphere of a zonal kernel.
+    ParameterError
+        For a domain that is no positive distance.
+
+    Examples
+    --------
+    >>> from spectra.kernel import zonal
+    >>> commission(zonal("exp(u)"), np.eye(3), domain=None, why="It is zonal.").z_max < 1.4143
+    True
+    """
+    if kernel.is_zonal:
+        check_unit_rows(X, str(kernel))
+    if domain is None or domain == "data":
+        z_max, reason = range_of_distances(X, sphere=kernel.is_zonal)
+    else:
+        z_max, reason = float(domain), "given as domain"
+        if not 0.0 < z_max < np.inf:
+            raise ParameterError(f"domain = {domain}: a largest distance is positive and finite.")
+        if kernel.is_zonal:
+            z_max = min(z_max, 2.0)
+    note = (
+        f"{why} The features are made to order for distances up to z_max_ = {z_max:.6g} ({reason})."
+    )
+    return Commission(kernel, z_max, note)
+
+
+def made_to_order(
+    order: Commission,
+    X: Any,
+    n_components: int,
+    *,
+    for_data: np.random.Generator,
+    for_draw: np.random.Generator,
+) -> Selection:
+    """The features of least error for the data and the number of columns.
+
+    Rows of a kernel on the sphere are offered the whole portfolio, others designed plane waves.
+    """
+    rows = sample_of_rows(X, for_data)
+    distances = _distances(rows, X.shape[0], order.z_max)
+    wanted = Order(order.kernel, X.shape[1], n_components, order.z_max, distances)
+    options = {"n_rows": X.shape[0], "for_comparison": for_data, "for_draw": for_draw}
+    rows = rows[for_data.permutation(rows.shape[0])]
+    if order.kernel.is_zonal:
+        return select(wanted, rows, **options)
+    return select(wanted, rows, members=(design_offers,), **options)
+
+
+def table_to_order(
+    order: Commission, X: Any, n_components: int, coupling: str, rng: np.random.Generator
+) -> SpectralTable:
+    """The table of a design for a coupling by name, which features draw like any other."""
+    from spectra.designs import design
+    from spectra.tabulation import tabulate
+
+    rows = sample_of_rows(X, rng)
+    made = design(
+        order.kernel,
+        X.shape[1],
+        domain=(0.0, order.z_max),
+        budget=n_components,
+        coupling="iid" if coupling == "iid" else "orthogonal",
+        distances=_distances(rows, X.shape[0], order.z_max),
+    )
+    table = tabulate(made.measure)
+    bias = made.sup_error.mid + made.sup_error.rad
+    return replace(table, domain=order.z_max, bias=bias)
+
+
+def _distances(rows: Any, n_rows: int, z_max: float) -> FloatArray:
+    """Distances of sampled rows, with the share of zeros that the diagonal of n_rows has."""
+    pairs = pdist(np.asarray(dense(rows), dtype=float))
+    zeros = max(1, round(pairs.size / n_rows))
+    # Unit rows are so to rounding, and so are the largest distances.
+    return np.minimum(np.concatenate([pairs, np.zeros(zeros)]), z_max)

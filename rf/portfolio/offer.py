@@ -1,0 +1,92 @@
+"""What every member of the portfolio takes and gives: an order, and an offer of feature columns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
+
+__all__ = ["DrawnMap", "Member", "Offer", "Order", "dense"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What is wanted: features of a kernel, for a number of columns and a law of distances.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    dim : int
+    n_components : int
+        Most columns.
+    z_max : float
+        Largest distance to be served.
+    distances : ndarray
+        Distances that stand for all pairs of rows, each row with itself included.
+    """
+
+    kernel: Kernel
+    dim: int
+    n_components: int
+    z_max: float
+    distances: FloatArray
+
+
+class DrawnMap(ABC):
+    """A feature map that is drawn: K is estimated by (Z * signature) Z'.
+
+    Attributes
+    ----------
+    signature : ndarray of shape (n_columns,)
+        +1 or -1 for each column.
+    """
+
+    signature: FloatArray
+
+    @abstractmethod
+    def columns(self, X: Any) -> NDArray[Any]:
+        """The columns Z at rows of the data (dense or sparse), of the type of X."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """One way to fill an order.
+
+    Attributes
+    ----------
+    name : str
+        What it is, for the comparison.
+    columns : int
+        Columns that it takes, at most those ordered.
+    everywhere : bool
+        Whether it serves the whole sphere, not only distances up to z_max.
+    draw : callable
+        rng -> DrawnMap.
+    detail : str
+        What else there is to know, such as its bias on the domain.
+    """
+
+    name: str
+    columns: int
+    everywhere: bool
+    draw: Callable[[np.random.Generator], DrawnMap]
+    detail: str = ""
+
+
+#: A member looks at an order and makes its offers, or says in words why there are none.
+Member = Callable[[Order], "list[Offer] | str"]
+
+
+def dense(X: Any) -> NDArray[Any]:
+    """The rows as a dense array."""
+    return np.asarray(X.toarray() if issparse(X) else X)

@@ -1,0 +1,151 @@
+r"""Random features of the sphere from the Gegenbauer coefficients, with the phases of a plane wave.
+
+With :math:`k(u) = \sum_n \lambda_n N(n,d) P_n(u)` and uniform directions s, any signs e_n give
+
+.. math:: g(t) = \sum_n e_n \sqrt{|\lambda_n|}\,N(n,d)\,P_n(t), \qquad
+          E\,g(x \cdot s)\,g(y \cdot s) = \sum_n |\lambda_n| N(n,d) P_n(u),
+
+and the signs decide the variance: all +1 make g a peak of height sum sqrt|lambda_n| N, and the
+signs +, +, -, - of the real and imaginary parts of i^n, those of a plane wave, keep it flat (a step
+and a ramp have them too).  Even and odd degrees go into columns of their own, as cosines and sines
+do, so that products of the two, which only add variance, do not occur; so do degrees of different
+sign of lambda_n, for the signature.  The lowest degrees may be served exactly by monomials.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rf.baselines.gegenbauer import gegenbauer_coefficients
+from rf.directions import orthogonal
+from rf.harmonics import harmonic_count_log
+from rf.monomials import MonomialMap, monomial_columns
+from rf.portfolio.offer import DrawnMap, Offer, Order, dense
+
+__all__ = ["ZonalMap", "gegenbauer_offers"]
+
+FloatArray = NDArray[np.float64]
+
+# Degrees kept; what lies beyond is a bias, which the comparison measures with all else.
+_DEGREE = 60
+# Coefficients below this part of the largest are rounding of their quadrature and have no sign.
+_ROUNDING = 1e-13
+# Exact degrees are offered up to this one, whose polynomial is written out below.
+_MOST_EXACT = 2
+# Numbers in one block of projections.
+_BLOCK = 1 << 17
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ZonalMap(DrawnMap):
+    """Columns sum_n weights[c, n] P_n(x.s) for each class c of degrees and direction s.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (P, d)
+    weights : ndarray of shape (classes, degree + 1)
+    monomials : MonomialMap
+    signature : ndarray
+    """
+
+    directions: FloatArray
+    weights: FloatArray
+    monomials: MonomialMap
+    signature: FloatArray
+
+    def columns(self, X: Any) -> NDArray[Any]:
+        classes, n = len(self.weights), len(self.directions)
+        X = dense(X)
+        waves = np.zeros((X.shape[0], classes, n), dtype=X.dtype)
+        block = max(1, _BLOCK // n)
+        for start in range(0, X.shape[0], block):
+            rows = slice(start, start + block)
+            self._add(waves[rows], np.asarray(X[rows], dtype=float) @ self.directions.T)
+        flat = waves.reshape(X.shape[0], classes * n)
+        return np.concatenate([flat, self.monomials.columns(X)], axis=1)
+
+    def _add(self, out: NDArray[Any], t: FloatArray) -> None:
+        """Add the sum over degrees, by the recurrence of the polynomials."""
+        dim = self.directions.shape[1]
+        before, here = np.zeros_like(t), np.ones_like(t)
+        for n in range(self.weights.shape[1]):
+            for c, weight in enumerate(self.weights[:, n]):
+                if weight != 0.0:
+                    out[:, c] += weight * here
+            if n == 0:
+                before, here = here, t
+            else:
+                after = ((2 * n + dim - 2) * t * here - n * before) / (n + dim - 2)
+                before, here = here, after
+
+
+def gegenbauer_offers(order: Order) -> list[Offer] | str:
+    """Random Gegenbauer features, with none and with the lowest degrees exact.
+
+    Examples
+    --------
+    >>> from spectra.kernel import zonal
+    >>> order = Order(zonal("exp(u)"), 5, 60, 2.0, np.ones(1))
+    >>> [offer.name for offer in gegenbauer_offers(order)][-1]
+    'Gegenbauer features, exact to degree 2'
+    """
+    if not order.kernel.is_zonal:
+        return "polynomials of <x, y> serve a formula in u"
+    if order.dim < 2:
+        return "the sphere of dimension 1 is two points"
+    c = gegenbauer_coefficients(
+        lambda u: order.kernel(np.sqrt(np.maximum(2.0 - 2.0 * u, 0.0))), order.dim, _DEGREE
+    )
+    root_count = np.exp(0.5 * harmonic_count_log(np.arange(c.size), order.dim))
+    c = np.where(np.abs(c) > _ROUNDING * root_count * np.abs(c).max(), c, 0.0)
+    offers = []
+    for last in range(_MOST_EXACT + 1):
+        if last and c[last] == 0.0:
+            continue  # nothing to serve exactly
+        offer = _offer(order, c, root_count, last)
+        if offer is not None:
+            offers.append(offer)
+    return offers or f"needs more than {order.n_components} columns"
+
+
+def _offer(order: Order, c: FloatArray, root_count: FloatArray, last: int) -> Offer | None:
+    degree = np.arange(c.size)
+    # Degrees 0..last as powers of u, from the explicit polynomials.
+    powers = _powers(order.dim, c[: last + 1])
+    exact = monomial_columns(order.dim, powers)
+    rest = np.where(degree > last, c, 0.0)
+    phase = np.where((degree // 2) % 2 == 0, 1.0, -1.0)
+    classes, signs = [], []
+    for parity in (0, 1):
+        for sign in (1.0, -1.0):
+            chosen = (degree % 2 == parity) & (sign * rest > 0.0)
+            if chosen.any():
+                classes.append(np.where(chosen, phase * np.sqrt(np.abs(rest)) * root_count, 0.0))
+                signs.append(sign)
+    if not classes:
+        return None
+    n = (order.n_components - exact) // len(classes)
+    if n < 1:
+        return None
+    weights = np.array(classes) / np.sqrt(n)
+    monomials = MonomialMap.of(order.dim, powers)
+    signature = np.concatenate([np.repeat(signs, n), monomials.signature])
+
+    def draw(rng: np.random.Generator) -> ZonalMap:
+        return ZonalMap(orthogonal(n, order.dim, rng), weights, monomials, signature)
+
+    name = "Gegenbauer features" + (f", exact to degree {last}" if last else "")
+    return Offer(name, signature.size, True, draw, f"{n} orthogonal directions")
+
+
+def _powers(dim: int, c: FloatArray) -> list[float]:
+    """Coefficients of sum_n c_n P_n(u), n <= 2, in powers of u: P_2 = (d u^2 - 1) / (d - 1)."""
+    powers = [0.0, 0.0, 0.0]
+    powers[: c.size] = c.tolist()
+    second = powers[2] / (dim - 1)
+    return [powers[0] - second, powers[1], dim * second]
