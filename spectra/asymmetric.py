@@ -19,8 +19,9 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from spectra.errors import DataError, ParameterError
+from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.formula.parsing import Z
+from spectra.numeric import real_array
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -111,7 +112,7 @@ class AsymmetricKernel:
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values K(D) at differences D = x - y, shape (..., d); an array of shape (...)."""
-        D = np.asarray(differences, dtype=float)
+        D = real_array(differences, "D = x - y", error=DataError)
         if D.ndim == 0 or D.shape[-1] == 0:
             raise DataError(
                 "An asymmetric kernel is a function of differences D = x - y: give an array of "
@@ -162,6 +163,8 @@ class AsymmetricKernel:
         ------
         DataError
             Where the shifts or tilts have another number of coordinates.
+        NoRouteError
+            Where a kernel that is no sum of Gaussians is tilted.
         """
         self._checked(dim)
         out = []
@@ -170,6 +173,12 @@ class AsymmetricKernel:
             if not np.any(tilt):
                 out.append(Shifted(term.weight, term.kernel, offset))
                 continue
+            if gaussian_components(term.kernel) is None:
+                raise NoRouteError(
+                    f"The kernel {term.kernel} is no sum of Gaussians c exp(-a z**2), and only "
+                    "for these the measure of exp(tilt.D) k(D) is known. Tilt Gaussians, or use "
+                    "shift, which is defined for every kernel of finite mass."
+                )
             for weight, sigma, gaussian in _components(term.kernel):
                 log_factor = 0.5 * sigma**2 * float(tilt @ tilt) - float(tilt @ offset)
                 out.append(
@@ -231,24 +240,18 @@ def shifted(kernel: Kernel, offset: Vector) -> AsymmetricKernel:
 
 
 def tilted(kernel: Kernel, tilt: Vector) -> AsymmetricKernel:
-    """The kernel D -> k(D) exp(tilt.D) of a sum of Gaussians.
+    """The kernel D -> k(D) exp(tilt.D); a single number tilts along every coordinate.
+
+    Its measure is that of k at complex frequencies, which needs exponential moments of k:
+    ``existence`` says whether it is finite.  Only for Gaussians can it be sampled here.
 
     Raises
     ------
     ParameterError
-        Where the kernel is no sum of Gaussians.  The measure of a tilted kernel is that of k at
-        complex frequencies, which needs exponential moments of k; only for Gaussians is it a
-        finite measure that can be sampled exactly whatever the tilt.
+        Where the tilt is not finite, or the kernel is zonal: a tilt leaves the sphere.
     """
     _refuse_zonal(kernel, "tilt")
-    vector = _tuple(tilt, "tilt")
-    if gaussian_components(kernel) is None:
-        raise ParameterError(
-            f"The kernel {kernel} is no sum of Gaussians c exp(-a z**2), so exp(tilt.D) k(D) grows "
-            "without bound or has no density that is known. Tilt Gaussians, or use shift, which "
-            "is defined for every kernel of finite mass."
-        )
-    return _collect([Term(1.0, kernel, (0.0,), vector)])
+    return _collect([Term(1.0, kernel, (0.0,), _tuple(tilt, "tilt"))])
 
 
 def gaussian_components(kernel: Kernel) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
@@ -314,7 +317,7 @@ def _refuse_zonal(kernel: Kernel, what: str) -> None:
 
 
 def _tuple(vector: Vector, name: str) -> tuple[float, ...]:
-    array = np.atleast_1d(np.asarray(vector, dtype=float))
+    array = np.atleast_1d(real_array(vector, f"The {name} of a kernel"))
     if array.ndim != 1 or array.size == 0:
         raise ParameterError(
             f"The {name} of a kernel is a vector of d numbers or one number; got an array of "
@@ -336,7 +339,7 @@ def _finite(number: Any, name: str) -> float:
 
 
 def _rows(X: ArrayLike, name: str) -> FloatArray:
-    rows = np.asarray(X, dtype=float)
+    rows = real_array(X, name, error=DataError)
     if rows.ndim != 2 or not np.all(np.isfinite(rows)):
         raise DataError(
             f"{name} must be a matrix of shape (rows, dimension) of finite numbers; its shape is "

@@ -189,7 +189,7 @@ class Kernel:
         return shifted(self, offset)
 
     def tilt(self, beta: float | ArrayLike) -> AsymmetricKernel:
-        """The asymmetric kernel D -> k(D) exp(beta.D) of a sum of Gaussians.
+        """The asymmetric kernel D -> k(D) exp(beta.D): ``existence`` says whether it has a measure.
 
         ``beta`` has one number for each column of the data, or is one number for all of them.
         """

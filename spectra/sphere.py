@@ -31,10 +31,14 @@ from spectra.singularity.germs import ExpansionError, is_zero, sign
 __all__ = ["SphereCoefficients", "has_nonnegative_taylor_series", "sphere_coefficients"]
 
 _DIGITS = 40
+#: The largest degree: its integrals take some ten seconds, and the work grows with its square.
+MOST_DEGREES = 200
 #: Abscissae of the tanh-sinh rule reach to this, where the weight is below 10**-_DIGITS.
 _REACH = 4.4
 #: Levels of the rule; each halves the step.
 _LEVELS = (5, 6, 7, 8)
+#: Half-waves of P_n on a panel: the rule resolves them at the second of its levels.
+_WAVES = 40
 #: The difference of two levels at which the finer one is accepted.
 _TOLERANCE = 1e-25
 #: Derivatives taken in search of one with a visibly nonnegative Taylor series.
@@ -104,8 +108,15 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
         )
     if isinstance(dim, bool) or not isinstance(dim, Integral) or dim < 2:
         raise ParameterError(f"A sphere lies in dimension d >= 2, and dim is {dim!r}.")
-    if isinstance(degree, bool) or not isinstance(degree, int) or degree < 0:
+    if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 0:
         raise ParameterError(f"A degree is an integer n >= 0, and {degree!r} is not.")
+    if degree > MOST_DEGREES:
+        raise ParameterError(
+            f"Gegenbauer coefficients are integrated one by one in {_DIGITS} digits, up to degree "
+            f"{MOST_DEGREES}, and {degree} was asked. What lies beyond is in the tail: ask "
+            "existence(kernel, dim).on_sphere()."
+        )
+    degree = int(degree)
     dim = int(dim)
     exact, change = _coefficients(kernel, dim, degree)
     counts = [1] + [
@@ -138,7 +149,7 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
 def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mp.mpf], list[mp.mpf]]:
     """The coefficients and their changes between the last two levels of the rule."""
     with mp.workdps(_DIGITS):
-        panels = _panels(kernel)
+        panels = _short(_panels(kernel), degree)
         previous: list[mp.mpf] | None = None
         change: list[mp.mpf] = []
         for level in _LEVELS:
@@ -169,6 +180,16 @@ def _panels(kernel: Kernel) -> list[mp.mpf]:
             if r.evalf(30) < 2:
                 angles.add(2 * mp.asin(_radius(r) / 2))
     return sorted(angles)
+
+
+def _short(angles: list[mp.mpf], degree: int) -> list[mp.mpf]:
+    """The panels, cut into parts on each of which P_n oscillates only a few times."""
+    out = angles[:1]
+    for low, high in pairwise(angles):
+        parts = 1 + int(degree * (high - low) / mp.pi) // _WAVES
+        out += [low + (high - low) * i / parts for i in range(1, parts)]
+        out.append(high)
+    return out
 
 
 def _radius(r: sympy.Expr) -> mp.mpf:

@@ -6,7 +6,7 @@ import pytest
 
 from spectra.asymmetric import AsymmetricKernel
 from spectra.asymmetric_measure import asymmetric_table
-from spectra.errors import DataError, ParameterError, TableFileError
+from spectra.errors import DataError, NoRouteError, ParameterError, TableFileError
 from spectra.families import catalogue
 from spectra.kernel import radial, zonal
 from spectra.modulated import SELECTIONS, AsymmetricTable, AxisLaw, Modulation
@@ -170,7 +170,8 @@ def test_terms_that_cancel_are_gone():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: catalogue["matern"]().tilt(0.5), "no sum of Gaussians"),
+        (lambda: GAUSSIAN.shift("x"), "real numbers"),
+        (lambda: GAUSSIAN.tilt(1j), "real numbers"),
         (lambda: zonal("(1 + u)/2").shift(0.1), "unit sphere"),
         (lambda: GAUSSIAN.shift(np.inf), "finite"),
         (lambda: GAUSSIAN.shift([1.0, 2.0]) + GAUSSIAN.shift([1.0, 2.0, 3.0]), "coordinates"),
@@ -179,6 +180,11 @@ def test_terms_that_cancel_are_gone():
 def test_what_has_no_meaning_is_refused(make, said):
     with pytest.raises(ParameterError, match=said):
         make()
+
+
+def test_a_tilt_without_a_known_measure_makes_no_table():
+    with pytest.raises(NoRouteError, match="no sum of Gaussians"):
+        asymmetric_table(catalogue["matern"]().tilt(0.01), 3)
 
 
 def test_a_wrong_dimension_is_refused():

@@ -104,6 +104,8 @@ class Catalogue(Mapping[str, Any]):
         return ASYMMETRIC
 
     def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str):  # also what cannot be hashed
+            raise UnknownKernelError(_unknown(name, tuple(self._entries)))
         if name in ASYMMETRIC:
             return ASYMMETRIC[name]
         if name not in self._entries:

@@ -26,13 +26,19 @@ _ASSUMPTIONS = {
 
 def checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.Expr]:
     """The assumptions as exact numbers; ParameterError for others than these three."""
+    if assume is not None and not isinstance(assume, Mapping):
+        raise ParameterError(
+            f"assume says what you know by name, for instance assume={{'smoothness': 3}}, and a "
+            f"{type(assume).__name__} was passed. The names are {', '.join(_ASSUMPTIONS)}."
+        )
     stated = {}
     for name, value in (assume or {}).items():
         if name not in _ASSUMPTIONS:
             raise ParameterError(
                 f"{name!r} is not something to assume; the choices are {', '.join(_ASSUMPTIONS)}."
             )
-        number = sympy.oo if value == sympy.oo else exact_parameter(name, value)
+        unbounded = not isinstance(value, str) and value == sympy.oo
+        number = sympy.oo if unbounded else exact_parameter(name, value)
         if not number.is_extended_positive:
             raise ParameterError(f"The assumed {name} must be a positive exponent, not {value}.")
         stated[name] = number

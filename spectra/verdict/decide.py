@@ -23,13 +23,14 @@ from spectra.families.named import Family
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
 from spectra.singularity.branches import same_radius
-from spectra.singularity.germs import ExpansionError
+from spectra.singularity.germs import ExpansionError, is_zero
 from spectra.singularity.local import analyse, one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
 from spectra.sphere import sphere_coefficients
 from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
 from spectra.verdict.definite import Definiteness, definiteness
 from spectra.verdict.ladder import Ladder, mass_ladder
+from spectra.verdict.moved import moved_dimension, moved_places
 from spectra.verdict.status import DomainVerdict, NoTruthValue, SphereVerdict, Status
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ __all__ = [
     "spectral_measure",
 ]
 
+#: Masses are of the size of k(0); products of two of them must not leave the doubles.
+_LEAST_VALUE = sympy.Rational(1, 10**150)
 #: The dimension in conditions.
 D = sympy.Symbol("d", integer=True, positive=True)
 
@@ -76,12 +79,13 @@ class Verdict(NoTruthValue):
     deciding : Singularity or None
         What bounds the dimension.
     analysis : LocalAnalysis or None
-        Everything that was found; None for a callable.
+        Everything that was found; None for a callable, and for an asymmetric kernel, which has
+        one for each summand.
     assumed : mapping
         What the caller stated and the toolkit did not check.
     """
 
-    kernel: Kernel | Callable[..., Any]
+    kernel: Kernel | AsymmetricKernel | Callable[..., Any]
     dim: int | None
     status: Status
     condition: sympy.Basic | None
@@ -138,7 +142,8 @@ class Verdict(NoTruthValue):
         ParameterError
             Where the verdict is for every dimension, or for a callable.
         """
-        if self.dim is None or not isinstance(self.kernel, Kernel):
+        kernel = self._radial("a real measure")
+        if self.dim is None:
             raise ParameterError(
                 "A measure belongs to a formula in one dimension, and this verdict has none: ask "
                 "existence(kernel, dim=...)."
@@ -160,7 +165,20 @@ class Verdict(NoTruthValue):
         from spectra.measure import measure_of
         from spectra.transform import spectral_density
 
-        return measure_of(spectral_density(self.kernel, self.dim))
+        _refuse_extreme_values(kernel, self.analysis)
+        return measure_of(spectral_density(kernel, self.dim))
+
+    def _radial(self, what: str) -> Kernel:
+        """The kernel, where it is a radial one with a formula."""
+        if isinstance(self.kernel, Kernel):
+            return self.kernel
+        if isinstance(self.kernel, AsymmetricKernel):
+            raise ParameterError(
+                f"{self.kernel} is a function of x - y, not of |x - y|, and has not {what}: ask "
+                "for that of its radial kernels. asymmetric_table(kernel, dim) tabulates its "
+                "complex measure."
+            )
+        raise ParameterError(f"A callable shows no formula, and {what} needs one: use radial(...).")
 
     @cached_property
     def positive_definite(self) -> Definiteness:
@@ -185,10 +203,9 @@ class Verdict(NoTruthValue):
         A kernel of finite mass on R^d, or with a continuation of finite mass beyond z = 2, has an
         absolutely convergent Gegenbauer series; so has every positive definite one.
         """
-        if not isinstance(self.kernel, Kernel):
-            raise ParameterError("A callable shows no formula: on_sphere needs a kernel.")
+        kernel = self._radial("a verdict on the sphere")
         dim = checked_dimension(self.dim if dim is None else dim, least=2)
-        coefficients = sphere_coefficients(self.kernel, dim, degree)
+        coefficients = sphere_coefficients(kernel, dim, degree)
         if coefficients.nonnegative:
             text = "Every Gegenbauer coefficient is nonnegative: positive definite on the sphere."
             return SphereVerdict(dim, Status.FINITE, True, (text,), coefficients)
@@ -214,11 +231,14 @@ class Verdict(NoTruthValue):
         ParameterError
             Where the verdict is for every dimension, or for a callable.
         """
-        if self.dim is None or not isinstance(self.kernel, Kernel) or self.analysis is None:
-            raise ParameterError("A ladder of masses needs a formula and a dimension.")
+        kernel = self._radial("a ladder of masses")
+        if self.dim is None or self.analysis is None:
+            raise ParameterError(
+                "A ladder of masses needs a dimension: existence(kernel, dim=...)."
+            )
         from spectra.transform import spectral_density
 
-        return mass_ladder(spectral_density(self.kernel, self.dim), self.analysis)
+        return mass_ladder(spectral_density(kernel, self.dim), self.analysis)
 
     def confirmed(self) -> Verdict:
         """The verdict where the ladder does not contradict it, else an UNDECIDED one."""
@@ -241,10 +261,10 @@ class Verdict(NoTruthValue):
         term (z_max - z)^s, s no integer, excludes every continuation where s <= (d - 1)/2, because
         finite differences of order r > s of a kernel of finite mass vanish faster than h^s there.
         """
-        if not isinstance(self.kernel, Kernel) or self.analysis is None:
-            raise ParameterError("A callable shows no singularities: on_domain needs a formula.")
+        kernel = self._radial("a verdict on a range of distances")
+        assert self.analysis is not None  # every radial kernel has one
         if z_max is None:
-            if not self.kernel.is_zonal:
+            if not kernel.is_zonal:
                 raise ParameterError(
                     "Give z_max, the largest distance in the data: only a kernel on the unit "
                     "sphere has a range of its own, [0, 2]."
@@ -263,7 +283,7 @@ class Verdict(NoTruthValue):
 
 
 def existence(
-    kernel: Kernel | Callable[..., Any],
+    kernel: Kernel | AsymmetricKernel | Callable[..., Any],
     dim: int | None = None,
     *,
     assume: Mapping[str, float] | None = None,
@@ -277,11 +297,14 @@ def existence(
 
     Parameters
     ----------
-    kernel : Kernel or callable
-        A kernel; a bare callable shows nothing of itself, and only ``assume`` decides (values of
-        a function prove neither smoothness nor decay).
+    kernel : Kernel, AsymmetricKernel or callable
+        A kernel.  A shift keeps the verdict, a tilt needs a kernel that decays faster than it
+        grows, and summands of infinite mass must not cancel.  A bare callable shows nothing of
+        itself, and only ``assume`` decides (values of a function prove neither smoothness nor
+        decay).
     dim : int, optional
-        The dimension d >= 1; without it the verdict has a condition on d.
+        The dimension d >= 1; without it the verdict has a condition on d.  The vectors of an
+        asymmetric kernel fix it.
     assume : mapping, optional
         What you know and the formula does not show, recorded in the verdict: "smoothness" (every
         singularity at a finite radius that was not found has a larger exponent than this), "decay"
@@ -295,8 +318,8 @@ def existence(
     Raises
     ------
     ParameterError
-        Where ``dim`` is not an integer >= 1, an assumption is unknown or not positive, or the
-        kernel is a family that was not called, or asymmetric.
+        Where ``dim`` is not an integer >= 1 or not that of the kernel's vectors, an assumption is
+        unknown or not positive, or the kernel is a family that was not called.
 
     Examples
     --------
@@ -310,35 +333,35 @@ def existence(
     if dim is not None:
         dim = checked_dimension(dim)
     stated = checked_assumptions(assume)
+    analysis: LocalAnalysis | None = None
+    places = callable_places()
+    loose: tuple[Gap, ...] = ()
     if isinstance(kernel, Kernel):
-        analysis: LocalAnalysis | None = analyse(kernel)
+        analysis = analyse(kernel)
+        places, loose = analysis.places, analysis.gaps
+    elif isinstance(kernel, AsymmetricKernel):
+        dim = moved_dimension(kernel, dim)
+        places, loose = moved_places(kernel, dim)
     elif isinstance(kernel, Family | AsymmetricFamily):
         name = kernel.entry.id if isinstance(kernel, Family) else kernel.id
         raise ParameterError(
             f"{name} is a family, and the verdict may depend on its parameters: call it "
             f"first, for instance existence(catalogue[{name!r}](), dim)."
         )
-    elif isinstance(kernel, AsymmetricKernel):
-        raise ParameterError(
-            f"{kernel} is a function of x - y, not of |x - y|. A shift keeps the verdict of the "
-            "kernel that is shifted: ask existence of that one. A tilt exp(beta.D) keeps it for "
-            "a kernel of compact support and for Gaussians."
-        )
-    elif callable(kernel):
-        analysis = None
-    else:
+    elif not callable(kernel):
         raise ParameterError(
             f"existence needs a Kernel, and got {type(kernel).__name__}: make one with radial() or "
             "zonal()."
         )
-    places = callable_places() if analysis is None else analysis.places
-    loose = () if analysis is None else analysis.gaps
     places, gaps, notes = with_assumptions(places, loose, stated)
     finite = (
         "Every singularity at a finite radius is weak enough, the kernel is regular at z = 0, and "
         "its behaviour at infinity allows a finite measure."
     )
     decision = _decide(places, gaps, dim, finite)
+    if isinstance(kernel, AsymmetricKernel) and dim is not None:
+        # Tilts have another length in another dimension: this answer is for one d only.
+        decision = replace(decision, condition=None)
     if notes:
         decision = replace(decision, reasons=decision.reasons + notes)
     return Verdict(
@@ -392,6 +415,20 @@ def _decide(
     )
 
 
+def _refuse_extreme_values(kernel: Kernel, analysis: LocalAnalysis | None) -> None:
+    """Refuse a measure whose masses no double holds, rather than give 0 or inf."""
+    limit = None if analysis is None else analysis.origin.limit
+    if limit is None or is_zero(limit):
+        return
+    size = abs(limit.evalf(15))
+    if not _LEAST_VALUE <= size <= 1 / _LEAST_VALUE:
+        raise ParameterError(
+            f"k(0) = {sympy.sstr(limit.evalf(3))}, and masses in double precision reach from "
+            f"{float(_LEAST_VALUE):g} to {float(1 / _LEAST_VALUE):g}: divide the kernel by it, and "
+            "multiply the features' weights."
+        )
+
+
 def checked_dimension(dim: object, *, least: int = 1) -> int:
     """A dimension as a Python int; ParameterError where it is none."""
     if isinstance(dim, Integral) and not isinstance(dim, bool) and int(dim) >= least:
@@ -409,10 +446,11 @@ def _strictness(requirement: Requirement) -> tuple[float, bool]:
 def _condition(requirements: list[Requirement]) -> sympy.Basic:
     if not requirements:
         return sympy.true
-    first = requirements[0]
-    if first.largest == 0:
+    largest = requirements[0].largest
+    if largest == 0:
         return sympy.false
-    return sympy.Le(D, first.bound) if first.closed else sympy.Lt(D, first.bound)
+    # d is an integer: d < 9/5 is told as d < 2, and the reason keeps the exact exponent.
+    return sympy.Le(D, largest) if requirements[0].closed else sympy.Lt(D, largest + 1)
 
 
 def _inside(analysis: LocalAnalysis, end: sympy.Expr) -> tuple[tuple[Ending, ...], tuple[Gap, ...]]:

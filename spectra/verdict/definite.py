@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import sympy
 from mpmath import mp
 
+from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, UndecidedError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
@@ -60,6 +62,8 @@ def definiteness(verdict: Verdict) -> Definiteness:
     Without a dimension the question is about every d at once.
     """
     kernel, dim = verdict.kernel, verdict.dim
+    if isinstance(kernel, AsymmetricKernel):
+        return _of_asymmetric(kernel, dim)
     if not isinstance(kernel, Kernel):
         return Definiteness(None, "A callable shows no formula.")
     known = _for_every_dimension(verdict, kernel)
@@ -83,6 +87,21 @@ def definiteness(verdict: Verdict) -> Definiteness:
     return _by_masses(verdict)
 
 
+def _of_asymmetric(kernel: AsymmetricKernel, dim: int | None) -> Definiteness:
+    """A real positive definite kernel is even: one difference D with K(D) != K(-D) refutes it."""
+    d = dim or kernel.dim or 1  # single numbers stand for every coordinate, also in one dimension
+    largest = max((abs(v) for t in kernel.terms for v in t.offset), default=0.0)
+    for length in (0.3, 1.0, 3.0, largest + 0.5):
+        for line in (np.ones(d) / np.sqrt(d), np.eye(d)[0]):
+            there, back = kernel([length * line, -length * line])
+            if abs(there - back) > _ASYMMETRY * (abs(there) + abs(back)):
+                text = f"It is not even: K(D) = {there:.6g} and K(-D) = {back:.6g} at one D."
+                return Definiteness(False, text, 0)
+    return Definiteness(None, "No rule decides it for sums of shifted and tilted kernels.")
+
+
+#: A relative difference of K(D) and K(-D) above this is none of rounding.
+_ASYMMETRY = 1e-6
 _NO_RULE = "No rule that holds in every dimension decides it."
 
 

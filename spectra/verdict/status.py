@@ -15,12 +15,23 @@ from spectra.sphere import SphereCoefficients
 __all__ = ["DomainVerdict", "NoTruthValue", "SphereVerdict", "Status"]
 
 
+def _refuse_truth_value(name: str) -> NoReturn:
+    raise SpectraError(
+        f"A verdict has three answers, and this one is {name}: as a truth value UNDECIDED would be "
+        "read as no. Compare verdict.status with Status.FINITE or Status.INFINITE."
+    )
+
+
 class Status(Enum):
-    """Whether the spectral measure has finite mass."""
+    """Whether the spectral measure has finite mass; no truth value, as three answers have none."""
 
     FINITE = "finite"
     INFINITE = "infinite"
     UNDECIDED = "undecided"
+
+    def __bool__(self) -> NoReturn:
+        # Members of an Enum are true by default: "if verdict.status" would read INFINITE as yes.
+        _refuse_truth_value(self.name)
 
 
 class NoTruthValue:
@@ -29,11 +40,7 @@ class NoTruthValue:
     status: Status
 
     def __bool__(self) -> NoReturn:
-        raise SpectraError(
-            f"A verdict has three answers, and this one is {self.status.name}: as a truth value "
-            "UNDECIDED would be read as no. Compare verdict.status with Status.FINITE or "
-            "Status.INFINITE."
-        )
+        _refuse_truth_value(self.status.name)
 
 
 @dataclass(frozen=True)

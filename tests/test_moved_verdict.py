@@ -1,0 +1,126 @@
+"""Verdicts on shifted and tilted kernels and on their sums, against what is known of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from mpmath import mp
+
+from spectra.asymmetric import AsymmetricKernel
+from spectra.errors import ParameterError
+from spectra.families import catalogue
+from spectra.kernel import Kernel, radial
+from spectra.verdict import Status, existence
+
+GAUSSIAN = radial("exp(-z**2/2)")
+LAPLACE = radial("exp(-z)")
+EDGE = radial("(1 - z)**2", support=1)
+BOX = radial("1", support=1)
+SECH = radial("1/cosh(z)")
+
+
+@pytest.mark.parametrize("kernel", [GAUSSIAN, EDGE, catalogue["ntk"].rescale(1), radial("cos(z)")])
+def test_a_shift_keeps_the_verdict(kernel: Kernel) -> None:
+    alone = existence(kernel)
+    assert existence(kernel.shift(0.7)).condition == alone.condition
+    for dim in (1, 2, 3, 7, 16):
+        expected = existence(kernel, dim).status
+        assert existence(kernel.shift(np.linspace(0.1, 1, dim)), dim).status is expected
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rate", "at_rate"),
+    [
+        (LAPLACE, 1, False),
+        (radial("(1 + z)*exp(-z)"), 1, False),
+        (radial("z**(1/4)*besselk(1/4, z)"), 1, True),  # z^(-1/4) exp(-z)
+        (radial("z*besselk(1, 2*z)"), 2, False),  # z^(1/2) exp(-2z)
+        (radial("exp(-z)/(1 + z)"), 1, True),
+        (radial("exp(-z - sqrt(z))"), 1, True),
+        (radial("exp(-3*z)*cos(z)"), 3, False),
+        (radial("exp(-3*z)*besselj(0, z)"), 3, True),  # z^(-1/2) exp(-3z) cos(z - pi/4)
+        (radial("exp(-2*z)*cosh(z)"), 1, False),
+        (SECH, 1, False),
+        (radial("1 - tanh(z)**2"), 2, False),  # the exponential hides in tanh
+        (radial("exp(-z) - exp(-2*z)"), 1, False),
+    ],
+    ids=str,
+)
+def test_a_tilt_needs_a_kernel_that_decays_faster(kernel: Kernel, rate: int, at_rate: bool) -> None:
+    a, b = 3 * rate / 5, 4 * rate / 5  # |(a, b)| = rate, exactly as decimals
+    weaker, equal, stronger = [a, b - 0.01], [a, b], [a, b + 0.01]
+    assert existence(kernel.tilt(weaker)).status is Status.FINITE
+    assert existence(kernel.tilt(equal)).status is (Status.FINITE if at_rate else Status.INFINITE)
+    assert existence(kernel.tilt(stronger)).status is Status.INFINITE
+    # One number tilts every coordinate: |beta| = t sqrt(d), equal to the rate in d = 4.
+    condition = existence(kernel.tilt(rate / 2)).condition
+    d = sympy.Symbol("d", integer=True, positive=True)
+    assert condition == ((d <= 4) if at_rate else (d < 4))
+
+
+def test_a_tilt_keeps_gaussians_and_edges_and_nothing_of_slow_decay() -> None:
+    assert existence(GAUSSIAN.tilt(50)).condition == sympy.true
+    assert existence(EDGE.tilt(50)).condition == existence(EDGE).condition
+    for slow in ("1/(1 + z**2)", "exp(-sqrt(z))", "3 + exp(-z)", "sqrt(1 + z**2)", "cos(z)"):
+        assert existence(radial(slow).tilt(1e-6)).status is Status.INFINITE
+        assert existence(radial(slow).tilt(0)).status is existence(radial(slow)).status
+
+
+@pytest.mark.parametrize(("nu", "finite"), [(0.25, True), (0.45, True), (0.5, False), (1.0, False)])
+def test_at_equal_rates_the_spectrum_says_the_same(nu: float, finite: bool) -> None:
+    # In d = 1 the tilted Matern kernel has the spectrum of k at w + i: a multiple of
+    # (w^2 + 2iw)^-(nu + 1/2).  Its mass on (e, 1) converges as e falls to 0, or doubles.
+    with mp.workdps(20):
+        size = [
+            mp.quad(lambda w: abs(w**2 + 2j * w) ** -(nu + 0.5), [low * 1e-3, low])
+            for low in (mp.mpf("1e-3"), mp.mpf("1e-6"))
+        ]
+    assert bool(size[1] < 0.9 * size[0]) is finite
+    kernel = catalogue["matern"](nu=sympy.nsimplify(nu), length=sympy.sqrt(2 * sympy.nsimplify(nu)))
+    assert existence(kernel.tilt(1), 1).status is (Status.FINITE if finite else Status.INFINITE)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dim", "status"),
+    [
+        (GAUSSIAN.tilt(1) - LAPLACE.shift(2), 16, Status.FINITE),
+        (EDGE.shift(1) - EDGE.shift(1), 16, Status.FINITE),
+        (EDGE.shift(1) + GAUSSIAN.tilt(1), 16, Status.INFINITE),
+        (EDGE.shift(1) + EDGE.shift(-1), 16, Status.INFINITE),
+        (EDGE.shift(1) + EDGE.shift(-1), 4, Status.FINITE),
+        # 1 - z - (1 - z^2)/2 = (1 - z)^2/2: the edges cancel to a weaker one, for d < 5.
+        (radial("1 - z", support=1).shift(1) - 0.5 * radial("1 - z**2", support=1).shift(1), 4,
+         Status.FINITE),
+        (BOX.shift(1) + BOX.shift(-1) - BOX.rescale(2), 2, Status.INFINITE),
+        # Almost everywhere zero, and no rule here sees it: not decided, and not wrong.
+        (BOX.shift(1) + BOX.shift(-1) - BOX.rescale(2), 1, Status.UNDECIDED),
+        # Bounded, with another limit in each direction: not decided.
+        (radial("sqrt(1 + z**2)").shift(1) - radial("sqrt(1 + z**2)"), 3, Status.UNDECIDED),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_sum_is_decided_where_no_cancellation_could_change_it(
+    kernel: AsymmetricKernel, dim: int, status: Status
+) -> None:
+    assert existence(kernel, dim).status is status
+
+
+def test_what_cannot_be_shown_is_undecided() -> None:
+    slow = existence(radial("exp(-z)/log(2 + z)").tilt([1.0]))
+    assert slow.status is Status.UNDECIDED
+    assert "tilt" in slow.reasons[0]
+    rectified = radial("Abs(sin(z))*exp(-z)").shift(1)
+    assert existence(rectified, 2).status is Status.UNDECIDED
+    assert existence(rectified, 2, assume={"smoothness": 0.9}).status is Status.FINITE
+
+
+def test_vectors_fix_the_dimension_and_radial_questions_are_refused() -> None:
+    verdict = existence(GAUSSIAN.shift([1.0, 2.0]))
+    assert verdict.dim == 2
+    assert verdict.positive_definite.answer is False
+    with pytest.raises(ParameterError, match="2 coordinates"):
+        existence(GAUSSIAN.shift([1.0, 2.0]), 3)
+    for question in (lambda: verdict.measure, lambda: verdict.on_domain(1), verdict.on_sphere):
+        with pytest.raises(ParameterError, match="x - y"):
+            question()
