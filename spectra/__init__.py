@@ -37,6 +37,7 @@ _HOME = {
     "Verdict": "verdict",
     "asymmetric_table": "asymmetric_measure",
     "catalogue": "families",
+    "certified_masses": "certify",
     "derive": "derivation",
     "design": "designs",
     "design_for_budget": "designs",

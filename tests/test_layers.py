@@ -28,6 +28,7 @@ LAYERS = {
     "spectra.sphere": 7,
     "spectra.transform": 7,
     "spectra.measure": 8,
+    "spectra.certify": 9,
     "spectra.verdict": 9,
     "spectra.tabulation": 10,
     "spectra.designs": 10,

@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.density import (
-    Atom,
-    Component,
-    EndTail,
-    OscillatingTail,
-    PowerTail,
-    SpectralDensity,
-)
+from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
 from spectra.measure.charts import RadialSum
 from spectra.measure.lobes import LobedTailMass
 from spectra.measure.stretches import Stretch, overlap, sign_intervals, stretches_of
+from spectra.measure.tails import beating_tail, frequency, why_infinite
 from spectra.numeric import checked_dim, real_array
 from spectra.quadrature import EPS, Enclosure
 
@@ -33,8 +27,7 @@ __all__ = ["MeasurePart", "SpectralMeasure", "measure_of", "truncate"]
 
 FloatArray = NDArray[np.float64]
 
-# Lobes listed one by one where several frequencies beat, and at most in a truncated measure.
-_LISTED_LOBES = 400
+# Lobes listed one by one at most in a truncated measure.
 _MOST_LOBES = 20_000
 # k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
 _LAW_SLACK = 8.0
@@ -333,7 +326,7 @@ class SpectralMeasure:
         oscillating = [c for c in components if isinstance(c.tail, OscillatingTail)]
         cut, unresolved, lobes, first = self.radius, ZERO, None, 0
         if np.isfinite(cut):
-            waves = sum(cut * _frequency(c) / np.pi for c in oscillating)
+            waves = sum(cut * frequency(c) / np.pi for c in oscillating)
             if waves > _MOST_LOBES:
                 raise ParameterError(
                     f"A truncation at radius {cut:g} leaves about {waves:.3g} lobes, more than the "
@@ -347,7 +340,7 @@ class SpectralMeasure:
             first = lobes.first_index
             cut = lobes.start_of(first, 1)
         elif oscillating:
-            cut, unresolved = _beating_tail(components, self.dim)
+            cut, unresolved = beating_tail(components, self.dim)
         intervals, changes = sign_intervals(density, cut=cut)
         stretches = stretches_of(density, intervals)
         masses = (ZERO, ZERO)
@@ -410,7 +403,7 @@ def measure_of(density: SpectralDensity) -> SpectralMeasure:
         Where a component has infinite mass at the origin, at its end or at infinity.
     """
     for component in density.components:
-        reason = _why_infinite(component)
+        reason = why_infinite(component)
         if reason:
             raise InfiniteMassError(
                 f"The spectral measure of {density.kernel} on R^{density.dim} has infinite mass: "
@@ -448,30 +441,12 @@ def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
     cut = SpectralMeasure(
         density.dim, density.kernel, kept, density, radius=float(radius), cancelled_atoms=cancelled
     )
-    if any(_why_infinite(c) for c in density.components):
+    if any(why_infinite(c) for c in density.components):
         return replace(cut, lost_mass=np.inf)
     whole = measure_of(replace(density, atoms=()))
     part = replace(cut, atoms=(), cancelled_atoms=0.0)
     lost = whole.mass - part.mass
     return replace(cut, lost_mass=beyond + max(lost.mid, 0.0) + lost.rad)
-
-
-def _why_infinite(component: Component) -> str:
-    tail = component.tail
-    if component.origin_exponent <= -1:
-        return f"it behaves like w^({component.origin_exponent:g}) at w = 0"
-    if isinstance(tail, PowerTail) and tail.exponent <= 1:
-        return f"it behaves like w^({-tail.exponent:g}) at infinity"
-    if isinstance(tail, EndTail) and tail.exponent <= -1:
-        return f"it grows like (R - w)^({tail.exponent:g}) at w = R = {tail.radius:g}"
-    if isinstance(tail, OscillatingTail):
-        slowest = min(tail.exponent, tail.background_exponent)
-        if slowest <= 1:
-            return (
-                f"it oscillates with frequency {tail.frequency:g} and behaves like "
-                f"w^({-slowest:g}) at infinity"
-            )
-    return ""
 
 
 def _merged(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
@@ -489,31 +464,3 @@ def _merged(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
             rounding = EPS * size if len(group) > 1 else 0.0
             merged.append(Atom(radius, mass, sum(a.error for a in group) + rounding))
     return tuple(merged), cancelled
-
-
-def _frequency(component: Component) -> float:
-    assert isinstance(component.tail, OscillatingTail)
-    return component.tail.frequency
-
-
-def _beating_tail(components: tuple[Component, ...], dim: int) -> tuple[float, Enclosure]:
-    """Where to stop with several frequencies, and the mass of either sign that may lie beyond."""
-    tails = [c.tail for c in components if isinstance(c.tail, OscillatingTail)]
-    fastest = max(t.frequency for t in tails)
-    cut = max([t.start for t in tails] + [_LISTED_LOBES * np.pi / fastest])
-    at = np.array([cut])
-    bound = 0.0
-    for t in tails:
-        bound += float(t.amplitude(at)[0]) * cut / (t.exponent - 1.0)
-        if np.isfinite(t.background_exponent):
-            bound += abs(float(t.background(at)[0])) * cut / (t.background_exponent - 1.0)
-    smooth = tuple(c for c in components if not isinstance(c.tail, OscillatingTail))
-    if smooth:
-        whole = RadialSum(smooth, dim)
-        for cut_at, sign in ((np.inf, 1.0), (cut, -1.0)):
-            intervals, _ = sign_intervals(whole, cut=cut_at)
-            for stretch in stretches_of(whole, intervals):
-                bound += sign * stretch.mass.mid + stretch.mass.rad
-    # Amplitudes settle like 1/w: a tenth covers what the power law misses at the cut.
-    bound *= 1.1
-    return float(cut), Enclosure(0.5 * bound, 0.5 * bound)

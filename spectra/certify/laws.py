@@ -1,0 +1,308 @@
+r"""Components without oscillation in ball arithmetic, in the variable V = w^2.
+
+With h = d/2 the signed density of V is :math:`V^{h-1} g(V)`, and g is analytic at V = 0:
+
+============  ==============================================================================
+Gaussian      :math:`g = \lambda^h e^{-\lambda V} Q(\lambda V)/\Gamma(h)`, lambda = 1/(4a)
+Matern        :math:`g = c\,a^{2\nu}(a^2+V)^{-\nu-h}\,\Gamma(\nu+h)/(\Gamma(\nu)\Gamma(h))`
+============  ==============================================================================
+
+Q is the sum of the Laguerre polynomials of the Gaussian times a polynomial.  The masses of ranges
+of V are incomplete gamma and beta functions, which Arb encloses.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from dataclasses import dataclass
+
+import sympy
+
+from spectra.certify.balls import Ball, Unproved, exact_ball, flint
+from spectra.density import Component
+from spectra.transform.smooth import Gaussian, Matern
+
+__all__ = ["Gauge", "GaussianLaw", "Law", "MaternLaw", "law_of"]
+
+
+@dataclass(frozen=True)
+class Gauge:
+    r"""The positive function :math:`e^{\lambda V}(b+V)^p` that the density is multiplied by.
+
+    It has the signs of the density and stays of the order of 1 where the density underflows every
+    ball: an exponential over a wide ball would not be known to be positive.
+    """
+
+    rate: Ball
+    order: Ball | None = None
+    rate2: Ball | None = None
+    exact_order: sympy.Expr | None = None
+
+
+class Law(ABC):
+    """One component of the density of V = w^2, at the precision at which it was made.
+
+    Attributes
+    ----------
+    dim : int
+    half : arb
+        h = d/2.
+    scale : arb
+        A typical V.
+    one_signed : bool
+        Whether g has no zero.
+    total : arb
+        Its signed mass.
+    """
+
+    dim: int
+    half: Ball
+    scale: Ball
+    one_signed: bool
+    total: Ball
+
+    @abstractmethod
+    def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
+        """Balls of G = gauge * g and of V G' over a ball of V, which may hold 0."""
+
+    @abstractmethod
+    def largest(self, v: Ball, gauge: Gauge) -> Ball:
+        """Upper bound of |gauge * g| on [v, inf); infinite where it was not proved."""
+
+    @abstractmethod
+    def least(self, v: Ball) -> tuple[Ball, int]:
+        """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
+
+    @abstractmethod
+    def gauge(self) -> Gauge:
+        """The reciprocal of how the component falls at large V."""
+
+    @abstractmethod
+    def below(self, v: Ball) -> Ball:
+        """Signed mass of [0, v]."""
+
+    @abstractmethod
+    def above(self, v: Ball) -> Ball:
+        """Signed mass of [v, inf)."""
+
+    def size_below(self, v: Ball) -> Ball:
+        """Upper bound of the absolute mass of [0, v]: v^h / h times the largest |g|."""
+        g, _ = self.jet(flint.arb(0).union(v), Gauge(flint.arb(0)))
+        return v**self.half / self.half * abs(g)
+
+    @abstractmethod
+    def size_above(self, v: Ball) -> Ball:
+        """Upper bound of the absolute mass of [v, inf)."""
+
+    def mass(self, low: Ball, high: Ball) -> Ball:
+        """Signed mass of [low, high], from the side that is closer."""
+        if low > self.scale:
+            return self.above(low) - self.above(high)
+        return self.below(high) - self.below(low)
+
+    def size(self, low: Ball, high: Ball) -> Ball:
+        """Upper bound of the absolute mass of a short range: its length times the largest value."""
+        v = low.union(high)
+        g, _ = self.jet(v, Gauge(flint.arb(0)))
+        return (high - low) * self.power(v) * abs(g)
+
+    def power(self, v: Ball) -> Ball:
+        """V^(h-1)."""
+        if self.dim % 2 == 0:
+            return v ** (self.dim // 2 - 1)
+        return v ** (self.dim // 2) / v.sqrt()
+
+
+class GaussianLaw(Law):
+    """exp(-a z^2) times a polynomial in z^2."""
+
+    def __init__(self, source: Gaussian) -> None:
+        self.dim = source.dim
+        self.half = flint.arb(source.dim) / 2
+        a = exact_ball(source.rate)
+        self.rate = 1 / (4 * a)
+        self.powers = _laguerre_sum(source, a)
+        self.one_signed = len(self.powers) == 1
+        self.total = exact_ball(source.coefficients[0])
+        self.scale = self.half / self.rate
+        # The i-th power of y integrates to the rising factorial (h)_i.
+        self.weights = []
+        rising = flint.arb(1)
+        for i, q in enumerate(self.powers):
+            self.weights.append(q * rising)
+            rising = rising * (self.half + i)
+        self.front = self.rate**self.half / self.half.gamma()
+
+    def without_zero(self) -> GaussianLaw:
+        """The same signs at V > 0, without the zero that the density may have at V = 0."""
+        order = next(i for i, q in enumerate(self.powers) if not q.is_zero())
+        reduced = copy(self)
+        reduced.powers = self.powers[order:]
+        return reduced
+
+    def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
+        """Balls of G = gauge * g and of V G' over a ball of V, which may hold 0."""
+        y = self.rate * v
+        q = slope = flint.arb(0)
+        for c in reversed(self.powers):
+            slope = slope * y + q
+            q = q * y + c
+        fall = (self.rate - gauge.rate) * v
+        exponent, rise = -fall, -fall
+        if gauge.order is not None:
+            exponent = exponent + gauge.order * (gauge.rate2 + v).log()
+            rise = rise + gauge.order * (1 - gauge.rate2 / (gauge.rate2 + v))
+        front = self.front * exponent.exp()
+        return front * q, front * (y * slope + rise * q)
+
+    def largest(self, v: Ball, gauge: Gauge) -> Ball:
+        """Upper bound of |gauge * g| on [v, inf); infinite where it was not proved."""
+        y = self.rate * v
+        fall = (self.rate - gauge.rate) * v
+        exponent = -fall
+        # V^k e^(-f V) (b + V)^p falls from V = v on if f v >= k + p, since V/(b + V) < 1.
+        needed = flint.arb(len(self.powers) - 1)
+        if gauge.order is not None:
+            exponent = exponent + gauge.order * (gauge.rate2 + v).log()
+            needed = needed + gauge.order
+        if not fall >= needed:
+            return flint.arb("inf")
+        q = flint.arb(0)
+        for c in reversed(self.powers):
+            q = q * y + abs(c)
+        return self.front * exponent.exp() * q
+
+    def least(self, v: Ball) -> tuple[Ball, int]:
+        """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
+        y = self.rate * v
+        top, lower = self.powers[-1], flint.arb(0)
+        for c in reversed(self.powers[:-1]):
+            lower = lower * y + abs(c)
+        # |q_n| y^n - sum |q_i| y^i grows from where it is positive.
+        bound = self.front * (abs(top) * y ** (len(self.powers) - 1) - lower)
+        return bound, (1 if top > 0 else -1) if bound > 0 else 0
+
+    def gauge(self) -> Gauge:
+        """The reciprocal of how the component falls at large V."""
+        return Gauge(self.rate)
+
+    def below(self, v: Ball) -> Ball:
+        """Signed mass of [0, v]."""
+        y = self.rate * v
+        shares = (y.gamma_lower(self.half + i, regularized=1) for i in range(len(self.weights)))
+        return sum((c * p for c, p in zip(self.weights, shares, strict=True)), flint.arb(0))
+
+    def above(self, v: Ball) -> Ball:
+        """Signed mass of [v, inf)."""
+        y = self.rate * v
+        shares = (y.gamma_upper(self.half + i, regularized=1) for i in range(len(self.weights)))
+        return sum((c * p for c, p in zip(self.weights, shares, strict=True)), flint.arb(0))
+
+    def size_above(self, v: Ball) -> Ball:
+        """Upper bound of the absolute mass of [v, inf)."""
+        last = self.half + len(self.weights) - 1
+        share = (self.rate * v).gamma_upper(last, regularized=1)
+        return share * sum((abs(c) for c in self.weights), flint.arb(0))
+
+
+class MaternLaw(Law):
+    """A Matern kernel: V/(a^2 + V) has the law Beta(d/2, nu)."""
+
+    one_signed = True
+
+    def __init__(self, source: Matern) -> None:
+        self.dim = source.dim
+        self.half = flint.arb(source.dim) / 2
+        self.nu = exact_ball(source.nu)
+        self.rate2 = exact_ball(source.rate) ** 2
+        self.total = exact_ball(source.coefficient)
+        self.scale = self.rate2
+        self.exact_order = source.nu + sympy.Rational(source.dim, 2)
+        self.order = self.nu + self.half
+        self.front = (
+            self.total
+            * self.rate2**self.nu
+            * self.order.gamma()
+            / (self.nu.gamma() * self.half.gamma())
+        )
+
+    def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
+        """Balls of G = gauge * g and of V G' over a ball of V, which may hold 0."""
+        whole = self.rate2 + v
+        exponent = -self.order * whole.log() + gauge.rate * v
+        rise = -self.order * (1 - self.rate2 / whole) + gauge.rate * v
+        if gauge.order is not None:
+            other = gauge.rate2 + v
+            exponent = exponent + gauge.order * other.log()
+            rise = rise + gauge.order * (1 - gauge.rate2 / other)
+        g = self.front * exponent.exp()
+        return g, rise * g
+
+    def largest(self, v: Ball, gauge: Gauge) -> Ball:
+        """Upper bound of |gauge * g| on [v, inf); infinite where it was not proved."""
+        if gauge.order is None:
+            return flint.arb("inf")
+        here = abs(self.jet(v, gauge)[0])
+        if self.order > gauge.order:
+            excess = (self.order - gauge.order) * v
+            falls = excess + self.order * gauge.rate2 - gauge.order * self.rate2 >= 0
+            return here if falls else flint.arb("inf")
+        if self.exact_order == gauge.exact_order:
+            # One order, for no other Matern kernel is the slowest: the ratio is monotone in V
+            # and tends to its front.
+            return here.max(abs(self.front))
+        return flint.arb("inf")
+
+    def least(self, v: Ball) -> tuple[Ball, int]:
+        """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
+        return abs(self.front), 1 if self.front > 0 else -1
+
+    def gauge(self) -> Gauge:
+        """The reciprocal of how the component falls at large V."""
+        return Gauge(flint.arb(0), self.order, self.rate2, self.exact_order)
+
+    def below(self, v: Ball) -> Ball:
+        """Signed mass of [0, v]."""
+        share = v / (self.rate2 + v)
+        return self.total * share.beta_lower(self.half, self.nu, regularized=True)
+
+    def above(self, v: Ball) -> Ball:
+        """Signed mass of [v, inf)."""
+        share = self.rate2 / (self.rate2 + v)
+        return self.total * share.beta_lower(self.nu, self.half, regularized=True)
+
+    def size_above(self, v: Ball) -> Ball:
+        """Upper bound of the absolute mass of [v, inf)."""
+        return abs(self.above(v))
+
+
+def _laguerre_sum(source: Gaussian, a: Ball) -> list[Ball]:
+    """Coefficients in y of sum_j c_j j! a^-j L_j^(d/2-1)(y), summed exactly before rounding."""
+    alpha = sympy.Rational(source.dim, 2) - 1
+    degree = len(source.coefficients) - 1
+    powers = []
+    for i in range(degree + 1):
+        exact = sympy.Integer(0)
+        for j in range(i, degree + 1):
+            # j! [y^i] L_j^alpha = (-1)^i C(j, i) (alpha + i + 1)_(j - i)
+            term = sympy.Integer(-1) ** i * sympy.binomial(j, i) * sympy.rf(alpha + i + 1, j - i)
+            exact += source.coefficients[j] * term / source.rate**j
+        # Cancellations are exact, so that a density that vanishes at the origin does so here.
+        powers.append(exact_ball(exact if exact.is_Rational else sympy.simplify(exact)))
+    return powers
+
+
+def law_of(component: Component) -> Law:
+    """The component in ball arithmetic, at the working precision.
+
+    Raises
+    ------
+    Unproved
+        For a component whose masses are not known here.
+    """
+    if isinstance(component, Gaussian):
+        return GaussianLaw(component)
+    if isinstance(component, Matern):
+        return MaternLaw(component)
+    raise Unproved(f"a component of the kind {type(component).__name__} has no proof here")

@@ -1,0 +1,244 @@
+r"""Masses of sums of components without oscillation: all sign changes, then exact shares.
+
+The density of V = w^2 is :math:`V^{h-1}\sum_i g_i(V)`, so its sign is that of the sum of the g_i,
+which are analytic at V = 0.  The sum is isolated on [0, V_top], and beyond V_top the slowest
+component outweighs all others.  What stays unresolved goes into the radius with all its mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
+from spectra.certify.laws import Gauge, GaussianLaw, Law, MaternLaw, law_of
+from spectra.certify.signs import Range, proved_ranges
+from spectra.density import Component
+from spectra.quadrature import Enclosure
+
+__all__ = ["MassBalls", "mixture_masses"]
+
+# Bits at first, and at most; the relative accuracy asked of every mass, which a double cannot hold.
+_FIRST_BITS = 192
+_MOST_BITS = 6144
+_RELATIVE = 2.0**-60
+# Doublings of log V away from the bulk before an end is given up.
+_MOST_STEPS = 14
+
+
+@dataclass(frozen=True)
+class MassBalls:
+    """What was proved of a measure, still as balls or already rounded.
+
+    Attributes
+    ----------
+    positive, negative, mass : arb
+        M+, M-, M+ + M-.
+    cancelled : arb or None
+        Half of what the norms of the components exceed the norm of the sum by.
+    changes : tuple of Enclosure
+        The radii of the sign changes.
+    complete : bool
+        Whether these were proved to be all, each of them a single one.
+    """
+
+    positive: Ball
+    negative: Ball
+    mass: Ball
+    cancelled: Ball | None
+    changes: tuple[Enclosure, ...]
+    complete: bool
+
+
+def mixture_masses(components: Sequence[Component]) -> MassBalls:
+    """Masses of a sum of Gaussian and Matern components, with all sign changes.
+
+    The precision is raised until every mass, the cancelled one too, is known to 60 bits of its
+    own size, so that 1 - M+ keeps its digits where it is 1e-300.
+
+    Raises
+    ------
+    Unproved
+        Where a component is of another kind, or no precision is enough.
+    """
+    bits = _FIRST_BITS
+    while bits <= _MOST_BITS:
+        with precision(bits):
+            laws = [law_of(c) for c in components]
+            found = _masses(laws, bits)
+            if _is_sharp(found, flint.arb(2) ** (-(bits // 2))):
+                return found
+        bits *= 2
+    raise Unproved(f"{_MOST_BITS} bits were not enough")
+
+
+def _is_sharp(found: MassBalls, nothing: Ball) -> bool:
+    """Whether every mass is sharp; one in which no range has a part needs to be small only."""
+
+    def sharp(ball: Ball) -> bool:
+        return bool(ball.is_zero() or ball.rad() < _RELATIVE * abs(ball.mid()))
+
+    def absent(ball: Ball) -> bool:
+        return bool(ball.contains(0) and ball.abs_upper() < nothing * found.mass)
+
+    parts = (found.positive, found.negative)
+    return (
+        all(sharp(b) or absent(b) for b in parts)
+        and sharp(found.mass)
+        and (found.cancelled is None or sharp(found.cancelled))
+    )
+
+
+def _masses(laws: Sequence[Law], bits: int) -> MassBalls:
+    ranges, below, above = _signed_ranges(laws, bits)
+    zero = flint.arb(0)
+    shares = {1: zero, -1: zero}
+    loose = zero
+    for part in ranges:
+        if part.sign:
+            shares[part.sign] += part.sign * sum((_share(law, part) for law in laws), zero)
+        else:
+            loose += sum((law.size(part.low, part.high) for law in laws), zero)
+    if below is not None:
+        loose += sum((law.size_below(below) for law in laws), zero)
+    if above is not None:
+        loose += sum((law.size_above(above) for law in laws), zero)
+    positive, negative = (_up_by(shares[s], loose) for s in (1, -1))
+    mass = _up_by(shares[1] + shares[-1], loose)
+    total = sum((law.total for law in laws), zero)
+    if not (positive - negative).overlaps(total):
+        raise AssertionError("proved masses do not add up to k(0): the proof has an error")
+    brackets = [part for part in ranges if part.sign == 0]
+    changes = tuple(enclosure(part.low.union(part.high).sqrt()) for part in brackets)
+    complete = below is None and above is None and all(part.roots == 1 for part in brackets)
+    return MassBalls(positive, negative, mass, _cancelled(laws, mass, bits), changes, complete)
+
+
+def _up_by(ball: Ball, loose: Ball) -> Ball:
+    """The ball of all numbers between the ball and itself plus ``loose`` >= 0."""
+    return ball if loose.is_zero() else ball.union(ball + loose.abs_upper())
+
+
+def _share(law: Law, part: Range) -> Ball:
+    if part.low == 0:
+        return law.below(part.high) if part.high.is_finite() else law.total
+    if not part.high.is_finite():
+        return law.above(part.low)
+    return law.mass(part.low, part.high)
+
+
+def _cancelled(laws: Sequence[Law], mass: Ball, bits: int) -> Ball:
+    if len(laws) == 1 or (
+        all(law.one_signed for law in laws) and len({law.total > 0 for law in laws}) == 1
+    ):
+        return flint.arb(0)
+    alone = flint.arb(0)
+    for law in laws:
+        alone += abs(law.total) if law.one_signed else _masses([law], bits).mass
+    return (alone - mass) / 2
+
+
+def _signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball | None, Ball | None]:
+    """Ranges of V with their signs, and the ends beyond which no sign was proved."""
+
+    if len(laws) == 1 and isinstance(laws[0], GaussianLaw):
+        laws = [laws[0].without_zero()]
+    slowest = _slowest(laws)
+    gauge = slowest.gauge()
+
+    def by_log(t: Ball) -> tuple[Ball, Ball]:
+        return _jet(laws, t.exp(), gauge)
+
+    low, low_sign = _lower_end(laws, bits)
+    high, high_sign = _upper_end(laws, slowest, bits)
+    width = flint.arb(2) ** (-(bits // 2))
+    inner = proved_ranges(by_log, low, high, width=width)
+    ranges = [Range(r.low.exp().mid(), r.high.exp().mid(), r.sign, r.roots) for r in inner]
+    # Ends were rounded outside of ball arithmetic; a bracket takes up the roundings around it.
+    ranges = _widened(ranges, inner)
+    below = above = None
+    if low_sign:
+        ranges.insert(0, Range(flint.arb(0), ranges[0].low, low_sign))
+    else:
+        below = ranges[0].low
+    if high_sign:
+        ranges.append(Range(ranges[-1].high, flint.arb("inf"), high_sign))
+    else:
+        above = ranges[-1].high
+    return ranges, below, above
+
+
+def _jet(laws: Sequence[Law], v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
+    jets = [law.jet(v, gauge) for law in laws]
+    return sum((g for g, _ in jets), flint.arb(0)), sum((s for _, s in jets), flint.arb(0))
+
+
+def _widened(ranges: list[Range], inner: list[Range]) -> list[Range]:
+    """Common exact ends for neighbours, such that brackets hold what they held in log V."""
+    ends = [inner[0].low.exp().mid()]
+    for left, right in pairwise(inner):
+        end = left.high.exp()
+        ends.append(end.upper() if left.sign == 0 else end.lower() if right.sign == 0 else None)
+    ends.append(inner[-1].high.exp().mid())
+    kept = []
+    start = ends[0]
+    for part, end in zip(ranges, ends[1:], strict=True):
+        stop = part.high if end is None else end
+        kept.append(Range(start, stop, part.sign, part.roots))
+        start = stop
+    return kept
+
+
+def _lower_end(laws: Sequence[Law], bits: int) -> tuple[Ball, int]:
+    """log V below which the sign is proved, or (sign 0) nearly no mass lies."""
+    least = min((law.scale for law in laws), key=lambda s: float(s.log().mid()))
+    step = flint.arb(1)
+    bound = flint.arb(2) ** (-bits)
+    for _ in range(_MOST_STEPS):
+        end = (least.log() - step).mid()
+        v = end.exp()
+        near = flint.arb(0).union(v)
+        value, _ = _jet(laws, near, Gauge(flint.arb(0)))
+        if value > 0 or value < 0:
+            return end, 1 if value > 0 else -1
+        if all(law.size_below(v) < bound for law in laws):
+            return end, 0
+        step = step * 2
+    raise Unproved("the sign of the density at w = 0 could not be proved")
+
+
+def _upper_end(laws: Sequence[Law], slowest: Law, bits: int) -> tuple[Ball, int]:
+    """log V above which the sign is proved, or (sign 0) nearly no mass lies."""
+    most = max((law.scale for law in laws), key=lambda s: float(s.log().mid()))
+    step = flint.arb(1)
+    bound = flint.arb(2) ** (-bits)
+    for _ in range(_MOST_STEPS):
+        end = (most.log() + step).mid()
+        v = end.exp()
+        sign = _sign_beyond(laws, slowest, v)
+        if sign:
+            return end, sign
+        if all(law.size_above(v) < bound for law in laws):
+            return end, 0
+        step = step * 2
+    raise Unproved("the sign of the density at large w could not be proved")
+
+
+def _sign_beyond(laws: Sequence[Law], slowest: Law, v: Ball) -> int:
+    """The sign of the sum for all V >= v, where the slowest component is proved to win."""
+    gauge = slowest.gauge()
+    least, sign = slowest.least(v)
+    others = sum((law.largest(v, gauge) for law in laws if law is not slowest), flint.arb(0))
+    return sign if sign and others < least else 0
+
+
+def _slowest(laws: Sequence[Law]) -> Law:
+    """The component that wins at large w: a guess, which _sign_beyond proves."""
+    materns = [law for law in laws if isinstance(law, MaternLaw)]
+    if materns:
+        order = min(float(m.order.mid()) for m in materns)
+        last = [m for m in materns if float(m.order.mid()) == order]
+        return max(last, key=lambda m: float(abs(m.front).log().mid()))
+    gaussians = [law for law in laws if isinstance(law, GaussianLaw)]
+    return min(gaussians, key=lambda g: float(g.rate.log().mid()))

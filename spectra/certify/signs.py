@@ -1,0 +1,143 @@
+"""Where a smooth function is positive and where it is negative, proved by ball arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from spectra.certify.balls import Ball, Unproved, flint, hull, is_negative, is_positive
+
+__all__ = ["Jet", "Range", "proved_ranges"]
+
+#: ``jet(x)`` returns balls that hold f and f' at every point of the ball x.
+Jet = Callable[[Ball], tuple[Ball, Ball]]
+
+# A function that needs more pieces than this is not isolated by bisection.
+_MOST_PIECES = 50_000
+_NEWTON_STEPS = 60
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range of one sign, or a bracket of what could not be resolved.
+
+    Attributes
+    ----------
+    low, high : arb
+        Exact ends.
+    sign : int
+        +1 or -1 where the sign was proved in the whole range, 0 in a bracket.
+    roots : int or None
+        How many zeros a bracket holds: 1 where the derivative has one sign there and the function
+        has two, None where that is not known.
+    """
+
+    low: Ball
+    high: Ball
+    sign: int
+    roots: int | None = 0
+
+
+def proved_ranges(jet: Jet, low: Ball, high: Ball, *, width: Ball) -> list[Range]:
+    """Divide [low, high] into ranges of proved sign and brackets of zeros.
+
+    A range is accepted when the ball of the function over it excludes 0.  Where the ball of the
+    derivative excludes 0 there is one zero at most, which Newton's interval method encloses.  A
+    bracket narrower than ``width`` is left unresolved: its ``roots`` is None.
+
+    Raises
+    ------
+    Unproved
+        Where bisection does not end.
+
+    Examples
+    --------
+    >>> from spectra.certify.balls import as_ball, precision
+    >>> with precision(128):
+    ...     jet = lambda x: (x * x - 2, 2 * x)
+    ...     found = proved_ranges(jet, as_ball(0), as_ball(2), width=as_ball(2.0**-100))
+    >>> [r.sign for r in found], found[1].roots
+    ([-1, 0, 1], 1)
+    """
+    waiting = [(flint.arb(low), flint.arb(high))]
+    found: list[Range] = []
+    pieces = 0
+    while waiting:
+        a, b = waiting.pop()
+        pieces += 1
+        if pieces > _MOST_PIECES:
+            raise Unproved("the sign changes could not be isolated by bisection")
+        sign, slope = _signs_on(jet, a, b)
+        if sign:
+            _append(found, Range(a, b, sign))
+            continue
+        if slope:
+            left, right = _sign_at(jet, a), _sign_at(jet, b)
+            if left and left == right:
+                _append(found, Range(a, b, left))
+                continue
+            if left and right:
+                for part in _isolated(jet, a, b, left):
+                    _append(found, part)
+                continue
+        if b - a < width:
+            _append(found, Range(a, b, 0, None))
+            continue
+        middle = ((a + b) / 2).mid()
+        waiting += [(middle, b), (a, middle)]
+    return found
+
+
+def _append(found: list[Range], part: Range) -> None:
+    """Add a range, as one with the last where both have a sign or both are unresolved."""
+    last = found[-1] if found else None
+    alike = last is not None and (last.sign, last.roots) == (part.sign, part.roots)
+    if last is not None and alike and part.roots != 1:
+        found[-1] = Range(last.low, part.high, part.sign, part.roots)
+    else:
+        found.append(part)
+
+
+def _signs_on(jet: Jet, a: Ball, b: Ball) -> tuple[int, int]:
+    """Proved signs of the function and of its derivative on [a, b]; 0 for not proved."""
+    x = hull(a, b)
+    middle = x.mid()
+    value, slope = jet(x)
+    centre, _ = jet(middle)
+    # The mean value form is narrower than the value over the ball where the ball is narrow.
+    by_mean = centre + slope * (x - middle)
+    return _sign(value) or _sign(by_mean), _sign(slope)
+
+
+def _sign(ball: Ball) -> int:
+    return int(is_positive(ball)) - int(is_negative(ball))
+
+
+def _sign_at(jet: Jet, x: Ball) -> int:
+    return _sign(jet(x)[0])
+
+
+def _isolated(jet: Jet, a: Ball, b: Ball, left: int) -> list[Range]:
+    """One zero of a monotone function, enclosed by Newton's interval method."""
+    low, high = a, b
+    for _ in range(_NEWTON_STEPS):
+        x = hull(low, high)
+        middle = x.mid()
+        value, _ = jet(middle)
+        _, slope = jet(x)
+        if _sign(slope) == 0:
+            break
+        new = middle - value / slope
+        new_low, new_high = new.lower(), new.upper()
+        new_low = new_low if new_low > low else low
+        new_high = new_high if new_high < high else high
+        if not (new_high - new_low) * 2 < high - low:
+            low, high = new_low, new_high
+            break
+        low, high = new_low, new_high
+    parts = [Range(low, high, 0, 1)]
+    if low > a:
+        parts.insert(0, Range(a, low, left))
+    if high < b:
+        parts.append(Range(high, b, -left))
+    return parts
