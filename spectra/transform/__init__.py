@@ -20,13 +20,16 @@ from spectra.errors import NoRouteError, ParameterError
 from spectra.kernel import Kernel
 from spectra.transform.lookup import lookup, unknown_summand
 from spectra.transform.numeric import numeric
+from spectra.transform.series import series
 
 __all__ = ["ROUTES", "spectral_density"]
 
 Route = Callable[[Kernel, int], SpectralDensity | None]
 
 #: The routes in the order in which "auto" tries them; each answers None for "not mine".
-ROUTES: Mapping[str, Route] = MappingProxyType({"lookup": lookup, "numeric": numeric})
+ROUTES: Mapping[str, Route] = MappingProxyType(
+    {"lookup": lookup, "series": series, "numeric": numeric}
+)
 
 #: Constants such as 2^(d/2) are exact integers; beyond this they are too long to be printed.
 LARGEST_DIMENSION = 20_000
