@@ -23,7 +23,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
-from spectra.transform.ball import BallForm
+from spectra.transform.ball import RadialForm
 from spectra.transform.tail import chebyshev_coefficients
 
 __all__ = ["AscendingSeries", "Panels", "build_panels"]
@@ -51,7 +51,7 @@ _CHECK_POINTS = np.array([-0.983, 0.041, 0.871])
 class AscendingSeries:
     """F(s) of a formula, to 68 bits of the largest value of each batch."""
 
-    def __init__(self, form: BallForm, dim: int) -> None:
+    def __init__(self, form: RadialForm, dim: int) -> None:
         self._form = form
         self._dim = dim
         self._extra_bits = 32

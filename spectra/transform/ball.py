@@ -13,16 +13,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 import mpmath
 import sympy
 
 from spectra.formula.parsing import Z
 
-__all__ = ["ArcSine", "BallForm", "Factor", "RimPower", "ball_form", "to_mpf"]
+__all__ = ["ArcSine", "BallForm", "Factor", "RadialForm", "RimPower", "ball_form", "to_mpf"]
 
 # A polynomial: pairs of a power of x and its exact coefficient.
 Monomials = tuple[tuple[int, sympy.Expr], ...]
@@ -33,8 +34,12 @@ MAX_DEGREE = 256
 _HALF = sympy.Rational(1, 2)
 
 
-def to_mpf(value: sympy.Expr) -> Any:
-    """The exact number ``value`` at the working precision of mpmath."""
+def to_mpf(value: Any) -> Any:
+    """The exact number ``value`` (of sympy, Python or mpmath) at mpmath's working precision."""
+    if isinstance(value, mpmath.mpf):
+        return +value
+    if isinstance(value, int | Fraction):
+        return mpmath.mpf(value.numerator) / value.denominator
     if value.is_Rational:
         return mpmath.mpf(int(value.p)) / int(value.q)
     return mpmath.mpf(value.evalf(mpmath.mp.dps + 5))
@@ -121,6 +126,44 @@ def arcsine_series(length: int) -> list[sympy.Rational]:
     return terms
 
 
+class RadialForm(Protocol):
+    """What the ascending series and the expansions at both ends ask of a formula on a ball.
+
+    With x = z / radius: its moments, and its expansions at the edge and at the origin.
+    """
+
+    @property
+    def radius(self) -> sympy.Expr:
+        """The radius of the ball, exactly."""
+
+    @property
+    def value_at_zero(self) -> Any:
+        """The value at z = 0, a sympy or mpmath number."""
+
+    @property
+    def has_finite_edge(self) -> bool:
+        """Whether the expansion at the edge has finitely many terms."""
+
+    @property
+    def has_finite_origin(self) -> bool:
+        """Whether the expansion at the origin is a polynomial."""
+
+    @property
+    def edge_exponents(self) -> tuple[sympy.Expr, ...]:
+        """Leading exponents of 1 - x^2 at the edge, one for each class modulo 1, sorted."""
+
+    def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
+        """Integrals of x^(dim-1+2n) times the formula, and their errors, times 2^bits."""
+
+    def edge_series(
+        self, power: sympy.Expr, length: int, number: Callable[[sympy.Expr], Any]
+    ) -> list[Any]:
+        """Coefficients of (1 - x^2)^(power + j); ``power`` in [0, 1)."""
+
+    def odd_origin_terms(self, length: int) -> list[tuple[Any, Any]]:
+        """Powers x^m at the origin that are no even integers, and their coefficients, sorted."""
+
+
 @dataclass(frozen=True)
 class BallForm:
     """A formula on the ball z <= radius, in x = z / radius.
@@ -162,6 +205,11 @@ class BallForm:
             for factor, monomials in self.parts
             for m, _ in monomials
         )
+
+    @property
+    def has_finite_edge(self) -> bool:
+        """Whether the expansion at the edge ends: x is no root of 1 - (1 - x^2) in it."""
+        return self.is_even
 
     @property
     def has_finite_origin(self) -> bool:

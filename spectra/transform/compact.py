@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from spectra.density import Component, OscillatingTail
 from spectra.errors import ParameterError
 from spectra.transform.ascending import AscendingSeries, Panels, build_panels
-from spectra.transform.ball import BallForm, ball_form, to_mpf
+from spectra.transform.ball import RadialForm, ball_form, to_mpf
 from spectra.transform.ball_formula import ball_formula
 from spectra.transform.edge import build_tail
 from spectra.transform.tail import EPS, EdgeTail, ScaledRadius
@@ -40,14 +40,14 @@ class BallComponent(Component):
 
     Attributes
     ----------
-    form : BallForm
+    form : RadialForm
         The formula on the unit ball.
     dim : int
     tail : OscillatingTail
         ``frequency`` is the radius R of the ball; the background comes from odd powers of z.
     """
 
-    def __init__(self, form: BallForm, dim: int) -> None:
+    def __init__(self, form: RadialForm, dim: int) -> None:
         self.form = form
         self.dim = dim
         series = AscendingSeries(form, dim)
@@ -127,7 +127,7 @@ class BallComponent(Component):
         return bound
 
 
-def _vanishing_moments(form: BallForm, dim: int) -> int:
+def _vanishing_moments(form: RadialForm, dim: int) -> int:
     """How many of the integrals of x^(d-1+2n) times the formula vanish, to 500 bits."""
     for n, (value, error) in enumerate(form.moments(dim, _MOMENT_BITS)):
         if abs(value) > error:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
 from spectra.transform.ascending import AscendingSeries
-from spectra.transform.ball import BallForm, to_mpf
+from spectra.transform.ball import RadialForm, to_mpf
 from spectra.transform.tail import (
     EPS,
     EdgeTail,
@@ -127,7 +127,7 @@ def _first_start(order: float, exponent: float, *, exact: bool) -> float:
     return s
 
 
-def build_tail(form: BallForm, dim: int, series: AscendingSeries) -> EdgeTail:
+def build_tail(form: RadialForm, dim: int, series: AscendingSeries) -> EdgeTail:
     """The tail of a formula, started where it agrees with the ascending series.
 
     Raises
@@ -136,7 +136,9 @@ def build_tail(form: BallForm, dim: int, series: AscendingSeries) -> EdgeTail:
         Where no start within reach brings the two series together.
     """
     exponents = form.edge_exponents
-    start = _first_start(0.5 * dim + float(exponents[0]), float(exponents[0]), exact=form.is_even)
+    start = _first_start(
+        0.5 * dim + float(exponents[0]), float(exponents[0]), exact=form.has_finite_edge
+    )
     best = math.inf
     for _ in range(_MAX_TRIES):
         tail = _TailBuilder(form, dim, start).build(series)
@@ -155,7 +157,7 @@ def build_tail(form: BallForm, dim: int, series: AscendingSeries) -> EdgeTail:
 class _TailBuilder:
     """The mpmath part of the set-up, at one start."""
 
-    def __init__(self, form: BallForm, dim: int, start: float) -> None:
+    def __init__(self, form: RadialForm, dim: int, start: float) -> None:
         self.form = form
         self.dim = dim
         self.exponents = form.edge_exponents
@@ -186,7 +188,7 @@ class _TailBuilder:
             size = abs(families[0](s, counts[0])[0])
             unit = self._edge_unit() * size
             background, left_background = self._background(unit)
-            at_start = unit + abs(sum(b * s ** (-1 - m) for m, b in background))
+            at_start = unit + abs(sum(b * s ** (-1 - to_mpf(m)) for m, b in background))
             truncation = float((left_out * self._edge_unit() + left_background) / at_start)
             if truncation > _TAIL_TOLERANCE / 4:
                 return None
@@ -236,7 +238,7 @@ class _TailBuilder:
         shape = (s / 2) ** (mpmath.mpf(self.dim) / 2 - p) / s
         return mpmath.gamma(p + 1) * shape * mpmath.sqrt(2 / (mpmath.pi * s))
 
-    def _background(self, unit: Any) -> tuple[list[tuple[int, Any]], Any]:
+    def _background(self, unit: Any) -> tuple[list[tuple[Any, Any]], Any]:
         """Terms (m, b_m) of the background sum b_m s^(-1-m), in units of 2 R / Gamma(d/2).
 
         The second value bounds the terms left out.
@@ -250,11 +252,11 @@ class _TailBuilder:
         terms = []
         sizes = []
         for m, c in raw:
-            value = to_mpf(c) * mpmath.ldexp(
-                mpmath.gamma(half + mpmath.mpf(m) / 2) * mpmath.rgamma(-mpmath.mpf(m) / 2), m
-            )
+            power = to_mpf(m)
+            ratio = mpmath.gamma(half + power / 2) * mpmath.rgamma(-power / 2)
+            value = to_mpf(c) * ratio * mpmath.mpf(2) ** power
             terms.append((m, value))
-            sizes.append(abs(value) * s ** (-1 - m))
+            sizes.append(abs(value) * s ** (-1 - power))
         floor = _TRUNCATION * (unit + sizes[0])
         number, left = _truncate(sizes, floor, ends=finite)
         return terms[:number], left
@@ -264,7 +266,7 @@ class _TailBuilder:
         families: list[_Family],
         counts: list[int],
         size: Any,
-        background: list[tuple[int, Any]],
+        background: list[tuple[Any, Any]],
         unit: Any,
         truncation: float,
     ) -> EdgeTail | None:
@@ -298,7 +300,7 @@ class _TailBuilder:
         offsets = [float(e - self.exponents[0]) for e in self.exponents]
         stored = tuple((o, _trim(f)) for o, f in zip(offsets, fits, strict=True))
         constant = 2 * to_mpf(self.form.radius) / mpmath.gamma(mpmath.mpf(self.dim) / 2)
-        power_b, log_b, series_b = _background_series(background, s0, constant)
+        power_b, log_b, root_b, series_b = _background_series(background, s0, constant)
         fit_error += 4 * EPS * float(np.sum(np.abs(series_b)))
         return EdgeTail(
             radius=self.radius,
@@ -312,24 +314,26 @@ class _TailBuilder:
             angles=edge_angles(stored),
             background_power=power_b,
             background_log=log_b,
+            background_root=root_b,
             background_series=series_b,
             fit_error=fit_error,
         )
 
 
 def _background_series(
-    terms: list[tuple[int, Any]], s0: Any, constant: Any
-) -> tuple[float, float, FloatArray]:
-    """Power, logarithm at s0, and Chebyshev series in s0/s of the background."""
+    terms: list[tuple[Any, Any]], s0: Any, constant: Any
+) -> tuple[float, float, int, FloatArray]:
+    """Power, logarithm at s0, root q and Chebyshev series in (s0/s)^(1/q) of the background."""
     if not terms:
-        return math.inf, 0.0, np.zeros(1)
+        return math.inf, 0.0, 1, np.zeros(1)
     first = terms[0][0]
-    sizes = [(m - first, b * s0 ** (-1 - m)) for m, b in terms]
+    root = math.lcm(*(Fraction(m - first).denominator for m, _ in terms))
+    sizes = [(int(root * (m - first)), b * s0 ** (-1 - to_mpf(m))) for m, b in terms]
     lead = max(abs(v) for _, v in sizes)
     nodes = _unit_nodes(sizes[-1][0] + 2)
     values = [sum(v * mpmath.mpf(x) ** k for k, v in sizes) / lead for x in nodes]
     series = chebyshev_coefficients(np.array(values, dtype=float))
-    return 1.0 + first, float(mpmath.log(constant * lead)), _trim(series)
+    return 1.0 + float(first), float(mpmath.log(constant * lead)), root, _trim(series)
 
 
 def _unit_nodes(degree: int) -> FloatArray:

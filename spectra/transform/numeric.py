@@ -13,6 +13,7 @@ import sympy
 from spectra.density import Atom, Component, SpectralDensity
 from spectra.kernel import Kernel
 from spectra.transform.compact import compact_components
+from spectra.transform.compact_numeric import compact_numeric_components
 from spectra.transform.lookup import known_part
 
 __all__ = ["numeric"]
@@ -24,7 +25,7 @@ CompactSolver = Callable[[sympy.Expr, sympy.Expr, int], list[Component] | None]
 
 #: Tried in this order.
 HALF_LINE: tuple[HalfLineSolver, ...] = ()
-COMPACT: tuple[CompactSolver, ...] = (compact_components,)
+COMPACT: tuple[CompactSolver, ...] = (compact_components, compact_numeric_components)
 
 
 def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:

@@ -75,7 +75,8 @@ class EdgeTail:
     .. math:: \rho(w) = A(w) \cos\theta(w) + b(w),\quad
               A e^{i\theta} = a\,s^{d/2-p-1} (s^2-n^2)^{-1/4} e^{i\theta_n(s)} \gamma(1/s) ,
 
-    where theta_n is Debye's phase of H_n.  gamma and b s^(1+m) are Chebyshev series in 1/s.
+    where theta_n is Debye's phase of H_n.  gamma is made of Chebyshev series in 1/s, and b s^(1+m)
+    is one in a root of 1/s.
     """
 
     radius: ScaledRadius
@@ -89,6 +90,7 @@ class EdgeTail:
     angles: FloatArray
     background_power: float
     background_log: float
+    background_root: int
     background_series: FloatArray
     fit_error: float
 
@@ -112,7 +114,8 @@ class EdgeTail:
         )
 
     def _log_background(self, w: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        value = chebyshev.chebval(2.0 * self._inverse(s) - 1.0, self.background_series)
+        x = self._inverse(s) ** (1.0 / self.background_root)
+        value = chebyshev.chebval(2.0 * x - 1.0, self.background_series)
         with np.errstate(divide="ignore"):
             log = np.log(np.abs(value))
         power = 0.0 if math.isinf(self.background_power) else self.background_power

@@ -1,0 +1,193 @@
+r"""Any function on a ball whose ends are algebraic, in the shape that the compact route asks for.
+
+Where the ascending series and the edge expansion ask a :class:`~spectra.transform.ball.BallForm`
+for exact moments and exact coefficients, this form computes them from values of the function, to
+as many bits as are asked for: moments by the double-exponential rule, expansions by power series
+in :math:`\tau^{1/q}`, :math:`\tau = 1 - x^2`, at the edge and in :math:`x^{1/q}` at the origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+import mpmath
+import sympy
+
+from spectra.errors import AccuracyError
+from spectra.transform.ball import to_mpf
+from spectra.transform.power_series import power_series
+from spectra.transform.tanh_sinh import moment_stream
+
+__all__ = ["NumericBall"]
+
+# Series are carried this far below the working precision, which holds the cancellation of terms.
+_SERIES_BITS = 190
+# A coefficient below this share of the largest one nearby is zero.
+_ZERO_BITS = 150
+# Classes of exponents are looked for among so many coefficients of each.
+_SEARCHED = 24
+# The least number of coefficients and the least precision that are computed: what is asked first
+# is not what is asked most.
+_SHORTEST = 124
+_LEAST_PRECISION = 160
+# Moments are computed to multiples of so many bits, and shortened to what is asked for.
+_MOMENT_BITS = 512
+
+
+#: Moments with their errors, and those that were already asked for.
+_Stream = tuple[Iterator[tuple[int, int]], list[tuple[int, int]]]
+
+
+class NumericBall:
+    """A function on the unit ball known by its values, with stated exponents at both ends.
+
+    Parameters
+    ----------
+    function : callable
+        k(R x) for 0 < x < 1, an mpmath number at the working precision.
+    radius : sympy number
+        The radius R of the ball.
+    edge : sympy number
+        The leading exponent of (1 - x) at the edge.
+    edge_root : int
+        All exponents at the edge differ from it by multiples of 1/edge_root.
+    origin_root : int
+        All exponents at x = 0 are multiples of 1/origin_root.
+
+    Examples
+    --------
+    >>> form = NumericBall(lambda x: mpmath.exp(-x) * (1 - x) ** 2, sympy.Integer(1),
+    ...                    edge=sympy.Integer(2))
+    >>> form.edge_exponents, float(form.value_at_zero)
+    ((2,), 1.0)
+    >>> [(m, round(float(c), 12)) for m, c in form.odd_origin_terms(2)]
+    [(1, -3.0), (3, -2.166666666667)]
+    """
+
+    #: Its series never end, whatever the function.
+    has_finite_edge = False
+    has_finite_origin = False
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        radius: sympy.Expr,
+        *,
+        edge: sympy.Expr,
+        edge_root: int = 1,
+        origin_root: int = 1,
+    ) -> None:
+        self._function = function
+        self.radius = radius
+        self._edge = edge
+        self._edge_root = edge_root
+        self._origin_root = origin_root
+        self._edge_known: tuple[int, list[Any]] = (0, [])
+        self._origin_known: tuple[int, list[Any]] = (0, [])
+        self._streams: dict[tuple[int, int], _Stream] = {}
+
+    # --- what the routes ask for ------------------------------------------------------------
+
+    @cached_property
+    def value_at_zero(self) -> Any:
+        """The limit at z = 0."""
+        return self._at_origin(1)[0]
+
+    def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
+        """Integrals of x^(dim-1+2n) times the function, n = 0, 1, ..., times 2^bits."""
+        whole = _MOMENT_BITS * -(-bits // _MOMENT_BITS)
+        if (dim, whole) not in self._streams:
+            exponent = float(self._edge)
+            stream = moment_stream(self._function, dim, whole, exponent=exponent)
+            self._streams[dim, whole] = (stream, [])
+        stream, known = self._streams[dim, whole]
+        for n in count():
+            while len(known) <= n:
+                known.append(next(stream))
+            value, error = known[n]
+            yield value >> (whole - bits), (error >> (whole - bits)) + 1
+
+    @cached_property
+    def edge_exponents(self) -> tuple[sympy.Expr, ...]:
+        """Leading exponents of 1 - x^2 at the edge, one for each class modulo 1, sorted."""
+        root = self._edge_root
+        series = self._at_edge(_SEARCHED * root)
+        size = max(abs(c) for c in series)
+        found = []
+        for r in range(root):
+            mine = series[r::root]
+            first = next((j for j, c in enumerate(mine) if not _negligible(c, size)), None)
+            if first is not None:
+                found.append(self._edge + sympy.Rational(r, root) + first)
+        if not found:
+            raise AccuracyError(
+                "A formula on a ball has no term at the edge that numbers can see: it is zero, or "
+                "flat there like exp(-1/(R - z))."
+            )
+        return tuple(sorted(found, key=float))
+
+    def edge_series(
+        self, power: sympy.Expr, length: int, number: Callable[[sympy.Expr], Any]
+    ) -> list[Any]:
+        """Coefficients of (1 - x^2)^(power + j) at the edge; ``power`` in [0, 1)."""
+        root = self._edge_root
+        series = self._at_edge(root * length)
+        for r in range(root):
+            lead = self._edge + sympy.Rational(r, root)
+            if lead - sympy.floor(lead) == power:
+                shift = int(sympy.floor(lead))
+                return ([mpmath.mpf(0)] * shift + series[r::root])[:length]
+        return [mpmath.mpf(0)] * length
+
+    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, Any]]:
+        """The powers x^m at the origin that are no even integers, sorted, with m as numbers."""
+        root = self._origin_root
+        series = self._at_origin(root * length)
+        odd = [(Fraction(j, root), c) for j, c in enumerate(series) if j % (2 * root) and c != 0]
+        size = max(abs(c) for c in series[: _SEARCHED * root])
+        if all(_negligible(c, size) for m, c in odd if m < _SEARCHED):
+            return []
+        return [(int(m) if m.denominator == 1 else m, c) for m, c in odd]
+
+    # --- power series at both ends ------------------------------------------------------------
+
+    def _at_edge(self, terms: int) -> list[Any]:
+        """Coefficients of tau^(edge + j/root)."""
+        bits = max(mpmath.mp.prec, _LEAST_PRECISION) + _SERIES_BITS
+        known_bits, known = self._edge_known
+        if known_bits < bits or len(known) < terms:
+            wanted = max(terms, _SHORTEST)
+            known = power_series(
+                self._near_edge,
+                wanted,
+                reach=0.5,
+                bits=bits,
+                lost=self._edge_root * (float(self._edge) + 4.0),
+            )
+            self._edge_known = (bits, known)
+        return known[:terms]
+
+    def _near_edge(self, y: Any) -> Any:
+        tau = y**self._edge_root
+        return self._function(mpmath.sqrt(1 - tau)) * tau ** -to_mpf(self._edge)
+
+    def _at_origin(self, terms: int) -> list[Any]:
+        """Coefficients of x^(j/root)."""
+        bits = max(mpmath.mp.prec, _LEAST_PRECISION) + _SERIES_BITS
+        known_bits, known = self._origin_known
+        if known_bits < bits or len(known) < terms:
+            wanted = max(terms, _SHORTEST)
+            root = self._origin_root
+            known = power_series(
+                lambda y: self._function(y**root), wanted, reach=0.5, bits=bits, lost=4.0 * root
+            )
+            self._origin_known = (bits, known)
+        return known[:terms]
+
+
+def _negligible(c: Any, size: Any) -> bool:
+    return bool(abs(c) <= mpmath.ldexp(size, -_ZERO_BITS))
