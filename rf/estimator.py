@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,12 +36,15 @@ from rf.rows import (
     check_unit_rows,
     typical_distances,
 )
-from rf.spectrum import resolve_spectrum
+from rf.spectrum import Spectrum, resolve_spectrum
 from rf.variance import VarianceModel
 from rf.waves import wave_columns
 from spectra.errors import ParameterError
 from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
+
+if TYPE_CHECKING:
+    from rf.portfolio.choice import Selection
 
 __all__ = ["BaseSpectralFeatures", "MixedSignature", "Scheme", "SignatureWarning"]
 
@@ -139,6 +142,17 @@ class BaseSpectralFeatures(
     def _scheme(self) -> Scheme:
         """The scheme that the parameters stand for."""
 
+    # What features made to order say of themselves; tables have no such things.
+    _selection: Selection | None = None
+    _domain: float = np.inf
+    _sphere: str = ""
+
+    def _resolve(
+        self, X: Any, for_data: np.random.Generator, for_draw: np.random.Generator
+    ) -> Spectrum | Selection:
+        """The table of the kernel, or features that are made to order for the data."""
+        return resolve_spectrum(self.spectrum, X.shape[1])
+
     def _check_table(self, table: SpectralTable) -> None:
         """Refuse a table that this system does not cover; by default every table is covered."""
 
@@ -169,16 +183,22 @@ class BaseSpectralFeatures(
         self._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         scheme = self._scheme()
-        spectrum = resolve_spectrum(self.spectrum, X.shape[1])
+        seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+        for_data, for_frequencies = np.random.default_rng(seed.tolist()).spawn(2)
+        self._centre = centre_of(X)
+        self._selection = None
+        spectrum = self._resolve(X, for_data, for_frequencies)
+        if not isinstance(spectrum, Spectrum):
+            self._take(spectrum)
+            self._announce(scheme.mixed_signature)
+            return self
         if isinstance(spectrum.table, SpectralTable):
             self._check_table(spectrum.table)
         self.table_ = spectrum.table
         self.kernel_ = spectrum.kernel
-        self._centre = centre_of(X)
+        self._domain = spectrum.table.domain
+        self._sphere = spectrum.table.formula if spectrum.table.sphere else ""
         self._check_rows(X)
-
-        seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
-        for_data, for_frequencies = np.random.default_rng(seed.tolist()).spawn(2)
         table = spectrum.table
         if not table.parts:
             raise ParameterError(
@@ -201,6 +221,19 @@ class BaseSpectralFeatures(
         self._n_features_out = self.n_components
         self._announce(scheme.mixed_signature)
         return self
+
+    def _take(self, selection: Selection) -> None:
+        """Become the features that were made to order."""
+        for earlier in ("table_", "frequencies_", "counts_", "coupling_", "_layout"):
+            if hasattr(self, earlier):
+                delattr(self, earlier)
+        self._selection = selection
+        self.kernel_ = selection.kernel
+        self._domain = np.inf if selection.everywhere else selection.z_max
+        self._sphere = str(selection.kernel) if selection.kernel.is_zonal else ""
+        self.decomposition_ = "made to order"
+        self.signature_ = selection.map.signature
+        self._n_features_out = len(self.signature_)
 
     def transform(self, X: Any) -> Any:
         """The (left) features Z of rows: K is estimated by (Z * signature_) @ Z.T.
@@ -243,11 +276,12 @@ class BaseSpectralFeatures(
         X = self._validated(X)
         left = self._columns(X, left=True)
         if Y is None:
-            right = left if self._layout.symmetric else self._columns(X, left=False)
+            same = self._selection is not None or self._layout.symmetric
+            right = left if same else self._columns(X, left=False)
         else:
             Y = self._validated(Y)
-            if np.isfinite(self.table_.domain):
-                check_cross_distances(X, Y, self.table_.domain)
+            if np.isfinite(self._domain):
+                check_cross_distances(X, Y, self._domain)
             right = self._columns(Y, left=False)
         matrix: NDArray[Any] = (left * self.signature_.astype(left.dtype)) @ right.T
         return matrix
@@ -268,6 +302,7 @@ class BaseSpectralFeatures(
             Where it is not known: "qmc"; "comonotone" with stratified radii and unequal counts.
         """
         check_is_fitted(self)
+        self._refuse_order("the variance at a distance")
         z = np.asarray(z, dtype=float)
         if isinstance(self.table_, AsymmetricTable):
             spread: FloatArray = self._asymmetric_plan.variance(z, radii or self._scheme().radii)
@@ -293,6 +328,7 @@ class BaseSpectralFeatures(
         less variance need fewer columns, but no bound is proved for them.
         """
         check_is_fitted(self)
+        self._refuse_order("a bound of the number of columns")
         if isinstance(self.table_, AsymmetricTable):
             raise ParameterError(
                 "The bounds are stated for radial kernels. For an asymmetric one, compare "
@@ -314,13 +350,23 @@ class BaseSpectralFeatures(
         self._check_rows(X)
         return X
 
+    def _refuse_order(self, what: str) -> None:
+        if self._selection is not None:
+            raise ParameterError(
+                f"The features were made to order ({self._selection.chosen.name}), and {what} is "
+                "known for features that are drawn from a table. Their expected error on the data "
+                "is expected_error_, and explain() compares it with that of other ways."
+            )
+
     def _check_rows(self, X: Any) -> None:
-        if self.table_.sphere:
-            check_unit_rows(X, self.table_.formula)
-        if np.isfinite(self.table_.domain):
-            check_distances(X, self.table_.domain, centre=self._centre)
+        if self._sphere:
+            check_unit_rows(X, self._sphere)
+        if np.isfinite(self._domain):
+            check_distances(X, self._domain, centre=self._centre)
 
     def _columns(self, X: Any, *, left: bool) -> NDArray[Any]:
+        if self._selection is not None:
+            return self._selection.map.columns(X)
         layout = self._layout
         return wave_columns(
             X,

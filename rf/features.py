@@ -1,13 +1,14 @@
-"""SpectralFeatures, which we recommend, and the papers' systems by their names."""
+"""SpectralFeatures, which we recommend: any kernel, any coupling, or features made to order."""
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar, Literal, final
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from rf.asymmetric import AsymmetricPlan, plan_asymmetric
 from rf.estimator import BaseSpectralFeatures, MixedSignature, Scheme, SignatureWarning
@@ -17,16 +18,20 @@ from rf.frequencies import (
     RADII,
     Allocation,
     Coupling,
-    Frequencies,
     Radii,
 )
+from rf.spectrum import Spectrum, named_kernel, resolve_spectrum
 from spectra.errors import ParameterError
 from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
 
+if TYPE_CHECKING:
+    from rf.portfolio.choice import Selection
+    from rf.portfolio.commission import Commission
+
 FloatArray = NDArray[np.float64]
 
-__all__ = ["GORF", "GRFF", "ORF", "RFF", "SignatureWarning", "SpectralFeatures"]
+__all__ = ["SignatureWarning", "SpectralFeatures"]
 
 _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
@@ -49,12 +54,19 @@ class SpectralFeatures(BaseSpectralFeatures):
         single column with a random offset, which is unbiased but adds variance: prefer even ones.
     coupling : str, default="auto"
         How frequencies depend on one another; see :func:`rf.frequencies.draw_frequencies`.
-        "auto" takes the least mean variance over the distances of X, predicted for iid radii.
+        "auto" takes the least mean variance over the distances of X, predicted for iid radii; for
+        a formula in u, and for features made to order, the way of least error (see Notes).
     radii : {"stratified", "iid", "systematic"}, default="stratified"
     allocation : {"optimal", "mass", "equal"}, default="optimal"
         How frequencies are split over the parts; see :func:`rf.frequencies.allocate`.
     mixed_signature : {"warn", "ignore", "error"}, default="warn"
         What fit does when a column has signature -1, which a pipeline on Z alone would not see.
+    domain : float, "data" or None, default=None
+        Largest distance of rows that is to be served, by features that are **made to order** for
+        it; "data" finds it from X, with a margin.  By default that is done for a formula in u with
+        coupling "auto", and for a kernel of infinite spectral mass, which has no other features.
+    outside : {"error", "ignore"}, default="error"
+        What transform does with rows further apart than the domain of features made to order.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -62,9 +74,16 @@ class SpectralFeatures(BaseSpectralFeatures):
     signature_ : ndarray of shape (n_components,)
         +1 or -1 for each column.
     frequencies_ : rf.Frequencies
-        The draw.
+        The draw; not there for features that the portfolio made.
     table_ : SpectralTable
-        The laws it was drawn from.
+        The laws it was drawn from, likewise.
+    z_max_ : float
+        Largest distance that is served; infinite where the measure is that of the kernel.
+    note_ : str
+        Why features were made to order, and where z_max_ comes from; else empty.
+    expected_error_ : float
+        Expected relative error of the kernel matrix of X in the Frobenius norm, as seen on a
+        sample; nan for features drawn from a table.
     kernel_ : Kernel or None
         The exact kernel; None where only a table was given.
     coupling_ : str
@@ -76,6 +95,16 @@ class SpectralFeatures(BaseSpectralFeatures):
         Number of frequencies of each part of the table.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
+
+    Notes
+    -----
+    A kernel on the unit sphere, such as an arc-cosine or a neural tangent kernel, may have no
+    finite measure on R^d, but it only has to be right on the distances that occur.  Made to order,
+    it is served in the best of several ways (:mod:`rf.portfolio`): the exact map of a polynomial,
+    designed plane waves with or without exact low powers of <x, y>, steps and ramps, Gegenbauer
+    features.  Each is drawn a few times and compared with the exact kernel on a sample of X;
+    :meth:`explain` prints the comparison.  Exact maps may have fewer columns than n_components.
+    With a coupling by name, a designed measure is drawn with that coupling.
 
     See Also
     --------
@@ -98,6 +127,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         "radii": [StrOptions(set(RADII))],
         "allocation": [StrOptions(set(ALLOCATIONS))],
         "mixed_signature": _MIXED,
+        "domain": [Interval(Real, 0, None, closed="neither"), StrOptions({"data"}), None],
+        "outside": [StrOptions({"error", "ignore"})],
         "random_state": ["random_state"],
     }
 
@@ -110,6 +141,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         radii: Radii = "stratified",
         allocation: Allocation = "optimal",
         mixed_signature: MixedSignature = "warn",
+        domain: float | Literal["data"] | None = None,
+        outside: Literal["error", "ignore"] = "error",
         random_state: Any = None,
     ) -> None:
         self.spectrum = spectrum
@@ -118,10 +151,82 @@ class SpectralFeatures(BaseSpectralFeatures):
         self.radii = radii
         self.allocation = allocation
         self.mixed_signature = mixed_signature
+        self.domain = domain
+        self.outside = outside
         self.random_state = random_state
+
+    def explain(self) -> str:
+        """How the features were chosen: the portfolio with the error of each way, or the coupling.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rf import SpectralFeatures
+        >>> features = SpectralFeatures("(1 + u)/2", n_components=8).fit(np.eye(3))
+        >>> features.explain().splitlines()[3][21:]
+        'exact polynomial of degree 1: no bias'
+        """
+        check_is_fitted(self)
+        if self._selection is not None:
+            kernel, how = str(self._selection.kernel), self._selection.explain()
+        else:
+            masses = ", ".join(f"{float(p.mass):.4g}" for p in self.table_.parts)
+            kernel, how = (
+                self.table_.formula,
+                (
+                    f"Drawn from the table of its measure with coupling {self.coupling_!r}: "
+                    f"{self.counts_} frequencies for parts of mass {masses}."
+                ),
+            )
+        head = f"{self.n_components} columns for {kernel} in dimension {self.n_features_in_}."
+        return "\n".join(line for line in (head, self.note_, how) if line)
 
     def _scheme(self) -> Scheme:
         return Scheme(self.coupling, self.radii, self.allocation, self.mixed_signature)
+
+    def _resolve(
+        self, X: Any, for_data: np.random.Generator, for_draw: np.random.Generator
+    ) -> Spectrum | Selection:
+        named = named_kernel(self.spectrum)
+        self.note_, self.expected_error_ = "", float("nan")
+        if not isinstance(named, SpectralTable | AsymmetricTable):
+            from rf.portfolio.commission import commission_for
+
+            order = commission_for(named, X, domain=self.domain, coupling=self.coupling)
+            if order is not None:
+                self.note_, self.z_max_ = order.note, order.z_max
+                return self._made(order, X, for_data, for_draw)
+        elif self.domain is not None:
+            raise ParameterError(
+                "domain= makes features of a kernel to order, and the spectrum is a table, which "
+                "is made already. Pass the kernel, or leave domain out."
+            )
+        spectrum = resolve_spectrum(named, X.shape[1])
+        self.z_max_ = spectrum.table.domain
+        return spectrum
+
+    def _made(
+        self,
+        order: Commission,
+        X: Any,
+        for_data: np.random.Generator,
+        for_draw: np.random.Generator,
+    ) -> Spectrum | Selection:
+        from rf.portfolio.commission import made_to_order, table_to_order
+
+        if self.coupling != "auto":
+            table = table_to_order(order, X, self.n_components, self.coupling, for_data)
+            return Spectrum(table, order.kernel)
+        made = made_to_order(order, X, self.n_components, for_data=for_data, for_draw=for_draw)
+        self.expected_error_ = made.chosen.error
+        if made.everywhere:
+            self.z_max_ = 2.0
+        return made
+
+    def _check_rows(self, X: Any) -> None:
+        if self.outside == "ignore":
+            self._domain = np.inf
+        super()._check_rows(X)
 
     def _plan_asymmetric(
         self, scheme: Scheme, table: AsymmetricTable, n: int, differences: FloatArray
@@ -133,256 +238,3 @@ class SpectralFeatures(BaseSpectralFeatures):
             allocation=scheme.allocation,
             differences=differences,
         )
-
-
-@final
-class RFF(BaseSpectralFeatures):
-    """Random Fourier features of Rahimi and Recht: one positive measure, iid frequencies.
-
-    Parameters
-    ----------
-    spectrum, n_components, random_state
-        As in :class:`SpectralFeatures`, whose attributes it has too.
-
-    Raises
-    ------
-    ParameterError
-        At fit, where the kernel has negative spectral mass: take :class:`GRFF`.
-
-    References
-    ----------
-    Rahimi and Recht, "Random features for large-scale kernel machines", NeurIPS 2007.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rf import RFF
-    >>> RFF("laplace", n_components=8, random_state=0).fit_transform(np.eye(3)).shape
-    (3, 8)
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "spectrum": "no_validation",
-        "n_components": _N_COMPONENTS,
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self, spectrum: Any = "gaussian", *, n_components: int = 100, random_state: Any = None
-    ) -> None:
-        self.spectrum = spectrum
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def _scheme(self) -> Scheme:
-        return Scheme("iid", "iid", "equal", "error")
-
-    def _check_table(self, table: SpectralTable) -> None:
-        phases = [float(p.phase) for p in table.parts]
-        if phases != [0.0]:
-            raise ParameterError(
-                f"RFF samples one positive measure, and the spectral measure of {table.formula} in "
-                f"dimension {table.dim} has {len(phases)} part(s) with phases {phases} (0: "
-                "positive, pi: negative). Take GRFF, or SpectralFeatures, whose features carry a "
-                "signature."
-            )
-
-
-@final
-class ORF(BaseSpectralFeatures):
-    """Orthogonal random features of Yu et al.: orthogonal d x d blocks within each part.
-
-    The paper treats one positive part; with signed parts the blocks of different parts are
-    independent.
-
-    Parameters
-    ----------
-    spectrum, n_components, mixed_signature, random_state
-        As in :class:`SpectralFeatures`, whose attributes it has too.
-    allocation : {"equal", "mass", "optimal"}, default="equal"
-
-    References
-    ----------
-    Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NeurIPS 2016.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rf import ORF
-    >>> ORF("matern", n_components=8, random_state=0).fit_transform(np.eye(3)).shape
-    (3, 8)
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "spectrum": "no_validation",
-        "n_components": _N_COMPONENTS,
-        "allocation": [StrOptions(set(ALLOCATIONS))],
-        "mixed_signature": _MIXED,
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        spectrum: Any = "gaussian",
-        *,
-        n_components: int = 100,
-        allocation: Allocation = "equal",
-        mixed_signature: MixedSignature = "warn",
-        random_state: Any = None,
-    ) -> None:
-        self.spectrum = spectrum
-        self.n_components = n_components
-        self.allocation = allocation
-        self.mixed_signature = mixed_signature
-        self.random_state = random_state
-
-    def _scheme(self) -> Scheme:
-        return Scheme("orthogonal", "iid", self.allocation, self.mixed_signature)
-
-
-@final
-class GRFF(BaseSpectralFeatures):
-    """Generalised random Fourier features of Liu et al.: the Jordan parts, iid frequencies.
-
-    The papers' imaginary unit on the negative part is the -1 of ``signature_``, and the radius
-    has its full law, with the factor w^(d-1).
-
-    Parameters
-    ----------
-    spectrum, n_components, mixed_signature, random_state
-        As in :class:`SpectralFeatures`, whose attributes it has too.
-    allocation : {"equal", "mass", "optimal"}, default="equal"
-    law : {"exact", "published"}, default="exact"
-        The law of the radius.  "published" is that of the published code, only to compare with:
-        |mu(w)| on a grid over [-10, 10] without the factor w^(d-1), and weights that add up to 1.
-        It is **biased** for d >= 2: the features estimate another kernel,
-        :func:`rf.published.grid_mean`, however many they are.  It needs the kernel, not a table.
-
-    References
-    ----------
-    Liu, Huang, Chen, Suykens, "Fast learning in reproducing kernel Krein spaces via signed
-    measures", AISTATS 2021, Algorithm 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rf import GRFF
-    >>> features = GRFF("exp(-z**2/2) - exp(-z**2/8)", n_components=8, mixed_signature="ignore")
-    >>> features.fit(np.eye(3)).signature_
-    array([ 1.,  1., -1., -1.,  1.,  1., -1., -1.])
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ORF._parameter_constraints,
-        "law": [StrOptions({"exact", "published"})],
-    }
-
-    def __init__(
-        self,
-        spectrum: Any = "gaussian",
-        *,
-        n_components: int = 100,
-        allocation: Allocation = "equal",
-        law: Literal["exact", "published"] = "exact",
-        mixed_signature: MixedSignature = "warn",
-        random_state: Any = None,
-    ) -> None:
-        self.spectrum = spectrum
-        self.n_components = n_components
-        self.allocation = allocation
-        self.law = law
-        self.mixed_signature = mixed_signature
-        self.random_state = random_state
-
-    def _scheme(self) -> Scheme:
-        return Scheme("iid", "iid", self.allocation, self.mixed_signature)
-
-    def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
-        """Exact variance at distances z; that of the published law of radii is refused.
-
-        Raises
-        ------
-        ParameterError
-            For ``law="published"``, whose error is mostly bias.
-        """
-        if self.law == "published":
-            raise ParameterError(
-                "The variance of law='published' is not known, and its error is mostly bias: "
-                "compare rf.published.grid_mean with the kernel, or take law='exact'."
-            )
-        return super().variance(z, radii=radii)
-
-    def _draw(self, scheme: Scheme, table: SpectralTable, rng: np.random.Generator) -> Frequencies:
-        if self.law == "exact":
-            return super()._draw(scheme, table, rng)
-        kernel: Any = self.kernel_
-        if kernel is None:
-            raise ParameterError(
-                "law='published' evaluates the spectral density of the kernel, which a bare table "
-                "does not have. Pass the kernel."
-            )
-        from rf.published import grid_frequencies
-        from spectra.transform import spectral_density
-
-        density = spectral_density(kernel, table.dim).density
-        counts = dict(zip((p.phase for p in table.parts), self.counts_, strict=True))
-        return grid_frequencies(
-            density, table.dim, (counts.get(0.0, 0), counts.get(float(np.pi), 0)), rng=rng
-        )
-
-
-@final
-class GORF(BaseSpectralFeatures):
-    """Generalised orthogonal random features of Luo et al.: the published joint coupling.
-
-    Directions of both signs are columns of one Haar matrix, cut to d rows: see
-    :func:`rf.directions.haar`.  As the estimate is a difference, joint orthogonality makes its
-    variance larger than that of separate blocks (:class:`ORF`): a system to compare with, not to
-    recommend.
-
-    Parameters
-    ----------
-    spectrum, n_components, mixed_signature, random_state
-        As in :class:`SpectralFeatures`, whose attributes it has too.
-    coupling : str, default="haar"
-        As in :class:`SpectralFeatures`.
-    allocation : {"equal", "mass", "optimal"}, default="equal"
-
-    References
-    ----------
-    Luo, Fang, Yang, Huang, "Towards unbiased random features with lower variance for stationary
-    indefinite kernels", arXiv 2104.06204, Algorithm 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rf import GORF
-    >>> features = GORF("exp(-z**2/2) - exp(-z**2/8)", n_components=8, mixed_signature="ignore")
-    >>> features.fit(np.eye(3)).coupling_
-    'haar'
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ORF._parameter_constraints,
-        "coupling": [StrOptions({"auto", *COUPLINGS})],
-    }
-
-    def __init__(
-        self,
-        spectrum: Any = "gaussian",
-        *,
-        n_components: int = 100,
-        coupling: Coupling | Literal["auto"] = "haar",
-        allocation: Allocation = "equal",
-        mixed_signature: MixedSignature = "warn",
-        random_state: Any = None,
-    ) -> None:
-        self.spectrum = spectrum
-        self.n_components = n_components
-        self.coupling = coupling
-        self.allocation = allocation
-        self.mixed_signature = mixed_signature
-        self.random_state = random_state
-
-    def _scheme(self) -> Scheme:
-        return Scheme(self.coupling, "iid", self.allocation, self.mixed_signature)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
     from spectra.kernel import Kernel
 
-__all__ = ["Spectrum", "resolve_spectrum"]
+__all__ = ["Spectrum", "named_kernel", "resolve_spectrum"]
 
 # Tables of recent kernels: a grid search fits the same kernel in the same dimension many times.
 _RECENT_TABLES = 64
@@ -34,7 +34,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
 
     Parameters
     ----------
-    spectrum : SpectralTable, SpectralMeasure, Kernel, AsymmetricKernel, Family or str
+    spectrum : SpectralTable, SpectralMeasure, Design, Kernel, AsymmetricKernel, Family or str
         Or an AsymmetricTable.  Text is a name of ``spectra.catalogue`` (a family takes its default
         parameters) or else a formula in z = |x - y| or in u = <x, y>.
     dim : int
@@ -53,8 +53,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
     from spectra.asymmetric import AsymmetricKernel
-    from spectra.families import Family, kernel_from_text
-    from spectra.families.asymmetric import ASYMMETRIC, AsymmetricFamily
+    from spectra.designs import Design
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
     from spectra.tabulation import tabulate
@@ -62,10 +61,10 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     if isinstance(spectrum, SpectralMeasure):
         _check_dimension("measure", spectrum.dim, dim)
         return Spectrum(tabulate(spectrum), spectrum.kernel)
-    if isinstance(spectrum, str):
-        spectrum = ASYMMETRIC[spectrum] if spectrum in ASYMMETRIC else kernel_from_text(spectrum)
-    if isinstance(spectrum, Family | AsymmetricFamily):
-        spectrum = spectrum()
+    if isinstance(spectrum, Design):
+        _check_dimension("design", spectrum.dim, dim)
+        return Spectrum(spectrum.table, spectrum.kernel)
+    spectrum = named_kernel(spectrum)
     if isinstance(spectrum, AsymmetricKernel):
         return Spectrum(_asymmetric_table_of(spectrum, dim), spectrum)
     if isinstance(spectrum, Kernel):
@@ -74,6 +73,24 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         f"spectrum is {spectrum!r}, of type {type(spectrum).__name__}. It must be a SpectralTable, "
         "a SpectralMeasure, a Kernel, a name of spectra.catalogue, or a formula in z or u."
     )
+
+
+def named_kernel(spectrum: Any) -> Any:
+    """The kernel that a name, a formula or a family stands for; anything else as it is.
+
+    Examples
+    --------
+    >>> str(named_kernel("exp(u)")), named_kernel(3)
+    ('exp(u)', 3)
+    """
+    if isinstance(spectrum, SpectralTable | AsymmetricTable):
+        return spectrum
+    from spectra.families import Family, kernel_from_text
+    from spectra.families.asymmetric import ASYMMETRIC, AsymmetricFamily
+
+    if isinstance(spectrum, str):
+        spectrum = ASYMMETRIC[spectrum] if spectrum in ASYMMETRIC else kernel_from_text(spectrum)
+    return spectrum() if isinstance(spectrum, Family | AsymmetricFamily) else spectrum
 
 
 @lru_cache(maxsize=_RECENT_TABLES)

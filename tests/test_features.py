@@ -286,7 +286,7 @@ class TestRefusals:
     def test_a_kernel_of_infinite_mass(self, X):
         rows = X / np.linalg.norm(X, axis=1, keepdims=True)
         with pytest.raises(InfiniteMassError):
-            SpectralFeatures("ntk").fit(rows)
+            RFF("ntk").fit(rows)
 
     def test_a_kernel_that_is_zero_everywhere(self, X):
         gaussian = radial("exp(-z**2/2)")

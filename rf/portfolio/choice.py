@@ -7,9 +7,10 @@ it, for every member alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,22 @@ from rf.portfolio.offer import DrawnMap, Member, Offer, Order, dense
 from rf.portfolio.zonal_features import gegenbauer_offers
 from spectra.errors import ParameterError
 
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
+
 __all__ = ["PORTFOLIO", "Prediction", "Selection", "select"]
 
 FloatArray = NDArray[np.float64]
 
-#: The members, first come first served on ties.
-PORTFOLIO: tuple[Member, ...] = (exact_offers, design_offers, neuron_offers, gegenbauer_offers)
+#: The members by name, first come first served on ties.
+PORTFOLIO: Mapping[str, Member] = MappingProxyType(
+    {
+        "exact polynomial": exact_offers,
+        "designed waves": design_offers,
+        "steps and ramps": neuron_offers,
+        "Gegenbauer features": gegenbauer_offers,
+    }
+)
 
 # Rows on which offers are compared: 32 640 pairs.
 _ROWS = 256
@@ -69,13 +80,18 @@ class Selection:
     comparison : tuple of Prediction
         All of them, best first, closed ways last.
     everywhere : bool
-        Whether the features serve the whole sphere, or only distances up to the order's z_max.
+        Whether the features serve the whole sphere, or only distances up to z_max.
+    kernel : Kernel
+    z_max : float
+        Of the order.
     """
 
     map: DrawnMap
     chosen: Prediction
     comparison: tuple[Prediction, ...]
     everywhere: bool
+    kernel: Kernel
+    z_max: float
 
     def explain(self) -> str:
         """The comparison as a table in plain text."""
@@ -95,7 +111,7 @@ def select(
     n_rows: int,
     for_comparison: np.random.Generator,
     for_draw: np.random.Generator,
-    members: Sequence[Member] = PORTFOLIO,
+    members: Mapping[str, Member] = PORTFOLIO,
 ) -> Selection:
     """Ask all members, predict the error of every offer on sampled rows, and draw the best one.
 
@@ -125,12 +141,17 @@ def select(
     """
     rows = np.asarray(dense(rows[:_ROWS]), dtype=float)
     exact = order.kernel.gram(rows)
+    if not np.any(exact):
+        raise ParameterError(
+            f"The kernel {order.kernel} is 0 everywhere on the data, so there is nothing to draw. "
+            "Check the formula."
+        )
     offers: list[tuple[Offer, Prediction]] = []
     closed = []
-    for member in members:
+    for title, member in members.items():
         answer = member(order)
         if isinstance(answer, str):
-            closed.append(Prediction(_title(member), None, float("nan"), answer))
+            closed.append(Prediction(title, None, float("nan"), answer))
             continue
         for offer in answer:
             error = _seen_error(offer, rows, exact, n_rows, for_comparison)
@@ -144,21 +165,19 @@ def select(
     offers.sort(key=lambda pair: pair[1].error if pair[1].error > _ROUNDING else 0.0)
     best, chosen = offers[0]
     comparison = (*(prediction for _, prediction in offers), *closed)
-    return Selection(best.draw(for_draw), chosen, comparison, best.everywhere)
+    drawn = best.draw(for_draw)
+    return Selection(drawn, chosen, comparison, best.everywhere, order.kernel, order.z_max)
 
 
 def _seen_error(
     offer: Offer, rows: FloatArray, exact: FloatArray, n_rows: int, rng: np.random.Generator
 ) -> float:
     """Relative error of a kernel matrix of n_rows, from drawn ones on a sample of the rows."""
-    m = len(rows)
     square, size = _shares(exact**2, n_rows), 0.0
     for _ in range(_DRAWS):
         drawn = offer.draw(rng)
         Z = drawn.columns(rows)
         size += _shares(((Z * drawn.signature) @ Z.T - exact) ** 2, n_rows) / _DRAWS
-    if m == 0 or square == 0.0:
-        return float(np.sqrt(size))
     return float(np.sqrt(size / square))
 
 
@@ -170,12 +189,3 @@ def _shares(squares: FloatArray, n_rows: int) -> float:
         return diagonal
     off = (float(squares.sum()) - diagonal) / (m * (m - 1))
     return off * (1.0 - 1.0 / n_rows) + diagonal / m / n_rows
-
-
-def _title(member: Member) -> str:
-    return {
-        exact_offers: "exact polynomial",
-        design_offers: "designed waves",
-        neuron_offers: "steps and ramps",
-        gegenbauer_offers: "Gegenbauer features",
-    }[member]

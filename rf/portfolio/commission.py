@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from rf.portfolio.choice import Selection, select
+from rf.portfolio.choice import PORTFOLIO, Selection, select
 from rf.portfolio.designed_waves import design_offers
-from rf.portfolio.offer import Order, dense
-from rf.rows import check_unit_rows, range_of_distances, sample_of_rows
-from spectra.errors import ParameterError
+from rf.portfolio.offer import Member, Order, dense
+from rf.rows import (
+    centre_of,
+    check_distances,
+    check_unit_rows,
+    range_of_distances,
+    sample_of_rows,
+)
+from rf.spectrum import resolve_spectrum
+from spectra.errors import InfiniteMassError, ParameterError
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
-__all__ = ["Commission", "commission", "made_to_order", "table_to_order"]
+__all__ = ["Commission", "commission", "commission_for", "made_to_order", "table_to_order"]
 
 FloatArray = NDArray[np.float64]
 
@@ -43,6 +51,42 @@ class Commission:
     note: str
 
 
+def commission_for(
+    named: Any, X: Any, *, domain: float | Literal["data"] | None, coupling: str
+) -> Commission | None:
+    """What has to be made to order for the data, or None where the kernel's own measure serves.
+
+    That is asked for by a domain; for a kernel on the unit sphere unless its coupling has a name;
+    and for every kernel of infinite spectral mass.
+
+    Raises
+    ------
+    ParameterError
+        For a domain without a radial kernel.
+    """
+    from spectra.kernel import Kernel
+
+    if not isinstance(named, Kernel):
+        if domain is not None:
+            raise ParameterError(
+                f"domain = {domain} makes features of a radial kernel to order, and the spectrum "
+                f"is of type {type(named).__name__}. Pass the kernel, or leave domain out."
+            )
+        return None
+    if domain is not None:
+        why = "A domain was asked for."
+    elif named.is_zonal and coupling == "auto":
+        why = "The kernel lives on the unit sphere."
+    else:
+        try:
+            resolve_spectrum(named, X.shape[1])
+        except InfiniteMassError:
+            why = f"The spectral mass of {named} in dimension {X.shape[1]} is infinite."
+        else:
+            return None
+    return commission(named, X, domain=domain, why=why)
+
+
 def commission(
     kernel: Kernel, X: Any, *, domain: float | Literal["data"] | None, why: str
 ) -> Commission:
@@ -51,7 +95,7 @@ def commission(
     Raises
     ------
     DataError
-        For rows off the sphere of a zonal kernel.
+        For rows off the sphere of a zonal kernel, or further apart than the domain.
     ParameterError
         For a domain that is no positive distance.
 
@@ -71,6 +115,7 @@ def commission(
             raise ParameterError(f"domain = {domain}: a largest distance is positive and finite.")
         if kernel.is_zonal:
             z_max = min(z_max, 2.0)
+        check_distances(X, z_max, centre=centre_of(X))
     note = (
         f"{why} The features are made to order for distances up to z_max_ = {z_max:.6g} ({reason})."
     )
@@ -82,6 +127,7 @@ def made_to_order(
     X: Any,
     n_components: int,
     *,
+    members: Mapping[str, Member] | None = None,
     for_data: np.random.Generator,
     for_draw: np.random.Generator,
 ) -> Selection:
@@ -92,11 +138,17 @@ def made_to_order(
     rows = sample_of_rows(X, for_data)
     distances = _distances(rows, X.shape[0], order.z_max)
     wanted = Order(order.kernel, X.shape[1], n_components, order.z_max, distances)
-    options = {"n_rows": X.shape[0], "for_comparison": for_data, "for_draw": for_draw}
     rows = rows[for_data.permutation(rows.shape[0])]
-    if order.kernel.is_zonal:
-        return select(wanted, rows, **options)
-    return select(wanted, rows, members=(design_offers,), **options)
+    if members is None:
+        members = PORTFOLIO if order.kernel.is_zonal else {"designed waves": design_offers}
+    return select(
+        wanted,
+        rows,
+        n_rows=X.shape[0],
+        for_comparison=for_data,
+        for_draw=for_draw,
+        members=members,
+    )
 
 
 def table_to_order(
@@ -104,20 +156,16 @@ def table_to_order(
 ) -> SpectralTable:
     """The table of a design for a coupling by name, which features draw like any other."""
     from spectra.designs import design
-    from spectra.tabulation import tabulate
 
     rows = sample_of_rows(X, rng)
-    made = design(
+    return design(
         order.kernel,
         X.shape[1],
         domain=(0.0, order.z_max),
         budget=n_components,
         coupling="iid" if coupling == "iid" else "orthogonal",
         distances=_distances(rows, X.shape[0], order.z_max),
-    )
-    table = tabulate(made.measure)
-    bias = made.sup_error.mid + made.sup_error.rad
-    return replace(table, domain=order.z_max, bias=bias)
+    ).table
 
 
 def _distances(rows: Any, n_rows: int, z_max: float) -> FloatArray:
@@ -125,4 +173,4 @@ def _distances(rows: Any, n_rows: int, z_max: float) -> FloatArray:
     pairs = pdist(np.asarray(dense(rows), dtype=float))
     zeros = max(1, round(pairs.size / n_rows))
     # Unit rows are so to rounding, and so are the largest distances.
-    return np.minimum(np.concatenate([pairs, np.zeros(zeros)]), z_max)
+    return np.asarray(np.minimum(np.concatenate([pairs, np.zeros(zeros)]), z_max))

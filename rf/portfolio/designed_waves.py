@@ -79,7 +79,7 @@ def design_offers(order: Order) -> list[Offer] | str:
     >>> from spectra.kernel import zonal
     >>> order = Order(zonal("exp(u)"), 5, 60, 2.0, np.linspace(0.0, 2.0, 50))
     >>> [offer.name for offer in design_offers(order)]
-    ['designed waves', 'exact powers to degree 2 + designed waves']
+    ['designed waves', 'exact powers to degree 1 + designed waves']
     """
     if order.dim == 1:
         return _in_dimension_one(order)

@@ -29,6 +29,7 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
+from spectra.designs.atoms import table_of_spheres
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import check_domain, law_of_distances
 from spectra.designs.waves import value_at_zero, wave_coefficients
@@ -40,6 +41,7 @@ from spectra.special import plane_wave_mean
 
 if TYPE_CHECKING:
     from spectra.measure import SpectralMeasure
+    from spectra.table import SpectralTable
 
 __all__ = ["BudgetDesign", "block_angular_means", "design_for_budget", "monomial_count"]
 
@@ -57,6 +59,10 @@ _ANGULAR_DEGREE = 30
 _MEAN_ROUNDING = 1e-13
 # Distances count as at least this part of z_max.
 _NEAREST = 1e-6
+_NO_MEASURE = (
+    "The design holds exact powers of u up to degree {}, which no measure on frequencies has. Take "
+    "exact_degree=0 for a measure."
+)
 # Nelder-Mead steps for each radius.
 _STEPS_PER_RADIUS = 120
 
@@ -125,11 +131,23 @@ class BudgetDesign:
         from spectra.measure import SpectralMeasure
 
         if self.powers.size:
-            raise ParameterError(
-                f"The design holds exact powers of u up to degree {self.powers.size}, which no "
-                "measure on frequencies has. Take exact_degree=0 for a measure."
-            )
+            raise ParameterError(_NO_MEASURE.format(self.powers.size))
         return SpectralMeasure.from_atoms(self.dim, self.radii, self.masses, kernel=self.kernel)
+
+    @property
+    def table(self) -> SpectralTable:
+        """The table that features draw from, with a part of its own for each radius.
+
+        Raises
+        ------
+        ParameterError
+            Where powers of u are part of the design.
+        """
+        if self.powers.size:
+            raise ParameterError(_NO_MEASURE.format(self.powers.size))
+        return table_of_spheres(
+            self.kernel, self.dim, self.radii, self.masses, self.domain, self.sup_error
+        )
 
     @property
     def mass(self) -> float:

@@ -1,7 +1,7 @@
 r"""Measures made to order: right on the distances that the data need, and cheapest among those.
 
 Where R^d offers no finite measure, or only a costly one, a kernel still only has to be right on
-the distances that occur.  :func:`design` finds signed masses c_j on spheres |w| = w_j with
+the distances that occur.  :func:`design_within` finds signed masses c_j on spheres |w| = w_j with
 :math:`|\sum_j c_j \Omega_d(w_j z) - k(z)| \le \epsilon` on a domain of distances, of least total
 mass or of least variance; :func:`price_curve` shows what each tolerance costs.
 """
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spectra.designs.atoms import table_of_spheres
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import check_domain, law_of_distances
 from spectra.designs.program import Program, solve
@@ -26,8 +27,9 @@ from spectra.special import plane_wave_mean
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
+    from spectra.table import SpectralTable
 
-__all__ = ["Design", "PriceCurve", "design", "price_curve"]
+__all__ = ["Coupling", "Design", "Objective", "PriceCurve", "design_within", "price_curve"]
 
 FloatArray = NDArray[np.float64]
 Objective = Literal["mass", "variance"]
@@ -119,6 +121,13 @@ class Design:
         return SpectralMeasure.from_atoms(self.dim, self.radii, self.masses, kernel=self.kernel)
 
     @property
+    def table(self) -> SpectralTable:
+        """The table that features draw from, with a part of its own for each radius."""
+        return table_of_spheres(
+            self.kernel, self.dim, self.radii, self.masses, self.domain, self.sup_error
+        )
+
+    @property
     def gap(self) -> float:
         """How far the objective may be above the best one, as a part of it."""
         if self.objective_value == 0.0:
@@ -157,7 +166,7 @@ class Design:
         return _ULPS_PER_MASS * float(np.finfo(dtype).eps) / 2.0 * self.mass
 
 
-def design(
+def design_within(
     kernel: Kernel,
     dim: int,
     *,
@@ -169,50 +178,13 @@ def design(
     max_mass: float | None = None,
     max_radius: float | None = None,
 ) -> Design:
-    r"""Find the cheapest signed measure that is within ``tol`` of a kernel on a range of distances.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Any kernel that has values on the domain; no transform of it is needed.
-    dim : int
-        Dimension d >= 1.
-    domain : (float, float)
-        Range (z_min, z_max) of the distances on which the measure must be right.
-    tol : float
-        Largest error allowed there.
-    objective : {"variance", "mass"}
-        Least :math:`\sum_j |c_j| \sigma_j`, with the exact standard deviations of the coupling over
-        the distances, or least :math:`\sum_j |c_j|`.
-    coupling : {"orthogonal", "shared", "iid"}
-        Directions: in orthonormal blocks for each radius, the same blocks for all radii (then
-        the sum bounds the standard deviation :math:`\sqrt{c'Qc}` from above), or independent.
-    distances : array_like, or (counts, edges) as of numpy.histogram, optional
-        The distances that occur; by default uniform in z, or in the angle for a zonal kernel.
-    max_mass : float, optional
-        Largest total mass.  The default keeps the rounding of float32 features below ``tol``, but
-        allows a hundred times the kernel's largest value.
-    max_radius : float, optional
-        Largest radius; by default 100 (sqrt(d) + 5) / z_max.
-
-    Returns
-    -------
-    Design
-
-    Raises
-    ------
-    AccuracyError
-        Where no measure within these bounds is within ``tol``, with what is possible.
-    DataError
-        Where distances lie outside the domain.
-    ParameterError
-        Where a bound or a name makes no sense, or the variance is asked for in dimension 1, where
-        every direction is +-1 and nothing varies.
+    """Find the cheapest signed measure within ``tol`` of a kernel: see :func:`spectra.design`.
 
     Examples
     --------
     >>> from spectra.kernel import radial
-    >>> d = design(radial("(1 - z**2/4)**2"), 16, domain=(0, 2), tol=1e-3, objective="mass")
+    >>> k = radial("(1 - z**2/4)**2")
+    >>> d = design_within(k, 16, domain=(0, 2), tol=1e-3, objective="mass")
     >>> round(d.mass, 2), d.gap < 0.01, d.sup_error.mid + d.sup_error.rad <= 1e-3
     (7.77, True, True)
     """
@@ -342,7 +314,7 @@ def price_curve(
     Parameters
     ----------
     kernel, dim, domain, max_radius :
-        As for :func:`design`.
+        As for :func:`spectra.design`.
     tols : sequence of float
         Tolerances.
     max_mass : float

@@ -1,0 +1,275 @@
+"""The papers' systems by their names: RFF, ORF, GRFF and GORF."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rf.estimator import BaseSpectralFeatures, MixedSignature, Scheme
+from rf.frequencies import ALLOCATIONS, COUPLINGS, Allocation, Coupling, Frequencies, Radii
+from spectra.errors import ParameterError
+from spectra.table import SpectralTable
+
+FloatArray = NDArray[np.float64]
+
+__all__ = ["GORF", "GRFF", "ORF", "RFF"]
+
+_N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
+_MIXED = [StrOptions({"warn", "ignore", "error"})]
+
+
+@final
+class RFF(BaseSpectralFeatures):
+    """Random Fourier features of Rahimi and Recht: one positive measure, iid frequencies.
+
+    Parameters
+    ----------
+    spectrum, n_components, random_state
+        As in :class:`rf.SpectralFeatures`, whose attributes it has too.
+
+    Raises
+    ------
+    ParameterError
+        At fit, where the kernel has negative spectral mass: take :class:`GRFF`.
+
+    References
+    ----------
+    Rahimi and Recht, "Random features for large-scale kernel machines", NeurIPS 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import RFF
+    >>> RFF("laplace", n_components=8, random_state=0).fit_transform(np.eye(3)).shape
+    (3, 8)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "spectrum": "no_validation",
+        "n_components": _N_COMPONENTS,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, spectrum: Any = "gaussian", *, n_components: int = 100, random_state: Any = None
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme("iid", "iid", "equal", "error")
+
+    def _check_table(self, table: SpectralTable) -> None:
+        phases = [float(p.phase) for p in table.parts]
+        if phases != [0.0]:
+            raise ParameterError(
+                f"RFF samples one positive measure, and the spectral measure of {table.formula} in "
+                f"dimension {table.dim} has {len(phases)} part(s) with phases {phases} (0: "
+                "positive, pi: negative). Take GRFF, or SpectralFeatures, whose features carry a "
+                "signature."
+            )
+
+
+@final
+class ORF(BaseSpectralFeatures):
+    """Orthogonal random features of Yu et al.: orthogonal d x d blocks within each part.
+
+    The paper treats one positive part; with signed parts the blocks of different parts are
+    independent.
+
+    Parameters
+    ----------
+    spectrum, n_components, mixed_signature, random_state
+        As in :class:`rf.SpectralFeatures`, whose attributes it has too.
+    allocation : {"equal", "mass", "optimal"}, default="equal"
+
+    References
+    ----------
+    Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NeurIPS 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import ORF
+    >>> ORF("matern", n_components=8, random_state=0).fit_transform(np.eye(3)).shape
+    (3, 8)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "spectrum": "no_validation",
+        "n_components": _N_COMPONENTS,
+        "allocation": [StrOptions(set(ALLOCATIONS))],
+        "mixed_signature": _MIXED,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        spectrum: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        allocation: Allocation = "equal",
+        mixed_signature: MixedSignature = "warn",
+        random_state: Any = None,
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.allocation = allocation
+        self.mixed_signature = mixed_signature
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme("orthogonal", "iid", self.allocation, self.mixed_signature)
+
+
+@final
+class GRFF(BaseSpectralFeatures):
+    """Generalised random Fourier features of Liu et al.: the Jordan parts, iid frequencies.
+
+    The papers' imaginary unit on the negative part is the -1 of ``signature_``, and the radius
+    has its full law, with the factor w^(d-1).
+
+    Parameters
+    ----------
+    spectrum, n_components, mixed_signature, random_state
+        As in :class:`rf.SpectralFeatures`, whose attributes it has too.
+    allocation : {"equal", "mass", "optimal"}, default="equal"
+    law : {"exact", "published"}, default="exact"
+        The law of the radius.  "published" is that of the published code, only to compare with:
+        |mu(w)| on a grid over [-10, 10] without the factor w^(d-1), and weights that add up to 1.
+        It is **biased** for d >= 2: the features estimate another kernel,
+        :func:`rf.published.grid_mean`, however many they are.  It needs the kernel, not a table.
+
+    References
+    ----------
+    Liu, Huang, Chen, Suykens, "Fast learning in reproducing kernel Krein spaces via signed
+    measures", AISTATS 2021, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import GRFF
+    >>> features = GRFF("exp(-z**2/2) - exp(-z**2/8)", n_components=8, mixed_signature="ignore")
+    >>> features.fit(np.eye(3)).signature_
+    array([ 1.,  1., -1., -1.,  1.,  1., -1., -1.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ORF._parameter_constraints,
+        "law": [StrOptions({"exact", "published"})],
+    }
+
+    def __init__(
+        self,
+        spectrum: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        allocation: Allocation = "equal",
+        law: Literal["exact", "published"] = "exact",
+        mixed_signature: MixedSignature = "warn",
+        random_state: Any = None,
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.allocation = allocation
+        self.law = law
+        self.mixed_signature = mixed_signature
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme("iid", "iid", self.allocation, self.mixed_signature)
+
+    def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
+        """Exact variance at distances z; that of the published law of radii is refused.
+
+        Raises
+        ------
+        ParameterError
+            For ``law="published"``, whose error is mostly bias.
+        """
+        if self.law == "published":
+            raise ParameterError(
+                "The variance of law='published' is not known, and its error is mostly bias: "
+                "compare rf.published.grid_mean with the kernel, or take law='exact'."
+            )
+        return super().variance(z, radii=radii)
+
+    def _draw(self, scheme: Scheme, table: SpectralTable, rng: np.random.Generator) -> Frequencies:
+        if self.law == "exact":
+            return super()._draw(scheme, table, rng)
+        kernel: Any = self.kernel_
+        if kernel is None:
+            raise ParameterError(
+                "law='published' evaluates the spectral density of the kernel, which a bare table "
+                "does not have. Pass the kernel."
+            )
+        from rf.published import grid_frequencies
+        from spectra.transform import spectral_density
+
+        density = spectral_density(kernel, table.dim).density
+        counts = dict(zip((p.phase for p in table.parts), self.counts_, strict=True))
+        return grid_frequencies(
+            density, table.dim, (counts.get(0.0, 0), counts.get(float(np.pi), 0)), rng=rng
+        )
+
+
+@final
+class GORF(BaseSpectralFeatures):
+    """Generalised orthogonal random features of Luo et al.: the published joint coupling.
+
+    Directions of both signs are columns of one Haar matrix, cut to d rows: see
+    :func:`rf.directions.haar`.  As the estimate is a difference, joint orthogonality makes its
+    variance larger than that of separate blocks (:class:`ORF`): a system to compare with, not to
+    recommend.
+
+    Parameters
+    ----------
+    spectrum, n_components, mixed_signature, random_state
+        As in :class:`rf.SpectralFeatures`, whose attributes it has too.
+    coupling : str, default="haar"
+        As in :class:`rf.SpectralFeatures`.
+    allocation : {"equal", "mass", "optimal"}, default="equal"
+
+    References
+    ----------
+    Luo, Fang, Yang, Huang, "Towards unbiased random features with lower variance for stationary
+    indefinite kernels", arXiv 2104.06204, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import GORF
+    >>> features = GORF("exp(-z**2/2) - exp(-z**2/8)", n_components=8, mixed_signature="ignore")
+    >>> features.fit(np.eye(3)).coupling_
+    'haar'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ORF._parameter_constraints,
+        "coupling": [StrOptions({"auto", *COUPLINGS})],
+    }
+
+    def __init__(
+        self,
+        spectrum: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        coupling: Coupling | Literal["auto"] = "haar",
+        allocation: Allocation = "equal",
+        mixed_signature: MixedSignature = "warn",
+        random_state: Any = None,
+    ) -> None:
+        self.spectrum = spectrum
+        self.n_components = n_components
+        self.coupling = coupling
+        self.allocation = allocation
+        self.mixed_signature = mixed_signature
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme(self.coupling, "iid", self.allocation, self.mixed_signature)
