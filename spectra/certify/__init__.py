@@ -1,7 +1,8 @@
 """Proofs in ball arithmetic (python-flint, the extra ``certify``): masses and tables.
 
 Read in this order: ``balls`` (exact numbers in, enclosures out), ``signs`` (ranges of proved sign),
-``laws`` and ``mixtures`` (components without oscillation), ``masses`` (the entry).
+``laws`` and ``mixtures`` (components without oscillation), ``waves`` (an oscillating tail with its
+remainder), ``hankel`` and ``lobes`` (Bochner-Riesz kernels), ``masses`` (the entry).
 """
 
 from spectra.certify.masses import CertifiedMasses, certified_masses

@@ -153,4 +153,6 @@ def enclosure(ball: Ball) -> Enclosure:
     if not ball.is_finite():
         raise Unproved("the working precision was lost")
     mid = float(ball.mid())
+    # The conversion may miss the nearest double by one, which its own remainder tells.
+    mid += float((ball - flint.arb(mid)).mid())
     return Enclosure(mid, upper_double(ball - flint.arb(mid)), rigorous=True)

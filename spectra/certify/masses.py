@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
+from spectra.certify.lobes import bessel_masses
 from spectra.certify.mixtures import MassBalls, mixture_masses
 from spectra.density import Atom
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure
 from spectra.quadrature import Enclosure
+from spectra.transform.compact import BallComponent
 
 __all__ = ["CertifiedMasses", "certified_masses"]
 
@@ -146,6 +148,11 @@ def _continuous(measure: SpectralMeasure) -> MassBalls:
     if not measure.components:
         nothing = flint.arb(0)
         return MassBalls(nothing, nothing, nothing, nothing, (), True)
+    balls = [c for c in measure.components if isinstance(c, BallComponent)]
+    if balls:
+        if len(measure.components) > 1:
+            raise Unproved("lobes beside another component are not proved")
+        return bessel_masses(balls[0])
     return mixture_masses(measure.components)
 
 

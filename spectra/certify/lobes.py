@@ -1,0 +1,289 @@
+r"""Masses of sums of Bessel functions, the densities of polynomials in z^2 on a ball.
+
+A kernel :math:`\sum_j\beta_j(1-z^2/R^2)^{p_j}` with :math:`p_j = p_0 + j` has, in x = R w,
+
+.. math:: \rho\,dw = \sum_j\beta_j C_j\,x^{-s_j}J_{m_j}(x)\,dx, \qquad
+          m_j = d/2+p_j,\; s_j = p_j+1-d/2,\; C_j = 2^{s_j}\Gamma(p_j+1)/\Gamma(d/2)
+
+(Sonine's first integral).  The lobes up to a far zero are differences of the antiderivative, a
+1F2, at the zeros; the phase proves that none was missed; the rest is :mod:`.waves`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import sympy
+
+from spectra.certify.balls import Ball, Unproved, as_ball, exact_ball, flint, precision
+from spectra.certify.hankel import hankel_coefficients, hankel_remainder
+from spectra.certify.mixtures import MassBalls
+from spectra.certify.waves import OUTER, Wave, absolute_tail
+from spectra.transform.ball import BallForm, RimPower
+from spectra.transform.compact import BallComponent
+
+__all__ = ["BesselSum", "bessel_masses", "bessel_sum"]
+
+_BITS = 192
+# Exponents and factors are balls as narrow as the longest sums need.
+_EXACT_BITS = 4096
+# The tail starts at the larger of these: about 16 lobes, and well beyond the transition of J_m.
+_LEAST_START = 60.0
+_START_BY_ORDER = 3.5
+# Points of a double grid for each lobe, where sign changes are seen first.
+_GRID = 12
+# Zeros are enclosed to this many bits; the mass around them is of the order of the square.
+_ZERO_BITS = 96
+_NEWTON_STEPS = 8
+# Beyond this x the antiderivative is computed from infinity, by so many parts at most.
+_FAR = 150
+_MOST_PARTS = 400
+_TERMS = 40
+
+
+@dataclass(frozen=True)
+class BesselSum:
+    """rho dw = x^(d-1) sum_j b_j x^(-m_j) J_(m_j)(x) dx.
+
+    Attributes
+    ----------
+    dim : int
+    first : sympy number
+        p_0, the leading exponent at the edge.
+    weights : tuple of sympy numbers
+        beta_0, beta_1, ... of the powers p_0, p_0 + 1, ...
+    """
+
+    dim: int
+    first: sympy.Expr
+    weights: tuple[sympy.Expr, ...]
+
+    @property
+    def half(self) -> Ball:
+        """d/2."""
+        return flint.arb(self.dim) / 2
+
+    @cached_property
+    def powers(self) -> list[Ball]:
+        """p_0, p_0 + 1, ..., at the precision of the first use."""
+        with precision(_EXACT_BITS):
+            first = exact_ball(self.first)
+            return [first + j for j in range(len(self.weights))]
+
+    @cached_property
+    def orders(self) -> list[Ball]:
+        """m_j = d/2 + p_j."""
+        with precision(_EXACT_BITS):
+            return [self.half + p for p in self.powers]
+
+    @cached_property
+    def factors(self) -> list[Ball]:
+        """b_j = beta_j C_j."""
+        with precision(_EXACT_BITS):
+            return [
+                exact_ball(beta)
+                * flint.arb(2) ** (p + 1 - self.half)
+                * (p + 1).gamma()
+                / self.half.gamma()
+                for beta, p in zip(self.weights, self.powers, strict=True)
+            ]
+
+    def value(self, x: Ball) -> Ball:
+        """sum_j b_j x^(-m_j) J_(m_j)(x), the sign of the density."""
+        total = flint.arb(0)
+        for b, order in zip(self.factors, self.orders, strict=True):
+            total = total + b * x**-order * _bessel(order, x)
+        return total
+
+    def slope(self, x: Ball) -> Ball:
+        """The derivative of :meth:`value`: (x^-m J_m)' = -x^-m J_(m+1)."""
+        total = flint.arb(0)
+        for b, order in zip(self.factors, self.orders, strict=True):
+            total = total - b * x**-order * _bessel(order + 1, x)
+        return total
+
+    def size(self, x: Ball) -> Ball:
+        """Bound of the absolute value over a narrow ball, from |J| <= 1 in the slope."""
+        slope = flint.arb(0)
+        for b, order in zip(self.factors, self.orders, strict=True):
+            slope = slope + abs(b) * x.lower() ** -order
+        return abs(self.value(x.mid())) + x.rad() * slope
+
+    def mass_below(self, x: Ball) -> Ball:
+        """The signed mass of [0, x] at an exact x."""
+        total = flint.arb(0)
+        for b, p, order in zip(self.factors, self.powers, self.orders, strict=True):
+            beyond = _beyond(p + 1 - self.half, order, x) if x > _FAR else None
+            if beyond is None:
+                total = total + b * self._ascending(order, x)
+            else:
+                # The whole integral is 1 / C_j: beta_j is the value at z = 0.
+                total = total - b * beyond
+                total = total + b * (self.half.gamma() / (p + 1).gamma()) * flint.arb(2) ** (
+                    self.half - p - 1
+                )
+        return total
+
+    def _ascending(self, order: Ball, x: Ball) -> Ball:
+        """The integral of t^(d-1-m) J_m(t) over [0, x], whose 1F2 cancels about 1.45 x bits."""
+        with precision(flint.ctx.prec + int(1.5 * float(x)) + 64):
+            front = x**self.dim / (flint.arb(2) ** order * (order + 1).gamma() * self.dim)
+            return front * (-x * x / 4).hypgeom([self.half], [order + 1, self.half + 1])
+
+    def wave(self, start: float) -> Wave:
+        """The expansion of the density at x >= start."""
+        near = (1 - flint.arb(OUTER)) * flint.arb(start)
+        cosine = (1 - flint.arb(OUTER) ** 2).sqrt()
+        root = (2 / flint.arb.pi()).sqrt()
+        coefficients = [flint.acb(0)] * _TERMS
+        remainder = flint.arb(0)
+        unit = [flint.acb(1), flint.acb(0, 1), flint.acb(-1), flint.acb(0, -1)]
+        for j, (b, order) in enumerate(zip(self.factors, self.orders, strict=True)):
+            known = hankel_coefficients(order, _TERMS - j)
+            for k in range(_TERMS - j):
+                # e^(-i m_j pi/2) x^(-s_j) carries (-i)^j x^-j relative to the first term.
+                place = coefficients[j + k]
+                coefficients[j + k] = place + b * root * known[k] * unit[(k - j) % 4]
+            remainder = remainder + abs(b) * root * hankel_remainder(
+                order, known[_TERMS - j], _TERMS - j, cosine, near
+            )
+        power = self.powers[0] + flint.arb(3) / 2 - self.half
+        phase = self.orders[0] * flint.arb.pi() / 2 + flint.arb.pi() / 4
+        return Wave(power, phase, coefficients, remainder)
+
+
+def _bessel(order: Ball, x: Ball) -> Ball:
+    """J_order(x) at an exact x, with what is lost between its two regimes added to the bits.
+
+    An order that is no half-integer is a ball, and its radius grows like e^x in the ascending
+    series, which Arb uses up to where the asymptotic one is good enough.
+    """
+    wanted = flint.arb(2) ** (24 - flint.ctx.prec)
+    value = x.bessel_j(order)
+    bits = flint.ctx.prec
+    limit = bits + int(3.0 * float(x)) + 256
+    while not value.rad() < wanted and bits < limit:
+        bits += max(64, bits // 2)
+        with precision(bits):
+            value = x.bessel_j(order)
+    return value
+
+
+def _beyond(power: Ball, order: Ball, x: Ball) -> Ball | None:
+    r"""The integral of t^-s J_m(t) over [x, inf), or None where x is too small for it.
+
+    By parts, with :math:`t^{m+1}J_m = (t^{m+1}J_{m+1})'`:
+
+    .. math:: -\sum_{i<K} x^{-s-i}J_{m+1+i}(x)\prod_{l<i}(s+m+1+2l)
+
+    and |J| <= 1 bounds what is left.
+    """
+    goal = flint.arb(2) ** -flint.ctx.prec
+    with precision(flint.ctx.prec + 64):
+        before, now = _bessel(order, x), _bessel(order + 1, x)
+        total = flint.arb(0)
+        factor = x**-power
+        index = order + 1
+        grown = power + order + 1
+        for i in range(_MOST_PARTS):
+            total = total - factor * now
+            factor = factor * grown / x
+            rest = factor * x / (power + i)
+            if rest < goal:
+                return total + flint.arb(0, rest.abs_upper())
+            if grown > x:
+                return None
+            grown = grown + 2
+            before, now = now, 2 * index / x * now - before
+            index = index + 1
+    return None
+
+
+def bessel_sum(component: BallComponent) -> BesselSum:
+    """The density of a component as a sum of Bessel functions.
+
+    Raises
+    ------
+    Unproved
+        Where the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2.
+    """
+    form = component.form
+    if not isinstance(form, BallForm):
+        raise Unproved("the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2")
+    plain = all(isinstance(f, RimPower) and m % 2 == 0 for f, ms in form.parts for m, _ in ms)
+    if not plain or len(form.parts) != 1:
+        raise Unproved("the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2")
+    factor, monomials = form.parts[0]
+    assert isinstance(factor, RimPower)
+    length = max(m for m, _ in monomials) // 2 + 1
+    series = form.edge_series(factor.power, length, sympy.sympify)
+    exact = [sympy.nsimplify(c) if c.is_Rational else sympy.simplify(c) for c in series]
+    skip = next(i for i, c in enumerate(exact) if c != 0)
+    kept = exact[skip:]
+    while kept[-1] == 0:
+        kept.pop()
+    return BesselSum(component.dim, factor.power + skip, tuple(kept))
+
+
+def bessel_masses(component: BallComponent) -> MassBalls:
+    """M+, M- and their sum of a density that is a sum of Bessel functions.
+
+    Raises
+    ------
+    Unproved
+        Where the kernel is of another kind, or the lobes could not be told apart.
+    """
+    density = bessel_sum(component)
+    with precision(_BITS):
+        start = max(_LEAST_START, _START_BY_ORDER * float(density.orders[0]) ** 2)
+        zeros = _zeros(component, density, start)
+        last = zeros[-1]
+        wave = density.wave(float(last.lower()))
+        _prove_complete(density, wave, zeros)
+        ends = [flint.arb(0)] + [density.mass_below(z.mid()) for z in zeros]
+        mass = sum((abs(b - a) for a, b in pairwise(ends)), flint.arb(0))
+        # Between a zero and the midpoint of its ball the sign is not known.
+        for z in zeros:
+            loose = 4 * z.rad() * density.size(z) * z ** (density.dim - 1)
+            mass = mass + flint.arb(0, loose.abs_upper())
+        mass = mass + absolute_tail(wave, last)
+        total = exact_ball(component.form.value_at_zero)
+        return MassBalls((mass + total) / 2, (mass - total) / 2, mass, None, (), True)
+
+
+def _zeros(component: BallComponent, density: BesselSum, start: float) -> list[Ball]:
+    """Balls around sign changes up to the first one beyond x = start, by Newton's method."""
+    radius = float(component.form.radius)
+    grid = np.arange(1, int((start + 2 * np.pi) * _GRID / np.pi) + 1) * (np.pi / _GRID)
+    sign, _ = component.signed_log(np.asarray(grid / radius))
+    changes = np.flatnonzero(sign[:-1] * sign[1:] < 0)
+    return [_zero(density, float(grid[i]), float(grid[i + 1])) for i in changes]
+
+
+def _zero(density: BesselSum, low: float, high: float) -> Ball:
+    x = as_ball(0.5 * (low + high))
+    for _ in range(_NEWTON_STEPS):
+        step = density.value(x) / density.slope(x)
+        x = (x - step).mid()
+        if abs(step) < flint.arb(2) ** -_ZERO_BITS:
+            break
+    width = x * flint.arb(2) ** (4 - _ZERO_BITS)
+    a, b = density.value((x - width).mid()), density.value((x + width).mid())
+    step = high - low
+    if not (a * b < 0 and low - step < x < high + step):
+        raise Unproved(f"the zero of the density near {low:.6g} could not be enclosed")
+    return flint.arb(x, width.abs_upper())
+
+
+def _prove_complete(density: BesselSum, wave: Wave, zeros: list[Ball]) -> None:
+    """No zero was missed: theta(x) increases from -pi/2, and the n-th zero is at (n - 1/2) pi."""
+    if not all(a.upper() < b.lower() for a, b in pairwise(zeros)):
+        raise Unproved("two sign changes of the density could not be told apart")
+    if len(density.weights) > 1:
+        raise Unproved("the zeros of sums of Bessel functions are not counted here")
+    count = wave.argument(zeros[-1]) / flint.arb.pi() + flint.arb(1) / 2
+    if not (count.rad() < 0.25 and count.contains(len(zeros))):
+        raise Unproved(f"{len(zeros)} zeros were found where there are {count.str(5)}")

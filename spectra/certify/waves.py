@@ -1,0 +1,217 @@
+r"""The absolute integral of a wave over a half-line, with a proved remainder.
+
+A wave is :math:`\mathrm{Re}\,E(x)e^{i(x-\varphi)}` with
+:math:`E(x) = x^{-q}\bigl(\sum_{k<n}c_k x^{-k} + R(x)\bigr)`, :math:`|R(z)| \le B|z|^{-n}` in the
+discs :math:`|z-x|\le 0.5\,x`, x >= T.  With A = |E|, psi = x - phi + arg E and G = A dx/dpsi,
+
+.. math:: \int_T^\infty A\,|\cos\psi|\,dx = \frac2\pi\int_T^\infty A\,dx
+          - \frac4\pi\sum_{j=1}^{J}(-1)^j\lambda_j\,G^{(2j-1)}(\psi_T) + \text{remainder}
+
+from a zero T of the cosine, with :math:`\lambda_j = \sum_k (2k)^{-2j}/(4k^2-1)`: the Fourier
+series of |sin|, integrated by parts.  The remainder is at most
+:math:`\frac4\pi\sum_k(2k)^{-n}/(4k^2-1)\int|G^{(n)}|d\psi` with n = 2J + 1, and Cauchy's estimate
+in the discs bounds that derivative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spectra.certify.balls import Ball, Unproved, flint, precision
+
+__all__ = ["INNER", "OUTER", "Discs", "Wave", "absolute_tail", "discs_of"]
+
+#: The discs of Cauchy's estimate, and those in which remainders are bounded, relative to x.
+INNER = 0.3
+OUTER = 0.5
+# The most derivatives at the start, and the share of the tail that remainders may make up.
+_MOST_ORDERS = 24
+_GOAL = 2.0**-80
+
+
+@dataclass(frozen=True)
+class Wave:
+    """The expansion of a wave.
+
+    Attributes
+    ----------
+    power : arb
+        q.
+    phase : arb
+        phi.
+    coefficients : list of acb
+        c_0, ..., c_(n-1); c_0 is not zero.
+    remainder : arb
+        B.
+    """
+
+    power: Ball
+    phase: Ball
+    coefficients: list[Ball]
+    remainder: Ball
+
+    def size(self, x: Ball) -> Ball:
+        """Upper bound of |R| at |z| = x."""
+        return self.remainder / x ** len(self.coefficients)
+
+    def argument(self, x: Ball) -> Ball:
+        """psi(x), on the branch on which psi - x + phi tends to arg c_0."""
+        first = self.coefficients[0]
+        ratio = flint.acb(0)
+        for c in reversed(self.coefficients):
+            ratio = ratio / x + c / first
+        ratio = ratio + _disc(self.size(x) / abs(first))
+        if not abs(ratio - 1) < 1:
+            raise Unproved("the phase of the tail is not settled where it starts")
+        return x - self.phase + first.arg() + ratio.arg()
+
+
+def _disc(radius: Ball) -> Ball:
+    top = radius.abs_upper()
+    return flint.acb(flint.arb(0, top), flint.arb(0, top))
+
+
+@dataclass(frozen=True)
+class Discs:
+    """What holds in all the discs |z - x| <= 0.3 x, x >= T.
+
+    Attributes
+    ----------
+    amplitude : arb
+        Largest |z|^q |E|.
+    drift : arb
+        Largest |psi' - 1|, below 1.
+    """
+
+    amplitude: Ball
+    drift: Ball
+
+
+def discs_of(wave: Wave, start: Ball) -> Discs:
+    """Bounds of amplitude and phase in the discs around all x >= start.
+
+    Raises
+    ------
+    Unproved
+        Where the expansion is too rough from there on.
+    """
+    nearest = (1 - flint.arb(OUTER)) * start
+    first = abs(wave.coefficients[0])
+    # |e - c_0| in the outer discs.
+    away = wave.size(nearest)
+    for k, c in enumerate(wave.coefficients[1:], 1):
+        away = away + abs(c) / nearest**k
+    if not 2 * away < first:
+        raise Unproved("the tail starts where its expansion is too rough")
+    slope = away / ((flint.arb(OUTER) - flint.arb(INNER)) * start)
+    drift = slope / (first - away)
+    if not drift < 1:
+        raise Unproved("the tail starts where its phase is too rough")
+    return Discs(first + away, drift)
+
+
+def absolute_tail(wave: Wave, start: Ball) -> Ball:
+    """The integral of the absolute value of a wave from a zero of it to infinity.
+
+    Parameters
+    ----------
+    wave : Wave
+    start : arb
+        A ball that holds the zero.
+
+    Raises
+    ------
+    Unproved
+        Where the expansion is too rough from there on.
+    """
+    discs = discs_of(wave, start)
+    mean = 2 / flint.arb.pi() * _mean_integral(wave, start)
+    order = _order(wave, discs, start, mean)
+    with precision(flint.ctx.prec, cap=2 * order + 2):
+        g = _amplitude_by_phase(wave, start)
+        total = mean
+        moment = flint.arb(1) / 2
+        factorial = flint.arb(1)
+        for j in range(1, order + 1):
+            moment = moment - flint.arb(2 * j).zeta() / flint.arb(4) ** j
+            # G^(2j-1) is (2j - 1)! times the coefficient.
+            term = 4 / flint.arb.pi() * moment * factorial * g[2 * j - 1]
+            total = total + term if j % 2 else total - term
+            factorial = factorial * (2 * j) * (2 * j + 1)
+    bound = _remainder(wave, discs, start, 2 * order + 1)
+    return total + flint.arb(0, bound.abs_upper())
+
+
+def _mean_integral(wave: Wave, start: Ball) -> Ball:
+    """The integral of the amplitude, by the Taylor series of |e| in u = 1/x and its remainder."""
+    terms = len(wave.coefficients)
+    with precision(flint.ctx.prec, cap=terms + 1):
+        at_zero = _modulus(wave.coefficients, flint.arb(0))
+        on_range = _modulus(wave.coefficients, flint.arb(0).union(1 / start))
+    total = flint.arb(0)
+    for k in range(terms):
+        power = wave.power + k - 1
+        total = total + at_zero[k] * start**-power / power
+    power = wave.power + terms - 1
+    scale = start**-power / power
+    return total + on_range[terms] * scale + flint.arb(0, (wave.remainder * scale).abs_upper())
+
+
+def _modulus(coefficients: list[Ball], u: Ball) -> Ball:
+    """Power series at u of the absolute value of sum c_k u^k."""
+    variable = flint.arb_series([u, 1])
+    real = imag = flint.arb_series([0])
+    for c in reversed(coefficients):
+        real = real * variable + c.real
+        imag = imag * variable + c.imag
+    return (real * real + imag * imag).sqrt()
+
+
+def _amplitude_by_phase(wave: Wave, start: Ball) -> Ball:
+    """Power series of G = A dx/dpsi in psi - psi_T."""
+    x = flint.arb_series([start, 1])
+    inverse = 1 / x
+    real = imag = flint.arb_series([0])
+    for c in reversed(wave.coefficients):
+        real = real * inverse + c.real
+        imag = imag * inverse + c.imag
+    # Cauchy's estimate of the Taylor coefficients of the remainder.
+    radius = flint.arb(OUTER) * start
+    size = wave.size((1 - flint.arb(OUTER)) * start)
+    loose = []
+    for _ in range(flint.ctx.cap):
+        loose.append(flint.arb(0, size.abs_upper()))
+        size = size / radius
+    real, imag = real + flint.arb_series(loose), imag + flint.arb_series(loose)
+    square = real * real + imag * imag
+    slope = 1 + (real * imag.derivative() - imag * real.derivative()) / square
+    amplitude = square.sqrt() * (-wave.power * x.log()).exp()
+    return (amplitude / slope)(slope.integral().reversion())
+
+
+def _order(wave: Wave, discs: Discs, start: Ball, whole: Ball) -> int:
+    """The first J whose remainder is small enough, or the one with the least."""
+    best, least = 1, None
+    for j in range(1, _MOST_ORDERS + 1):
+        bound = _remainder(wave, discs, start, 2 * j + 1)
+        if least is None or bound < least:
+            best, least = j, bound
+        if bound < _GOAL * whole:
+            break
+    return best
+
+
+def _remainder(wave: Wave, discs: Discs, start: Ball, n: int) -> Ball:
+    r"""Bound of the remainder after derivatives of orders below n = 2J + 1.
+
+    psi maps the disc |z - x| <= 0.3 x onto a region that holds the disc of radius
+    0.3 x (1 - drift), on which |G| <= A / (1 - drift).
+    """
+    pi = flint.arb.pi()
+    # sum_k 1/((4k^2-1)(2k)^n) <= (1/3) 2^-n sum_k k^-(n+2)
+    waves = 4 / pi / 3 * flint.arb(n + 2).zeta() / flint.arb(2) ** n
+    radius = flint.arb(INNER) * (1 - discs.drift)
+    largest = discs.amplitude * (1 - flint.arb(INNER)) ** -wave.power / (1 - discs.drift)
+    power = wave.power + n - 1
+    integral = (1 + discs.drift) * start**-power / power
+    return waves * flint.arb(n).fac() * largest / radius**n * integral
