@@ -121,6 +121,12 @@ class Kernel:
     def _functions(self) -> tuple[tuple[float, Callable[[FloatArray], FloatArray]], ...]:
         return tuple((float(p.support), numpy_function(p.expr, Z)) for p in self.pieces)
 
+    def _end_value(self, i: int) -> float:
+        """The limit of a piece at its support; nan where it has none."""
+        piece = self.pieces[i]
+        limit = value_at_zero(piece.expr.subs(Z, piece.support - Z), Z)
+        return float("nan") if limit is None else float(limit)
+
     def __getstate__(self) -> dict[str, Any]:
         return {"pieces": self.pieces, "zonal": self.zonal, "label": self.label}
 
@@ -136,9 +142,13 @@ class Kernel:
                 f"{z[~(z >= 0)].ravel()[0]}."
             )
         value = np.zeros_like(z)
-        for support, function in self._functions:
+        for i, (support, function) in enumerate(self._functions):
             inside = (z <= support) & (z > 0)
-            value[inside] += function(z[inside])
+            part = function(z[inside])
+            ends = np.isnan(part) & (z[inside] == support)
+            if np.any(ends):  # as of (1 - z)**2*log(1 - z), where the product has no value
+                part[ends] = self._end_value(i)
+            value[inside] += part
         if np.any(z == 0):
             value[z == 0] = self.at_zero
         return value
@@ -378,17 +388,20 @@ def _both(
 
 
 def _check_real(kernel: Kernel) -> None:
-    for piece, (support, function) in zip(kernel.pieces, kernel._functions, strict=True):
+    for i, (support, function) in enumerate(kernel._functions):
         if np.isinf(support):
             probes = np.geomspace(1e-3, 1e3, _PROBES_PER_PIECE)
         else:
             probes = support * np.linspace(0.0, 1.0, _PROBES_PER_PIECE)[1:]
-        bad = np.isnan(function(probes))
+        values = function(probes)
+        if np.isnan(values[-1]) and probes[-1] == support:
+            values[-1] = kernel._end_value(i)
+        bad = np.isnan(values)
         if np.any(bad):
             raise FormulaError(
-                f"The formula {piece.expr} has no real value at z = {probes[bad][0]:.6g}. A kernel "
-                "must be real on its whole domain: restrict it with support=..., or mend the "
-                "formula."
+                f"The formula {kernel.pieces[i].expr} has no real value at z = "
+                f"{probes[bad][0]:.6g}. A kernel must be real on its whole domain: restrict it "
+                "with support=..., or mend the formula."
             )
 
 

@@ -11,6 +11,7 @@ kernel is positive definite on the sphere exactly where every coefficient is non
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
@@ -43,6 +44,8 @@ _WAVES = 40
 _TOLERANCE = 1e-25
 #: Derivatives taken in search of one with a visibly nonnegative Taylor series.
 _MOST_DERIVATIVES = 4
+#: Operations in a derivative beyond which the search is given up: those that help stay short.
+_LONGEST_DERIVATIVE = 200
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,8 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
     error = np.array([float(c) for c in change]) + np.finfo(float).eps * np.abs(values)
     multiplicity = np.array([float(n) for n in counts])
     formula = kernel.zonal
-    proved = formula is not None and has_nonnegative_taylor_series(formula)
+    negative = bool(np.any(values < -error))
+    proved = formula is not None and not negative and has_nonnegative_taylor_series(formula)
     polynomial = formula is not None and formula.is_polynomial(U)
     nonnegative: bool | None = None
     tail = float("inf")
@@ -141,7 +145,7 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
     if polynomial and formula is not None and sympy.degree(formula, U) <= degree:
         tail = 0.0
         nonnegative = True if proved else _all_nonnegative(formula, dim, degree)
-    if bool(np.any(values < -error)):
+    if negative:
         nonnegative = False
     return SphereCoefficients(dim, values, error, multiplicity, tail, nonnegative)
 
@@ -216,12 +220,19 @@ def _integrals(
             measure = weight * far ** (dim - 2) / norm
             if measure < mp.mpf(10) ** (-2 * _DIGITS):
                 continue
-            z = 2 * mp.sin(theta / 2)
-            value = mp.fsum(f(z) for support, f in functions if z <= support)
+            value = _value(functions, theta)
             if mp.isnan(value):
-                raise AccuracyError(f"{kernel} has no value at z = {mp.nstr(z, 12)}.")
+                with mp.workdps(3 * _DIGITS):  # an abscissa that rounding has put on the end
+                    value = _value(functions, low + edge if x < 0 else high - edge)
+            if mp.isnan(value):
+                raise AccuracyError(f"{kernel} has no value at the angle {mp.nstr(theta, 12)}.")
             _add_polynomials(totals, dim, mp.cos(theta), measure * value)
     return totals
+
+
+def _value(functions: list[tuple[mp.mpf, Callable[[mp.mpf], mp.mpf]]], angle: mp.mpf) -> mp.mpf:
+    z = 2 * mp.sin(angle / 2)
+    return mp.fsum(f(z) for support, f in functions if z <= support)
 
 
 def _add_polynomials(totals: list[mp.mpf], dim: int, u: mp.mpf, weight: mp.mpf) -> None:
@@ -280,7 +291,10 @@ def has_nonnegative_taylor_series(formula: sympy.Expr) -> bool:
                 return False
         except ExpansionError:
             return False
-        current = _normal(sympy.diff(current, U))
+        slope = sympy.diff(current, U)
+        if sympy.count_ops(slope) > _LONGEST_DERIVATIVE:
+            return False
+        current = _normal(slope)
     return False
 
 

@@ -500,3 +500,55 @@ def test_the_sphere_and_the_space_are_different_questions() -> None:
     signed = existence(zonal("(1 - (2 - 2*u)/(36/25))**3"), 3).on_sphere(degree=6)
     assert signed.status is Status.FINITE
     assert signed.positive_definite is False
+
+
+@pytest.mark.parametrize(
+    ("kernel", "largest"),
+    [
+        (zonal("Abs(u)"), 3),
+        (zonal("Max(u, 0)**2"), 5),
+        (zonal("sqrt(Abs(u - 1/2))"), 2),
+        (zonal("Heaviside(u)"), 1),
+        (radial("(1 - z)**2", support=1), 5),  # in R^d only for d < 5
+        (radial("Abs(sin(4*z))*exp(-z)"), 3),  # one zero is on the sphere, infinitely many beyond
+        (zonal("tanh(2*u + 1)"), ALL),
+        (zonal("exp(-acos(u)**2/2)"), ALL),  # a kink at the antipode, which is one point
+        (zonal("sqrt(1 + u)"), ALL),
+        (radial("sqrt(2 - z)*log(2 - z)", support=2), ALL),
+        (radial("cos(9*z)"), ALL),
+        (radial("Max(0, 3 - z)/z"), 0),
+    ],
+    ids=str,
+)
+def test_the_sphere_allows_one_dimension_more_and_every_antipode(
+    kernel: Kernel, largest: sympy.Expr | int
+) -> None:
+    every = existence(kernel)
+    for dim in (3, 40) if largest is ALL else {max(largest, 2), max(largest + 1, 2)}:
+        verdict = every.on_sphere(dim, degree=0)
+        expected = Status.FINITE if dim <= largest else Status.INFINITE
+        assert verdict.status is expected, (dim, verdict.reasons)
+    assert verdict.condition is not None
+    assert _largest(verdict.condition) == largest
+
+
+@pytest.mark.parametrize("dim", [3, 5])
+def test_the_gegenbauer_sum_grows_as_the_rule_says(dim: int) -> None:
+    # |u| has s = 1 at z = sqrt(2): from n to 2n the sum of N |lambda_n| grows like n^((d-2)/2 - s).
+    found = existence(zonal("Abs(u)")).on_sphere(dim, degree=32).coefficients
+    assert found is not None
+    shares = found.multiplicity * np.abs(found.values)
+    first, second = np.sum(shares[9:17]), np.sum(shares[17:33])
+    assert np.log2(second / first) == pytest.approx((dim - 2) / 2 - 1, abs=0.1)
+
+
+def test_a_slow_antipode_is_not_decided() -> None:
+    slow = existence(radial("1/log(4/(2 - z))", support=2), 3).on_sphere(degree=2)
+    assert slow.status is Status.UNDECIDED
+    assert "antipode" in " ".join(slow.reasons)
+
+
+def test_positive_definite_on_the_space_is_so_on_the_sphere() -> None:
+    assert existence(radial("exp(-z)"), 3).on_sphere(degree=3).positive_definite is True
+    assert existence(radial("(1 - z)**2", support=1)).on_sphere(3, degree=3).positive_definite
+    assert existence(radial("cos(9*z)")).on_sphere(3, degree=3).positive_definite is False

@@ -112,3 +112,13 @@ def test_a_kernel_prints_what_it_is():
     assert str(zonal("(1 + u)/2")) == "(1 + u)/2"
     assert str(zonal("(1 + u)/2") * 1) == "u/2 + 1/2 at u = <x, y>"
     assert str(Kernel(())) == "0"
+
+
+def test_the_value_at_the_edge_is_the_limit_there() -> None:
+    kernel = radial("(1 - z)**2*log(1 - z)", support=1)
+    assert kernel([1.0, 1.5]).tolist() == [0.0, 0.0]
+    assert abs(kernel(1.0 - 1e-9)) < 1e-15
+    jump = radial("(z - 1)/log(z) + 0*z", support=1)  # 0/0 at the edge, where the limit is 1
+    assert jump(1.0) == 1.0
+    with pytest.raises(FormulaError, match="no real value"):
+        radial("sqrt(4 - z)*log(4 - z)", support=5)

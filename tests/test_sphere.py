@@ -133,7 +133,9 @@ def test_the_multiplicities_are_the_dimensions_of_the_harmonics() -> None:
         assert found.multiplicity[2:].tolist() == expected
 
 
-@pytest.mark.parametrize(("dim", "degree"), [(1, 3), (0, 3), (2.5, 3), (3, -1), (3, 1.5)])
+@pytest.mark.parametrize(
+    ("dim", "degree"), [(1, 3), (0, 3), (2.5, 3), (3, -1), (3, 1.5), (3, 10**7)]
+)
 def test_arguments_outside_their_range_are_refused(dim: object, degree: object) -> None:
     with pytest.raises(ParameterError):
         sphere_coefficients(zonal("u"), dim, degree)  # type: ignore[arg-type]
@@ -143,3 +145,10 @@ def test_arguments_outside_their_range_are_refused(dim: object, degree: object) 
 def test_only_a_kernel_has_gegenbauer_coefficients(what):
     with pytest.raises(ParameterError, match="make one with zonal"):
         sphere_coefficients(what, 3)
+
+
+def test_a_high_degree_is_integrated_as_well_as_a_low_one() -> None:
+    # arc-cosine 0 in d = 2: 1 - |theta|/pi has the coefficients 2/(pi n)^2 for odd n, and 0.
+    found = sphere_coefficients(catalogue["arc_cosine_0"], 2, degree=61)
+    assert found.values[61] == pytest.approx(2 / (np.pi * 61) ** 2, rel=1e-11)
+    assert abs(found.values[60]) < 1e-15

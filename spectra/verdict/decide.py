@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from spectra.asymmetric import AsymmetricKernel
-from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
+from spectra.errors import AccuracyError, InfiniteMassError, ParameterError, UndecidedError
 from spectra.families.asymmetric import AsymmetricFamily
 from spectra.families.named import Family
 from spectra.formula.parameters import exact_parameter
@@ -26,11 +26,12 @@ from spectra.singularity.branches import same_radius
 from spectra.singularity.germs import ExpansionError, is_zero
 from spectra.singularity.local import analyse, one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
-from spectra.sphere import sphere_coefficients
+from spectra.sphere import SphereCoefficients, sphere_coefficients
 from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
-from spectra.verdict.definite import Definiteness, definiteness
+from spectra.verdict.definite import Definiteness, definiteness, largest_known_dimension
 from spectra.verdict.ladder import Ladder, mass_ladder
 from spectra.verdict.moved import moved_dimension, moved_places
+from spectra.verdict.spherical import cut_at, sphere_places
 from spectra.verdict.status import DomainVerdict, NoTruthValue, SphereVerdict, Status
 
 if TYPE_CHECKING:
@@ -200,25 +201,44 @@ class Verdict(NoTruthValue):
 
         Notes
         -----
-        A kernel of finite mass on R^d, or with a continuation of finite mass beyond z = 2, has an
-        absolutely convergent Gegenbauer series; so has every positive definite one.
+        A decomposition exists exactly where the Gegenbauer series converges absolutely.  A term
+        |z - R|^s at 0 < R < 2 needs s > (d - 2)/2; at z = 0 and at the antipode z = 2 the kernel
+        need only be continuous, like a power.  Positive definite kernels have the sum k(0).
         """
         kernel = self._radial("a verdict on the sphere")
+        assert self.analysis is not None  # every radial kernel has one
         dim = checked_dimension(self.dim if dim is None else dim, least=2)
-        coefficients = sphere_coefficients(kernel, dim, degree)
-        if coefficients.nonnegative:
-            text = "Every Gegenbauer coefficient is nonnegative: positive definite on the sphere."
-            return SphereVerdict(dim, Status.FINITE, True, (text,), coefficients)
-        inside = replace(self, dim=dim).on_domain(2)
-        definite = coefficients.nonnegative
-        texts = [] if definite is None else ["A Gegenbauer coefficient is negative: indefinite."]
-        finite = inside.status is Status.FINITE or math.isfinite(coefficients.tail_bound)
-        if finite:
-            texts.append("Its Gegenbauer series converges absolutely, so a decomposition exists.")
-        else:
-            texts.append("Whether its Gegenbauer series converges absolutely was not shown.")
-        status = Status.FINITE if finite else Status.UNDECIDED
-        return SphereVerdict(dim, status, definite, tuple(texts), coefficients)
+        coefficients: SphereCoefficients | None = None
+        texts: list[str] = []
+        try:
+            coefficients = sphere_coefficients(kernel, dim, degree)
+        except AccuracyError as error:
+            texts.append(f"Its Gegenbauer coefficients could not be integrated: {error}")
+        definite = None if coefficients is None else coefficients.nonnegative
+        if definite:
+            texts.append("Every Gegenbauer coefficient is nonnegative: positive definite there.")
+        elif definite is None and (known := largest_known_dimension(self)) and known[0] >= dim:
+            definite = True
+            texts.append(f"Positive definite on the sphere, as on R^{dim}: {known[1]}")
+        elif definite is False:
+            texts.append("A Gegenbauer coefficient is negative: indefinite.")
+        converges = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
+        places, gaps = sphere_places(kernel, self.analysis)
+        decision = _decide(places, gaps, dim, converges)
+        if definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
+            # Proved without the singularities, which may have left a gap.
+            decision = replace(decision, status=Status.FINITE, reasons=(converges,))
+        if decision.status is Status.INFINITE:
+            texts.append("Its Gegenbauer series does not converge absolutely: none exists there.")
+        return SphereVerdict(
+            dim=dim,
+            status=decision.status,
+            condition=decision.condition,
+            positive_definite=definite,
+            reasons=(*texts, *decision.reasons),
+            deciding=decision.deciding,
+            coefficients=coefficients,
+        )
 
     @cached_property
     def ladder(self) -> Ladder:
@@ -273,7 +293,7 @@ class Verdict(NoTruthValue):
         end = exact_parameter("z_max", z_max)
         if not end.is_positive:
             raise ParameterError(f"z_max is a distance and must be positive, and {z_max} is not.")
-        places, gaps = _inside(self.analysis, end)
+        places, gaps = _inside(cut_at(kernel, self.analysis, end), end)
         finite = (
             f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
             "smoothly beyond."

@@ -23,7 +23,12 @@ from spectra.verdict.status import Status
 if TYPE_CHECKING:
     from spectra.verdict.decide import Verdict
 
-__all__ = ["Definiteness", "definiteness", "is_completely_monotone"]
+__all__ = [
+    "Definiteness",
+    "definiteness",
+    "is_completely_monotone",
+    "largest_known_dimension",
+]
 
 _PROBES = 60
 #: The largest distance probed where the kernel has no edge.
@@ -66,7 +71,7 @@ def definiteness(verdict: Verdict) -> Definiteness:
         return _of_asymmetric(kernel, dim)
     if not isinstance(kernel, Kernel):
         return Definiteness(None, "A callable shows no formula.")
-    known = _for_every_dimension(verdict, kernel)
+    known = largest_known_dimension(verdict)
     if known is not None:
         largest, reason = known
         return Definiteness(largest == math.inf if dim is None else dim <= largest, reason, largest)
@@ -105,8 +110,11 @@ _ASYMMETRY = 1e-6
 _NO_RULE = "No rule that holds in every dimension decides it."
 
 
-def _for_every_dimension(verdict: Verdict, kernel: Kernel) -> tuple[float, str] | None:
-    """The largest dimension in which the kernel is positive definite, where that is known."""
+def largest_known_dimension(verdict: Verdict) -> tuple[float, str] | None:
+    """The largest dimension in which a radial kernel is positive definite, where that is known."""
+    kernel = verdict.kernel
+    if not isinstance(kernel, Kernel):
+        return None
     unbounded = all(p.support is sympy.oo for p in kernel.pieces)
     if unbounded and all(is_completely_monotone(p.expr) for p in kernel.pieces):
         return math.inf, "It is completely monotone in z^2: positive definite in every dimension."

@@ -72,17 +72,25 @@ class SphereVerdict(NoTruthValue):
     Attributes
     ----------
     status : Status
-        FINITE where its Gegenbauer series is proved to converge absolutely.
+        FINITE where its Gegenbauer series is proved to converge absolutely, INFINITE where it is
+        proved not to.
+    condition : sympy expression or None
+        For which d >= 2 it converges absolutely, as its singularities tell.
     positive_definite : bool or None
         True (proved), False (a coefficient is negative beyond its error), or None.
     reasons : tuple of str
-    coefficients : SphereCoefficients
+    deciding : Singularity or None
+        What bounds the dimension.
+    coefficients : SphereCoefficients or None
+        None where they could not be integrated, as the reasons say.
     """
 
     dim: int
     status: Status
+    condition: sympy.Basic | None
     positive_definite: bool | None
     reasons: tuple[str, ...]
-    coefficients: SphereCoefficients = field(repr=False)
+    deciding: Singularity | None
+    coefficients: SphereCoefficients | None = field(repr=False)
 
     __bool__ = NoTruthValue.__bool__

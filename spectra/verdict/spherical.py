@@ -1,0 +1,98 @@
+r"""The verdict on the sphere itself: does the Gegenbauer series of k(<x, y>) converge absolutely?
+
+On the unit sphere of R^d, of dimension d - 1, a term :math:`|z - R|^s` at 0 < R < 2 is singular on
+a whole sphere of points.  It leaves :math:`N(n, d) |\lambda_n| \sim n^{(d-2)/2 - s - 1} |\cos|`, so
+that the sum converges exactly for s > (d - 2)/2: the rule of R^(d-1).  At z = 0 and at the
+antipode z = 2 it is singular at one point only, which leaves :math:`n^{-1-s}`: every s > 0 is
+allowed (G. Szego, Orthogonal Polynomials, chapter 9; the sign at the antipode alternates).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import sympy
+
+from spectra.kernel import Kernel, Piece
+from spectra.singularity.branches import same_radius
+from spectra.singularity.germs import ExpansionError
+from spectra.singularity.local import analyse, one_sided
+from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement
+
+__all__ = ["cut_at", "sphere_places"]
+
+_END = sympy.Integer(2)
+_ONE = sympy.Integer(1)
+
+
+def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
+    """The analysis on [0, end]: what was open beyond its end, such as infinitely many zeros, ends.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> rectified = radial("Abs(sin(z))*exp(-z)")
+    >>> [str(r) for r, _ in cut_at(rectified, analyse(rectified), sympy.Integer(5)).radii]
+    ['pi', '5']
+    """
+    if not analysis.gaps:
+        return analysis
+    pieces: dict[sympy.Expr, sympy.Expr] = {}
+    for piece in kernel.pieces:
+        support = sympy.Min(piece.support, end)
+        pieces[support] = pieces.get(support, sympy.Integer(0)) + piece.expr
+    ordered = sorted(pieces.items(), key=lambda item: float(item[0]))
+    return analyse(Kernel(tuple(Piece(s, e) for s, e in ordered)))
+
+
+def sphere_places(
+    kernel: Kernel, analysis: LocalAnalysis
+) -> tuple[tuple[Ending, ...], tuple[Gap, ...]]:
+    """What bounds the dimension of the sphere, as requirements and gaps in d."""
+    analysis = cut_at(kernel, analysis, _END)
+    places = [analysis.origin]
+    for i, (r, ending) in enumerate(analysis.radii):
+        if same_radius(r, _END):
+            places.append(_antipode(analysis.profile.exprs[i]))
+        elif r.evalf(30) < 2:
+            places.append(_inside(ending))
+    return tuple(places), analysis.gaps
+
+
+def _inside(ending: Ending) -> Ending:
+    """The rule of R^(d-1): every bound on d is one larger."""
+    requirements = tuple(
+        r if r.bound == 0 else replace(r, bound=r.bound + 1, reason=_told(r))
+        for r in ending.requirements
+    )
+    gaps = tuple(replace(g, from_dim=g.from_dim + 1) for g in ending.gaps)
+    return replace(ending, requirements=requirements, gaps=gaps)
+
+
+def _told(requirement: Requirement) -> str:
+    at = requirement.singularity
+    sign = "<=" if requirement.closed else "<"
+    text = "is not smooth" if at is None else f"has the term {at.term}"
+    where = "inside" if at is None else f"at z = {at.location}"
+    return (
+        f"On the sphere the kernel {text} {where}; its Gegenbauer series converges absolutely "
+        f"exactly for d {sign} {requirement.bound + 1}."
+    )
+
+
+def _antipode(expr: sympy.Expr) -> Ending:
+    """Only what is unbounded, or tends to its value more slowly than every power, matters."""
+    try:
+        ending = one_sided(expr, _END)
+    except ExpansionError as error:
+        return Ending(gaps=(Gap(f"The kernel at the antipode z = 2: {error}", location=_END),))
+    slow = tuple(
+        Gap(f"The kernel tends to its value at the antipode only like {s.term}", location=_END)
+        for s in ending.singularities
+        if s.exponent == 0 and s.log_power < 0
+    )
+    return Ending(
+        tuple(r for r in ending.requirements if r.bound == 0),
+        (*slow, *(g for g in ending.gaps if g.from_dim <= _ONE and not g.narrow)),
+        ending.singularities,
+    )
