@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from mpmath import mp
@@ -54,7 +55,7 @@ class ExactLaw:
             passed = bisect_right(self.changes, x)
             ends = [mp.mpf(0), *self._at[:passed], self.below(x)]
             start = 0 if sign == self.first else 1
-            steps = [b - a for a, b in zip(ends, ends[1:], strict=False)]
+            steps = [b - a for a, b in pairwise(ends)]
             return sign * mp.fsum(steps[start::2]) / self.masses[sign]
 
     def miss(self, sign: int, w: float, c: float, *, from_above: bool) -> float:

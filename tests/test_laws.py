@@ -27,16 +27,10 @@ def cases(wanted, *, also_infinite=False):
     found = []
     for number, problem in enumerate(p for p in PROBLEMS.values() if wanted(p)):
         dims = [d for d in problem.dims if also_infinite or problem.is_finite(d)]
-        if wanted is has_table:
-            dims = [d for d in dims if (problem.id, d) != TOUCHING]
         for place, dim in enumerate(dims):
             marks = () if place == number % len(dims) else pytest.mark.slow
             found.append(pytest.param(problem.id, dim, id=f"{problem.id}-{dim}", marks=marks))
     return found
-
-
-# (1 - z)_+ in d = 1 has the density (1 - cos w)/(pi w^2), with double zeros without end.
-TOUCHING = ("askey_1", 1)
 
 
 def is_known(problem):
@@ -206,12 +200,6 @@ def test_stretching_a_kernel_shrinks_its_frequencies_and_keeps_its_masses(name, 
     np.testing.assert_allclose(
         stretched.sign_changes(up_to=20.0 / length), changes / length, rtol=1e-9
     )
-
-
-def test_double_zeros_without_end_are_refused_a_table_in_words():
-    assert measure_of(*TOUCHING).mass.mid == pytest.approx(1.0, abs=1e-9)
-    with pytest.raises(sp.errors.AccuracyError, match="touches zero"):
-        table_of(*TOUCHING)
 
 
 def test_lobes_of_two_frequencies_are_refused_a_table_in_words():

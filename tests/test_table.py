@@ -299,7 +299,7 @@ def set_header(key, value):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (set_header("version", 2), "version 2"),
+        (set_header("version", 3), "version 3"),
         (set_header("format", "other"), "format 'other'"),
         (set_header("convention", "k = int exp(2 pi i w.D)"), "convention"),
         (set_header("dim", "3"), "dimension"),

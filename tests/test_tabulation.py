@@ -12,7 +12,7 @@ from mpmath import mp
 from scipy import stats
 from scipy.special import betainc, betaincinv
 
-from spectra.errors import AccuracyError, ParameterError
+from spectra.errors import ParameterError
 from spectra.kernel import radial, zonal
 from spectra.measure import SpectralMeasure, measure_of, truncate
 from spectra.special import plane_wave_mean
@@ -264,9 +264,35 @@ def test_an_error_below_the_resolution_of_a_double_is_refused():
         tabulate(measure_of(spectral_density(radial("exp(-z)"), 3)), u_error=1e-17)
 
 
-def test_a_density_that_touches_zero_for_ever_is_refused_with_its_reason():
-    with pytest.raises(AccuracyError, match="touches zero"):
-        tabulate(measure_of(spectral_density(radial("1 - z", support=1), 1)))
+TOUCHING = {
+    "triangle": (radial("1 - z", support=1), 1),
+    "wide triangle and gaussian": (
+        radial("1 - z/3", support=3) + radial("exp(-z**2/2)") * 0.25, 1
+    ),
+    "triangle and wave": (radial("1 - z", support=1) + radial("cos(z)"), 1),
+    "one double zero": (radial("(3 - 6*z**2 + z**4)*exp(-z**2/2)"), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOUCHING)
+def test_a_density_that_touches_zero_has_a_table(name):
+    """(1 - cos w)/w^2 touches zero without end; w^4 exp(-w^2/2) at the origin only."""
+    k, dim = TOUCHING[name]
+    t = tabulate(measure_of(spectral_density(k, dim)))
+    assert t.u_error <= 5e-15
+    assert np.abs(t.expected_kernel(Z) - k(Z)).max() <= 2e-14 * t.mass
+
+
+def test_the_radii_of_the_triangle_are_those_of_its_sine_integral():
+    """F(w) = (2/pi)(Si(w) - (1 - cos w)/w), flat to third order at every 2 pi n."""
+    (part,) = table("1 - z", 1, 1).parts
+    q = np.geomspace(1e-5, 0.5, 60)
+    w = part.law.isf(q)
+    with mp.workdps(40):
+        for x, c in zip(w, q, strict=True):
+            y = mp.mpf(x)
+            above = 1 - 2 / mp.pi * (mp.si(y) - (1 - mp.cos(y)) / y)
+            assert abs(above - mp.mpf(c)) <= 4e-15
 
 
 @pytest.mark.parametrize("u_error", [1e-6, 1e-9, 1e-13])

@@ -5,10 +5,10 @@ x = (kappa/s)^(1/root) in (0, 1],
 
 .. math:: T(s) = s^{-\sigma} P(x), \qquad w(s, v) = \mathrm{period}\cdot s + B(x, v),
 
-T(s) is the mass beyond the start of lobe s, and v in [0, 1] runs through one lobe, in which the
-share sin²(π v/2) of the mass of the lobe lies before v: a sine lobe is exactly linear in v.  P and
-B are Chebyshev series in 2x - 1 and 2v - 1, so that one pair of short series holds all lobes.
-The root is 2 where the density has two kinds of powers that differ by half an integer.
+T(s) is the mass beyond the start of lobe s, and v in [0, 1] runs through one lobe, as
+:mod:`spectra.table.lobe_shares` says: a sine lobe is exactly linear in v.  P and B are Chebyshev
+series in 2x - 1 and 2v - 1, so that one pair of short series holds all lobes.  The root is 2 where
+the density has two kinds of powers that differ by half an integer.
 """
 
 from __future__ import annotations
@@ -23,15 +23,11 @@ from numpy.typing import ArrayLike
 
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray, NumberArray, frozen_array, panel_rule
+from spectra.table.lobe_quantiles import LobeQuantiles
+from spectra.table.lobe_shares import checked_zeros, share_slope
 
 __all__ = ["LobedTail"]
 
-# Beyond this index the share of a lobe is read off s itself: T(k) - T(k+1) has lost half its
-# digits there, and the difference of the two is below 1e-16 of T.
-_FAR_LOBE = 2.0**26
-_NEWTON_STEPS = 60
-# Newton's error after a step is of the order of its square.
-_LAST_STEP = 1e-9
 # Most lobes, and about the most nodes, of :meth:`LobedTail.nodes`.
 _NODE_LOBES = 512
 _NODES = 1 << 15
@@ -56,6 +52,8 @@ class LobedTail:
         Chebyshev coefficients of B in 2 x - 1 (rows) and 2 v - 1 (columns).
     root : int
         1 or 2: the series are in powers of (kappa/s)^(1/root).
+    zeros : int
+        1 where the density has simple zeros between its lobes, 2 where it has double ones.
 
     Raises
     ------
@@ -75,6 +73,7 @@ class LobedTail:
     mass_series: FloatArray
     radius_series: FloatArray
     root: int
+    zeros: int
 
     def __init__(
         self,
@@ -84,6 +83,7 @@ class LobedTail:
         mass_series: ArrayLike,
         radius_series: ArrayLike,
         root: int = 1,
+        zeros: int = 1,
     ) -> None:
         numbers = np.array([kappa, period, sigma], dtype=float)
         if not np.all((numbers > 0.0) & np.isfinite(numbers)):
@@ -94,6 +94,7 @@ class LobedTail:
         if root not in (1, 2):
             raise ParameterError(f"The root of a lobed tail is 1 or 2, and {root} was given.")
         object.__setattr__(self, "root", int(root))
+        object.__setattr__(self, "zeros", checked_zeros(zeros))
         object.__setattr__(self, "kappa", float(kappa))
         object.__setattr__(self, "period", float(period))
         object.__setattr__(self, "sigma", float(sigma))
@@ -103,7 +104,7 @@ class LobedTail:
             raise ParameterError("The series of a lobed tail are empty: there is no law in them.")
         x = np.linspace(0.0, 1.0, 65)
         v = np.linspace(0.0, 1.0, 33)
-        falls = np.all(self._fall(x) > 0.0) and np.all(self._scaled_mass(x) > 0.0)
+        falls = np.all(self.fall(x) > 0.0) and np.all(self.scaled_mass(x) > 0.0)
         if not falls or not self.mass <= 1.0:
             raise ParameterError(
                 "The mass beyond a lobe must be positive, at most 1 and fall with the index; it "
@@ -125,7 +126,8 @@ class LobedTail:
 
     def __reduce__(self) -> tuple[Any, ...]:
         numbers = (self.kappa, self.period, self.sigma)
-        return LobedTail, (*numbers, self.mass_series, self.radius_series, self.root)
+        series = (self.mass_series, self.radius_series)
+        return LobedTail, (*numbers, *series, self.root, self.zeros)
 
     @cached_property
     def mass(self) -> float:
@@ -140,10 +142,12 @@ class LobedTail:
         x_slope = chebyshev.chebmul([0.5, 0.5], slope) / self.root
         return np.asarray(chebyshev.chebadd(self.sigma * p, x_slope))
 
-    def _scaled_mass(self, x: FloatArray) -> FloatArray:
+    def scaled_mass(self, x: FloatArray) -> FloatArray:
+        """P(x), with which T(s) = s^-sigma P(x)."""
         return np.asarray(chebyshev.chebval(2.0 * x - 1.0, self.mass_series))
 
-    def _fall(self, x: FloatArray) -> FloatArray:
+    def fall(self, x: FloatArray) -> FloatArray:
+        """F(x), with which -T'(s) = s^(-sigma-1) F(x)."""
         return np.asarray(chebyshev.chebval(2.0 * x - 1.0, self._fall_series))
 
     def place(self, s: NumberArray) -> NumberArray:
@@ -153,7 +157,7 @@ class LobedTail:
 
     def survival(self, s: FloatArray) -> FloatArray:
         """Mass T(s) beyond the start of lobe s >= kappa."""
-        return np.asarray(s**-self.sigma * self._scaled_mass(self.place(s).real))
+        return np.asarray(s**-self.sigma * self.scaled_mass(self.place(s).real))
 
     def radius(self, s: NumberArray, v: FloatArray) -> NumberArray:
         """w(s, v) on the grid of s and v, shape (s.size, v.size); s may be complex."""
@@ -177,68 +181,18 @@ class LobedTail:
         return np.asarray((r ** (-self.sigma - 1.0) * fall) @ weights[0])
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        """Radius above which the mass is q, for 0 <= q <= mass; infinite at q = 0.
-
-        The index of the lobe is found by Newton's method on log T against log s, kept inside a
-        bracket, so that it cannot fail.
-        """
+        """Radius above which the mass is q, for 0 <= q <= mass; infinite at q = 0."""
         q = np.asarray(q, dtype=float)
         if not np.all((q >= 0.0) & (q <= self.mass)):
             raise ParameterError(f"A tail of mass {self.mass} was asked for more, or less than 0.")
         out = np.full(q.shape, np.inf)
         some = q > 0.0
-        out[some] = self._positive_isf(q[some])
+        out[some] = self._quantiles.radii(q[some])
         return out
 
-    def _positive_isf(self, q: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):
-            s = np.maximum(np.exp(self._log_index(q)), self.kappa)
-        out = s.copy()
-        # An index beyond the range of doubles is a radius beyond it.
-        finite = np.isfinite(s)
-        out[finite] = self._radius_near(q[finite], s[finite])
-        return out
-
-    def _radius_near(self, q: FloatArray, s: FloatArray) -> FloatArray:
-        """Radius at q, from the real index s with T(s) = q up to rounding."""
-        k = np.floor(s - self.kappa)
-        share = s - self.kappa - k
-        near = k < _FAR_LOBE
-        qn, kn = q[near], k[near]
-        kn -= (qn > self.survival(self.kappa + kn)) & (kn > 0)
-        kn += qn <= self.survival(self.kappa + kn + 1.0)
-        start = self.survival(self.kappa + kn)
-        share[near] = (start - qn) / (start - self.survival(self.kappa + kn + 1.0))
-        k[near] = kn
-        v = (2.0 / np.pi) * np.arcsin(np.sqrt(share))
-        s = self.kappa + k
-        x = self.place(s).real
-        rows = chebyshev.chebvander(2.0 * x - 1.0, self.radius_series.shape[0] - 1)
-        columns = chebyshev.chebvander(2.0 * v - 1.0, self.radius_series.shape[1] - 1)
-        shift = np.sum((rows @ self.radius_series) * columns, axis=1)
-        return np.asarray(self.period * s + shift)
-
-    def _log_index(self, q: FloatArray) -> FloatArray:
-        """log s with T(s) = q."""
-        grid = self._scaled_mass(np.linspace(0.0, 1.0, 65))
-        goal = np.log(q)
-        # P between the grid points leaves its range by less than this margin.
-        low = np.maximum((np.log(0.5 * grid.min()) - goal) / self.sigma, np.log(self.kappa))
-        high = np.maximum((np.log(2.0 * grid.max()) - goal) / self.sigma, low)
-        log_s = np.clip((np.log(self._scaled_mass(np.zeros(1))) - goal) / self.sigma, low, high)
-        for _ in range(_NEWTON_STEPS):
-            x = self.place(np.exp(log_s)).real
-            p = self._scaled_mass(x)
-            excess = np.log(p) - self.sigma * log_s - goal
-            low = np.where(excess > 0.0, log_s, low)
-            high = np.where(excess < 0.0, log_s, high)
-            step = excess * p / self._fall(x)
-            new = log_s + step
-            new = np.where((new < low) | (new > high), 0.5 * (low + high), new)
-            if np.all(np.abs(new - log_s) <= _LAST_STEP):
-                return np.asarray(new)
-            log_s = new
-        return np.asarray(log_s)
+    @cached_property
+    def _quantiles(self) -> LobeQuantiles:
+        return LobeQuantiles.of(self)
 
     def lobe_rule(self, phase: float) -> tuple[FloatArray, FloatArray]:
         """Nodes v and weights of one lobe, for waves that turn by ``phase`` along it."""
@@ -247,7 +201,7 @@ class LobedTail:
         ends = np.linspace(0.0, 1.0, count + 1)
         v, weights = panel_rule(ends[:-1], ends[1:], nodes)
         v, weights = v.ravel(), weights.ravel()
-        return v, weights * 0.5 * np.pi * np.sin(np.pi * v)
+        return v, weights * share_slope(self.zeros, v)
 
     @cached_property
     def steepness(self) -> float:

@@ -38,11 +38,12 @@ __all__ = [
 ]
 
 _FORMAT = "spectra.SpectralTable"
-_VERSION = 1
+_VERSION = 2
 _CONVENTION = "k(D) = sum over parts of mass * E cos(w.D + phase)"
 _SIDES = ("left", "right")
 _PANEL_ARRAYS = ("edges", "coefficients", "kinds", "exponents")
 _TAIL_NUMBERS = ("kappa", "period", "sigma")
+_TAIL_CHOICES = ("root", "zeros")
 _TAIL_ARRAYS = ("mass_series", "radius_series")
 
 
@@ -285,7 +286,9 @@ class SpectralTable:
                     arrays[f"{prefix}part{i}.{side}.{name}"] = getattr(panels, name)
             tail = p.law.tail
             if tail is not None:
-                entry["tail"] = {name: getattr(tail, name) for name in (*_TAIL_NUMBERS, "root")}
+                entry["tail"] = {
+                    name: getattr(tail, name) for name in (*_TAIL_NUMBERS, *_TAIL_CHOICES)
+                }
                 for name in _TAIL_ARRAYS:
                     arrays[f"{prefix}part{i}.tail.{name}"] = getattr(tail, name)
             parts.append(entry)
@@ -359,7 +362,8 @@ class SpectralTable:
                 masses, radii = (
                     arrays.pop(f"{prefix}part{i}.tail.{name}") for name in _TAIL_ARRAYS
                 )
-                tail = LobedTail(kappa, period, sigma, masses, radii, int(entry["tail"]["root"]))
+                root, zeros = (int(entry["tail"][name]) for name in _TAIL_CHOICES)
+                tail = LobedTail(kappa, period, sigma, masses, radii, root, zeros)
             phase = {"0": 0.0, "pi": float(np.pi)}[entry["phase"]]
             law = RadialLaw(left, right, tail)
             parts.append(Part(float(entry["mass"]), float(entry["mass_error"]), phase, law))

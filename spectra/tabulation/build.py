@@ -26,6 +26,8 @@ FloatArray = NDArray[np.float64]
 
 # A density has a simple zero at a sign change: mass beyond it grows like the square of the step.
 _SIMPLE_ZERO = 2.0
+# And where it touches zero without a change of sign, like the cube.
+_DOUBLE_ZERO = 3.0
 # An atom with less than this below it still sees the law start like a power of the radius.
 _NEAR_ORIGIN = 0.05
 # The two sides meet at a gap or an atom within this distance of u = 1/2, if there is one.
@@ -37,6 +39,8 @@ _SETTLED = 64.0 * EPS
 _CALM = 1e-10
 # Distance of a radius from an atom, relative to it, that rounding can make.
 _ROUNDING = 32.0 * EPS
+# Where the neighbours of a double hold more probability than this, no radius comes much closer.
+_NEIGHBOURS, _COARSE = 4.0 * EPS, 1e-13
 # Half the spacing of doubles below 1: no table can be asked for less.
 _LEAST_U_ERROR = 1e-15
 # Places in each panel at which its error is measured; none is a node of the fit.
@@ -142,6 +146,7 @@ class _Span:
     powers: tuple[float, float]
     atom_radius: float | None = None
     tail: bool = False
+    touches: tuple[float | None, float | None] = (None, None)
 
 
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
@@ -170,14 +175,19 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
 def _spans(
     part: MeasurePart, law: ContinuousLaw, mass: float, cut: float, tail: LobedTail | None
 ) -> list[_Span]:
-    """Cut the law at its gaps and atoms."""
+    """Cut the law at its gaps, double zeros and atoms."""
     gaps = law.gaps()
-    zero_at = {float(law.below[i]) for i in gaps}
+    zero_at = {float(law.below[i]): _SIMPLE_ZERO for i in gaps}
     total = law.above[0] + law.head.mass
     first = law.head.rate if law.head.mass > 0 else _SIMPLE_ZERO
     last, open_end = _upper_end(part, law, cut)
     end = _Point(np.inf, law.below[-1] + law.tail.mass, law.beyond)
     points = [_Point(float(law.high[i - 1]), law.below[i], law.above[i]) for i in gaps]
+    touched = law.double_zeros()
+    touched_at: dict[float, float] = {}
+    for radius, below, above in zip(touched, *law.masses(touched), strict=True):
+        points.append(_Point(float(radius), float(below), float(above)))
+        touched_at[float(below)] = float(radius)
     for atom in part.atoms:
         inside = [i for i in gaps if law.high[i - 1] <= atom.radius <= law.low[i]]
         if atom.radius == 0.0:
@@ -190,6 +200,9 @@ def _spans(
         else:
             below, above = (float(x[0]) for x in law.masses(np.array([atom.radius], float)))
         points.append(_Point(atom.radius, float(below), float(above), atom.mass))
+    if part.lobes is not None and part.lobes.touching:
+        touched_at[end.below] = part.lobes.start_of(part.first_lobe, part.sign)
+    zero_at |= dict.fromkeys(touched_at, _DOUBLE_ZERO)
     points.sort(key=lambda p: (p.radius, p.atom))
     bounds = [_Point(0.0, 0.0, total), *points]
     atoms_before, atoms_after = 0.0, float(sum(p.atom for p in points))
@@ -203,11 +216,12 @@ def _spans(
             right = (here.above / mass + after, (here.above + atoms_after + here.atom) / mass)
             spans.append(_Span(left, right, (0.0, 0.0), (0.0, 0.0), (1.0, 1.0), here.radius))
         if there.below > here.below:
-            low = _SIMPLE_ZERO if here.below in zero_at else 1.0
+            low = zero_at.get(here.below, 1.0)
             if low == 1.0 and here.below < _NEAR_ORIGIN * mass:
                 low = first
-            high = _SIMPLE_ZERO if there.below in zero_at else 1.0
-            high = last if there.below == end.below else high
+            # What lies beyond a gap may be too little to count, and then the law ends at the gap.
+            high = last if there.below == end.below else 1.0
+            high = zero_at.get(there.below, high)
             q_low = tail.mass if there is end and tail is not None else there.above / mass + after
             spans.append(
                 _Span(
@@ -217,6 +231,7 @@ def _spans(
                     (here.above, there.above),
                     (low, high),
                     tail=there is end and open_end,
+                    touches=(touched_at.get(here.below), touched_at.get(there.below)),
                 )
             )
     return spans
@@ -299,6 +314,7 @@ def _side(
             rows.append(PanelRow(at, high, coefficients, PanelKind.LINEAR, 1.0))
         else:
             near, far = span.powers[::-1] if from_above else span.powers
+            touches = span.touches[::-1] if from_above else span.touches
             below, above = span.below, span.above
             if from_above:
                 below, above = below[::-1], above[::-1]
@@ -306,10 +322,11 @@ def _side(
                 # The split cuts the span.
                 step = mass * (high - at) * (-1.0 if from_above else 1.0)
                 below, above = (below[0], below[0] + step), (above[0], above[0] - step)
-                far = 1.0
+                far, touches = 1.0, (touches[0], None)
             origin = not from_above and below[0] == 0.0 and law.head.mass > 0
             tail_piece = span.tail and from_above
-            pieces.append(Piece(at, high, below, above, near, far, tail_piece, origin))
+            piece = Piece(at, high, below, above, near, far, tail_piece, origin)
+            pieces += _cut_at_double_zeros(piece, *touches)
         at = high
     if at < limit and (pieces or rows):
         # Rounding of the last boundary.
@@ -330,6 +347,14 @@ def _side(
     )
 
 
+def _cut_at_double_zeros(piece: Piece, first: float | None, last: float | None) -> list[Piece]:
+    """A piece with the radii of the double zeros at its ends; two pieces where both ends are."""
+    if first is not None and last is not None:
+        lower, upper = piece.halves()
+        return [replace(lower, touches_at=first), replace(upper, touches_at=last)]
+    return [replace(piece, touches_at=last if first is None else first)]
+
+
 def _measured_error(
     table: RadialLaw, law: ContinuousLaw, atoms: tuple[Atom, ...], mass: float
 ) -> float:
@@ -345,13 +370,20 @@ def _measured_error(
         w = table.isf(c) if from_above else table.ppf(c)
         inside = np.isfinite(w) & (w > 0.0)
         c, w = c[inside], w[inside]
-        continuous = law.masses(w)[1 if from_above else 0]
+        side = 1 if from_above else 0
+        continuous = law.masses(w)[side]
         # An atom makes a step of the distribution function, all of which belongs to its radius.
         reached = []
         for shifted in (w * (1.0 - _ROUNDING), w * (1.0 + _ROUNDING)):
             beyond = radii > shifted[:, None] if from_above else radii <= shifted[:, None]
             reached.append((continuous + beyond @ masses) / mass)
         low, high = np.minimum(*reached), np.maximum(*reached)
+        # At a pole of the density the probability jumps between neighbouring doubles.
+        shifts = (w * (1.0 - _NEIGHBOURS), w * (1.0 + _NEIGHBOURS))
+        steps = [(law.masses(x)[side] - continuous) / mass for x in shifts]
+        coarse = np.maximum(np.abs(steps[0]), np.abs(steps[1])) > _COARSE
+        low = low + np.where(coarse, np.minimum(*steps), 0.0)
+        high = high + np.where(coarse, np.maximum(*steps), 0.0)
         worst = max(worst, float(np.maximum(low - c, c - high).max(initial=0.0)))
     return worst
 

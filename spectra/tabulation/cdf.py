@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from spectra.measure.stretches import Closure, Stretch
@@ -16,6 +17,12 @@ from spectra.quadrature import LegendrePanels, legendre_antiderivative, legendre
 __all__ = ["ContinuousLaw"]
 
 FloatArray = NDArray[np.float64]
+
+# Where each panel is looked at for double zeros; near one, a density falls to this fraction of
+# what it is on both sides, and the zero itself is below the second fraction.
+_LOOKED_AT = np.linspace(-1.0, 1.0, 41)
+_LOW, _TOUCHING = 0.03, 1e-10
+_MINIMUM_STEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +105,38 @@ class ContinuousLaw:
         # Contiguous panels share their edge up to the rounding of two charts.
         jump = self.low[1:] > self.high[:-1] * (1.0 + 1e-12)
         return np.flatnonzero(jump) + 1
+
+    def double_zeros(self) -> FloatArray:
+        """Radii inside the law at which the density touches zero, ascending.
+
+        Each is a minimum of the density between two rises that is zero to the rounding of its
+        series.  A radius of this kind is known to half the digits, and its mass to all of them.
+        """
+        width = _LOOKED_AT.size
+        values = legendre.legval(_LOOKED_AT, self.coefficients.T).ravel()
+        inner = (values[1:-1] <= values[:-2]) & (values[1:-1] < values[2:])
+        # Where a stretch begins or ends the sign changes, and the zero is a simple one.
+        ends = width * self.gaps()
+        inner[np.concatenate([ends - 1, ends - 2])] = False
+        found = []
+        for j in np.flatnonzero(inner) + 1:
+            before = float(values[max(j - width, 0) : j].max())
+            after = float(values[j + 1 : j + 1 + width].max())
+            lower, higher = min(before, after), max(before, after)
+            if values[j] > _LOW * lower or lower < _LOW * higher:
+                continue
+            i, place = divmod(int(j), width)
+            x = _LOOKED_AT[place]
+            slope, curve = (legendre.legder(self.coefficients[i], m) for m in (1, 2))
+            for _ in range(_MINIMUM_STEPS):
+                step = legendre.legval(x, slope) / legendre.legval(x, curve)
+                x = float(np.clip(x - step, -1.0, 1.0))
+            if abs(legendre.legval(x, self.coefficients[i])) <= _TOUCHING * lower:
+                half = 0.5 * (self.stop[i] - self.start[i])
+                one = np.array([i])
+                sides = (np.array([half * (1.0 + x)]), np.array([half * (1.0 - x)]))
+                found.append(float(self._radius(one, *sides)[0]))
+        return np.array(sorted(set(found)))
 
     def _radius(
         self, i: NDArray[np.intp], after_start: FloatArray, before_stop: FloatArray

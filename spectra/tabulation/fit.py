@@ -47,6 +47,7 @@ _WIDE = 8.0
 _SHARE_NEAR_END = 0.25
 
 _NODES = chebyshev.chebpts1(DEGREE + 1)
+_MANY_NODES = chebyshev.chebpts1(2 * DEGREE + 2)
 _CHECK_NODES = np.cos(np.pi * (np.arange(_CHECKS) + 0.37) / _CHECKS)
 _ENDS = np.array([-1.0, 1.0])
 _CHECK_SHARES = np.array([0.003, 0.03, 0.31, 0.69, 0.97, 0.997])
@@ -70,6 +71,8 @@ class Piece:
         Whether the radius is 0 at c = 0.
     missed_before : float
         Largest error of the fit to the piece that this one was cut from, in probability.
+    touches_at : float or None
+        The radius at the end that has a power, where the density touches zero inside the law.
     """
 
     low: float
@@ -81,6 +84,7 @@ class Piece:
     tail: bool = False
     starts_at_zero: bool = False
     missed_before: float = np.inf
+    touches_at: float | None = None
 
     @property
     def kind(self) -> PanelKind | None:
@@ -121,25 +125,28 @@ class Piece:
         else:
             middle = 0.5 * (low + high)
         below, above = (float(m) for m in self.masses_at((middle - low) / (high - low)))
+        lower = replace(
+            self,
+            high=middle,
+            below=(self.below[0], below),
+            above=(self.above[0], above),
+            high_power=1.0,
+            touches_at=self.touches_at if self.low_power != 1.0 else None,
+        )
+        upper = replace(
+            self,
+            low=middle,
+            below=(below, self.below[1]),
+            above=(above, self.above[1]),
+            low_power=1.0,
+            tail=False,
+            starts_at_zero=False,
+            touches_at=self.touches_at if self.high_power != 1.0 else None,
+        )
+        # Another kind of panel may do better, so that only the same kind can be compared.
         return (
-            replace(
-                self,
-                high=middle,
-                below=(self.below[0], below),
-                above=(self.above[0], above),
-                high_power=1.0,
-                missed_before=missed,
-            ),
-            replace(
-                self,
-                low=middle,
-                below=(below, self.below[1]),
-                above=(above, self.above[1]),
-                low_power=1.0,
-                tail=False,
-                starts_at_zero=False,
-                missed_before=missed,
-            ),
+            replace(lower, missed_before=missed if lower.kind == self.kind else np.inf),
+            replace(upper, missed_before=missed if upper.kind == self.kind else np.inf),
         )
 
     def masses_at(self, share: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -254,6 +261,9 @@ def _try(
         origin = np.array([p.starts_at_zero for p in trial])
         fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
 
+    for i in (i for i, p in enumerate(trial) if p.touches_at is not None):
+        fits[i] = _fit_from_double_zero(law, trial[i])
+
     # Some places are even in the variable of the fit, some in probability: a power makes them two.
     shares = np.broadcast_to(_CHECK_SHARES, (count, _CHECK_SHARES.size))
     t = np.concatenate(
@@ -308,6 +318,25 @@ def _try(
         for p, f, k in zip(trial, fits, kinds, strict=True)
     ]
     return rows, ~np.any(wrong, axis=1), most
+
+
+def _fit_from_double_zero(law: ContinuousLaw, piece: Piece) -> FloatArray:
+    """Chebyshev coefficients of a panel that starts or ends where the density touches zero.
+
+    The radius near that point is the cube root of a difference of masses, which is mostly
+    rounding; a fit by least squares in probability, through the point itself, does not see it.
+    """
+    assert piece.touches_at is not None
+    kind, exponent = np.array([piece.kind], dtype=np.int8), np.array([piece.exponent])
+    x = local_share(kind, exponent, _MANY_NODES[None])[0]
+    away = 1.0 + _MANY_NODES if piece.low_power != 1.0 else 1.0 - _MANY_NODES
+    weight = away ** (piece.exponent - 1.0)
+    moved = (law.radius(*piece.masses_at(x)) - piece.touches_at) * weight
+    columns = chebyshev.chebvander(_MANY_NODES, DEGREE - 1) * (away * weight)[:, None]
+    slope = np.linalg.lstsq(columns, moved, rcond=None)[0]
+    row = np.asarray(chebyshev.chebmul(slope, [1.0, 1.0 if piece.low_power != 1.0 else -1.0]))
+    row[0] += piece.touches_at
+    return row
 
 
 def _end_panel(law: ContinuousLaw, piece: Piece) -> PanelRow:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from spectra.errors import AccuracyError
 from spectra.measure.lobes import LobedTailMass
-from spectra.quadrature import legendre_inverse
+from spectra.quadrature import EPS, legendre_inverse
+from spectra.table.lobe_shares import share_before
 from spectra.table.lobed_tail import LobedTail
 
 __all__ = ["LobeShape", "fit_lobed_tail", "lobed_tail_error"]
@@ -24,8 +24,10 @@ _MASS_TERMS = (16, 28, 48)
 _ACROSS_LOBES = 20
 # The long series serve lobes that join without a zero, where the density only nearly vanishes.
 _ALONG_LOBE = (18, 26, 36, 60, 100)
-# Coefficients left out of the series, as a share of the whole part.
+# Coefficients left out of the series of the mass, as a share of the whole part, and of that of the
+# radius, as a share of the period.
 _GOAL = 1e-15
+_RESOLVED_RADIUS = 1e-13
 _CHECK_INDICES = 23
 _CHECK_PLACES = 17
 
@@ -53,32 +55,25 @@ class LobeShape:
         """Mass of each lobe."""
         return np.asarray((self.high - self.low) * self.coefficients[:, 0])
 
-    def phases(self, shares: FloatArray) -> FloatArray:
-        """Phase, from the centre of the lobe, before which the shares of its mass lie."""
-        count = shares.size
+    def phases(self, zeros: int, v: FloatArray) -> FloatArray:
+        """Phase, from the centre of the lobe, at places v along it; see ``lobe_shares``."""
+        count = v.size
         half = 0.5 * (self.high - self.low)
         whole = np.repeat(2.0 * self.coefficients[:, 0], count)
-        f = np.tile(shares, self.index.size)
+        # Each side from its own end, so that both keep their digits.
+        before, after = (np.tile(share_before(zeros, x), self.index.size) for x in (v, 1.0 - v))
         series = np.repeat(self.coefficients, count, axis=0)
-        x = legendre_inverse(series, f * whole, (1.0 - f) * whole).reshape(-1, count)
+        x = legendre_inverse(series, before * whole, after * whole).reshape(-1, count)
         return np.asarray(self.low[:, None] + half[:, None] * (1.0 + x))
+
+    @property
+    def joined(self) -> bool:
+        """Whether each lobe begins where the one before it ends, at a double zero or none."""
+        return bool(np.all(self.high - self.low >= 2.0 * np.pi * (1.0 - 4.0 * EPS)))
 
 
 def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> LobedTail:
-    """Series for the lobes first, first + 2, ... of one sign, as probabilities of a part.
-
-    Raises
-    ------
-    AccuracyError
-        Where amplitude and background agree at every radius: the density touches zero without
-        end, and the inverse of its CDF is not smooth.
-    """
-    if lobes.touching:
-        raise AccuracyError(
-            "The density touches zero infinitely often (its oscillation and its background have "
-            "equal size), where an inverse CDF has infinite slope. Tabulate a kernel nearby, such "
-            "as the same formula with a higher power at the edge of its support."
-        )
+    """Series for the lobes first, first + 2, ... of one sign, as probabilities of a part."""
     kappa = 0.5 * first
     period = 2.0 * np.pi / lobes.tail.frequency
     sigma = lobes.decay(sign) - 1.0
@@ -90,21 +85,27 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
         series = np.asarray(chebyshev.chebfit(nodes, masses * s**sigma / mass, terms - 1))
         if np.abs(series[-3:]).max() * kappa**-sigma < _GOAL:
             break
+    x = chebyshev.chebpts1(_ACROSS_LOBES)
+    s = kappa * (2.0 / (1.0 + x)) ** root
+    shape = LobeShape.of(lobes, sign, 2.0 * s)
+    best: FloatArray = np.zeros((1, 1))
+    zeros, smallest = 1, np.inf
     for along in _ALONG_LOBE:
-        x = chebyshev.chebpts1(_ACROSS_LOBES)
-        v = chebyshev.chebpts1(along)
-        s = kappa * (2.0 / (1.0 + x)) ** root
-        shape = LobeShape.of(lobes, sign, 2.0 * s)
-        # The share before v is sin^2 of half the angle, which turns simple zeros into smooth ends.
-        phi = shape.phases(np.sin(0.25 * np.pi * (1.0 + v)) ** 2)
-        w, _ = lobes.radius(2.0 * np.pi * s[:, None] + phi)
-        # w - period s, without the subtraction.
-        offset = (phi - lobes.shift(w)) / lobes.tail.frequency
-        grid = np.asarray(chebyshev.chebfit(x, offset, _ACROSS_LOBES - 1))
-        grid = np.asarray(chebyshev.chebfit(v, grid.T, along - 1)).T
-        if np.abs(grid[:, -3:]).max() < 1e-13 * period:
-            break
-    return LobedTail(kappa, period, sigma, series, grid, root)
+        # Lobes that join may nearly touch zero between them.
+        for tried in (2, 1) if shape.joined else (1,):
+            v = chebyshev.chebpts1(along)
+            phi = shape.phases(tried, 0.5 * (1.0 + v))
+            w, _ = lobes.radius(2.0 * np.pi * s[:, None] + phi)
+            # w - period s, without the subtraction.
+            offset = (phi - lobes.shift(w)) / lobes.tail.frequency
+            across = np.asarray(chebyshev.chebfit(x, offset, _ACROSS_LOBES - 1))
+            grid: FloatArray = np.asarray(chebyshev.chebfit(v, across.T, along - 1)).T
+            left_out = float(np.abs(grid[:, -3:]).max())
+            if left_out < smallest:
+                best, zeros, smallest = grid, tried, left_out
+            if left_out < _RESOLVED_RADIUS * period:
+                return LobedTail(kappa, period, sigma, series, grid, root, tried)
+    return LobedTail(kappa, period, sigma, series, best, root, zeros)
 
 
 def _root_of_powers(lobes: LobedTailMass) -> int:
@@ -119,7 +120,7 @@ def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: flo
         [1.0 + 7.0 * np.linspace(0.0, 1.0, _CHECK_INDICES) ** 2, np.geomspace(9.3, 1e8, 9)]
     )
     v = 0.5 - 0.5 * np.cos(np.pi * (np.arange(_CHECK_PLACES) + 0.31) / _CHECK_PLACES)
-    share = np.sin(0.5 * np.pi * v) ** 2
+    share = share_before(tail.zeros, v)
     beyond, error = lobes.mass_beyond(2.0 * s, sign)
     w = np.asarray(tail.radius(s, v), dtype=float)
     offset = w - tail.period * s[:, None]
