@@ -16,7 +16,7 @@ from mpmath import mp
 from spectra.errors import AccuracyError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
-from spectra.singularity.germs import ExpansionError
+from spectra.singularity.germs import ExpansionError, is_zero
 
 __all__ = [
     "KINKS",
@@ -31,7 +31,7 @@ __all__ = [
 
 _X = sympy.Symbol("x", nonnegative=True)
 _Y = sympy.Symbol("y", real=True)
-#: Two radii closer than this (relative) are one radius: they agree to far more digits.
+#: A number below this may be zero: a place may then be singular, or a root real.
 _SAME = sympy.Float(10, 30) ** -40
 #: More zeros than this on a support are taken as too many to follow.
 _MOST_ZEROS = 200
@@ -46,14 +46,14 @@ class UnresolvedZeros(ExpansionError):
 
 
 def same_radius(a: sympy.Expr, b: sympy.Expr) -> bool:
-    """Whether two exact radii are equal (to 40 digits where sympy cannot tell)."""
+    """Whether two exact radii are equal (by their digits where sympy cannot tell)."""
     if a is sympy.oo or b is sympy.oo:
         return bool(a == b)
     if a == b:
         return True
     if a.is_Rational and b.is_Rational:
         return False
-    return bool(abs((a - b).evalf(60, maxn=400)) < _SAME * (1 + abs(a.evalf(15))))
+    return is_zero(a - b)
 
 
 def branch_radii(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
@@ -145,7 +145,7 @@ def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...
     kept = []
     for r in found:
         value = r.evalf(30)
-        if not value.is_real and abs(sympy.im(value)) > _SAME:
+        if not value.is_real and not is_zero(sympy.im(r)):
             continue
         if sympy.re(value) > 0 and (upper is sympy.oo or r == upper or r.evalf(30) <= upper):
             kept.append(r)
@@ -249,9 +249,7 @@ def _algebraic_zeros(expr: sympy.Expr) -> list[sympy.Expr] | None:
         return []
     if poly.degree() <= 2:
         roots = sympy.roots(poly, multiple=True)
-        return [
-            r**m for r in roots if abs(sympy.im(r.evalf(40))) < _SAME and sympy.re(r.evalf()) > 0
-        ]
+        return [r**m for r in roots if sympy.re(r.evalf()) > 0 and is_zero(sympy.im(r))]
     return None
 
 

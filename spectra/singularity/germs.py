@@ -39,9 +39,10 @@ EXACT = None
 Order = tuple[sympy.Expr, sympy.Expr] | None
 
 ONE: Size = (sympy.Integer(0), sympy.Integer(0))
-#: Digits to which a number is evaluated when exact simplification does not show whether it is 0.
+#: Digits of a number that is evaluated because exact simplification does not show whether it is 0.
 _DIGITS = 60
-_ZERO = sympy.Float(10, 30) ** -45
+#: So many digits beyond twice those that are written in a number must vanish for it to be 0.
+_GUARD = 45
 #: A value above this fraction of the largest summand, from 15 digits, is not zero.
 _PLAINLY_NOT_ZERO = sympy.Float(10, 15) ** -6
 #: The most terms that a series of a composition (a power, an exponential) is carried to.
@@ -60,7 +61,11 @@ class MoreTermsNeeded(ExpansionError):
 
 @lru_cache(maxsize=20_000)
 def is_zero(c: sympy.Expr) -> bool:
-    """Whether an exact number is zero: exactly where sympy can tell, else to 45 digits."""
+    """Whether an exact number is zero: exactly where sympy can tell, else by its digits.
+
+    A rational number of n digits approximates another number to some 2n digits: what vanishes to
+    45 more than are written in it is zero, and pi minus its first 60 decimals is not.
+    """
     if c.is_Number:
         return bool(c == 0)
     # Most numbers are plainly not zero, and sympy's exact test of long sums takes minutes.
@@ -70,10 +75,12 @@ def is_zero(c: sympy.Expr) -> bool:
     known = c.is_zero
     if known is not None:
         return bool(known)
-    value = sympy.Abs(c.evalf(_DIGITS, maxn=400))
+    digits = _GUARD + 2 * sum(len(str(r.p)) + len(str(r.q)) for r in c.atoms(sympy.Rational))
+    value = sympy.Abs(c.evalf(_DIGITS, maxn=max(digits, 2 * _DIGITS)))
     if not value.is_number or value.has(sympy.nan, sympy.zoo):
         raise ExpansionError(f"the coefficient {c} could not be evaluated")
-    return bool(value < _ZERO * max(sympy.Integer(1), _scale(c)))
+    least = sympy.Float(10, 30) ** -digits
+    return bool(value < least * max(sympy.Integer(1), _scale(c)))
 
 
 def _scale(c: sympy.Expr) -> sympy.Expr:

@@ -46,6 +46,8 @@ __all__ = ["analyse", "one_sided", "profile"]
 #: Powers of t kept in an expansion, tried in turn until the singularity shows.
 _WINDOWS = (5, 12, 30, 64)
 _NIL = sympy.Integer(0)
+#: Neighbouring radii differ by this relatively: values between them have 30 digits.
+_APART = sympy.Rational(1, 10**20)
 
 
 def profile(kernel: Kernel) -> Profile:
@@ -66,6 +68,10 @@ def profile(kernel: Kernel) -> Profile:
             if not any(same_radius(r, s) for s in radii):
                 radii.append(r)
     radii.sort(key=lambda r: float(r.evalf(30)))
+    for a, b in pairwise(radii):
+        if (b - a).evalf(15) < _APART * b.evalf(15):
+            near = f"The radii {a} and {b} are too near to one another to tell what is between"
+            return Profile((), (), (Gap(near),))
     inner = [*_midpoints([_NIL, *radii]), (radii[-1] + 1 if radii else sympy.Integer(1))]
     exprs = []
     for z in inner:
@@ -150,8 +156,11 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
     if left_expr == right_expr and left_kind == "analytic":
         return Ending()
     if left_kind == right_kind == "analytic":
-        # Only the difference matters, and it may be zero though it does not look it.
-        difference = sympy.expand(left_expr - right_expr)
+        # Only the difference matters, and it may be zero though it does not look it.  As it
+        # stands it often shows its lead at once, where powers written out are long.
+        difference = left_expr - right_expr
+        if window > _WINDOWS[0]:
+            difference = sympy.expand(difference)
         if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
             return Ending()
         left, right = expand_at(difference, r, -1, window), Germ(())

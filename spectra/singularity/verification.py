@@ -55,14 +55,15 @@ def _agrees(
             point = None if place is sympy.oo else _number(place)
             rests, scales = [], []
             for distance in distances:
-                t = mp.mpf(distance)
+                t = mp.mpf(distance) * _natural_distance(germ)
                 z = 1 / t if point is None else point + side * t
                 value = function(z)
                 if mp.isnan(value):
                     return True
                 total = _sum(germ, t)
-                rests.append(abs(value - total))
-                scales.append(abs(value) + abs(total) + 1)
+                weight = _growth(germ, t)
+                rests.append(abs(value - total) / weight)
+                scales.append((abs(value) + abs(total)) / weight + 1)
         except (AccuracyError, FormulaError, OverflowError):
             return True
         floor = mp.mpf(10) ** (_GUARD - digits)
@@ -71,6 +72,30 @@ def _agrees(
         step = mp.log(mp.mpf(distances[0]) / mp.mpf(distances[1]))
         fitted = mp.log(rests[0] / rests[1]) / step if rests[0] > 0 else mp.mpf(0)
         return bool(fitted >= exponent - _SLACK)
+
+
+def _natural_distance(germ: Germ) -> mpmath.mpf:
+    """A distance at which no term of the germ has outgrown the first one, at most 1."""
+    found = mp.mpf(1)
+    for _, series in germ.parts:
+        if not series.terms:
+            continue
+        (lead, _), first = series.terms[0]
+        for (a, _), c in series.terms[1:]:
+            if a != lead:
+                ratio = abs(_number(first) / _number(c)) ** (1 / _number(a - lead))
+                found = min(found, ratio)
+    return found
+
+
+def _growth(germ: Germ, t: mpmath.mpf) -> mpmath.mpf:
+    """Size of the exponentials that grow: the remainder of an expansion is relative to them."""
+    log = mp.log(1 / t)
+    sizes = [mp.mpf(1)]
+    for phase, _ in germ.parts:
+        if phase.growth > 0:
+            sizes.append(abs(mp.exp(mp.fsum(_term(s, c, t, log) for s, c in phase.terms))))
+    return max(sizes)
 
 
 def _number(c: sympy.Expr) -> mpmath.mpf:
