@@ -38,6 +38,8 @@ __all__ = [
     "haar",
     "haar_order",
     "hadamard",
+    "hadamard_blocks",
+    "hadamard_order",
     "iid",
     "orthogonal",
     "qmc",
@@ -50,6 +52,8 @@ Scheme = Callable[[int, int, np.random.Generator], FloatArray]
 
 # Bits of a Sobol coordinate; the cells below them are filled by a uniform jitter.
 _SOBOL_BITS = 30
+# Hadamard blocks up to this order can be enumerated: 4096 of them.
+_ENUMERATED_ORDER = 4
 
 
 def iid(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
@@ -167,10 +171,10 @@ def hadamard(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     A product of a block with a vector costs p log p in place of p^2.
 
     The rows are **not** exactly uniform: they take finitely many values, and E cos(w . D) depends
-    on the axis of D.  The bias at the phase |w||D| = 2 sqrt(d), where a Gaussian kernel is 0.14,
-    with D along a coordinate axis, its worst case: 0.22 at d = 2, 0.13 at 4, 0.031 at 8, 0.005 at
-    16, below 0.002 at 32 and more.  In dimension 1 the rows are exact.  Take another
-    scheme where d is below about 16.  Parameters and errors as :func:`iid`.
+    on the axis of D (its mean over all axes is right).  The bias at the phase |w||D| = 2 sqrt(d),
+    where a Gaussian kernel is 0.14, with D along a coordinate axis, its worst case: 0.22 at d = 2,
+    0.13 at 4, 0.031 at 8, 0.005 at 16, below 0.002 at 32 and more.  In dimension 1 the rows are
+    exact.  Take another scheme where d is below about 16.  Parameters and errors as :func:`iid`.
 
     References
     ----------
@@ -183,12 +187,45 @@ def hadamard(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     True
     """
     _check(n, dim)
-    order = 1 << (dim - 1).bit_length()
-    rows = _walsh_blocks(-(-n // order), order, dim, rng)
+    blocks = hadamard_blocks(dim, -(-n // hadamard_order(dim)), rng)
+    return np.ascontiguousarray(blocks.reshape(-1, dim)[:n])
+
+
+def hadamard_order(dim: int) -> int:
+    """The power of two to which rows are padded before a Hadamard transform."""
+    return 1 << (dim - 1).bit_length()
+
+
+def hadamard_blocks(
+    dim: int, count: int | None = None, rng: np.random.Generator | None = None
+) -> FloatArray:
+    """Blocks of unit rows that :func:`hadamard` is made of, shape (count, order, dim).
+
+    Without a count all blocks are given, each of the same probability: 8^order of them before
+    those without a direction are left out, so that an order above 4 is refused.
+
+    Examples
+    --------
+    >>> hadamard_blocks(3, 2, np.random.default_rng(0)).shape
+    (2, 4, 3)
+    """
+    order = hadamard_order(dim)
+    if count is None:
+        if order > _ENUMERATED_ORDER:
+            raise ParameterError(
+                f"There are 8**{order} blocks of order {order}, too many to enumerate. Give a "
+                "count and a generator."
+            )
+        bits = np.arange(8**order)[:, None] >> np.arange(3 * order) & 1
+        signs = (2.0 * bits - 1.0).reshape(-1, 3, order).swapaxes(0, 1)
+        rows = _walsh_blocks(np.asarray(signs), dim)
+        return _unit(rows[np.any(rows, axis=2).all(axis=1)])
+    rng = np.random.default_rng(rng)
+    rows = _walsh_blocks(_signs(count, order, rng), dim)
     # A row of a small block can lie wholly in the columns that are cut, and have no direction.
     while (lost := ~np.any(rows, axis=2).all(axis=1)).any():
-        rows[lost] = _walsh_blocks(int(lost.sum()), order, dim, rng)
-    return _unit(rows.reshape(-1, dim)[:n])
+        rows[lost] = _walsh_blocks(_signs(int(lost.sum()), order, rng), dim)
+    return _unit(rows)
 
 
 def qmc(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
@@ -270,7 +307,7 @@ def _check(n: int, dim: int) -> None:
 
 
 def _unit(rows: FloatArray) -> FloatArray:
-    unit: FloatArray = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: FloatArray = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
     return unit
 
 
@@ -286,12 +323,16 @@ def _haar_columns(count: int, order: int, columns: int, rng: np.random.Generator
     return haar_columns
 
 
-def _walsh_blocks(count: int, order: int, dim: int, rng: np.random.Generator) -> FloatArray:
-    """First ``dim`` columns of ``count`` products H D H D H D, as exact whole numbers."""
-    signs = rng.choice(np.array([-1.0, 1.0]), size=(3, count, order, 1))
+def _signs(count: int, order: int, rng: np.random.Generator) -> FloatArray:
+    return rng.choice(np.array([-1.0, 1.0]), size=(3, count, order))
+
+
+def _walsh_blocks(signs: FloatArray, dim: int) -> FloatArray:
+    """First ``dim`` columns of H D H D H D, exact whole numbers; signs (3, count, order)."""
+    _, count, order = signs.shape
     rows = np.zeros((count, order, dim))
-    rows[:, np.arange(dim), np.arange(dim)] = signs[0, :, :dim, 0]
-    return _walsh(signs[2] * _walsh(signs[1] * _walsh(rows)))
+    rows[:, np.arange(dim), np.arange(dim)] = signs[0, :, :dim]
+    return _walsh(signs[2, :, :, None] * _walsh(signs[1, :, :, None] * _walsh(rows)))
 
 
 def _walsh(a: FloatArray) -> FloatArray:

@@ -18,6 +18,10 @@ E Omega_d(z sqrt(R^2 + R'^2)) - E Omega_d(R z) E Omega_d(R' z): the statement of
 al. (2018) and of Luo et al. (2021), Theorem 5, there with the opposite sign.
 
 In dimension 1 a cosine does not see its direction, so every coupling of directions is iid.
+
+All of this holds for uniform directions.  Those of "hadamard" are not quite uniform, so that the
+error depends on the axis of the difference; the formulas then give the mean squared error over all
+axes, the squared bias included, with the laws of the cosines of H D H D H D (:mod:`rf.cosines`).
 """
 
 from __future__ import annotations
@@ -25,14 +29,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rf.designed_directions import designed_sizes
-from rf.directions import haar_order
-from rf.radial_means import MEAN_ERROR, Waves, comonotone_mean, hadamard_order
+from rf.common_keys import comonotone_mean, same_direction_mean
+from rf.pairs import COUPLINGS, Pairs, coupled_pairs
+from rf.radial_means import MEAN_ERROR, Waves
+from rf.strata import NODES, Layers
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,73 +47,8 @@ __all__ = ["COUPLINGS", "RADII", "VarianceModel", "optimal_allocation", "part_va
 
 FloatArray = NDArray[np.float64]
 
-#: The couplings whose variance is known.  "hadamard" is approximated by the Haar matrix that the
-#: structured product imitates; "qmc" has no closed form and is refused.
-COUPLINGS = (
-    "iid",
-    "orthogonal",
-    "haar",
-    "shared",
-    "comonotone",
-    "simplex",
-    "hadamard",
-    "designed",
-)
-RADII = ("iid", "stratified", "systematic")
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """``count`` pairs of frequencies of the parts ``first`` and ``second``, coupled in one way.
-
-    ``kind`` names the law of the cosine, with the order of the Haar matrix where one matters.
-    """
-
-    first: int
-    second: int
-    kind: str
-    count: int
-
-
-def _blocks(n: int, size: int) -> list[int]:
-    """Sizes of the blocks that n directions fill, the last one perhaps partly."""
-    full, rest = divmod(n, size)
-    return [size] * full + ([rest] if rest else [])
-
-
-def _coupled_pairs(coupling: str, n_per_part: Sequence[int], dim: int) -> list[_Pairs]:
-    """All pairs that are not independent: ordered ones within a part, unordered parts p < q."""
-    if dim == 1 and coupling != "comonotone":
-        return []
-    parts = range(len(n_per_part))
-    pairs = []
-    block, kind = {
-        "simplex": (dim + 1, "simplex"),
-        "hadamard": (hadamard_order(dim), "hadamard"),
-    }.get(coupling, (dim, "orthogonal"))
-    haar = f"haar {haar_order(sum(n_per_part), dim)}"
-    for p in parts:
-        n = n_per_part[p]
-        if coupling == "haar":
-            pairs.append(_Pairs(p, p, haar, n * (n - 1)))
-        elif coupling == "designed":
-            inside = sum(size * (size - 1) for size in designed_sizes(n))
-            pairs.append(_Pairs(p, p, f"designed {n}", inside))
-        elif coupling != "iid":
-            pairs.append(_Pairs(p, p, kind, sum(b * (b - 1) for b in _blocks(n, block))))
-    for p in parts:
-        for q in range(p + 1, len(n_per_part)):
-            n, m = sorted((n_per_part[p], n_per_part[q]))
-            if coupling == "haar":
-                pairs.append(_Pairs(p, q, haar, n * m))
-            elif coupling in ("shared", "comonotone"):
-                # The common directions are the first n of one list of blocks.
-                larger = _blocks(m, dim)[: len(_blocks(n, dim))]
-                inside = sum(a * b for a, b in zip(_blocks(n, dim), larger, strict=True)) - n
-                same = "comonotone" if coupling == "comonotone" else "same"
-                pairs.append(_Pairs(p, q, same, n))
-                pairs.append(_Pairs(p, q, "orthogonal", inside))
-    return [pair for pair in pairs if pair.count > 0 and (dim > 1 or pair.kind == "comonotone")]
+Radii = Literal["iid", "stratified", "systematic"]
+RADII: tuple[Radii, ...] = ("iid", "stratified", "systematic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +133,7 @@ class VarianceModel:
         return self._covariances[key]
 
     def variance(
-        self, n_per_part: Sequence[int], *, coupling: str, radii: str = "iid"
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
         """Variance of the estimate at each distance, and a bound of its numerical error."""
         counts = _check_counts(n_per_part, len(self.table.parts))
@@ -201,58 +141,73 @@ class VarianceModel:
         total = np.sum(self.part_variance / np.array(counts)[:, None], axis=0)
         scale = float(np.sum(self.masses**2 / np.array(counts)))
         errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
-        for pair in _coupled_pairs(coupling, counts, self.table.dim):
-            weight = self._weight(pair, counts)
-            strata = radii != "iid" and pair.kind not in ("comonotone", "same")
-            if strata and (pair.first == pair.second or coupling == "comonotone"):
+        pairs = coupled_pairs(coupling, counts, self.table.dim)
+        in_strata = set() if radii == "iid" else _in_strata(coupling, counts)
+        for pair in pairs:
+            if (pair.first, pair.second) in in_strata and pair.kind != "comonotone":
                 continue
-            value, bound = self.covariance(pair.first, pair.second, pair.kind)
+            weight = self._weight(pair, counts)
+            unequal = radii != "iid" and counts[pair.first] != counts[pair.second]
+            if pair.kind == "comonotone" and unequal:
+                value, bound = self._same_direction(pair, counts)
+            else:
+                value, bound = self.covariance(pair.first, pair.second, pair.kind)
             total = total + weight * value
             errors = errors + abs(weight) * bound
-        if radii != "iid":
-            more, bound = self._strata(counts, coupling, radii)
+        if radii == "iid":
+            return total, errors
+        for key in in_strata:
+            coupled = [p for p in pairs if (p.first, p.second) == key and p.kind != "comonotone"]
+            more, bound = self._strata(key, coupled, counts, radii)
             total, errors = total + more, errors + bound
         return total, errors
 
-    def _weight(self, pair: _Pairs, counts: Sequence[int]) -> float:
+    def _weight(self, pair: Pairs, counts: Sequence[int]) -> float:
         """What one covariance counts in the variance: pairs, masses, signs, both orders."""
         p, q = pair.first, pair.second
         both = (1.0 if p == q else 2.0) * pair.count / (counts[p] * counts[q])
         return float(both * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
 
-    def _strata(
-        self, counts: tuple[int, ...], coupling: str, radii: str
+    def _same_direction(
+        self, pair: Pairs, counts: tuple[int, ...]
     ) -> tuple[FloatArray, FloatArray]:
-        """Covariances of all pairs whose radii come from different strata of one draw."""
-        if coupling == "comonotone" and len(set(counts)) > 1:
-            raise ParameterError(
-                f"The variance of comonotone parts with {radii} radii is known for equal numbers "
-                f"of frequencies, and they are {counts}. Use allocation='equal' or radii='iid'."
-            )
+        """Covariance of two cosines of one direction and key, with unequal numbers of strata."""
+        p, q = sorted((pair.first, pair.second), key=lambda part: counts[part])
+        laws = self.table.parts[p].law, self.table.parts[q].law
+        (fine, lost), (coarse, _) = (
+            same_direction_mean(self.table.dim, laws, (counts[p], counts[q]), self.z, nodes)
+            for nodes in NODES
+        )
+        value = fine - self._mean[p] * self._mean[q]
+        return value, np.abs(fine - coarse) + lost + 4 * MEAN_ERROR
+
+    def _strata(
+        self, key: tuple[int, int], coupled: list[Pairs], counts: tuple[int, ...], radii: Layers
+    ) -> tuple[FloatArray, FloatArray]:
+        """What the pairs i != j of two parts (or one) add whose radii come from strata."""
+        p, q = sorted(key, key=lambda part: counts[part])
+        n, m = counts[p], counts[q]
+        product = self._mean[p] * self._mean[q]
+        radial = [
+            (self._weight(Pairs(*key, "", number), counts), far)
+            for number, far in ((n * (n - 1), False), (n * (m - n), True))
+            if number
+        ]
+        angular = [(self._weight(pair, counts), pair.kind, pair.far) for pair in coupled]
+        means = self._waves.strata(p, q, (n, m), radii, [kind for _, kind, _ in angular])
         total, errors = np.zeros_like(self.z), np.zeros_like(self.z)
-        coupled = {
-            (pair.first, pair.second): pair
-            for pair in _coupled_pairs(coupling, counts, self.table.dim)
-            if pair.kind not in ("comonotone", "same")
-        }
-        parts = range(len(counts))
-        for p in parts:
-            for q in parts[p:] if coupling == "comonotone" else (p,):
-                n = counts[p]
-                if n == 1:
-                    continue
-                every = self._weight(_Pairs(p, q, "", n * (n - 1)), counts)
-                pair = coupled.get((p, q))
-                angular_weight = self._weight(pair, counts) if pair else 0.0
-                radial, angular, error = self._waves.strata_covariance(
-                    p, q, n, radii, pair.kind if pair else ""
-                )
-                total += every * radial + angular_weight * angular
-                errors += (abs(every) + abs(angular_weight)) * error
+        for weight, far in radial:
+            value, bound = means.radial(far=far)
+            total += weight * (value - product)
+            errors += abs(weight) * (bound + 4 * MEAN_ERROR)
+        for weight, kind, far in angular:
+            value, bound = means.angular(kind, far=far)
+            total += weight * value
+            errors += abs(weight) * bound
         return total, errors
 
     def mean_variance(
-        self, n_per_part: Sequence[int], *, coupling: str, radii: str = "iid"
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
     ) -> float:
         """Mean of the variance over the distances: the expected squared error of a Gram matrix."""
         return float(np.mean(self.variance(n_per_part, coupling=coupling, radii=radii)[0]))
@@ -303,12 +258,21 @@ class _Summary:
     def __call__(self, counts: Sequence[int]) -> float:
         model = self._model
         total = float(np.sum(self._single / np.array(counts)))
-        for pair in _coupled_pairs(self._coupling, counts, model.table.dim):
+        for pair in coupled_pairs(self._coupling, counts, model.table.dim):
             key = (pair.first, pair.second, pair.kind)
             if key not in self._cross:
                 self._cross[key] = float(np.mean(model.covariance(*key)[0]))
             total += model._weight(pair, counts) * self._cross[key]
         return total
+
+
+def _in_strata(coupling: str, counts: Sequence[int]) -> set[tuple[int, int]]:
+    """The parts whose strata are dealt from one hat: each with itself, comonotone ones together."""
+    parts = range(len(counts))
+    together = {
+        (p, q) for p in parts for q in parts if p == q or (coupling == "comonotone" and p < q)
+    }
+    return {(p, q) for p, q in together if p != q or counts[p] > 1}
 
 
 def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
@@ -355,7 +319,7 @@ def variance(
     *,
     n_per_part: Sequence[int],
     coupling: str,
-    radii: str = "iid",
+    radii: Radii = "iid",
 ) -> FloatArray:
     """Exact variance of the estimate of k(z) with ``n_per_part`` frequencies and a coupling.
 

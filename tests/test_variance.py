@@ -12,7 +12,9 @@ from scipy.special import roots_genlaguerre
 from scipy.stats import chi
 
 from rf.bounds import BOUNDS, frequencies_for, n_components_for
+from rf.common_keys import ranks_of_ranks
 from rf.designed_directions import angular_means, designed
+from rf.directions import hadamard_blocks, hadamard_order
 from rf.harmonics import gegenbauer_means, haar_cosine, wave_coefficients
 from rf.variance import (
     COUPLINGS,
@@ -148,7 +150,7 @@ def test_the_sum_over_harmonics_is_the_closed_form_of_a_pair(dim, kind):
             exact = joint - a.expected_plane_wave(dim, z) * b.expected_plane_wave(dim, z)
             value, error = model.covariance(p, q, kind)
             assert np.all(np.abs(value - exact) <= error + 1e-12)
-            assert np.all(error < 1e-9)
+            assert np.all(error < 1e-8)
 
 
 PUBLISHED = [
@@ -211,26 +213,35 @@ def directions(rng, coupling, draws, counts, dim):
             )[:, :n]
             for n in counts
         ]
+    if coupling == "hadamard":
+        # Along a random axis for each draw: the prediction is a mean over all axes.
+        axes = unit(rng.standard_normal((draws, dim)))[..., None]
+        sizes = [-(-n // hadamard_order(dim)) for n in counts]
+        blocks = [hadamard_blocks(dim, draws * k, rng).reshape(draws, -1, dim) for k in sizes]
+        return [b[:, :n] @ axes for n, b in zip(counts, blocks, strict=True)]
     if coupling == "designed":
         # another rotation of the one set: that is all that is random
         return [designed(n, dim, rng) @ orthonormal(rng, draws, dim, dim) for n in counts]
     return [unit(rng.standard_normal((draws, n, dim))) for n in counts]
 
 
-def probabilities(rng, radii, draws, n):
+def probabilities(keys, offsets, radii):
+    """u of n frequencies: iid, or the rank of the key and a place in that layer."""
+    n = keys.shape[1]
     if radii == "iid":
-        return rng.random((draws, n))
-    offset = rng.random((draws, n if radii == "stratified" else 1))
-    return rng.permuted((np.arange(n) + offset) / n, axis=1)
+        return keys
+    rank = keys.argsort(axis=1).argsort(axis=1)
+    return (rank + (offsets[:, :1] if radii == "systematic" else offsets)) / n
 
 
 def monte_carlo(rng, table, z, counts, coupling, radii, draws):
     """Mean and variance of the estimate over draws, with their standard errors."""
-    common = probabilities(rng, radii, draws, max(counts))
+    common = rng.random((2, draws, max(counts)))
     estimate = np.zeros((draws, z.size))
     rows = directions(rng, coupling, draws, counts, table.dim)
     for p, n, u in zip(table.parts, counts, rows, strict=True):
-        own = common[:, :n] if coupling == "comonotone" else probabilities(rng, radii, draws, n)
+        keys, offsets = common if coupling == "comonotone" else rng.random((2, draws, n))
+        own = probabilities(keys[:, :n], offsets[:, :n], radii)
         phase = p.law.ppf(own) * u[:, :, 0]
         waves = np.cos(phase[:, :, None] * z).mean(axis=1)
         estimate += p.sign * p.mass * waves
@@ -246,38 +257,34 @@ def mixed_table(dim, law):
     return table_of(dim, part(1.3, 0.0, atoms), part(0.8, np.pi, more))
 
 
-MEASURED = [c for c in COUPLINGS if c != "hadamard"]
-
-
 @pytest.mark.parametrize("law", ["chi", "atoms"])
 @pytest.mark.parametrize(
     ("dim", "counts"),
     [(1, (3, 3)), (2, (5, 5)), (3, (7, 4)), (7, (9, 9)), (16, (20, 20))],
 )
-@pytest.mark.parametrize("coupling", MEASURED)
+@pytest.mark.parametrize("coupling", COUPLINGS)
 def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
     table = mixed_table(dim, law)
     z = np.array([0.3, 1.0, 3.0])
-    rng = np.random.default_rng([dim, MEASURED.index(coupling)])
+    rng = np.random.default_rng([dim, COUPLINGS.index(coupling)])
     model = VarianceModel(table, z)
     for radii in RADII:
-        if coupling == "comonotone" and radii != "iid" and len(set(counts)) > 1:
-            continue
         predicted, error = model.variance(counts, coupling=coupling, radii=radii)
         measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 700)
         assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
-        assert np.all(error < 2e-5)
+        # The cosines of large Hadamard blocks are sampled.
+        assert np.all(error < (0.02 * predicted if coupling == "hadamard" else 2e-5))
 
 
 @pytest.mark.parametrize(
     "coupling",
     [
         c if c in ("orthogonal", "haar") else pytest.param(c, marks=pytest.mark.slow)
-        for c in MEASURED
+        for c in COUPLINGS
     ],
 )
 def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
-    """R = q^(-1/tau): the radii that no quadrature resolves are in the error, and little else."""
+    """R = q^(-1/tau): only the radii of one key have a tail that no quadrature resolves."""
     tau, dim, counts = (0.8, 1.5), 3, (4, 4)
     laws = [
         RadialLaw(Panels.empty(), Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [exponent]))
@@ -291,7 +298,8 @@ def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
         predicted, error = model.variance(counts, coupling=coupling, radii=radii)
         measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 4000)
         assert np.all(np.abs(measured - predicted) < 5 * deviation + 0.1 * error)
-        assert np.all(error < 0.15 * predicted)
+        most = {"comonotone": 0.15, "hadamard": 0.02}.get(coupling, 1e-4)
+        assert np.all(error < most * predicted)
 
 
 def test_the_same_check_catches_the_published_signs():
@@ -346,21 +354,39 @@ def test_orthogonality_does_not_always_help():
     assert 2 * (both - iid)[0] == pytest.approx(0.214, abs=1e-3)
 
 
-@pytest.mark.parametrize("dim", [16, 32])
-def test_hadamard_is_near_the_haar_block_it_imitates(dim):
-    from rf.directions import hadamard
-
-    table = delta_gaussian(dim, 1.0, 1.7)
+@pytest.mark.parametrize("dim", [2, 3, 5])
+def test_small_hadamard_rows_are_far_from_the_haar_block_they_imitate(dim):
+    """The laws of their cosines say so, and Monte Carlo agrees."""
+    table = table_of(dim, part(1.0, 0.0, RadialLaw.from_atoms([2.5], [1.0])))
+    z, counts = np.array([1.0, 2.0]), (4 * dim,)
+    model = VarianceModel(table, z)
+    predicted, error = model.variance(counts, coupling="hadamard")
     rng = np.random.default_rng(dim)
-    z, n, draws = np.array([1.0]), dim, 1500
-    axes = unit(rng.standard_normal((draws, dim)))
-    values = np.zeros(draws)
-    for p in table.parts:
-        radii = p.law.ppf(rng.random((draws, n)))
-        rows = np.array([hadamard(n, dim, rng) @ e for e in axes])
-        values += p.sign * np.cos(radii * rows).mean(axis=1)
-    predicted = variance(table, z, n_per_part=(n, n), coupling="hadamard")
-    assert values.var() == pytest.approx(predicted[0], rel=0.2)
+    measured, deviation = monte_carlo(rng, table, z, counts, "hadamard", "iid", 4000)
+    assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
+    assert np.any(np.abs(predicted - model.variance(counts, coupling="orthogonal")[0]) > error)
+    assert np.all(error < 0.1 * predicted)
+
+
+@pytest.mark.parametrize("radii", ["stratified", "systematic"])
+@pytest.mark.parametrize(("dim", "counts"), [(1, (7, 2)), (2, (3, 8)), (7, (30, 9)), (3, (1, 5))])
+def test_comonotone_strata_of_unequal_numbers(dim, counts, radii):
+    table, z = mixed_table(dim, "chi"), np.array([0.3, 1.0, 3.0])
+    rng = np.random.default_rng(dim)
+    predicted, error = VarianceModel(table, z).variance(counts, coupling="comonotone", radii=radii)
+    measured, deviation = monte_carlo(rng, table, z, counts, "comonotone", radii, 4000)
+    assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
+    assert np.all(error < 1e-6)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 5), (4, 4), (5, 9), (40, 1000)])
+def test_ranks_of_ranks_are_a_law_with_the_right_margins(n, m):
+    h = ranks_of_ranks(n, m).toarray()
+    np.testing.assert_allclose(h.sum(axis=1), 1.0, atol=1e-11)
+    np.testing.assert_allclose(h.mean(axis=0), 1.0 / m, atol=1e-13)
+    # the a-th least of n in m + 1 gaps: E b = (a + 1) (m + 1) / (n + 1) - 1
+    exact = (np.arange(n) + 1.0) * (m + 1) / (n + 1) - 1.0
+    np.testing.assert_allclose(h @ np.arange(m), exact, atol=1e-9 * m)
 
 
 # --- small theorems ----------------------------------------------------------------------
@@ -394,7 +420,7 @@ def test_one_block_is_orthogonal_and_a_second_is_independent():
 
 
 @pytest.mark.parametrize("coupling", COUPLINGS)
-@pytest.mark.parametrize("n", [2, 9, 40])
+@pytest.mark.parametrize("n", [2, 9, pytest.param(40, marks=pytest.mark.slow)])
 def test_allocation_of_two_parts_is_the_best_of_all(coupling, n):
     table = delta_gaussian(3, 1.0, 4.0, mass=(1.0, 0.6))
     z = np.linspace(0.1, 2.0, 7)
@@ -424,8 +450,6 @@ def test_refusals_name_the_way_out():
         variance(table, [1.0], n_per_part=(2,), coupling="iid")
     with pytest.raises(ParameterError, match="at least 0"):
         variance(table, [-1.0], n_per_part=(2, 2), coupling="iid")
-    with pytest.raises(ParameterError, match="equal numbers"):
-        variance(table, [1.0], n_per_part=(2, 3), coupling="comonotone", radii="stratified")
     with pytest.raises(ParameterError, match="scheme of radii"):
         variance(table, [1.0], n_per_part=(2, 2), coupling="iid", radii="sobol")
     with pytest.raises(ParameterError, match="at least one"):

@@ -1,0 +1,220 @@
+r"""Radii that are functions of one key: what comonotone parts share along one direction.
+
+With iid radii both are read at the same u; in n and m strata at the ranks of one key among n and
+among m keys, and at the same place inside both strata.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import gammaln
+
+from spectra.special import plane_wave_mean
+
+if TYPE_CHECKING:
+    from spectra.table import RadialLaw
+
+__all__ = [
+    "comonotone_mean",
+    "composite_rule",
+    "graded_edges",
+    "jumps",
+    "ranks_of_ranks",
+    "same_direction_mean",
+]
+
+FloatArray = NDArray[np.float64]
+
+# Panels of the quadrature in the common u of two laws: down to 2**-_DYADIC on both sides.
+_DYADIC = 50
+_PANEL_NODES = 12
+# Phase that one panel of _PANEL_NODES Gauss points integrates to rounding error.
+_PANEL_PHASE = 6.0
+_MOST_PANELS = 100
+# Panels of an outer stratum halve towards the end of the law so often.
+_LEVELS = 12
+# Values of plane waves that are held at one time (32 MB).
+_CHUNK = 4_000_000
+# A break counts as a jump of the radius from this relative size on: joins of panels are below, and
+# a smaller step is no matter to a quadrature.
+_JUMP = 1e-6
+# Jumps nearer to the ends of the law than this weigh less than the error of the strata.
+_END = 2.0**-30
+# Ranks so many standard deviations off are left out, and pairs of ranks less probable than
+# _RARE; both are counted as error.
+_REACH = 10.0
+_RARE = 1e-16
+# More pairs of ranks than this are replaced by Gauss points.
+_MANY = 20_000
+
+
+def comonotone_mean(
+    dim: int, first: RadialLaw, second: RadialLaw, z: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """E[cos a cos b] for one direction and radii that are one function of a common uniform u.
+
+    It is (1/2) E[Omega_d((R + R') z) + Omega_d((R - R') z)], integrated over u on panels that
+    halve towards both ends; the error compares two orders and adds the mass of the panels whose
+    phase no quadrature resolves.
+    """
+    z_max = float(z.max(initial=0.0))
+    fine, coarse = np.zeros_like(z), np.zeros_like(z)
+    lost = 2.0 * 2.0**-_DYADIC
+    dyadic = 2.0 ** -np.arange(_DYADIC, 0.0, -1.0)
+    breaks = np.union1d(_breaks(first), _breaks(second))
+    lower = np.union1d(dyadic, breaks[(breaks > dyadic[0]) & (breaks < 0.5)])
+    upper = np.union1d(dyadic, (1.0 - breaks)[(breaks > 0.5) & (breaks < 1.0 - dyadic[0])])
+    for edges, quantiles in (
+        (lower, (first.ppf, second.ppf)),
+        (upper, (first.isf, second.isf)),
+    ):
+        for low, high in pairwise(edges):
+            inside = np.array([np.nextafter(low, 1.0), np.nextafter(high, 0.0)])
+            span = sum(abs(float(np.diff(quantile(inside))[0])) for quantile in quantiles)
+            panels = 1 + int(min(span * z_max / _PANEL_PHASE, 1e6))
+            if panels > _MOST_PANELS:
+                lost += high - low
+                continue
+            for total, nodes in ((fine, _PANEL_NODES), (coarse, _PANEL_NODES - 4)):
+                u, weights = composite_rule(np.linspace(low, high, panels + 1), nodes)
+                a, b = (quantile(u)[:, None] for quantile in quantiles)
+                waves = plane_wave_mean(dim, (a + b) * z) + plane_wave_mean(dim, (a - b) * z)
+                total += 0.5 * (weights @ waves)
+    return fine, np.abs(fine - coarse) + lost
+
+
+def same_direction_mean(
+    dim: int,
+    laws: tuple[RadialLaw, RadialLaw],
+    counts: tuple[int, int],
+    z: FloatArray,
+    nodes: int,
+) -> tuple[FloatArray, float]:
+    r"""E[cos a cos b] for one direction, whose radii have ranks of the same key in n and m strata.
+
+    (1/2) E[Omega_d((R + R') z) + Omega_d((R - R') z)] with the same place inside both strata.
+
+    Returns
+    -------
+    mean : ndarray
+    lost : float
+        Probability of the pairs of ranks that are left out.
+    """
+    n, m = counts
+    b, probability = _rank_laws(n, m)
+    places = [jumps(law) * k % 1.0 for law, k in zip(laws, counts, strict=True)]
+    second = b.astype(float)
+    if b.size > _MANY and not any(place.size for place in places):
+        # The radius is smooth in the rank, so that a few points stand for many ranks.
+        second, probability = _gauss_ranks(second, probability, nodes + 2)
+    kept = probability > n * _RARE
+    first = np.nonzero(kept)[0]
+    second, weight = second[kept], probability[kept] / n
+    inner = np.union1d([0.0, 1.0], np.concatenate(places))
+    outer = np.union1d(inner, graded_edges())
+    at_end = (first == 0) | (first == n - 1) | (second < 1) | (second > m - 2)
+    total = np.zeros_like(z)
+    for edges, chosen in ((outer, at_end), (inner, ~at_end)):
+        offsets, share = composite_rule(edges, nodes)
+        rows = max(1, _CHUNK // (offsets.size * max(z.size, 1)))
+        where = np.flatnonzero(chosen)
+        for start in range(0, where.size, rows):
+            at = where[start : start + rows]
+            r = laws[0].ppf((first[at, None] + offsets) / n)[..., None]
+            q = laws[1].ppf((second[at, None] + offsets) / m)[..., None]
+            waves = plane_wave_mean(dim, (r + q) * z) + plane_wave_mean(dim, (r - q) * z)
+            total += 0.5 * np.einsum("i,j,ijz->z", weight[at], share, waves)
+    return total, float(max(1.0 - weight.sum(), 0.0))
+
+
+def ranks_of_ranks(n: int, m: int) -> csr_array:
+    """h_ab: the probability that the a-th least of n keys is the b-th least of all m >= n keys.
+
+    Returns
+    -------
+    sparse array of shape (n, m)
+        Rows of sum 1, up to what lies ten standard deviations from the mean of b.
+
+    Examples
+    --------
+    >>> ranks_of_ranks(2, 3).toarray().round(12)
+    array([[0.66666667, 0.33333333, 0.        ],
+           [0.        , 0.33333333, 0.66666667]])
+    """
+    b, probability = _rank_laws(n, m)
+    row = np.broadcast_to(np.arange(n)[:, None], b.shape)
+    kept = probability > 0.0
+    return csr_array((probability[kept], (row[kept], b[kept])), shape=(n, m))
+
+
+def _rank_laws(n: int, m: int) -> tuple[NDArray[np.intp], FloatArray]:
+    """The b that each a of :func:`ranks_of_ranks` can be, and their probabilities, by rows."""
+    a = np.arange(n)[:, None]
+    # The b of an a has the mean (a + 1) (m + 1) / (n + 1) - 1, and the largest variance in the
+    # middle: that of an order statistic of a sample without replacement.
+    deviation = np.sqrt((m + 1.0) * (m - n) / (4.0 * (n + 2.0)))
+    width = min(int(_REACH * deviation) + 2, m)
+    middle = np.round((a + 1.0) * (m + 1.0) / (n + 1.0) - 1.0).astype(np.intp)
+    b = middle + np.arange(-width, width + 1)
+    possible = (b >= a) & (m - 1 - b >= n - 1 - a)
+    above, below = np.where(possible, b, a), np.where(possible, m - 1 - b, n - 1 - a)
+    log = _log_choose(above, a) + _log_choose(below, n - 1 - a) - _log_choose(m, n)
+    return b, np.where(possible, np.exp(log), 0.0)
+
+
+def _gauss_ranks(
+    b: FloatArray, probability: FloatArray, nodes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Gauss nodes and weights of each row's law of b, by the recurrence of its polynomials."""
+    mass = probability.sum(axis=1, keepdims=True)
+    share = probability / mass
+    matrix = np.zeros((len(b), nodes, nodes))
+    before, now, norm = np.zeros_like(b), np.ones_like(b), np.zeros((len(b), 1))
+    for k in range(nodes):
+        centre = np.sum(share * b * now**2, axis=1, keepdims=True)
+        matrix[:, k, k] = centre[:, 0]
+        after = (b - centre) * now - norm * before
+        norm = np.sqrt(np.sum(share * after**2, axis=1, keepdims=True))
+        if k + 1 < nodes:
+            matrix[:, k, k + 1] = matrix[:, k + 1, k] = norm[:, 0]
+        before, now = now, after / norm
+    points, vectors = np.linalg.eigh(matrix)
+    return points, mass * vectors[:, 0, :] ** 2
+
+
+def _log_choose(n: NDArray[np.intp] | int, k: NDArray[np.intp] | int) -> FloatArray:
+    n, k = np.asarray(n), np.asarray(k)
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
+
+
+def jumps(law: RadialLaw) -> FloatArray:
+    """The u in (0, 1) at which the radius jumps: atoms, and gaps of the density."""
+    u = _breaks(law)
+    u = u[(u > _END) & (u < 1.0 - _END)]
+    below, above = law.ppf(np.nextafter(u, 0.0)), law.ppf(np.nextafter(u, 1.0))
+    return np.asarray(u[above - below > _JUMP * (above + below)])
+
+
+def graded_edges() -> FloatArray:
+    """Edges on [0, 1] that halve towards both ends."""
+    half = np.concatenate([[0.0], 2.0 ** -np.arange(_LEVELS, 0.0, -1.0)])
+    return np.concatenate([half, 1.0 - half[-2::-1]])
+
+
+def composite_rule(edges: FloatArray, nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Composite Gauss-Legendre points and weights on the panels between ``edges``."""
+    x, w = np.polynomial.legendre.leggauss(nodes)
+    width = np.diff(edges)[:, None]
+    points = edges[:-1, None] + 0.5 * width * (1 + x)
+    return points.ravel(), (0.5 * width * w).ravel()
+
+
+def _breaks(law: RadialLaw) -> FloatArray:
+    """The u in (0, 1) at which the inverse CDF passes from one panel to the next."""
+    u = np.concatenate([law.left.edges, 1.0 - law.right.edges])
+    return np.asarray(np.unique(u[(u > 0.0) & (u < 1.0)]))
