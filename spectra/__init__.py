@@ -48,6 +48,7 @@ _HOME = {
     "sphere_coefficients": "sphere",
     "spectral_density": "transform",
     "spectral_measure": "verdict",
+    "symbolic_density": "transform",
     "tabulate": "tabulation",
     "truncate": "measure",
     "zonal": "kernel",

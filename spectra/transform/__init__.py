@@ -21,15 +21,19 @@ from spectra.kernel import Kernel
 from spectra.transform.lookup import lookup, unknown_summand
 from spectra.transform.numeric import numeric
 from spectra.transform.series import series
+from spectra.transform.symbolic import symbolic, symbolic_density
 
-__all__ = ["ROUTES", "spectral_density"]
+__all__ = ["AUTO", "ROUTES", "spectral_density", "symbolic_density"]
 
 Route = Callable[[Kernel, int], SpectralDensity | None]
 
-#: The routes in the order in which "auto" tries them; each answers None for "not mine".
+#: The routes by name; each answers None for "not mine", or says in a NoRouteError why not.
 ROUTES: Mapping[str, Route] = MappingProxyType(
-    {"lookup": lookup, "series": series, "numeric": numeric}
+    {"lookup": lookup, "series": series, "symbolic": symbolic, "numeric": numeric}
 )
+#: What "auto" tries, in this order.  The symbolic route adds a formula to numbers that the others
+#: have, and takes seconds, so it is for those who ask for it.
+AUTO = ("lookup", "series", "numeric")
 
 #: Constants such as 2^(d/2) are exact integers; beyond this they are too long to be printed.
 LARGEST_DIMENSION = 20_000
@@ -49,7 +53,7 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
     dim : int
         Dimension d >= 1 of the inputs.
     route : str
-        A name in :data:`ROUTES`, or "auto" for all of them in turn.
+        A name in :data:`ROUTES`, or "auto" for those of :data:`AUTO` in turn.
 
     Returns
     -------
@@ -79,15 +83,12 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
             "catalogue becomes a kernel when it is called with its parameters."
         )
     dim = _dimension(dim)
-    if route == "auto":
-        names = tuple(ROUTES)
-    elif route in ROUTES:
-        names = (route,)
-    else:
+    if route != "auto" and route not in ROUTES:
         raise ParameterError(
             f"There is no transform route named {route!r}. Known are 'auto', "
             f"{', '.join(map(repr, ROUTES))}."
         )
+    names = AUTO if route == "auto" else (route,)
     for name in names:
         density = ROUTES[name](kernel, dim)
         if density is not None:

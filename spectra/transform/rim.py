@@ -23,6 +23,7 @@ import sympy
 from spectra.formula.parsing import Z
 from spectra.transform.ball import to_mpf
 from spectra.transform.lookup import summands
+from spectra.transform.mellin import GammaProduct
 
 __all__ = ["RimForm", "RimTerm", "rim_form"]
 
@@ -128,6 +129,21 @@ class RimForm:
     def has_finite_origin(self) -> bool:
         """Whether the expansion at the origin ends."""
         return all(t.edge.is_Integer for t in self.terms)
+
+    def gamma_products(self) -> list[GammaProduct]:
+        """The Mellin transforms of the terms: Beta functions."""
+        found = []
+        for t in self.terms:
+            a, rim, slope = t.power / t.order, t.edge + 1, sympy.Rational(1, t.order)
+            found.append(
+                GammaProduct(
+                    t.coefficient * sympy.gamma(rim) / t.order,
+                    1 / self.radius,
+                    ((a, slope),),
+                    ((a + rim, slope),),
+                )
+            )
+        return found
 
     def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
         """Integrals of x^(dim-1+2n) times the form, and their errors, times 2^bits."""
