@@ -31,6 +31,8 @@ _SERIES_TERMS = (16, 32, 64)
 # A series is taken when its last coefficients fall below this fraction of its size; at the longest
 # one, when they fall below the second number.  Its error is what it reached.
 _SERIES_GOAL, _SERIES_LIMIT = 2e-14, 1e-9
+# Where a series in 1/w is worse than this, one in its root is tried.
+_ROOTLESS = 1e-12
 _READ_ERRORS_UP_TO = 1e3
 # Lobes passed before the sum over all others starts: there Euler-Maclaurin terms fall by 1e-3.
 _EXPLICIT_LOBES = 24
@@ -50,9 +52,10 @@ _MOST_LISTED = 5000
 
 @dataclass(frozen=True, eq=False)
 class _InverseSeries:
-    """A function of the radius as a Chebyshev series in 2 start/w - 1, valid to infinity."""
+    """A function of the radius as a Chebyshev series in a root of start/w, valid to infinity."""
 
     start: float
+    root: int
     coefficients: FloatArray
     slopes: FloatArray
     error: float
@@ -61,37 +64,58 @@ class _InverseSeries:
     def of(
         cls, tail: OscillatingTail, function: Callable[[FloatArray], FloatArray], name: str
     ) -> _InverseSeries:
+        found = [cls._fitted(tail, function, name, 1)]
+        if not found[0].error < _ROOTLESS:
+            # Powers of w that differ by halves, such as those of z^(1/2) at the origin.
+            found.append(cls._fitted(tail, function, name, 2))
+        best = min(found, key=lambda series: series.error)
+        if not best.error < 4.0 * _SERIES_LIMIT:
+            raise AccuracyError(
+                f"The {name} of an oscillating tail of frequency {tail.frequency:g} is not smooth "
+                f"in 1/w or its root beyond w = {tail.start:g} (a series of "
+                f"{best.coefficients.size} terms leaves {best.error / 4.0:.1e}), so its lobes "
+                "cannot be summed. Let the component start its tail at a larger radius, or state "
+                "the right exponents."
+            )
+        return best
+
+    @classmethod
+    def _fitted(
+        cls,
+        tail: OscillatingTail,
+        function: Callable[[FloatArray], FloatArray],
+        name: str,
+        root: int,
+    ) -> _InverseSeries:
         reached = np.inf
         for terms in _SERIES_TERMS:
             nodes = chebyshev.chebpts1(terms)
-            values = function(2.0 * tail.start / (1.0 + nodes))
+            values = function(tail.start * (2.0 / (1.0 + nodes)) ** root)
             fit = np.asarray(chebyshev.chebfit(nodes, values, terms - 1), dtype=float)
             # A phase matters up to its own scale of one, whatever its size.
             size = max(1.0, float(np.ptp(values))) if name == "phase" else np.abs(values).max()
             before, reached = reached, float(np.abs(fit[-3:]).max() / size) if size > 0 else 0.0
             if reached < _SERIES_GOAL or reached > 0.3 * before:
                 break
-        if not reached < _SERIES_LIMIT:
-            raise AccuracyError(
-                f"The {name} of an oscillating tail of frequency {tail.frequency:g} is not smooth "
-                f"in 1/w beyond w = {tail.start:g} (a series of {fit.size} terms leaves "
-                f"{reached:.1e}), so its lobes cannot be summed. Let the component start its tail "
-                "at a larger radius, or state the right exponents."
-            )
-        return cls(tail.start, fit, np.asarray(chebyshev.chebder(fit), dtype=float), 4.0 * reached)
+        slopes = np.asarray(chebyshev.chebder(fit), dtype=float)
+        return cls(tail.start, root, fit, slopes, 4.0 * reached)
 
     @property
     def limit(self) -> float:
         """The value at infinite radius."""
         return float(chebyshev.chebval(-1.0, self.coefficients))
 
+    def _place(self, w: FloatArray) -> FloatArray:
+        ratio = self.start / w
+        return 2.0 * (ratio if self.root == 1 else ratio ** (1.0 / self.root))
+
     def __call__(self, w: FloatArray) -> FloatArray:
-        return np.asarray(chebyshev.chebval(2.0 * self.start / w - 1.0, self.coefficients))
+        return np.asarray(chebyshev.chebval(self._place(w) - 1.0, self.coefficients))
 
     def with_slope(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Value and derivative with respect to w."""
-        x = 2.0 * self.start / w
-        slope = -chebyshev.chebval(x - 1.0, self.slopes) * x / w
+        x = self._place(w)
+        slope = -chebyshev.chebval(x - 1.0, self.slopes) * x / (self.root * w)
         return np.asarray(chebyshev.chebval(x - 1.0, self.coefficients)), np.asarray(slope)
 
 
@@ -143,6 +167,15 @@ class LobedTailMass:
             return None
         power = tail.background_exponent
         return _InverseSeries.of(tail, lambda w: tail.background(w) * w**power, "background")
+
+    @property
+    def root(self) -> int:
+        """2 where the tail has powers of the radius that differ by halves, else 1."""
+        series = [self._phase_shift, self._amplitude]
+        series += [] if self._background is None else [self._background]
+        gap = 2.0 * (self.tail.background_exponent - self.tail.exponent)
+        halves = bool(np.isfinite(gap)) and gap % 2.0 == 1.0
+        return 2 if halves or any(s.root == 2 for s in series) else 1
 
     def radius(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Radius at a phase theta, and dw/dtheta there."""

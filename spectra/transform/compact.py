@@ -43,15 +43,17 @@ class BallComponent(Component):
     form : RadialForm
         The formula on the unit ball.
     dim : int
+    least_start : float
+        R w below which the expansions at the ends are known not to serve.
     tail : OscillatingTail
         ``frequency`` is the radius R of the ball; the background comes from odd powers of z.
     """
 
-    def __init__(self, form: RadialForm, dim: int) -> None:
+    def __init__(self, form: RadialForm, dim: int, *, least_start: float = 0.0) -> None:
         self.form = form
         self.dim = dim
         series = AscendingSeries(form, dim)
-        self._tail: EdgeTail = build_tail(form, dim, series)
+        self._tail: EdgeTail = build_tail(form, dim, series, least_start=least_start)
         self._radius: ScaledRadius = self._tail.radius
         self._start = self._tail.start
         self._panels: Panels = build_panels(

@@ -127,8 +127,12 @@ def _first_start(order: float, exponent: float, *, exact: bool) -> float:
     return s
 
 
-def build_tail(form: RadialForm, dim: int, series: AscendingSeries) -> EdgeTail:
+def build_tail(
+    form: RadialForm, dim: int, series: AscendingSeries, *, least_start: float = 0.0
+) -> EdgeTail:
     """The tail of a formula, started where it agrees with the ascending series.
+
+    Below R w = ``least_start`` no start is tried.
 
     Raises
     ------
@@ -136,9 +140,9 @@ def build_tail(form: RadialForm, dim: int, series: AscendingSeries) -> EdgeTail:
         Where no start within reach brings the two series together.
     """
     exponents = form.edge_exponents
-    start = _first_start(
-        0.5 * dim + float(exponents[0]), float(exponents[0]), exact=form.has_finite_edge
-    )
+    lead = float(exponents[0])
+    start = _first_start(0.5 * dim + lead, lead, exact=form.has_finite_edge)
+    start = max(start, least_start)
     best = math.inf
     for _ in range(_MAX_TRIES):
         tail = _TailBuilder(form, dim, start).build(series)

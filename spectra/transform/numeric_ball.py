@@ -8,6 +8,7 @@ in :math:`\tau^{1/q}`, :math:`\tau = 1 - x^2`, at the edge and in :math:`x^{1/q}
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
@@ -28,14 +29,20 @@ __all__ = ["NumericBall"]
 _SERIES_BITS = 190
 # A coefficient below this share of the largest one nearby is zero.
 _ZERO_BITS = 150
+# The expansions start where their least term is e^-42 of the first one, which is about s^-1.
+_DECAY, _FIRST_POWER = 42.0, 1.0
+# Ascending series out to this take about twenty seconds.
+_FARTHEST_START = 500.0
+# The largest coefficients of these ranges show the radius of convergence.
+_EARLY, _LATE = (8, 20), (40, 56)
 # Classes of exponents are looked for among so many coefficients of each.
 _SEARCHED = 24
 # The least number of coefficients and the least precision that are computed: what is asked first
 # is not what is asked most.
 _SHORTEST = 124
 _LEAST_PRECISION = 160
-# Moments are computed to multiples of so many bits, and shortened to what is asked for.
-_MOMENT_BITS = 512
+# Moments are computed to so many bits at least, in steps, and shortened to what is asked for.
+_LEAST_MOMENT_BITS, _MOMENT_STEP = 512, 256
 
 
 #: Moments with their errors, and those that were already asked for.
@@ -97,9 +104,33 @@ class NumericBall:
         """The limit at z = 0."""
         return self._at_origin(1)[0]
 
+    @cached_property
+    def least_start(self) -> float:
+        """R w at which the least terms of both expansions are below rounding.
+
+        With a singularity at the distance r they are about e^(-s r/2), r in 1 - x^2, at the edge
+        and e^(-s r), r in x, at the origin.
+
+        Raises
+        ------
+        AccuracyError
+            Where that is too far out to be reached from the ascending series.
+        """
+        edge = _convergence(self._at_edge(_SHORTEST), self._edge_root)
+        origin = _convergence(self._at_origin(_SHORTEST), self._origin_root)
+        start = max(_start(0.5 * edge), _start(origin))
+        if start > _FARTHEST_START:
+            raise AccuracyError(
+                "A formula on a ball has a complex singularity so close to an end that its "
+                f"expansion there is only useful from R w = {start:.3g} on, and the numeric route "
+                f"follows the density to {_FARTHEST_START:g}. Write the kernel as a sum of one "
+                "that is smoother there and one of a shorter support."
+            )
+        return start
+
     def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
         """Integrals of x^(dim-1+2n) times the function, n = 0, 1, ..., times 2^bits."""
-        whole = _MOMENT_BITS * -(-bits // _MOMENT_BITS)
+        whole = max(_LEAST_MOMENT_BITS, _MOMENT_STEP * -(-bits // _MOMENT_STEP))
         if (dim, whole) not in self._streams:
             exponent = float(self._edge)
             stream = moment_stream(self._function, dim, whole, exponent=exponent)
@@ -187,6 +218,23 @@ class NumericBall:
             )
             self._origin_known = (bits, known)
         return known[:terms]
+
+
+def _convergence(series: list[Any], root: int) -> float:
+    """Radius of convergence, in y^root, that the growth of a power series in y shows."""
+    (first, low), (last, high) = (
+        max((float(mpmath.log(abs(series[j]))), j) for j in places if series[j] != 0)[::-1]
+        for places in (range(*_EARLY), range(*_LATE))
+    )
+    return math.exp(root * (low - high) / (last - first))
+
+
+def _start(rate: float) -> float:
+    """The s at which s e^(-rate s) has fallen to e^-42."""
+    s = _DECAY / rate
+    for _ in range(20):
+        s = (_DECAY + _FIRST_POWER * math.log(max(s, 1.0))) / rate
+    return s
 
 
 def _negligible(c: Any, size: Any) -> bool:

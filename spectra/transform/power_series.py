@@ -69,8 +69,14 @@ def power_series(
     [1.0, 1.0, 1.0]
     """
     left = size = 0
+    most = _MOST_NODES if count > _NODES[-1] else _NODES[-1]
     for _ in range(_SHRINKINGS):
-        for nodes in (*_NODES, *((_MOST_NODES,) if count > _NODES[-1] else ())):
+        wanted = 0.0
+        for nodes in (*_NODES, _MOST_NODES):
+            if nodes < wanted:
+                continue
+            if nodes > most:
+                break
             precision = math.ceil(bits + _BITS_PER_DEGREE * nodes + _GUARD_BITS)
             extra = math.ceil(2.0 * lost * math.log2(4 * nodes))
             series = _chebyshev(function, nodes, reach, precision, extra)
@@ -79,6 +85,8 @@ def power_series(
             amplified = left * _coefficient(nodes, min(count, nodes, _EXACT_TERMS) - 1)
             if left << bits <= size and amplified << _EXACT_BITS <= size:
                 return _monomials(series, count, reach, precision)
+            # Coefficients decay geometrically: most intervals are known to be too long at once.
+            wanted = bits * nodes / max(1, size.bit_length() - left.bit_length() + 2)
         reach *= 0.5
     raise AccuracyError(
         "A function has no power series at the end of an interval: its Chebyshev coefficients on "
