@@ -61,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     derive.add_argument("--out", type=Path, help="write the table here (.npz)")
     derive.add_argument("--plot", type=Path, help="draw k, rho and its two parts here (.png)")
     derive.add_argument("--u-error", type=float, default=1e-12, help="error of the inverse CDFs")
+    derive.add_argument(
+        "--route",
+        help="show the density by this route first: lookup, series, symbolic or numeric",
+    )
     derive.set_defaults(run=_derive)
 
     cache = commands.add_parser("cache", help="the tables that were derived before")
@@ -125,6 +129,8 @@ def _derive(arguments: argparse.Namespace) -> int:
     from spectra.verdict import existence
 
     kernel = _kernel(arguments)
+    if arguments.route is not None:
+        _show_density(kernel, arguments.dim, arguments.route)
     verdict = existence(kernel, dim=arguments.dim)
     print(verdict)
     measure = verdict.measure
@@ -140,6 +146,19 @@ def _derive(arguments: argparse.Namespace) -> int:
         plot_measure(measure, path=arguments.plot)
         print(f"drew {arguments.plot}")
     return 0
+
+
+def _show_density(kernel: Kernel, dim: int, route: str) -> None:
+    from spectra.transform import spectral_density
+
+    density = spectral_density(kernel, dim, route=route)
+    for atom in density.atoms:
+        print(f"atom of mass {atom.mass:.12g} on |w| = {atom.radius:.12g}")
+    if density.expr is None:
+        print(f"density by the route {density.route}: numbers, no formula")
+        return
+    print(f"density by the route {density.route}: mu(w) = {density.expr}")
+    print(f"LaTeX: {density.latex()}")
 
 
 def _cache(arguments: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.errors import ParameterError
+from spectra.errors import NoRouteError, ParameterError
 from spectra.numeric import real_array
 from spectra.special import log_sphere_area
 
@@ -174,6 +174,23 @@ class SpectralDensity:
         return np.asarray(
             sign * np.exp(log - log_sphere_area(self.dim) - (self.dim - 1) * np.log(w))
         )
+
+    def latex(self) -> str:
+        """The formula of mu(w) as LaTeX.
+
+        Raises
+        ------
+        NoRouteError
+            Where the route found numbers and no formula.
+        """
+        if self.expr is None:
+            raise NoRouteError(
+                f"The {self.route} route gives numbers for the density of {self.kernel}, and no "
+                'formula: ask spectral_density(kernel, dim, route="symbolic") for one.'
+            )
+        import sympy
+
+        return str(sympy.latex(self.expr))
 
     def error(self, w: ArrayLike) -> FloatArray:
         """Bound of |error| of :meth:`radial` at w."""

@@ -53,6 +53,8 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
     """
     components: list[Component] = []
     atoms: list[Atom] = []
+    if not any(p.support != sympy.oo or _is_mine(p.expr) for p in kernel.pieces):
+        return None
     for piece in kernel.pieces:
         if piece.support == sympy.oo:
             found = _on_half_line(piece.expr, kernel, dim)
@@ -66,6 +68,11 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
                 return None
             components.append(BallComponent(form, dim))
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "series")
+
+
+def _is_mine(expr: sympy.Expr) -> bool:
+    """Whether at least one summand has a Gamma product."""
+    return any(gamma_product(term) is not None for term in summands(expr) if term.has(Z))
 
 
 def _on_half_line(
