@@ -14,6 +14,7 @@ from spectra.density import Atom, Component, SpectralDensity
 from spectra.kernel import Kernel
 from spectra.transform.compact import compact_components
 from spectra.transform.compact_numeric import compact_numeric_components
+from spectra.transform.half_line import half_line
 from spectra.transform.lookup import known_part
 
 __all__ = ["numeric"]
@@ -24,7 +25,7 @@ HalfLineSolver = Callable[[sympy.Expr, int], tuple[list[Component], list[Atom]] 
 CompactSolver = Callable[[sympy.Expr, sympy.Expr, int], list[Component] | None]
 
 #: Tried in this order.
-HALF_LINE: tuple[HalfLineSolver, ...] = ()
+HALF_LINE: tuple[HalfLineSolver, ...] = (half_line,)
 COMPACT: tuple[CompactSolver, ...] = (compact_components, compact_numeric_components)
 
 

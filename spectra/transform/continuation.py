@@ -1,0 +1,390 @@
+"""Where a formula continues analytically from the half-line into the quarter plane Re, Im >= 0.
+
+A formula is analytic on a region where the argument of each of its roots, logarithms and
+reciprocals neither vanishes nor meets the cut of the principal branch.  Along the boundary of a
+region both show as a jump of a phase, so that a path is checked by following these phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+from mpmath import mp
+from numpy.typing import NDArray
+
+from spectra.errors import FormulaError
+from spectra.formula.evaluate import mpmath_function, numpy_function
+from spectra.formula.parsing import Z
+from spectra.quadrature import NODES
+from spectra.transform.ends import Expansion
+
+__all__ = ["ANGLES", "Continuation", "OddPart", "continuation"]
+
+FloatArray = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
+
+#: Angles against the real axis at which paths leave it.
+ANGLES = tuple(0.5 * np.pi * share for share in (0.08, 0.2, 0.4, 0.6, 0.8, 0.9))
+_ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.erf, sympy.erfc)
+# A phase that moves by more than this between neighbours is looked at between them.
+_SMOOTH_STEP = 1.0
+_MOST_HALVINGS = 40
+_POINTS_PER_DECADE = 32
+_ARC_POINTS = 65
+# Paths start this far from the origin and end this far beyond the reach, in their scales.
+_NEAR = 1e-9
+_BEYOND = 1.5
+# Heights are looked for between these multiples of the scale, to this relative accuracy.
+_LOWEST, _HIGHEST = 1e-6, 1e6
+_HEIGHT_ACCURACY = 1e-12
+# A kernel below this share of its largest value is not followed further, nor beyond this many
+# scales.
+_NEGLIGIBLE = 1e-60
+_FARTHEST = 1e14
+# A kernel that decays slowly must not grow by more than this on arcs at these multiples of its
+# scale.
+_ARC_GROWTH = 1e3
+_ARC_RADII = (1e2, 1e4, 1e8)
+_PROBES = 897
+# Parts of an integral below this share of it have no weight.
+_LEAST_WEIGHT = 1e-18
+# Where Im k(it) is more than this share of k(it), doubles keep its digits.
+_CLEARLY_ODD = 0.05
+# Panels of the imaginary axis grow up to this power of two of the scale.
+_LAST_GROWING = 3
+# At its reach a kernel that decays fast is below this, or the path to there is not used.
+_CLOSED = 1e-10
+# Kernels that are real on the imaginary axis to so many of the digits are even functions.
+_DIGITS = 60
+_REAL_SHARE = mp.mpf(10) ** -45
+_REAL_PLACES = (0.11, 0.23, 0.37, 0.53)
+
+Inner = tuple[sympy.Expr, complex | None, bool]
+
+
+def _inner_functions(expr: sympy.Expr) -> Iterator[Inner]:
+    """Functions g (or 1 + c g, given c) with no zeros allowed, and whether with a cut.
+
+    Raises
+    ------
+    FormulaError
+        For a function whose singularities are not listed here.
+    """
+    for node in sympy.preorder_traversal(expr):
+        if not node.free_symbols or node.is_Symbol or node.is_Add or node.is_Mul:
+            continue
+        if node.is_Pow:
+            base, exponent = node.args
+            if base.free_symbols and not (exponent.is_Integer and exponent >= 0):
+                yield base, None, not exponent.is_Integer
+        elif isinstance(node, _ENTIRE):
+            continue
+        elif isinstance(node, sympy.log):
+            yield node.args[0], None, True
+        elif isinstance(node, sympy.tan):
+            yield sympy.cos(node.args[0]), None, False
+        elif isinstance(node, sympy.tanh):
+            yield sympy.cosh(node.args[0]), None, False
+        elif isinstance(node, sympy.asin | sympy.acos):
+            yield node.args[0], -1.0, True
+            yield node.args[0], 1.0, True
+        elif isinstance(node, sympy.atan):
+            yield node.args[0], -1.0j, True
+            yield node.args[0], 1.0j, True
+        elif isinstance(node, sympy.besselj | sympy.besseli | sympy.besselk):
+            if isinstance(node, sympy.besselk) or not node.args[0].is_Integer:
+                yield node.args[1], None, True
+        else:
+            raise FormulaError(f"the singularities of {node.func.__name__} are not followed")
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """The phase of one inner function along a path."""
+
+    function: Callable[[Any], Any]
+    factor: complex | None
+    has_cut: bool
+
+    def _values(self, points: ComplexArray) -> ComplexArray:
+        value = np.asarray(self.function(points))
+        return value if self.factor is None else 1.0 + self.factor * value
+
+    def turn(self, path: Callable[[FloatArray], ComplexArray], s: FloatArray) -> float | None:
+        """How far the phase turns along a path, or None where it jumps."""
+        value = self._values(path(s))
+        for _ in range(_MOST_HALVINGS):
+            if not np.all(np.isfinite(value)) or np.any(value == 0.0):
+                return None
+            # Divided by its size first: a quotient of tiny numbers overflows.
+            unit = value / np.abs(value)
+            step = np.angle(unit[1:] / unit[:-1])
+            jump = np.abs(step)
+            if self.has_cut:
+                jump = np.maximum(jump, np.abs(np.diff(np.angle(unit))))
+            rough = np.flatnonzero(jump > _SMOOTH_STEP)
+            if rough.size == 0:
+                return float(step.sum())
+            between = 0.5 * (s[rough] + s[rough + 1])
+            if np.any((between <= s[rough]) | (between >= s[rough + 1])):
+                return None
+            s = np.insert(s, rough + 1, between)
+            value = np.insert(value, rough + 1, self._values(path(between)))
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class OddPart:
+    """Im k(it) at the nodes of panels of the imaginary axis, kept once it has been computed.
+
+    Panels grow by a factor 2; where the kernel has waves, from eight scales on, they grow no more.
+
+    Attributes
+    ----------
+    scale : float
+        The scale of the kernel.
+    grows : bool
+        Whether the panels grow without end.
+    digits, value : callable
+        The kernel in mpmath, and in doubles.
+    near : float
+        Up to this t, ``start`` has the values, free of cancellation.
+    start : callable
+        The odd part by the expansion of the kernel at zero.
+    least : float
+        Below this share of what is looked at, it has no weight in any integral.
+    """
+
+    scale: float
+    grows: bool
+    digits: Callable[[Any], Any]
+    value: Callable[[Any], Any]
+    near: float
+    start: Callable[[FloatArray], FloatArray]
+    least: float
+    _known: dict[int, FloatArray] = field(default_factory=dict)
+
+    def edge(self, i: int) -> float:
+        """Lower end of panel i; panels run from -infinity."""
+        if self.grows or i <= _LAST_GROWING:
+            return self.scale * 2.0**i
+        return self.scale * 2.0**_LAST_GROWING * (1 + i - _LAST_GROWING)
+
+    def panel(self, t: float) -> int:
+        """The panel that holds t."""
+        steps = t / self.scale
+        if self.grows or steps < 2.0**_LAST_GROWING:
+            return int(np.floor(np.log2(steps)))
+        return _LAST_GROWING - 1 + int(steps / 2.0**_LAST_GROWING)
+
+    def values(self, i: int) -> FloatArray:
+        """Im k(it) at the Legendre nodes of panel i, with all its digits."""
+        if i not in self._known:
+            low, high = self.edge(i), self.edge(i + 1)
+            self._known[i] = self._computed(low + 0.5 * (high - low) * (1.0 + NODES))
+        return self._known[i]
+
+    def _computed(self, t: FloatArray) -> FloatArray:
+        if t[-1] < self.near:
+            return self.start(t)
+        k = self.value(1j * t)
+        if np.abs(k.imag).max() > _CLEARLY_ODD * np.abs(k).max():
+            return np.asarray(k.imag)
+        with mp.workdps(_DIGITS):
+            return np.array([float(mp.im(self.digits(mp.mpc(0, float(x))))) for x in t])
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """A kernel on the half-line as an analytic function, and the paths on which it is one.
+
+    Attributes
+    ----------
+    value : callable
+        Values k(z) at an array of points.
+    scale : float
+        The distance at which |k| has fallen to half of its largest value.
+    reach : float
+        A distance beyond which the kernel is negligible, or 1e14 scales where it decays slowly.
+    decays_fast : bool
+        Whether the kernel decays faster than every power.
+    odd : OddPart
+        Im k(it), which is the part of the kernel that is not even.
+    """
+
+    value: Callable[[Any], Any]
+    scale: float
+    reach: float
+    decays_fast: bool
+    odd: OddPart
+    _phases: tuple[_Phase, ...]
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether k is an even function, so that k(it) is real as far as k is analytic."""
+        top = mp.mpf(min(self.height, self.scale))
+        with mp.workdps(_DIGITS):
+            values = [self.odd.digits(mp.mpc(0, top * share)) for share in _REAL_PLACES]
+            return all(abs(mp.im(v)) <= _REAL_SHARE * abs(v) for v in values)
+
+    @cached_property
+    def height(self) -> float:
+        """Up to which height k is analytic on the imaginary axis (0 where this is not known)."""
+        return self._highest(None)
+
+    @cached_property
+    def angles(self) -> tuple[float, ...]:
+        """Those of :data:`ANGLES` whose sector against the real axis has no singularity."""
+        return tuple(a for a in ANGLES if self._is_clear(0.0, a))
+
+    @cached_property
+    def has_quadrant(self) -> bool:
+        """Whether the kernel is analytic up to the whole imaginary axis."""
+        return self._is_clear(0.0, 0.5 * np.pi)
+
+    def rise(self, angle: float) -> float:
+        """The largest height c for which nothing lies below the ray from ic at this angle."""
+        if angle not in self._rises:
+            self._rises[angle] = self._highest(angle)
+        return self._rises[angle]
+
+    @cached_property
+    def _rises(self) -> dict[float, float]:
+        return {}
+
+    def _highest(self, angle: float | None) -> float:
+        low, high = _LOWEST * self.scale, _HIGHEST * self.scale
+        if angle is not None:
+            high = self.height
+            finite = min(high, _HIGHEST * self.scale)
+            if self._is_clear(finite * (1.0 - _HEIGHT_ACCURACY), angle):
+                return high
+            high = finite
+        elif self._is_clear(high, angle):
+            return float(np.inf)
+        if not self._is_clear(low, angle):
+            return 0.0
+        while high > low * (1.0 + _HEIGHT_ACCURACY):
+            middle = float(np.sqrt(low * high))
+            if not low < middle < high:
+                break
+            low, high = (middle, high) if self._is_clear(middle, angle) else (low, middle)
+        return low
+
+    def _is_clear(self, height: float, angle: float | None) -> bool:
+        """Whether every phase is continuous along a path and around the region under it."""
+        if angle is not None and not self.decays_fast and self._grows_on_arcs(angle):
+            return False
+        return all(self._keeps(phase, height, angle) for phase in self._phases)
+
+    def _grows_on_arcs(self, angle: float) -> bool:
+        turn = np.exp(1j * np.linspace(0.0, angle, _ARC_POINTS))
+        sizes = [np.abs(self.value(radius * self.scale * turn)) for radius in _ARC_RADII]
+        return not all(np.all(size <= _ARC_GROWTH * size[0]) for size in sizes)
+
+    @cached_property
+    def _rim(self) -> tuple[FloatArray, FloatArray]:
+        """Angles, and log|k| there at the reach of a kernel that decays fast."""
+        angles = np.linspace(0.0, 0.5 * np.pi, _ARC_POINTS)
+        size = np.abs(self.value(self.reach * np.exp(1j * angles)))
+        return angles, np.log(size + np.finfo(float).tiny)
+
+    def closes(self, angle: float, rate: float) -> bool:
+        """Whether k(z) exp(i rate z) is negligible at the reach, up to an angle.
+
+        Where it is not, a path into the plane and the real axis do not have one integral.
+        """
+        if not self.decays_fast:
+            return True
+        angles, log = self._rim
+        under = angles <= angle
+        size = log[under] - rate * self.reach * np.sin(angles[under])
+        return bool(np.all(np.isfinite(size)) and size.max() < np.log(_CLOSED))
+
+    def _keeps(self, phase: _Phase, height: float, angle: float | None) -> bool:
+        near = _NEAR * self.scale
+        first = 0.5 * np.pi if height > 0.0 or angle is None else angle
+        legs: list[float | None] = [
+            phase.turn(lambda s: near * np.exp(1j * s), np.linspace(0.0, first, _ARC_POINTS))
+        ]
+        if height > 0.0:
+            legs.append(phase.turn(lambda s: 1j * np.exp(s), _logs(near, height)))
+        if angle is None:
+            return None not in legs
+        start, direction = 1j * height, complex(np.cos(angle), np.sin(angle))
+        far = max(_BEYOND * self.reach, 2.0 * height)
+        legs.append(phase.turn(lambda s: start + direction * np.exp(s), _logs(near, far)))
+        end = start + direction * far
+        size, last = abs(end), float(np.angle(end))
+        legs.append(
+            phase.turn(lambda s: size * np.exp(-1j * s), np.linspace(-last, 0.0, _ARC_POINTS))
+        )
+        # The real axis turns no phase: around the whole region the turns must cancel.
+        known = [leg for leg in legs if leg is not None]
+        return len(known) == len(legs) and abs(sum(known)) < 1.0
+
+
+def _logs(low: float, high: float) -> FloatArray:
+    count = 9 + int(_POINTS_PER_DECADE * max(np.log10(high / low), 0.0))
+    return np.linspace(np.log(low), np.log(high), count)
+
+
+def continuation(
+    expr: sympy.Expr, value: Callable[[Any], Any], zero: Expansion, *, decays_fast: bool
+) -> Continuation:
+    """The continuation of a formula in Z.
+
+    Parameters
+    ----------
+    expr : sympy expression
+        The formula.
+    value : callable
+        Its values at an array of points, real or complex.
+    zero : Expansion
+        Its expansion at zero.
+    decays_fast : bool
+        Whether it decays faster than every power.
+
+    Raises
+    ------
+    FormulaError
+        Where the formula has a function whose singularities are not known here, or no decay.
+
+    Examples
+    --------
+    >>> from spectra.transform.ends import expansion_of
+    >>> expr = 1 / sympy.cosh(Z)
+    >>> zero = expansion_of(expr, sympy.Integer(0))
+    >>> k = continuation(expr, numpy_function(expr, Z), zero, decays_fast=True)
+    >>> k.is_even, round(k.height / np.pi, 9)
+    (True, 0.5)
+    """
+    phases = tuple(
+        _Phase(numpy_function(g, Z), factor, has_cut)
+        for g, factor, has_cut in dict.fromkeys(_inner_functions(expr))
+    )
+    z = np.geomspace(1.0 / _FARTHEST, _FARTHEST, _PROBES)
+    size = np.abs(value(z))
+    top = int(np.argmax(size))
+    after = np.flatnonzero(size[top:] <= 0.5 * size[top])
+    if after.size == 0 or not np.all(np.isfinite(size)):
+        raise FormulaError("the kernel does not decay")
+    scale = float(z[top + after[0]])
+    alive = int(np.flatnonzero(size > _NEGLIGIBLE * size[top])[-1])
+    ends = decays_fast and alive + 1 < z.size
+    reach = float(z[alive + 1]) if ends else _FARTHEST * scale
+    odd = OddPart(
+        scale=scale,
+        grows=not decays_fast,
+        digits=mpmath_function(expr, Z),
+        value=value,
+        near=zero.near,
+        start=zero.imaginary_part,
+        least=_LEAST_WEIGHT ** (1.0 / (1.0 + zero.odd_exponent)),
+    )
+    return Continuation(value, scale, reach, decays_fast, odd, phases)

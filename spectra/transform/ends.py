@@ -1,0 +1,306 @@
+r"""What a kernel does at zero and at infinity, from its exact expansion there.
+
+A term :math:`z^a` at zero, a not an even integer, has the radial density
+
+.. math:: G(a) w^{-a-1}, \qquad G(a) = \frac{2^{a+1}\Gamma((d+a)/2)}{\Gamma(d/2)\Gamma(-a/2)},
+
+and a term :math:`z^a \log^q(1/z)` has its q-th derivative by -a.  The sum over all terms is the
+asymptotic series of the density for large w (Watson's lemma for Abel means; Wong, Asymptotic
+Approximations of Integrals, chapter IV).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy
+from mpmath import mp
+from numpy.typing import NDArray
+
+from spectra.errors import NoRouteError
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import Z
+from spectra.formula.program import Compiler
+from spectra.quadrature import EPS
+from spectra.singularity.expansion import expand_at
+from spectra.singularity.germs import ExpansionError, Germ
+
+__all__ = ["Expansion", "PowerEnding", "expansion_of", "power_ending", "stable_value"]
+
+FloatArray = NDArray[np.float64]
+Array = NDArray[Any]
+
+# Powers kept in expansions: the more, the earlier they serve.  Fewer are tried where they grow
+# too long, and more where they leave too few terms.
+_WINDOWS = (12, 5)
+_WIDE_WINDOW = 24
+_FEW_TERMS = 8
+_LEAST_TERMS = 4
+# The last term of an expansion stands for its error, this many times.
+_MARGIN = 10.0
+# Series are used where their error is below this share of their value.
+_RESOLVED = 1e-16
+_TAIL_RESOLVED = 1e-15
+_DIGITS = 34
+# Points at which the values in doubles are compared with those in many digits.
+_SAMPLES = 33
+# Doubles serve where they lose no more than this, relative to the value.
+_LOST = 4e-14
+_LEAST_SHARE = 1e-25
+_FARTHEST_LOG = 345.0
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Terms c t^a log(1/t)^q of a kernel, t = z at zero and t = 1/z at infinity.
+
+    Attributes
+    ----------
+    terms : tuple
+        (a, q, c) as exact numbers, the largest first.
+    near : float
+        Up to this t the terms serve in the place of the formula.
+    """
+
+    terms: tuple[tuple[sympy.Expr, int, sympy.Expr], ...]
+    near: float
+
+    def __call__(self, t: Array) -> Array:
+        """Values of the sum."""
+        total = np.zeros_like(t)
+        log = -np.log(t)
+        for a, q, c in self.terms:
+            power = t ** int(a) if a.is_Integer else t ** float(a)
+            total = total + float(c) * power * (log**q if q else 1.0)
+        return total
+
+    @property
+    def odd_exponent(self) -> float:
+        """The exponent of the first term that is not even; 1 where there is none."""
+        odd = (a for a, q, _ in self.terms if q or not (a.is_Integer and a % 2 == 0))
+        return float(next(odd, 1))
+
+    def imaginary_part(self, t: FloatArray) -> FloatArray:
+        """Im of the sum at it, where even powers have none at all."""
+        total = np.zeros_like(t)
+        # log(1/(it)) = log(1/t) - i pi/2
+        log = -np.log(t) - 0.5j * np.pi
+        for a, q, c in self.terms:
+            if q == 0:
+                turn = float(sympy.sin(sympy.pi * a / 2).evalf(20))
+                total += float(c) * turn * t ** float(a)
+            else:
+                turn_of_power = complex(sympy.exp(sympy.I * sympy.pi * a / 2).evalf(20))
+                total += float(c) * t ** float(a) * np.imag(turn_of_power * log**q)
+        return total
+
+
+def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
+    """Expand a formula at zero or at infinity.
+
+    Raises
+    ------
+    NoRouteError
+        Where the formula oscillates or grows there, or has no such expansion.
+    """
+    germ = _germ(expr, point, _WINDOWS)
+    if 1 < len(germ.plain.terms) < _FEW_TERMS:
+        germ = _germ(expr, point, (_WIDE_WINDOW, *_WINDOWS))
+    if point == 0 and len(germ.parts) > 1:
+        raise NoRouteError(
+            f"The formula {expr} has an essential singularity at z = 0, where the numeric route "
+            "takes powers and logarithms only."
+        )
+    terms = []
+    for size, c in germ.plain.terms:
+        a, q = size[0], -size[1]
+        if not (q.is_Integer and q >= 0):
+            raise NoRouteError(
+                f"The formula {expr} has a term log(1/t)^({q}) at z = {point}, whose transform has "
+                "no expansion in powers: the numeric route does not cover it."
+            )
+        terms.append((a, int(q), c))
+    return Expansion(tuple(terms), _serves_up_to(terms))
+
+
+def _germ(expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...]) -> Germ:
+    reason = ""
+    for window in windows:
+        try:
+            germ = expand_at(expr, point, 1, window)
+            _ = germ.plain
+            return germ
+        except ExpansionError as error:
+            reason = str(error)
+    raise NoRouteError(
+        f"The formula {expr} could not be expanded at z = {point} ({reason}), and the numeric "
+        "route needs its decay and its smoothness. Write it in functions that decay without "
+        "oscillating, or design a finite measure for your range of distances."
+    )
+
+
+def _serves_up_to(terms: list[tuple[sympy.Expr, int, sympy.Expr]]) -> float:
+    """The largest t at which the last term is rounding against the sum."""
+    if len(terms) < _LEAST_TERMS:
+        return 0.0
+    t = np.exp(np.linspace(-_FARTHEST_LOG, 0.0, 691))
+    logs = [float(a) * np.log(t) + q * np.log(-np.log(t) + 1.0) + _log_size(c) for a, q, c in terms]
+    last = np.max(logs[-2:], axis=0) + np.log(_MARGIN)
+    good = last - logs[0] < np.log(_RESOLVED)
+    first_bad = int(np.argmin(good)) if not np.all(good) else t.size
+    return float(t[first_bad - 1]) if first_bad else 0.0
+
+
+def _log_size(c: sympy.Expr) -> float:
+    return float(sympy.log(sympy.Abs(c)).evalf(15))
+
+
+def stable_value(
+    expr: sympy.Expr, zero: Expansion, infinity: Expansion
+) -> Callable[[Array], Array]:
+    """Values of a formula at complex points, with its expansions where the formula cancels.
+
+    Between those, doubles serve unless they lose digits at a few points of the real axis, and
+    mpmath does otherwise.
+    """
+    # The evaluator of the formula room would compute what overflows point by point, in mpmath; a
+    # path on which doubles overflow is not used.
+    fast, exact = Compiler(Z, "numpy").compile(expr), mpmath_function(expr, Z)
+    far = 1.0 / infinity.near if infinity.near > 0.0 else np.inf
+    low, high = max(zero.near, 1e-12), min(far, 1e12)
+    z = np.geomspace(low, max(high, low), _SAMPLES)
+    with mp.workdps(_DIGITS):
+        true = np.array([float(exact(mp.mpf(x))) for x in z.tolist()])
+    matters = np.abs(true) > _LEAST_SHARE * np.abs(true).max()
+    allowed = _LOST * np.abs(true) * (1.0 + np.abs(np.log(np.abs(true) + 1e-300)))
+    doubles_serve = bool(np.all(np.abs(fast(z) - true)[matters] <= allowed[matters]))
+
+    def quick(points: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(fast(points))
+
+    def slow(points: Array) -> Array:
+        with mp.workdps(_DIGITS):
+            kind = complex if np.iscomplexobj(points) else float
+            return np.array([kind(exact(mp.mpmathify(x))) for x in points.tolist()], dtype=kind)
+
+    middle = quick if doubles_serve else slow
+
+    def value(points: Array) -> Array:
+        size = np.abs(points)
+        near, beyond = size < zero.near, size > far
+        out = np.empty_like(points)
+        inner = ~(near | beyond)
+        out[inner] = middle(points[inner])
+        if np.any(near):
+            out[near] = zero(points[near])
+        if np.any(beyond):
+            out[beyond] = infinity(1.0 / points[beyond])
+        return out
+
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class PowerEnding:
+    """The asymptotic series of a density: w^-(a+1) times polynomials in log w.
+
+    Attributes
+    ----------
+    exponent : float
+        a + 1 of the leading term.
+    start : float
+        From this radius on the series is exact to 1e-15.
+    """
+
+    exponent: float
+    start: float
+    _powers: FloatArray
+    _polynomials: tuple[FloatArray, ...]
+
+    def _terms(self, w: FloatArray) -> FloatArray:
+        """The terms, in units of w^-exponent."""
+        log = np.log(w)
+        return np.array(
+            [
+                np.polynomial.polynomial.polyval(log, p) * np.exp(-a * log)
+                for a, p in zip(self._powers, self._polynomials, strict=True)
+            ]
+        )
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho|."""
+        total = self._terms(w).sum(axis=0)
+        return np.sign(total), np.log(np.abs(total)) - self.exponent * np.log(w)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to |rho|: the last term, and rounding."""
+        terms = self._terms(w)
+        sizes = np.abs(terms)
+        rounding = EPS * (8.0 + 4.0 * self.exponent * np.abs(np.log(w)))
+        last = 1 if len(sizes) < _LEAST_TERMS else 2
+        left_out = _MARGIN * sizes[-last:].sum(axis=0)
+        return np.asarray(
+            (left_out + EPS * sizes.sum(axis=0)) / np.abs(terms.sum(axis=0)) + rounding
+        )
+
+
+def power_ending(zero: Expansion, dim: int) -> PowerEnding | None:
+    """The asymptotic series of the density for large w; None for a kernel that is even at zero.
+
+    Raises
+    ------
+    NoRouteError
+        Where the series does not settle at any radius of interest.
+    """
+    powers: list[float] = []
+    polynomials: list[FloatArray] = []
+    first: sympy.Expr | None = None
+    with mp.workdps(_DIGITS):
+        for a, q, c in zero.terms:
+            if q == 0 and a.is_Integer and a % 2 == 0:
+                continue
+            value, half = mp.mpmathify(sympy.N(a, _DIGITS)), mp.mpf(dim) / 2
+            taylor = mp.taylor(
+                lambda s, h=half: (
+                    2 ** (s + 1) * mp.gammaprod([h + s / 2], [h, -s / 2])
+                    if not (mp.isint(s) and s % 2 == 0)
+                    else mp.mpf(0)
+                ),
+                value,
+                q,
+            )
+            scale = mp.mpmathify(sympy.N(c, _DIGITS))
+            # (-d/da)^q of G(a) w^(-a-1)
+            polynomial = [
+                scale * mp.binomial(q, j) * (-1) ** (q - j) * mp.factorial(q - j) * taylor[q - j]
+                for j in range(q + 1)
+            ]
+            if all(is_zero_number(p) for p in polynomial):
+                continue
+            first = a if first is None else first
+            powers.append(float(sympy.N(a - first, 20)))
+            polynomials.append(np.array([float(p) for p in polynomial]))
+    if first is None:
+        return None
+    ending = PowerEnding(float(first) + 1.0, 0.0, np.array(powers), tuple(polynomials))
+    w = np.exp(np.linspace(0.0, _FARTHEST_LOG, 1381) - 40.0)
+    with np.errstate(all="ignore"):
+        rounding = EPS * (8.0 + 4.0 * ending.exponent * np.abs(np.log(w)))
+        good = ending.relative_error(w) - rounding < _TAIL_RESOLVED
+    bad = np.flatnonzero(~good)
+    if bad.size and bad[-1] + 1 == w.size:
+        raise NoRouteError(
+            "The asymptotic series of the density does not settle before the largest radius that "
+            "a double holds, so its tail is not known."
+        )
+    start = float(w[bad[-1] + 1]) if bad.size else float(w[0])
+    return PowerEnding(ending.exponent, start, ending._powers, ending._polynomials)
+
+
+def is_zero_number(value: Any) -> bool:
+    """Whether a number of many digits is an exact zero that lost its last ones."""
+    return bool(abs(value) < mp.mpf(10) ** (8 - _DIGITS))

@@ -1,0 +1,174 @@
+"""The best path for each radius: several are tried, and the one of the least error is followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.errors import NoRouteError
+from spectra.transform.continuation import ANGLES, Continuation
+from spectra.transform.contours import Contour, Hankel, Integral
+
+__all__ = ["PathFinder"]
+
+FloatArray = NDArray[np.float64]
+
+# Corners on the real axis, in units of the turning point y = n + 3/2 of the Bessel function.
+_CORNERS = (0.5, 1.0, 2.0)
+# Heights below a singularity, in units of 1/w.
+_GAPS = (8.0, 4.0, 2.0, 1.0, 0.5)
+# Heights are powers of two to the quarters, times the scale.
+_STEPS_PER_DOUBLING = 4
+# Heights that are tried first, in units of 1/w.
+_FIRST_HEIGHTS = (2.0, 6.0, 18.0, 54.0)
+# A path is kept while its error stays below this share of the value; then all are tried again,
+# at most once in 0.4 of log w.
+_GOOD = 1e-13
+_SEARCH_EVERY = 0.4
+# Values on two paths may differ by this many of their error bounds.
+_AGREEMENT = 10.0
+_COMPARABLE = 1e-6
+
+Key = tuple[str, int, int]
+
+
+@dataclass(eq=False)
+class PathFinder:
+    """Values of rho by the path that gives the least error; it remembers which one did.
+
+    Parameters
+    ----------
+    hankel : Hankel
+        The integrals.
+    """
+
+    hankel: Hankel
+    best: Key | None = None
+    searched_at: list[float] = field(default_factory=list)
+
+    @property
+    def _kernel(self) -> Continuation:
+        return self.hankel.kernel
+
+    def __call__(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values and error bounds at radii w close to one another."""
+        probe = np.array([w.min(), w.max()])
+        if self.best is None:
+            self._search(probe)
+        else:
+            found = self._try(self._neighbours(self.best), probe)
+            best = min(found, key=lambda key: _score(found[key]), default=None)
+            x = float(np.log(self._middle(probe)))
+            far = all(abs(x - y) >= _SEARCH_EVERY for y in self.searched_at)
+            if best is None or (far and _relative(found[best]) > _GOOD):
+                self._search(probe)
+            else:
+                self.best = best
+        assert self.best is not None
+        contour = self._contour(self.best, self._middle(probe))
+        result = None if contour is None else self.hankel(w, contour)
+        if result is None:
+            raise NoRouteError(
+                f"No path of integration serves between w = {w.min():.3g} and {w.max():.3g}: the "
+                "kernel grows, or is singular, too close to the real axis."
+            )
+        return result.value, result.error
+
+    @staticmethod
+    def _middle(probe: FloatArray) -> float:
+        return float(np.sqrt(probe[0] * probe[-1]))
+
+    def _search(self, probe: FloatArray) -> None:
+        """Try all kinds of paths, and hold those that are comparable to one another."""
+        self.searched_at.append(float(np.log(self._middle(probe))))
+        w = self._middle(probe)
+        found = self._try(self._all(w), probe)
+        if not found:
+            raise NoRouteError(
+                f"No path of integration was found for the radius w = {w:.3g}: the kernel grows, "
+                "or is singular, too close to the real axis."
+            )
+        self.best = min(found, key=lambda key: _score(found[key]))
+        reference = found[self.best]
+        size = np.abs(reference.value).max()
+        for key, other in found.items():
+            apart = np.abs(other.value - reference.value)
+            allowed = _AGREEMENT * (other.error + reference.error)
+            if other.error.max() < _COMPARABLE * size and np.any(apart > allowed):
+                raise NoRouteError(
+                    f"Two paths of integration ({key} and {self.best}) differ by {apart.max():.1e} "
+                    f"at w = {w:.3g}, beyond their errors: the kernel is not analytic between "
+                    "them, so that its continuation cannot be trusted."
+                )
+
+    def _try(self, keys: list[Key], probe: FloatArray) -> dict[Key, Integral]:
+        found = {}
+        for key in keys:
+            contour = self._contour(key, self._middle(probe))
+            if contour is None:
+                continue
+            result = self.hankel(probe, contour)
+            if result is not None:
+                found[key] = result
+        return found
+
+    def _angle(self, j: int) -> float:
+        return 0.0 if j < 0 else ANGLES[j]
+
+    def _contour(self, key: Key, w: float) -> Contour | None:
+        kind, i, j = key
+        if kind == "real":
+            return Contour(corner=np.inf) if self._kernel.decays_fast else None
+        if kind == "imaginary":
+            odd = self._kernel.has_quadrant and not self._kernel.is_even
+            return Contour(height=np.inf) if odd else None
+        if not -1 <= j < len(ANGLES) or (j < 0 and not self._kernel.decays_fast):
+            return None
+        angle = self._angle(j)
+        if kind == "corner":
+            if not 0 <= i < len(_CORNERS) or angle not in self._kernel.angles:
+                return None
+            return Contour(corner=_CORNERS[i] * (self.hankel.order + 1.5), angle=angle)
+        top = self._kernel.rise(angle)
+        if kind == "gap":
+            if not (self._kernel.is_even and 0 <= i < len(_GAPS) and np.isfinite(top)):
+                return None
+            height = top - _GAPS[i] / w
+            return Contour(height=height, angle=angle) if height > 0.3 * top else None
+        if self._kernel.is_even:
+            height = self._kernel.scale * 2.0 ** (i / _STEPS_PER_DOUBLING)
+        else:
+            height = self._kernel.odd.edge(i)
+        return Contour(height=height, angle=angle) if height < 0.8 * top else None
+
+    def _height_index(self, height: float) -> int:
+        if self._kernel.is_even:
+            return int(np.round(_STEPS_PER_DOUBLING * np.log2(height / self._kernel.scale)))
+        return self._kernel.odd.panel(height)
+
+    def _all(self, w: float) -> list[Key]:
+        angles = range(-1, len(ANGLES))
+        keys: list[Key] = [("real", 0, 0), ("imaginary", 0, 0)]
+        keys += [("corner", i, j) for i in range(len(_CORNERS)) for j in angles]
+        keys += [("gap", i, j) for i in range(len(_GAPS)) for j in angles]
+        heights = {self._height_index(h / w) for h in _FIRST_HEIGHTS}
+        return keys + [("height", i, j) for i in sorted(heights) for j in angles]
+
+    def _neighbours(self, key: Key) -> list[Key]:
+        kind, i, j = key
+        keys: list[Key] = [key]
+        if kind in ("corner", "gap", "height"):
+            keys += [(kind, i + 1, j), (kind, i - 1, j), (kind, i, j + 1), (kind, i, j - 1)]
+        if kind == "height" and self._kernel.is_even:
+            keys += [(kind, i + 3, j), (kind, i - 3, j)]
+        return keys
+
+
+def _score(found: Integral) -> float:
+    return float(np.log(found.error + np.finfo(float).tiny).sum())
+
+
+def _relative(found: Integral) -> float:
+    return float(found.error.max() / np.abs(found.value).max())
