@@ -38,6 +38,7 @@ _HOME = {
     "asymmetric_table": "asymmetric_measure",
     "catalogue": "families",
     "certified_masses": "certify",
+    "certify_table": "certify",
     "derive": "derivation",
     "design": "designs",
     "design_for_budget": "designs",

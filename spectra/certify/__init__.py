@@ -2,9 +2,11 @@
 
 Read in this order: ``balls`` (exact numbers in, enclosures out), ``signs`` (ranges of proved sign),
 ``laws`` and ``mixtures`` (components without oscillation), ``waves`` (an oscillating tail with its
-remainder), ``hankel`` and ``lobes`` (Bochner-Riesz kernels), ``masses`` (the entry).
+remainder), ``hankel`` and ``lobes`` (Bochner-Riesz kernels), ``masses`` (the entry), ``parts`` and
+``tables`` (certificates of tables).
 """
 
 from spectra.certify.masses import CertifiedMasses, certified_masses
+from spectra.certify.tables import PartCertificate, certify_table
 
-__all__ = ["CertifiedMasses", "certified_masses"]
+__all__ = ["CertifiedMasses", "PartCertificate", "certified_masses", "certify_table"]

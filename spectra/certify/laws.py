@@ -71,6 +71,10 @@ class Law(ABC):
         """Upper bound of |gauge * g| on [v, inf); infinite where it was not proved."""
 
     @abstractmethod
+    def series(self, v: Ball) -> Ball:
+        """Power series of g at a power series of V."""
+
+    @abstractmethod
     def least(self, v: Ball) -> tuple[Ball, int]:
         """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
 
@@ -173,6 +177,14 @@ class GaussianLaw(Law):
             q = q * y + abs(c)
         return self.front * exponent.exp() * q
 
+    def series(self, v: Ball) -> Ball:
+        """Power series of g at a power series of V."""
+        y = self.rate * v
+        q = flint.arb_series([0])
+        for c in reversed(self.powers):
+            q = q * y + c
+        return self.front * (-y).exp() * q
+
     def least(self, v: Ball) -> tuple[Ball, int]:
         """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
         y = self.rate * v
@@ -254,6 +266,10 @@ class MaternLaw(Law):
             return here.max(abs(self.front))
         return flint.arb("inf")
 
+    def series(self, v: Ball) -> Ball:
+        """Power series of g at a power series of V."""
+        return self.front * (-self.order * (self.rate2 + v).log()).exp()
+
     def least(self, v: Ball) -> tuple[Ball, int]:
         """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
         return abs(self.front), 1 if self.front > 0 else -1
@@ -264,11 +280,16 @@ class MaternLaw(Law):
 
     def below(self, v: Ball) -> Ball:
         """Signed mass of [0, v]."""
+        if v > self.rate2:
+            return self.total - self.above(v)
         share = v / (self.rate2 + v)
         return self.total * share.beta_lower(self.half, self.nu, regularized=True)
 
     def above(self, v: Ball) -> Ball:
         """Signed mass of [v, inf)."""
+        # Arb's incomplete beta function is slow next to 1.
+        if not v > self.rate2:
+            return self.total - self.below(v)
         share = self.rate2 / (self.rate2 + v)
         return self.total * share.beta_lower(self.nu, self.half, regularized=True)
 

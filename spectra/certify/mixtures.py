@@ -13,11 +13,11 @@ from itertools import pairwise
 
 from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
 from spectra.certify.laws import Gauge, GaussianLaw, Law, MaternLaw, law_of
-from spectra.certify.signs import Range, proved_ranges
+from spectra.certify.signs import Range, merged_ranges, proved_ranges
 from spectra.density import Component
 from spectra.quadrature import Enclosure
 
-__all__ = ["MassBalls", "mixture_masses"]
+__all__ = ["MassBalls", "mixture_masses", "signed_ranges"]
 
 # Bits at first, and at most; the relative accuracy asked of every mass, which a double cannot hold.
 _FIRST_BITS = 192
@@ -91,7 +91,7 @@ def _is_sharp(found: MassBalls, nothing: Ball) -> bool:
 
 
 def _masses(laws: Sequence[Law], bits: int) -> MassBalls:
-    ranges, below, above = _signed_ranges(laws, bits)
+    ranges, below, above = signed_ranges(laws, bits)
     zero = flint.arb(0)
     shares = {1: zero, -1: zero}
     loose = zero
@@ -139,7 +139,7 @@ def _cancelled(laws: Sequence[Law], mass: Ball, bits: int) -> Ball:
     return (alone - mass) / 2
 
 
-def _signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball | None, Ball | None]:
+def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball | None, Ball | None]:
     """Ranges of V with their signs, and the ends beyond which no sign was proved."""
 
     if len(laws) == 1 and isinstance(laws[0], GaussianLaw):
@@ -166,7 +166,7 @@ def _signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball | 
         ranges.append(Range(ranges[-1].high, flint.arb("inf"), high_sign))
     else:
         above = ranges[-1].high
-    return ranges, below, above
+    return merged_ranges(ranges), below, above
 
 
 def _jet(laws: Sequence[Law], v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:

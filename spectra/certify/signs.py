@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spectra.certify.balls import Ball, Unproved, flint, hull, is_negative, is_positive
 
-__all__ = ["Jet", "Range", "proved_ranges"]
+__all__ = ["Jet", "Range", "merged_ranges", "proved_ranges"]
 
 #: ``jet(x)`` returns balls that hold f and f' at every point of the ball x.
 Jet = Callable[[Ball], tuple[Ball, Ball]]
@@ -85,6 +85,14 @@ def proved_ranges(jet: Jet, low: Ball, high: Ball, *, width: Ball) -> list[Range
             continue
         middle = ((a + b) / 2).mid()
         waiting += [(middle, b), (a, middle)]
+    return found
+
+
+def merged_ranges(ranges: list[Range]) -> list[Range]:
+    """Consecutive ranges with neighbours of one sign joined."""
+    found: list[Range] = []
+    for part in ranges:
+        _append(found, part)
     return found
 
 

@@ -1,0 +1,404 @@
+"""Proved masses and tables hold the truth, are sharp, and fail where something is wrong."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import sympy
+from mpmath import mp
+
+import spectra as sp
+from spectra.density import Atom
+from spectra.errors import ParameterError
+from spectra.measure import SpectralMeasure, truncate
+from spectra.quadrature import Enclosure
+from spectra.table import Panels, RadialLaw
+
+flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
+
+from spectra.certify.balls import Unproved, as_ball, enclosure, exact_ball, precision  # noqa: E402
+from spectra.certify.hankel import hankel_coefficients, hankel_remainder  # noqa: E402
+from spectra.certify.signs import proved_ranges  # noqa: E402
+
+
+def measure(kernel, dim):
+    return sp.existence(kernel, dim=dim).measure
+
+
+def bochner_riesz(power, support=2):
+    return sp.radial(f"(1 - z**2/({support})**2)**({power})", support=support)
+
+
+def delta_gaussian():
+    return sp.radial("exp(-z**2/2) - exp(-z**2/200)")
+
+
+def holds(ball, digits):
+    """Whether the true number lies in the enclosure, up to the last of the digits given."""
+    with mp.workdps(40):
+        last = mp.mpf(10) ** -len(digits.partition(".")[2])
+        return abs(mp.mpf(digits) - mp.mpf(ball.mid)) <= mp.mpf(ball.rad) + last
+
+
+def agrees(fast, proved):
+    """The proved ball lies within what the fast mass allows."""
+    return abs(fast.mid - proved.mid) + proved.rad <= fast.rad
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+def test_exact_numbers_enter_as_they_are_and_others_are_refused():
+    with precision(200):
+        for text in ("sqrt(2)/3 - pi", "exp(1/3)*gamma(5/4)", "log(7)**2", "2**(1/3)"):
+            number = sympy.sympify(text, rational=True)
+            ball = exact_ball(number)
+            reference = sympy.N(number, 50)
+            assert ball.rad() < 1e-50
+            assert abs(float(ball.mid()) - float(reference)) <= 1e-15 * abs(float(reference))
+        with pytest.raises(Unproved, match="not read"):
+            exact_ball(sympy.zeta(3))
+
+
+def test_rounding_to_a_double_enlarges_the_radius():
+    with precision(300):
+        third = enclosure(as_ball(1) / 3)
+        exact = enclosure(as_ball(0.1))
+    assert third.rigorous
+    assert holds(third, "0.33333333333333333333333333333333333333")
+    assert not holds(replace(third, rad=0.0), "0.33333333333333333333333333333333333333")
+    assert exact == Enclosure(0.1, 0.0, rigorous=True)
+
+
+def test_ranges_of_proved_sign_find_a_close_pair_and_leave_a_double_zero_unresolved():
+    def pair(x):
+        gap = as_ball(2.0**-40)
+        return (x - 1) * (x - 1 - gap), (x - 1) + (x - 1 - gap)
+
+    def double(x):
+        return (x - 1) ** 2, 2 * (x - 1)
+
+    width = as_ball(2.0**-60)
+    with precision(256):
+        found = proved_ranges(pair, as_ball(0), as_ball(3), width=width)
+        touched = proved_ranges(double, as_ball(0), as_ball(3), width=width)
+    assert [r.sign for r in found] == [1, 0, -1, 0, 1]
+    assert all(r.roots == 1 for r in found if r.sign == 0)
+    assert [(r.sign, r.roots) for r in touched] == [(1, 0), (0, None), (1, 0)]
+
+
+@pytest.mark.parametrize("order", [0.0, 0.5, 1.0, 3.5, 4.7])
+def test_hankel_remainders_hold_in_the_complex_plane(order):
+    with mp.workdps(80), precision(160):
+        for argument, terms in (("12", 6), ("9+5j", 4), ("15-7j", 10), ("30", 20)):
+            z = mp.mpmathify(complex(argument))
+            a = hankel_coefficients(as_ball(order), terms)
+            front = mp.sqrt(2 / (mp.pi * z)) * mp.exp(
+                mp.mpc(0, 1) * (z - mp.mpf(order) * mp.pi / 2 - mp.pi / 4)
+            )
+            series = sum(
+                mp.mpc(0, 1) ** k * mp.mpf(a[k].mid().str(50, radius=False)) / z**k
+                for k in range(terms)
+            )
+            error = abs(mp.hankel1(order, z) / front - series) * abs(z) ** terms
+            bound = hankel_remainder(
+                as_ball(order),
+                a[terms],
+                terms,
+                as_ball(float(z.real / abs(z))),
+                as_ball(float(abs(z))),
+            )
+            assert error <= float(bound.abs_upper()) * (1 + 1e-9) + 1e-12
+
+
+# --- masses of lobes --------------------------------------------------------------------------
+
+NORMS = {
+    (3, 2): "1.577287259103741308659104678569209",
+    (1, 1): "1.2325411052580975742",
+    (2, 1): "2.0297939364875008782",
+    (1, 2): "1.0705193731719585082",
+    (2, 2): "1.2272080001638874052",
+    (4, 2): "2.6619752057696677747",
+    (3, 3): "1.2044304422240326377",
+    (5, 3): "1.8469494569178636719",
+}
+
+
+@pytest.mark.parametrize(("dim", "power"), NORMS)
+def test_bochner_riesz_masses_hold_the_reference_digits(dim, power):
+    of = measure(bochner_riesz(power), dim)
+    found = sp.certified_masses(of)
+    assert found.rigorous
+    assert found.complete
+    assert found.mass.rad <= 1e-15
+    assert holds(found.mass, NORMS[dim, power])
+    assert agrees(of.mass, found.mass)
+    assert agrees(of.positive_mass, found.positive)
+    assert agrees(of.negative_mass, found.negative)
+
+
+@pytest.mark.parametrize(
+    ("dim", "power"),
+    [(4, "5/2"), (2, "27/10"), (7, "7/2"), (2, "51/100"), pytest.param(16, "8", id="d16")],
+)
+def test_bochner_riesz_masses_of_every_order_agree_with_the_fast_ones(dim, power):
+    of = measure(bochner_riesz(power, 1), dim)
+    found = sp.certified_masses(of)
+    assert found.rigorous
+    assert found.mass.rad <= 1e-14
+    assert agrees(of.mass, found.mass)
+    total = found.positive.mid - found.negative.mid
+    assert abs(total - 1) <= found.positive.rad + found.negative.rad + 1e-15 * found.mass.mid
+
+
+def test_the_support_and_the_height_of_a_kernel_only_scale_its_mass():
+    one = sp.certified_masses(measure(bochner_riesz(2), 3)).mass
+    other = sp.certified_masses(measure(3 * bochner_riesz(2, sympy.Rational(1, 7)), 3)).mass
+    assert abs(other.mid - 3 * one.mid) <= other.rad + 3 * one.rad
+
+
+# --- masses of mixtures -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64, 256])
+def test_delta_gaussians_are_proved_to_the_relative_accuracy_of_what_is_missing(dim):
+    of = measure(delta_gaussian(), dim)
+    found = sp.certified_masses(of)
+    with mp.workdps(200):
+        square = 2 * dim * mp.log(10) / 99
+        half = mp.mpf(dim) / 2
+        # M+ = Q(h, w*^2/2) - Q(h, 50 w*^2), from the two closed forms.
+        missing = mp.gammainc(half, 0, square / 2, regularized=True) + mp.gammainc(
+            half, 50 * square, mp.inf, regularized=True
+        )
+        assert abs(missing - mp.mpf(found.cancelled.mid)) <= mp.mpf(found.cancelled.rad)
+        assert found.cancelled.rad <= 2e-16 * missing
+        for mass in (found.positive, found.negative):
+            assert abs(1 - missing - mp.mpf(mass.mid)) <= mp.mpf(mass.rad)
+            assert mass.rad <= 2e-16
+        assert len(found.sign_changes) == 1
+        assert abs(mp.sqrt(square) - found.sign_changes[0].mid) <= found.sign_changes[0].rad
+    assert found.complete
+    assert agrees(of.mass, found.mass)
+
+
+def _naive_mass(terms, dim):
+    """M+ and M- of sum c exp(-a z^2) from mpmath: roots on a grid, then incomplete gammas."""
+    with mp.workdps(40):
+        half = mp.mpf(dim) / 2
+        rows = [(mp.mpf(c), 1 / (4 * mp.mpf(a))) for c, a in terms]
+
+        def density(t):
+            v = mp.exp(t)
+            return sum(c * lam**half * mp.exp(-lam * v) for c, lam in rows)
+
+        grid = [mp.mpf(i) / 20 for i in range(-200, 240)]
+        signs = [mp.sign(density(t)) for t in grid]
+        roots = [
+            mp.exp(mp.findroot(density, (grid[i], grid[i + 1]), solver="anderson"))
+            for i in range(len(grid) - 1)
+            if signs[i] != signs[i + 1]
+        ]
+        ends = [mp.mpf(0), *roots, mp.inf]
+        masses = {1: mp.mpf(0), -1: mp.mpf(0)}
+        for a, b in pairwise(ends):
+            share = sum(
+                c * mp.gammainc(half, lam * a, lam * b if b < mp.inf else b, regularized=True)
+                for c, lam in rows
+            )
+            masses[1 if share > 0 else -1] += abs(share)
+        return masses[1], masses[-1], roots
+
+
+@pytest.mark.parametrize("dim", [1, 3, 16])
+def test_mixtures_of_five_gaussians_have_all_their_sign_changes(dim):
+    terms = [("1", "0.5"), ("-2", "0.25"), ("1.5", "0.125"), ("-1", "0.01"), ("1", "0.0025")]
+    kernel = sp.radial(" + ".join(f"({c})*exp(-{a}*z**2)" for c, a in terms))
+    of = measure(kernel, dim)
+    found = sp.certified_masses(of)
+    positive, negative, roots = _naive_mass(terms, dim)
+    assert found.complete
+    assert len(found.sign_changes) == len(roots)
+    with mp.workdps(40):
+        for ball, root in zip(found.sign_changes, roots, strict=True):
+            assert abs(mp.sqrt(root) - mp.mpf(ball.mid)) <= ball.rad + mp.mpf(10) ** -30
+        assert abs(positive - mp.mpf(found.positive.mid)) <= found.positive.rad + mp.mpf(10) ** -30
+        assert abs(negative - mp.mpf(found.negative.mid)) <= found.negative.rad + mp.mpf(10) ** -30
+    assert found.mass.rad <= 1e-15
+    assert agrees(of.mass, found.mass)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 7, 64])
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "exp(-z) - 0.7*exp(-2*z)",
+        "exp(-z)*(1 + z) - 0.7*exp(-2*z) - 0.1*exp(-z**2)",
+        "exp(-z**2/2)*(1 - z**2)",
+        "0.3 + 0.7*exp(-z**2) - 0.2*exp(-z**2/3)",
+    ],
+)
+def test_proved_masses_of_smooth_kernels_lie_within_the_fast_ones(formula, dim):
+    of = measure(sp.radial(formula), dim)
+    found = sp.certified_masses(of)
+    assert found.rigorous
+    assert found.complete
+    assert found.mass.rad <= 4e-16 * max(found.mass.mid, 1.0)
+    assert agrees(of.positive_mass, found.positive)
+    assert agrees(of.negative_mass, found.negative)
+
+
+def test_a_positive_density_has_no_negative_mass_at_all():
+    for formula in ("exp(-z**2)", "2*exp(-z**2) - 0.1*exp(-z**2/3)"):
+        found = sp.certified_masses(measure(sp.radial(formula), 5))
+        assert found.negative == Enclosure(0.0, 0.0, rigorous=True)
+        assert found.sign_changes == ()
+
+
+def test_a_density_that_vanishes_at_the_origin_is_proved_without_a_claim_of_completeness():
+    # sqrt(1/2)^-3 = (1/8) sqrt(1/8)^-3: the two densities are equal at w = 0.
+    found = sp.certified_masses(measure(sp.radial("exp(-z**2/2) - exp(-z**2/8)/8"), 3))
+    assert found.rigorous
+    assert 0.0 <= found.negative.mid <= found.negative.rad <= 1e-50
+    assert holds(found.positive, "0.875")
+
+
+def test_atoms_count_with_the_errors_that_they_state():
+    of = SpectralMeasure.from_atoms(3, [1.0, 2.0], [0.75, -0.25], errors=[1e-9, 0.0])
+    found = sp.certified_masses(of)
+    assert found.rigorous
+    assert 1e-9 <= found.positive.rad <= 1.1e-9
+    assert found.negative.rad == 0.0
+
+
+# --- what is not proved -----------------------------------------------------------------------
+
+
+def test_what_has_no_proof_says_so_and_keeps_its_estimate():
+    cases = [
+        measure(bochner_riesz(2) + sp.radial("exp(-z)"), 3),
+        truncate(sp.spectral_density(sp.radial("exp(-z**2)"), 2), 3.0),
+        measure(sp.radial("1/(1 + z**2)"), 3),
+    ]
+    for of in cases:
+        found = sp.certified_masses(of)
+        assert not found.rigorous
+        assert found.reason
+        assert found.mass == of.mass
+        assert "not proved" in str(found)
+    with pytest.raises(ParameterError, match="not a measure"):
+        sp.certified_masses(delta_gaussian())
+
+
+def test_without_the_extra_nothing_is_proved(monkeypatch):
+    of = measure(delta_gaussian(), 3)
+    table = sp.tabulate(of)
+    monkeypatch.setattr("spectra.certify.masses.flint", None)
+    monkeypatch.setattr("spectra.certify.tables.flint", None)
+    found = sp.certified_masses(of)
+    assert not found.rigorous
+    assert "certify" in found.reason
+    assert found.mass == of.mass
+    assert not any(p.rigorous for p in sp.certify_table(table, of))
+
+
+def test_a_wrong_component_is_found_out():
+    """The masses of another kernel are not those of this one, and the balls tell."""
+    of = measure(delta_gaussian(), 3)
+    other = measure(sp.radial("exp(-z**2/2) - exp(-z**2/200.0000001)"), 3)
+    found, wrong = sp.certified_masses(of).positive, sp.certified_masses(other).positive
+    assert abs(found.mid - wrong.mid) > 1e3 * (found.rad + wrong.rad)
+    shifted = SpectralMeasure(3, of.kernel, (Atom(0.0, 1e-12),), of.density)
+    assert sp.certified_masses(shifted).positive.mid - found.mid > 9e-13
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+def _shifted(law, side, row, by):
+    panels = getattr(law, side)
+    rows = panels.coefficients.copy()
+    rows[row, 0] += by
+    changed = Panels(panels.edges, rows, panels.kinds, panels.exponents)
+    sides = {"left": law.left, "right": law.right, side: changed}
+    return RadialLaw(sides["left"], sides["right"], law.tail)
+
+
+def test_tables_of_signed_parts_are_proved_to_a_few_units_of_rounding():
+    of = measure(delta_gaussian(), 3)
+    table = sp.tabulate(of)
+    for proof in sp.certify_table(table, of):
+        assert proof.rigorous
+        assert proof.u_error <= 3e-14
+        assert proof.rounding <= 2e-14
+        assert proof.not_ascending <= 1e-15
+        assert proof.u_error + proof.rounding >= table.u_error / 2
+
+
+def test_the_certificate_holds_for_the_true_error_of_a_table():
+    of = measure(sp.radial("exp(-z**2/2)"), 2)
+    table = sp.tabulate(of)
+    (proof,) = sp.certify_table(table, of)
+    u = np.linspace(0.0, 1.0, 401)[1:-1]
+    radii = table.parts[0].law.ppf(u)
+    # Rayleigh: F(w) = 1 - exp(-w^2/2).
+    with mp.workdps(30):
+        errors = [
+            abs(-mp.expm1(-(mp.mpf(float(w)) ** 2) / 2) - mp.mpf(float(p)))
+            for w, p in zip(radii, u, strict=True)
+        ]
+    assert max(errors) <= proof.u_error + proof.rounding
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_table_that_is_wrong_by_little_is_not_certified(side):
+    of = measure(sp.radial("exp(-z**2/2)"), 3)
+    table = sp.tabulate(of)
+    (part,) = table.parts
+    (honest,) = sp.certify_table(table, of)
+    row = getattr(part.law, side).size - 1
+    wrong = replace(table, parts=(replace(part, law=_shifted(part.law, side, row, 1e-11)),))
+    (proof,) = sp.certify_table(wrong, of)
+    assert proof.u_error > 100 * honest.u_error
+    assert proof.u_error > 1e-12
+
+
+def test_a_table_of_another_measure_is_not_certified():
+    table = sp.tabulate(measure(sp.radial("exp(-z**2/2)"), 3))
+    (proof,) = sp.certify_table(table, measure(sp.radial("exp(-0.5000001*z**2)"), 3))
+    assert 1e-8 < proof.u_error < 1e-6
+    with pytest.raises(ParameterError, match="do not belong together"):
+        sp.certify_table(table, measure(sp.radial("exp(-z**2/2)"), 2))
+
+
+def test_a_panel_that_descends_is_not_certified_to_ascend():
+    of = measure(sp.radial("exp(-z**2/2)"), 3)
+    table = sp.tabulate(of)
+    (part,) = table.parts
+    panels = part.law.left
+    rows = panels.coefficients.copy()
+    row = panels.size - 1
+    rows[row, 1:] = 0.0
+    rows[row, 1], rows[row, 3] = -0.1, 0.1  # -0.1 t + 0.1 t^3: no net ascent
+    law = RadialLaw(
+        Panels(panels.edges, rows, panels.kinds, panels.exponents), part.law.right, None
+    )
+    (proof,) = sp.certify_table(replace(table, parts=(replace(part, law=law),)), of)
+    assert proof.not_ascending >= float(np.diff(panels.edges)[row])
+    assert proof.u_error > 1e-3
+
+
+def test_heavy_tails_are_certified_to_the_last_panel():
+    of = measure(sp.radial("exp(-z) - 0.7*exp(-2*z)"), 3)
+    for proof in sp.certify_table(sp.tabulate(of), of):
+        assert proof.rigorous
+        assert proof.u_error <= 3e-14
+
+
+def test_tables_with_lobes_without_end_are_not_certified():
+    of = measure(bochner_riesz(2), 3)
+    for proof in sp.certify_table(sp.tabulate(of), of):
+        assert not proof.rigorous
+        assert "lobes" in proof.reason
