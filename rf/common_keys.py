@@ -30,8 +30,9 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
-# Panels of the quadrature in the common u of two laws: down to 2**-_DYADIC on both sides.
-_DYADIC = 50
+# Panels of the quadrature in the common u of two laws: down to 2**-_DYADIC on both sides.  What is
+# left out counts as error, and is below what any other step errs.
+_DYADIC = 30
 _PANEL_NODES = 12
 # Phase that one panel of _PANEL_NODES Gauss points integrates to rounding error.
 _PANEL_PHASE = 6.0

@@ -27,7 +27,7 @@ _ENUMERATED = 4
 _SEED = 20_170_113
 _GROUPS = 8
 _PAIRS = 40_000
-_ROWS = 224
+_ROWS = 128
 # Six standard errors of a mean of eight groups.
 _DEVIATIONS = 6.0 / np.sqrt(_GROUPS - 1.0)
 

@@ -65,7 +65,11 @@ class Dataset:
 
 
 def load_dataset(
-    name: str, *, scaling: Scaling = "unit", folder: str | os.PathLike[str] | None = None
+    name: str,
+    *,
+    scaling: Scaling = "unit",
+    folder: str | os.PathLike[str] | None = None,
+    fetch: bool = True,
 ) -> Dataset:
     """Load a data set by name.
 
@@ -80,6 +84,8 @@ def load_dataset(
         "raw": as stored.
     folder : path, optional
         By default the folder that ``SPECTRA_DATA`` names.
+    fetch : bool
+        Whether to ask OpenML for what is neither there nor bundled.
 
     Raises
     ------
@@ -97,10 +103,10 @@ def load_dataset(
         raise ParameterError(f"There is no data set {name!r}: choose one of {', '.join(NAMES)}.")
     if scaling not in SCALINGS:
         raise ParameterError(f"scaling = {scaling!r} is not one of {', '.join(SCALINGS)}.")
-    return SCALINGS[scaling](_find(name, folder))
+    return SCALINGS[scaling](_find(name, folder, fetch))
 
 
-def _find(name: str, folder: str | os.PathLike[str] | None) -> Dataset:
+def _find(name: str, folder: str | os.PathLike[str] | None, fetch: bool) -> Dataset:
     given = os.environ.get(DATA_VARIABLE) if folder is None else folder
     if given is not None and (path := Path(given) / f"{name}.npz").is_file():
         return _from_file(name, path)
@@ -109,11 +115,12 @@ def _find(name: str, folder: str | os.PathLike[str] | None) -> Dataset:
 
         digits = load_digits()
         return _split(name, digits.data, digits.target, _DIGITS_TRAIN, "scikit-learn's bundle")
-    if name in _OPENML:
+    if name in _OPENML and fetch:
         return _from_openml(name)
+    elsewhere = "OpenML was not asked" if name in _OPENML else "it is not fetched from elsewhere"
     raise DataError(
-        f"The data set {name!r} was not found: {_where(given, name)}, and it is not fetched from "
-        f"elsewhere. Put {name}.npz with the arrays {', '.join(_ARRAYS)} into a folder, and set "
+        f"The data set {name!r} was not found: {_where(given, name)}, and {elsewhere}. "
+        f"Put {name}.npz with the arrays {', '.join(_ARRAYS)} into a folder, and set "
         f"{DATA_VARIABLE} to that folder."
     )
 

@@ -1,0 +1,8 @@
+"""``python -m rf`` is the command ``rf``."""
+
+import sys
+
+from rf.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""Results on disk, one finished cell to a line: an interrupted run loses none of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import final
+
+from spectra.errors import DataError
+
+__all__ = ["Ledger"]
+
+
+@final
+class Ledger:
+    """Finished cells of an experiment in a file of JSON lines, or in memory alone.
+
+    A cell is appended by one write and forced to the disk before the next is begun.  A line that
+    an interruption cut short is dropped when the file is opened again.
+
+    Parameters
+    ----------
+    path : path or None
+        A file to go on with, or to begin; None keeps the cells in memory.
+
+    Raises
+    ------
+    DataError
+        Where the file holds something else.
+
+    Examples
+    --------
+    >>> ledger = Ledger(None)
+    >>> ledger.add(["letter", "GORF", 8], [0.3, 0.01])
+    >>> ["letter", "GORF", 8] in ledger, ledger[["letter", "GORF", 8]]
+    (True, [0.3, 0.01])
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._path = None if path is None else Path(path)
+        self._cells: dict[str, list[float]] = {}
+        if self._path is not None and self._path.exists():
+            self._read(self._path)
+
+    def __contains__(self, key: list[str | int]) -> bool:
+        return json.dumps(key) in self._cells
+
+    def __getitem__(self, key: list[str | int]) -> list[float]:
+        return self._cells[json.dumps(key)]
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def add(self, key: list[str | int], values: list[float]) -> None:
+        """Keep the numbers of a finished cell."""
+        if self._path is not None:
+            line = json.dumps({"cell": key, "values": values}) + "\n"
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                os.write(descriptor, line.encode())
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        self._cells[json.dumps(key)] = values
+
+    def _read(self, path: Path) -> None:
+        content = path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        for number, line in enumerate(content[:whole].splitlines(), start=1):
+            try:
+                entry = json.loads(line)
+                key, values = entry["cell"], entry["values"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise DataError(
+                    f"Line {number} of {path} is no result of an experiment, so nothing is added "
+                    "to this file. Name another file."
+                ) from error
+            self._cells[json.dumps(key)] = [float(v) for v in values]
+        if whole < len(content):
+            os.truncate(path, whole)

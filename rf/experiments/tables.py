@@ -1,0 +1,104 @@
+"""What an experiment is: cells to compute, and how their numbers are set beside the published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from rf.experiments.ledger import Ledger
+
+__all__ = ["Cell", "Experiment", "run_experiment", "table_lines"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One number of a table.
+
+    Attributes
+    ----------
+    group : str
+        The block of the table, such as "delta-Gaussian, letter".
+    method : str
+        The row.
+    column : str
+        Such as "s=16".
+    compute : callable or None
+        Gives the mean and the deviation of the runs; None where the number is only published.
+    published : float or None
+    """
+
+    group: str
+    method: str
+    column: str
+    compute: Callable[[int], Sequence[float]] | None
+    published: float | None = None
+
+    def key(self, runs: int) -> list[str | int]:
+        """What names the number in a file of results."""
+        return [self.group, self.method, self.column, runs]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A published table, re-run.
+
+    Attributes
+    ----------
+    title : str
+    source : str
+        The paper and its table.
+    measures : str
+        What the numbers are, and which are better.
+    cells : callable
+        The folder of data (or None) -> the cells, in the order in which they are printed.
+    digits : int
+        Digits after the point.
+    """
+
+    title: str
+    source: str
+    measures: str
+    cells: Callable[[str | None], list[Cell]]
+    digits: int = 4
+
+
+def run_experiment(
+    cells: Sequence[Cell], ledger: Ledger, *, runs: int
+) -> Iterator[tuple[int, Cell, list[float]]]:
+    """Compute the cells that the ledger lacks; yield how many were done, the cell, its numbers."""
+    wanted = [cell for cell in cells if cell.compute is not None]
+    for done, cell in enumerate(wanted, start=1):
+        key = cell.key(runs)
+        if key not in ledger and cell.compute is not None:
+            ledger.add(key, [float(v) for v in cell.compute(runs)])
+        yield done, cell, ledger[key]
+
+
+def table_lines(
+    cells: Sequence[Cell], ledger: Ledger, *, runs: int, digits: int = 4
+) -> Iterator[str]:
+    """The table as text: our number, and the published one in parentheses."""
+    groups = list(dict.fromkeys(cell.group for cell in cells))
+    for group in groups:
+        inside = [cell for cell in cells if cell.group == group]
+        columns = list(dict.fromkeys(cell.column for cell in inside))
+        found = {(cell.method, cell.column): _text(cell, ledger, runs, digits) for cell in inside}
+        width = max(max(map(len, found.values())), *map(len, columns)) + 2
+        name = max(len(cell.method) for cell in inside)
+        yield ""
+        yield f"{group}".ljust(name + 2) + "".join(column.rjust(width) for column in columns)
+        for method in dict.fromkeys(cell.method for cell in inside):
+            row = "".join(found.get((method, column), "").rjust(width) for column in columns)
+            yield f"  {method.ljust(name)}{row}"
+
+
+def _text(cell: Cell, ledger: Ledger, runs: int, digits: int) -> str:
+    published = "" if cell.published is None else f" ({cell.published:.{digits}f})"
+    if cell.compute is None:
+        return published.strip()
+    if cell.key(runs) not in ledger:
+        return f"-{published}"
+    return f"{ledger[cell.key(runs)][0]:.{digits}f}{published}"

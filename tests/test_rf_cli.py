@@ -1,0 +1,138 @@
+"""The command rf: what it prints, how results survive an interruption, what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rf.cli import main
+from rf.datasets import DATA_VARIABLE
+from rf.experiments import EXPERIMENTS, tables
+from rf.experiments.ledger import Ledger
+from rf.experiments.tables import Cell, Experiment
+from spectra.errors import DataError
+
+DELTA = "exp(-z**2/2) - exp(-z**2/200)"
+
+
+@pytest.fixture
+def two_cells(monkeypatch):
+    """An experiment of two cells that counts its work, and can be stopped before the second."""
+    state = {"calls": 0, "stop": False}
+
+    def compute(runs):
+        if state["stop"] and state["calls"] == 1:
+            raise KeyboardInterrupt
+        state["calls"] += 1
+        return float(state["calls"]), 0.5
+
+    def cells(folder):
+        return [
+            Cell("group", "GORF", "s=1", compute, 0.25),
+            Cell("group", "GORF", "s=2", compute),
+            Cell("group", "DIGMM", "s=1", None, 4.0),
+        ]
+
+    experiment = Experiment("A title", "A paper", "Errors", cells)
+    monkeypatch.setattr("rf.cli.EXPERIMENTS", {"gorf-errors": experiment})
+    return state
+
+
+def test_errors_of_couplings_on_bundled_data(capsys, tmp_path):
+    picture = tmp_path / "errors.png"
+    options = ["--columns", "16", "64", "--runs", "2", "--rows", "60", "--plot", str(picture)]
+    couplings = ["--coupling", "auto", "iid", "qmc", "hadamard"]
+    assert main(["approximate", "digits", "--kernel", DELTA, *options, *couplings]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line.split()[0]: line.split()[1:] for line in lines if "+-" in line}
+    assert list(rows) == ["auto", "iid", "qmc", "hadamard"]
+    errors = {name: [float(cell.partition("+-")[0]) for cell in row] for name, row in rows.items()}
+    assert all(0.0 < few and 0.0 < many < 1.0 for few, many in errors.values())
+    assert errors["auto"][1] < errors["iid"][1]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_saved_table_stands_for_its_kernel(capsys, tmp_path):
+    from spectra import radial, spectral_measure, tabulate
+
+    path = tmp_path / "k.npz"
+    tabulate(spectral_measure(radial("exp(-z**2)"), 64)).save(path)
+    options = ["--columns", "32", "--runs", "1", "--rows", "40", "--coupling", "orthogonal"]
+    printed = []
+    for kernel in (str(path), "exp(-z**2)"):
+        assert main(["approximate", "digits", "--kernel", kernel, *options]) == 0
+        printed.append(capsys.readouterr().out.splitlines()[-1])
+    assert printed[0] == printed[1]
+
+
+def test_an_interrupted_experiment_goes_on_where_it_was(two_cells, tmp_path, capsys):
+    path = tmp_path / "results.jsonl"
+    two_cells["stop"] = True
+    assert main(["reproduce", "gorf-errors", "--out", str(path), "--runs", "3"]) == 130
+    assert len(path.read_text().splitlines()) == 1
+    # An interruption in the middle of a line loses this line alone.
+    with path.open("a") as file:
+        file.write('{"cell": ["group", "GO')
+    two_cells["stop"] = False
+    assert main(["reproduce", "gorf-errors", "--out", str(path), "--runs", "3"]) == 0
+    assert two_cells["calls"] == 2
+    assert [json.loads(line)["values"] for line in path.read_text().splitlines()] == [
+        [1.0, 0.5],
+        [2.0, 0.5],
+    ]
+    printed = capsys.readouterr()
+    assert "[2/2] group | GORF | s=2: 2.0000" in printed.err
+    assert "1.0000 (0.2500)" in printed.out
+    assert "(4.0000)" in printed.out
+    # Other numbers of runs are other results.
+    assert main(["reproduce", "gorf-errors", "--out", str(path), "--runs", "4"]) == 0
+    assert two_cells["calls"] == 4
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes\n")
+    with pytest.raises(DataError, match="Line 1"):
+        Ledger(path)
+    assert path.read_text() == "my notes\n"
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+def test_every_table_names_each_cell_once_and_its_columns(name):
+    cells = EXPERIMENTS[name].cells(None)
+    keys = [json.dumps(cell.key(1)) for cell in cells]
+    assert len(set(keys)) == len(keys) > 10
+    text = "\n".join(tables.table_lines(cells, Ledger(None), runs=1))
+    assert all(cell.method in text and cell.column in text for cell in cells)
+
+
+def test_the_data_sets_are_listed_with_what_is_missing(capsys, monkeypatch, tmp_path):
+    rows = np.eye(3)
+    np.savez(tmp_path / "usps.npz", X_train=rows, y_train=rows[0], X_test=rows, y_test=rows[0])
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    assert main(["datasets"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert "3 + 3 rows in R^3" in lines["usps"]
+    assert "1200 + 597 rows in R^64" in lines["digits"]
+    assert "OpenML was not asked" in lines["letter"]
+    assert "ijcnn1.npz" in lines["ijcnn1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "offender"),
+    [
+        (["digits", "--kernel", "gausian", "--columns", "8"], "gausian"),
+        (["iris", "--kernel", "gaussian", "--columns", "8"], "iris"),
+        (["digits", "--kernel", "gaussian", "--columns", "0"], "--columns"),
+        (["digits", "--kernel", "gaussian", "--columns", "8", "--runs", "0"], "--runs"),
+        (["digits", "--kernel", "gaussian", "--columns", "8", "--plot", "a.xyz"], "a.xyz"),
+        (["digits", "--kernel", "missing.npz", "--columns", "8"], "missing.npz"),
+        (["digits", "--kernel", "shift_gaussian", "--columns", "8"], "asymmetric"),
+    ],
+)
+def test_a_refusal_is_one_explained_line(arguments, offender, capsys):
+    assert main(["approximate", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith("rf: ")
+    assert offender in printed.err
+    assert "Traceback" not in printed.err
