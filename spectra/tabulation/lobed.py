@@ -30,6 +30,8 @@ _GOAL = 1e-15
 _RESOLVED_RADIUS = 1e-13
 _CHECK_INDICES = 23
 _CHECK_PLACES = 17
+# Lobes after which the sum over all lobes is started again.
+_LATER = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
     kappa = 0.5 * first
     period = 2.0 * np.pi / lobes.tail.frequency
     sigma = lobes.decay(sign) - 1.0
-    root = _root_of_powers(lobes)
+    root = lobes.root
     for terms in _MASS_TERMS:
         nodes = chebyshev.chebpts1(terms)
         s = kappa * (2.0 / (1.0 + nodes)) ** root
@@ -98,20 +100,14 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
             w, _ = lobes.radius(2.0 * np.pi * s[:, None] + phi)
             # w - period s, without the subtraction.
             offset = (phi - lobes.shift(w)) / lobes.tail.frequency
-            across = np.asarray(chebyshev.chebfit(x, offset, _ACROSS_LOBES - 1))
-            grid: FloatArray = np.asarray(chebyshev.chebfit(v, across.T, along - 1)).T
+            across = np.asarray(chebyshev.chebfit(x, offset, _ACROSS_LOBES - 1), dtype=float)
+            grid = np.asarray(chebyshev.chebfit(v, across.T, along - 1), dtype=float).T
             left_out = float(np.abs(grid[:, -3:]).max())
             if left_out < smallest:
                 best, zeros, smallest = grid, tried, left_out
             if left_out < _RESOLVED_RADIUS * period:
                 return LobedTail(kappa, period, sigma, series, grid, root, tried)
     return LobedTail(kappa, period, sigma, series, best, root, zeros)
-
-
-def _root_of_powers(lobes: LobedTailMass) -> int:
-    """2 where background and amplitude differ by half-integer powers of the radius, 1 otherwise."""
-    gap = 2.0 * (lobes.tail.background_exponent - lobes.tail.exponent)
-    return 2 if np.isfinite(gap) and gap % 2.0 == 1.0 else 1
 
 
 def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: float) -> float:
@@ -121,7 +117,7 @@ def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: flo
     )
     v = 0.5 - 0.5 * np.cos(np.pi * (np.arange(_CHECK_PLACES) + 0.31) / _CHECK_PLACES)
     share = share_before(tail.zeros, v)
-    beyond, error = lobes.mass_beyond(2.0 * s, sign)
+    beyond, _ = lobes.mass_beyond(2.0 * s, sign)
     w = np.asarray(tail.radius(s, v), dtype=float)
     offset = w - tail.period * s[:, None]
     near = s[:, None] < 1e5 + 0.0 * v
@@ -135,4 +131,9 @@ def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: flo
     exact = (beyond[:, None] - before) / mass
     held = tail.survival(s)
     table = held[:, None] - share * (held - tail.survival(s + 1.0))[:, None]
-    return float(np.abs(exact - table).max() + error.max() / mass)
+    # The sum over all lobes is asymptotic in the index: started later, it is another sum.
+    index = 2.0 * (tail.kappa + np.arange(_LATER + 1.0))
+    total, _ = lobes.mass_beyond(index[[0, -1]], sign)
+    one_by_one = float(lobes.lobe_masses(index[:-1], sign)[0].sum())
+    summed = abs(float(total[0] - total[1]) - one_by_one) / mass
+    return float(np.abs(exact - table).max() + summed)
