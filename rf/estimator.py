@@ -147,9 +147,7 @@ class BaseSpectralFeatures(
     _domain: float = np.inf
     _sphere: str = ""
 
-    def _resolve(
-        self, X: Any, for_data: np.random.Generator, for_draw: np.random.Generator
-    ) -> Spectrum | Selection:
+    def _resolve(self, X: Any, for_draw: np.random.Generator) -> Spectrum | Selection:
         """The table of the kernel, or features that are made to order for the data."""
         return resolve_spectrum(self.spectrum, X.shape[1])
 
@@ -187,7 +185,7 @@ class BaseSpectralFeatures(
         for_data, for_frequencies = np.random.default_rng(seed.tolist()).spawn(2)
         self._centre = centre_of(X)
         self._selection = None
-        spectrum = self._resolve(X, for_data, for_frequencies)
+        spectrum = self._resolve(X, for_frequencies)
         if not isinstance(spectrum, Spectrum):
             self._take(spectrum)
             self._announce(scheme.mixed_signature)
@@ -441,7 +439,7 @@ class BaseSpectralFeatures(
             return
         text = (
             f"{negative} of {len(self.signature_)} columns of Z have signature -1, because the "
-            "kernel has negative spectral mass. The kernel matrix is (Z * signature_) @ Z.T; a "
+            "kernel, or the measure made for it, has negative mass. The kernel matrix is (Z * signature_) @ Z.T; a "
             "model that is given Z alone learns with Z @ Z.T, which is another kernel. Use gram(), "
             "or a model that takes signature_ (rf.KreinRidge); mixed_signature='ignore' ends this "
             "warning."

@@ -26,7 +26,7 @@ from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
-    from rf.portfolio.choice import Selection
+    from rf.portfolio.choice import Prediction, Selection
     from rf.portfolio.commission import Commission
 
 FloatArray = NDArray[np.float64]
@@ -84,6 +84,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     expected_error_ : float
         Expected relative error of the kernel matrix of X in the Frobenius norm, as seen on a
         sample; nan for features drawn from a table.
+    comparison_ : tuple of rf.portfolio.choice.Prediction
+        The ways that were compared, best first; empty for features drawn from a table.
     kernel_ : Kernel or None
         The exact kernel; None where only a table was given.
     coupling_ : str
@@ -184,18 +186,17 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _scheme(self) -> Scheme:
         return Scheme(self.coupling, self.radii, self.allocation, self.mixed_signature)
 
-    def _resolve(
-        self, X: Any, for_data: np.random.Generator, for_draw: np.random.Generator
-    ) -> Spectrum | Selection:
+    def _resolve(self, X: Any, for_draw: np.random.Generator) -> Spectrum | Selection:
         named = named_kernel(self.spectrum)
         self.note_, self.expected_error_ = "", float("nan")
+        self.comparison_: tuple[Prediction, ...] = ()
         if not isinstance(named, SpectralTable | AsymmetricTable):
             from rf.portfolio.commission import commission_for
 
             order = commission_for(named, X, domain=self.domain, coupling=self.coupling)
             if order is not None:
                 self.note_, self.z_max_ = order.note, order.z_max
-                return self._made(order, X, for_data, for_draw)
+                return self._made(order, X, for_draw)
         elif self.domain is not None:
             raise ParameterError(
                 "domain= makes features of a kernel to order, and the spectrum is a table, which "
@@ -209,16 +210,15 @@ class SpectralFeatures(BaseSpectralFeatures):
         self,
         order: Commission,
         X: Any,
-        for_data: np.random.Generator,
         for_draw: np.random.Generator,
     ) -> Spectrum | Selection:
         from rf.portfolio.commission import made_to_order, table_to_order
 
         if self.coupling != "auto":
-            table = table_to_order(order, X, self.n_components, self.coupling, for_data)
+            table = table_to_order(order, X, self.n_components, self.coupling)
             return Spectrum(table, order.kernel)
-        made = made_to_order(order, X, self.n_components, for_data=for_data, for_draw=for_draw)
-        self.expected_error_ = made.chosen.error
+        made = made_to_order(order, X, self.n_components, for_draw=for_draw)
+        self.expected_error_, self.comparison_ = made.chosen.error, made.comparison
         if made.everywhere:
             self.z_max_ = 2.0
         return made

@@ -7,6 +7,7 @@ it, for every member alike.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -43,8 +44,14 @@ PORTFOLIO: Mapping[str, Member] = MappingProxyType(
 _ROWS = 256
 # Draws of each offer; the errors of two draws differ by some ten percent.
 _DRAWS = 4
-# Two errors closer than this part of the exact matrix are both rounding.
+# An error below this part of the exact matrix is rounding, which no other way improves.
 _ROUNDING = 1e-12
+# The comparison is the same for every random_state.
+_SEED = 20_240_301
+# Comparisons kept in memory: a grid search, or seeds, repeat the same one.
+_MOST_KEPT = 16
+
+_kept: OrderedDict[Any, tuple[Offer, tuple[Prediction, ...]]] = OrderedDict()
 
 
 @final
@@ -109,11 +116,13 @@ def select(
     rows: Any,
     *,
     n_rows: int,
-    for_comparison: np.random.Generator,
     for_draw: np.random.Generator,
     members: Mapping[str, Member] = PORTFOLIO,
 ) -> Selection:
     """Ask all members, predict the error of every offer on sampled rows, and draw the best one.
+
+    What is chosen depends on the order and the rows alone, and is kept in memory; only the draw is
+    random.
 
     Parameters
     ----------
@@ -134,27 +143,47 @@ def select(
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
     >>> order = Order(zonal("(1 + u)/2"), 3, 20, 2.0, np.linspace(0.0, 2.0, 50))
-    >>> rngs = np.random.default_rng(1).spawn(2)
-    >>> made = select(order, X, n_rows=50, for_comparison=rngs[0], for_draw=rngs[1])
+    >>> made = select(order, X, n_rows=50, for_draw=np.random.default_rng(1))
     >>> made.chosen.name, made.chosen.columns
     ('exact polynomial of degree 1', 4)
     """
     rows = np.asarray(dense(rows[:_ROWS]), dtype=float)
+    key = (order.kernel, order.dim, order.n_components, order.z_max, tuple(members), n_rows)
+    key_of_data = order.distances.tobytes(), rows.tobytes()
+    if (key, key_of_data) not in _kept:
+        _kept[key, key_of_data] = _compare(order, rows, n_rows, members)
+        while len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    _kept.move_to_end((key, key_of_data))
+    best, comparison = _kept[key, key_of_data]
+    return Selection(
+        best.draw(for_draw), comparison[0], comparison, best.everywhere, order.kernel, order.z_max
+    )
+
+
+def _compare(
+    order: Order, rows: FloatArray, n_rows: int, members: Mapping[str, Member]
+) -> tuple[Offer, tuple[Prediction, ...]]:
+    """The best offer, and all predictions with its own first."""
     exact = order.kernel.gram(rows)
     if not np.any(exact):
         raise ParameterError(
             f"The kernel {order.kernel} is 0 everywhere on the data, so there is nothing to draw. "
             "Check the formula."
         )
+    rng = np.random.default_rng(_SEED)
     offers: list[tuple[Offer, Prediction]] = []
     closed = []
     for title, member in members.items():
-        answer = member(order)
+        if offers and offers[0][1].error <= _ROUNDING:
+            answer: list[Offer] | str = "not compared, since nothing is closer than rounding"
+        else:
+            answer = member(order)
         if isinstance(answer, str):
             closed.append(Prediction(title, None, float("nan"), answer))
             continue
         for offer in answer:
-            error = _seen_error(offer, rows, exact, n_rows, for_comparison)
+            error = _seen_error(offer, rows, exact, n_rows, rng)
             offers.append((offer, Prediction(offer.name, offer.columns, error, offer.detail)))
     if not offers:
         reasons = "; ".join(f"{p.name}: {p.detail}" for p in closed)
@@ -162,11 +191,8 @@ def select(
             f"No features of {order.kernel} fit n_components = {order.n_components} in dimension "
             f"{order.dim} ({reasons}). Allow more columns."
         )
-    offers.sort(key=lambda pair: pair[1].error if pair[1].error > _ROUNDING else 0.0)
-    best, chosen = offers[0]
-    comparison = (*(prediction for _, prediction in offers), *closed)
-    drawn = best.draw(for_draw)
-    return Selection(drawn, chosen, comparison, best.everywhere, order.kernel, order.z_max)
+    offers.sort(key=lambda pair: pair[1].error)
+    return offers[0][0], (*(prediction for _, prediction in offers), *closed)
 
 
 def _seen_error(

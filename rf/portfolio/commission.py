@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Commission", "commission", "commission_for", "made_to_order", "table_to_order"]
 
 FloatArray = NDArray[np.float64]
+
+# What is ordered depends on the data and not on the random state.
+_SEED = 20_240_302
 
 
 @final
@@ -77,14 +81,21 @@ def commission_for(
         why = "A domain was asked for."
     elif named.is_zonal and coupling == "auto":
         why = "The kernel lives on the unit sphere."
+    elif _is_infinite(named, X.shape[1]):
+        why = f"The spectral mass of {named} in dimension {X.shape[1]} is infinite."
     else:
-        try:
-            resolve_spectrum(named, X.shape[1])
-        except InfiniteMassError:
-            why = f"The spectral mass of {named} in dimension {X.shape[1]} is infinite."
-        else:
-            return None
+        return None
     return commission(named, X, domain=domain, why=why)
+
+
+@lru_cache(maxsize=64)
+def _is_infinite(kernel: Kernel, dim: int) -> bool:
+    """Whether the verdict is infinite: remembered, since every fit asks again."""
+    try:
+        resolve_spectrum(kernel, dim)
+    except InfiniteMassError:
+        return True
+    return False
 
 
 def commission(
@@ -128,36 +139,33 @@ def made_to_order(
     n_components: int,
     *,
     members: Mapping[str, Member] | None = None,
-    for_data: np.random.Generator,
     for_draw: np.random.Generator,
 ) -> Selection:
     """The features of least error for the data and the number of columns.
 
     Rows of a kernel on the sphere are offered the whole portfolio, others designed plane waves.
     """
-    rows = sample_of_rows(X, for_data)
+    rng = np.random.default_rng(_SEED)
+    rows = sample_of_rows(X, rng)
     distances = _distances(rows, X.shape[0], order.z_max)
     wanted = Order(order.kernel, X.shape[1], n_components, order.z_max, distances)
-    rows = rows[for_data.permutation(rows.shape[0])]
+    rows = rows[rng.permutation(rows.shape[0])]
     if members is None:
         members = PORTFOLIO if order.kernel.is_zonal else {"designed waves": design_offers}
     return select(
         wanted,
         rows,
         n_rows=X.shape[0],
-        for_comparison=for_data,
         for_draw=for_draw,
         members=members,
     )
 
 
-def table_to_order(
-    order: Commission, X: Any, n_components: int, coupling: str, rng: np.random.Generator
-) -> SpectralTable:
+def table_to_order(order: Commission, X: Any, n_components: int, coupling: str) -> SpectralTable:
     """The table of a design for a coupling by name, which features draw like any other."""
     from spectra.designs import design
 
-    rows = sample_of_rows(X, rng)
+    rows = sample_of_rows(X, np.random.default_rng(_SEED))
     return design(
         order.kernel,
         X.shape[1],

@@ -19,9 +19,8 @@ from rf.directions import orthogonal
 from rf.monomials import MonomialMap
 from rf.portfolio.offer import DrawnMap, Offer, Order, dense
 from rf.waves import wave_columns
-from spectra.designs import BudgetDesign, design, design_for_budget
+from spectra.designs import BudgetDesign, design_for_budget
 from spectra.designs.budget import block_angular_means, monomial_count
-from spectra.errors import AccuracyError
 
 __all__ = ["WaveMap", "design_offers", "set_means"]
 
@@ -38,8 +37,6 @@ _WORTH = 1.0 / 6.0
 # ranked with the means of few sets, and the last one made with its own.
 _LADDER = 2.0**0.5
 _FREE_SIZE = 100
-# Tolerances tried in dimension 1, where features have no variance and every atom two columns.
-_TOLERANCES = np.geomspace(1e-9, 0.3, 24)
 
 
 @final
@@ -81,8 +78,6 @@ def design_offers(order: Order) -> list[Offer] | str:
     >>> [offer.name for offer in design_offers(order)]
     ['designed waves', 'exact powers to degree 1 + designed waves']
     """
-    if order.dim == 1:
-        return _in_dimension_one(order)
     if order.n_components < 3:
         return "needs at least 3 columns"
     plain = _design(order, 0)
@@ -128,7 +123,7 @@ def _ranking_means(dim: int, n: int) -> FloatArray:
 
 
 def _scheme(n: int, dim: int) -> Callable[[int, int, np.random.Generator], FloatArray]:
-    return designed if n >= _WORTH * dim * (dim + 2) else orthogonal
+    return designed if dim > 1 and n >= _WORTH * dim * (dim + 2) else orthogonal
 
 
 @lru_cache(maxsize=256)
@@ -185,27 +180,3 @@ def _map(frequencies: FloatArray, weights: FloatArray, monomials: MonomialMap) -
         monomials,
         np.concatenate([sign, sign, monomials.signature]),
     )
-
-
-def _in_dimension_one(order: Order) -> list[Offer] | str:
-    """The closest design whose atoms fit: in dimension 1 nothing is random."""
-    size = float(np.abs(order.kernel(order.distances)).max())
-    for tol in _TOLERANCES * size:
-        try:
-            made = design(
-                order.kernel, 1, domain=(0.0, order.z_max), tol=float(tol), objective="mass"
-            )
-        except AccuracyError:
-            continue
-        still = made.radii == 0.0
-        columns = 2 * int(np.count_nonzero(~still)) + int(still.any())
-        if columns <= order.n_components:
-            constant = MonomialMap.of(1, [float(made.masses[still].sum())])
-            drawn = _map(made.radii[~still, None], made.masses[~still], constant)
-            detail = f"within {tol:.2g} up to z = {order.z_max:.4g}"
-            return [_fixed(drawn, columns, detail)]
-    return f"no design within 30 % fits {order.n_components} columns"
-
-
-def _fixed(drawn: WaveMap, columns: int, detail: str) -> Offer:
-    return Offer("designed waves", columns, False, lambda _: drawn, detail)

@@ -132,7 +132,8 @@ def _offer(order: Order, c: FloatArray, root_count: FloatArray, last: int) -> Of
     n = (order.n_components - exact) // len(classes)
     if n < 1:
         return None
-    weights = np.array(classes) / np.sqrt(n)
+    used = 1 + int(np.flatnonzero(rest).max())
+    weights = np.array(classes)[:, :used] / np.sqrt(n)
     monomials = MonomialMap.of(order.dim, powers)
     signature = np.concatenate([np.repeat(signs, n), monomials.signature])
 

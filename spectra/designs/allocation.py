@@ -25,10 +25,8 @@ __all__ = ["design_for_separate"]
 
 FloatArray = NDArray[np.float64]
 
-# Tolerances tried, as parts of the kernel's size; the error is flat near its least.
+# Tolerances tried, as parts of the kernel's size, until the error grows; it is flat at its least.
 _TRIED = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)
-# The search ends where the error has grown this many times in a row.
-_GROWN = 2
 # Distances count as at least this part of z_max.
 _NEAREST = 1e-6
 
@@ -71,7 +69,6 @@ def design_for_separate(
     values = kernel(nodes)
     size = float(np.abs(values).max())
     best: BudgetDesign | None = None
-    grown = 0
     refusal: AccuracyError | None = None
     for part in _TRIED:
         try:
@@ -94,11 +91,7 @@ def design_for_separate(
         bias = float(np.sqrt(weights @ (made(nodes) - values) ** 2))
         deviation = _deviation(made, counts, coupling, nodes, weights)
         if best is not None and np.hypot(bias, deviation) >= best.expected_error:
-            grown += 1
-            if grown == _GROWN:
-                break
-            continue
-        grown = 0
+            break
         best = BudgetDesign(
             kernel=kernel,
             dim=dim,

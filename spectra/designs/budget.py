@@ -223,7 +223,7 @@ def design_for_budget(
     ----------
     kernel : Kernel
     dim : int
-        Dimension d >= 2.
+        Dimension d >= 1; in dimension 1 nothing varies, and each radius has one direction.
     budget : int
         Most columns: 2 for each frequency, and 1 for the constant.
     domain, distances :
@@ -244,8 +244,8 @@ def design_for_budget(
     Raises
     ------
     ParameterError
-        Where the budget does not hold one frequency, or dim = 1, where nothing varies, or exact
-        powers are asked for a kernel that is not zonal.
+        Where the budget does not hold one frequency, or exact powers are asked for a kernel that
+        is not zonal.
 
     Examples
     --------
@@ -256,11 +256,8 @@ def design_for_budget(
     (True, True)
     """
     low, high = check_domain(domain)
-    if dim < 2:
-        raise ParameterError(
-            "In dimension 1 every direction is +-1 and designed features have no variance: "
-            "use design(..., objective='mass')."
-        )
+    if dim < 1:
+        raise ParameterError(f"dim = {dim}: a dimension is at least 1.")
     if budget < 3 or not 1 <= most_radii <= 4:
         raise ParameterError(
             f"budget = {budget} columns and most_radii = {most_radii}: a budget holds at least "
@@ -289,6 +286,8 @@ def design_for_budget(
         n = left // (2 * m)
         if n < 1:
             break
+        if dim == 1:
+            n = 1  # cos(w x) and sin(w x) are all there is at a radius
         candidate = fit.best(m, n, means(n))
         if best is None or candidate.value < best.value:
             best = candidate
@@ -358,6 +357,8 @@ class _Fit:
         t = self.nodes[:, None] * radii
         columns = np.concatenate([self.exact, plane_wave_mean(self.dim, t)], axis=1)
         columns = columns * self.root[:, None]
+        if self.dim == 1:
+            return columns, np.zeros((1, *t.shape))
         last = int(3.0 * np.sqrt(self.dim) + 1.1 * t.max() + 20.0)
         waves = wave_coefficients(self.dim, last, t)[2::2] * self.root[:, None]
         return columns, waves

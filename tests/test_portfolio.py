@@ -1,0 +1,395 @@
+"""Features made to order: right on average, as good as they say, and refused where they are not."""
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+
+from rf import RFF, SpectralFeatures, draw_frequencies
+from rf.directions import orthogonal
+from rf.portfolio.choice import select
+from rf.portfolio.designed_waves import design_offers
+from rf.portfolio.exact_powers import exact_offers
+from rf.portfolio.neurons import arc_cosine_weights, neuron_offers
+from rf.portfolio.offer import Order
+from rf.portfolio.zonal_features import gegenbauer_offers
+from rf.rows import range_of_distances
+from spectra.designs import design, design_for_budget
+from spectra.errors import DataError, ParameterError
+from spectra.kernel import radial, zonal
+
+RAMP = "(u*(pi - acos(u)) + sqrt(1 - u**2))/pi"
+NTK = "(2*u*(pi - acos(u)) + sqrt(1 - u**2))/pi"
+STEP = "1 - acos(u)/pi"
+
+
+def sphere_rows(n, dim, seed=0, *, spread=1.0):
+    """Unit rows around one direction: the smaller the spread, the closer together."""
+    x = spread * np.random.default_rng(seed).standard_normal((n, dim))
+    x[:, 0] += 1.0
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def order(kernel, X, columns):
+    u = np.clip(X @ X.T, -1.0, 1.0)
+    return Order(kernel, X.shape[1], columns, 2.0, np.sqrt(2.0 - 2.0 * u).ravel())
+
+
+def gram_of(offer, X, rng):
+    drawn = offer.draw(rng)
+    Z = drawn.columns(X)
+    assert Z.shape == (len(X), offer.columns)
+    return (Z * drawn.signature) @ Z.T
+
+
+def assert_right_on_average(offer, X, expected, draws=200):
+    """The mean over draws is within six of its own standard errors, entry by entry."""
+    rng = np.random.default_rng(1)
+    grams = np.array([gram_of(offer, X, rng) for _ in range(draws)])
+    deviation = grams.std(axis=0) / np.sqrt(draws)
+    assert np.all(np.abs(grams.mean(axis=0) - expected) <= 6.0 * deviation + 1e-12)
+    assert grams.std() > 1e-6  # else the test would say nothing
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64])
+def test_a_polynomial_that_fits_is_served_exactly(dim):
+    kernel = zonal("1/5 - u/2 + 3*u**2/2")
+    X = sphere_rows(40, dim)
+    features = SpectralFeatures(kernel, n_components=2300, mixed_signature="ignore").fit(X)
+    np.testing.assert_allclose(features.gram(X), kernel.gram(X), atol=1e-12)
+    assert features.expected_error_ < 1e-12
+    assert features.z_max_ == 2.0
+    # all monomials; on two points a line is enough
+    monomials = 1 + dim + dim * (dim + 1) // 2 if dim > 1 else 2
+    assert features.transform(X).shape == (40, monomials)
+    assert "exact polynomial" in features.explain()
+
+
+@pytest.mark.parametrize("dim", [2, 3, 16])
+@pytest.mark.parametrize("formula", [NTK, "acos(u) - 3*u*acos(u)/2 - sqrt(1 - u**2)"])
+def test_steps_and_ramps_are_the_arc_cosine_family_on_average(dim, formula):
+    kernel = zonal(formula)
+    X = np.vstack([sphere_rows(3, dim), -sphere_rows(1, dim)])
+    (offer,) = neuron_offers(order(kernel, X, 40))
+    assert_right_on_average(offer, X, kernel.gram(X))
+
+
+def test_the_arc_cosine_family_is_recognised_exactly():
+    assert arc_cosine_weights(zonal(STEP)) == (1, 0, 0, 0, 0)
+    assert arc_cosine_weights(zonal(RAMP)) == (0, 1, 0, 0, 0)
+    assert arc_cosine_weights(zonal(NTK)) == (0, 1, 1, 0, 0)
+    assert arc_cosine_weights(zonal(f"2*({RAMP}) - 3*({STEP}) + 5 - u/2")) == (-3, 2, 0, 5, -0.5)
+    for other in ("exp(u)", "(1 + u)/2", "acos(u)**2", "sqrt(1 - u**2)*acos(u)"):
+        assert arc_cosine_weights(zonal(other)) is None
+
+
+@pytest.mark.parametrize("dim", [2, 3, 16])
+def test_gegenbauer_features_are_a_polynomial_on_average(dim):
+    kernel = zonal("2*u**4 - 3*u**3 - u**2 + u - 1/5")
+    X = sphere_rows(4, dim)
+    for offer in gegenbauer_offers(order(kernel, X, 200)):
+        assert_right_on_average(offer, X, kernel.gram(X))
+
+
+@pytest.mark.parametrize(("dim", "columns"), [(2, 15), (3, 41), (16, 60)])
+def test_designed_waves_are_their_design_on_average(dim, columns):
+    kernel = zonal("tanh(2*u + 1)")
+    X = sphere_rows(6, dim)
+    wanted = order(kernel, X, columns)
+    offers = design_offers(wanted)
+    assert len(offers) == 2
+    z = np.sqrt(np.maximum(2.0 - 2.0 * X @ X.T, 0.0))
+    for offer in offers:
+        # the design that the offer draws, in its closure
+        made = offer.draw.__closure__[0].cell_contents
+        assert_right_on_average(offer, X, made(z))
+        assert made.columns == offer.columns <= columns
+
+
+def test_exact_powers_of_a_design_are_part_of_its_certificate():
+    kernel = zonal("exp(2*u)")
+    made = design_for_budget(kernel, 5, budget=120, domain=(0, 2), exact_degree=2)
+    z = np.linspace(0, 2, 4001)
+    seen = np.abs(made(z) - kernel(z)).max()
+    stated = made.sup_error.mid + made.sup_error.rad
+    assert 0.98 * stated < seen <= stated
+    assert made.powers.shape == (2,)
+    assert made.columns <= 120
+    with pytest.raises(ParameterError, match="exact_degree=0"):
+        _ = made.measure
+    with pytest.raises(ParameterError, match="formula in u"):
+        design_for_budget(radial("exp(-z)"), 5, budget=120, domain=(0, 2), exact_degree=1)
+    with pytest.raises(ParameterError, match="56 monomials"):
+        design_for_budget(kernel, 5, budget=50, domain=(0, 2), exact_degree=3)
+
+
+@pytest.mark.parametrize(
+    ("formula", "dim", "spread", "columns"),
+    [
+        ("tanh(2*u + 1)", 16, 1.0, 160),
+        (NTK, 3, 1.0, 64),
+        (STEP, 7, 0.2, 101),
+        ("cos(3*u)", 64, 0.3, 80),
+    ],
+)
+def test_the_predicted_error_is_the_error_that_is_seen(formula, dim, spread, columns):
+    kernel = zonal(formula)
+    X = sphere_rows(200, dim, spread=spread)
+    exact = kernel.gram(X)
+    size = np.linalg.norm(exact)
+    first = SpectralFeatures(kernel, n_components=columns, mixed_signature="ignore")
+    errors = []
+    for seed in range(6):
+        features = clone(first).set_params(random_state=seed).fit(X)
+        errors.append(np.linalg.norm(features.gram(X) - exact) / size)
+    seen = np.sqrt(np.mean(np.square(errors)))
+    assert seen == pytest.approx(features.expected_error_, rel=0.3)
+    compared = [p.error for p in features.comparison_ if p.columns is not None]
+    assert features.expected_error_ == min(compared)
+    assert len(compared) >= 2
+
+
+def test_the_errors_of_all_ways_are_predicted_not_of_the_best_alone():
+    kernel, X = zonal(RAMP), sphere_rows(200, 5)
+    exact = kernel.gram(X)
+    wanted = order(kernel, X, 80)
+    ways = {"waves": design_offers, "neurons": neuron_offers, "gegenbauer": gegenbauer_offers}
+    for name, member in ways.items():
+        made = select(
+            wanted, X, n_rows=200, for_draw=np.random.default_rng(0), members={name: member}
+        )
+        offers = {offer.name: offer for offer in member(wanted)}
+        for prediction in made.comparison:
+            rng = np.random.default_rng(2)
+            offer = offers[prediction.name]
+            squares = [np.sum((gram_of(offer, X, rng) - exact) ** 2) for _ in range(6)]
+            seen = np.sqrt(np.mean(squares)) / np.linalg.norm(exact)
+            assert seen == pytest.approx(prediction.error, rel=0.35)
+
+
+def test_what_is_chosen_does_not_depend_on_the_random_state():
+    X = sphere_rows(600, 4)
+    options = {"n_components": 64, "mixed_signature": "ignore"}
+    a, b = (SpectralFeatures(NTK, random_state=s, **options).fit(X) for s in (0, 1))
+    assert a.explain() == b.explain()
+    assert np.abs(a.transform(X) - b.transform(X)).max() > 1e-3
+    again = SpectralFeatures(NTK, random_state=0, **options).fit(X)
+    np.testing.assert_array_equal(again.transform(X), a.transform(X))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(a)).transform(X), a.transform(X))
+
+
+@pytest.mark.parametrize("formula", ["(1 + u)/2", "tanh(2*u + 1)", NTK])
+def test_types_of_rows(formula):
+    X = sphere_rows(30, 5)
+    X[np.abs(X) < 0.1] = 0.0
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    features = SpectralFeatures(formula, n_components=60, mixed_signature="ignore").fit(X)
+    Z = features.transform(X)
+    narrow = features.transform(X.astype(np.float32))
+    assert narrow.dtype == np.float32
+    np.testing.assert_allclose(narrow, Z, atol=1e-4)
+    np.testing.assert_allclose(features.transform(scipy.sparse.csr_matrix(X)), Z, atol=1e-12)
+    assert features.get_feature_names_out().size == Z.shape[1]
+    np.testing.assert_allclose(features.gram(X[:9], X), features.gram(X)[:9], atol=1e-12)
+
+
+def test_rows_outside_the_range_are_refused_unless_told_otherwise():
+    X = sphere_rows(60, 5, spread=0.1)
+    features = SpectralFeatures(STEP, n_components=80, mixed_signature="ignore").fit(X)
+    largest = np.sqrt(2 - 2 * (X @ X.T).min())
+    assert 1.04 * largest < features.z_max_ < 1.06 * largest
+    assert "5 % more" in features.note_
+    far = np.vstack([X, -X[:1]])
+    with pytest.raises(DataError, match=r"apart|mean of the fitted rows"):
+        features.transform(far)
+    with pytest.raises(DataError):
+        features.gram(X, -X)
+    free = clone(features).set_params(outside="ignore").fit(X)
+    assert free.transform(far).shape == (61, free.transform(X).shape[1])
+    with pytest.raises(DataError, match="unit sphere"):
+        free.transform(1.1 * X)
+
+
+def test_the_range_of_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    largest = np.max(np.linalg.norm(X[:, None] - X[None], axis=2))
+    z_max, _ = range_of_distances(X, sphere=False)
+    assert z_max == pytest.approx(1.05 * largest, rel=1e-9)
+    unit = sphere_rows(300, 4, spread=30)
+    assert range_of_distances(unit, sphere=True)[0] == 2.0
+    positive = np.abs(unit)
+    assert range_of_distances(positive, sphere=True)[0] == pytest.approx(np.sqrt(2))
+    assert range_of_distances(scipy.sparse.csr_matrix(positive), sphere=True)[0] <= 1.5
+    # too many rows for all pairs: the bounds, which no pair exceeds
+    many = rng.standard_normal((20_001, 2))
+    assert range_of_distances(many, sphere=False)[0] >= 2.0 * np.linalg.norm(many, axis=1).max()
+    assert range_of_distances(np.zeros((3, 2)), sphere=False)[0] > 0
+
+
+@pytest.mark.parametrize("dim", [1, 3, 16])
+def test_a_kernel_of_infinite_mass_is_served_on_the_distances_of_the_data(dim):
+    X = np.random.default_rng(0).uniform(-1, 1, (80, dim)) / np.sqrt(dim)
+    features = SpectralFeatures("1 - z**2/4", n_components=120, mixed_signature="ignore").fit(X)
+    assert "infinite" in features.note_
+    assert features.z_max_ < 2.1
+    exact = features.kernel_.gram(X)
+    error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
+    assert error < 0.02
+    assert error < 3 * features.expected_error_
+    with pytest.raises(ParameterError, match="made to order"):
+        features.variance(1.0)
+    with pytest.raises(ParameterError, match="made to order"):
+        features.n_components_for(0.1, 0.1)
+
+
+def test_a_domain_is_served_and_one_that_is_too_small_is_refused():
+    X = np.random.default_rng(0).uniform(0, 1, (100, 4))
+    options = {"n_components": 101, "mixed_signature": "ignore"}
+    made = SpectralFeatures("matern", domain="data", **options).fit(X)
+    assert np.isfinite(made.z_max_)
+    assert "A domain was asked for" in made.explain()
+    given = SpectralFeatures("matern", domain=3.0, **options).fit(X)
+    assert given.z_max_ == 3.0
+    with pytest.raises(DataError):
+        SpectralFeatures("matern", domain=0.5, **options).fit(X)
+    own = SpectralFeatures("matern", **options).fit(X)
+    assert own.z_max_ == np.inf
+    assert own.note_ == ""
+    assert "coupling" in own.explain()
+    with pytest.raises(ParameterError, match="table"):
+        SpectralFeatures(own.table_, domain=3.0, **options).fit(X)
+
+
+@pytest.mark.parametrize("coupling", ["orthogonal", "shared"])
+def test_a_coupling_by_name_draws_a_design_of_known_variance(coupling):
+    X = sphere_rows(50, 4, spread=0.5)
+    # d = 4: the zero extension has no finite mass
+    features = SpectralFeatures(
+        RAMP, n_components=80, coupling=coupling, radii="iid", mixed_signature="ignore"
+    ).fit(X)
+    assert features.z_max_ == features.table_.domain
+    pair, seeds = X[:2], 400
+    z = np.linalg.norm(pair[0] - pair[1])
+    rng = np.random.default_rng(3)
+    drawn = np.array(
+        [
+            draw_frequencies(
+                features.table_, features.counts_, coupling=coupling, radii="iid", rng=rng
+            ).estimate(pair[:1] - pair[1:])[0]
+            for _ in range(seeds)
+        ]
+    )
+    deviation = np.sqrt(features.variance(z))
+    mean = features.table_.expected_kernel([z])[0]
+    assert abs(drawn.mean() - mean) < 6 * deviation / np.sqrt(seeds) + 1e-12
+    assert drawn.std() == pytest.approx(deviation, rel=0.2)
+    assert abs(mean - features.kernel_(z)) <= features.table_.bias
+
+
+def test_a_design_is_a_spectrum_like_any_other():
+    made = design(radial("(1 - z**2/4)**2"), 5, domain=(0, 2), tol=1e-2, max_mass=20)
+    X = sphere_rows(50, 5)
+    features = SpectralFeatures(made, n_components=400, mixed_signature="ignore").fit(X)
+    exact = made.kernel.gram(X)
+    assert np.abs(features.gram(X) - exact).max() < 0.15
+    assert len(features.table_.parts) == made.radii.size
+    with pytest.raises(ParameterError, match="radial kernel to order"):
+        SpectralFeatures(made, domain=1.0).fit(X)
+
+
+@pytest.mark.parametrize("coupling", ["orthogonal", "iid"])
+def test_the_expected_error_of_separate_directions_is_that_of_drawn_ones(coupling):
+    kernel, dim = radial("(1 - z**2/4)**2"), 5
+    z = np.linspace(0.02, 2, 30)
+    made = design(
+        kernel, dim, domain=(0, 2), budget=241, coupling=coupling, distances=np.repeat(z, 50)
+    )
+    assert made.columns <= 241
+    rng = np.random.default_rng(0)
+    squares = []
+    for _ in range(300):
+        total = np.zeros_like(z)
+        for w, c, n in zip(made.radii, made.masses, made.counts, strict=True):
+            rows = rng.standard_normal((n, dim))
+            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+            if coupling == "orthogonal":
+                rows = orthogonal(n, dim, rng)
+            total += c * np.cos(w * rows[:, :1] * z).mean(axis=0)
+        squares.append(np.mean((total - kernel(z)) ** 2))
+    assert np.sqrt(np.mean(squares)) == pytest.approx(made.expected_error, rel=0.15)
+
+
+def test_what_no_way_can_serve_is_refused_with_every_reason():
+    X = sphere_rows(20, 3)
+    with pytest.raises(ParameterError, match=r"needs at least 3 columns.*arc-cosine"):
+        SpectralFeatures("exp(u)", n_components=1).fit(X)
+    with pytest.raises(ParameterError, match="0 everywhere"):
+        SpectralFeatures(zonal("u") - zonal("u"), n_components=8).fit(X)
+    kernel = zonal("u")
+    with pytest.raises(ParameterError, match="one of the two"):
+        design(kernel, 3, domain=(0, 2))
+    with pytest.raises(ParameterError, match="one of the two"):
+        design(kernel, 3, domain=(0, 2), tol=1e-2, budget=100)
+    with pytest.raises(ParameterError, match="objective"):
+        design(kernel, 3, domain=(0, 2), objective="mass", budget=100)
+    assert isinstance(exact_offers(order(zonal("exp(u)"), X, 50)), str)
+
+
+def test_a_design_is_kept_in_memory():
+    options = {"domain": (0, 2), "tol": 1e-2, "objective": "mass"}
+    a = design(radial("(1 - z**2/4)**2"), 3, **options)
+    assert design(radial("(1 - z**2/4)**2"), 3, **options) is a
+    assert design(radial("(1 - z**2/4)**2"), 3, **{**options, "tol": 2e-2}) is not a
+
+
+# --- letter -------------------------------------------------------------------------------------
+
+# Half of what a prototype with orthogonal blocks reached with n frequencies, 2n columns; measured
+# errors are about half of these again.
+LETTER = [
+    pytest.param("1 - (2 - 2*u)/9", "signed", 16, 1e-12, id="a3p1"),
+    pytest.param("((1 + u)/2)**2", "signed", 240, 1e-12, id="a2p2"),
+    pytest.param("(1 - (1 - u)/8)**10", "signed", 240, 0.0105, id="a4p10"),
+    pytest.param(RAMP, "signed", 240, 0.0027, id="arc-cosine 1"),
+    pytest.param(NTK, "raw", 240, 0.0025, id="NTK"),
+    pytest.param(STEP, "raw", 240, 0.0034, id="arc-cosine 0"),
+    pytest.param("exp(-acos(u)**2/2)", "signed", 256, 0.0032, id="angle"),
+    pytest.param("tanh(2*u + 1)", "signed", 256, 0.025, id="tanh"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("formula", "kind", "n", "target"), LETTER)
+def test_kernels_on_letter_are_served_better_than_by_blocks(formula, kind, n, target):
+    path = Path(os.environ.get("SPECTRA_DATA", "")) / "letter.npz"
+    if not path.is_file():
+        pytest.skip("letter.npz is not in the folder SPECTRA_DATA")
+    with np.load(path) as data:
+        x = data["X_train"].astype(float)
+    if kind == "signed":
+        low, high = x.min(axis=0), x.max(axis=0)
+        x = 2 * (x - low) / (high - low) - 1
+    x = x[np.random.default_rng(5).permutation(x.shape[0])[:1000]]
+    X = x / np.linalg.norm(x, axis=1, keepdims=True)
+    kernel = zonal(formula)
+    exact = kernel.gram(X)
+    errors = []
+    for seed in range(10):
+        features = SpectralFeatures(
+            kernel, n_components=2 * n, mixed_signature="ignore", random_state=seed
+        ).fit(X)
+        errors.append(np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact))
+    assert np.mean(errors) <= target
+
+
+def test_the_papers_systems_take_no_orders():
+    X = sphere_rows(20, 5)
+    with pytest.raises(TypeError):
+        RFF(NTK, domain=1.0)
+    with pytest.raises(Exception, match="infinite"):
+        RFF(NTK).fit(X)
