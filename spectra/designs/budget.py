@@ -355,13 +355,14 @@ class _Fit:
     def _waves(self, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Weighted powers and waves (nodes, 1 + L + m); coefficients (degree, nodes, m)."""
         t = self.nodes[:, None] * radii
-        columns = np.concatenate([self.exact, plane_wave_mean(self.dim, t)], axis=1)
-        columns = columns * self.root[:, None]
         if self.dim == 1:
-            return columns, np.zeros((1, *t.shape))
-        last = int(3.0 * np.sqrt(self.dim) + 1.1 * t.max() + 20.0)
-        waves = wave_coefficients(self.dim, last, t)[2::2] * self.root[:, None]
-        return columns, waves
+            plane, waves = np.cos(t), np.zeros((1, *t.shape))
+        else:
+            last = int(3.0 * np.sqrt(self.dim) + 1.1 * t.max() + 20.0)
+            # Degree 0 is the plane wave itself.
+            plane, _, *rest = wave_coefficients(self.dim, last, t)
+            waves = np.array(rest[::2]) * self.root[:, None]
+        return np.concatenate([self.exact, plane], axis=1) * self.root[:, None], waves
 
     def _angular(self, means: FloatArray, n: int, count: int) -> FloatArray:
         """S_2, S_4, ...: those known, then what independent directions have."""
@@ -429,7 +430,7 @@ class _Fit:
             start,
             method="Nelder-Mead",
             bounds=[(low, high)] * m,
-            options={"maxfev": _STEPS_PER_RADIUS * m, "xatol": 1e-4, "fatol": 1e-4},
+            options={"maxfev": _STEPS_PER_RADIUS * m, "xatol": 1e-3, "fatol": 1e-3},
         )
         best = self.at(np.exp(np.sort(result.x)), n, means)
         unmoved = self.at(np.exp(np.sort(start)), n, means)
