@@ -153,8 +153,11 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> MellinCompon
     >>> bool(abs(np.exp(log[0]) * np.pi - 1) < 1e-14)      # 2 / (pi (1 + w^2)) at w = 1
     True
     """
-    if any(not p.decay.is_positive for p in products):
-        return None
+    for product in products:
+        # Bounded at zero, and with limit zero at infinity: another limit would be an atom.
+        left, right = product.strip
+        if left > 0 or right <= 0 or not product.decay.is_positive:
+            return None
     mellin = RadialMellin(products, dim)
     first, last = mellin.strip
     if first >= 1 or (last is not None and (last <= 1 or last <= first)):
@@ -162,13 +165,13 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> MellinCompon
     lines = lines_of(mellin)
     if not lines:
         return None
-    left = _leading(lines[0], -1)
-    right = _leading(lines[-1], 1) if last is not None else ()
-    if not left or (last is not None and not right):
+    below = _leading(lines[0], -1)
+    above = _leading(lines[-1], 1) if last is not None else ()
+    if not below or (last is not None and not above):
         return None
-    if right and len(right[0].coefficients) > 1:
+    if above and len(above[0].coefficients) > 1:
         return None
-    return MellinComponent(tuple(products), mellin, lines, (left, right))
+    return MellinComponent(tuple(products), mellin, lines, (below, above))
 
 
 def _leading(line: Line, side: int) -> tuple[Pole, ...]:

@@ -188,8 +188,11 @@ def _refuted(attempt: _Attempt, candidate: sympy.Expr) -> str | None:
 
 
 def _value(formula: sympy.Expr, w: sympy.Rational, dim: int) -> Any:
-    number = sympy.N(formula.subs(DIMENSION, dim).subs(W, w), _DIGITS)
-    real, imaginary = number.as_real_imag()
+    try:
+        number = sympy.N(formula.subs(DIMENSION, dim).subs(W, w), _DIGITS)
+        real, imaginary = number.as_real_imag()
+    except (ArithmeticError, ValueError, mpmath.NoConvergence) as error:
+        raise FormulaError(f"at w = {w} in dimension {dim} it has no value: {error}") from error
     if not (real.is_Float or real.is_Rational) or not abs(imaginary) <= _AGREEMENT * abs(real):
         raise FormulaError(f"at w = {w} in dimension {dim} it is {number}, which is no real number")
     with mpmath.workdps(_DIGITS):
