@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from spectra.errors import ParameterError, SpectraError
 
 if TYPE_CHECKING:
+    from spectra.designs import BudgetDesign, Design
     from spectra.kernel import Kernel
 
 __all__ = ["main"]
@@ -70,6 +71,16 @@ def _parser() -> argparse.ArgumentParser:
     cache = commands.add_parser("cache", help="the tables that were derived before")
     cache.add_argument("action", choices=("list", "clear"), help="what to do with them")
     cache.set_defaults(run=_cache)
+
+    order = commands.add_parser("design", help="a measure made to order for a range of distances")
+    _add_kernel_arguments(order)
+    order.add_argument("--dim", type=int, required=True, help="dimension")
+    order.add_argument("--z-max", type=float, required=True, help="largest distance to be served")
+    order.add_argument("--tol", type=float, help="largest error allowed")
+    order.add_argument("--budget", type=int, help="instead: least error for this many columns")
+    order.add_argument("--objective", choices=("mass", "variance"), default="variance")
+    order.add_argument("--plot", type=Path, help="draw kernel, error and atoms here (.png)")
+    order.set_defaults(run=_design)
 
     tour = commands.add_parser("tour", help="the whole path on real data, in under a minute")
     tour.add_argument("--out", type=Path, default=Path("tour.png"), help="the picture")
@@ -173,6 +184,41 @@ def _cache(arguments: argparse.Namespace) -> int:
         print(f"tables in {cache.folder}:")
         for entry in cache.entries():
             print(entry)
+    return 0
+
+
+def _design(arguments: argparse.Namespace) -> int:
+    from spectra.designs import design
+    from spectra.designs.report import as_text
+
+    kernel, domain = _kernel(arguments), (0.0, arguments.z_max)
+    made: Design | BudgetDesign
+    if arguments.budget is not None:
+        if arguments.tol is not None or arguments.objective != "variance":
+            raise ParameterError(
+                "A budget decides the tolerance: give --budget or --tol, not both."
+            )
+        made = design(
+            kernel, arguments.dim, domain=domain, budget=arguments.budget, coupling="shared"
+        )
+    elif arguments.tol is None:
+        raise ParameterError(
+            "A design is made for a tolerance or a budget: give --tol or --budget."
+        )
+    else:
+        made = design(
+            kernel,
+            arguments.dim,
+            domain=domain,
+            tol=arguments.tol,
+            objective=arguments.objective,
+        )
+    print(as_text(made))
+    if arguments.plot is not None:
+        from spectra.plot_design import plot_design
+
+        plot_design(made, path=arguments.plot)
+        print(f"drew {arguments.plot}", file=sys.stderr)
     return 0
 
 

@@ -36,6 +36,7 @@ LAYERS = {
     "spectra.asymmetric_measure": 12,
     "spectra.plot": 11,
     "spectra.plot_verdict": 12,
+    "spectra.plot_design": 12,
     "spectra.cli": 13,
     "spectra.__main__": 14,
 }
