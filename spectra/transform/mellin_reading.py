@@ -25,7 +25,7 @@ def read_mellin(expr: sympy.Expr, s: sympy.Symbol) -> list[GammaProduct] | None:
     ((0, 1), (1, -1))
     """
     found = []
-    for term in sympy.Add.make_args(sympy.expand_power_base(sympy.expand(expr, power_base=False))):
+    for term in sympy.Add.make_args(sympy.expand_mul(expr)):
         product = _product(term, s)
         if product is None:
             return None

@@ -1,0 +1,290 @@
+"""The symbolic route: formulas in w and d, each checked before it is believed."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+import sympy
+from mpmath import mp
+
+import spectra as sp
+from spectra.cli import main
+from spectra.errors import FormulaError, NoRouteError
+from spectra.families.entry import DIMENSION as D
+from spectra.formula.parsing import Z, parse_formula
+from spectra.transform import symbolic as route
+from spectra.transform import sympy_limit
+from spectra.transform.checking import hankel_quadrature, refutation
+from spectra.transform.expression_tree import from_tree, to_tree
+from spectra.transform.lookup import lookup
+from spectra.transform.mellin_reading import read_mellin
+from spectra.transform.smooth import W
+from spectra.transform.sympy_limit import Answer, ask_sympy
+
+symbolic_module = sys.modules["spectra.transform.symbolic"]
+S = sympy.Symbol("s")
+RADII = (0.11, 1.3, 8.0)
+
+
+def values(formula, dim, radii=RADII):
+    return [
+        float(sympy.re(sympy.N(formula.subs(D, dim).subs(W, sympy.Rational(w)), 20))) for w in radii
+    ]
+
+
+# --- one formula for every dimension ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "support"),
+    [
+        ("exp(-z**2/2) - 2*exp(-2*z**2)", None),
+        ("(1 + z)*exp(-z) - z*besselk(1, 2*z)", None),
+        ("(1 + z**2/4)**(-3)", None),
+        ("(1 - z**2/4)**2", 2),
+        ("(1 - z)**4*(4*z + 1)", 1),
+        ("1 - 2*asin(z/2)/pi", 2),
+    ],
+)
+def test_the_formula_for_symbolic_d_is_the_closed_form_in_each_dimension(text, support):
+    kernel = sp.radial(text, support=support)
+    formula = symbolic_module._from_tables(kernel, D)
+    assert formula.free_symbols <= {W, D}
+    for dim in (1, 2, 16):
+        closed = lookup(kernel, dim)
+        here = symbolic_module._from_tables(kernel, sympy.Integer(dim))
+        for found in (values(formula, dim), values(here, dim)):
+            size = closed.density(RADII) if support is None else np.abs(closed.density(RADII)) + (
+                closed.error(RADII) / closed.error(RADII).max()
+            ) * abs(closed.density([0.01])[0])  # fmt: skip
+            assert np.all(np.abs(found - closed.density(RADII)) <= 1e-11 * np.abs(size))
+
+
+def test_a_formula_outside_the_catalogue_holds_for_every_d():
+    formula = sp.symbolic_density(sp.radial("sqrt(z)*exp(-z**2)"))
+    assert formula.has(sympy.hyper)
+    for dim in (3, 64):
+        density = sp.spectral_density(sp.radial("sqrt(z)*exp(-z**2)"), dim)
+        assert values(formula, dim) == pytest.approx(density.density(RADII), rel=1e-11)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["exp(-z**(3/2))", "1/(1+z)", "exp(-z)*cos(3*z)", "erfc(z)"])
+def test_each_table_of_mellin_transforms_gives_a_checked_formula(text):
+    formula = sp.symbolic_density(sp.radial(text))
+    for dim in (1, 2, 7):
+        density = sp.spectral_density(sp.radial(text), dim)
+        assert values(formula, dim, (0.4, 2.0)) == pytest.approx(
+            density.density((0.4, 2.0)), rel=1e-10
+        )
+
+
+# --- sympy, and what is believed of it ---------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_sympy_writes_a_meijer_function_through_better_known_ones():
+    density = sp.spectral_density(sp.radial("1/(1+z)"), 1, route="symbolic")
+    assert density.route == "symbolic"
+    assert density.expr.has(sympy.Si, sympy.Ci)
+    assert not density.expr.has(sympy.meijerg)
+    assert "Ci" in density.latex()
+    assert density.density([1.7])[0] == pytest.approx(values(density.expr, 1, (1.7,))[0], rel=1e-12)
+
+
+@pytest.mark.slow
+def test_sympy_integrates_what_the_tables_do_not_know():
+    kernel = sp.radial("(1-z)**2*exp(-z)", support=1)
+    formula = sp.symbolic_density(kernel, 3)
+    exact, _ = hankel_quadrature(kernel, 3, sympy.Rational(5, 2))
+    assert values(formula, 3, (2.5,))[0] == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.slow
+def test_products_of_bessel_functions_are_found_for_the_arc_cosine_kernel():
+    density = sp.spectral_density(sp.catalogue["arc_cosine_1"], 2, route="symbolic")
+    j0, j1 = sympy.besselj(0, W), sympy.besselj(1, W)
+    expected = (W * (j1**2 - j0**2) + 2 * j0 * j1) / (sympy.pi * W**3)
+    assert sympy.simplify(density.expr - expected) == 0
+
+
+def answering(*formulas):
+    """A stand-in for sympy that says what it is told."""
+
+    def ask(tasks, expr, **options):
+        return [Answer("hankel", f, "") for f in formulas]
+
+    return ask
+
+
+def test_a_wrong_answer_is_not_believed_and_a_right_one_after_it_is(monkeypatch):
+    kernel = sp.radial("exp(-z**2)*cos(z)")
+    right = sympy.exp(-(W**2 + 1) / 4) * sympy.cosh(W / 2) / (2 * sympy.sqrt(sympy.pi))
+    monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right * (1 + W / 10**9), right))
+    assert sp.symbolic_density(kernel, 1) == right
+    for wrong in (2 * right, right + W / 10**6, sympy.log(-W), sympy.zoo * W):
+        monkeypatch.setattr(symbolic_module, "ask_sympy", answering(wrong))
+        with pytest.raises(NoRouteError, match="not believed"):
+            sp.symbolic_density(kernel, 1)
+
+
+def test_a_formula_without_numbers_is_told_and_not_tabulated(monkeypatch):
+    kernel = sp.radial("exp(-z**2)*cos(z)")
+    right = sympy.exp(-(W**2 + 1) / 4) * sympy.cosh(W / 2) / (2 * sympy.sqrt(sympy.pi))
+    monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right))
+    monkeypatch.setattr(symbolic_module, "numeric", lambda kernel, dim: None)
+    with pytest.raises(NoRouteError, match="cosh"):
+        route(kernel, 1)
+
+
+def test_numbers_of_another_kernel_are_noticed(monkeypatch):
+    other = sp.spectral_density(sp.radial("exp(-z**2/2)"), 1)
+    monkeypatch.setattr(symbolic_module, "series", lambda kernel, dim: other)
+    with pytest.raises(NoRouteError, match="one of them is wrong"):
+        route(sp.radial("exp(-z**2)"), 1)
+
+
+def test_a_kernel_that_grows_is_refused_before_sympy_is_asked(monkeypatch):
+    monkeypatch.setattr(symbolic_module, "ask_sympy", None)
+    for text in ("sqrt(1 + z**2)", "z**2*log(z)", "-z"):
+        with pytest.raises(NoRouteError, match="grows without bound"):
+            sp.symbolic_density(sp.radial(text), 2)
+
+
+# --- the time limit ---------------------------------------------------------------------------
+
+
+def test_a_process_that_hangs_is_killed_at_the_limit(monkeypatch, tmp_path):
+    note = tmp_path / "pid"
+    hang = f"import os\nopen({str(note)!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n"
+    (tmp_path / "hanging_worker.py").write_text(hang, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(sympy_limit, "WORKER", "hanging_worker")
+    answers = ask_sympy(["mellin", "hankel"], sympy.exp(-Z), dim=1, symbols={}, limit=0.5)
+    assert [a.expr for a in answers] == [None, None]
+    assert all("stopped after 0.5 seconds" in a.reason for a in answers)
+    if note.exists():  # a machine under load may not have started it in half a second
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(note.read_text(encoding="utf-8")), 0)
+    with pytest.raises(NoRouteError, match=r"stopped after 0\.5 seconds"):
+        sp.symbolic_density(sp.radial("exp(-z**2)*cos(z)"), 2, limit=0.5)
+
+
+@pytest.mark.slow
+def test_what_was_answered_before_the_limit_is_kept(monkeypatch, tmp_path):
+    line = '{"task": "mellin", "expr": ["symbol", "s"], "reason": ""}'
+    hang = f"import time\nprint({line!r}, flush=True)\nprint('{{\"ta', end='', flush=True)\n"
+    (tmp_path / "slow_worker.py").write_text(hang + "time.sleep(60)\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(sympy_limit, "WORKER", "slow_worker")
+    first, second = ask_sympy(["mellin", "hankel"], Z, dim=1, symbols={"s": S}, limit=5)
+    assert first.expr == S
+    assert second.expr is None
+
+
+# --- expressions between processes --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        sympy.meijerg([[sympy.Rational(1, 2)], []], [[0, 1], []], W**2 / 4),
+        sympy.hyper([1, sympy.Rational(1, 3)], [2], -(W**2)),
+        sympy.Piecewise((sympy.pi, W < 1), (0, True)),
+        sympy.EulerGamma * sympy.Ci(W) + sympy.I * sympy.exp(-W) - sympy.Rational(7, 10**30),
+        sympy.polygamma(1, W) + sympy.Max(W, 2) + sympy.uppergamma(0, W),
+    ],
+)
+def test_an_expression_survives_the_way_between_processes(expr):
+    assert from_tree(to_tree(expr), {"w": W}) == expr
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        ["__import__", ["symbol", "w"]],
+        ["eval", ["symbol", "w"]],
+        ["symbol", "q"],
+        ["Lambda", ["symbol", "w"]],
+        "exp(w)",
+        [],
+        [["exp"]],
+        ["constant", "oo"],
+    ],
+)
+def test_what_is_not_in_the_table_of_heads_is_not_read(tree):
+    with pytest.raises(FormulaError):
+        from_tree(tree, {"w": W})
+
+
+def test_an_integral_or_an_infinity_is_not_sent():
+    for expr in (sympy.Integral(sympy.exp(-W), (W, 0, 1)), sympy.oo * sympy.Symbol("x"), sympy.zoo):
+        with pytest.raises(FormulaError):
+            to_tree(expr)
+
+
+# --- reading Mellin transforms ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pi/sin(pi*s)",
+        "pi/(2*s*cos(pi*s/2))",
+        "2**(1 - s/2)*gamma(s/2 + 1)/(s + 3)",
+        "10**(-s/2)*cos(s*atan(3))*gamma(s)",
+        "gamma(s)*gamma(1 - s)/gamma(s + 1)**2 + 3*gamma(s)",
+    ],
+)
+def test_a_mellin_transform_is_read_as_gamma_products(text):
+    expr = from_tree(to_tree(sympy.parsing.parse_expr(text, {"s": S})), {"s": S})
+    products = read_mellin(expr, S)
+    for s in (0.3, 0.7):
+        total = sum(sympy.re(sympy.N(p.formula(sympy.Rational(s)), 20)) for p in products)
+        assert float(total) == pytest.approx(float(sympy.N(expr.subs(S, sympy.Rational(s)), 20)))
+
+
+@pytest.mark.parametrize("text", ["sin(s)", "gamma(s**2)", "s**s", "exp(-s**2)", "zeta(s)"])
+def test_another_mellin_transform_is_not_read(text):
+    expr = sympy.parsing.parse_expr(text, {"s": S})
+    assert read_mellin(expr, S) is None
+
+
+# --- the quadrature that decides ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, pytest.param(16, marks=pytest.mark.slow)])
+def test_the_quadrature_behind_the_check_is_right(dim):
+    w = mp.mpf("1.3")
+    half = mp.mpf(dim + 1) / 2
+    exact = mp.gamma(half) / mp.pi**half / (1 + w * w) ** half
+    value, _ = hankel_quadrature(sp.radial("exp(-z)"), dim, w)
+    assert abs(value / exact - 1) < 1e-14
+    order = mp.mpf(dim) / 2 + 1
+    exact = (2 * mp.pi) ** (-mp.mpf(dim) / 2) * 2 * w**-order * mp.besselj(order, w)
+    value, _ = hankel_quadrature(sp.radial("1 - z**2", support=1), dim, w)
+    assert abs(value / exact - 1) < 1e-14
+
+
+def test_a_kernel_that_is_not_analytic_is_not_checked_and_so_not_believed():
+    kernel = sp.radial("exp(-abs(z - 1))")
+    reason = refutation(kernel, [(1, sympy.Integer(1), mp.mpf(1))])
+    assert "could not be checked" in reason
+
+
+# --- the shell ----------------------------------------------------------------------------------
+
+
+def test_the_command_prints_the_formula_as_text_and_latex(capsys):
+    assert main(["derive", "exp(-z**2)", "--dim", "3", "--route", "symbolic"]) == 0
+    out = capsys.readouterr().out
+    assert "mu(w) = exp(-w**2/4)/(8*pi**(3/2))" in out
+    assert "LaTeX: \\frac{e^{- \\frac{w^{2}}{4}}}{8 \\pi^{\\frac{3}{2}}}" in out
+    assert main(["derive", "exp(-z**2)", "--dim", "3", "--route", "magic"]) == 2
+    assert "'symbolic'" in capsys.readouterr().err
+
+
+def test_parsed_texts_and_trees_agree():
+    expr = parse_formula("besselk(1/4, z)*exp(-z**(3/2))", variable="z")
+    assert from_tree(to_tree(expr), {"z": Z}) == expr
