@@ -18,9 +18,10 @@ from itertools import pairwise
 import numpy as np
 import sympy
 
-from spectra.certify.balls import Ball, Unproved, as_ball, exact_ball, flint, precision
+from spectra.certify.balls import Ball, Unproved, exact_ball, flint, precision
 from spectra.certify.hankel import hankel_coefficients, hankel_remainder
 from spectra.certify.mixtures import MassBalls
+from spectra.certify.signs import enclosed_zero
 from spectra.certify.waves import OUTER, Wave, absolute_tail
 from spectra.transform.ball import BallForm, RimPower
 from spectra.transform.compact import BallComponent
@@ -35,9 +36,6 @@ _LEAST_START = 60.0
 _START_BY_ORDER = 3.5
 # Points of a double grid for each lobe, where sign changes are seen first.
 _GRID = 12
-# Zeros are enclosed to this many bits; the mass around them is of the order of the square.
-_ZERO_BITS = 96
-_NEWTON_STEPS = 8
 # Beyond this x the antiderivative is computed from infinity, by so many parts at most.
 _FAR = 150
 _MOST_PARTS = 400
@@ -260,22 +258,10 @@ def _zeros(component: BallComponent, density: BesselSum, start: float) -> list[B
     grid = np.arange(1, int((start + 2 * np.pi) * _GRID / np.pi) + 1) * (np.pi / _GRID)
     sign, _ = component.signed_log(np.asarray(grid / radius))
     changes = np.flatnonzero(sign[:-1] * sign[1:] < 0)
-    return [_zero(density, float(grid[i]), float(grid[i + 1])) for i in changes]
-
-
-def _zero(density: BesselSum, low: float, high: float) -> Ball:
-    x = as_ball(0.5 * (low + high))
-    for _ in range(_NEWTON_STEPS):
-        step = density.value(x) / density.slope(x)
-        x = (x - step).mid()
-        if abs(step) < flint.arb(2) ** -_ZERO_BITS:
-            break
-    width = x * flint.arb(2) ** (4 - _ZERO_BITS)
-    a, b = density.value((x - width).mid()), density.value((x + width).mid())
-    step = high - low
-    if not (a * b < 0 and low - step < x < high + step):
-        raise Unproved(f"the zero of the density near {low:.6g} could not be enclosed")
-    return flint.arb(x, width.abs_upper())
+    return [
+        enclosed_zero(density.value, density.slope, float(grid[i]), float(grid[i + 1]))
+        for i in changes
+    ]
 
 
 def _prove_complete(density: BesselSum, wave: Wave, zeros: list[Ball]) -> None:

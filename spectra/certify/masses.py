@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spectra.certify.arccosine import arc_cosine_masses, is_arc_cosine
 from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
 from spectra.certify.lobes import bessel_masses
 from spectra.certify.mixtures import MassBalls, mixture_masses
@@ -152,7 +153,8 @@ def _continuous(measure: SpectralMeasure) -> MassBalls:
     if balls:
         if len(measure.components) > 1:
             raise Unproved("lobes beside another component are not proved")
-        return bessel_masses(balls[0])
+        prove = arc_cosine_masses if is_arc_cosine(balls[0].form) else bessel_masses
+        return prove(balls[0])
     return mixture_masses(measure.components)
 
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from spectra.certify.balls import Ball, Unproved, flint, hull, is_negative, is_positive
 
-__all__ = ["Jet", "Range", "merged_ranges", "proved_ranges"]
+__all__ = ["Jet", "Range", "enclosed_zero", "merged_ranges", "proved_ranges"]
+
+#: A function of exact points.
+Function = Callable[[Ball], Ball]
 
 #: ``jet(x)`` returns balls that hold f and f' at every point of the ball x.
 Jet = Callable[[Ball], tuple[Ball, Ball]]
@@ -15,6 +18,9 @@ Jet = Callable[[Ball], tuple[Ball, Ball]]
 # A function that needs more pieces than this is not isolated by bisection.
 _MOST_PIECES = 50_000
 _NEWTON_STEPS = 60
+_MOST_ZERO_STEPS = 8
+# Zeros are enclosed to this many bits; the mass around them is of the order of the square.
+_ZERO_BITS = 96
 
 
 @dataclass(frozen=True)
@@ -149,3 +155,28 @@ def _isolated(jet: Jet, a: Ball, b: Ball, left: int) -> list[Range]:
     if high < b:
         parts.append(Range(high, b, -left))
     return parts
+
+
+def enclosed_zero(value: Function, slope: Function, low: float, high: float) -> Ball:
+    """A narrow ball at whose ends a function has proved signs, which differ.
+
+    Newton's method from the middle of [low, high]; the function and its derivative are called at
+    exact points only.
+
+    Raises
+    ------
+    Unproved
+        Where it leaves [low, high] by more than the length of that range, or the signs agree.
+    """
+    x = flint.arb(0.5 * (low + high))
+    for _ in range(_MOST_ZERO_STEPS):
+        step = value(x) / slope(x)
+        x = (x - step).mid()
+        if abs(step) < flint.arb(2) ** -_ZERO_BITS:
+            break
+    width = x * flint.arb(2) ** (4 - _ZERO_BITS)
+    a, b = value((x - width).mid()), value((x + width).mid())
+    length = high - low
+    if not (a * b < 0 and low - length < x < high + length):
+        raise Unproved(f"the zero of the density near {low:.6g} could not be enclosed")
+    return flint.arb(x, width.abs_upper())

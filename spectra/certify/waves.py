@@ -19,7 +19,17 @@ from dataclasses import dataclass
 
 from spectra.certify.balls import Ball, Unproved, flint, precision
 
-__all__ = ["INNER", "OUTER", "Discs", "Wave", "absolute_tail", "discs_of"]
+__all__ = [
+    "INNER",
+    "OUTER",
+    "Discs",
+    "Wave",
+    "absolute_tail",
+    "discs_of",
+    "modulus",
+    "phase_series",
+    "taylor",
+]
 
 #: The discs of Cauchy's estimate, and those in which remainders are bounded, relative to x.
 INNER = 0.3
@@ -146,8 +156,8 @@ def _mean_integral(wave: Wave, start: Ball) -> Ball:
     """The integral of the amplitude, by the Taylor series of |e| in u = 1/x and its remainder."""
     terms = len(wave.coefficients)
     with precision(flint.ctx.prec, cap=terms + 1):
-        at_zero = _modulus(wave.coefficients, flint.arb(0))
-        on_range = _modulus(wave.coefficients, flint.arb(0).union(1 / start))
+        at_zero = modulus(wave.coefficients, flint.arb(0))
+        on_range = modulus(wave.coefficients, flint.arb(0).union(1 / start))
     total = flint.arb(0)
     for k in range(terms):
         power = wave.power + k - 1
@@ -157,7 +167,7 @@ def _mean_integral(wave: Wave, start: Ball) -> Ball:
     return total + on_range[terms] * scale + flint.arb(0, (wave.remainder * scale).abs_upper())
 
 
-def _modulus(coefficients: list[Ball], u: Ball) -> Ball:
+def modulus(coefficients: list[Ball], u: Ball) -> Ball:
     """Power series at u of the absolute value of sum c_k u^k."""
     variable = flint.arb_series([u, 1])
     real = imag = flint.arb_series([0])
@@ -170,23 +180,39 @@ def _modulus(coefficients: list[Ball], u: Ball) -> Ball:
 def _amplitude_by_phase(wave: Wave, start: Ball) -> Ball:
     """Power series of G = A dx/dpsi in psi - psi_T."""
     x = flint.arb_series([start, 1])
-    inverse = 1 / x
+    square, slope = _square_and_slope(wave, start)
+    amplitude = square.sqrt() * (-wave.power * x.log()).exp()
+    return (amplitude / slope)(slope.integral().reversion())
+
+
+def _square_and_slope(wave: Wave, start: Ball) -> tuple[Ball, Ball]:
+    """Power series in x - T of |x^q E|^2 and of psi'."""
+    real, imag = taylor(wave.coefficients, wave.remainder, start)
+    square = real * real + imag * imag
+    return square, 1 + (real * imag.derivative() - imag * real.derivative()) / square
+
+
+def phase_series(wave: Wave, start: Ball) -> tuple[Ball, Ball]:
+    """Power series of x - T in psi - psi_T, and of psi' in x - T."""
+    _, slope = _square_and_slope(wave, start)
+    return slope.integral().reversion(), slope
+
+
+def taylor(coefficients: list[Ball], remainder: Ball, start: Ball) -> tuple[Ball, Ball]:
+    """Real and imaginary part of an expansion in 1/x, as power series in x - T."""
+    inverse = 1 / flint.arb_series([start, 1])
     real = imag = flint.arb_series([0])
-    for c in reversed(wave.coefficients):
+    for c in reversed(coefficients):
         real = real * inverse + c.real
         imag = imag * inverse + c.imag
     # Cauchy's estimate of the Taylor coefficients of the remainder.
     radius = flint.arb(OUTER) * start
-    size = wave.size((1 - flint.arb(OUTER)) * start)
+    size = remainder / ((1 - flint.arb(OUTER)) * start) ** len(coefficients)
     loose = []
     for _ in range(flint.ctx.cap):
         loose.append(flint.arb(0, size.abs_upper()))
         size = size / radius
-    real, imag = real + flint.arb_series(loose), imag + flint.arb_series(loose)
-    square = real * real + imag * imag
-    slope = 1 + (real * imag.derivative() - imag * real.derivative()) / square
-    amplitude = square.sqrt() * (-wave.power * x.log()).exp()
-    return (amplitude / slope)(slope.integral().reversion())
+    return real + flint.arb_series(loose), imag + flint.arb_series(loose)
 
 
 def _order(wave: Wave, discs: Discs, start: Ball, whole: Ball) -> int:

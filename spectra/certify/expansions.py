@@ -1,0 +1,95 @@
+r"""Expansions in 1/x with proved remainders, which add and multiply.
+
+Each holds where :math:`|z| \ge` ``near`` in a sector around the positive axis:
+:math:`f(z) = \sum_{k<n} c_k z^{-k} + R(z)` with :math:`|R(z)| \le B|z|^{-n}`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spectra.certify.balls import Ball, flint
+from spectra.certify.hankel import hankel_coefficients, hankel_remainder
+
+__all__ = ["Expansion", "hankel_expansion"]
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Coefficients c_0, ..., c_(n-1) (acb), the bound B, and where it holds.
+
+    Examples
+    --------
+    >>> from spectra.certify.balls import as_ball
+    >>> one = flint.acb(1)
+    >>> f = Expansion([one, one], as_ball(0.5), as_ball(10))
+    >>> g = f * f
+    >>> [float(c.real) for c in g.coefficients], 2.0 <= float(g.remainder) <= 2.2
+    ([1.0, 2.0], True)
+    """
+
+    coefficients: list[Ball]
+    remainder: Ball
+    near: Ball
+
+    @property
+    def size(self) -> Ball:
+        """Bound of the absolute value of the sum of the terms."""
+        return sum((abs(c) / self.near**k for k, c in enumerate(self.coefficients)), flint.arb(0))
+
+    def __add__(self, other: Expansion) -> Expansion:
+        pairs = zip(self.coefficients, other.coefficients, strict=True)
+        return Expansion([a + b for a, b in pairs], self.remainder + other.remainder, self.near)
+
+    def __mul__(self, other: Expansion) -> Expansion:
+        n = len(self.coefficients)
+        full = [flint.acb(0)] * (2 * n - 1)
+        for i, a in enumerate(self.coefficients):
+            for j, b in enumerate(other.coefficients):
+                full[i + j] = full[i + j] + a * b
+        rest = self.size * other.remainder + other.size * self.remainder
+        rest = rest + self.remainder * other.remainder / self.near**n
+        return Expansion(full[:n], rest + _folded(full[n:], self.near), self.near)
+
+    def scaled(self, factor: Ball) -> Expansion:
+        """The expansion times a number."""
+        factor = flint.acb(factor)
+        scaled = [factor * c for c in self.coefficients]
+        return Expansion(scaled, abs(factor) * self.remainder, self.near)
+
+    def shifted(self, by: int) -> Expansion:
+        """The expansion times z^-by."""
+        n = len(self.coefficients)
+        full = [flint.acb(0)] * by + self.coefficients
+        rest = self.remainder / self.near**by
+        return Expansion(full[:n], rest + _folded(full[n:], self.near), self.near)
+
+    def conjugate(self) -> Expansion:
+        """The expansion of the conjugate of f at the conjugate of z."""
+        return Expansion([c.conjugate() for c in self.coefficients], self.remainder, self.near)
+
+    def divided(self, by: int) -> Expansion:
+        """The expansion times z^by, for a function whose first terms vanish exactly.
+
+        The balls of those terms hold 0, which is all that rounding leaves of them.
+        """
+        first = self.coefficients[:by]
+        if not all(c.contains(0) for c in first):
+            raise AssertionError("terms that should vanish do not: the expansion has an error")
+        return Expansion(self.coefficients[by:], self.remainder, self.near)
+
+
+def _folded(terms: list[Ball], near: Ball) -> Ball:
+    """Bound of sum_k |c_k| |z|^-k at |z| >= near, for the terms k = 0, 1, ... left out."""
+    return sum((abs(c) / near**k for k, c in enumerate(terms)), flint.arb(0))
+
+
+def hankel_expansion(
+    order: Ball, terms: int, cosine: Ball, near: Ball, stretch: int = 1
+) -> Expansion:
+    """1 + h_nu(z / stretch) as an expansion in 1/z; see :mod:`.hankel`."""
+    known = hankel_coefficients(order, terms)
+    unit = [flint.acb(1), flint.acb(0, 1), flint.acb(-1), flint.acb(0, -1)]
+    coefficients = [a * unit[k % 4] * stretch**k for k, a in enumerate(known[:terms])]
+    rest = hankel_remainder(order, known[terms], terms, cosine, near / stretch)
+    return Expansion(coefficients, rest * stretch**terms, near)
