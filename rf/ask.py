@@ -47,7 +47,8 @@ class AsKRFF(BaseSpectralFeatures):
 
     Parameters
     ----------
-    spectrum : AsymmetricKernel or AsymmetricTable
+    spectrum : AsymmetricKernel, AsymmetricTable or str, default="shift_gaussian"
+        Text is the name of an asymmetric family of ``spectra.catalogue``.
     n_components : int, default=100
         Number of output columns, two for each frequency; the paper's M is a third (or, where a
         part is dropped, half) of the number of frequencies.
@@ -96,7 +97,7 @@ class AsKRFF(BaseSpectralFeatures):
 
     def __init__(
         self,
-        spectrum: Any = None,
+        spectrum: Any = "shift_gaussian",
         *,
         n_components: int = 100,
         masses: Literal["exact", "least-squares"] = "exact",

@@ -352,6 +352,7 @@ def allocate(
     ParameterError
         Where there are more parts than frequencies, or "optimal" lacks distances.
     """
+    n = int(n)
     masses = [float(p.mass) for p in table.parts]
     known: dict[str, list[float]] = dict(
         zip(ALLOCATIONS, ([1.0] * len(masses), masses, masses), strict=True)

@@ -219,7 +219,7 @@ class VarianceModel:
         parts that is the exact optimum; iid gives Neyman's rule n_p ~ mass times deviation.
         """
         _check_scheme(coupling, "iid")
-        parts = len(self.table.parts)
+        parts, n = len(self.table.parts), int(n)
         if n < parts:
             raise ParameterError(
                 f"{n} frequencies cannot serve {parts} parts: each needs at least one."

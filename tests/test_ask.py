@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GRFF, AsKRFF, SpectralFeatures
 from rf.ask import DroppedPartWarning
@@ -191,6 +193,50 @@ def test_the_presets_for_symmetric_kernels_say_so():
         SpectralFeatures(published("sinh_gaussian", 3), coupling="haar").fit(X)
     with pytest.raises(ParameterError, match="asymmetric"):
         AsKRFF(GAUSSIAN).fit(X)
+
+
+# These checks ask for one or two columns, and a part of the measure takes at least two.
+TOO_FEW_COLUMNS = dict.fromkeys(
+    (
+        "check_dont_overwrite_parameters",
+        "check_estimators_pickle",
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+        "check_fit2d_1sample",
+        "check_fit2d_1feature",
+        "check_fit2d_predict1d",
+    ),
+    "one frequency cannot serve two parts",
+)
+
+
+@pytest.mark.filterwarnings("ignore::rf.ask.DroppedPartWarning")
+@parametrize_with_checks([AsKRFF()], expected_failed_checks=lambda estimator: TOO_FEW_COLUMNS)
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::rf.ask.DroppedPartWarning")
+@pytest.mark.parametrize(
+    "estimator", [AsKRFF(random_state=0), AsKRFF(masses="least-squares", random_state=0)]
+)
+def test_sparse_rows_float32_and_data_frames(estimator):
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).random((60, 3))
+    X[X < 0.4] = 0.0
+    fitted = clone(estimator).fit(X)
+    Z = fitted.transform(X)
+    sparse = clone(estimator).fit(scipy.sparse.csr_array(X))
+    np.testing.assert_allclose(sparse.transform(scipy.sparse.csr_matrix(X)), Z, atol=1e-12)
+    single = X.astype(np.float32)
+    assert fitted.transform(single).dtype == fitted.transform_right(single).dtype == np.float32
+    np.testing.assert_allclose(fitted.transform(single), Z, atol=1e-5)
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    out = clone(estimator).set_output(transform="pandas").fit(frame).transform(frame)
+    np.testing.assert_allclose(out.to_numpy(), Z, atol=1e-12)
+    assert list(out.columns) == list(fitted.get_feature_names_out())
+    with pytest.raises(ValueError, match="feature names"):
+        clone(estimator).fit(frame).transform(frame[["a", "b"]])
 
 
 def test_a_name_of_the_catalogue_will_do():

@@ -7,7 +7,9 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.base import clone
+from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf.baselines import (
@@ -44,10 +46,49 @@ def pooled_z(make, X, K, draws):
     return np.max(np.abs(mean / np.where(spread < 1e-13, np.inf, spread)))
 
 
-# Sphere kernels refuse the general rows of the checks: that is their contract, tested below.
-@parametrize_with_checks([b() for name, b in BASELINES.items() if name != "gegenbauer"])
+class NormalisedGegenbauer(GegenbauerFeatures):
+    """With the rows that the checks make, which are off the sphere, brought to it."""
+
+    def _draw(self, X):
+        return super()._draw(self._on_sphere(X))
+
+    def _columns(self, X):
+        return super()._columns(self._on_sphere(X))
+
+    @staticmethod
+    def _on_sphere(X):
+        X = X.copy()
+        X[~X.any(axis=1), 0] = 1.0
+        return normalize(X)
+
+
+@parametrize_with_checks(
+    [NormalisedGegenbauer(), *(b() for name, b in BASELINES.items() if name != "gegenbauer")]
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("name", sorted(BASELINES))
+def test_each_rival_takes_sparse_rows_float32_and_data_frames(name):
+    pandas = pytest.importorskip("pandas")
+    X = sphere_rows(1030, 5) if name == "trp" else sphere_rows(40, 5)
+    maker = BASELINES[name]()
+    if "random_state" in maker.get_params():
+        maker.set_params(random_state=3)
+    Z = clone(maker).fit(X).transform(X)
+    sparse = clone(maker).fit(scipy.sparse.csr_array(X)).transform(scipy.sparse.csr_matrix(X))
+    np.testing.assert_allclose(sparse, Z, atol=1e-12)
+    fitted = clone(maker).fit(X)
+    single = fitted.transform(X.astype(np.float32))
+    assert single.dtype == fitted.gram(X.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(single, Z, atol=1e-4 * np.abs(Z).max())
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    out = clone(maker).set_output(transform="pandas").fit(frame).transform(frame)
+    np.testing.assert_allclose(out.to_numpy(), Z, atol=1e-12)
+    assert list(out.columns) == list(fitted.get_feature_names_out())
+    with pytest.raises(ValueError, match="feature names"):
+        clone(maker).fit(frame).transform(frame.rename(columns={"a": "z"}))
 
 
 @pytest.mark.parametrize("name", sorted(BASELINES))

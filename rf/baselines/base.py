@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,6 +19,9 @@ FloatArray = NDArray[np.float64]
 
 # Rows count as unit rows up to this error of their norm: what float32 data carry.
 _UNIT_NORM_TOLERANCE = 1e-6
+_DTYPES = [np.float64, np.float32]
+# Rows of a sparse matrix that are dense at one time.
+_SPARSE_ROWS = 1024
 
 
 class Baseline(
@@ -48,23 +52,49 @@ class Baseline(
         """The columns at the rows of X."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the features for the dimension of X; ``y`` is ignored."""
+        """Draw the features for the dimension of X; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            A sparse one is made dense.
+        """
         self._validate_params()
-        X = validate_data(self, X, dtype=np.float64)
-        self.signature_ = self._draw(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES)
+        self.signature_ = self._draw(_dense(X))
         self._n_features_out = len(self.signature_)
         return self
 
-    def transform(self, X: Any) -> FloatArray:
-        """The columns Z, of shape (n_samples, n_columns)."""
-        check_is_fitted(self)
-        return self._columns(validate_data(self, X, dtype=np.float64, reset=False))
+    def transform(self, X: Any) -> NDArray[Any]:
+        """The columns Z, of shape (n_samples, n_columns), float32 where X is float32.
 
-    def gram(self, X: Any, Y: Any = None) -> FloatArray:
+        They are computed in double precision, those of a sparse X in blocks of rows.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
+        if not issparse(X):
+            return self._columns(_dense(X)).astype(X.dtype, copy=False)
+        out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
+        for start in range(0, X.shape[0], _SPARSE_ROWS):
+            rows = slice(start, min(start + _SPARSE_ROWS, X.shape[0]))
+            out[rows] = self._columns(_dense(X[rows]))
+        return out
+
+    def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """The approximate kernel matrix (Z(X) * signature_) Z(Y)'."""
         left = self.transform(X)
         right = left if Y is None else self.transform(Y)
-        return np.asarray((left * self.signature_) @ right.T)
+        return np.asarray((left * self.signature_.astype(left.dtype)) @ right.T)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _dense(X: Any) -> FloatArray:
+    return np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
 
 
 def check_sphere(X: FloatArray) -> FloatArray:
