@@ -87,8 +87,8 @@ def symbolic_density(kernel: Kernel, dim: int | None = None, *, limit: float = L
     Examples
     --------
     >>> from spectra.kernel import radial
-    >>> symbolic_density(radial("exp(-z**2/2)"), 2)
-    exp(-w**2/2)/(2*pi)
+    >>> symbolic_density(radial("exp(-z)"), 3)
+    1/(pi**2*(w**2 + 1)**2)
     >>> symbolic_density(radial("sqrt(z)*exp(-z**2)"))
     (1/(2*sqrt(pi)))**d*gamma(d/2 + 1/4)*hyper((d/2 + 1/4,), (d/2,), -w**2/4)/gamma(d/2)
     """

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,8 +41,10 @@ def ask_sympy(
     support: sympy.Expr | None = None,
     symbols: dict[str, sympy.Symbol],
     limit: float,
-) -> list[Answer]:
-    """Answers of sympy to tasks in turn, as far as it gets within ``limit`` seconds.
+) -> Iterator[Answer]:
+    """Answers of sympy to tasks in turn, as they come within ``limit`` seconds.
+
+    The process is killed at the limit, and where no further answer is asked for.
 
     Parameters
     ----------
@@ -53,9 +58,9 @@ def ask_sympy(
     limit : float
         Seconds for all tasks together; the start of the process (about one second) is within them.
 
-    Returns
-    -------
-    list of Answer
+    Yields
+    ------
+    Answer
         One for each task; those that were not reached in time say so.
 
     Examples
@@ -72,18 +77,24 @@ def ask_sympy(
         "dim": dim,
         "support": None if support is None else to_tree(support),
     }
-    output = _run(json.dumps(request), limit)
-    found = {a.task: a for a in _answers(output, symbols)}
-    late = f"sympy was stopped after {limit:g} seconds"
-    return [found.get(task, Answer(task, None, late)) for task in tasks]
+    late = list(tasks)
+    for line in _lines(json.dumps(request), limit):
+        answer = _answer(line, symbols)
+        if answer is None:
+            break
+        late.remove(answer.task)
+        yield answer
+    for task in late:
+        yield Answer(task, None, f"sympy was stopped after {limit:g} seconds, or failed")
 
 
-def _run(request: str, limit: float) -> str:
-    """What the process wrote before it ended or was killed."""
+def _lines(request: str, limit: float) -> Iterator[str]:
+    """The lines that the process writes before it ends; it never outlives this generator."""
     environment = dict(os.environ)
     home = str(Path(__file__).parents[2])
     paths = [home, environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(p for p in paths if p)
+    stop = time.monotonic() + limit
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-m", WORKER],
         stdin=subprocess.PIPE,
@@ -92,27 +103,50 @@ def _run(request: str, limit: float) -> str:
         text=True,
         env=environment,
     ) as process:
+        assert process.stdout is not None
+        written: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        reader = threading.Thread(target=_copy, args=(process.stdout, written), daemon=True)
+        reader.start()
         try:
-            return process.communicate(request, timeout=limit)[0]
-        except subprocess.TimeoutExpired:
+            _send(process, request)
+            while True:
+                try:
+                    line = written.get(timeout=max(stop - time.monotonic(), 0.0))
+                except queue.Empty:
+                    return
+                if line is None:
+                    return
+                yield line
+        finally:
             process.kill()
-            return process.communicate()[0]
-        except BaseException:
-            process.kill()
-            raise
+            reader.join()
 
 
-def _answers(output: str, symbols: dict[str, sympy.Symbol]) -> Iterator[Answer]:
-    for line in output.splitlines():
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError:
-            # The process was killed while it wrote its last line.
-            return
-        if record["expr"] is None:
-            yield Answer(record["task"], None, record["reason"])
-            continue
-        try:
-            yield Answer(record["task"], from_tree(record["expr"], symbols), "")
-        except FormulaError as error:
-            yield Answer(record["task"], None, str(error))
+def _send(process: subprocess.Popen[str], request: str) -> None:
+    assert process.stdin is not None
+    try:
+        process.stdin.write(request)
+        process.stdin.close()
+    except BrokenPipeError:
+        # The process ended before it read: it has no answers, and is reported so.
+        return
+
+
+def _copy(source: Iterable[str], target: queue.SimpleQueue[str | None]) -> None:
+    for line in source:
+        target.put(line)
+    target.put(None)
+
+
+def _answer(line: str, symbols: dict[str, sympy.Symbol]) -> Answer | None:
+    """What one line says; None where the process was killed while it wrote it."""
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    if record["expr"] is None:
+        return Answer(record["task"], None, record["reason"])
+    try:
+        return Answer(record["task"], from_tree(record["expr"], symbols), "")
+    except FormulaError as error:
+        return Answer(record["task"], None, str(error))
