@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cmp_to_key, lru_cache
+from itertools import islice
 from typing import Any
 
 import sympy
@@ -22,6 +23,7 @@ __all__ = [
     "EXACT",
     "FLAT",
     "ONE",
+    "PRECISE",
     "ZERO",
     "ExpansionError",
     "Germ",
@@ -43,8 +45,17 @@ ONE: Size = (sympy.Integer(0), sympy.Integer(0))
 _DIGITS = 60
 #: So many digits beyond twice those that are written in a number must vanish for it to be 0.
 _GUARD = 45
+#: Rational numbers of up to so many digits belong to formulas, and imitate no other number.
+_SHORT = 12
 #: A value above this fraction of the largest summand, from 15 digits, is not zero.
 _PLAINLY_NOT_ZERO = sympy.Float(10, 15) ** -6
+#: Nodes of an exact coefficient beyond which it goes on as a number: products of long ones swell.
+_LONG_COEFFICIENT = 60
+#: Digits of those numbers, and the share of its summands below which a sum of them is zero.
+PRECISE = 400
+_CANCELLED = sympy.Float(10, 30) ** -100
+#: A number below this, not compared with what it was summed from, is not told from zero.
+_REMNANT = sympy.Float(10, 30) ** -90
 #: The most terms that a series of a composition (a power, an exponential) is carried to.
 _MOST_TERMS = 80
 #: The most terms that a series keeps: mixed powers and logarithms multiply quickly.
@@ -66,6 +77,8 @@ def is_zero(c: sympy.Expr) -> bool:
     A rational number of n digits approximates another number to some 2n digits: what vanishes to
     45 more than are written in it is zero, and pi minus its first 60 decimals is not.
     """
+    if c.has(sympy.Float):
+        return _is_zero_in_digits(c)
     if c.is_Number:
         return bool(c == 0)
     # Most numbers are plainly not zero, and sympy's exact test of long sums takes minutes.
@@ -75,12 +88,49 @@ def is_zero(c: sympy.Expr) -> bool:
     known = c.is_zero
     if known is not None:
         return bool(known)
-    digits = _GUARD + 2 * sum(len(str(r.p)) + len(str(r.q)) for r in c.atoms(sympy.Rational))
+    digits = _GUARD + 2 * sum(n for n in map(_length, c.atoms(sympy.Rational)) if n > _SHORT)
     value = sympy.Abs(c.evalf(_DIGITS, maxn=max(digits, 2 * _DIGITS)))
     if not value.is_number or value.has(sympy.nan, sympy.zoo):
         raise ExpansionError(f"the coefficient {c} could not be evaluated")
     least = sympy.Float(10, 30) ** -digits
     return bool(value < least * max(sympy.Integer(1), _scale(c)))
+
+
+def _is_zero_in_digits(c: sympy.Expr) -> bool:
+    """Only an exact 0 is one; a tiny number may be what was left of a cancellation."""
+    if c == 0:
+        return True
+    if sympy.Abs(c.evalf(15)) < _REMNANT:
+        raise ExpansionError(f"a coefficient of size {sympy.Abs(c.evalf(3))} may be zero")
+    return False
+
+
+def tidy(c: sympy.Expr) -> sympy.Expr:
+    """A coefficient in short: multiplied out, and as a number of many digits where it is long.
+
+    Examples
+    --------
+    >>> tidy((sympy.sqrt(2) + 1) * (sympy.sqrt(2) - 1))
+    1
+    """
+    if c.is_Number:
+        return c
+    if not _is_long(c):
+        c = sympy.expand(c)
+    if c.is_Number or not (_is_long(c) or c.has(sympy.Float)):
+        return c
+    if not c.has(sympy.Float) and is_zero(c):
+        return sympy.Integer(0)
+    return c.evalf(PRECISE, maxn=2 * PRECISE)
+
+
+def _is_long(c: sympy.Expr) -> bool:
+    nodes = sympy.preorder_traversal(c)
+    return next(islice(nodes, _LONG_COEFFICIENT, None), None) is not None
+
+
+def _length(c: sympy.Rational) -> int:
+    return len(str(c.p)) + len(str(c.q))
 
 
 def _scale(c: sympy.Expr) -> sympy.Expr:
@@ -149,16 +199,15 @@ class Series:
     @staticmethod
     def of(terms: Iterable[tuple[Size, sympy.Expr]], order: Order = EXACT) -> Series:
         """Collect, drop zeros, sort, and cut at the order."""
-        merged: dict[tuple[sympy.Expr, sympy.Expr], sympy.Expr] = {}
+        merged: dict[tuple[sympy.Expr, sympy.Expr], list[sympy.Expr]] = {}
         for size, c in terms:
-            merged[size] = merged.get(size, sympy.Integer(0)) + c
+            merged.setdefault(size, []).append(c)
         kept: list[tuple[tuple[sympy.Expr, sympy.Expr], sympy.Expr]] = []
-        for size, c in merged.items():
+        for size, summands in merged.items():
             if order is not None and compare(size, order) >= 0:
                 continue
-            if not c.is_Number:
-                c = sympy.expand(c)
-            if not is_zero(c):
+            c = tidy(sympy.Add(*summands))
+            if not _vanishes(c, summands):
                 kept.append((size, c))
         kept.sort(key=_by_size)
         if len(kept) > _LONGEST:
@@ -176,7 +225,7 @@ class Series:
     def scaled(self, c: sympy.Expr, size: Size = ONE) -> Series:
         """The series times c t^a L^q."""
         order = None if self.order is None else _plus(self.order, size)
-        terms = tuple((_plus(s, size), sympy.expand(x * c)) for s, x in self.terms)
+        terms = tuple((_plus(s, size), tidy(x * c)) for s, x in self.terms)
         return Series(terms, order)
 
     def times(self, other: Series, window: int) -> Series:
@@ -235,6 +284,14 @@ class Series:
                 raise MoreTermsNeeded("more terms are needed under an integral")
             order = (order[0] + 1, order[1])
         return Series.of(terms, order)
+
+
+def _vanishes(c: sympy.Expr, summands: list[sympy.Expr]) -> bool:
+    """Whether a sum is zero; numbers are judged by the largest of their summands."""
+    if len(summands) > 1 and c.has(sympy.Float):
+        largest = max(sympy.Abs(x.evalf(15)) for x in summands)
+        return bool(sympy.Abs(c.evalf(15)) < _CANCELLED * largest)
+    return is_zero(c)
 
 
 @dataclass(frozen=True)

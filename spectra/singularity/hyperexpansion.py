@@ -11,6 +11,7 @@ from spectra.singularity.germs import FLAT, ZERO, ExpansionError, Germ, Series, 
 __all__ = ["expand_hyper"]
 
 _ONE = sympy.Integer(1)
+_NEAR = sympy.Float(10, 30) ** -20
 Power = Callable[[Germ, sympy.Expr], Germ]
 
 
@@ -55,6 +56,8 @@ def expand_hyper(
     if limit == 0:
         return g.compose(power_series(a, b), window)
     if limit is not None:
+        if limit.has(sympy.Float) and abs(limit.evalf(30) - 1) < _NEAR:
+            raise ExpansionError(f"{node} where its argument may be 1")
         if len(a) == 2 and len(b) == 1 and limit == 1:
             return _gauss_at_one(a, b, g, power, window)
         if len(a) > len(b) and limit.evalf(20) >= 1:

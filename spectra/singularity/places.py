@@ -40,7 +40,8 @@ class Singularity:
     left, right : sympy expressions
         The coefficients of the two sides.
     exact : bool
-        Whether exponents and coefficients come from exact expansion of the formula.
+        Whether the coefficients are exact, or numbers of many digits because they are long.
+        Exponents that are found from a formula are exact.
     """
 
     location: sympy.Expr
@@ -51,6 +52,11 @@ class Singularity:
     frequency: sympy.Expr = _NIL
     phase: sympy.Expr = _NIL
     exact: bool = True
+
+    def __post_init__(self) -> None:
+        numbers = (self.left, self.right, self.frequency, self.phase)
+        if any(number.has(sympy.Float) for number in numbers):
+            object.__setattr__(self, "exact", False)
 
     @property
     def side(self) -> str:
@@ -98,7 +104,7 @@ class Singularity:
     def as_dict(self) -> dict[str, Any]:
         """The singularity as plain data; exact numbers are text."""
         names = ("location", "exponent", "log_power", "left", "right", "frequency", "phase")
-        data: dict[str, Any] = {name: str(getattr(self, name)) for name in names}
+        data: dict[str, Any] = {name: str(_shown(getattr(self, name))) for name in names}
         return data | {"side": self.side, "term": self.term, "exact": self.exact}
 
     def __str__(self) -> str:
@@ -109,8 +115,14 @@ class Singularity:
 _Z_TEXT = sympy.Symbol("z")
 
 
+def _shown(c: sympy.Expr) -> sympy.Expr:
+    """A number of many digits in a few."""
+    return c.evalf(6) if c.has(sympy.Float) else c
+
+
 def _factor(c: sympy.Expr) -> str:
     """A coefficient as text before a term."""
+    c = _shown(c)
     if c == 1:
         return ""
     if c == -1:

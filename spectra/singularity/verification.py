@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import mpmath
 import sympy
 from mpmath import mp
@@ -9,7 +11,7 @@ from mpmath import mp
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
-from spectra.singularity.germs import FLAT, Germ
+from spectra.singularity.germs import FLAT, PRECISE, Germ
 
 __all__ = ["expansion_agrees"]
 
@@ -66,7 +68,8 @@ def _agrees(
                 scales.append((abs(value) + abs(total)) / weight + 1)
         except (AccuracyError, FormulaError, OverflowError):
             return True
-        floor = mp.mpf(10) ** (_GUARD - digits)
+        held = min(digits, PRECISE) if _has_numbers(germ) else digits
+        floor = mp.mpf(10) ** (_GUARD - held)
         if rests[1] <= floor * scales[1]:
             return True
         step = mp.log(mp.mpf(distances[0]) / mp.mpf(distances[1]))
@@ -74,16 +77,21 @@ def _agrees(
         return bool(fitted >= exponent - _SLACK)
 
 
+def _has_numbers(germ: Germ) -> bool:
+    """Whether long coefficients go on as numbers of so many digits."""
+    return any(c.has(sympy.Float) for _, s in germ.parts for _, c in s.terms)
+
+
 def _natural_distance(germ: Germ) -> mpmath.mpf:
     """A distance at which no term of the germ has outgrown the first one, at most 1."""
-    found = mp.mpf(1)
+    found = mp.mpf(1)  # a size, for which few digits serve
     for _, series in germ.parts:
         if not series.terms:
             continue
         (lead, _), first = series.terms[0]
         for (a, _), c in series.terms[1:]:
             if a != lead:
-                ratio = abs(_number(first) / _number(c)) ** (1 / _number(a - lead))
+                ratio = abs(_roughly(first) / _roughly(c)) ** (1 / _roughly(a - lead))
                 found = min(found, ratio)
     return found
 
@@ -98,9 +106,17 @@ def _growth(germ: Germ, t: mpmath.mpf) -> mpmath.mpf:
     return max(sizes)
 
 
+def _roughly(c: sympy.Expr) -> mpmath.mpf:
+    return mp.mpmathify(c.evalf(15, maxn=400))
+
+
 def _number(c: sympy.Expr) -> mpmath.mpf:
-    value = c.evalf(mp.dps + 10, maxn=5000)
-    return mp.mpmathify(value)
+    return _digits_of(c, mp.dps + 10)
+
+
+@lru_cache(maxsize=2000)
+def _digits_of(c: sympy.Expr, digits: int) -> mpmath.mpf:
+    return mp.mpmathify(c.evalf(digits, maxn=5000))
 
 
 def _sum(germ: Germ, t: mpmath.mpf) -> mpmath.mpf:
