@@ -17,9 +17,12 @@ from spectra.table import Panels, RadialLaw
 
 flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
 
+from spectra.certify.arccosine import _expansions  # noqa: E402
 from spectra.certify.balls import Unproved, as_ball, enclosure, exact_ball, precision  # noqa: E402
 from spectra.certify.hankel import hankel_coefficients, hankel_remainder  # noqa: E402
-from spectra.certify.signs import proved_ranges  # noqa: E402
+from spectra.certify.lobes import BesselSum  # noqa: E402
+from spectra.certify.signs import enclosed_zero, proved_ranges  # noqa: E402
+from spectra.certify.waves import absolute_tail  # noqa: E402
 
 
 def measure(kernel, dim):
@@ -151,6 +154,123 @@ def test_bochner_riesz_masses_of_every_order_agree_with_the_fast_ones(dim, power
     assert agrees(of.mass, found.mass)
     total = found.positive.mid - found.negative.mid
     assert abs(total - 1) <= found.positive.rad + found.negative.rad + 1e-15 * found.mass.mid
+
+
+ARC_COSINE_1 = {
+    1: "1.0873177623",
+    2: "1.330092711370744070312206288",
+    3: "2.132532404393271514261243",
+}
+
+
+@pytest.mark.parametrize(
+    "dim",
+    [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)],
+)
+def test_arc_cosine_masses_hold_the_reference_digits(dim):
+    kernel = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
+    of = measure(kernel, dim)
+    found = sp.certified_masses(of)
+    assert found.rigorous
+    assert found.complete
+    assert found.mass.rad <= 1e-15
+    assert holds(found.mass, ARC_COSINE_1[dim])
+    assert agrees(of.mass, found.mass)
+    assert agrees(of.negative_mass, found.negative)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("formula", "support", "dim"),
+    [("(1 - z**2/4)**2*(1 + z**2)", 2, 3), ("(1 - z**2)**(5/2)*(1 - 3*z**2)", 1, 4)],
+)
+def test_sums_of_bessel_functions_have_all_their_zeros(formula, support, dim):
+    of = measure(sp.radial(formula, support=support), dim)
+    found = sp.certified_masses(of)
+    assert found.rigorous
+    assert found.complete
+    assert found.mass.rad <= 1e-15
+    assert agrees(of.positive_mass, found.positive)
+    assert agrees(of.negative_mass, found.negative)
+
+
+def test_a_zero_that_was_missed_or_invented_is_noticed(monkeypatch):
+    from spectra.certify import lobes
+
+    found = lobes._zeros
+    of = measure(bochner_riesz(2), 3)
+    for broken in (lambda z: z[:4] + z[5:], lambda z: [*z[:3], z[2], *z[3:]]):
+        monkeypatch.setattr(lobes, "_zeros", lambda *a, fault=broken: fault(found(*a)))
+        proved = sp.certified_masses(of)
+        assert not proved.rigorous
+        assert proved.mass == of.mass
+
+
+@pytest.mark.slow
+def test_arc_cosine_masses_scale_with_the_height_and_not_with_the_length():
+    kernel = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
+    one = sp.certified_masses(measure(kernel, 2))
+    other = sp.certified_masses(measure((-3 * kernel).rescale(sympy.Rational(1, 7)), 2))
+    assert other.rigorous
+    assert abs(other.positive.mid - 3 * one.negative.mid) <= other.positive.rad + 1e-15
+    assert abs(other.negative.mid - 3 * one.positive.mid) <= other.negative.rad + 1e-15
+
+
+def test_expansions_of_waves_and_backgrounds_are_the_density():
+    """The wave and the background of the arc-cosine kernel, against its 1F2 in mpmath."""
+    with mp.workdps(60), precision(200):
+        for dim in (1, 2, 3):
+            wave, background = _expansions(dim, 60.0, 30)
+            x = mp.mpf("81.7")
+            ball = as_ball(81.7)
+            u = 1 / mp.mpf(81.7)
+            e = sum(
+                mp.mpc(*(mp.mpf(part.mid().str(50, radius=False)) for part in (c.real, c.imag)))
+                * u**k
+                for k, c in enumerate(wave.coefficients)
+            )
+            b = sum(
+                mp.mpf(c.real.mid().str(50, radius=False)) * u**k
+                for k, c in enumerate(background.coefficients)
+            )
+            power = mp.mpf(wave.power.mid().str(20, radius=False))
+            phase = mp.mpf(wave.phase.mid().str(50, radius=False))
+            x = mp.mpf(81.7)
+            value = u**power * mp.re(e * mp.exp(mp.mpc(0, x - phase))) + b * u**4
+            a, lower, half = mp.mpf(dim + 3) / 2, mp.mpf(dim) / 2 + 2, mp.mpf(dim) / 2
+            front = 4 * mp.pi ** (half + 1 - a) * mp.gamma(a) / mp.gamma(half) / 2**dim
+            truth = (
+                front
+                / mp.gamma(lower) ** 2
+                * x ** (dim - 1)
+                * mp.hyper([a], [lower, lower], -x * x / 4)
+            )
+            allowed = wave.size(ball) * ball**-wave.power
+            allowed += background.remainder / ball ** (4 + len(background.coefficients))
+            assert abs(value - truth) <= float(allowed.abs_upper()) + 1e-40
+            assert float(allowed.abs_upper()) <= 1e-18
+
+
+def test_the_tail_of_a_wave_is_the_same_wherever_it_starts():
+    """Two starts of the tail differ by the lobes in between, to the proved remainders."""
+    density = BesselSum(3, sympy.Integer(2), (sympy.Integer(1),))
+    with precision(192):
+        grid = np.arange(60.0, 126.0, 0.5)
+        signs = [float(density.value(as_ball(x)).mid()) > 0 for x in grid]
+        zeros = [
+            enclosed_zero(density.value, density.slope, float(a), float(b))
+            for a, b, left, right in zip(grid, grid[1:], signs, signs[1:], strict=False)
+            if left != right
+        ]
+        masses = [density.mass_below(z.mid()) for z in zeros]
+        inner = sum((abs(b - a) for a, b in pairwise(masses)), as_ball(0))
+        first, last = (
+            absolute_tail(density.wave(float(z.lower())), z) for z in (zeros[0], zeros[-1])
+        )
+        assert len(zeros) == 21
+        assert abs(first - last - inner).abs_lower() <= 1e-26
+        assert first.rad() + last.rad() <= 1e-17
+        assert last > 1e-4
 
 
 def test_the_support_and_the_height_of_a_kernel_only_scale_its_mass():

@@ -15,7 +15,7 @@ frequency 1 in x upon a background of order x^-4.  In every dimension it is a mu
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +23,7 @@ import sympy
 
 from spectra.certify.backgrounds import Background, background_tail
 from spectra.certify.balls import Ball, Unproved, exact_ball, flint, precision
+from spectra.certify.entire import EntireFunction
 from spectra.certify.expansions import Expansion, hankel_expansion
 from spectra.certify.mixtures import MassBalls
 from spectra.certify.signs import enclosed_zero, proved_ranges
@@ -45,9 +46,6 @@ _GRID = 12
 # The start of the tail is enclosed to this many bits, and brackets are no narrower.
 _ZERO_BITS = 96
 _NEWTON_STEPS = 8
-# Taylor pieces of the entire function on [0, 36], and the terms of its ascending series.
-_ORDER = 18
-_ASCENDING_TERMS = 140
 
 
 def is_arc_cosine(form: object) -> bool:
@@ -114,44 +112,17 @@ class _Density:
             front = exact_ball(self.front) * x**self.dim / self.dim
             return front * (-x * x / 4).hypgeom([a, h], [b, b, h + 1])
 
-    @cached_property
-    def ascending(self) -> list[Ball]:
-        """Coefficients of f in x^2."""
-        with precision(4 * _BITS):
+    def entire(self) -> EntireFunction:
+        """f where the zeros are isolated: a transform of a positive kernel, so |f^(k)| <= f(0)."""
+
+        def coefficients(terms: int) -> list[Ball]:
             a, b = exact_ball(self.upper), exact_ball(self.lower)
             found = [flint.arb(1)]
-            for n in range(_ASCENDING_TERMS):
+            for n in range(terms):
                 found.append(-found[-1] * (a + n) / (4 * (n + 1) * (b + n) ** 2))
             return found
 
-    def jet(self, x: Ball) -> tuple[Ball, Ball]:
-        """Balls of f and f' over a ball of x, by Taylor's formula at its midpoint.
-
-        f is the transform of a positive kernel on z <= 2 in x = 2w, so that no derivative of it is
-        larger than f(0) = 1.
-        """
-        middle, radius = x.mid(), flint.arb(x.rad())
-        with precision(_BITS + int(1.5 * float(middle)), cap=_ORDER):
-            square = flint.arb_series([middle, 1]) ** 2
-            total = flint.arb_series([0])
-            for c in reversed(self.ascending):
-                total = total * square + c
-            # The terms left out shrink by more than a half each, also in the disc of radius 1
-            # around the midpoint, so that this bounds their Taylor coefficients.
-            beyond = 2 * abs(self.ascending[-1]) * (middle + 1) ** (2 * _ASCENDING_TERMS)
-            beyond = beyond * _ORDER**2 * (1 + radius) ** _ORDER
-            around = x - middle
-            value, slope = flint.arb(0), flint.arb(0)
-            for j in range(_ORDER - 1, -1, -1):
-                value = value * around + total[j]
-                if j:
-                    slope = slope * around + j * total[j]
-            rest = radius**_ORDER / flint.arb(_ORDER).fac() + beyond
-            steep = radius ** (_ORDER - 1) / flint.arb(_ORDER - 1).fac() + beyond
-            return (
-                value + flint.arb(0, rest.abs_upper()),
-                slope + flint.arb(0, steep.abs_upper()),
-            )
+        return EntireFunction(coefficients, flint.arb(1), _COUNTED_FROM + 4.0)
 
 
 def _expansions(dim: int, start: float, terms: int) -> tuple[Wave, Background]:
@@ -328,7 +299,7 @@ def _prove_complete(density: _Density, zeros: list[Ball], index: int, start: Bal
     if not (x >= first and abs(phase - count * pi) < 0.5 and ratio < 0.5 and steep < 0.5):
         raise Unproved("the zeros could not be counted by the phase")
     near = [z for z in zeros if z < x]
-    found = proved_ranges(density.jet, flint.arb(0), x, width=flint.arb(2) ** -_ZERO_BITS)
+    found = proved_ranges(density.entire().jet, flint.arb(0), x, width=flint.arb(2) ** -_ZERO_BITS)
     brackets = [r for r in found if r.sign == 0]
     if not (len(near) == len(brackets) and all(r.roots == 1 for r in brackets)):
         raise Unproved("the first zeros could not be isolated")

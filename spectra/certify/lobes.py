@@ -19,10 +19,11 @@ import numpy as np
 import sympy
 
 from spectra.certify.balls import Ball, Unproved, exact_ball, flint, precision
+from spectra.certify.entire import EntireFunction
 from spectra.certify.hankel import hankel_coefficients, hankel_remainder
 from spectra.certify.mixtures import MassBalls
-from spectra.certify.signs import enclosed_zero
-from spectra.certify.waves import OUTER, Wave, absolute_tail
+from spectra.certify.signs import enclosed_zero, proved_ranges
+from spectra.certify.waves import OUTER, Wave, absolute_tail, discs_of
 from spectra.transform.ball import BallForm, RimPower
 from spectra.transform.compact import BallComponent
 
@@ -36,6 +37,8 @@ _LEAST_START = 60.0
 _START_BY_ORDER = 3.5
 # Points of a double grid for each lobe, where sign changes are seen first.
 _GRID = 12
+# Sums with later starts of the tail would take seconds to isolate.
+_LONGEST_BISECTION = 240.0
 # Beyond this x the antiderivative is computed from infinity, by so many parts at most.
 _FAR = 150
 _MOST_PARTS = 400
@@ -130,6 +133,24 @@ class BesselSum:
         with precision(flint.ctx.prec + int(1.5 * float(x)) + 64):
             front = x**self.dim / (flint.arb(2) ** order * (order + 1).gamma() * self.dim)
             return front * (-x * x / 4).hypgeom([self.half], [order + 1, self.half + 1])
+
+    def entire(self, up_to: float) -> EntireFunction:
+        """:meth:`value` on [0, up_to]; by Poisson's integral x^-m J_m has its largest derivatives,
+        and its largest value, at 0."""
+
+        def coefficients(terms: int) -> list[Ball]:
+            total = [flint.arb(0)] * (terms + 1)
+            for b, order in zip(self.factors, self.orders, strict=True):
+                term = b / (flint.arb(2) ** order * (order + 1).gamma())
+                for n in range(terms + 1):
+                    total[n] = total[n] + term
+                    term = -term / (4 * (n + 1) * (order + n + 1))
+            return total
+
+        bound = flint.arb(0)
+        for b, order in zip(self.factors, self.orders, strict=True):
+            bound = bound + abs(b) / (flint.arb(2) ** order * (order + 1).gamma())
+        return EntireFunction(coefficients, bound, up_to)
 
     def wave(self, start: float) -> Wave:
         """The expansion of the density at x >= start."""
@@ -236,7 +257,7 @@ def bessel_masses(component: BallComponent) -> MassBalls:
     """
     density = bessel_sum(component)
     with precision(_BITS):
-        start = max(_LEAST_START, _START_BY_ORDER * float(density.orders[0]) ** 2)
+        start = _start(density)
         zeros = _zeros(component, density, start)
         last = zeros[-1]
         wave = density.wave(float(last.lower()))
@@ -252,6 +273,20 @@ def bessel_masses(component: BallComponent) -> MassBalls:
         return MassBalls((mass + total) / 2, (mass - total) / 2, mass, None, (), True)
 
 
+def _start(density: BesselSum) -> float:
+    """Where the expansion of the tail has settled."""
+    start = max(_LEAST_START, _START_BY_ORDER * float(density.orders[0]) ** 2)
+    limit = _LONGEST_BISECTION if len(density.weights) > 1 else 1e6
+    while start <= limit:
+        try:
+            discs_of(density.wave(start), flint.arb(start))
+        except Unproved:
+            start *= 1.25
+        else:
+            return start
+    raise Unproved(f"the zeros of a sum of Bessel functions up to {start:.3g} are too many")
+
+
 def _zeros(component: BallComponent, density: BesselSum, start: float) -> list[Ball]:
     """Balls around sign changes up to the first one beyond x = start, by Newton's method."""
     radius = float(component.form.radius)
@@ -265,11 +300,22 @@ def _zeros(component: BallComponent, density: BesselSum, start: float) -> list[B
 
 
 def _prove_complete(density: BesselSum, wave: Wave, zeros: list[Ball]) -> None:
-    """No zero was missed: theta(x) increases from -pi/2, and the n-th zero is at (n - 1/2) pi."""
+    """No zero was missed.
+
+    For one Bessel function the phase theta(x) increases from -pi/2, and the n-th zero is at
+    (n - 1/2) pi; for a sum, bisection isolates all zeros up to the start of the tail.
+    """
     if not all(a.upper() < b.lower() for a, b in pairwise(zeros)):
         raise Unproved("two sign changes of the density could not be told apart")
-    if len(density.weights) > 1:
-        raise Unproved("the zeros of sums of Bessel functions are not counted here")
-    count = wave.argument(zeros[-1]) / flint.arb.pi() + flint.arb(1) / 2
-    if not (count.rad() < 0.25 and count.contains(len(zeros))):
-        raise Unproved(f"{len(zeros)} zeros were found where there are {count.str(5)}")
+    if len(density.weights) == 1:
+        count = wave.argument(zeros[-1]) / flint.arb.pi() + flint.arb(1) / 2
+        if not (count.rad() < 0.25 and count.contains(len(zeros))):
+            raise Unproved(f"{len(zeros)} zeros were found where there are {count.str(5)}")
+        return
+    end = float(zeros[-1].upper())
+    entire = density.entire(end + 1.0)
+    width = flint.arb(2) ** -80
+    found = proved_ranges(entire.jet, flint.arb(0), zeros[-1].upper() + width, width=width)
+    brackets = [r for r in found if r.sign == 0]
+    if len(brackets) != len(zeros) or not all(r.roots == 1 for r in brackets):
+        raise Unproved(f"{len(brackets)} zeros are there where {len(zeros)} were found")
