@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.asymmetric import AsymmetricPlan, split_parts
+from rf.callers import outside
 from rf.estimator import BaseSpectralFeatures, Scheme
 from rf.frequencies import Frequencies
 from spectra.errors import ParameterError
@@ -151,7 +152,7 @@ class AsKRFF(BaseSpectralFeatures):
                 f"Dropped the part(s) {listed}: less than {self.negligible:g} of the mass. The "
                 f"bias is at most {table.bias:.2g}.",
                 DroppedPartWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
         counts = split_parts(table, n, "equal", differences)
         return AsymmetricPlan(table, "iid", counts, False)

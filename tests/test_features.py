@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures
+from rf.frequencies import draw_frequencies
 from rf.waves import wave_columns
 from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.families import catalogue
@@ -211,6 +212,14 @@ class TestSignature:
             make_pipeline(StandardScaler(), features).fit(X).transform(X)
         assert len(record) == 1
 
+    def test_a_warning_names_the_line_that_fitted(self, X, signed):
+        features = SpectralFeatures(signed, n_components=8)
+        pipeline = make_pipeline(StandardScaler(), SpectralFeatures(signed, n_components=8))
+        for fit in (features.fit, features.fit_transform, pipeline.fit, pipeline.fit_transform):
+            with pytest.warns(SignatureWarning) as record:
+                fit(X)
+            assert record[0].filename == __file__
+
     def test_a_positive_kernel_does_not_warn(self, X):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -352,6 +361,28 @@ class TestPlan:
         few = features.n_components_for(0.1, 0.01, n_points=1000)
         assert few < features.n_components_for(0.05, 0.01, n_points=1000)
         assert few % 2 == 0
+
+    def test_the_variance_of_the_default_scheme_is_known_and_met(self):
+        """Comonotone parts, unequal counts, stratified radii: all that "auto" may choose."""
+        kernel = radial("exp(-z**2/2) - exp(-z**2/200)")
+        X = np.random.default_rng(0).normal(size=(12, 3))
+        options = {"n_components": 30, "mixed_signature": "ignore"}
+        fitted = SpectralFeatures(kernel, random_state=0, **options).fit(X)
+        assert fitted.coupling_ == "comonotone"
+        assert len(set(fitted.counts_)) == 2
+        assert {type(n) for n in fitted.counts_} == {int}
+        z, rng = np.linalg.norm(X[1:] - X[0], axis=1), np.random.default_rng(0)
+        values = np.array(
+            [
+                draw_frequencies(
+                    fitted.table_, fitted.counts_, coupling="comonotone", rng=rng
+                ).estimate(X[1:] - X[0])
+                for _ in range(1000)
+            ]
+        )
+        square = (values - kernel(z)) ** 2
+        band = 6 * square.std(axis=0) / 1000**0.5
+        assert np.all(np.abs(square.mean(axis=0) - fitted.variance(z)) < band)
 
     def test_the_presets_are_the_papers_systems(self, X, signed):
         plans = {
