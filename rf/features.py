@@ -61,6 +61,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         How frequencies are split over the parts; see :func:`rf.frequencies.allocate`.
     mixed_signature : {"warn", "ignore", "error"}, default="warn"
         What fit does when a column has signature -1, which a pipeline on Z alone would not see.
+        With "error", features made to order for a kernel that is positive definite on the sphere
+        are sought among those without.
     domain : float, "data" or None, default=None
         Largest distance of rows that is to be served, by features that are **made to order** for
         it; "data" finds it from X, with a margin.  By default that is done for a formula in u with
@@ -217,7 +219,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         if self.coupling != "auto":
             table = table_to_order(order, X, self.n_components, self.coupling)
             return Spectrum(table, order.kernel)
-        made = made_to_order(order, X, self.n_components, for_draw=for_draw)
+        strict = self.mixed_signature == "error"
+        made = made_to_order(order, X, self.n_components, positive=strict, for_draw=for_draw)
         self.expected_error_, self.comparison_ = made.chosen.error, made.comparison
         if made.everywhere:
             self.z_max_ = 2.0

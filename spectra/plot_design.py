@@ -17,6 +17,8 @@ __all__ = ["draw_atoms", "draw_certificate", "draw_error", "draw_price", "plot_d
 _POINTS = 1500
 # The dual is drawn this far beyond the last radius of the design, where it has come to rest.
 _BEYOND = 1.4
+# Radii beyond the second number are drawn on a scale that is logarithmic from the first one on.
+_LINEAR, _FAR = 10.0, 60.0
 
 
 def draw_error(axes: Any, design: Design | BudgetDesign, *, tol: float | None) -> None:
@@ -35,13 +37,16 @@ def draw_error(axes: Any, design: Design | BudgetDesign, *, tol: float | None) -
 
 def draw_atoms(axes: Any, design: Design | BudgetDesign) -> None:
     """Draw the signed masses over the radii, on a scale that shows small and large ones."""
+    axes.set_yscale("symlog", linthresh=float(np.abs(design.masses).min()))
+    axes.margins(y=0.12)
+    if design.radii.max() > _FAR:
+        axes.set_xscale("symlog", linthresh=_LINEAR)
     for sign, color in ((1.0, POSITIVE), (-1.0, NEGATIVE)):
         chosen = sign * design.masses > 0
         if np.any(chosen):
             axes.vlines(design.radii[chosen], 0.0, design.masses[chosen], color=color, lw=2)
             axes.plot(design.radii[chosen], design.masses[chosen], "o", color=color, ms=4)
     axes.axhline(0.0, color="0.5", lw=0.8)
-    axes.set_yscale("symlog", linthresh=float(np.abs(design.masses).min()))
     axes.set(
         xlabel="radius $w$",
         title=f"{design.radii.size} atoms of mass {np.abs(design.masses).sum():.4g}",
@@ -52,6 +57,11 @@ def draw_certificate(axes: Any, design: Design) -> None:
     """Draw the dual q(w) of a design of least mass: within +-1, and +-1 at its radii."""
     w = np.linspace(0.0, _BEYOND * float(design.radii.max()) + 1.0, _POINTS)
     scale = 1.0 + design.multiplier
+    if w[-1] > _FAR:
+        axes.set_xscale("symlog", linthresh=_LINEAR)
+        w = np.concatenate(
+            [np.linspace(0.0, _LINEAR, _POINTS), np.geomspace(_LINEAR, w[-1], _POINTS)]
+        )
     axes.plot(w, design.dual(w) / scale, color="black", lw=1.0)
     axes.plot(design.radii, design.dual(design.radii) / scale, "o", color=POSITIVE, ms=4)
     for level in (-1.0, 1.0):

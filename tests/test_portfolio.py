@@ -324,6 +324,19 @@ def test_the_expected_error_of_separate_directions_is_that_of_drawn_ones(couplin
     assert np.sqrt(np.mean(squares)) == pytest.approx(made.expected_error, rel=0.15)
 
 
+@pytest.mark.parametrize(("formula", "dim"), [(NTK, 3), (STEP, 16), ("exp(u)", 7)])
+def test_a_definite_kernel_needs_no_signature_where_none_is_allowed(formula, dim):
+    X = sphere_rows(100, dim)
+    features = SpectralFeatures(formula, n_components=150, mixed_signature="error").fit(X)
+    assert np.all(features.signature_ == 1.0)
+    exact = features.kernel_.gram(X)
+    seen = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
+    assert seen < 0.1
+    assert seen == pytest.approx(features.expected_error_, rel=0.5)
+    with pytest.raises(ParameterError, match="signature -1"):
+        SpectralFeatures("tanh(2*u + 1)", n_components=150, mixed_signature="error").fit(X)
+
+
 def test_what_no_way_can_serve_is_refused_with_every_reason():
     X = sphere_rows(20, 3)
     with pytest.raises(ParameterError, match=r"needs at least 3 columns.*arc-cosine"):

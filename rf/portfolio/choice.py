@@ -148,7 +148,8 @@ def select(
     ('exact polynomial of degree 1', 4)
     """
     rows = np.asarray(dense(rows[:_ROWS]), dtype=float)
-    key = (order.kernel, order.dim, order.n_components, order.z_max, tuple(members), n_rows)
+    asked = (order.kernel, order.dim, order.n_components, order.z_max, order.positive)
+    key = (*asked, tuple(members), n_rows)
     key_of_data = order.distances.tobytes(), rows.tobytes()
     if (key, key_of_data) not in _kept:
         _kept[key, key_of_data] = _compare(order, rows, n_rows, members)
@@ -183,6 +184,11 @@ def _compare(
             closed.append(Prediction(title, None, float("nan"), answer))
             continue
         for offer in answer:
+            if order.positive and np.any(offer.draw(rng).signature < 0):
+                closed.append(
+                    Prediction(offer.name, None, float("nan"), "has columns of signature -1")
+                )
+                continue
             error = _seen_error(offer, rows, exact, n_rows, rng)
             offers.append((offer, Prediction(offer.name, offer.columns, error, offer.detail)))
     if not offers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -14,6 +14,7 @@ from scipy.spatial.distance import pdist
 from rf.portfolio.choice import PORTFOLIO, Selection, select
 from rf.portfolio.designed_waves import design_offers
 from rf.portfolio.offer import Member, Order, dense
+from rf.portfolio.zonal_features import is_definite
 from rf.rows import (
     centre_of,
     check_distances,
@@ -139,16 +140,20 @@ def made_to_order(
     n_components: int,
     *,
     members: Mapping[str, Member] | None = None,
+    positive: bool = False,
     for_draw: np.random.Generator,
 ) -> Selection:
     """The features of least error for the data and the number of columns.
 
     Rows of a kernel on the sphere are offered the whole portfolio, others designed plane waves.
+    With ``positive``, a kernel that is positive definite on the sphere gets no signature -1.
     """
     rng = np.random.default_rng(_SEED)
     rows = sample_of_rows(X, rng)
     distances = _distances(rows, X.shape[0], order.z_max)
     wanted = Order(order.kernel, X.shape[1], n_components, order.z_max, distances)
+    if positive and is_definite(wanted):
+        wanted = replace(wanted, positive=True)
     rows = rows[rng.permutation(rows.shape[0])]
     if members is None:
         members = PORTFOLIO if order.kernel.is_zonal else {"designed waves": design_offers}

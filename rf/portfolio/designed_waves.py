@@ -105,6 +105,7 @@ def _design(order: Order, degree: int) -> BudgetDesign:
         distances=order.distances,
         angular_means=partial(_ranking_means, order.dim),
         exact_degree=degree,
+        positive=order.positive,
     )
 
 

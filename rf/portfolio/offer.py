@@ -33,6 +33,8 @@ class Order:
         Largest distance to be served.
     distances : ndarray
         Distances that stand for all pairs of rows, each row with itself included.
+    positive : bool
+        Whether every column must have the signature +1.
     """
 
     kernel: Kernel
@@ -40,6 +42,7 @@ class Order:
     n_components: int
     z_max: float
     distances: FloatArray
+    positive: bool = False
 
 
 class DrawnMap(ABC):

@@ -26,7 +26,7 @@ from rf.harmonics import harmonic_count_log
 from rf.monomials import MonomialMap, monomial_columns
 from rf.portfolio.offer import DrawnMap, Offer, Order, dense
 
-__all__ = ["ZonalMap", "gegenbauer_offers"]
+__all__ = ["ZonalMap", "gegenbauer_offers", "is_definite"]
 
 FloatArray = NDArray[np.float64]
 
@@ -34,6 +34,9 @@ FloatArray = NDArray[np.float64]
 _DEGREE = 60
 # Coefficients below this part of the largest are rounding of their quadrature and have no sign.
 _ROUNDING = 1e-13
+# More degrees, and so nodes, of the rule that a coefficient is compared with, and how many times
+# their difference it must exceed to have a sign.
+_OTHER, _DOUBT = 37, 4.0
 # Exact degrees are offered up to this one, whose polynomial is written out below.
 _MOST_EXACT = 2
 # Numbers in one block of projections.
@@ -98,11 +101,7 @@ def gegenbauer_offers(order: Order) -> list[Offer] | str:
         return "polynomials of <x, y> serve a formula in u"
     if order.dim < 2:
         return "the sphere of dimension 1 is two points"
-    c = gegenbauer_coefficients(
-        lambda u: order.kernel(np.sqrt(np.maximum(2.0 - 2.0 * u, 0.0))), order.dim, _DEGREE
-    )
-    root_count = np.exp(0.5 * harmonic_count_log(np.arange(c.size), order.dim))
-    c = np.where(np.abs(c) > _ROUNDING * root_count * np.abs(c).max(), c, 0.0)
+    c, root_count = _coefficients(order)
     offers = []
     for last in range(_MOST_EXACT + 1):
         if last and c[last] == 0.0:
@@ -111,6 +110,34 @@ def gegenbauer_offers(order: Order) -> list[Offer] | str:
         if offer is not None:
             offers.append(offer)
     return offers or f"needs more than {order.n_components} columns"
+
+
+def is_definite(order: Order) -> bool:
+    """Whether the kernel is zonal, and no Gegenbauer coefficient is negative beyond rounding.
+
+    Examples
+    --------
+    >>> from spectra.kernel import zonal
+    >>> [is_definite(Order(zonal(f), 5, 60, 2.0, np.ones(1))) for f in ("exp(u)", "-u")]
+    [True, False]
+    """
+    if not order.kernel.is_zonal or order.dim < 2:
+        return False
+    return bool(np.all(_coefficients(order)[0] >= 0.0))
+
+
+def _coefficients(order: Order) -> tuple[FloatArray, FloatArray]:
+    """Coefficients c_n of P_n, zero where they are rounding, and the roots of N(n, d)."""
+
+    def kernel(u: FloatArray) -> FloatArray:
+        return order.kernel(np.sqrt(np.maximum(2.0 - 2.0 * u, 0.0)))
+
+    c = gegenbauer_coefficients(kernel, order.dim, _DEGREE)
+    # Another number of nodes shows the error that a root at the end of [-1, 1] leaves.
+    other = gegenbauer_coefficients(kernel, order.dim, _DEGREE + _OTHER)[: c.size]
+    root_count = np.exp(0.5 * harmonic_count_log(np.arange(c.size), order.dim))
+    noise = _ROUNDING * root_count * np.abs(c).max() + _DOUBT * np.abs(c - other)
+    return np.where(np.abs(c) > noise, c, 0.0), root_count
 
 
 def _offer(order: Order, c: FloatArray, root_count: FloatArray, last: int) -> Offer | None:

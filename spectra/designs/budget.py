@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 from spectra.designs.atoms import table_of_spheres
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
@@ -216,6 +216,7 @@ def design_for_budget(
     angular_means: AngularMeans | None = None,
     most_radii: int = 3,
     exact_degree: int = 0,
+    positive: bool = False,
 ) -> BudgetDesign:
     r"""Find radii and masses of least mean squared error for a number of feature columns.
 
@@ -236,6 +237,8 @@ def design_for_budget(
     exact_degree : int
         Degree up to which powers of u = <x, y> are served exactly, at the price of
         C(d + L, L) columns; for a zonal kernel.
+    positive : bool
+        Whether every mass must be positive, so that features need no signature.
 
     Returns
     -------
@@ -279,7 +282,7 @@ def design_for_budget(
     # Nothing varies at distance 0, and the recurrence of the waves divides by it.
     nodes = np.maximum(nodes, _NEAREST * high)
     tried = _TRIED * np.sqrt(dim) / high
-    fit = _Fit(kernel, dim, nodes, weights, tried, exact_degree)
+    fit = _Fit(kernel, dim, nodes, weights, tried, exact_degree, positive)
     means = angular_means or partial(block_angular_means, dim)
     best: _Candidate | None = None
     for m in range(1, most_radii + 1):
@@ -339,8 +342,10 @@ class _Fit:
         weights: FloatArray,
         tried: FloatArray,
         exact_degree: int,
+        positive: bool,
     ) -> None:
         self.dim = dim
+        self.positive = positive
         # Columns without variance: the powers of u, of which the first is the constant.
         self.exact = (1.0 - 0.5 * nodes[:, None] ** 2) ** np.arange(exact_degree + 1.0)
         self.nodes = nodes
@@ -385,7 +390,10 @@ class _Fit:
         padded = np.concatenate([still, spread], axis=1)
         matrix = np.concatenate([columns, padded, ridge])
         right = np.concatenate([self.target, np.zeros(matrix.shape[0] - self.target.size)])
-        masses = np.linalg.lstsq(matrix, right, rcond=None)[0]
+        if self.positive:
+            masses = nnls(matrix, right)[0]
+        else:
+            masses = np.linalg.lstsq(matrix, right, rcond=None)[0]
         bias = float(np.linalg.norm(columns @ masses - self.target))
         deviation = float(np.linalg.norm(padded @ masses))
         value = float(np.sum((matrix @ masses - right) ** 2))
@@ -412,7 +420,12 @@ class _Fit:
 
         def value(chosen: tuple[int, ...]) -> float:
             at = [*range(still), *(i + still for i in chosen)]
-            return size - float(right[at] @ np.linalg.solve(gram[np.ix_(at, at)], right[at]))
+            inner, side = gram[np.ix_(at, at)], right[at]
+            if self.positive:
+                root = np.linalg.cholesky(inner)
+                masses = nnls(root.T, np.linalg.solve(root, side))[0]
+                return size - float(2.0 * side @ masses - masses @ inner @ masses)
+            return size - float(side @ np.linalg.solve(inner, side))
 
         indices = range(self.tried.size)
         chosen = min(combinations(indices, min(m, 2)), key=value)
