@@ -44,6 +44,8 @@ _LEAST_NORMAL = float(np.finfo(float).tiny)
 # A Newton step of this size is the last: the next one is below the rounding of the series.
 _INVERSE_ROUNDING = 16 * EPS
 _MAX_INVERSE_STEPS = 70
+# An integral that is off by the rounding of the whole is right, unless it is itself about as small.
+_SMALL_SHARE = 1e5
 
 
 def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
@@ -286,10 +288,12 @@ def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatAr
         with np.errstate(divide="ignore", invalid="ignore"):
             new = at - excess / density
         inside = (new > low[left]) & (new < high[left])
-        new = np.where(inside, new, 0.5 * (low[left] + high[left]))
+        # Next to a zero of the density rounding moves the point, but not the integral.
+        settled = np.abs(excess) <= EPS * np.minimum(whole[left], _SMALL_SHARE * goal[left])
+        new = np.where(inside, new, np.where(settled, at, 0.5 * (low[left] + high[left])))
         new = np.where(excess == 0.0, at, new)
         x[left] = new
-        left = left[np.abs(new - at) > _INVERSE_ROUNDING]
+        left = left[(np.abs(new - at) > _INVERSE_ROUNDING) & ~settled]
         if left.size == 0:
             break
     return x

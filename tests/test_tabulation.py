@@ -12,7 +12,8 @@ from mpmath import mp
 from scipy import stats
 from scipy.special import betainc, betaincinv
 
-from spectra.errors import ParameterError
+from spectra.errors import AccuracyError, ParameterError
+from spectra.families import catalogue
 from spectra.kernel import radial, zonal
 from spectra.measure import SpectralMeasure, measure_of, truncate
 from spectra.special import plane_wave_mean
@@ -333,3 +334,31 @@ def test_two_clusters_of_radii_share_one_table(dim, length):
     assert np.all(np.diff(radius.ppf(np.sort(u))) >= 0.0)
     k = 0.5 * (np.exp(-0.5 * Z**2) + np.exp(-0.5 * (Z / length) ** 2))
     assert np.abs(radius.expected_plane_wave(dim, Z) - k).max() <= 1e-12
+
+
+@pytest.mark.parametrize("scale", [1e45, 1e-45])
+def test_far_scales_are_tabulated_all_the_same(scale):
+    plain, scaled = (
+        measure_of(spectral_density(radial("exp(-z)").rescale(x), 3)) for x in (1, scale)
+    )
+    before, after = (tabulate(m).parts[0].law for m in (plain, scaled))
+    assert relative(after.isf(SMALL), before.isf(SMALL) / scale) <= 1e-6
+    assert relative(after.ppf(SMALL[20:]), before.ppf(SMALL[20:]) / scale) <= 1e-10
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_scales_beyond_the_powers_of_doubles_are_refused_in_words(scale):
+    for k in (radial("exp(-z**2/2)"), radial("(1 - z**2)**2", support=1)):
+        with pytest.raises(AccuracyError, match="another unit"):
+            tabulate(measure_of(spectral_density(k.rescale(scale), 3)))
+
+
+@pytest.mark.parametrize("length", [1.5e-6, pytest.param(1e-3, marks=pytest.mark.slow)])
+def test_a_far_part_of_no_mass_does_not_keep_a_law_from_its_end(length):
+    """Beyond the bulk of a narrow Gaussian the tail of a Matern kernel rules again."""
+    k = catalogue["matern"](nu=2.05) - catalogue["gaussian"](length=length)
+    t = tabulate(measure_of(spectral_density(k, 2)))
+    assert t.u_error <= 1e-14
+    assert len(t.parts) == 2
+    z = np.array([0.0, 0.5, 1.0, 5.0])
+    assert np.abs(t.expected_kernel(z) - k(z)).max() <= 1e-13

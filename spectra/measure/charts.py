@@ -7,17 +7,23 @@ tail w**-1.1 alike.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectra.density import Component, EndTail, OscillatingTail
+from spectra.errors import AccuracyError
 from spectra.quadrature import EPS
 
-__all__ = ["Chart", "Logs", "RadialSum"]
+__all__ = ["Chart", "Logs", "RadialSum", "require_moderate_scale"]
 
 FloatArray = NDArray[np.float64]
+
+# log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
+# and squares, powers and products of radii must stay doubles.
+_LARGEST_SCALE = 1e50
 
 
 @dataclass(frozen=True)
@@ -159,3 +165,22 @@ class RadialSum:
         ratio[alive] *= np.exp(total[alive] - size[alive])
         bound[alive] = np.exp(found.error[alive] - size[alive])
         return ratio, bound
+
+
+def require_moderate_scale(components: Iterable[Component]) -> None:
+    """Refuse components whose radii are too large or too small for doubles.
+
+    Raises
+    ------
+    AccuracyError
+        Where the bulk of a component lies outside [1e-50, 1e50].
+    """
+    for component in components:
+        low, high = component.bulk
+        if not (low >= 1.0 / _LARGEST_SCALE and high <= _LARGEST_SCALE):
+            raise AccuracyError(
+                f"A component of the density has its mass at radii from {low:.1e} to {high:.1e}: "
+                f"the kernel varies on distances of about {1.0 / high:.0e}. Powers of such numbers "
+                "leave the range of doubles. Measure distances in another unit: k.rescale(c) is "
+                "k(z/c), and its radii are those of k divided by c."
+            )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
-from spectra.measure.charts import Chart, RadialSum
+from spectra.measure.charts import Chart, RadialSum, require_moderate_scale
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure, resolve
 
 __all__ = ["LobedTailMass"]
@@ -227,8 +227,10 @@ class LobedTailMass:
         Raises
         ------
         AccuracyError
-            Where background and amplitude still cross at radii too large to list the lobes.
+            Where background and amplitude still cross at radii too large to list the lobes, or
+            where radii are too large or too small for doubles.
         """
+        require_moderate_scale((self.oscillating,))
         w, ratio = self._far_ratio
         start = float(self.tail.phase(np.array([self.tail.start]))[0]) / np.pi
         lowest = max(start / (1.0 - _WINDOW) + 2.0, start + _EXPLICIT_LOBES, _EXPLICIT_LOBES)

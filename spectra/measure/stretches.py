@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from spectra.density import Component, EndTail, OscillatingTail
-from spectra.measure.charts import Chart, RadialSum
+from spectra.measure.charts import Chart, RadialSum, require_moderate_scale
 from spectra.quadrature import (
     EPS,
     Enclosure,
@@ -121,6 +121,7 @@ def sign_intervals(
     only where it exceeds its error, and local minima of the balance of the positive and the
     negative summands are followed, so that a double root is not missed.
     """
+    require_moderate_scale(density.components)
     intervals: list[Interval] = []
     changes: list[float] = []
     sign = 0

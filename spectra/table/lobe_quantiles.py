@@ -14,6 +14,7 @@ from numpy.polynomial import chebyshev
 
 from spectra.table.arrays import FloatArray
 from spectra.table.lobe_shares import place_in_lobe
+from spectra.table.panels import powers_of_chebyshev
 
 if TYPE_CHECKING:
     from spectra.table.lobed_tail import LobedTail
@@ -64,11 +65,7 @@ class LobeQuantiles:
         rows[:, 0] += tail.period * s[:-1]
         powers = rows.shape[1] <= _POWERS
         if powers:
-            to_powers = np.zeros((rows.shape[1], rows.shape[1]))
-            for j, unit in enumerate(np.eye(rows.shape[1])):
-                p = chebyshev.cheb2poly(unit[: j + 1])
-                to_powers[j, : p.size] = p
-            rows = rows @ to_powers
+            rows = rows @ powers_of_chebyshev(rows.shape[1])
         return cls(tail, ends, np.ascontiguousarray(rows.T), powers)
 
     def radii(self, q: FloatArray) -> FloatArray:

@@ -20,16 +20,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import Any, Self, final
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray, frozen_array
 
-__all__ = ["PanelKind", "Panels"]
+__all__ = ["PanelKind", "Panels", "powers_of_chebyshev"]
 
 
 class PanelKind(IntEnum):
@@ -158,8 +158,24 @@ class Panels:
         array([[1.5, 1. , 1. ]])
         """
         rows = np.atleast_2d(np.asarray(coefficients, dtype=float))
-        out = np.zeros_like(rows)
-        for row, series in zip(out, rows, strict=True):
-            p = chebyshev.cheb2poly(series)
-            row[: p.size] = p
+        out = rows @ powers_of_chebyshev(rows.shape[1])
         return cls(edges, out, kinds, exponents)
+
+
+@cache
+def powers_of_chebyshev(count: int) -> FloatArray:
+    """Monomial coefficients of T_0, ..., T_(count-1), one polynomial to a row; they are integers.
+
+    Examples
+    --------
+    >>> powers_of_chebyshev(3)
+    array([[ 1.,  0.,  0.],
+           [ 0.,  1.,  0.],
+           [-1.,  0.,  2.]])
+    """
+    out = np.eye(count)
+    for n in range(2, count):
+        out[n, 0] = 0.0
+        out[n, 1:] = 2.0 * out[n - 1, :-1]
+        out[n] -= out[n - 2]
+    return out
