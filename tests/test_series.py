@@ -16,6 +16,7 @@ from spectra.transform.gamma_formula import gamma_formula
 from spectra.transform.lookup import lookup
 from spectra.transform.mellin import gamma_product
 from spectra.transform.mellin_component import mellin_component
+from spectra.transform.numeric import numeric
 from spectra.transform.rim import rim_form
 from spectra.transform.series import gamma_products, series
 from spectra.transform.smooth import W
@@ -156,6 +157,17 @@ def test_the_true_error_never_exceeds_the_stated_one_on_a_turned_contour(text, d
             exact *= 2 * mp.pi**half / mp.gamma(half) * mp.mpf(w) ** (dim - 1)
             assert abs(mp.mpf(density.radial([w])[0]) - exact) <= density.error([w])[0], w
     assert density.error([1.0])[0] < 1e-12 * density.radial([1.0])[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "support", "dim"),
+    [("exp(-z**(3/2))", None, 3), ("1/(1+z)", None, 1), ("(1-z)**(3/2)", 1, 16)],
+)
+def test_the_series_agrees_with_quadrature_within_both_errors(text, support, dim):
+    mine, other = found(text, dim, support), numeric(sp.radial(text, support=support), dim)
+    miss = np.abs(mine.radial(FREQUENCIES) - other.radial(FREQUENCIES))
+    assert np.all(miss <= mine.error(FREQUENCIES) + other.error(FREQUENCIES))
 
 
 @pytest.mark.parametrize(("case", "dim"), rotated(BALLS, (1, 3, 16, 2), default=(1,)))

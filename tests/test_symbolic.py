@@ -152,6 +152,13 @@ def test_a_kernel_that_grows_is_refused_before_sympy_is_asked(monkeypatch):
             sp.symbolic_density(sp.radial(text), 2)
 
 
+def test_a_callable_has_no_formula_and_sympy_is_not_asked(monkeypatch):
+    monkeypatch.setattr(symbolic_module, "ask_sympy", None)
+    kernel = sp.radial(lambda z: (1 - z) ** 2, support=1)
+    with pytest.raises(NoRouteError, match="sympy is not asked"):
+        sp.spectral_density(kernel, 2, route="symbolic")
+
+
 # --- the time limit ---------------------------------------------------------------------------
 
 

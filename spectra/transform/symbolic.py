@@ -22,6 +22,7 @@ from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.transform.checking import points_of, refutation
 from spectra.transform.compact import compact_formula
+from spectra.transform.expression_tree import to_tree
 from spectra.transform.gamma_formula import gamma_formula
 from spectra.transform.lookup import lookup, summands
 from spectra.transform.mellin import GammaProduct
@@ -239,6 +240,11 @@ def _asked(
     *,
     support: sympy.Expr | None = None,
 ) -> Iterator[tuple[str, sympy.Expr]]:
+    try:
+        to_tree(expr)
+    except FormulaError as error:
+        attempt.reasons.append(f"sympy is not asked: {error}")
+        return
     answers = ask_sympy(
         tasks,
         expr,
