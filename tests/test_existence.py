@@ -172,6 +172,25 @@ def test_what_is_no_kernel_is_not_taken_for_a_callable(kernel: object, way_out: 
         existence(kernel, 3)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("formula", "order"),
+    [
+        ("-sqrt(1 + z**2)", 1),
+        ("-z**(1/3)", 1),
+        ("-log(1 + z**2)", 1),
+        ("-z**2", 1),  # |x - y|^2 = |x|^2 + |y|^2 - 2 x.y
+        ("z**2*log(z)", 2),
+        ("z**3", 2),
+        ("z**4*log(z)", 3),
+        ("-z**5", 3),
+    ],
+)
+def test_growth_tells_the_order_of_conditional_definiteness(formula: str, order: int) -> None:
+    verdict = existence(radial(formula))
+    assert verdict.condition == sympy.false
+    assert f"of an order below {order}." in verdict.reasons[0]
+
+
 def test_a_gap_does_not_hide_what_is_certain() -> None:
     chirp = radial("cos(z**2)")
     assert existence(chirp, 1).status is Status.UNDECIDED
@@ -273,6 +292,7 @@ def test_a_radial_kernel_has_no_range_of_its_own() -> None:
         ("exp(-z)*(1 - z)", 4, False),
         ("-exp(-z)", 2, False),
         ("cos(z)", 2, False),
+        ("1/sqrt(z)", 2, False),  # completely monotone, and unbounded at 0
     ],
 )
 def test_positive_definiteness_is_proved_or_refuted(

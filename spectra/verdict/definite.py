@@ -115,12 +115,12 @@ def largest_known_dimension(verdict: Verdict) -> tuple[float, str] | None:
     kernel = verdict.kernel
     if not isinstance(kernel, Kernel):
         return None
-    unbounded = all(p.support is sympy.oo for p in kernel.pieces)
-    if unbounded and all(is_completely_monotone(p.expr) for p in kernel.pieces):
-        return math.inf, "It is completely monotone in z^2: positive definite in every dimension."
     if verdict.condition == sympy.false:
         text = "A continuous positive definite kernel has finite mass, this one has it for no d."
         return 0, text
+    unbounded = all(p.support is sympy.oo for p in kernel.pieces)
+    if unbounded and all(is_completely_monotone(p.expr) for p in kernel.pieces):
+        return math.inf, "It is completely monotone in z^2: positive definite in every dimension."
     exceeded = _exceeds_its_value_at_zero(kernel, verdict.analysis)
     if exceeded is not None:
         return 0, exceeded
