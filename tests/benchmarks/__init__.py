@@ -1,0 +1,1 @@
+"""What the toolkit costs beside its rivals, run by hand: ``python -m tests.benchmarks``."""
