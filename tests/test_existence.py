@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sympy
 from generated_verdicts import GENERATED, coefficients, edges, rationals
+from hostile_verdicts import HOSTILE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from verdicts import ALL, CASES, Case
@@ -46,6 +47,22 @@ def test_the_condition_on_d_is_the_known_one(case: Case) -> None:
         assert verdict.status is Status.UNDECIDED
         assert "depends on d" in verdict.reasons[0]
         assert verdict.deciding is not None
+
+
+@pytest.mark.parametrize(("name", "kernel", "largest"), HOSTILE, ids=[h[0][:40] for h in HOSTILE])
+def test_a_kernel_made_to_mislead_misleads_not(
+    name: str, kernel: Kernel, largest: sympy.Expr
+) -> None:
+    verdict = existence(kernel)
+    assert verdict.condition is not None, verdict.reasons
+    assert _largest(verdict.condition) == largest, verdict.reasons
+
+
+def test_radii_that_agree_to_many_digits_are_not_taken_for_one() -> None:
+    # Their singularities do not cancel, however near they are: a decision would have to be d < 3.
+    near = sympy.Rational(str(sympy.pi.evalf(70)))
+    kernel = radial("1 - z/pi", support=sympy.pi) - radial("1 - z/pi", support=near)
+    assert existence(kernel, 3).status is not Status.FINITE
 
 
 def test_one_dimension_agrees_with_the_condition() -> None:
@@ -259,6 +276,7 @@ def test_a_verdict_prints_for_a_person_and_for_a_program() -> None:
         (radial("Abs(z - 1)*exp(-z)"), 1, ALL),
         (radial("Abs(z - 1)*exp(-z)"), 2, 2),
         (radial("(1 - z)**(3/2)", support=1), 1, 3),
+        (radial("Abs(sin(z))*exp(-z)"), 5, 2),  # beyond it has infinitely many kinks more
     ],
 )
 def test_a_continuation_exists_exactly_where_theorem_b_allows(

@@ -258,7 +258,7 @@ def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy
     inner = {
         node
         for node in sympy.preorder_traversal(expr)
-        if node.free_symbols and (node.func in _INVERSES or _is_root(node))
+        if node.free_symbols and (node.func in (*_INVERSES, *_CIRCULAR) or _is_root(node))
     }
     outer = [n for n in inner if not any(n != m and m.has(n) for m in inner)]
     if len(outer) != 1:
@@ -276,6 +276,11 @@ def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy
             if y.evalf(30) > _SAME or (y == 0 and node.exp.is_positive):
                 found += _zeros(node.base - y ** (1 / node.exp), upper)
             continue
+        if node.func in _CIRCULAR:
+            found += _circular_levels(node, y, upper)
+            continue
+        if node.func == sympy.cosh and y.evalf(30) >= 1:  # even: both signs of its argument
+            found += _zeros(node.args[0] + sympy.acosh(y), upper)
         target = _INVERSES[node.func](y)
         if target is not None:
             found += _zeros(node.args[0] - target, upper)
@@ -296,7 +301,9 @@ def _is_root(node: sympy.Basic) -> bool:
     return bool(node.is_Pow and node.exp.is_Rational and not node.exp.is_Integer)
 
 
+_CIRCULAR = (sympy.sin, sympy.cos)
 _INVERSES = {
+    sympy.cosh: lambda y: sympy.acosh(y) if y.evalf(30) >= 1 else None,
     sympy.exp: lambda y: sympy.log(y) if y.evalf(30) > 0 else None,
     sympy.log: sympy.exp,
     sympy.sinh: sympy.asinh,
@@ -309,19 +316,36 @@ _INVERSES = {
 
 def _circular_zeros(argument: sympy.Expr, cosine: bool, upper: sympy.Expr) -> list[sympy.Expr]:
     """Zeros of sin or cos of a linear argument on a bounded range."""
+    first = sympy.pi / 2 if cosine else sympy.Integer(0)
+    name = f"{'cos' if cosine else 'sin'}({argument})"
+    return _periodic_zeros(argument, first, sympy.pi, upper, name)
+
+
+def _circular_levels(node: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
+    """Zeros of sin(g) - y or cos(g) - y for a linear g on a bounded range."""
+    if abs(y.evalf(30)) > 1 and not is_zero(abs(y) - 1):
+        return []
+    if node.func == sympy.cos:
+        starts = {sympy.acos(y), -sympy.acos(y)}
+    else:
+        starts = {sympy.asin(y), sympy.pi - sympy.asin(y)}
+    name = f"{node} - {y}" if y != 0 else str(node)
+    return [r for s in starts for r in _periodic_zeros(node.args[0], s, 2 * sympy.pi, upper, name)]
+
+
+def _periodic_zeros(
+    argument: sympy.Expr, first: sympy.Expr, period: sympy.Expr, upper: sympy.Expr, name: str
+) -> list[sympy.Expr]:
+    """Where a linear argument is ``first`` plus a multiple of the period, on [0, upper]."""
     slope = sympy.diff(argument, Z)
     if slope.free_symbols or upper is sympy.oo:
-        raise UnresolvedZeros(
-            f"{'cos' if cosine else 'sin'}({argument}) has infinitely many zeros, or none that "
-            "could be found"
-        )
+        raise UnresolvedZeros(f"{name} has infinitely many zeros, or none that could be found")
     start = argument.subs(Z, 0)
-    first = sympy.pi / 2 if cosine else sympy.Integer(0)
-    ends = sorted(float(((a - first) / sympy.pi).evalf()) for a in (start, start + slope * upper))
+    ends = sorted(float(((a - first) / period).evalf()) for a in (start, start + slope * upper))
     lowest, highest = int(ends[0]) - 2, int(ends[1]) + 2
     if highest - lowest > _MOST_ZEROS:
         raise UnresolvedZeros(f"the formula has more than {_MOST_ZEROS} radii of this kind")
-    return [(first + n * sympy.pi - start) / slope for n in range(lowest, highest + 1)]
+    return [(first + n * period - start) / slope for n in range(lowest, highest + 1)]
 
 
 def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
