@@ -279,6 +279,8 @@ def _prove_complete(density: _Density, zeros: list[Ball], index: int, start: Bal
     range [n pi, (n + 1) pi] of psi: where |sin psi| is small the cosine outweighs b/A, and
     elsewhere cos psi + b/A is monotone.
     """
+    if not all(a.upper() < b.lower() for a, b in pairwise(zeros)):
+        raise Unproved("two sign changes of the density could not be told apart")
     pi = flint.arb.pi()
     wave, background = _expansions(density.dim, _COUNTED_FROM, _COUNT_TERMS)
     first = flint.arb(_COUNTED_FROM)

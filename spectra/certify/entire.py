@@ -16,7 +16,9 @@ _TERMS_BY_RANGE = 3.0
 
 
 class EntireFunction:
-    """f(x) = sum_n c_n x^(2n) on [0, up_to], with |f^(k)| <= bound on the real axis for all k.
+    r"""f(x) = sum_n c_n x^(2n) on [0, up_to], with |f^(k)| <= bound on the real axis for all k.
+
+    The coefficients must obey :math:`|c_n| \le \mathrm{bound}/(4^n n!^2)`.
 
     Transforms of kernels on a ball are such functions of x = R w: their derivatives are transforms
     of the kernel times powers of z/R.
@@ -62,7 +64,8 @@ class EntireFunction:
                 total = total * square + c
             # The terms left out shrink by more than a half each, also in the disc of radius 1
             # around the midpoint, so that this bounds their Taylor coefficients.
-            beyond = 2 * abs(self.coefficients[-1]) * (middle + 1) ** (2 * self.terms)
+            n = self.terms + 1
+            beyond = 2 * self.bound * ((middle + 1) / 2) ** (2 * n) / flint.arb(n).fac() ** 2
             beyond = beyond * _ORDER**2 * (1 + radius) ** _ORDER
             around = x - middle
             value, slope = flint.arb(0), flint.arb(0)

@@ -308,14 +308,16 @@ def _prove_complete(density: BesselSum, wave: Wave, zeros: list[Ball]) -> None:
     if not all(a.upper() < b.lower() for a, b in pairwise(zeros)):
         raise Unproved("two sign changes of the density could not be told apart")
     if len(density.weights) == 1:
-        count = wave.argument(zeros[-1]) / flint.arb.pi() + flint.arb(1) / 2
+        # A negative height turns the wave by pi, and J_m itself not.
+        phase = wave.argument(zeros[-1]) - wave.coefficients[0].arg()
+        count = phase / flint.arb.pi() + flint.arb(1) / 2
         if not (count.rad() < 0.25 and count.contains(len(zeros))):
             raise Unproved(f"{len(zeros)} zeros were found where there are {count.str(5)}")
         return
-    end = float(zeros[-1].upper())
-    entire = density.entire(end + 1.0)
     width = flint.arb(2) ** -80
-    found = proved_ranges(entire.jet, flint.arb(0), zeros[-1].upper() + width, width=width)
+    end = (zeros[-1].upper() + width).upper()
+    entire = density.entire(float(end) + 1.0)
+    found = proved_ranges(entire.jet, flint.arb(0), end, width=width)
     brackets = [r for r in found if r.sign == 0]
     if len(brackets) != len(zeros) or not all(r.roots == 1 for r in brackets):
         raise Unproved(f"{len(brackets)} zeros are there where {len(zeros)} were found")

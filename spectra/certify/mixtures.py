@@ -141,7 +141,6 @@ def _cancelled(laws: Sequence[Law], mass: Ball, bits: int) -> Ball:
 
 def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball | None, Ball | None]:
     """Ranges of V with their signs, and the ends beyond which no sign was proved."""
-
     if len(laws) == 1 and isinstance(laws[0], GaussianLaw):
         laws = [laws[0].without_zero()]
     slowest = _slowest(laws)
@@ -154,9 +153,7 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball | N
     high, high_sign = _upper_end(laws, slowest, bits)
     width = flint.arb(2) ** (-(bits // 2))
     inner = proved_ranges(by_log, low, high, width=width)
-    ranges = [Range(r.low.exp().mid(), r.high.exp().mid(), r.sign, r.roots) for r in inner]
-    # Ends were rounded outside of ball arithmetic; a bracket takes up the roundings around it.
-    ranges = _widened(ranges, inner)
+    ranges = _in_v(inner, bool(low_sign), bool(high_sign))
     below = above = None
     if low_sign:
         ranges.insert(0, Range(flint.arb(0), ranges[0].low, low_sign))
@@ -174,20 +171,24 @@ def _jet(laws: Sequence[Law], v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
     return sum((g for g, _ in jets), flint.arb(0)), sum((s for _, s in jets), flint.arb(0))
 
 
-def _widened(ranges: list[Range], inner: list[Range]) -> list[Range]:
-    """Common exact ends for neighbours, such that brackets hold what they held in log V."""
-    ends = [inner[0].low.exp().mid()]
+def _in_v(inner: list[Range], low_proved: bool, high_proved: bool) -> list[Range]:
+    """The same ranges in V, with exact common ends.
+
+    exp(t) is a ball, and what lies in it must belong to a bracket, or to an end that was proved
+    for the whole ball, or be left out.
+    """
+    first, last = inner[0].low.exp(), inner[-1].high.exp()
+    ends = [first.mid() if low_proved else first.upper()]
     for left, right in pairwise(inner):
+        if left.sign * right.sign:
+            raise Unproved("two ranges of different sign meet without a zero")
         end = left.high.exp()
-        ends.append(end.upper() if left.sign == 0 else end.lower() if right.sign == 0 else None)
-    ends.append(inner[-1].high.exp().mid())
-    kept = []
-    start = ends[0]
-    for part, end in zip(ranges, ends[1:], strict=True):
-        stop = part.high if end is None else end
-        kept.append(Range(start, stop, part.sign, part.roots))
-        start = stop
-    return kept
+        ends.append(end.upper() if left.sign == 0 else end.lower())
+    ends.append(last.mid() if high_proved else last.lower())
+    return [
+        Range(a, b, part.sign, part.roots)
+        for part, (a, b) in zip(inner, pairwise(ends), strict=True)
+    ]
 
 
 def _lower_end(laws: Sequence[Law], bits: int) -> tuple[Ball, int]:

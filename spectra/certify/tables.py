@@ -31,9 +31,11 @@ _REST = 2.0**-62
 _MOST_HALVINGS = 12
 # Shorter pieces sharpen the bound, which adds absolute values: so many times for this bound.
 _GOAL = 2.0**-49
-_GOAL_HALVINGS = 4
+_GOAL_HALVINGS = 8
 # A panel of less probability than this needs no Taylor model: both CDFs lie within it.
 _NOTHING = 2.0**-60
+# Such a panel is looked at in so many slices.
+_SLICES = 16
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class PartCertificate:
         Probability of the panels inside which the radius was not proved to ascend; 0 where it
         ascends everywhere.  At the ends, where a panel holds 1e-18, the radius is a constant.
     step_back : float
-        Upper bound of the largest step back from one panel to the next, relative to the radius.
+        The largest step back from one panel to the next, relative to the radius; computed in
+        doubles, with their rounding added.
     pieces : int
         Taylor models used.
     rigorous : bool
@@ -136,6 +139,7 @@ class _Proof:
         self.law = law
         self.table = table
         self.error = flint.arb(0)
+        self.seen = flint.arb(0)
         self.rounding = flint.arb(0)
         self.not_ascending = flint.arb(0)
         self.pieces = 0
@@ -187,26 +191,38 @@ class _Proof:
 
     def _negligible(self, panel: _Panel) -> None:
         """A panel at an end of nearly no probability: both probabilities lie within its ends."""
-        _, slope = panel.radius(flint.arb(0, 1))
-        if not panel.side * slope > 0:
+        low = high = panel.at(flint.arb(1))
+        ascends = True
+        for k in range(_SLICES):
+            t = flint.arb(2 * k + 1) / _SLICES - 1 + flint.arb(0, 1.0 / _SLICES)
+            radius, slope = panel.radius(t)
+            low, high = low.min(radius.lower()), high.max(radius.upper())
+            ascends = ascends and bool(panel.side * slope > 0)
+        if ascends:
+            low = high = panel.at(flint.arb(1))
+        else:
             self.not_ascending += panel.high - panel.low
-        end = panel.at(flint.arb(1))
+        # The radius that is furthest from the end has the largest probability beyond it.
+        end = high if panel.side > 0 else low
         stretch = self.law.stretch_at(end)
         probability = self.law.cdf(end, stretch)
         own = probability if panel.side > 0 else 1 - probability
+        own = abs(own) + self.law.outside(end, end, stretch)
         self.error = self.error.max(panel.high.max(own.abs_upper()))
 
     def _taylor(self, panel: _Panel) -> None:
         stretch = self.law.stretch_at(panel.at(flint.arb(0)))
-        outside = self.law.outside(*panel.range(), stretch)
         waiting = [(flint.arb(0), flint.arb(1), 0)]
         largest = steepest = flint.arb(0)
         ascends = True
+        low = high = panel.at(flint.arb(0))
         while waiting:
             middle, half, depth = waiting.pop()
             bound, rest, top = self._piece(panel, stretch, middle, half)
             rough = not rest < _REST and depth < _MOST_HALVINGS
-            if rough or (not bound < _GOAL and depth < _GOAL_HALVINGS):
+            # A bound close to an error that was seen is sharp enough.
+            loose = not (bound < _GOAL or bound < 1.25 * self.seen) and depth < _GOAL_HALVINGS
+            if rough or loose:
                 quarter = half / 2
                 waiting += [
                     (middle - quarter, quarter, depth + 1),
@@ -214,11 +230,18 @@ class _Proof:
                 ]
                 continue
             ball = middle + flint.arb(0, 1) * half
-            ascends = ascends and bool(panel.side * panel.radius(ball)[1] > 0)
+            radius, slope = panel.radius(ball)
+            ascends = ascends and bool(panel.side * slope > 0)
+            low, high = low.min(radius.lower()), high.max(radius.upper())
             self.pieces += 1
             largest, steepest = largest.max(bound), steepest.max(top)
-        if not ascends:
+        if ascends:
+            # The ends are closer than the balls of the pieces.
+            ends = panel.at(flint.arb(-1)), panel.at(flint.arb(1))
+            low, high = ends[0].min(ends[1]), ends[0].max(ends[1])
+        else:
             self.not_ascending += panel.high - panel.low
+        outside = self.law.outside(low, high, stretch)
         self.error = self.error.max(largest + outside + panel.exponent_error())
         self.rounding = self.rounding.max(panel.rounding(steepest))
 
@@ -229,6 +252,7 @@ class _Proof:
         e, _ = self._error_series(panel, stretch, middle, middle)
         ball = middle + flint.arb(0, 1) * half
         far, density = self._error_series(panel, stretch, ball, None)
+        self.seen = self.seen.max(e[0].abs_lower())
         total = flint.arb(0)
         scale = flint.arb(1)
         for j in range(_ORDER):
@@ -275,11 +299,6 @@ class _Panel:
         """Balls of P and P' over a ball."""
         series = self.polynomial(flint.arb_series([t, 1]))
         return series[0], series[1]
-
-    def range(self) -> tuple[Ball, Ball]:
-        """The radii at the two ends, in order, for a panel that ascends."""
-        ends = sorted((self.at(flint.arb(-1)), self.at(flint.arb(1))), key=lambda b: float(b.mid()))
-        return ends[0], ends[1]
 
     def probability(self, t: Ball) -> Ball:
         """u at a power series of t; 1 - q on the right side."""
