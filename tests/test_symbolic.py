@@ -15,7 +15,7 @@ from spectra.families.entry import DIMENSION as D
 from spectra.formula.parsing import Z, parse_formula
 from spectra.transform import symbolic as route
 from spectra.transform import sympy_limit
-from spectra.transform.checking import hankel_quadrature, refutation
+from spectra.transform.checking import hankel_quadrature, misfit, refutation
 from spectra.transform.expression_tree import from_tree, to_tree
 from spectra.transform.lookup import lookup
 from spectra.transform.mellin_reading import read_mellin
@@ -282,6 +282,16 @@ def test_a_kernel_that_is_not_analytic_is_not_checked_and_so_not_believed():
     kernel = sp.radial("exp(-abs(z - 1))")
     reason = refutation(kernel, [(1, sympy.Integer(1), mp.mpf(1))])
     assert "could not be checked" in reason
+
+
+def test_a_bounded_spectrum_has_to_give_its_kernel_back():
+    density = sp.spectral_density(sp.radial("sin(z)/z - cos(3*z)/2"), 1, route="symbolic")
+    assert density.expr == sympy.Piecewise((sympy.Rational(1, 2), W < 1), (0, True))
+    assert [(a.radius, a.mass) for a in density.atoms] == [(3.0, -0.5)]
+    kernel = sp.radial("sin(z)/z")
+    for formula, atoms in ((density.expr * 2, ()), (density.expr, density.atoms)):
+        assert "back" in misfit(kernel, formula, W, 1, atoms=atoms, ends=[1.0])
+    assert misfit(kernel, density.expr, W, 1, atoms=(), ends=[1.0]) is None
 
 
 # --- the shell ----------------------------------------------------------------------------------

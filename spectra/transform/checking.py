@@ -18,18 +18,21 @@ from typing import Any
 import sympy
 from mpmath import mp
 
+from spectra.density import Atom
 from spectra.errors import FormulaError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
 from spectra.transform.ball import to_mpf
 
-__all__ = ["hankel_quadrature", "points_of", "refutation"]
+__all__ = ["hankel_quadrature", "misfit", "points_of", "refutation"]
 
 _DIGITS = 25
 # Formulas and quadrature agree to this share of the size of the integrand, or one of them is
 # wrong: both carry 25 digits, and few of them cancel at the points chosen.
 _AGREEMENT = 1e-11
+# An algebraic end of a spectrum, and an atom in doubles, leave this in an integral over it.
+_GIVEN_BACK = 1e-9
 # Angle of the ray: exp(-z^p) decays on it for p < 4.
 _TURN = 8
 # In t, r = exp(t - exp(-t)) / (w sin(pi/8)) runs from 1e-29 to where a wave is exp(-65) = 1e-28.
@@ -157,6 +160,49 @@ def _asymptotic(order: int, x: Any) -> Any:
         term *= 1j * (4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
         total += term
     return total
+
+
+def misfit(
+    kernel: Kernel,
+    formula: sympy.Expr,
+    variable: sympy.Symbol,
+    dim: int,
+    *,
+    atoms: Sequence[Atom],
+    ends: Sequence[float],
+) -> str | None:
+    r"""Why a density on a bounded spectrum does not give its kernel back, or None where it does.
+
+    .. math:: k(z) = \sum_{atoms} m \Omega_d(r z)
+              + S_{d-1}\int_0^R \Omega_d(wz) \mu(w) w^{d-1} dw
+
+    Kernels that oscillate without decay have such spectra, and no Hankel integral to compare with.
+    """
+    density = mpmath_function(formula, variable)
+    with mp.workdps(_DIGITS):
+        half = mp.mpf(dim) / 2
+        area = 2 * mp.pi**half / mp.gamma(half)
+        for z in points_of(kernel):
+            point = to_mpf(z)
+            exact = mp.fsum(
+                mpmath_function(p.expr, Z)(point) for p in kernel.pieces if p.support >= z
+            )
+
+            def wave(w: Any, at: Any = point) -> Any:
+                return mp.hyp0f1(half, -((w * at) ** 2) / 4)
+
+            found = mp.fsum(mp.mpf(a.mass) * wave(mp.mpf(a.radius)) for a in atoms)
+            for low, high in pairwise([mp.mpf(0), *sorted({mp.mpf(e) for e in ends})]):
+                found += mp.quad(
+                    lambda w, at=wave: area * w ** (dim - 1) * density(w) * at(w),
+                    mp.linspace(low, high, 9),
+                )
+            if not abs(found - exact) <= _GIVEN_BACK * max(abs(exact), abs(kernel.at_zero)):
+                return (
+                    f"at z = {z} in dimension {dim} it gives {mp.nstr(found, 6)} back, and the "
+                    f"kernel is {mp.nstr(exact, 6)}"
+                )
+    return None
 
 
 def points_of(kernel: Kernel) -> tuple[sympy.Rational, sympy.Rational]:

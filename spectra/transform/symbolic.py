@@ -15,12 +15,12 @@ from typing import Any
 import mpmath
 import sympy
 
-from spectra.density import SpectralDensity
+from spectra.density import EndTail, SpectralDensity
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.families.entry import DIMENSION
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
-from spectra.transform.checking import points_of, refutation
+from spectra.transform.checking import misfit, points_of, refutation
 from spectra.transform.compact import compact_formula
 from spectra.transform.expression_tree import to_tree
 from spectra.transform.gamma_formula import gamma_formula
@@ -185,14 +185,23 @@ def _refuted(attempt: _Attempt, candidate: sympy.Expr) -> str | None:
             values.append((d, w, _value(candidate, w, d)))
         except FormulaError as error:
             return str(error)
-    return refutation(attempt.kernel, values)
+    reason = refutation(attempt.kernel, values)
+    if reason is None or attempt.dim is None:
+        return reason
+    closed = lookup(attempt.kernel, attempt.dim)
+    if closed is None:
+        return reason
+    ends = [c.tail.radius for c in closed.components if isinstance(c.tail, EndTail)]
+    if len(ends) < len(closed.components):
+        return reason
+    return misfit(attempt.kernel, candidate, W, attempt.dim, atoms=closed.atoms, ends=ends)
 
 
 def _value(formula: sympy.Expr, w: sympy.Rational, dim: int) -> Any:
     try:
         number = sympy.N(formula.subs(DIMENSION, dim).subs(W, w), _DIGITS)
         real, imaginary = number.as_real_imag()
-    except (ArithmeticError, ValueError, mpmath.NoConvergence) as error:
+    except (ArithmeticError, ValueError, mpmath.libmp.NoConvergence) as error:
         raise FormulaError(f"at w = {w} in dimension {dim} it has no value: {error}") from error
     if not (real.is_Float or real.is_Rational) or not abs(imaginary) <= _AGREEMENT * abs(real):
         raise FormulaError(f"at w = {w} in dimension {dim} it is {number}, which is no real number")
