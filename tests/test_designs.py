@@ -9,7 +9,7 @@ import pytest
 
 from rf.designed_directions import designed, designed_angular_means
 from rf.directions import orthogonal
-from spectra.designs import design, price_curve
+from spectra.designs import design, design_with_tail, price_curve
 from spectra.designs.budget import block_angular_means, design_for_budget
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.waves import WaveTable, block_variance, iid_variance
@@ -243,6 +243,39 @@ def test_a_root_at_the_end_of_the_domain_has_a_price_and_a_smooth_kernel_has_non
     assert steep.masses[-1] > 1.38e5
     assert "sqrt(2)" in steep.explain()
     assert "sqrt(2)" not in flat.explain()
+
+
+TL2 = radial("1 - z/2", support=2)
+
+
+@pytest.mark.parametrize(("kernel", "dim", "z_max"), [(TL2, 16, 1.6), (NTK, 7, np.sqrt(2))])
+def test_a_closed_form_part_for_a_kink_leaves_a_rest_of_low_radii(kernel, dim, z_max):
+    plain = design(kernel, dim, domain=(0, z_max), tol=3e-3, objective="mass")
+    made = design_with_tail(kernel, dim, domain=(0, z_max), tol=3e-3)
+    assert made.rest.radii.max() < 0.2 * plain.radii.max()
+    assert made.mass < 1.05 * plain.mass
+    z = np.linspace(0, z_max, 601)
+    for seen in (made(z), made.table.expected_kernel(z)):
+        worst = np.abs(seen - kernel(z)).max()
+        assert 2.7e-3 < worst <= made.sup_error.mid + made.sup_error.rad <= 3e-3
+    assert made.table.domain == z_max
+
+
+def test_a_fixed_part_is_given_as_a_kernel_or_found_from_a_slope():
+    part = radial("exp(-2*z)")
+    made = design_with_tail(radial("exp(-2*z) + exp(-z**2)"), 3, domain=(0, 2), tol=1e-2, tail=part)
+    assert made.mass < 2.01
+    assert made.tail is part
+    with pytest.raises(ParameterError, match="slope"):
+        design_with_tail(GAUSS, 3, domain=(0, 2), tol=1e-2)
+
+
+def test_a_kink_is_cheap_before_it_and_dear_across_it():
+    inside = price_curve(TL2, 16, domain=(0, 1.6), tols=[3e-2, 1e-2])
+    across = price_curve(TL2, 16, domain=(0, 2.5), tols=[3e-2, 2e-2, 1e-2])
+    assert inside.masses[-1] < 1.2
+    assert across.lower_bounds[-1] > 20
+    assert across.exponent > 3 > 1 > inside.exponent
 
 
 def test_what_cannot_be_is_refused_with_the_way_out():

@@ -31,7 +31,7 @@ LAYERS = {
     "spectra.certify": 9,
     "spectra.verdict": 9,
     "spectra.tabulation": 10,
-    "spectra.designs": 10,
+    "spectra.designs": 11,
     "spectra.derivation": 11,
     "spectra.asymmetric_measure": 12,
     "spectra.plot": 11,
