@@ -11,6 +11,9 @@ from spectra.families import catalogue
 from spectra.kernel import radial, zonal
 from spectra.modulated import SELECTIONS, AsymmetricTable, AxisLaw, Modulation
 from spectra.table import SpectralTable
+from spectra.tabulation import tabulate
+from spectra.transform import spectral_density
+from spectra.verdict import spectral_measure
 
 GAUSSIAN = radial("exp(-z**2/8)")
 DELTA = radial("exp(-z**2/2) - exp(-z**2/8)")
@@ -185,6 +188,36 @@ def test_what_has_no_meaning_is_refused(make, said):
 def test_a_tilt_without_a_known_measure_makes_no_table():
     with pytest.raises(NoRouteError, match="no sum of Gaussians"):
         asymmetric_table(catalogue["matern"]().tilt(0.01), 3)
+
+
+# M_R+, M_R- and M_I+ of the shift of He et al., r = 2/d and sigma = 2, to twelve digits or less.
+STATED = {
+    57: (0.991266431303, 2.12227e-34, 0.0525332646012),
+    22: (0.977529046253, 4.850224e-15, 0.0837777110209),
+    16: (0.969233234489, 1.258424e-11, 0.0976834882292),
+    8: (0.939413707941, 6.451272e-7, 0.135314757809),
+}
+
+
+@pytest.mark.parametrize("dim", sorted(STATED))
+def test_masses_are_those_that_the_theory_states(dim):
+    table = asymmetric_table(published("shift_gaussian", dim), dim, negligible=0.0)
+    masses = table.part_masses()
+    found = masses["real+"], masses["real-"], masses["imaginary+"]
+    for mass, stated, digits in zip(found, STATED[dim], (1e-12, 5e-6, 1e-11), strict=True):
+        assert abs(mass / stated - 1) < digits
+
+
+def test_what_is_for_real_measures_names_the_door_for_complex_ones():
+    kernel = GAUSSIAN.shift(0.3)
+    for door in (
+        lambda: spectral_measure(kernel, 3),
+        lambda: tabulate(kernel),
+        lambda: tabulate(asymmetric_table(kernel, 3)),
+        lambda: spectral_density(kernel, 3),
+    ):
+        with pytest.raises(ParameterError, match="asymmetric_table"):
+            door()
 
 
 def test_a_wrong_dimension_is_refused():

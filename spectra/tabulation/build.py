@@ -67,7 +67,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float = 1e-12) -> SpectralTab
     measure : SpectralMeasure
         A finite measure, such as ``existence(kernel, dim).measure``.
     u_error : float
-        Largest error in probability that is accepted; 1e-6 makes a table that is half as long.
+        Largest error in probability that is accepted; 1e-6 is reached in a third of the time.
 
     Returns
     -------
@@ -93,7 +93,8 @@ def tabulate(measure: SpectralMeasure, *, u_error: float = 1e-12) -> SpectralTab
         raise ParameterError(
             f"A table needs a finite SpectralMeasure, and got {type(measure).__name__}. Ask for "
             "the verdict first: existence(kernel, dim=...).measure is finite or says why not; "
-            "design(...) and truncate(...) make one where there is none."
+            "design(...) and truncate(...) make one where there is none. The complex measure of an "
+            "asymmetric kernel is tabulated by asymmetric_table(kernel, dim)."
         )
     if isinstance(u_error, bool) or not isinstance(u_error, Real) or not u_error < 1.0:
         raise ParameterError(
