@@ -72,19 +72,25 @@ class EndTail:
 class OscillatingTail:
     r"""From ``start`` on, rho(w) = amplitude(w) cos(phase(w)) + background(w).
 
-    ``amplitude`` is positive and behaves like ``w**-exponent``; ``phase`` increases, and its
-    slope tends to ``frequency``; ``background`` behaves like ``w**-background_exponent``
-    (``inf`` where there is none).  All three are smooth and monotone enough in 1/w that a few
-    Chebyshev terms describe them on the whole half-line.
+    The amplitude is positive, behaves like ``w**-exponent`` and is given by its logarithm, because
+    it grows beyond every double where a measure is infinite; ``phase`` increases, and its slope
+    tends to ``frequency``; ``background`` behaves like ``w**-background_exponent`` (``inf`` where
+    there is none).  All three are smooth and monotone enough in 1/w that a few Chebyshev terms
+    describe them on the whole half-line.
     """
 
     start: float
     frequency: float
     exponent: float
-    amplitude: RadialFunction
+    log_amplitude: RadialFunction
     phase: RadialFunction
     background: RadialFunction
     background_exponent: float
+
+    def amplitude(self, w: FloatArray) -> FloatArray:
+        """The amplitude itself; ``inf`` where it exceeds the doubles."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(self.log_amplitude(w)))
 
 
 Tail = FastTail | PowerTail | EndTail | OscillatingTail

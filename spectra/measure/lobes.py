@@ -157,7 +157,11 @@ class LobedTailMass:
     def _amplitude(self) -> _InverseSeries:
         """amplitude(w) w**exponent."""
         tail = self.tail
-        return _InverseSeries.of(tail, lambda w: tail.amplitude(w) * w**tail.exponent, "amplitude")
+
+        def scaled(w: FloatArray) -> FloatArray:
+            return np.asarray(np.exp(tail.log_amplitude(w) + tail.exponent * np.log(w)))
+
+        return _InverseSeries.of(tail, scaled, "amplitude")
 
     @cached_property
     def _background(self) -> _InverseSeries | None:

@@ -75,7 +75,7 @@ class BallComponent(Component):
             start=self._start,
             frequency=self._radius.high,
             exponent=-self._tail.amplitude_power,
-            amplitude=self._tail.amplitude,
+            log_amplitude=self._tail.log_amplitude,
             phase=self._tail.phase,
             background=self._tail.background,
             background_exponent=self._tail.background_power,

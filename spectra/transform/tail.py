@@ -132,11 +132,10 @@ class EdgeTail:
         angle = angle + 2.0 * np.pi * turns
         return np.asarray(debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns)
 
-    def amplitude(self, w: FloatArray) -> FloatArray:
-        """Positive amplitude A(w); ``inf`` where it exceeds the doubles."""
+    def log_amplitude(self, w: FloatArray) -> FloatArray:
+        """log A(w), which is finite where A exceeds the doubles."""
         s, _ = self.radius(w)
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(self._log_amplitude(w, s, self._modulation(s))))
+        return self._log_amplitude(w, s, self._modulation(s))
 
     def phase(self, w: FloatArray) -> FloatArray:
         """Increasing phase theta(w), whose slope tends to R."""
