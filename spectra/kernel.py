@@ -21,6 +21,7 @@ from scipy.spatial.distance import cdist
 from spectra.errors import DataError, FormulaError, ParameterError
 from spectra.formula.at_zero import value_at_zero
 from spectra.formula.evaluate import numpy_function
+from spectra.formula.opaque import opaque_function, stated_facts
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.parsing import U, Z, check_expression, parse_formula
 from spectra.numeric import real_array
@@ -245,21 +246,27 @@ class Kernel:
 
 
 def radial(
-    formula: str | sympy.Expr,
+    formula: str | sympy.Expr | Callable[..., Any],
     *,
     support: float | sympy.Expr | None = None,
-    **parameters: float | sympy.Expr,
+    **parameters: Any,
 ) -> Kernel:
-    """Make a kernel from a formula in z = |x - y|, zero beyond ``support``.
+    """Make a kernel from a formula in z = |x - y|, or a callable of z, zero beyond ``support``.
 
     Parameters
     ----------
-    formula : str or sympy expression
-        A formula in ``z``.  Text is read through a whitelist and never evaluated.
+    formula : str, sympy expression or callable
+        A formula in ``z``.  Text is read through a whitelist and never evaluated.  A callable
+        takes distances (one, or an array) and shows nothing of itself, so that its facts are
+        stated by keywords instead of parameters; see ``docs/callables.md``.
     support : number, optional
         Radius beyond which the kernel is zero; by default there is none.
     **parameters : numbers
-        A value for every other symbol of the formula.
+        A value for every other symbol of the formula.  For a callable: ``edge`` (k behaves like
+        (support - z)**edge at its support), ``breaks`` (the radii inside where it is not smooth,
+        with exponents in a mapping; ``()`` for none), ``origin`` ("smooth" for a smooth function of
+        z**2, or the least power of z that is no even integer) and ``decay`` ("gaussian",
+        "exponential" or the power of 1/z, where there is no support).
 
     Raises
     ------
@@ -272,13 +279,20 @@ def radial(
     --------
     >>> radial("(1 - z**2/a**2)**p", support=2, a=2, p=2)([0.0, 1.0, 3.0])
     array([1.    , 0.5625, 0.    ])
+    >>> k = radial(lambda z: (1 - z)**3, support=1, edge=3, breaks=(), origin=1)
+    >>> (2 * k.rescale(2))([0.0, 1.0])
+    array([2.  , 0.25])
     """
-    expr = _read(formula, Z, parameters)
+    is_callable = callable(formula) and not isinstance(formula, type | Kernel | sympy.Basic)
     radius = sympy.oo if support is None else exact_parameter("support", support)
+    expr = None if is_callable else _read(formula, Z, parameters)
     if not radius.is_extended_positive:
         raise ParameterError(
             f"The support of a kernel is a radius and must be positive, and {support} is not."
         )
+    if expr is None:
+        assert callable(formula)
+        expr = opaque_function(formula, stated_facts(radius, parameters))(Z)
     label = formula if isinstance(formula, str) and not parameters and support is None else ""
     kernel = _assemble([(radius, expr)], label=label)
     _check_real(kernel)
@@ -326,9 +340,7 @@ def check_unit_rows(X: FloatArray, kernel: str) -> None:
         )
 
 
-def _read(
-    formula: str | sympy.Expr, variable: sympy.Symbol, parameters: Mapping[str, Any]
-) -> sympy.Expr:
+def _read(formula: Any, variable: sympy.Symbol, parameters: Mapping[str, Any]) -> sympy.Expr:
     if isinstance(formula, str):
         return parse_formula(formula, variable=variable.name, parameters=parameters)
     return check_expression(formula, variable=variable.name, parameters=parameters)

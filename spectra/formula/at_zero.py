@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError
-from spectra.formula.evaluate import mpmath_function
+from spectra.formula.evaluate import mpmath_function, numpy_function
+from spectra.formula.opaque import Opaque
 from spectra.formula.resolved import resolving_function
 
 __all__ = ["value_at_zero"]
@@ -67,6 +69,10 @@ def value_at_zero(expr: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     >>> print(value_at_zero(1 / z, z))
     None
     """
+    if expr.has(Opaque):
+        # A callable has its value at 0 in doubles, and no digits to see a limit from.
+        at_zero = float(numpy_function(expr, symbol)(0.0))
+        return sympy.Float(at_zero, 17) if np.isfinite(at_zero) else None
     approach = _Approach(expr, symbol)
     for route in _ROUTES:
         try:

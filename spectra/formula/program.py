@@ -17,6 +17,7 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 from spectra.errors import FormulaError
+from spectra.formula.opaque import Opaque
 from spectra.formula.rules import RULES, Step, to_float
 
 __all__ = ["Compiler", "Program"]
@@ -103,6 +104,8 @@ class Compiler:
             return self._plan_number(node)
         if isinstance(node, sympy.Piecewise):
             return self._plan_piecewise(node)
+        if isinstance(node, Opaque):
+            return node.planned(self._backend)
         rule = RULES.get(node.func)
         if rule is None:
             raise FormulaError(

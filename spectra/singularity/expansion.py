@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import sympy
 
+from spectra.formula.opaque import Opaque
 from spectra.formula.parsing import Z
 from spectra.singularity.germs import (
     FLAT,
@@ -104,6 +105,8 @@ class _Expander:
                 log = self._log(self.visit(base))
                 return self._exp(self.visit(exponent).times(log, self.window))
             return self._power(self.visit(base), exponent)
+        if isinstance(node, Opaque):
+            raise ExpansionError(f"the callable {node.func.__name__} shows no formula")
         rule = _RULES.get(node.func)
         if rule is None:
             return self._analytic(node)

@@ -11,11 +11,13 @@ from collections.abc import Callable
 import sympy
 
 from spectra.density import Atom, Component, SpectralDensity
-from spectra.kernel import Kernel
+from spectra.kernel import Kernel, Piece
+from spectra.singularity.branches import KINKS
 from spectra.transform.compact import compact_components
-from spectra.transform.compact_numeric import compact_numeric_components
+from spectra.transform.compact_numeric import compact_numeric_components, split_at_breaks
 from spectra.transform.half_line import half_line
 from spectra.transform.lookup import known_part
+from spectra.transform.opaque_kernel import opaque_part
 
 __all__ = ["numeric"]
 
@@ -49,11 +51,33 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
     NoRouteError
         Where the transform of a summand is known and is not a measure, or a solver can say why
         a piece is beyond it.
+
+    Notes
+    -----
+    A piece is cut where it changes its formula, and callables are taken out of it first.
     """
     components: list[Component] = []
     atoms: list[Atom] = []
     integrated = False
-    for piece in kernel.pieces:
+    for whole in kernel.pieces:
+        piece = whole
+        opaque = opaque_part(whole.expr, whole.support, dim)
+        if opaque is not None:
+            components += opaque[0]
+            integrated = True
+            if opaque[1] == 0:
+                continue
+            piece = Piece(whole.support, opaque[1])
+        if piece.support == sympy.oo and piece.expr.has(*KINKS):
+            balls, smooth = split_at_breaks(piece)
+            for radius, formula in balls:
+                on_ball = compact_numeric_components(formula, radius, dim)
+                assert on_ball is not None  # every break has a finite radius
+                components += on_ball
+            integrated = True
+            if smooth == 0:
+                continue
+            piece = Piece(sympy.oo, smooth)
         if piece.support == sympy.oo:
             known, known_atoms, rest = known_part(piece.expr, kernel, dim)
             components += known

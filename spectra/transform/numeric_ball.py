@@ -71,7 +71,7 @@ class NumericBall:
     ...                    edge=sympy.Integer(2))
     >>> form.edge_exponents, float(form.value_at_zero)
     ((2,), 1.0)
-    >>> [(m, round(float(c), 12)) for m, c in form.odd_origin_terms(2)]
+    >>> [(m, round(float(c), 12)) for m, c in form.odd_origin_terms(4)]
     [(1, -3.0), (3, -2.166666666667)]
     """
 

@@ -24,7 +24,7 @@ from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
 from spectra.singularity.branches import same_radius
 from spectra.singularity.germs import ExpansionError, is_zero
-from spectra.singularity.local import analyse, one_sided
+from spectra.singularity.local import one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
 from spectra.sphere import SphereCoefficients, sphere_coefficients
 from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
@@ -32,6 +32,7 @@ from spectra.verdict.definite import Definiteness, definiteness, largest_known_d
 from spectra.verdict.ladder import Ladder, mass_ladder
 from spectra.verdict.moved import moved_dimension, moved_places
 from spectra.verdict.spherical import cut_at, sphere_places
+from spectra.verdict.stated import Given, analysed, refuse_callables
 from spectra.verdict.status import DomainVerdict, NoTruthValue, SphereVerdict, Status
 
 if TYPE_CHECKING:
@@ -282,6 +283,7 @@ class Verdict(NoTruthValue):
         finite differences of order r > s of a kernel of finite mass vanish faster than h^s there.
         """
         kernel = self._radial("a verdict on a range of distances")
+        refuse_callables(kernel, "on_domain")
         assert self.analysis is not None  # every radial kernel has one
         if z_max is None:
             if not kernel.is_zonal:
@@ -356,9 +358,10 @@ def existence(
     analysis: LocalAnalysis | None = None
     places = callable_places()
     loose: tuple[Gap, ...] = ()
+    given = Given()
     if isinstance(kernel, Kernel):
-        analysis = analyse(kernel)
-        places, loose = analysis.places, analysis.gaps
+        analysis, loose, given = analysed(kernel)
+        places = analysis.places
     elif isinstance(kernel, AsymmetricKernel):
         dim = moved_dimension(kernel, dim)
         places, loose = moved_places(kernel, dim)
@@ -374,6 +377,7 @@ def existence(
             "zonal()."
         )
     places, gaps, notes = with_assumptions(places, loose, stated)
+    notes = given.notes + notes
     finite = (
         "Every singularity at a finite radius is weak enough, the kernel is regular at z = 0, and "
         "its behaviour at infinity allows a finite measure."
@@ -392,7 +396,7 @@ def existence(
         reasons=decision.reasons,
         deciding=decision.deciding,
         analysis=analysis,
-        assumed=stated,
+        assumed={**given.values, **stated},
     )
 
 

@@ -1,0 +1,384 @@
+r"""Spectral densities of Python callables, from values in double precision.
+
+On a support, and on the half-line for one that starts like an odd power, the callable is followed
+by a series (:mod:`spectra.transform.opaque_fit`), whose transform is exact; a second, independent
+series shows what the values leave open.  One that is smooth and has no end is integrated by
+Gauss-Legendre panels at each frequency: its density falls below the rounding of its values, which
+in high dimension is everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import sympy
+from numpy.polynomial import Polynomial, chebyshev
+from numpy.typing import NDArray
+from scipy.special import gammaln, rgamma
+
+from spectra.density import Component, FastTail, PowerTail
+from spectra.errors import AccuracyError, NoRouteError
+from spectra.formula.opaque import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
+from spectra.formula.parsing import Z
+from spectra.quadrature import EPS, NODES, WEIGHTS
+from spectra.special import plane_wave_mean
+from spectra.transform.compact import BallComponent
+from spectra.transform.numeric_ball import NumericBall
+from spectra.transform.opaque_fit import fit_surrogate, found_edge, found_origin
+from spectra.transform.panelled import Panel, Panelled, fit_panel
+
+__all__ = ["opaque_part"]
+
+FloatArray = NDArray[np.float64]
+
+# Values below this share of the largest one are the end of a callable without support.
+_ENDED = 1e-19
+_LARGEST_REACH = 1e6
+# The second series has so many terms more.
+_MORE = 5
+# Half the difference of two fits is the error of either; neighbouring zeros hide it.
+_SAFETY = 4.0
+_GRID = 160
+_NEIGHBOURS = 6
+# Panels of the quadrature at rest, and their number for each unit of the phase w z.
+_PANELS, _PANELS_PER_PHASE = 24, 0.15
+_WIDTH = 0.4
+_NARROWEST = 1e-3
+# A panel may fall by about e^-2.
+_FALL = 2.0
+_MOST_PANELS = 300
+# The last panel: its error is this share of it, and it is e^-3 of the largest one at most.
+_NOISE_LIMIT, _FALLEN = 2e-3, 3.0
+# The least power of 1/w at which the density is taken to fall on beyond its last panel.
+_STEEP = 6.0
+# Panels whose w rho is within e^-16 of the largest are the bulk.
+_BULK = 16.0
+# Two independent series at the origin, and the powers of z that they are read for.
+_ORIGIN_DEGREES = (19, 23)
+_ORIGIN_POWERS = 13
+_ORIGIN_HALVINGS = 24
+# No callable without support is integrated in higher dimensions.
+_LARGEST_DIM = 48
+# A component is refused where its values keep no digit even at their best.
+_LEAST_DIGITS = 1e-3
+
+
+def opaque_part(
+    expr: sympy.Expr, support: sympy.Expr, dim: int
+) -> tuple[list[Component], sympy.Expr] | None:
+    """Components of the callables in a formula, and the formula that is left; None without any.
+
+    Parameters
+    ----------
+    expr, support : sympy expressions
+        As in :class:`spectra.kernel.Piece`.
+    dim : int
+        Dimension d >= 1.
+
+    Raises
+    ------
+    NoRouteError
+        Where the callable is a factor, has breaks, decays slowly, or its ends were neither stated
+        nor can be read off its values.
+    AccuracyError
+        Where values in double precision leave nothing of the density.
+    """
+    if not expr.has(Opaque):
+        return None
+    split = opaque_terms(expr, Z)
+    if split is None:
+        raise NoRouteError(
+            f"The formula {expr} multiplies a callable with something else. Make one callable of "
+            "the product and state its facts."
+        )
+    terms, rest = split
+    return [_component(term, support, dim) for term in terms], rest
+
+
+def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
+    facts, name = term.function.facts, term.function.__name__
+    inside = [r for r, _ in facts.breaks or () if float(r * term.scale) < float(support)]
+    if inside:
+        raise NoRouteError(
+            f"The callable {name} is not smooth at z = {inside[0] * term.scale}. Its density needs "
+            "one callable for each break, smooth from z = 0 to a support of its own; add them."
+        )
+    origin = found_origin(term) if facts.origin is None else facts.origin
+    if support is not sympy.oo:
+        is_whole = facts.support * term.scale == support
+        edge = facts.edge if is_whole and facts.edge is not None else found_edge(term, support)
+        return _checked(term, support, edge, origin, dim)
+    if not (facts.decay is None or facts.decay in FAST_DECAYS):
+        raise NoRouteError(
+            f"The callable {name} decays like z^(-{facts.decay}), and values alone do not give the "
+            "density of a kernel that decays like a power. Write it as a formula."
+        )
+    if origin is not sympy.oo and not origin.is_Integer:
+        raise NoRouteError(
+            f"The callable {name} has no support and starts like z^({origin}); values give the "
+            "density of one that starts like an odd power. Write it as a formula."
+        )
+    return _integrated(term, _reach(term), origin, dim)
+
+
+def _values(term: OpaqueTerm, z: FloatArray) -> FloatArray:
+    return np.asarray(float(term.coefficient) * term.function.values(z / float(term.scale)))
+
+
+def _reach(term: OpaqueTerm) -> float:
+    """A distance beyond which the callable is below rounding."""
+    z = float(term.scale) * np.geomspace(1e-3, _LARGEST_REACH, 401)
+    value = np.abs(_values(term, z))
+    alive = np.flatnonzero(value > _ENDED * value.max())
+    if alive[-1] == z.size - 1:
+        raise NoRouteError(
+            f"The callable {term.function.__name__} has not decayed at z = {z[-1]:g}. Values alone "
+            "give the density of a kernel with a support or a fast decay; write it as a formula."
+        )
+    return float(z[alive[-1] + 1])
+
+
+# --- series --------------------------------------------------------------------------------------
+
+
+def _checked(
+    term: OpaqueTerm, radius: sympy.Expr, edge: sympy.Expr, origin: sympy.Expr, dim: int
+) -> Component:
+    """The transform of a series through the values, beside that of another one."""
+    power = sympy.Integer(2)
+    if origin is not sympy.oo:
+        if not (origin.is_Rational and origin.q <= 2):
+            raise NoRouteError(
+                f"The callable {term.function.__name__} starts like z^({origin}), and values are "
+                "followed in powers of z and of its root only. Write it as a formula."
+            )
+        power = sympy.Rational(1, origin.q)
+
+    def scaled(x: FloatArray) -> FloatArray:
+        return _values(term, float(radius) * x)
+
+    pair = []
+    for more in (0, _MORE):
+        fit = fit_surrogate(scaled, edge, power, more=more)
+        root = int(power.q)
+        form = NumericBall(fit, radius, edge=edge, origin_root=root)
+        pair.append(BallComponent(form, dim, least_start=form.least_start))
+    return _Compared(pair[0], pair[1], fit.miss)
+
+
+class _Compared(Component):
+    """A component whose error is what another one differs by."""
+
+    def __init__(self, first: BallComponent, second: BallComponent, miss: float) -> None:
+        self._first = first
+        self.total = first.total
+        self.origin_exponent = first.origin_exponent
+        self.bulk = first.bulk
+        self.tail = first.tail
+        start = first.bulk[1]
+        w = np.geomspace(1e-2 * first.bulk[0], 1e4 * start, _GRID)
+        # Beside the grid points of the logarithm the phase is anywhere.
+        w = np.concatenate([w, w * 1.003, w * 1.011])
+        w.sort()
+        sign, log = first.signed_log(w)
+        other_sign, other_log = second.signed_log(w)
+        envelope = first.log_envelope(w)
+        difference = np.abs(
+            sign * np.exp(log - envelope) - other_sign * np.exp(other_log - envelope)
+        )
+        padded = np.pad(difference, 3 * _NEIGHBOURS, mode="edge")
+        window = np.lib.stride_tricks.sliding_window_view(padded, 6 * _NEIGHBOURS + 1)
+        self._at = np.log(w)
+        self._differs = _SAFETY * window.max(axis=1) + miss
+        if not self._differs.min() < _LEAST_DIGITS:
+            raise AccuracyError(
+                "The values of a callable in double precision leave no digit of its density in "
+                f"dimension {first.dim}: two series through them differ by "
+                f"{self._differs.min():.1e} of it at best. Write the kernel as a formula."
+            )
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| of the first series."""
+        return self._first.signed_log(w)
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """The envelope of the first series."""
+        return self._first.log_envelope(w)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Its own error and what the second series differs by."""
+        w = np.asarray(w, dtype=float)
+        differs = np.interp(np.log(w), self._at, self._differs)
+        return np.asarray(self._first.relative_error(w) + differs)
+
+
+# --- quadrature ----------------------------------------------------------------------------------
+
+
+def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) -> Component:
+    """A callable without support, by quadrature; its odd powers at 0 give the tail."""
+    if dim > _LARGEST_DIM:
+        raise AccuracyError(
+            f"The integral of the callable {term.function.__name__} was asked for in dimension "
+            f"{dim}, and above {_LARGEST_DIM} doubles keep too few digits of it. "
+            "Write the kernel as a formula."
+        )
+    sample = partial(_sampled, partial(_values, term), reach, dim)
+    power = float(dim - 1)
+    first = 1.0 / reach
+    panel, resolved = fit_panel(np.log(first), np.log(2.0 * first), sample, power=power)
+    while not resolved:
+        first *= 0.5
+        panel, resolved = fit_panel(np.log(first), np.log(2.0 * first), sample, power=power)
+    panels = [panel]
+    _check_digits(panel, term, dim)
+    odd = None if origin is sympy.oo else _OddTail.of(term, reach, origin, dim)
+    best = -np.inf
+    width = _WIDTH
+    while len(panels) < _MOST_PANELS:
+        low = panels[-1].high
+        panel, resolved = fit_panel(low, low + width, sample)
+        if not resolved and width > _NARROWEST:
+            width *= 0.5
+            continue
+        panels.append(panel)
+        share = panel.error / panel.top
+        height = _height(panel)
+        best = max(best, height)
+        if odd is not None:
+            missing = float(odd.relative_error(np.array([np.exp(panel.high)]))[0])
+            if missing <= share:
+                break
+        if height >= best - _FALLEN:
+            _check_digits(panel, term, dim)
+        elif share > _NOISE_LIMIT:
+            break
+        # Noise counts in units of the least value of a panel: it should not be much below others.
+        width = min(_WIDTH, 2.0 * width, _FALL / max(abs(panel.slope), 1.0))
+    heights = [_height(p) for p in panels]
+    bulk = [p for p, h in zip(panels, heights, strict=True) if h > max(heights) - _BULK]
+    ends = (float(np.exp(bulk[0].low)), float(np.exp(bulk[-1].high)))
+    total = float(_values(term, np.zeros(1))[0])
+    if odd is None:
+        ending: _Unknown | _OddTail = _Unknown(panels[-1])
+        return Panelled(tuple(panels), total, power, ends, FastTail(), ending)
+    return Panelled(tuple(panels), total, power, ends, PowerTail(odd.exponent), odd)
+
+
+def _height(panel: Panel) -> float:
+    """Logarithm of w rho at the upper end of a panel."""
+    return float(panel.level + (panel.slope + 1.0) * panel.high + np.log(panel.top))
+
+
+def _check_digits(panel: Panel, term: OpaqueTerm, dim: int) -> None:
+    if panel.error > _LEAST_DIGITS * panel.top:
+        raise AccuracyError(
+            f"The integral of the callable {term.function.__name__} cancels in dimension {dim}: "
+            f"values in double precision leave an error of {panel.error / panel.top:.1e} of the "
+            "density. Write the kernel as a formula, whose values have more digits."
+        )
+
+
+def _sampled(
+    values: Callable[[FloatArray], FloatArray], reach: float, dim: int, w: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """rho at w, and its error: the rounding of the sum, and what half as wide panels change."""
+    results = []
+    rounding = np.zeros(w.shape)
+    for refinement in (1.0, 1.5):
+        count = int(refinement * (_PANELS + _PANELS_PER_PHASE * float(w.max()) * reach)) + 1
+        # Squares bring panels to the origin, where a callable varies most.
+        edges = reach * np.linspace(0.0, 1.0, count + 1) ** 2
+        half = 0.5 * np.diff(edges)
+        z = ((edges[:-1] + half)[:, None] + half[:, None] * NODES).ravel()
+        weight = (half[:, None] * WEIGHTS).ravel() * values(z)
+        log_z = (dim - 1) * np.log(z / reach)
+        terms = plane_wave_mean(dim, w[:, None] * z) * (weight * np.exp(log_z))
+        results.append(terms.sum(axis=1))
+        rounding = (
+            np.abs(weight * np.exp(log_z)).sum() * EPS * 2.0 + np.abs(terms).sum(axis=1) * EPS
+        )
+    log_front = (2 - dim) * np.log(2.0) - 2.0 * gammaln(0.5 * dim) + (dim - 1) * np.log(w * reach)
+    front = np.exp(log_front)
+    return front * results[1], front * (np.abs(results[1] - results[0]) + rounding)
+
+
+class _Unknown:
+    """Beyond the last panel the values are noise: a power law that no digit is claimed of."""
+
+    def __init__(self, panel: Panel) -> None:
+        self._end = panel.high
+        self._log = panel.level + panel.slope * panel.high + float(np.log(panel.top))
+        self._slope = min(panel.slope, -_STEEP)
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho|."""
+        return np.ones_like(w), np.asarray(self._log + self._slope * (np.log(w) - self._end))
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Twice the value: nothing is known."""
+        return np.full_like(w, 2.0)
+
+
+class _OddTail:
+    """The density that odd powers of z at 0 make at large w: a sum of powers of 1/w."""
+
+    def __init__(self, powers: FloatArray, values: FloatArray, errors: FloatArray) -> None:
+        self._powers, self._values, self._errors = powers, values, errors
+        self.exponent = 1.0 + float(powers[0])
+
+    @classmethod
+    def of(cls, term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) -> _OddTail:
+        """The tail of a callable that starts like an odd power, from a series close to z = 0."""
+        found, second = (_taylor(term, reach, degree) for degree in _ORIGIN_DEGREES)
+        powers = np.arange(float(origin), _ORIGIN_POWERS, 2.0)
+        front = (
+            2.0
+            * np.exp(powers * np.log(2.0) + gammaln(0.5 * (dim + powers)) - gammaln(0.5 * dim))
+            * rgamma(-0.5 * powers)
+        )
+        at = powers.astype(int)
+        values = front * found[at]
+        return cls(powers, values, np.abs(front * (found[at] - second[at])) * _SAFETY)
+
+    def _terms(self, w: FloatArray) -> FloatArray:
+        return np.asarray(self._values * np.asarray(w)[..., None] ** (-1.0 - self._powers))
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho|."""
+        total = self._terms(w).sum(axis=-1)
+        with np.errstate(divide="ignore"):
+            return np.sign(total), np.log(np.abs(total))
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """The errors of the powers, and the last one kept, relative to the sum."""
+        terms = self._terms(w)
+        wrong = np.abs(self._errors * np.asarray(w)[..., None] ** (-1.0 - self._powers)).sum(
+            axis=-1
+        )
+        return np.asarray((wrong + np.abs(terms[..., -1])) / np.abs(terms.sum(axis=-1)) + 8 * EPS)
+
+
+def _taylor(term: OpaqueTerm, reach: float, degree: int) -> FloatArray:
+    """Coefficients of powers of z at 0, from the longest interval that the degree resolves."""
+    end = 0.25 * reach
+    nodes = chebyshev.chebpts1(2 * degree)
+    for _ in range(_ORIGIN_HALVINGS):
+        value = _values(term, 0.5 * end * (1.0 + nodes))
+        series = chebyshev.chebfit(nodes, value, degree)
+        miss = np.abs(chebyshev.chebval(nodes, series) - value).max()
+        if miss <= 16.0 * EPS * np.abs(value).max():
+            series = series[np.cumsum(np.abs(series[::-1]))[::-1] > EPS * np.abs(series).max()]
+            plain = Polynomial(chebyshev.cheb2poly(series))(Polynomial([-1.0, 2.0 / end]))
+            found = np.zeros(_ORIGIN_POWERS + 1)
+            count = min(plain.coef.size, found.size)
+            found[:count] = plain.coef[:count]
+            return found
+        end *= 0.5
+    raise AccuracyError(
+        f"The callable {term.function.__name__} is no power series close to z = 0 as far as its "
+        "values show, so that its density has no tail to be read off. State origin=..., or write "
+        "it as a formula."
+    )
