@@ -21,9 +21,9 @@ import sympy
 
 from spectra.certify.balls import Ball, Unproved, exact_ball, flint
 from spectra.density import Component
-from spectra.transform.smooth import Gaussian, Matern
+from spectra.transform.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
 
-__all__ = ["Gauge", "GaussianLaw", "Law", "MaternLaw", "law_of"]
+__all__ = ["Gauge", "GaussianLaw", "Law", "MaternLaw", "law_of", "one_signed_total"]
 
 
 @dataclass(frozen=True)
@@ -312,6 +312,15 @@ def _laguerre_sum(source: Gaussian, a: Ball) -> list[Ball]:
         # Cancellations are exact, so that a density that vanishes at the origin does so here.
         powers.append(exact_ball(exact if exact.is_Rational else sympy.simplify(exact)))
     return powers
+
+
+def one_signed_total(component: Component) -> Ball | None:
+    """The signed mass of a component whose density has one sign, or None."""
+    if isinstance(component, Matern | RationalQuadratic | PlaneWaveMean):
+        return exact_ball(component.coefficient)
+    if isinstance(component, Gaussian) and len(component.coefficients) == 1:
+        return exact_ball(component.coefficients[0])
+    return None
 
 
 def law_of(component: Component) -> Law:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
-from spectra.certify.laws import Gauge, GaussianLaw, Law, MaternLaw, law_of
+from spectra.certify.laws import Gauge, GaussianLaw, Law, MaternLaw, law_of, one_signed_total
 from spectra.certify.signs import Range, merged_ranges, proved_ranges
 from spectra.density import Component
 from spectra.quadrature import Enclosure
@@ -62,6 +62,16 @@ def mixture_masses(components: Sequence[Component]) -> MassBalls:
     Unproved
         Where a component is of another kind, or no precision is enough.
     """
+    with precision(_FIRST_BITS):
+        alone = [one_signed_total(c) for c in components]
+        totals = [total for total in alone if total is not None]
+        nothing = flint.arb(0)
+        mass = abs(sum(totals, nothing))
+        if len(totals) == len(components):
+            if all(total > 0 for total in totals):
+                return MassBalls(mass, nothing, mass, nothing, (), True)
+            if all(total < 0 for total in totals):
+                return MassBalls(nothing, mass, mass, nothing, (), True)
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
         with precision(bits):
