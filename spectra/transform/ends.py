@@ -11,7 +11,7 @@ Approximations of Integrals, chapter IV).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,6 +158,23 @@ def _log_size(c: sympy.Expr) -> float:
     return float(sympy.log(sympy.Abs(c)).evalf(15))
 
 
+def _forms(expr: sympy.Expr) -> Iterator[sympy.Expr]:
+    """The formula, and where it is 1 - tanh(z) or the like, one in exponentials."""
+    yield expr
+    if expr.has(sympy.tanh, sympy.cosh, sympy.sinh):
+        yield sympy.simplify(expr.rewrite(sympy.exp))
+
+
+def _in_doubles(expr: sympy.Expr) -> Callable[[Array], Array]:
+    program = Compiler(Z, "numpy").compile(expr)
+
+    def value(points: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(program(points))
+
+    return value
+
+
 def stable_value(
     expr: sympy.Expr, zero: Expansion, infinity: Expansion
 ) -> Callable[[Array], Array]:
@@ -168,7 +185,7 @@ def stable_value(
     """
     # The evaluator of the formula room would compute what overflows point by point, in mpmath; a
     # path on which doubles overflow is not used.
-    fast, exact = Compiler(Z, "numpy").compile(expr), mpmath_function(expr, Z)
+    exact = mpmath_function(expr, Z)
     far = 1.0 / infinity.near if infinity.near > 0.0 else np.inf
     low, high = max(zero.near, 1e-12), min(far, 1e12)
     z = np.geomspace(low, max(high, low), _SAMPLES)
@@ -176,25 +193,26 @@ def stable_value(
         true = np.array([float(exact(mp.mpf(x))) for x in z.tolist()])
     matters = np.abs(true) > _LEAST_SHARE * np.abs(true).max()
     allowed = _LOST * np.abs(true) * (1.0 + np.abs(np.log(np.abs(true) + 1e-300)))
-    doubles_serve = bool(np.all(np.abs(fast(z) - true)[matters] <= allowed[matters]))
-
-    def quick(points: Array) -> Array:
-        with np.errstate(all="ignore"):
-            return np.asarray(fast(points))
+    middle: Callable[[Array], Array] | None = None
+    for form in _forms(expr):
+        quick = _in_doubles(form)
+        if np.all(np.abs(quick(z) - true)[matters] <= allowed[matters]):
+            middle = quick
+            break
 
     def slow(points: Array) -> Array:
         with mp.workdps(_DIGITS):
             kind = complex if np.iscomplexobj(points) else float
             return np.array([kind(exact(mp.mpmathify(x))) for x in points.tolist()], dtype=kind)
 
-    middle = quick if doubles_serve else slow
+    inside = middle or slow
 
     def value(points: Array) -> Array:
         size = np.abs(points)
         near, beyond = size < zero.near, size > far
         out = np.empty_like(points)
         inner = ~(near | beyond)
-        out[inner] = middle(points[inner])
+        out[inner] = inside(points[inner])
         if np.any(near):
             out[near] = zero(points[near])
         if np.any(beyond):

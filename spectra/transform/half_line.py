@@ -15,7 +15,7 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.density import Atom, Component, FastTail, PowerTail, Tail
-from spectra.errors import FormulaError, NoRouteError
+from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.formula.at_zero import value_at_zero
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
@@ -51,6 +51,9 @@ _SETTLED = 1e-13
 # The join with the asymptotic series may miss by this many of the error bounds.
 _JOIN_SLACK = 4.0
 _OUTSIDE = 0.01
+# Where w |rho| is within exp(-14) of its largest value, errors above this share are refused.
+_USELESS = 1e-4
+_MATTERS = -14.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +117,8 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     ------
     NoRouteError
         Where the formula is of another class; the message says in what.
+    AccuracyError
+        Where it cancels on every path, in high dimension or with many waves.
 
     Examples
     --------
@@ -184,6 +189,7 @@ class _Builder:
             panel, resolved = fit_panel(low, high, self.sample)
             if resolved:
                 self.peak = max(self.peak, _height(panel))
+                self._check_accuracy(panel)
                 return panel
             half = 0.5 * (low + high)
             low, high = (half, high) if downwards else (low, half)
@@ -192,6 +198,16 @@ class _Builder:
                     f"The density of {self.found.expr} in d = {self.dim} is not smooth near w = "
                     f"{np.exp(low):.6g}, so the numeric route cannot follow it."
                 )
+
+    def _check_accuracy(self, panel: Panel) -> None:
+        lost = panel.error / panel.top
+        if lost > _USELESS and _height(panel) > self.peak + _MATTERS:
+            raise AccuracyError(
+                f"The density of {self.found.expr} in d = {self.dim} is known to {lost:.1e} only "
+                f"near w = {np.exp(panel.low):.4g}: on every path of integration the kernel "
+                "cancels or oscillates too much for doubles. Try a smaller dimension, or design a "
+                "finite measure for your range of distances."
+            )
 
     def _is_negligible(self, panel: Panel, end: float) -> bool:
         height = panel.level + (panel.slope + 1.0) * end + float(np.log(panel.top))

@@ -24,12 +24,13 @@ _STEPS_PER_DOUBLING = 4
 # Heights that are tried first, in units of 1/w.
 _FIRST_HEIGHTS = (2.0, 6.0, 18.0, 54.0)
 # A path is kept while its error stays below this share of the value; then all are tried again,
-# at most once in 0.4 of log w.
+# at most once in 0.7 of log w.
 _GOOD = 1e-13
-_SEARCH_EVERY = 0.4
+_SEARCH_EVERY = 0.7
 # Values on two paths may differ by this many of their error bounds.
 _AGREEMENT = 10.0
 _COMPARABLE = 1e-6
+_TINY = float(np.finfo(float).tiny)
 
 Key = tuple[str, int, int]
 
@@ -45,8 +46,8 @@ class PathFinder:
     """
 
     hankel: Hankel
-    best: Key | None = None
-    searched_at: list[float] = field(default_factory=list)
+    _known: list[tuple[float, Key]] = field(default_factory=list)
+    _searched: list[float] = field(default_factory=list)
 
     @property
     def _kernel(self) -> Continuation:
@@ -55,52 +56,42 @@ class PathFinder:
     def __call__(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values and error bounds at radii w close to one another."""
         probe = np.array([w.min(), w.max()])
-        if self.best is None:
-            self._search(probe)
-        else:
-            found = self._try(self._neighbours(self.best), probe)
-            best = min(found, key=lambda key: _score(found[key]), default=None)
-            x = float(np.log(self._middle(probe)))
-            far = all(abs(x - y) >= _SEARCH_EVERY for y in self.searched_at)
-            if best is None or (far and _relative(found[best]) > _GOOD):
-                self._search(probe)
-            else:
-                self.best = best
-        assert self.best is not None
-        contour = self._contour(self.best, self._middle(probe))
+        middle = self._middle(probe)
+        x = float(np.log(middle))
+        found: dict[Key, Integral] = {}
+        if self._known:
+            nearest = min(self._known, key=lambda pair: abs(pair[0] - x))[1]
+            found = self._try(self._neighbours(nearest), probe)
+        best = _best(found)
+        poor = best is None or _relative(found[best]) > _GOOD
+        if poor and all(abs(x - y) >= _SEARCH_EVERY for y in self._searched):
+            self._searched.append(x)
+            found |= self._try(self._all(middle), probe)
+            best = _best(found)
+        if best is not None:
+            self._check_agreement(found, best, middle)
+        contour = None if best is None else self._contour(best, middle)
         result = None if contour is None else self.hankel(w, contour)
-        if result is None:
+        if best is None or result is None:
             raise NoRouteError(
                 f"No path of integration serves between w = {w.min():.3g} and {w.max():.3g}: the "
                 "kernel grows, or is singular, too close to the real axis."
             )
+        self._known.append((x, best))
         return result.value, result.error
 
-    @staticmethod
-    def _middle(probe: FloatArray) -> float:
-        return float(np.sqrt(probe[0] * probe[-1]))
-
-    def _search(self, probe: FloatArray) -> None:
-        """Try all kinds of paths, and hold those that are comparable to one another."""
-        self.searched_at.append(float(np.log(self._middle(probe))))
-        w = self._middle(probe)
-        found = self._try(self._all(w), probe)
-        if not found:
-            raise NoRouteError(
-                f"No path of integration was found for the radius w = {w:.3g}: the kernel grows, "
-                "or is singular, too close to the real axis."
-            )
-        self.best = min(found, key=lambda key: _score(found[key]))
-        reference = found[self.best]
+    def _check_agreement(self, found: dict[Key, Integral], best: Key, w: float) -> None:
+        """Hold all paths that were tried to one another: that would show a singularity between."""
+        reference = found[best]
         size = np.abs(reference.value).max()
         for key, other in found.items():
             apart = np.abs(other.value - reference.value)
             allowed = _AGREEMENT * (other.error + reference.error)
             if other.error.max() < _COMPARABLE * size and np.any(apart > allowed):
                 raise NoRouteError(
-                    f"Two paths of integration ({key} and {self.best}) differ by {apart.max():.1e} "
-                    f"at w = {w:.3g}, beyond their errors: the kernel is not analytic between "
-                    "them, so that its continuation cannot be trusted."
+                    f"Two paths of integration ({key} and {best}) differ by {apart.max():.1e} at "
+                    f"w = {w:.3g}, beyond their errors: the kernel is not analytic between them, "
+                    "so that its continuation cannot be trusted."
                 )
 
     def _try(self, keys: list[Key], probe: FloatArray) -> dict[Key, Integral]:
@@ -113,6 +104,10 @@ class PathFinder:
             if result is not None:
                 found[key] = result
         return found
+
+    @staticmethod
+    def _middle(probe: FloatArray) -> float:
+        return float(np.sqrt(probe[0] * probe[-1]))
 
     def _angle(self, j: int) -> float:
         return 0.0 if j < 0 else ANGLES[j]
@@ -158,17 +153,27 @@ class PathFinder:
 
     def _neighbours(self, key: Key) -> list[Key]:
         kind, i, j = key
-        keys: list[Key] = [key]
+        keys: list[Key] = [key, ("real", 0, 0)]
         if kind in ("corner", "gap", "height"):
             keys += [(kind, i + 1, j), (kind, i - 1, j), (kind, i, j + 1), (kind, i, j - 1)]
+        if kind == "real":
+            keys += [("corner", 2, 0), ("corner", 2, 1)]
         if kind == "height" and self._kernel.is_even:
             keys += [(kind, i + 3, j), (kind, i - 3, j)]
         return keys
 
 
-def _score(found: Integral) -> float:
-    return float(np.log(found.error + np.finfo(float).tiny).sum())
+def _best(found: dict[Key, Integral]) -> Key | None:
+    """The path whose error is least where it is worst, relative to the values at both ends."""
+    if not found:
+        return None
+    errors = np.array([integral.error for integral in found.values()])
+    values = np.abs([integral.value for integral in found.values()])
+    columns = np.arange(errors.shape[1])
+    reference = (values + errors)[errors.argmin(axis=0), columns] + _TINY
+    worst = (np.log(errors + _TINY) - np.log(reference)).max(axis=1)
+    return list(found)[int(worst.argmin())]
 
 
 def _relative(found: Integral) -> float:
-    return float(found.error.max() / np.abs(found.value).max())
+    return float((found.error / (np.abs(found.value) + found.error + _TINY)).max())
