@@ -95,7 +95,14 @@ def test_gegenbauer_features_are_a_polynomial_on_average(dim):
         assert_right_on_average(offer, X, kernel.gram(X))
 
 
-@pytest.mark.parametrize(("dim", "columns"), [(2, 15), (3, 41), (16, 60)])
+@pytest.mark.parametrize(
+    ("dim", "columns"),
+    [
+        (2, 15),
+        pytest.param(3, 41, marks=pytest.mark.slow),
+        pytest.param(16, 60, marks=pytest.mark.slow),
+    ],
+)
 def test_designed_waves_are_their_design_on_average(dim, columns):
     kernel = zonal("tanh(2*u + 1)")
     X = sphere_rows(6, dim)
@@ -132,8 +139,8 @@ def test_exact_powers_of_a_design_are_part_of_its_certificate():
     [
         ("tanh(2*u + 1)", 16, 1.0, 160),
         (NTK, 3, 1.0, 64),
-        (STEP, 7, 0.2, 101),
-        ("cos(3*u)", 64, 0.3, 80),
+        pytest.param(STEP, 7, 0.2, 101, marks=pytest.mark.slow),
+        pytest.param("cos(3*u)", 64, 0.3, 80, marks=pytest.mark.slow),
     ],
 )
 def test_the_predicted_error_is_the_error_that_is_seen(formula, dim, spread, columns):
@@ -154,13 +161,13 @@ def test_the_predicted_error_is_the_error_that_is_seen(formula, dim, spread, col
 
 
 def test_the_errors_of_all_ways_are_predicted_not_of_the_best_alone():
-    kernel, X = zonal(RAMP), sphere_rows(200, 5)
+    kernel, X = zonal(RAMP), sphere_rows(150, 5)
     exact = kernel.gram(X)
-    wanted = order(kernel, X, 80)
+    wanted = order(kernel, X, 50)
     ways = {"waves": design_offers, "neurons": neuron_offers, "gegenbauer": gegenbauer_offers}
     for name, member in ways.items():
         made = select(
-            wanted, X, n_rows=200, for_draw=np.random.default_rng(0), members={name: member}
+            wanted, X, n_rows=150, for_draw=np.random.default_rng(0), members={name: member}
         )
         offers = {offer.name: offer for offer in member(wanted)}
         for prediction in made.comparison:
@@ -173,7 +180,7 @@ def test_the_errors_of_all_ways_are_predicted_not_of_the_best_alone():
 
 def test_what_is_chosen_does_not_depend_on_the_random_state():
     X = sphere_rows(600, 4)
-    options = {"n_components": 64, "mixed_signature": "ignore"}
+    options = {"n_components": 30, "mixed_signature": "ignore"}
     a, b = (SpectralFeatures(NTK, random_state=s, **options).fit(X) for s in (0, 1))
     assert a.explain() == b.explain()
     assert np.abs(a.transform(X) - b.transform(X)).max() > 1e-3
@@ -182,7 +189,7 @@ def test_what_is_chosen_does_not_depend_on_the_random_state():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(a)).transform(X), a.transform(X))
 
 
-@pytest.mark.parametrize("formula", ["(1 + u)/2", "tanh(2*u + 1)", NTK])
+@pytest.mark.parametrize("formula", ["(1 + u)/2", "tanh(2*u + 1)"])
 def test_types_of_rows(formula):
     X = sphere_rows(30, 5)
     X[np.abs(X) < 0.1] = 0.0
@@ -265,6 +272,7 @@ def test_a_domain_is_served_and_one_that_is_too_small_is_refused():
         SpectralFeatures(own.table_, domain=3.0, **options).fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coupling", ["orthogonal", "shared"])
 def test_a_coupling_by_name_draws_a_design_of_known_variance(coupling):
     X = sphere_rows(50, 4, spread=0.5)
@@ -292,7 +300,8 @@ def test_a_coupling_by_name_draws_a_design_of_known_variance(coupling):
 
 
 def test_a_design_is_a_spectrum_like_any_other():
-    made = design(radial("(1 - z**2/4)**2"), 5, domain=(0, 2), tol=1e-2, max_mass=20)
+    kernel = radial("(1 - z**2/4)**2")
+    made = design(kernel, 5, domain=(0, 2), tol=1e-2, max_mass=20, max_radius=30.0)
     X = sphere_rows(50, 5)
     features = SpectralFeatures(made, n_components=400, mixed_signature="ignore").fit(X)
     exact = made.kernel.gram(X)
@@ -302,12 +311,18 @@ def test_a_design_is_a_spectrum_like_any_other():
         SpectralFeatures(made, domain=1.0).fit(X)
 
 
-@pytest.mark.parametrize("coupling", ["orthogonal", "iid"])
+@pytest.mark.parametrize("coupling", ["orthogonal", pytest.param("iid", marks=pytest.mark.slow)])
 def test_the_expected_error_of_separate_directions_is_that_of_drawn_ones(coupling):
     kernel, dim = radial("(1 - z**2/4)**2"), 5
     z = np.linspace(0.02, 2, 30)
     made = design(
-        kernel, dim, domain=(0, 2), budget=241, coupling=coupling, distances=np.repeat(z, 50)
+        kernel,
+        dim,
+        domain=(0, 2),
+        budget=241,
+        coupling=coupling,
+        distances=np.repeat(z, 50),
+        max_radius=30.0,
     )
     assert made.columns <= 241
     rng = np.random.default_rng(0)
@@ -324,7 +339,14 @@ def test_the_expected_error_of_separate_directions_is_that_of_drawn_ones(couplin
     assert np.sqrt(np.mean(squares)) == pytest.approx(made.expected_error, rel=0.15)
 
 
-@pytest.mark.parametrize(("formula", "dim"), [(NTK, 3), (STEP, 16), ("exp(u)", 7)])
+@pytest.mark.parametrize(
+    ("formula", "dim"),
+    [
+        pytest.param(NTK, 3, marks=pytest.mark.slow),
+        pytest.param(STEP, 16, marks=pytest.mark.slow),
+        ("exp(u)", 7),
+    ],
+)
 def test_a_definite_kernel_needs_no_signature_where_none_is_allowed(formula, dim):
     X = sphere_rows(100, dim)
     features = SpectralFeatures(formula, n_components=150, mixed_signature="error").fit(X)
@@ -334,7 +356,7 @@ def test_a_definite_kernel_needs_no_signature_where_none_is_allowed(formula, dim
     assert seen < 0.1
     assert seen == pytest.approx(features.expected_error_, rel=0.5)
     with pytest.raises(ParameterError, match="signature -1"):
-        SpectralFeatures("tanh(2*u + 1)", n_components=150, mixed_signature="error").fit(X)
+        SpectralFeatures("tanh(2*u + 1)", n_components=20, mixed_signature="error").fit(X)
 
 
 def test_what_no_way_can_serve_is_refused_with_every_reason():
@@ -365,9 +387,7 @@ def test_a_design_is_kept_in_memory():
 # Half of what a prototype with orthogonal blocks reached with n frequencies, 2n columns; measured
 # errors are about half of these again.
 LETTER = [
-    pytest.param("1 - (2 - 2*u)/9", "signed", 16, 1e-12, id="a3p1"),
     pytest.param("((1 + u)/2)**2", "signed", 240, 1e-12, id="a2p2"),
-    pytest.param("(1 - (1 - u)/8)**10", "signed", 240, 0.0105, id="a4p10"),
     pytest.param(RAMP, "signed", 240, 0.0027, id="arc-cosine 1"),
     pytest.param(NTK, "raw", 240, 0.0025, id="NTK"),
     pytest.param(STEP, "raw", 240, 0.0034, id="arc-cosine 0"),
