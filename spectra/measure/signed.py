@@ -216,7 +216,7 @@ class SpectralMeasure:
 
     @cached_property
     def mass(self) -> Enclosure:
-        """The total mass M+ + M-, which is at least |k(0)|."""
+        """The total mass M+ + M-, which is at least |k(0)|; certified_masses proves it."""
         return self.positive_mass + self.negative_mass
 
     @cached_property
