@@ -23,8 +23,8 @@ FloatArray = NDArray[np.float64]
 
 # A generator draws multiples of 2^-53, so that a panel below 2^-64 is never drawn from.
 END_PROBABILITY = 2.0**-64
-# Degree of every panel: a draw costs 14 gathers, and a smooth law about 60 panels.
-DEGREE = 13
+# Degree of every panel: a whole lobe between simple zeros is one panel, a smooth law about 100.
+DEGREE = 17
 # The tails are right to this fraction of the probability left in them, ...
 RELATIVE_ERROR = 1e-7
 # ... and panels of the radius join to about this fraction of it, far out on a power tail too.
@@ -33,7 +33,7 @@ _JOIN = 2e-10
 # number: one unit of rounding in the probability.
 _AHEAD = 2.5e-4
 _FLOOR = 2.5e-16
-# Half a panel of degree 13 misses by 2^-14 of the whole one, unless rounding is all that is left.
+# Half a panel of degree 17 misses by 2^-18 of the whole one, unless rounding is all that is left.
 _STAGNANT = 0.125
 _CHECKS = 9
 _MOST_GENERATIONS = 70
