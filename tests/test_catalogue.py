@@ -233,3 +233,10 @@ def test_an_unknown_route_lists_those_that_exist() -> None:
         spectral_density(radial("exp(-z)"), 2, route="guess")
     assert spectral_density(radial("exp(-z)"), np.int64(2), route="lookup").dim == 2
     assert "lookup" in ROUTES
+
+
+@pytest.mark.parametrize("name", [[], 3, None, "matern32"])
+def test_what_is_no_name_of_the_catalogue_is_refused_in_words(name: object) -> None:
+    assert name not in catalogue
+    with pytest.raises(KeyError, match="no kernel named"):
+        catalogue[name]  # type: ignore[index]

@@ -134,7 +134,7 @@ def test_no_decision_on_a_generated_kernel_is_wrong() -> None:
 
 @pytest.mark.slow
 def test_no_decision_on_many_generated_kernels_is_wrong() -> None:
-    _run(1000)
+    _run(600)
 
 
 @settings(max_examples=4, deadline=None, derandomize=True, database=None)
@@ -224,6 +224,8 @@ def test_a_verdict_is_no_truth_value() -> None:
         bool(verdict)
     with pytest.raises(SpectraError, match=r"status"):
         bool(verdict.on_domain(1))
+    with pytest.raises(SpectraError, match="INFINITE"):
+        bool(existence(radial("z"), 2).status)
 
 
 @pytest.mark.parametrize("dim", [0, -1, 1.5, True, "3"])
@@ -235,6 +237,8 @@ def test_a_dimension_is_a_positive_integer(dim: object) -> None:
 def test_an_unknown_assumption_is_refused() -> None:
     with pytest.raises(ParameterError, match="smoothness"):
         existence(radial("exp(-z)"), 2, assume={"finite": 1})
+    with pytest.raises(ParameterError, match="smoothness"):
+        existence(radial("exp(-z)"), 2, assume=3)  # type: ignore[arg-type]
 
 
 def test_infinite_mass_has_no_measure_and_the_error_names_the_way_out() -> None:
@@ -242,6 +246,8 @@ def test_infinite_mass_has_no_measure_and_the_error_names_the_way_out() -> None:
         spectral_measure(radial("(1 - z**2/4)**2", support=2), 16)
     with pytest.raises(ParameterError, match="dim"):
         _ = existence(radial("exp(-z)")).measure
+    with pytest.raises(ParameterError, match="double precision"):
+        spectral_measure(radial("1e-400*exp(-z)"), 3)  # a mass of 0 would be wrong
 
 
 def test_a_verdict_prints_for_a_person_and_for_a_program() -> None:
@@ -442,16 +448,13 @@ def test_the_sphere_and_the_space_are_different_questions() -> None:
     ("kernel", "largest"),
     [
         (zonal("Abs(u)"), 3),
-        (zonal("Max(u, 0)**2"), 5),
         (zonal("sqrt(Abs(u - 1/2))"), 2),
         (zonal("Heaviside(u)"), 1),
         (radial("(1 - z)**2", support=1), 5),  # in R^d only for d < 5
         (radial("Abs(sin(4*z))*exp(-z)"), 3),  # one zero is on the sphere, infinitely many beyond
-        (zonal("tanh(2*u + 1)"), ALL),
         (zonal("exp(-acos(u)**2/2)"), ALL),  # a kink at the antipode, which is one point
         (zonal("sqrt(1 + u)"), ALL),
         (radial("sqrt(2 - z)*log(2 - z)", support=2), ALL),
-        (radial("cos(9*z)"), ALL),
         (radial("Max(0, 3 - z)/z"), 0),
     ],
     ids=str,
