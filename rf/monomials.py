@@ -86,7 +86,8 @@ class MonomialMap:
         """The columns at the rows of X."""
         monomials = np.ones((X.shape[0], 1), dtype=X.dtype)
         columns = [np.zeros((X.shape[0], 0), dtype=X.dtype)]
-        for n, weights in enumerate(self.weights):
+        last = max(self.kept, default=0)
+        for n, weights in enumerate(self.weights[: last + 1]):
             if n:
                 parent, factor = self.powers[n - 1]
                 monomials = monomials[:, parent] * X[:, factor]

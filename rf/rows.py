@@ -174,7 +174,7 @@ def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
     radius = float(_distances_from(X, norms, centre).max())
     bounds.append((2.0 * radius * (1.0 + _MARGIN), "twice the largest distance from the mean"))
     if X.shape[0] <= _ALL_PAIRS:
-        seen = max(_largest_distance(_dense(X)), NORM_TOLERANCE * float(norms.max()))
+        seen = max(_largest_distance(X), NORM_TOLERANCE * float(norms.max()))
         bounds.append(
             ((1.0 + _MARGIN) * seen, f"{100 * _MARGIN:g} % more than the largest distance of X")
         )
@@ -198,16 +198,14 @@ def _distances_from(X: Any, norms: FloatArray, centre: FloatArray) -> FloatArray
     return np.asarray(np.sqrt(np.where(square > 0.0, square, 0.0)))
 
 
-def _largest_distance(rows: FloatArray) -> float:
-    square = np.sum(rows**2, axis=1)
+def _largest_distance(X: Any) -> float:
+    square = _norms(X) ** 2
     largest = 0.0
-    for start in range(0, len(rows), _BLOCK):
+    for start in range(0, X.shape[0], _BLOCK):
         left = slice(start, start + _BLOCK)
-        products = rows[left] @ rows[start:].T
-        products *= -2.0
-        products += square[left, None]
-        products += square[start:]
-        largest = max(largest, float(products.max()))
+        products = _dense(X[left] @ X[start:].T)
+        distances = square[left, None] + square[start:] - 2.0 * products
+        largest = max(largest, float(distances.max()))
     return float(np.sqrt(largest))
 
 

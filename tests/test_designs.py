@@ -9,6 +9,7 @@ import pytest
 
 from rf.designed_directions import designed, designed_angular_means
 from rf.directions import orthogonal
+from spectra.cli import main
 from spectra.designs import design, design_with_tail, price_curve
 from spectra.designs.budget import block_angular_means, design_for_budget
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
@@ -293,6 +294,21 @@ def test_what_cannot_be_is_refused_with_the_way_out():
             design(GAUSS, 3, **{"domain": (0, 2), "tol": 1e-2, **bad})
     with pytest.raises(ParameterError, match="budget"):
         design_for_budget(GAUSS, 3, budget=2, domain=(0, 2))
+
+
+def test_the_command_designs_and_draws(capsys, tmp_path):
+    common = ["design", "(1 - z**2/4)**2", "--dim", "16", "--z-max", "2"]
+    picture = tmp_path / "design.png"
+    assert main([*common, "--tol", "1e-2", "--objective", "mass", "--plot", str(picture)]) == 0
+    assert "no measure within 0.01 has less than 1.5" in capsys.readouterr().out
+    assert picture.stat().st_size > 5000
+    assert main([*common, "--budget", "101"]) == 0
+    assert "50 shared directions" in capsys.readouterr().out
+    assert main(common) == 2
+    assert "--tol or --budget" in capsys.readouterr().err
+    assert main([*common, "--tol", "1e-2", "--budget", "101"]) == 2
+    assert main(["design", "ntk", "--dim", "16", "--z-max", "2", "--tol", "1e-3"]) == 2
+    assert "SpectralFeatures" in capsys.readouterr().err
 
 
 def test_a_histogram_of_distances_serves_as_their_sample():

@@ -199,7 +199,11 @@ def test_types_of_rows(formula):
     narrow = features.transform(X.astype(np.float32))
     assert narrow.dtype == np.float32
     np.testing.assert_allclose(narrow, Z, atol=1e-4)
-    np.testing.assert_allclose(features.transform(scipy.sparse.csr_matrix(X)), Z, atol=1e-12)
+    sparse = scipy.sparse.csr_array(X)
+    np.testing.assert_allclose(features.transform(sparse), Z, atol=1e-12)
+    again = clone(features).set_params(random_state=0).fit(sparse)
+    same = clone(features).set_params(random_state=0).fit(X)
+    np.testing.assert_allclose(again.transform(sparse), same.transform(X), atol=1e-9)
     assert features.get_feature_names_out().size == Z.shape[1]
     np.testing.assert_allclose(features.gram(X[:9], X), features.gram(X)[:9], atol=1e-12)
 
@@ -219,6 +223,19 @@ def test_rows_outside_the_range_are_refused_unless_told_otherwise():
     assert free.transform(far).shape == (61, free.transform(X).shape[1])
     with pytest.raises(DataError, match="unit sphere"):
         free.transform(1.1 * X)
+
+
+@pytest.mark.parametrize("offers", [neuron_offers, gegenbauer_offers, design_offers, exact_offers])
+def test_sparse_rows_have_the_columns_of_dense_ones(offers):
+    X = sphere_rows(20, 5)
+    kernel = zonal("(1 + u)/2" if offers is exact_offers else NTK)
+    for offer in offers(order(kernel, X, 60)):
+        drawn = offer.draw(np.random.default_rng(0))
+        dense = drawn.columns(X)
+        np.testing.assert_allclose(drawn.columns(scipy.sparse.csr_array(X)), dense, atol=1e-12)
+        narrow = drawn.columns(X.astype(np.float32))
+        assert narrow.dtype == np.float32
+        np.testing.assert_allclose(narrow, dense, atol=1e-4)
 
 
 def test_the_range_of_rows():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rf.designed_directions import designed, designed_angular_means, designed_sizes
 from rf.directions import orthogonal
 from rf.monomials import MonomialMap
-from rf.portfolio.offer import DrawnMap, Offer, Order, dense
+from rf.portfolio.offer import DrawnMap, Offer, Order, monomial_part
 from rf.waves import wave_columns
 from spectra.designs import BudgetDesign, design_for_budget
 from spectra.designs.budget import block_angular_means, monomial_count
@@ -62,10 +62,7 @@ class WaveMap(DrawnMap):
         waves = wave_columns(X, self.frequencies, self.scale)
         if not self.monomials.kept:
             return waves
-        if self.monomials.kept == (0,):  # needs no rows, so that sparse ones stay sparse
-            constant = np.full((X.shape[0], 1), self.monomials.weights[0][0], dtype=waves.dtype)
-            return np.concatenate([waves, constant], axis=1)
-        return np.concatenate([waves, self.monomials.columns(dense(X))], axis=1)
+        return np.concatenate([waves, monomial_part(self.monomials, X)], axis=1)
 
 
 def design_offers(order: Order) -> list[Offer] | str:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rf.directions import orthogonal
 from rf.monomials import MonomialMap, monomial_columns
-from rf.portfolio.offer import DrawnMap, Offer, Order, dense
+from rf.portfolio.offer import DrawnMap, Offer, Order, monomial_part
 from spectra.designs.waves import wave_moment
 from spectra.formula.parsing import U
 
@@ -56,9 +56,8 @@ class NeuronMap(DrawnMap):
     signature: FloatArray
 
     def columns(self, X: Any) -> NDArray[Any]:
-        X = dense(X)
         step, ramp, product = self.scales
-        t = X @ self.directions.T.astype(X.dtype)
+        t = np.asarray(X @ self.directions.T.astype(X.dtype))
         columns = []
         if step:
             columns.append(step * np.sign(t))
@@ -66,8 +65,8 @@ class NeuronMap(DrawnMap):
             mean = wave_moment(X.shape[1], 1)
             columns.append(ramp * (np.abs(t) - mean))
         if product:
-            columns.append(product * np.sign(t) * (X @ self.seconds.T.astype(X.dtype)))
-        monomials = self.monomials.columns(X)
+            columns.append(product * np.sign(t) * np.asarray(X @ self.seconds.T.astype(X.dtype)))
+        monomials = monomial_part(self.monomials, X)
         return np.concatenate([*columns, monomials], axis=1).astype(X.dtype, copy=False)
 
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 if TYPE_CHECKING:
+    from rf.monomials import MonomialMap
     from spectra.kernel import Kernel
 
-__all__ = ["DrawnMap", "Member", "Offer", "Order", "dense"]
+__all__ = ["DrawnMap", "Member", "Offer", "Order", "dense", "monomial_part"]
 
 FloatArray = NDArray[np.float64]
 
@@ -88,6 +89,13 @@ class Offer:
 
 #: A member looks at an order and makes its offers, or says in words why there are none.
 Member = Callable[[Order], "list[Offer] | str"]
+
+
+def monomial_part(monomials: MonomialMap, X: Any) -> NDArray[Any]:
+    """The columns of monomials; a constant alone needs no rows, so that sparse ones stay sparse."""
+    if not set(monomials.kept) <= {0}:
+        return monomials.columns(dense(X))
+    return monomials.columns(np.empty((X.shape[0], 0), dtype=X.dtype))
 
 
 def dense(X: Any) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from rf.baselines.gegenbauer import gegenbauer_coefficients
 from rf.directions import orthogonal
 from rf.harmonics import harmonic_count_log
 from rf.monomials import MonomialMap, monomial_columns
-from rf.portfolio.offer import DrawnMap, Offer, Order, dense
+from rf.portfolio.offer import DrawnMap, Offer, Order, monomial_part
 
 __all__ = ["ZonalMap", "gegenbauer_offers", "is_definite"]
 
@@ -63,14 +63,13 @@ class ZonalMap(DrawnMap):
 
     def columns(self, X: Any) -> NDArray[Any]:
         classes, n = len(self.weights), len(self.directions)
-        X = dense(X)
         waves = np.zeros((X.shape[0], classes, n), dtype=X.dtype)
         block = max(1, _BLOCK // n)
         for start in range(0, X.shape[0], block):
             rows = slice(start, start + block)
-            self._add(waves[rows], np.asarray(X[rows], dtype=float) @ self.directions.T)
+            self._add(waves[rows], np.asarray(X[rows] @ self.directions.T, dtype=float))
         flat = waves.reshape(X.shape[0], classes * n)
-        return np.concatenate([flat, self.monomials.columns(X)], axis=1)
+        return np.concatenate([flat, monomial_part(self.monomials, X)], axis=1)
 
     def _add(self, out: NDArray[Any], t: FloatArray) -> None:
         """Add the sum over degrees, by the recurrence of the polynomials."""

@@ -358,7 +358,7 @@ def _out_of_reach(program: Program, factor: float) -> str:
         "tol or max_mass (price_curve shows what each tol costs), or make the domain smaller, for "
         "instance z <= sqrt(2) for unit rows without negative entries: a kink or a root at the "
         "end of the domain, or inside it, has this effect in every large dimension. On the "
-        "sphere itself, features that need no measure may serve."
+        "sphere itself rf.SpectralFeatures finds features that need no measure."
     )
 
 
