@@ -15,6 +15,7 @@ from scipy import stats
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean
 from spectra.table import LobedTail, PanelKind, Panels, RadialLaw, panel_integrals
+from spectra.table.lobe_shares import place_in_lobe, share_before, share_slope
 from spectra.table.lobed_waves import lobed_plane_wave
 from spectra.table.plane_wave import hankel_amplitude, wave_envelope, wave_region
 
@@ -363,6 +364,32 @@ def test_radii_of_lobes_invert_their_masses(sigma):
     assert np.all(np.isfinite(tiny[1:]))
     ratio = tail.isf(2.0**-53) / tail.isf(2.0**-50)
     assert abs(ratio / 8.0 ** (1.0 / sigma) - 1.0) < (1e-6 if sigma <= 1.0 else 1e-3)
+
+
+@pytest.mark.parametrize("zeros", [1, 2])
+def test_the_place_in_a_lobe_inverts_its_share(zeros):
+    """Against sin^2 and v - sin v at many digits, in relative terms next to the zero."""
+    f = np.concatenate([np.geomspace(1e-290, 0.4, 60), np.linspace(0.41, 1.0, 20)])
+    v = place_in_lobe(zeros, f)
+    assert np.all(np.diff(v) > 0.0)
+    with mpmath.workdps(260):
+        for share, place in zip(f, v, strict=True):
+            x = mpmath.pi * mpmath.mpf(place)
+            truth = mpmath.sin(x / 2) ** 2 if zeros == 1 else (2 * x - mpmath.sin(2 * x)) / 2
+            truth = truth if zeros == 1 else truth / mpmath.pi
+            assert abs(truth - mpmath.mpf(share)) <= 4e-15 * share
+    assert share_before(zeros, v) == pytest.approx(f, rel=1e-14)
+    h = 1e-5
+    middle = np.linspace(0.1, 0.9, 9)
+    slope = (share_before(zeros, middle + h) - share_before(zeros, middle - h)) / (2.0 * h)
+    assert share_slope(zeros, middle) == pytest.approx(slope, rel=1e-8)
+    assert v[-1] == 1.0
+
+
+@pytest.mark.parametrize("zeros", [0, 3])
+def test_zeros_of_other_orders_are_refused(zeros):
+    with pytest.raises(ParameterError, match="simple or double"):
+        LobedTail(2.0, 1.0, 1.0, [0.5], [[0.25, 0.25]], 1, zeros)
 
 
 @pytest.mark.parametrize("dim", [1, 3])
