@@ -198,6 +198,15 @@ def test_powers_on_a_ball_keep_their_stated_error_far_out(case, dim):
         assert abs(float(mp.mpf(density.radial([w])[0]) - exact)) <= density.error([w])[0], w
 
 
+@pytest.mark.parametrize("text", ["exp(-z)", pytest.param("exp(-z**2/2)", marks=pytest.mark.slow)])
+def test_in_a_thousand_dimensions_the_series_keeps_its_digits(text):
+    mine, closed = found(text, 1000), lookup(sp.radial(text), 1000)
+    w = np.geomspace(*closed.components[0].bulk, 9)
+    miss = np.abs(mine.radial(w) - closed.radial(w))
+    assert np.all(miss <= mine.error(w) + closed.error(w))
+    assert np.all(mine.error(w) < 1e-10 * closed.radial(w))
+
+
 # --- laws -------------------------------------------------------------------------------------
 
 

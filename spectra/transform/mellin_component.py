@@ -130,7 +130,8 @@ class MellinComponent(Component):
                 continue
             size = line.log_bound(y)
             steepest = max(abs(float(p.place)) for p in line.poles)
-            rounding = EPS * (16.0 + 4.0 * np.abs(size) + 4.0 * steepest * (1.0 + np.abs(y)))
+            largest = 16.0 + max(abs(p.log_scale) for p in line.poles)
+            rounding = EPS * (largest + 4.0 * np.abs(size) + 4.0 * steepest * (1.0 + np.abs(y)))
             left_out = np.exp(line.log_size - line.place * y - size)
             bound[where] = rounding + left_out
         return bound
@@ -181,7 +182,7 @@ def _leading(line: Line, side: int) -> tuple[Pole, ...]:
 
 def _reach(line: Line, pole: Pole, side: int) -> float:
     """The distance |x| from which on the leading power is all that counts beside the line."""
-    size = float(np.log(np.max(np.abs(pole.coefficients))))
+    size = pole.log_scale + float(np.log(np.max(np.abs(pole.coefficients))))
     gap = abs(line.place - float(pole.place))
     return (line.log_size - size + _NEGLIGIBLE) / gap
 

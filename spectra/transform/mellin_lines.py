@@ -104,7 +104,9 @@ class Line:
             powers = self.power_sum(x)[1]
             steepest = max(abs(float(p.place)) for p in self.poles)
             # Logarithms of coefficients and of their sum are rounded as often as they are large.
-            terms = 8.0 + len(self.poles) + 2.0 * steepest * np.abs(x) + 2.0 * np.abs(powers)
+            largest = max(abs(p.log_scale) for p in self.poles)
+            count = 8.0 + len(self.poles) + largest
+            terms = count + 2.0 * steepest * np.abs(x) + 2.0 * np.abs(powers)
             total = np.logaddexp(total, powers + np.log(EPS * terms))
         return np.asarray(total)
 
@@ -124,7 +126,7 @@ class Line:
             some = size > 0.0
             signs.append(np.divide(value, size, out=np.zeros_like(x), where=some))
             log = np.log(size, out=np.full_like(x, -np.inf), where=some)
-            logs.append(log - float(pole.place) * x)
+            logs.append(log + (pole.log_scale - float(pole.place) * x))
         total = np.logaddexp.reduce(logs, axis=0)
         mantissa = np.zeros_like(x)
         for sign, log in zip(signs, logs, strict=True):

@@ -44,13 +44,14 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class Pole:
-    """At ``place``, w^-place times a polynomial in -log w is added to rho.
+    """At ``place``, exp(log_scale) w^-place times a polynomial in -log w is added to rho.
 
     ``coefficients`` are those of (-log w)^m / m!; real, because rho is.  They may all be zero: the
     pole is then in the summands or in the imaginary part alone.
     """
 
     place: Fraction
+    log_scale: float
     coefficients: tuple[float, ...]
 
 
@@ -153,8 +154,11 @@ class RadialMellin:
                 else:
                     gaps = [abs(p - place) for p in places if p != place]
                     sums = self._laurent(place, min(*gaps, Fraction(1)) / 3, order)
-                coefficients = tuple(float(-side * mpmath.re(s)) for s in sums)
-                found.append(Pole(place, coefficients))
+                size = max(abs(mpmath.re(s)) for s in sums)
+                scale = float(mpmath.log(size)) if size else 0.0
+                unit = mpmath.exp(-mpmath.mpf(scale))
+                coefficients = tuple(float(-side * mpmath.re(s) * unit) for s in sums)
+                found.append(Pole(place, scale, coefficients))
         return found
 
     def _laurent(self, place: Fraction, radius: Fraction, order: int) -> list[Any]:
