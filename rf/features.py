@@ -52,6 +52,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     n_components : int, default=100
         Number of output columns: n cosines, then n sines.  An odd number leaves one frequency a
         single column with a random offset, which is unbiased but adds variance: prefer even ones.
+        Features made to order take at most as many.
     coupling : str, default="auto"
         How frequencies depend on one another; see :func:`rf.frequencies.draw_frequencies`.
         "auto" takes the least mean variance over the distances of X, predicted for iid radii; for
@@ -107,7 +108,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     it is served in the best of several ways (:mod:`rf.portfolio`): the exact map of a polynomial,
     designed plane waves with or without exact low powers of <x, y>, steps and ramps, Gegenbauer
     features.  Each is drawn a few times and compared with the exact kernel on a sample of X;
-    :meth:`explain` prints the comparison.  Exact maps may have fewer columns than n_components.
+    :meth:`explain` prints the comparison.  New data should be of the law of X: the design is best
+    on the distances that X has, and right up to the bias that explain() states on all others.
     With a coupling by name, a designed measure is drawn with that coupling.
 
     See Also

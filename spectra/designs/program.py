@@ -261,7 +261,7 @@ def solve(program: Program) -> Solution:
             f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
             f"tolerance {program.tol:g} is too small for double precision here, where masses of "
             f"{np.abs(vertex.masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
-            "domain."
+            "domain; for a kink at z = 0 take design_with_tail."
         )
     radii, masses, value = _sparse(exchange, vertex, w, gain, penalty)
     active = vertex.weights != 0.0
