@@ -109,7 +109,7 @@ def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
     germ = _germ(expr, point, _WINDOWS)
     if 1 < len(germ.plain.terms) < _FEW_TERMS:
         germ = _germ(expr, point, (_WIDE_WINDOW, *_WINDOWS))
-    if point == 0 and len(germ.parts) > 1:
+    if point == 0 and any(phase.terms for phase, _ in germ.parts):
         raise NoRouteError(
             f"The formula {expr} has an essential singularity at z = 0, where the numeric route "
             "takes powers and logarithms only."

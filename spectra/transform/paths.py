@@ -63,8 +63,8 @@ class PathFinder:
             nearest = min(self._known, key=lambda pair: abs(pair[0] - x))[1]
             found = self._try(self._neighbours(nearest), probe)
         best = _best(found)
-        poor = best is None or _relative(found[best]) > _GOOD
-        if poor and all(abs(x - y) >= _SEARCH_EVERY for y in self._searched):
+        far = all(abs(x - y) >= _SEARCH_EVERY for y in self._searched)
+        if best is None or (far and _relative(found[best]) > _GOOD):
             self._searched.append(x)
             found |= self._try(self._all(middle), probe)
             best = _best(found)
