@@ -322,6 +322,11 @@ _TABLE = (
             dims=(1, 2, 3, 5, 7), tags=_tags("compact lobed")),
     Problem("askey_3/2", _named("askey", power=1.5), finite=D < 4, positive_definite=D <= 2,
             dims=(1, 2, 3, 4), tags=_tags("compact lobed no_lookup")),
+    # known by numbers only; cos(pi z/2)^4 is 3/8 + cos(pi z)/2 + cos(2 pi z)/8, an elementary
+    # density in d = 1, whose lobes were integrated and summed to 24 digits by mpmath
+    Problem("cosine_fourth_on_a_ball", lambda: radial("cos(pi*z/2)**4", support=1), finite=D < 9,
+            positive_definite=FALSE, dims=(1, 9), norms={1: "1.0044935638362439000707"},
+            tags=_tags("compact lobed signed")),
     *(
         Problem(f"wendland_3{k}", _named(f"wendland_3{k}", length=2), finite=4 * k + 5 > D,
                 positive_definite=D <= 3, dims=(1, 2, 3, 4 * k + 4, 4 * k + 5),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from spectra.density import Component, OscillatingTail
 from spectra.errors import ParameterError
 from spectra.transform.ascending import AscendingSeries, Panels, build_panels
-from spectra.transform.ball import RadialForm, ball_form, to_mpf
+from spectra.transform.ball import BallForm, RadialForm, ball_form, to_mpf
 from spectra.transform.ball_formula import ball_formula
 from spectra.transform.edge import build_tail
 from spectra.transform.tail import EPS, EdgeTail, ScaledRadius
@@ -28,8 +28,9 @@ FloatArray = NDArray[np.float64]
 # of J_n: further out the density of a kernel of infinite mass grows without end.
 _BULK_SHARE = 1e-6
 _BULK_GRID = 400
-# A moment of so many zero bits is zero: it is rational, or rational plus rational times pi.
-_MOMENT_BITS = 512
+# A moment of so many zero bits is zero: it is rational, or rational plus rational times pi.  Those
+# from quadrature cost more, and are no such numbers.
+_MOMENT_BITS, _QUADRATURE_BITS = 512, 256
 
 # The largest value nearby is sought on a grid, between whose points it may be larger by 1e-4.
 _ENVELOPE_MARGIN = 1e-3
@@ -130,8 +131,9 @@ class BallComponent(Component):
 
 
 def _vanishing_moments(form: RadialForm, dim: int) -> int:
-    """How many of the integrals of x^(d-1+2n) times the formula vanish, to 500 bits."""
-    for n, (value, error) in enumerate(form.moments(dim, _MOMENT_BITS)):
+    """How many of the integrals of x^(d-1+2n) times the formula vanish, to hundreds of bits."""
+    bits = _MOMENT_BITS if isinstance(form, BallForm) else _QUADRATURE_BITS
+    for n, (value, error) in enumerate(form.moments(dim, bits)):
         if abs(value) > error:
             return n
     raise AssertionError("the moments never end")

@@ -33,8 +33,8 @@ _ZERO_BITS = 150
 _DECAY, _FIRST_POWER = 42.0, 1.0
 # Ascending series out to this take about twenty seconds.
 _FARTHEST_START = 500.0
-# The largest coefficients of these ranges show the radius of convergence.
-_EARLY, _LATE = (8, 20), (40, 56)
+# These coefficients show the radius of convergence.
+_LATE = range(40, 56)
 # Classes of exponents are looked for among so many coefficients of each.
 _SEARCHED = 24
 # The least number of coefficients and the least precision that are computed: what is asked first
@@ -42,7 +42,7 @@ _SEARCHED = 24
 _SHORTEST = 124
 _LEAST_PRECISION = 160
 # Moments are computed to so many bits at least, in steps, and shortened to what is asked for.
-_LEAST_MOMENT_BITS, _MOMENT_STEP = 512, 256
+_LEAST_MOMENT_BITS, _MOMENT_STEP = 384, 128
 
 
 #: Moments with their errors, and those that were already asked for.
@@ -221,12 +221,14 @@ class NumericBall:
 
 
 def _convergence(series: list[Any], root: int) -> float:
-    """Radius of convergence, in y^root, that the growth of a power series in y shows."""
-    (first, low), (last, high) = (
-        max((float(mpmath.log(abs(series[j]))), j) for j in places if series[j] != 0)[::-1]
-        for places in (range(*_EARLY), range(*_LATE))
-    )
-    return math.exp(root * (low - high) / (last - first))
+    """Radius of convergence, in y^root, that the coefficients of a power series in y show."""
+    size = max(abs(c) for c in series[:_SEARCHED])
+    first = next(j for j, c in enumerate(series) if not _negligible(c, size))
+    lead = abs(series[first])
+    ratios = [
+        float(mpmath.log(lead / abs(series[j]))) / (j - first) for j in _LATE if series[j] != 0
+    ]
+    return math.exp(root * min(ratios)) if ratios else math.inf
 
 
 def _start(rate: float) -> float:

@@ -1,0 +1,259 @@
+"""Python callables as kernels: verdicts from statements only, densities with honest errors."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+import sympy
+
+import spectra as sp
+from spectra.errors import AccuracyError, FormulaError, NoRouteError, ParameterError
+from spectra.singularity.expansion import expand_at
+from spectra.singularity.germs import ExpansionError
+
+slow = pytest.mark.slow
+RADII = np.geomspace(1e-2, 1e4, 61)
+DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 2.0, 5.3])
+STATED = {"edge": 3, "breaks": (), "origin": 1}
+
+
+def cubic(z):
+    return (1 - z) ** 3 * np.exp(-z)
+
+
+def even(z):
+    return (1 - z**2) ** 10 * np.cos(4 * z)
+
+
+def one_number_only(z):
+    return max(1 - z / 2, 0) ** 2.5 * math.exp(-z)
+
+
+def gaussian(z):
+    return np.exp(-(z**2) / 2)
+
+
+def laplace(z):
+    return np.exp(-z)
+
+
+# --- verdicts ---------------------------------------------------------------------------------
+
+
+def test_the_verdict_follows_from_statements_and_records_them():
+    verdict = sp.existence(sp.radial(cubic, support=1, **STATED))
+    assert str(verdict.condition) == "d < 7"
+    assert verdict.assumed == {"cubic.edge": "3", "cubic.breaks": "none", "cubic.origin": "1"}
+    assert any(r.startswith("Stated, not shown: cubic.edge") for r in verdict.reasons)
+    assert verdict.singularities[1].exact is False
+
+
+@pytest.mark.parametrize(("dim", "status"), [(6, sp.Status.FINITE), (7, sp.Status.INFINITE)])
+def test_the_stated_edge_decides_the_dimension(dim, status):
+    assert sp.existence(sp.radial(cubic, support=1, **STATED), dim=dim).status is status
+
+
+@pytest.mark.parametrize("missing", ["edge", "breaks", "origin"])
+def test_what_is_not_stated_is_named_and_decides_nothing(missing):
+    stated = {name: value for name, value in STATED.items() if name != missing}
+    verdict = sp.existence(sp.radial(cubic, support=1, **stated), dim=1)
+    assert verdict.status is sp.Status.UNDECIDED
+    assert f"{missing}=" in verdict.reasons[0]
+    if missing != "breaks":
+        assert f"look like {STATED[missing]}" in verdict.reasons[0]
+
+
+def test_what_happens_at_infinity_must_be_stated():
+    open_end = sp.radial(gaussian, breaks=(), origin="smooth")
+    assert "decay=" in sp.existence(open_end, dim=3).reasons[0]
+    ended = sp.radial(gaussian, breaks=(), origin="smooth", decay="gaussian")
+    assert sp.existence(ended).condition is sympy.true
+
+
+def test_a_stated_break_bounds_the_dimension():
+    k = sp.radial(lambda z: np.exp(-z) * (z < 0.5), breaks={0.5: 1}, origin=1, decay="exponential")
+    assert str(sp.existence(k).condition) == "d < 3"
+    with pytest.raises(NoRouteError, match="not smooth at z = 1/2"):
+        sp.spectral_density(k, 1)
+
+
+def test_the_local_analysis_of_formulas_takes_no_callable_for_analytic():
+    expr = sp.radial(cubic, support=1).pieces[0].expr
+    with pytest.raises(ExpansionError, match="shows no formula"):
+        expand_at(expr, sympy.Rational(1, 2), -1, 4)
+
+
+def test_questions_about_a_part_of_the_range_are_refused():
+    verdict = sp.existence(sp.radial(cubic, support=1, **STATED), dim=3)
+    with pytest.raises(ParameterError, match="callable"):
+        verdict.on_domain(0.5)
+
+
+# --- densities and tables -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "formula", "support", "stated", "dim"),
+    [
+        (cubic, "(1-z)**3*exp(-z)", 1, STATED, 3),
+        pytest.param(cubic, "(1-z)**3*exp(-z)", 1, {}, 1, marks=slow),
+        pytest.param(
+            even, "(1-z**2)**10*cos(4*z)", 1, {"edge": 10, "origin": "smooth"}, 16, marks=slow
+        ),
+        pytest.param(
+            one_number_only, "(1-z/2)**(5/2)*exp(-z)", 2, {"edge": 2.5, "origin": 1}, 2, marks=slow
+        ),
+    ],
+)
+def test_a_callable_has_the_density_of_its_formula(function, formula, support, stated, dim):
+    k = sp.radial(function, support=support, **stated)
+    found = sp.spectral_density(k, dim, route="numeric")
+    known = sp.spectral_density(sp.radial(formula, support=support), dim, route="numeric")
+    difference = np.abs(found.radial(RADII) - known.radial(RADII))
+    assert np.all(difference <= found.error(RADII) + known.error(RADII))
+    (component,) = found.components
+    envelope = np.exp(component.log_envelope(RADII))
+    near = RADII < 25
+    assert np.all(found.error(RADII)[near] <= 1e-8 * envelope[near])
+
+
+@pytest.mark.parametrize(
+    ("function", "stated", "density"),
+    [
+        (gaussian, {"origin": "smooth", "decay": "gaussian"},
+         {1: lambda w: math.sqrt(2 / math.pi) * np.exp(-(w**2) / 2),
+          2: lambda w: w * np.exp(-(w**2) / 2),
+          3: lambda w: math.sqrt(2 / math.pi) * w**2 * np.exp(-(w**2) / 2)}),
+        (laplace, {"origin": 1, "decay": "exponential"},
+         {1: lambda w: 2 / math.pi / (1 + w**2),
+          2: lambda w: w / (1 + w**2) ** 1.5,
+          3: lambda w: 4 / math.pi * w**2 / (1 + w**2) ** 2}),
+    ],
+)  # fmt: skip
+def test_a_callable_without_support_has_the_known_density(function, stated, density):
+    for dim, exact in density.items():
+        k = sp.radial(function, breaks=(), **stated)
+        found = sp.spectral_density(k, dim)
+        truth = exact(RADII)
+        assert np.all(np.abs(found.radial(RADII) - truth) <= found.error(RADII) + 4e-16 * truth)
+        low = RADII < 3.0
+        assert np.all(found.error(RADII)[low] <= 1e-11 * truth[low])
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_a_table_of_a_callable_without_support_has_the_kernel_for_expectation(dim):
+    for function, origin, decay in (
+        (gaussian, "smooth", "gaussian"),
+        (laplace, 1, "exponential"),
+    ):
+        k = sp.radial(function, breaks=(), origin=origin, decay=decay)
+        table = sp.tabulate(sp.existence(k, dim=dim).measure, u_error=1e-9)
+        error = np.abs(table.expected_kernel(DISTANCES) - k(DISTANCES))
+        assert np.all(error <= 4 * table.u_error + 1e-11)
+
+
+@slow
+def test_a_table_of_a_callable_with_a_support_has_the_kernel_for_expectation():
+    k = sp.radial(cubic, support=1, **STATED)
+    measure = sp.existence(k, dim=3).measure
+    error = np.abs(sp.tabulate(measure).expected_kernel(DISTANCES) - k(DISTANCES))
+    assert np.all(error <= 1e-11)
+    assert abs(measure.positive_mass.mid - measure.negative_mass.mid - 1) <= measure.mass.rad
+
+
+def test_a_smooth_callable_is_refused_where_its_integral_cancels():
+    k = sp.radial(gaussian, breaks=(), origin="smooth", decay="gaussian")
+    with pytest.raises(AccuracyError, match="formula"):
+        sp.spectral_density(k, 64)
+    sech = sp.radial(lambda z: 1 / np.cosh(z), breaks=(), origin="smooth", decay="exponential")
+    with pytest.raises(AccuracyError, match="cancels in dimension 16"):
+        sp.spectral_density(sech, 16)
+
+
+def test_a_slow_decay_is_refused():
+    k = sp.radial(lambda z: 1 / (1 + z), breaks=(), origin=1, decay=1)
+    with pytest.raises(NoRouteError, match="decays like"):
+        sp.spectral_density(k, 1)
+    with pytest.raises(NoRouteError, match="has not decayed"):
+        sp.spectral_density(sp.radial(lambda z: 1 / (1 + z)), 1)
+
+
+def test_values_that_no_series_follows_are_refused():
+    k = sp.radial(lambda z: np.abs(z - 0.4) * (1 - z) ** 2, support=1, edge=2, origin=1)
+    with pytest.raises(AccuracyError, match="as smooth"):
+        sp.spectral_density(k, 1)
+
+
+# --- kernels ------------------------------------------------------------------------------------
+
+
+def test_kernels_of_callables_add_scale_and_compare():
+    k = sp.radial(cubic, support=1, **STATED)
+    z = np.array([0.0, 0.5, 1.5, 3.0])
+    total = 2 * k.rescale(2) + sp.radial("exp(-z)") - 0.5
+    expected = 2 * np.where(z <= 2, cubic(z / 2), 0) + np.exp(-z) - 0.5
+    np.testing.assert_allclose(total(z), expected, rtol=1e-15, atol=1e-16)
+    assert k == sp.radial(cubic, support=1, **STATED)
+    assert k != sp.radial(cubic, support=1)
+    assert k != sp.radial(even, support=1, **STATED)
+    assert hash(k) == hash(sp.radial(cubic, support=1, **STATED))
+    assert (k - k).pieces == ()
+    assert k.gram(np.eye(2))[0, 0] == 1.0
+    assert str(sp.existence(total).condition) == "d < 7"
+
+
+def test_callables_of_one_number_are_asked_one_by_one():
+    k = sp.radial(one_number_only, support=2)
+    z = np.array([[0.0, 0.5], [1.0, 2.0]])
+    expected = [[one_number_only(x) for x in row] for row in z]
+    np.testing.assert_array_equal(k(z), expected)
+
+
+def test_a_product_with_a_callable_is_a_kernel_without_a_verdict():
+    k = sp.radial(cubic, support=1, **STATED) * sp.radial("exp(-z)")
+    assert k([0.5])[0] == pytest.approx(0.125 * math.exp(-1.0), rel=1e-15)
+    verdict = sp.existence(k, dim=1)
+    assert verdict.status is sp.Status.UNDECIDED
+    assert "one callable" in verdict.reasons[0]
+    with pytest.raises(NoRouteError, match="one callable"):
+        sp.spectral_density(k, 1)
+
+
+def test_summands_that_may_cancel_at_one_radius_decide_nothing_there():
+    k = sp.radial(cubic, support=1, **STATED) - sp.radial("(1-z)**3*exp(-z)", support=1)
+    assert sp.existence(k, dim=6).status is sp.Status.FINITE
+    verdict = sp.existence(k, dim=7)
+    assert verdict.status is sp.Status.UNDECIDED
+    assert "cancel" in verdict.reasons[0]
+
+
+def test_kernels_are_pickled_by_reference_and_lambdas_refused():
+    k = sp.radial(cubic, support=1, **STATED)
+    again = pickle.loads(pickle.dumps(k))
+    assert again == k
+    assert again([0.5])[0] == k([0.5])[0]
+    anonymous = sp.radial(lambda z: 1 - z, support=1)
+    with pytest.raises(ParameterError, match="top level of a module"):
+        pickle.dumps(anonymous)
+    assert copy.deepcopy(anonymous) == anonymous
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "error", "words"),
+    [
+        (cubic, {"support": 1, "length": 2}, ParameterError, "names are edge"),
+        (cubic, {"edge": 2}, ParameterError, "give support="),
+        (cubic, {"support": 1, "decay": 2}, ParameterError, "with a support"),
+        (cubic, {"decay": "fast"}, ParameterError, "unknown"),
+        (cubic, {"support": 1, "origin": 2}, ParameterError, "even power"),
+        (cubic, {"support": 1, "edge": -1}, ParameterError, "exponent"),
+        (cubic, {"support": 1, "breaks": [2]}, ParameterError, "between 0 and the support"),
+        (lambda z: "text", {"support": 1}, FormulaError, "no real number"),
+        (lambda z: np.sqrt(z - 0.5), {"support": 1}, FormulaError, "not finite at z"),
+    ],
+)
+def test_wrong_statements_and_values_are_refused_in_words(function, options, error, words):
+    with pytest.raises(error, match=words):
+        sp.radial(function, **options)
