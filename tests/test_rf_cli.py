@@ -47,7 +47,7 @@ def test_errors_of_couplings_on_bundled_data(capsys, tmp_path):
     rows = {line.split()[0]: line.split()[1:] for line in lines if "+-" in line}
     assert list(rows) == ["auto", "iid", "qmc", "hadamard"]
     errors = {name: [float(cell.partition("+-")[0]) for cell in row] for name, row in rows.items()}
-    assert all(0.0 < few and 0.0 < many < 1.0 for few, many in errors.values())
+    assert all(few > 0.0 and 0.0 < many < 1.0 for few, many in errors.values())
     assert errors["auto"][1] < errors["iid"][1]
     assert picture.read_bytes().startswith(b"\x89PNG")
 
