@@ -27,7 +27,7 @@ from rf.baselines import (
 )
 from rf.baselines.dot_product import spherical_polynomial
 from rf.datasets import load_dataset
-from rf.experiments.gorf_errors import delta_gaussian_features
+from rf.experiments.gorf_errors import GRID_REACH, delta_gaussian_features
 from rf.experiments.tables import Cell, Experiment
 
 __all__ = ["HOUSING"]
@@ -93,7 +93,7 @@ def _make(kernel: str, method: str, s: int, seed: int) -> Any:
         return SphericalRandomFeatures(_polynomial, n_components=columns, random_state=seed)
     if name == "GORF":
         return PublishedGRFF(
-            a=3.0, degree=1, n_frequencies=s, coupling="haar", w_max=400.0, random_state=seed
+            a=3.0, degree=1, n_frequencies=s, coupling="haar", w_max=GRID_REACH, random_state=seed
         )
     return ExactPolynomial(taylor)
 
