@@ -123,10 +123,12 @@ def test_the_series_agrees_with_the_closed_form_within_both_errors(name, dim):
         with pytest.raises(sp.errors.NoRouteError):
             lookup(kernel, dim)
         return
-    if mine is None:
-        assert PROBLEMS[name].tags & {"atom", "zonal", "end_tail"}
-        return
     closed = lookup(kernel, dim)
+    if mine is None:
+        assert closed is None or PROBLEMS[name].tags & {"atom", "zonal", "end_tail"}
+        return
+    if closed is None:  # a problem that neither has a closed form is no case of this law
+        return
     miss = np.abs(mine.radial(FREQUENCIES) - closed.radial(FREQUENCIES))
     assert np.all(miss <= mine.error(FREQUENCIES) + closed.error(FREQUENCIES))
     assert sum(c.total for c in mine.components) == pytest.approx(
