@@ -184,6 +184,23 @@ def _bochner_riesz_density(p: str, radius: str) -> Callable[[Any, int], Any]:
     return density
 
 
+def _damped_wave_density(w: Any, d: int) -> Any:
+    """exp(-z) cos(3z): the exponential of a complex rate."""
+    half, rate = mp.mpf(d + 1) / 2, mp.mpc(1, -3)
+    return mp.gamma(half) / mp.pi**half * mp.re(rate / (rate * rate + w * w) ** half)
+
+
+def _shifted_inverse_density(w: Any, d: int) -> Any:
+    """1/(1 + z), the integral of exp(-t - t z): the trapezoidal rule for t = exp(s - exp(-s))."""
+    half, step = mp.mpf(d + 1) / 2, mp.mpf(1) / 40
+    total = mp.mpf(0)
+    for i in range(-205, 205):
+        s = i * step
+        t = mp.exp(s - mp.exp(-s))
+        total += t * mp.exp(-t) * (1 + mp.exp(-s)) * t / (t * t + w * w) ** half
+    return mp.gamma(half) / mp.pi**half * step * total
+
+
 # --- kernels ----------------------------------------------------------------------------------
 
 
@@ -358,6 +375,12 @@ _TABLE = (
     Problem("ntk", _named("ntk"), k_zero="2", finite=D < 2, positive_definite=FALSE,
             dims=(1, 2, 3, 16), norms={1: "2.2731973"}, density=_ntk_density,
             tags=_tags("compact lobed signed zonal")),
+    # outside the catalogue, on the half-line
+    Problem("damped_wave", _typed("exp(-z)*cos(3*z)"), positive_definite=D <= 1,
+            dims=(1, 2, 3, 7, 16), density=_damped_wave_density,
+            tags=_tags("smooth signed heavy_tail no_lookup")),
+    Problem("shifted_inverse", _typed("1/(1+z)"), positive_definite=TRUE, dims=(1, 2, 3, 7, 16),
+            density=_shifted_inverse_density, tags=_tags("smooth heavy_tail no_lookup")),
     # nothing to find
     Problem("zero", _typed("exp(-z) - exp(-z)"), k_zero="0", positive_definite=TRUE,
             masses=dict.fromkeys(EVERY, ("0", "0")), tags=_tags("zero")),

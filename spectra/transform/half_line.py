@@ -54,6 +54,9 @@ _OUTSIDE = 0.01
 # Where w |rho| is within exp(-14) of its largest value, errors above this share are refused.
 _USELESS = 1e-4
 _MATTERS = -14.0
+# In higher dimension the bulk of a Gaussian is far from the turning point at its scale.
+_LOW_DIMENSION = 3
+_CENTRE_GRID = 301
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +148,7 @@ class _Builder:
         self.peak = -np.inf
 
     def component(self) -> Panelled:
-        centre = float(np.log(0.5 * self.dim / self.found.kernel.scale))
+        centre = self._centre()
         ending = power_ending(self.found.zero, self.dim)
         right = self._to_the_right(centre, ending)
         left, exponent, share, drift = self._to_the_left(centre)
@@ -164,6 +167,22 @@ class _Builder:
             origin_log_share=share,
             origin_error=drift,
         )
+
+    def _centre(self) -> float:
+        """A radius in the bulk: the turning point at the scale, or where k z^(d-1) is largest."""
+        kernel = self.found.kernel
+        first = 0.5 * self.dim / kernel.scale
+        if self.dim <= _LOW_DIMENSION or not kernel.decays_fast:
+            return float(np.log(first))
+        z = np.geomspace(1e-3 * kernel.scale, kernel.reach, _CENTRE_GRID)
+        log = np.log(np.abs(kernel.value(z)) + np.finfo(float).tiny) + (self.dim - 1) * np.log(z)
+        second = self.dim / float(z[int(np.argmax(log))])
+        heights = []
+        for w in (first, second):
+            value, error = self.sample(w * np.array([1.0, 1.1]))
+            known = np.maximum(np.abs(value) - error, 0.0)
+            heights.append(w * float(known.max()))
+        return float(np.log(first if heights[0] >= heights[1] else second))
 
     # --- towards infinity ---------------------------------------------------------------------
 
