@@ -1,4 +1,4 @@
-"""Total masses |mu|: time and error, beside general quadrature of |rho|."""
+"""Total masses: time and error, beside general quadrature of the absolute value of rho."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run() -> list[Table]:
         label = f"{name}, d = {dim}"
         table.add(label, "spectra", number(ours), "1", number(error), number(mass.rad / mass.mid))
         for method, function in (
-            ("scipy quad of |rho| on [0, 200]", lambda rho=rho: _quad(rho)),
+            ("scipy quad of abs(rho) on [0, 200]", lambda rho=rho: _quad(rho)),
             ("mpmath nsum of lobes, 15 digits", lambda d=dim, z=zero: _nsum(d, z)),
         ):
             if method.startswith("mpmath") and zero is None:

@@ -65,7 +65,8 @@ def _one(problem: Any, dim: int) -> Table:
     for route in ROUTES:
         answered, found = patiently(_by_route, kernel, dim, route, limit=_PATIENCE)
         if not answered:
-            table.add(f"spectra, route {route!r}", "-", "-", "-", str(found)[:60], "-", "-")
+            reason = "not its kernel" if found.startswith("NoRouteError") else found[:60]
+            table.add(f"spectra, route {route!r}", "-", "-", "-", reason, "-", "-")
             continue
         setup, each, values, stated = found
         ours = each if ours is None else ours

@@ -19,20 +19,20 @@ def say(text: str) -> None:
 
 
 def best_time(function: Callable[[], Any], *, repeats: int = _REPEATS) -> float:
-    """The shortest of several runs, in seconds: what is left when nothing else runs."""
+    """Processor time of the shortest of several runs, in seconds."""
     best = float("inf")
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         function()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best
 
 
 def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Time of one run, and what it gave."""
-    start = time.perf_counter()
+    """Processor time of one run, and what it gave."""
+    start = time.process_time()
     result = function()
-    return time.perf_counter() - start, result
+    return time.process_time() - start, result
 
 
 def _into(queue: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
