@@ -138,7 +138,7 @@ def test_exact_powers_of_a_design_are_part_of_its_certificate():
     ("formula", "dim", "spread", "columns"),
     [
         ("tanh(2*u + 1)", 16, 1.0, 160),
-        (NTK, 3, 1.0, 64),
+        pytest.param(NTK, 3, 1.0, 64, marks=pytest.mark.slow),
         pytest.param(STEP, 7, 0.2, 101, marks=pytest.mark.slow),
         pytest.param("cos(3*u)", 64, 0.3, 80, marks=pytest.mark.slow),
     ],
