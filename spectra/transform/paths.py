@@ -23,6 +23,7 @@ _GAPS = (8.0, 4.0, 2.0, 1.0, 0.5)
 _STEPS_PER_DOUBLING = 4
 # Heights that are tried first, in units of 1/w.
 _FIRST_HEIGHTS = (2.0, 6.0, 18.0, 54.0)
+_MIDDLE_HEIGHTS = (4.0, 8.0, 16.0)
 # A path is kept while its error stays below this share of the value; then all are tried again,
 # at most once in 0.7 of log w.
 _GOOD = 1e-13
@@ -30,6 +31,8 @@ _SEARCH_EVERY = 0.7
 # Values on two paths may differ by this many of their error bounds.
 _AGREEMENT = 10.0
 _COMPARABLE = 1e-6
+# Most kernels take a few hundred.
+_MOST_TRIALS = 4000
 _TINY = float(np.finfo(float).tiny)
 
 Key = tuple[str, int, int]
@@ -48,6 +51,7 @@ class PathFinder:
     hankel: Hankel
     _known: list[tuple[float, Key]] = field(default_factory=list)
     _searched: list[float] = field(default_factory=list)
+    _tried: int = 0
 
     @property
     def _kernel(self) -> Continuation:
@@ -64,9 +68,12 @@ class PathFinder:
             found = self._try(self._neighbours(nearest), probe)
         best = _best(found)
         far = all(abs(x - y) >= _SEARCH_EVERY for y in self._searched)
-        if best is None or (far and _relative(found[best]) > _GOOD):
-            self._searched.append(x)
-            found |= self._try(self._all(middle), probe)
+        if best is None or _relative(found[best]) > _GOOD:
+            everything = best is None or far
+            if everything:
+                self._searched.append(x)
+            keys = self._all(middle) if everything else self._other_kind(best, middle)
+            found |= self._try(keys, probe)
             best = _best(found)
         if best is not None:
             self._check_agreement(found, best, middle)
@@ -100,6 +107,13 @@ class PathFinder:
             contour = self._contour(key, self._middle(probe))
             if contour is None:
                 continue
+            self._tried += 1
+            if self._tried > _MOST_TRIALS:
+                raise NoRouteError(
+                    f"After {_MOST_TRIALS} integrals the density is still not resolved at w = "
+                    f"{probe[0]:.3g}: the kernel has too many scales or waves for the numeric "
+                    "route. Design a finite measure for your range of distances."
+                )
             result = self.hankel(probe, contour)
             if result is not None:
                 found[key] = result
@@ -150,6 +164,13 @@ class PathFinder:
         keys += [("gap", i, j) for i in range(len(_GAPS)) for j in angles]
         heights = {self._height_index(h / w) for h in _FIRST_HEIGHTS}
         return keys + [("height", i, j) for i in sorted(heights) for j in angles]
+
+    def _other_kind(self, key: Key | None, w: float) -> list[Key]:
+        """A few paths of the kind that takes over where the radius grows or falls."""
+        if key is not None and key[0] == "height":
+            return [("corner", i, j) for i in range(len(_CORNERS)) for j in range(3)]
+        heights = {self._height_index(h / w) for h in _MIDDLE_HEIGHTS}
+        return [("height", i, j) for i in sorted(heights) for j in range(3)]
 
     def _neighbours(self, key: Key) -> list[Key]:
         kind, i, j = key
