@@ -9,6 +9,7 @@ import pytest
 import sympy
 
 import spectra as sp
+from spectra.cache import address_of
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, ParameterError
 from spectra.singularity.expansion import expand_at
 from spectra.singularity.germs import ExpansionError
@@ -202,6 +203,16 @@ def test_kernels_of_callables_add_scale_and_compare():
     assert (k - k).pieces == ()
     assert k.gram(np.eye(2))[0, 0] == 1.0
     assert str(sp.existence(total).condition) == "d < 7"
+
+
+def test_callables_of_one_name_are_kept_apart():
+    first, second = (sp.radial(f, support=1) for f in (lambda z: 1 - z, lambda z: (1 - z) ** 2))
+    assert str(first) == str(second)
+    assert first != second
+    np.testing.assert_allclose((first + second)([0.5]), [0.75], rtol=1e-15)
+    np.testing.assert_allclose((first * second)([0.5]), [0.125], rtol=1e-15)
+    # A table on disk is found by its formula, which says nothing of a callable.
+    assert address_of(first, 1, u_error=1e-12) is None
 
 
 def test_callables_of_one_number_are_asked_one_by_one():
