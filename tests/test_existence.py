@@ -491,3 +491,9 @@ def test_positive_definite_on_the_space_is_so_on_the_sphere() -> None:
     assert existence(radial("exp(-z)"), 3).on_sphere(degree=3).positive_definite is True
     assert existence(radial("(1 - z)**2", support=1)).on_sphere(3, degree=3).positive_definite
     assert existence(radial("cos(9*z)")).on_sphere(3, degree=3).positive_definite is False
+
+
+def test_the_condition_knows_no_scale() -> None:
+    for support in (1, 10**48, 10**80):
+        kernel = radial(f"(1 - z**2/{support}**2)**2", support=support)
+        assert existence(kernel).condition == (D < 5)

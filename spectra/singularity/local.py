@@ -72,7 +72,7 @@ def profile(kernel: Kernel) -> Profile:
         if (b - a).evalf(15) < _APART * b.evalf(15):
             near = f"The radii {a} and {b} are too near to one another to tell what is between"
             return Profile((), (), (Gap(near),))
-    inner = [*_midpoints([_NIL, *radii]), (radii[-1] + 1 if radii else sympy.Integer(1))]
+    inner = [*_midpoints([_NIL, *radii]), (2 * radii[-1] if radii else sympy.Integer(1))]
     exprs = []
     for z in inner:
         alive = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
