@@ -113,7 +113,7 @@ MIXTURES = (
     "exp(-sqrt(1+z**2))",
     "exp(-z**(3/2))",
 )
-FORMULAS = (*ORACLES, "exp(-z**(3/2))", "exp(-z)*(1+z)**(1/2)", "1/(1+z**3)")
+FORMULAS = ("1/(1+z**3)", *ORACLES, "exp(-z**(3/2))", "exp(-z)*(1+z)**(1/2)")
 
 
 def formula_of(text):
@@ -121,12 +121,14 @@ def formula_of(text):
 
 
 def rotated(pairs):
-    """One dimension of each formula by default, the others in the slow run."""
+    """One dimension of each formula by default, and the high ones, which cancel, when slow."""
     found = []
     for number, (name, dims) in enumerate(pairs):
         for place, dim in enumerate(dims):
-            marks = () if place == number % len(dims) else pytest.mark.slow
-            found.append(pytest.param(name, dim, id=f"{name}-{dim}", marks=marks))
+            default = place == number % len(dims)
+            if default or dim > 5:
+                marks = () if default else pytest.mark.slow
+                found.append(pytest.param(name, dim, id=f"{name}-{dim}", marks=marks))
     return found
 
 
@@ -254,7 +256,6 @@ def test_even_kernels_decay_fast_and_others_like_powers():
     for text, tail in (
         ("1/cosh(z)", FastTail()),
         ("exp(-z**(3/2))", PowerTail(2.5)),
-        ("1/(1+z**3)", PowerTail(4.0)),
     ):
         (component,), _ = half_line(formula_of(text), 2)
         assert component.tail == tail
