@@ -138,6 +138,8 @@ class VarianceModel:
         """Variance of the estimate at each distance, and a bound of its numerical error."""
         counts = _check_counts(n_per_part, len(self.table.parts))
         _check_scheme(coupling, radii)
+        if not self.z.size:
+            return np.zeros(0), np.zeros(0)
         total = np.sum(self.part_variance / np.array(counts)[:, None], axis=0)
         scale = float(np.sum(self.masses**2 / np.array(counts)))
         errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)

@@ -1,5 +1,7 @@
 """Features of asymmetric kernels: unbiased, with the variance that is stated, in every form."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -243,3 +245,11 @@ def test_a_name_of_the_catalogue_will_do():
     X = np.random.default_rng(0).random((5, 4))
     features = SpectralFeatures("shift_gaussian", n_components=400, random_state=0).fit(X)
     assert np.abs(features.gram(X) - catalogue["shift_gaussian"]().gram(X)).max() < 0.1
+
+
+@pytest.mark.parametrize("moved", [GAUSSIAN.shift([0.5, 0.0]), GAUSSIAN.tilt([0.5, 0.0])])
+def test_fitted_features_of_an_asymmetric_kernel_are_pickled(moved):
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    features = SpectralFeatures(moved, n_components=20, mixed_signature="ignore", random_state=0)
+    again = pickle.loads(pickle.dumps(features.fit(X)))
+    np.testing.assert_array_equal(again.gram(X), features.gram(X))

@@ -401,6 +401,13 @@ def test_in_one_dimension_directions_do_not_matter():
     assert not np.allclose(variance(table, z, n_per_part=(4, 3), coupling="comonotone"), iid)
 
 
+@pytest.mark.parametrize("radii", ["iid", "stratified", "systematic"])
+def test_no_distances_have_no_variances(radii):
+    table = delta_gaussian(3, 1.0, 2.0)
+    empty = variance(table, [], n_per_part=(5, 2), coupling="orthogonal", radii=radii)
+    assert empty.shape == (0,)
+
+
 @pytest.mark.parametrize("dim", [1, 3, 16, 256])
 def test_the_estimate_at_distance_zero_is_exact(dim):
     table = delta_gaussian(dim, 1.0, 1.7, mass=(2.0, 0.5))

@@ -12,7 +12,7 @@ law at the distances |D + n t e|: no integral over R^d is needed.  Numpy and sci
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Literal, final
 
 import numpy as np
@@ -217,12 +217,9 @@ class AxialPart:
     @cached_property
     def _axis_law(self) -> AxisLaw:
         kind = self._selection
-
-        def selected(theta: FloatArray) -> FloatArray:
-            return self.modulation.selected(kind, theta)
-
         return AxisLaw(
-            selected,
+            # Not a function made here: the law is kept with the part, and parts are pickled.
+            partial(self.modulation.selected, kind),
             self.modulation.turns(kind),
             self.gaussian * self.modulation.unit,
             int(np.abs(self.modulation.steps).max()),
