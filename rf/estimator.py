@@ -279,8 +279,8 @@ class BaseSpectralFeatures(
             right = left if same else self._columns(X, left=False)
         else:
             Y = self._validated(Y)
-            if np.isfinite(self._domain):
-                check_cross_distances(X, Y, self._domain)
+            if np.isfinite(self._reach):
+                check_cross_distances(X, Y, self._reach)
             right = self._columns(Y, left=False)
         matrix: NDArray[Any] = (left * self.signature_.astype(left.dtype)) @ right.T
         return matrix
@@ -363,11 +363,16 @@ class BaseSpectralFeatures(
                 "is expected_error_, and explain() compares it with that of other ways."
             )
 
+    @property
+    def _reach(self) -> float:
+        """The largest distance of two rows that is let pass."""
+        return self._domain
+
     def _check_rows(self, X: Any) -> None:
         if self._sphere:
             check_unit_rows(X, self._sphere)
-        if np.isfinite(self._domain):
-            check_distances(X, self._domain, centre=self._centre)
+        if np.isfinite(self._reach):
+            check_distances(X, self._reach, centre=self._centre)
 
     def _columns(self, X: Any, *, left: bool) -> NDArray[Any]:
         if self._selection is not None:

@@ -228,10 +228,9 @@ class SpectralFeatures(BaseSpectralFeatures):
             self.z_max_ = 2.0
         return made
 
-    def _check_rows(self, X: Any) -> None:
-        if self.outside == "ignore":
-            self._domain = np.inf
-        super()._check_rows(X)
+    @property
+    def _reach(self) -> float:
+        return np.inf if self.outside == "ignore" else self._domain
 
     def _plan_asymmetric(
         self, scheme: Scheme, table: AsymmetricTable, n: int, differences: FloatArray

@@ -314,6 +314,13 @@ def test_the_command_designs_and_draws(capsys, tmp_path):
     assert "SpectralFeatures" in capsys.readouterr().err
 
 
+def test_equal_rows_know_no_distances_and_get_the_default_law():
+    order = {"domain": (0, 2), "tol": 1e-2, "objective": "mass"}
+    made, same = design(GAUSS, 4, distances=np.zeros(3), **order), design(GAUSS, 4, **order)
+    assert np.array_equal(made.deviations, same.deviations)
+    assert made.sup_error.mid <= 1e-2
+
+
 def test_a_histogram_of_distances_serves_as_their_sample():
     rng = np.random.default_rng(6)
     sample = rng.beta(5, 3, 20_000) * 2

@@ -223,6 +223,8 @@ def test_rows_outside_the_range_are_refused_unless_told_otherwise():
     assert free.transform(far).shape == (61, free.transform(X).shape[1])
     with pytest.raises(DataError, match="unit sphere"):
         free.transform(1.1 * X)
+    with pytest.raises(DataError):
+        free.set_params(outside="error").transform(far)
 
 
 @pytest.mark.parametrize("offers", [neuron_offers, gegenbauer_offers, design_offers, exact_offers])

@@ -33,6 +33,7 @@ def law_of_distances(
     ----------
     distances : array_like, (counts, edges) as of numpy.histogram, or None
         A sample, a histogram, or the default: uniform in z, and for a zonal kernel in the angle.
+        A sample of zeros, as equal rows give it, knows no distances, and gets the default.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def law_of_distances(
     low, high = domain
     levels = np.sin(0.5 * np.pi * np.arange(_DISTANCE_NODES + 1) / _DISTANCE_NODES) ** 2
     middle, shares = 0.5 * (levels[1:] + levels[:-1]), np.diff(levels)
-    if distances is None:
+    if distances is None or _all_zero(distances):
         if kernel.is_zonal and high <= 2.0:
             start, stop = np.arcsin(0.5 * low), np.arcsin(0.5 * high)
             return 2.0 * np.sin(start + (stop - start) * middle), shares
@@ -81,6 +82,13 @@ def law_of_distances(
             f"{low:g} to {high:g} alone. Widen the domain to hold them."
         )
     return nodes, weights
+
+
+def _all_zero(distances: ArrayLike | tuple[ArrayLike, ArrayLike]) -> bool:
+    if isinstance(distances, tuple):
+        return False
+    sample = np.asarray(distances, dtype=float)
+    return sample.size > 0 and not np.any(sample)
 
 
 def check_domain(domain: tuple[float, float]) -> tuple[float, float]:
