@@ -30,6 +30,7 @@ _RECOGNISED = mp.mpf("1e-36")
 _LARGEST_RECOGNISED = 10**9
 # Far below the distance of any two limits that a formula confuses.
 _AGREEMENT = mp.mpf("1e-20")
+_UNKNOWN_TO_BE_FINITE = (sympy.besselj, sympy.besseli, sympy.besselk, sympy.hyper)
 _SYMPY_FAILURES = (
     ArithmeticError,
     AttributeError,
@@ -78,7 +79,7 @@ def value_at_zero(expr: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
         try:
             for value in route(expr, symbol, approach):
                 if value is not None and any(near.has_limit(value) for near in approach):
-                    return sympy.expand_func(value)
+                    return sympy.unpolarify(sympy.expand_func(value))
         except _SYMPY_FAILURES:
             # sympy's limits and substitutions fail in these ways; the next route may not.
             continue
@@ -98,10 +99,12 @@ class _Near:
 
     def has_limit(self, value: sympy.Expr) -> bool:
         """Say whether the values go to this one, at the far point to 20 digits."""
-        if value.free_symbols or not value.is_finite or value.is_real is False:
+        if value.free_symbols or not _is_finite(value) or value.is_real is False:
             return False
         with mp.workdps(_WANTED + 35):
             limit = mpmath_function(value, sympy.Dummy())(mp.mpf(0))
+            if not (mp.isfinite(limit) and mp.im(limit) == 0):
+                return False
             if limit == 0:
                 return bool(self.vanishes() and abs(self.near) <= mp.mpf("0.01"))
             near, far = abs(self.near - limit), abs(self.far - limit)
@@ -144,6 +147,22 @@ class _Approach:
                 return None
             values.append(found.value)
         return _Near(values[0], values[1], noise=mp.mpf(10) ** (50 - most))
+
+
+def _is_finite(value: sympy.Expr) -> bool:
+    """Say whether a number is finite; sympy does not know it of J_1(1) or of 1F1(1, 2, -1)."""
+    special = {f: sympy.Dummy(finite=True) for f in value.atoms(*_UNKNOWN_TO_BE_FINITE)}
+    arguments = [argument for f in special for argument in f.args]
+    undefined = (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan, sympy.AccumBounds)
+    return bool(
+        value.is_finite
+        or (
+            special
+            and not any(argument.has(*undefined) for argument in arguments)
+            and value.xreplace(special).is_finite is not False
+            and not value.xreplace(special).has(*undefined)
+        )
+    )
 
 
 # --- candidates -------------------------------------------------------------------------------
