@@ -79,8 +79,8 @@ class _Layout:
     """From the terms a cos(w.D + phase) to columns: their scales, phases and signs.
 
     A frequency fills a cosine and a sine column.  An odd number of columns leaves one frequency
-    alone with one, sqrt(2 a) cos(w.x + b) with b uniform, which is unbiased as well and adds the
-    variance a^2 / 2; it is one of the least weight.
+    alone with one: w = 0, whose sine is 0, where a measure has it; else sqrt(2 a) cos(w.x + b)
+    with b uniform, which is unbiased as well and adds the variance a^2 / 2, of the least weight.
     """
 
     scale: FloatArray
@@ -108,13 +108,18 @@ class _Layout:
         left = np.where(real, 0.0, phases)
         right = np.zeros(n)
         scale = np.sqrt(weights)
-        lone = int(np.argmin(weights)) if n_components % 2 else None
+        still = np.flatnonzero(~frequencies.frequencies.any(axis=1))
+        extra = 0.0
+        lone: int | None = None
         signature = np.concatenate([sign, sign])
-        if lone is not None:
-            offset = rng.uniform(0.0, 2.0 * np.pi)
-            left[lone] += offset
-            right[lone] += offset
-            scale[lone] *= np.sqrt(2.0)
+        if n_components % 2:
+            lone = int(still[0] if still.size else np.argmin(weights))
+            if not still.size:
+                offset = rng.uniform(0.0, 2.0 * np.pi)
+                left[lone] += offset
+                right[lone] += offset
+                scale[lone] *= np.sqrt(2.0)
+                extra = 0.5 * float(weights[lone]) ** 2
             signature = np.delete(signature, n + lone)
         return cls(
             scale=scale,
@@ -123,7 +128,7 @@ class _Layout:
             signature=signature,
             symmetric=bool(np.array_equal(left, right)),
             lone=lone,
-            extra_variance=0.0 if lone is None else 0.5 * float(weights[lone]) ** 2,
+            extra_variance=extra,
         )
 
 

@@ -22,6 +22,7 @@ from rf.waves import wave_columns
 from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.families import catalogue
 from spectra.kernel import radial
+from spectra.table import Part, SpectralTable
 from spectra.table.radial_law import RadialLaw
 from spectra.tabulation import tabulate
 from spectra.verdict import spectral_measure
@@ -395,3 +396,24 @@ class TestPlan:
             "GORF": "haar",
         }
         assert all(f.counts_ == (16, 16) for f in plans.values())
+
+
+def test_an_odd_column_is_a_constant_where_the_measure_has_one():
+    # Masses that cancel leave nothing of the kernel if one of them is drawn with a random phase.
+    table = SpectralTable(
+        dim=3,
+        parts=(
+            Part(1e4, 0.0, np.pi, RadialLaw.from_atoms([0.0], [1.0])),
+            Part(1e4 + 1.0, 0.0, 0.0, RadialLaw.from_atoms([1e-3], [1.0])),
+        ),
+        formula="1 - z**2/600",
+        k_zero=1.0,
+        u_error=0.0,
+        provenance="exact",
+    )
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    features = SpectralFeatures(table, n_components=7, mixed_signature="ignore", random_state=0)
+    gram = features.fit(X).gram(X)
+    assert features.transform(X).shape == (6, features.signature_.size) == (6, 7)
+    np.testing.assert_allclose(np.diag(gram), 1.0, atol=1e-9)
+    assert features.variance(0.0) < 10.0  # a random phase adds 5e6
