@@ -17,6 +17,7 @@ from rf.experiments.ledger import Ledger
 from rf.experiments.tables import run_experiment, table_lines
 from rf.features import SpectralFeatures
 from rf.frequencies import ALLOCATIONS, COUPLINGS, RADII
+from rf.spectrum import named_kernel
 from spectra.errors import DataError, ParameterError, SpectraError
 from spectra.modulated import AsymmetricTable
 from spectra.modulated.radial_interpolant import RadialInterpolant
@@ -94,22 +95,26 @@ def _approximate(arguments: argparse.Namespace) -> int:
     _check_counts(rows=arguments.rows, runs=arguments.runs, columns=min(arguments.columns))
     _check_picture(arguments.plot)
     X = sample_rows(arguments.data, scaling=arguments.scaling, rows=arguments.rows)
-    spectrum = _spectrum(arguments.kernel, arguments.support)
+    spectrum = named_kernel(_spectrum(arguments.kernel, arguments.support))
     first = SpectralFeatures(
         spectrum,
         n_components=max(arguments.columns),
-        coupling="iid",
+        coupling=arguments.coupling[0],
         allocation="mass",
         mixed_signature="ignore",
         random_state=0,
     ).fit(X)
-    if isinstance(first.table_, AsymmetricTable):
+    # Features made to order have no table.
+    table = getattr(first, "table_", None)
+    formula = str(first.kernel_) if table is None else table.formula
+    if isinstance(table, AsymmetricTable):
         raise ParameterError(
-            f"{first.table_.formula} is asymmetric, and this command compares couplings of "
-            "symmetric kernels. See rf reproduce ask-errors, or SpectralFeatures(...).variance."
+            f"{formula} is asymmetric, and this command compares couplings of symmetric kernels. "
+            "See rf reproduce ask-errors, or SpectralFeatures(...).variance."
         )
-    exact = _gram_of_table(first.table_, X) if first.kernel_ is None else first.kernel_.gram(X)
-    print(f"{first.table_.formula} on {len(X)} rows of {arguments.data} in R^{X.shape[1]}")
+    kernel: Any = first.kernel_
+    exact = _gram_of_table(spectrum, X) if kernel is None else kernel.gram(X)
+    print(f"{formula} on {len(X)} rows of {arguments.data} in R^{X.shape[1]}")
     print(f"|K - K^|/|K|, mean and deviation of {arguments.runs} runs\n")
     width = 18
     print("columns".ljust(14) + "".join(str(n).rjust(width) for n in arguments.columns))
@@ -120,7 +125,7 @@ def _approximate(arguments: argparse.Namespace) -> int:
         for n in arguments.columns:
             summary = summarise(
                 lambda seed, n=n, coupling=coupling, radii=radii: SpectralFeatures(  # type: ignore[misc]
-                    first.table_,
+                    spectrum,
                     n_components=n,
                     coupling=coupling,
                     radii=radii,
@@ -136,7 +141,7 @@ def _approximate(arguments: argparse.Namespace) -> int:
             cells.append(str(summary).rjust(width))
         print(coupling.ljust(14) + "".join(cells), flush=True)
     if arguments.plot is not None:
-        _draw(arguments.plot, arguments.columns, means, first.table_.formula)
+        _draw(arguments.plot, arguments.columns, means, formula)
         print(f"\ndrew {arguments.plot}")
     return 0
 
