@@ -201,7 +201,6 @@ def test_the_presets_for_symmetric_kernels_say_so():
 TOO_FEW_COLUMNS = dict.fromkeys(
     (
         "check_dont_overwrite_parameters",
-        "check_estimators_pickle",
         "check_methods_sample_order_invariance",
         "check_methods_subset_invariance",
         "check_fit2d_1sample",
