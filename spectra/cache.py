@@ -165,7 +165,7 @@ def default_cache() -> TableCache | None:
     return TableCache(folder)
 
 
-def address_of(kernel: Kernel, dim: int, *, u_error: float) -> str | None:
+def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None:
     """Name of the table of a kernel: the SHA-256 of all that decides it.
 
     None where the kernel has no formula that says what it is, such as a Python callable.
@@ -189,7 +189,7 @@ def address_of(kernel: Kernel, dim: int, *, u_error: float) -> str | None:
         "zonal": None if kernel.zonal is None else sympy.srepr(kernel.zonal),
         "printed": str(kernel),
         "dim": dim,
-        "u_error": float(u_error).hex(),
+        "u_error": None if u_error is None else float(u_error).hex(),
         "code": _code(),
     }
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()

@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     derive.add_argument("--dim", type=int, required=True, help="dimension")
     derive.add_argument("--out", type=Path, help="write the table here (.npz)")
     derive.add_argument("--plot", type=Path, help="draw k, rho and its two parts here (.png)")
-    derive.add_argument("--u-error", type=float, default=1e-12, help="error of the inverse CDFs")
+    derive.add_argument("--u-error", type=float, help="largest error of the inverse CDFs")
     derive.add_argument(
         "--route",
         help="show the density by this route first: lookup, series, symbolic or numeric",

@@ -16,7 +16,11 @@ __all__ = ["derive"]
 
 
 def derive(
-    kernel: Kernel, dim: int, *, u_error: float = 1e-12, cache: TableCache | bool | None = True
+    kernel: Kernel,
+    dim: int,
+    *,
+    u_error: float | None = None,
+    cache: TableCache | bool | None = True,
 ) -> SpectralTable:
     """Table of a kernel on R^dim: the verdict, the measure and its table, or what is kept of them.
 
@@ -29,7 +33,7 @@ def derive(
         Made by ``radial``, ``zonal`` or ``catalogue``.
     dim : int
         Dimension d >= 1.
-    u_error : float
+    u_error : float, optional
         Largest error in probability, as for ``tabulate``.
     cache : TableCache, bool or None
         Where tables are kept: True for the user's own cache (the folder in the environment
@@ -61,7 +65,7 @@ def derive(
         )
     dim = checked_dim(dim)
     place = _place(cache)
-    known = place is not None and isinstance(u_error, Real)
+    known = place is not None and (u_error is None or isinstance(u_error, Real))
     address = address_of(kernel, dim, u_error=u_error) if known else None
     if place is not None and address is not None:
         kept = place.get(address, formula=str(kernel), dim=dim)
