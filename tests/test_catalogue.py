@@ -17,7 +17,7 @@ from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
 from spectra.transform import ROUTES, spectral_density
 from spectra.transform.lookup import summands
-from spectra.transform.smooth import W
+from spectra.transform.smooth_pairs.smooth import W
 
 NAMES = list(catalogue)
 

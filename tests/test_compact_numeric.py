@@ -10,9 +10,9 @@ import spectra as sp
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.kernel import Piece
-from spectra.transform.compact_numeric import compact_numeric_components, split_at_breaks
-from spectra.transform.power_series import power_series
-from spectra.transform.tanh_sinh import moment_stream
+from spectra.transform.on_balls.compact_numeric import compact_numeric_components, split_at_breaks
+from spectra.transform.on_balls.power_series import power_series
+from spectra.transform.on_balls.tanh_sinh import moment_stream
 
 slow = pytest.mark.slow
 RADII = np.geomspace(1e-3, 1e4, 43)

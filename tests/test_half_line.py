@@ -14,8 +14,8 @@ from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.parsing import Z
 from spectra.measure import measure_of
 from spectra.transform import spectral_density
-from spectra.transform.ends import expansion_of, power_ending
-from spectra.transform.half_line import _prepared, half_line
+from spectra.transform.half_lines.ends import expansion_of, power_ending
+from spectra.transform.half_lines.half_line import _prepared, half_line
 
 DIMS = (1, 2, 3, 16)
 RADII = np.geomspace(1e-3, 1e4, 8)

@@ -11,15 +11,15 @@ from problems import PROBLEMS, naive_density
 
 import spectra as sp
 from spectra.formula.parsing import Z, parse_formula
-from spectra.transform.checking import hankel_quadrature
-from spectra.transform.gamma_formula import gamma_formula
+from spectra.transform.formulas.checking import hankel_quadrature
+from spectra.transform.formulas.gamma_formula import gamma_formula
 from spectra.transform.lookup import lookup
-from spectra.transform.mellin import gamma_product
-from spectra.transform.mellin_component import mellin_component
+from spectra.transform.mellin_sums.mellin import gamma_product
+from spectra.transform.mellin_sums.mellin_component import mellin_component
+from spectra.transform.mellin_sums.rim import rim_form
 from spectra.transform.numeric import numeric
-from spectra.transform.rim import rim_form
 from spectra.transform.series import gamma_products, series
-from spectra.transform.smooth import W
+from spectra.transform.smooth_pairs.smooth import W
 
 DIMS = (1, 2, 3, 5, 16)
 FREQUENCIES = np.geomspace(1e-3, 1e4, 15)

@@ -16,8 +16,8 @@ from spectra.density import Component
 from spectra.errors import ParameterError
 from spectra.kernel import radial
 from spectra.transform import spectral_density
-from spectra.transform.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
-from spectra.transform.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
+from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
+from spectra.transform.smooth_pairs.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
 
 R = sympy.Rational
 ONE = sympy.Integer(1)

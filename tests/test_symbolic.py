@@ -14,13 +14,13 @@ from spectra.errors import FormulaError, NoRouteError
 from spectra.families.entry import DIMENSION as D
 from spectra.formula.parsing import Z, parse_formula
 from spectra.transform import symbolic as route
-from spectra.transform import sympy_limit
-from spectra.transform.checking import hankel_quadrature, misfit, refutation
-from spectra.transform.expression_tree import from_tree, to_tree
+from spectra.transform.formulas import sympy_limit
+from spectra.transform.formulas.checking import hankel_quadrature, misfit, refutation
+from spectra.transform.formulas.expression_tree import from_tree, to_tree
+from spectra.transform.formulas.mellin_reading import read_mellin
+from spectra.transform.formulas.sympy_limit import Answer, ask_sympy
 from spectra.transform.lookup import lookup
-from spectra.transform.mellin_reading import read_mellin
-from spectra.transform.smooth import W
-from spectra.transform.sympy_limit import Answer, ask_sympy
+from spectra.transform.smooth_pairs.smooth import W
 
 symbolic_module = sys.modules["spectra.transform.symbolic"]
 S = sympy.Symbol("s")

@@ -21,7 +21,7 @@ import sympy
 
 from spectra.certify.balls import Ball, Unproved, exact_ball, flint
 from spectra.density import Component
-from spectra.transform.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
+from spectra.transform.smooth_pairs.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
 
 __all__ = ["Gauge", "GaussianLaw", "Law", "MaternLaw", "law_of", "one_signed_total"]
 

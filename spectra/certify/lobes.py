@@ -24,8 +24,8 @@ from spectra.certify.hankel import hankel_coefficients, hankel_remainder
 from spectra.certify.mixtures import MassBalls
 from spectra.certify.signs import enclosed_zero, proved_ranges
 from spectra.certify.waves import OUTER, Wave, absolute_tail, discs_of
-from spectra.transform.ball import BallForm, RimPower
-from spectra.transform.compact import BallComponent
+from spectra.transform.on_balls.ball import BallForm, RimPower
+from spectra.transform.on_balls.compact import BallComponent
 
 __all__ = ["BesselSum", "bessel_masses", "bessel_sum"]
 

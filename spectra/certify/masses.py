@@ -12,7 +12,7 @@ from spectra.density import Atom
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure
 from spectra.quadrature import Enclosure
-from spectra.transform.compact import BallComponent
+from spectra.transform.on_balls.compact import BallComponent
 
 __all__ = ["CertifiedMasses", "certified_masses"]
 

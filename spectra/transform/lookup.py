@@ -16,8 +16,8 @@ from spectra.density import Atom, Component, SpectralDensity
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
-from spectra.transform.compact import compact_components, compact_formula
-from spectra.transform.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
+from spectra.transform.on_balls.compact import compact_components, compact_formula
+from spectra.transform.smooth_pairs.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
 
 __all__ = ["known_part", "lookup", "summands", "unknown_summand"]
 
@@ -309,7 +309,7 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
     Parameters
     ----------
     kernel : Kernel
-        Any kernel; pieces of finite support go to :mod:`spectra.transform.compact`.
+        Any kernel; pieces of finite support go to :mod:`.compact`.
     dim : int
         Dimension d >= 1.
 

@@ -13,11 +13,11 @@ import sympy
 from spectra.density import Atom, Component, SpectralDensity
 from spectra.kernel import Kernel, Piece
 from spectra.singularity.branches import KINKS
-from spectra.transform.compact import compact_components
-from spectra.transform.compact_numeric import compact_numeric_components, split_at_breaks
-from spectra.transform.half_line import half_line
+from spectra.transform.callables.opaque_kernel import opaque_part
+from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.lookup import known_part
-from spectra.transform.opaque_kernel import opaque_part
+from spectra.transform.on_balls.compact import compact_components
+from spectra.transform.on_balls.compact_numeric import compact_numeric_components, split_at_breaks
 
 __all__ = ["numeric"]
 

@@ -2,7 +2,7 @@ r"""The series route: kernels whose Mellin transform is a product of Gamma funct
 
 On the half-line: powers of z times exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z), erfc(c z), waves
 that fall exponentially, and sums of them; their densities are pFq and Meijer functions, computed
-from their Mellin transform (:mod:`spectra.transform.mellin_component`).  On a ball: sums of
+from their Mellin transform (:mod:`.mellin_component`).  On a ball: sums of
 z^a (R - z)^b and z^a (R^2 - z^2)^b with rational exponents, computed by their ascending series and
 their expansion at the edge, like the closed forms of the catalogue.
 """
@@ -14,11 +14,11 @@ import sympy
 from spectra.density import Atom, Component, SpectralDensity
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
-from spectra.transform.compact import BallComponent
 from spectra.transform.lookup import known_part, summands
-from spectra.transform.mellin import GammaProduct, gamma_product
-from spectra.transform.mellin_component import mellin_component
-from spectra.transform.rim import rim_form
+from spectra.transform.mellin_sums.mellin import GammaProduct, gamma_product
+from spectra.transform.mellin_sums.mellin_component import mellin_component
+from spectra.transform.mellin_sums.rim import rim_form
+from spectra.transform.on_balls.compact import BallComponent
 
 __all__ = ["series"]
 

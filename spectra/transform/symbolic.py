@@ -20,19 +20,19 @@ from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.families.entry import DIMENSION
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
-from spectra.transform.checking import misfit, points_of, refutation
-from spectra.transform.compact import compact_formula
-from spectra.transform.expression_tree import to_tree
-from spectra.transform.gamma_formula import gamma_formula
+from spectra.transform.formulas.checking import misfit, points_of, refutation
+from spectra.transform.formulas.expression_tree import to_tree
+from spectra.transform.formulas.gamma_formula import gamma_formula
+from spectra.transform.formulas.mellin_reading import read_mellin
+from spectra.transform.formulas.sympy_limit import ask_sympy
 from spectra.transform.lookup import lookup, summands
-from spectra.transform.mellin import GammaProduct
-from spectra.transform.mellin_component import mellin_component
-from spectra.transform.mellin_reading import read_mellin
+from spectra.transform.mellin_sums.mellin import GammaProduct
+from spectra.transform.mellin_sums.mellin_component import mellin_component
+from spectra.transform.mellin_sums.rim import rim_form
 from spectra.transform.numeric import numeric
-from spectra.transform.rim import rim_form
+from spectra.transform.on_balls.compact import compact_formula
 from spectra.transform.series import gamma_products, series
-from spectra.transform.smooth import W
-from spectra.transform.sympy_limit import ask_sympy
+from spectra.transform.smooth_pairs.smooth import W
 
 __all__ = ["symbolic", "symbolic_density"]
 

@@ -22,7 +22,7 @@ from spectra.singularity.places import (
     Requirement,
     Singularity,
 )
-from spectra.transform.opaque_fit import found_edge, found_origin
+from spectra.transform.callables.opaque_fit import found_edge, found_origin
 
 __all__ = ["Given", "analysed", "refuse_callables"]
 

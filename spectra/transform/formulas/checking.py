@@ -23,7 +23,7 @@ from spectra.errors import FormulaError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
-from spectra.transform.ball import to_mpf
+from spectra.transform.on_balls.ball import to_mpf
 
 __all__ = ["hankel_quadrature", "misfit", "points_of", "refutation"]
 

@@ -23,8 +23,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
-from spectra.transform.ball import RadialForm
-from spectra.transform.tail import chebyshev_coefficients
+from spectra.transform.on_balls.ball import RadialForm
+from spectra.transform.on_balls.tail import chebyshev_coefficients
 
 __all__ = ["AscendingSeries", "Panels", "build_panels"]
 

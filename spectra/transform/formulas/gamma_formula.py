@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import sympy
 
-from spectra.transform.mellin import GammaProduct
+from spectra.transform.mellin_sums.mellin import GammaProduct
 
 __all__ = ["gamma_formula"]
 
@@ -41,7 +41,7 @@ def gamma_formula(
     Examples
     --------
     >>> from spectra.formula.parsing import Z
-    >>> from spectra.transform.mellin import gamma_product
+    >>> from spectra.transform.mellin_sums.mellin import gamma_product
     >>> w, d = sympy.Symbol("w", positive=True), sympy.Symbol("d", integer=True, positive=True)
     >>> gamma_formula([gamma_product(sympy.exp(-Z**2))], d, w)
     (1/(2*sqrt(pi)))**d*exp(-w**2/4)

@@ -1,7 +1,7 @@
 """The process in which sympy integrates; it reads one request and writes one line per answer.
 
 sympy may hang, exhaust the stack, or be wrong: here it can only cost time, which the parent limits
-(:mod:`spectra.transform.sympy_limit`), and every answer is checked there before it is believed.
+(:mod:`.sympy_limit`), and every answer is checked there before it is believed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import sympy
 
 from spectra.errors import FormulaError
-from spectra.transform.expression_tree import Tree, from_tree, to_tree
+from spectra.transform.formulas.expression_tree import Tree, from_tree, to_tree
 
 __all__ = ["answer", "main"]
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, hankel1e, jv
 
 from spectra.quadrature import ANALYSIS, EPS, NODES, ORDER, WEIGHTS
-from spectra.transform.bessel_k import log_scaled_bessel_k
-from spectra.transform.continuation import Continuation
+from spectra.transform.half_lines.continuation import Continuation
+from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k
 
 __all__ = ["Contour", "Hankel", "Integral"]
 

@@ -16,12 +16,12 @@ from pathlib import Path
 import sympy
 
 from spectra.errors import FormulaError
-from spectra.transform.expression_tree import from_tree, to_tree
+from spectra.transform.formulas.expression_tree import from_tree, to_tree
 
 __all__ = ["WORKER", "Answer", "ask_sympy"]
 
 #: The module that runs in the process.
-WORKER = "spectra.transform.sympy_worker"
+WORKER = "spectra.transform.formulas.sympy_worker"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def ask_sympy(
     Parameters
     ----------
     tasks : sequence of str
-        Names in :data:`spectra.transform.sympy_worker.TASKS`.
+        Names in :data:`spectra.transform.formulas.sympy_worker.TASKS`.
     expr, support : sympy expressions
         The formula in z (in w for "expand"), and where it ends.
     dim : int
@@ -91,7 +91,7 @@ def ask_sympy(
 def _lines(request: str, limit: float) -> Iterator[str]:
     """The lines that the process writes before it ends; it never outlives this generator."""
     environment = dict(os.environ)
-    home = str(Path(__file__).parents[2])
+    home = str(Path(__file__).parents[3])
     paths = [home, environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(p for p in paths if p)
     stop = time.monotonic() + limit

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import OpaqueTerm
-from spectra.transform.ball import to_mpf
+from spectra.transform.on_balls.ball import to_mpf
 
 __all__ = ["Surrogate", "fit_surrogate", "found_edge", "found_origin"]
 

@@ -22,8 +22,8 @@ import sympy
 from numpy.typing import NDArray
 from scipy.special import loggamma
 
-from spectra.transform.centred import exact
-from spectra.transform.mellin import GammaProduct
+from spectra.transform.mellin_sums.mellin import GammaProduct
+from spectra.transform.smooth_pairs.centred import exact
 
 __all__ = ["Pole", "RadialMellin"]
 

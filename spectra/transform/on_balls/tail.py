@@ -13,7 +13,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.fft import dct
 
-from spectra.transform.ball import to_mpf
+from spectra.transform.on_balls.ball import to_mpf
 
 __all__ = ["EPS", "EdgeTail", "ScaledRadius", "chebyshev_coefficients", "edge_angles"]
 

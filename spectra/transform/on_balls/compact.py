@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from spectra.density import Component, OscillatingTail
 from spectra.errors import ParameterError
-from spectra.transform.ascending import AscendingSeries, Panels, build_panels
-from spectra.transform.ball import BallForm, RadialForm, ball_form, to_mpf
-from spectra.transform.ball_formula import ball_formula
-from spectra.transform.edge import build_tail
-from spectra.transform.tail import EPS, EdgeTail, ScaledRadius
+from spectra.transform.on_balls.ascending import AscendingSeries, Panels, build_panels
+from spectra.transform.on_balls.ball import BallForm, RadialForm, ball_form, to_mpf
+from spectra.transform.on_balls.ball_formula import ball_formula
+from spectra.transform.on_balls.edge import build_tail
+from spectra.transform.on_balls.tail import EPS, EdgeTail, ScaledRadius
 
 __all__ = ["BallComponent", "compact_components", "compact_formula"]
 

@@ -21,9 +21,9 @@ import mpmath
 import sympy
 
 from spectra.formula.parsing import Z
-from spectra.transform.ball import to_mpf
 from spectra.transform.lookup import summands
-from spectra.transform.mellin import GammaProduct
+from spectra.transform.mellin_sums.mellin import GammaProduct
+from spectra.transform.on_balls.ball import to_mpf
 
 __all__ = ["RimForm", "RimTerm", "rim_form"]
 
@@ -103,7 +103,7 @@ def _ratios(first: Any, length: int, ratio: Callable[[int], tuple[int, int]]) ->
 class RimForm:
     """A sum of terms on the ball z <= radius, in x = z / radius.
 
-    It has the attributes of :class:`spectra.transform.ball.RadialForm`.
+    It has the attributes of :class:`.ball.RadialForm`.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.transform.mellin import GammaProduct, LinearArgument
+from spectra.transform.mellin_sums.mellin import GammaProduct, LinearArgument
 
 __all__ = ["read_mellin"]
 

@@ -7,7 +7,7 @@ radius r_j,
 
 so that each summand is one formula on one ball, which oscillates at large w with the frequency
 r_j.  The exponents of its expansions at both ends come from the exact local analysis; moments and
-coefficients are numbers (:mod:`spectra.transform.numeric_ball`).
+coefficients are numbers (:mod:`.numeric_ball`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from spectra.singularity.branches import branch_radii, is_analytic_at, same_radi
 from spectra.singularity.expansion import expand_at
 from spectra.singularity.germs import ZERO, ExpansionError, Series
 from spectra.singularity.local import profile
-from spectra.transform.ball import to_mpf
-from spectra.transform.compact import BallComponent, compact_components
-from spectra.transform.numeric_ball import NumericBall
+from spectra.transform.on_balls.ball import to_mpf
+from spectra.transform.on_balls.compact import BallComponent, compact_components
+from spectra.transform.on_balls.numeric_ball import NumericBall
 
 __all__ = ["compact_numeric_components", "split_at_breaks"]
 

@@ -1,7 +1,7 @@
 r"""Spectral components of kernels on the half-line whose Mellin transform is a Gamma product.
 
 In the middle the density is a Chebyshev interpolant in log w, made once from sums on vertical lines
-(:mod:`spectra.transform.mellin_lines`); towards the origin and infinity it is the sum over poles,
+(:mod:`.mellin_lines`); towards the origin and infinity it is the sum over poles,
 which is exact there.  Every radius costs the same, in every dimension.
 """
 
@@ -15,11 +15,11 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.density import Component, FastTail, PowerTail, Tail
-from spectra.transform.ascending import Panels
-from spectra.transform.mellin import GammaProduct
-from spectra.transform.mellin_lines import EPS, Line, best_of, lines_of
-from spectra.transform.mellin_poles import Pole, RadialMellin
-from spectra.transform.tail import chebyshev_coefficients
+from spectra.transform.mellin_sums.mellin import GammaProduct
+from spectra.transform.mellin_sums.mellin_lines import EPS, Line, best_of, lines_of
+from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
+from spectra.transform.on_balls.ascending import Panels
+from spectra.transform.on_balls.tail import chebyshev_coefficients
 
 __all__ = ["MellinComponent", "mellin_component"]
 
@@ -148,7 +148,7 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> MellinCompon
     --------
     >>> import sympy
     >>> from spectra.formula.parsing import Z
-    >>> from spectra.transform.mellin import gamma_product
+    >>> from spectra.transform.mellin_sums.mellin import gamma_product
     >>> component = mellin_component([gamma_product(sympy.exp(-Z))], 1)
     >>> sign, log = component.signed_log(np.array([1.0]))
     >>> bool(abs(np.exp(log[0]) * np.pi - 1) < 1e-14)      # 2 / (pi (1 + w^2)) at w = 1

@@ -17,9 +17,15 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, gammaincinv
 
 from spectra.density import EndTail, FastTail, PowerTail, Tail
-from spectra.transform.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
-from spectra.transform.centred import DIGITS, ROUNDING, CentredComponent, exact, log_ratio
-from spectra.transform.laguerre import absolute_sum, laguerre_taylor, polynomial
+from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
+from spectra.transform.smooth_pairs.centred import (
+    DIGITS,
+    ROUNDING,
+    CentredComponent,
+    exact,
+    log_ratio,
+)
+from spectra.transform.smooth_pairs.laguerre import absolute_sum, laguerre_taylor, polynomial
 
 __all__ = ["Gaussian", "Matern", "PlaneWaveMean", "RationalQuadratic", "W"]
 

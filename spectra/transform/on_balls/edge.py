@@ -25,9 +25,9 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
-from spectra.transform.ascending import AscendingSeries
-from spectra.transform.ball import RadialForm, to_mpf
-from spectra.transform.tail import (
+from spectra.transform.on_balls.ascending import AscendingSeries
+from spectra.transform.on_balls.ball import RadialForm, to_mpf
+from spectra.transform.on_balls.tail import (
     EPS,
     EdgeTail,
     ScaledRadius,

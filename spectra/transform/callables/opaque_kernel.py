@@ -1,7 +1,7 @@
 r"""Spectral densities of Python callables, from values in double precision.
 
 On a support, and on the half-line for one that starts like an odd power, the callable is followed
-by a series (:mod:`spectra.transform.opaque_fit`), whose transform is exact; a second, independent
+by a series (:mod:`.opaque_fit`), whose transform is exact; a second, independent
 series shows what the values leave open.  One that is smooth and has no end is integrated by
 Gauss-Legendre panels at each frequency: its density falls below the rounding of its values, which
 in high dimension is everywhere.
@@ -24,10 +24,10 @@ from spectra.formula.opaque import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.parsing import Z
 from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
-from spectra.transform.compact import BallComponent
-from spectra.transform.numeric_ball import NumericBall
-from spectra.transform.opaque_fit import fit_surrogate, found_edge, found_origin
-from spectra.transform.panelled import Panel, Panelled, fit_panel
+from spectra.transform.callables.opaque_fit import fit_surrogate, found_edge, found_origin
+from spectra.transform.half_lines.panelled import Panel, Panelled, fit_panel
+from spectra.transform.on_balls.compact import BallComponent
+from spectra.transform.on_balls.numeric_ball import NumericBall
 
 __all__ = ["opaque_part"]
 

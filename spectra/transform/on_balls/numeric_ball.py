@@ -1,6 +1,6 @@
 r"""Any function on a ball whose ends are algebraic, in the shape that the compact route asks for.
 
-Where the ascending series and the edge expansion ask a :class:`~spectra.transform.ball.BallForm`
+Where the ascending series and the edge expansion ask a :class:`~.ball.BallForm`
 for exact moments and exact coefficients, this form computes them from values of the function, to
 as many bits as are asked for: moments by the double-exponential rule, expansions by power series
 in :math:`\tau^{1/q}`, :math:`\tau = 1 - x^2`, at the edge and in :math:`x^{1/q}` at the origin.
@@ -19,9 +19,9 @@ import mpmath
 import sympy
 
 from spectra.errors import AccuracyError
-from spectra.transform.ball import to_mpf
-from spectra.transform.power_series import power_series
-from spectra.transform.tanh_sinh import moment_stream
+from spectra.transform.on_balls.ball import to_mpf
+from spectra.transform.on_balls.power_series import power_series
+from spectra.transform.on_balls.tanh_sinh import moment_stream
 
 __all__ = ["NumericBall"]
 

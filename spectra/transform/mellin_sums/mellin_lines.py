@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.transform.mellin_poles import Pole, RadialMellin
+from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
 
 __all__ = ["Line", "best_of", "lines_of"]
 

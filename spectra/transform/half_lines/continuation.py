@@ -21,7 +21,7 @@ from spectra.errors import FormulaError
 from spectra.formula.evaluate import mpmath_function, numpy_function
 from spectra.formula.parsing import Z
 from spectra.quadrature import NODES
-from spectra.transform.ends import Expansion
+from spectra.transform.half_lines.ends import Expansion
 
 __all__ = ["ANGLES", "Continuation", "OddPart", "continuation"]
 
@@ -357,7 +357,7 @@ def continuation(
 
     Examples
     --------
-    >>> from spectra.transform.ends import expansion_of
+    >>> from spectra.transform.half_lines.ends import expansion_of
     >>> expr = 1 / sympy.cosh(Z)
     >>> zero = expansion_of(expr, sympy.Integer(0))
     >>> k = continuation(expr, numpy_function(expr, Z), zero, decays_fast=True)

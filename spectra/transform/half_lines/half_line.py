@@ -21,17 +21,17 @@ from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
 from spectra.quadrature import EPS
 from spectra.singularity.local import profile
-from spectra.transform.continuation import Continuation, continuation
-from spectra.transform.contours import Hankel
-from spectra.transform.ends import (
+from spectra.transform.half_lines.continuation import Continuation, continuation
+from spectra.transform.half_lines.contours import Hankel
+from spectra.transform.half_lines.ends import (
     Expansion,
     PowerEnding,
     expansion_of,
     power_ending,
     stable_value,
 )
-from spectra.transform.panelled import Ending, Panel, Panelled, fit_panel
-from spectra.transform.paths import PathFinder
+from spectra.transform.half_lines.panelled import Ending, Panel, Panelled, fit_panel
+from spectra.transform.half_lines.paths import PathFinder
 
 __all__ = ["half_line"]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import sympy
 
-from spectra.transform.ball import ArcSine, BallForm, Monomials, RimPower
+from spectra.transform.on_balls.ball import ArcSine, BallForm, Monomials, RimPower
 
 __all__ = ["ball_formula"]
 
@@ -26,7 +26,7 @@ def ball_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr
     Examples
     --------
     >>> from spectra.formula.parsing import Z
-    >>> from spectra.transform.ball import ball_form
+    >>> from spectra.transform.on_balls.ball import ball_form
     >>> form = ball_form(1 - Z**2 / 4, sympy.Integer(2))
     >>> ball_formula(form, sympy.Integer(2), sympy.Symbol("w", positive=True))
     besselj(2, 2*w)/(pi*w**2)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
-from spectra.transform.continuation import ANGLES, Continuation
-from spectra.transform.contours import Contour, Hankel, Integral
+from spectra.transform.half_lines.continuation import ANGLES, Continuation
+from spectra.transform.half_lines.contours import Contour, Hankel, Integral
 
 __all__ = ["PathFinder"]
 

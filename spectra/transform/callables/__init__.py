@@ -1,0 +1,1 @@
+"""Densities of Python callables, from values and from what was stated of them."""

@@ -1,0 +1,1 @@
+"""Any analytic formula on the half-line: contours in the plane, expansions at both ends."""

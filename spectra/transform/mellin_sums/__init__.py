@@ -1,0 +1,1 @@
+"""Kernels whose Mellin transform is a product of Gamma functions: sums on vertical lines."""

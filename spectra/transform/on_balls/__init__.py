@@ -1,0 +1,1 @@
+"""Kernels that are zero beyond a radius: moments within, expansions at the edge."""

@@ -1,0 +1,1 @@
+"""Closed pairs on the half-line: Gaussian, Matern, rational quadratic, plane-wave means."""
