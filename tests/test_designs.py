@@ -433,3 +433,15 @@ def test_designs_on_letter_halve_the_errors_of_the_prototype(kernel, kind, targe
             for seed in range(10)
         ]
         assert np.mean(errors) / np.linalg.norm(exact) <= target
+
+
+@pytest.mark.parametrize(
+    ("formula", "dim", "high"), [("exp(-z)", 3, 2.0), ("max(1-z/2,0)", 1, 3.0)]
+)
+def test_the_least_mass_of_a_positive_definite_kink_is_settled(formula, dim, high):
+    kernel = radial(formula)
+    made = design(kernel, dim, domain=(0, high), tol=1e-2, objective="mass")
+    assert made.mass_lower_bound == pytest.approx(0.99, abs=1e-6)
+    assert made.mass < 0.995
+    z = np.linspace(0, high, 5001)
+    assert np.abs(made(z) - kernel(z)).max() <= 1e-2

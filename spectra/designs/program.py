@@ -33,7 +33,10 @@ _PRICING_STEP = 0.4
 # Points of the first grid of distances, and of radii.
 _FIRST_POINTS = 40
 _FIRST_RADII = 60
-_MOST_ROUNDS = 60
+_MOST_ROUNDS = 40
+# From this round on, a value that is settled is enough: many measures have it, and each round the
+# simplex method finds another one, which errs between the distances in use.
+_PATIENCE = 12
 # Columns kept between rounds, beyond those in use: the most promising ones.
 _MOST_COLUMNS = 400
 # The exchange stops when the value is within this part of its lower bound ...
@@ -180,6 +183,24 @@ class _Exchange:
             -float(marginals[-1]) / scale,
         )
 
+    def calmest(self, radii: FloatArray, budget: float) -> FloatArray | None:
+        """Masses of least error on the distances in use, among those that cost at most a budget."""
+        program = self.program
+        n, m = radii.size, self.points.size
+        waves = self.wave(self.points[:, None] * radii)
+        target = program.target(self.points)
+        scale = np.sqrt(program.max_mass)
+        cost = np.tile(program.cost(radii), 2)[None, :] / budget
+        cap = np.full((1, 2 * n), 1.0 / scale)
+        rows = np.block([[waves, -waves], [-waves, waves]])
+        error = np.concatenate([-np.ones(2 * m), [0.0, 0.0]])[:, None]
+        result = _simplex(
+            np.append(np.zeros(2 * n), 1.0),
+            np.concatenate([np.concatenate([rows, cost, cap]), error], axis=1),
+            np.concatenate([target, -target, [1.0, scale]]),
+        )
+        return None if result is None else result[0][:n] - result[0][n : 2 * n]
+
     def dual(self, vertex: _Vertex, w: FloatArray) -> FloatArray:
         """q(w) = sum_i y_i Omega(w z_i)."""
         active = vertex.weights != 0.0
@@ -237,7 +258,7 @@ def solve(program: Program) -> Solution:
     size = float(np.abs(program.target(exchange.points)).max())
     penalty = _FIRST_PENALTY * max(size, program.tol) / program.tol
     dearest = program.max_mass * float(exchange.grid_cost.max())
-    for _ in range(_MOST_ROUNDS):
+    for count in range(_MOST_ROUNDS):
         vertex = exchange.vertex(exchange.radii, penalty)
         w, gain = exchange.reduced(vertex)
         worst = max(float(gain.max(initial=0.0)), 0.0)
@@ -247,13 +268,21 @@ def solve(program: Program) -> Solution:
         if lower_bound > dearest:
             raise AccuracyError(_out_of_reach(program, lower_bound / dearest))
         settled = not np.any(height > allowed)
+        within = vertex.excess <= _EXCESS * program.tol
         if settled and vertex.value - lower_bound <= _GAP * vertex.value:
-            if vertex.excess <= _EXCESS * program.tol:
+            if within:
                 break
             penalty *= _PENALTY_GROWTH
             continue
+        if count >= _PATIENCE and within and vertex.value - lower_bound <= _GAP * vertex.value:
+            calm = exchange.calmest(exchange.radii, vertex.value * (1.0 + _GAP))
+            if calm is not None:
+                further, high = exchange.error_peaks(exchange.radii, calm)
+                if np.all(high <= allowed):
+                    return _as_solution(exchange, vertex, *_used(exchange, calm), lower_bound)
+                z, height = np.append(z, further), np.append(height, high)
         grown = _add(exchange, vertex, w[gain > 0.05 * worst], z[height > allowed])
-        if not grown and settled and vertex.excess <= _EXCESS * program.tol:
+        if not grown and settled and within:
             # Rounding of the simplex method is all that separates the value from its bound.
             break
     else:
@@ -263,7 +292,25 @@ def solve(program: Program) -> Solution:
             f"{np.abs(vertex.masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
             "domain; for a kink at z = 0 take design_with_tail."
         )
-    radii, masses, value = _sparse(exchange, vertex, w, gain, penalty)
+    found = _sparse(exchange, vertex, w, gain, penalty)
+    return _as_solution(exchange, vertex, *found, lower_bound)
+
+
+def _used(exchange: _Exchange, masses: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Radii and masses that are not rounding, and what they cost."""
+    used = np.abs(masses) > _NEGLIGIBLE_MASS * np.abs(masses).sum()
+    radii, masses = exchange.radii[used], masses[used]
+    return radii, masses, float(np.abs(masses) @ exchange.program.cost(radii))
+
+
+def _as_solution(
+    exchange: _Exchange,
+    vertex: _Vertex,
+    radii: FloatArray,
+    masses: FloatArray,
+    value: float,
+    lower_bound: float,
+) -> Solution:
     active = vertex.weights != 0.0
     return Solution(
         radii,
@@ -273,7 +320,7 @@ def solve(program: Program) -> Solution:
         exchange.points[active],
         vertex.weights[active],
         vertex.multiplier,
-        program.tol,
+        exchange.program.tol,
     )
 
 
@@ -318,8 +365,7 @@ def _sparse(
     the simplex method shares the mass between the neighbours of each on the present grid.
     """
     program = exchange.program
-    used = np.abs(vertex.masses) > _NEGLIGIBLE_MASS * np.abs(vertex.masses).sum()
-    radii, masses = exchange.radii[used], vertex.masses[used]
+    radii, masses, _ = _used(exchange, vertex.masses)
     scale = program.cost(w) + vertex.multiplier
     touching = np.unique(w[gain > -_TOUCHING * scale])
     tries = [touching] if touching.size < radii.size else []
