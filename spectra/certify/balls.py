@@ -72,7 +72,7 @@ def as_ball(value: float | int | Fraction | Ball) -> Ball:
     return flint.arb(value)
 
 
-def exact_ball(number: sympy.Expr) -> Ball:
+def exact_ball(number: sympy.Expr | int) -> Ball:
     """The smallest ball that the working precision gives for an exact sympy number.
 
     Raises
@@ -86,7 +86,7 @@ def exact_ball(number: sympy.Expr) -> Ball:
     ...     exact_ball(sympy.sqrt(2) / 3).rad() < 1e-18
     True
     """
-    number = sympy.sympify(number)
+    number = sympy.Integer(number) if isinstance(number, int) else number
     if number.is_Rational:
         return flint.arb(flint.fmpq(int(number.p), int(number.q)))
     if number is sympy.pi:
