@@ -81,15 +81,15 @@ def _inner_functions(expr: sympy.Expr) -> Iterator[Inner]:
         if node.is_Pow:
             base, exponent = node.args
             if base.free_symbols and not (exponent.is_Integer and exponent >= 0):
-                yield base, None, not exponent.is_Integer
+                yield _without_growth(base, exponent), None, not exponent.is_Integer
         elif isinstance(node, _ENTIRE):
             continue
         elif isinstance(node, sympy.log):
             yield node.args[0], None, True
         elif isinstance(node, sympy.tan):
-            yield sympy.cos(node.args[0]), None, False
+            yield 1 + sympy.exp(2 * sympy.I * node.args[0]), None, False
         elif isinstance(node, sympy.tanh):
-            yield sympy.cosh(node.args[0]), None, False
+            yield 1 + sympy.exp(-2 * node.args[0]), None, False
         elif isinstance(node, sympy.asin | sympy.acos):
             yield node.args[0], -1.0, True
             yield node.args[0], 1.0, True
@@ -101,6 +101,15 @@ def _inner_functions(expr: sympy.Expr) -> Iterator[Inner]:
                 yield node.args[1], None, True
         else:
             raise FormulaError(f"the singularities of {node.func.__name__} are not followed")
+
+
+def _without_growth(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
+    """A function of the same zeros: cosh and sinh turn without end, and 1 +- exp(-2u) do not."""
+    if exponent.is_Integer and isinstance(base, sympy.cosh):
+        return 1 + sympy.exp(-2 * base.args[0])
+    if exponent.is_Integer and isinstance(base, sympy.sinh):
+        return 1 - sympy.exp(-2 * base.args[0])
+    return base
 
 
 @dataclass(frozen=True)
@@ -324,7 +333,8 @@ class Continuation:
         legs.append(
             phase.turn(lambda s: size * np.exp(-1j * s), np.linspace(-last, 0.0, _ARC_POINTS))
         )
-        # The real axis turns no phase: around the whole region the turns must cancel.
+        legs.append(phase.turn(lambda s: np.exp(s) + 0j, _logs(near, size)[::-1]))
+        # Around the whole region the turns must cancel.
         known = [leg for leg in legs if leg is not None]
         return len(known) == len(legs) and abs(sum(known)) < 1.0
 

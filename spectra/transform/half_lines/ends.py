@@ -11,14 +11,15 @@ Approximations of Integrals, chapter IV).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import sympy
 from mpmath import mp
 from numpy.typing import NDArray
+from scipy.special import loggamma
 
 from spectra.errors import NoRouteError
 from spectra.formula.evaluate import mpmath_function
@@ -27,6 +28,7 @@ from spectra.formula.program import Compiler
 from spectra.quadrature import EPS
 from spectra.singularity.expansion import expand_at
 from spectra.singularity.germs import ExpansionError, Germ
+from spectra.transform.half_lines.forms import decaying_form, forms
 
 __all__ = ["Expansion", "PowerEnding", "expansion_of", "power_ending", "stable_value"]
 
@@ -49,6 +51,8 @@ _DIGITS = 34
 _SAMPLES = 33
 # Doubles serve where they lose no more than this, relative to the value.
 _LOST = 4e-14
+# exp(-40) is rounding against what falls like a power.
+_FLAT_DEPTH = 40.0
 _LEAST_SHARE = 1e-25
 _FARTHEST_LOG = 345.0
 
@@ -158,19 +162,17 @@ def _log_size(c: sympy.Expr) -> float:
     return float(sympy.log(sympy.Abs(c)).evalf(15))
 
 
-def _forms(expr: sympy.Expr) -> Iterator[sympy.Expr]:
-    """The formula, and where it is 1 - tanh(z) or the like, one in exponentials."""
-    yield expr
-    if expr.has(sympy.tanh, sympy.cosh, sympy.sinh):
-        yield sympy.simplify(expr.rewrite(sympy.exp))
-
-
 def _in_doubles(expr: sympy.Expr) -> Callable[[Array], Array]:
     program = Compiler(Z, "numpy").compile(expr)
+    tame = decaying_form(expr)
+    other = None if tame == expr else Compiler(Z, "numpy").compile(tame)
 
     def value(points: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.asarray(program(points))
+            found = np.asarray(program(points))
+            if other is not None and not np.all(np.isfinite(found)):
+                found = np.where(np.isfinite(found), found, other(points))
+            return found
 
     return value
 
@@ -194,7 +196,7 @@ def stable_value(
     matters = np.abs(true) > _LEAST_SHARE * np.abs(true).max()
     allowed = _LOST * np.abs(true) * (1.0 + np.abs(np.log(np.abs(true) + 1e-300)))
     middle: Callable[[Array], Array] | None = None
-    for form in _forms(expr):
+    for form in forms(expr):
         quick = _in_doubles(form)
         if np.all(np.abs(quick(z) - true)[matters] <= allowed[matters]):
             middle = quick
@@ -238,6 +240,7 @@ class PowerEnding:
     start: float
     _powers: FloatArray
     _polynomials: tuple[FloatArray, ...]
+    _rest: tuple[float, float] | None = None
 
     def _terms(self, w: FloatArray) -> FloatArray:
         """The terms, in units of w^-exponent."""
@@ -259,8 +262,11 @@ class PowerEnding:
         terms = self._terms(w)
         sizes = np.abs(terms)
         rounding = EPS * (8.0 + 4.0 * self.exponent * np.abs(np.log(w)))
-        last = 1 if len(sizes) < _LEAST_TERMS else 2
-        left_out = _MARGIN * sizes[-last:].sum(axis=0)
+        if self._rest is None:
+            last = 1 if len(sizes) < _LEAST_TERMS else 2
+            left_out = _MARGIN * sizes[-last:].sum(axis=0)
+        else:
+            left_out = _MARGIN * np.exp(self._rest[1] - self._rest[0] * np.log(w))
         return np.asarray(
             (left_out + EPS * sizes.sum(axis=0)) / np.abs(terms.sum(axis=0)) + rounding
         )
@@ -304,7 +310,8 @@ def power_ending(zero: Expansion, dim: int) -> PowerEnding | None:
             polynomials.append(np.array([float(p) for p in polynomial]))
     if first is None:
         return None
-    ending = PowerEnding(float(first) + 1.0, 0.0, np.array(powers), tuple(polynomials))
+    rest, least = _beyond_the_last(zero, dim, first, powers)
+    ending = PowerEnding(float(first) + 1.0, 0.0, np.array(powers), tuple(polynomials), rest)
     w = np.exp(np.linspace(0.0, _FARTHEST_LOG, 1381) - 40.0)
     with np.errstate(all="ignore"):
         rounding = EPS * (8.0 + 4.0 * ending.exponent * np.abs(np.log(w)))
@@ -316,7 +323,28 @@ def power_ending(zero: Expansion, dim: int) -> PowerEnding | None:
             "a double holds, so its tail is not known."
         )
     start = float(w[bad[-1] + 1]) if bad.size else float(w[0])
-    return PowerEnding(ending.exponent, start, ending._powers, ending._polynomials)
+    return replace(ending, start=max(start, least))
+
+
+def _beyond_the_last(
+    zero: Expansion, dim: int, first: sympy.Expr, powers: list[float]
+) -> tuple[tuple[float, float] | None, float]:
+    """What a series of few terms leaves out, as (power, log size), and where it may begin.
+
+    sqrt(1 + z^2) - z has one odd power and no more: the terms that were looked at and are even
+    say how large the next odd one could be, and how far the singularities in the plane are, whose
+    share falls exponentially.
+    """
+    even = [(float(a), _log_size(c)) for a, q, c in zero.terms if q == 0 and a.is_even]
+    if len(powers) >= _LEAST_TERMS or len(even) < _LEAST_TERMS:
+        return None, 0.0
+    (a, size), (b, before) = even[-1], even[-2]
+    if a <= float(first) + powers[-1]:
+        return None, 0.0
+    half = 0.5 * dim
+    growth = (a + 1.0) * np.log(2.0) + loggamma(half + 0.5 * a) + loggamma(1.0 + 0.5 * a)
+    log = size + float(growth - loggamma(half))
+    return (a - float(first), log), _FLAT_DEPTH * float(np.exp((size - before) / (a - b)))
 
 
 def is_zero_number(value: Any) -> bool:

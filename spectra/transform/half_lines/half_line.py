@@ -7,7 +7,7 @@ infinity say how the density ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -50,6 +50,9 @@ _LINEAR_REACH = 0.5
 _SETTLED = 1e-13
 # The join with the asymptotic series may miss by this many of the error bounds.
 _JOIN_SLACK = 4.0
+# Where they do not join, the series begins this many times further out, for so many times.
+_NEXT_JOIN = 1.5
+_MOST_JOINS = 6
 _OUTSIDE = 0.01
 # Where w |rho| is within exp(-14) of its largest value, errors above this share are refused.
 _USELESS = 1e-4
@@ -151,12 +154,20 @@ class _Builder:
         centre = self._centre()
         ending = power_ending(self.found.zero, self.dim)
         right = self._to_the_right(centre, ending)
+        for _ in range(_MOST_JOINS):
+            if ending is None or self._joins(right[-1], ending):
+                break
+            ending = replace(ending, start=_NEXT_JOIN * ending.start)
+            right += self._to_the_right(right[-1].high, ending)
         left, exponent, share, drift = self._to_the_left(centre)
         panels = (*left, *right)
         tail: Tail = FastTail() if ending is None else PowerTail(ending.exponent)
         beyond: Ending = _Vanishing.after(panels[-1]) if ending is None else ending
-        if ending is not None:
-            self._check_join(panels[-1], ending)
+        if ending is not None and not self._joins(panels[-1], ending):
+            raise NoRouteError(
+                f"The density of {self.found.expr} in d = {self.dim} does not join its asymptotic "
+                f"series at w = {ending.start:.4g}. One of the two is wrong, so neither is given."
+            )
         return Panelled(
             panels=panels,
             total=self.found.total,
@@ -239,7 +250,7 @@ class _Builder:
                 f"{_MOST_PANELS} panels: its tail settles too slowly for the numeric route."
             )
 
-    def _check_join(self, last: Panel, ending: PowerEnding) -> None:
+    def _joins(self, last: Panel, ending: PowerEnding) -> bool:
         x = np.array([last.low + 0.9 * (last.high - last.low), last.high])
         w = np.exp(x)
         inside = x >= np.log(ending.start)
@@ -247,12 +258,7 @@ class _Builder:
         sign, log = ending.signed_log(w)
         series = sign * np.exp(log)
         bound = error + np.abs(series) * ending.relative_error(w)
-        if np.any((np.abs(value - series) > _JOIN_SLACK * bound)[inside]):
-            raise NoRouteError(
-                f"The density of {self.found.expr} in d = {self.dim} does not join its asymptotic "
-                f"series at w = {w[-1]:.4g}: {value[-1]!r} against {series[-1]!r}. One of the two "
-                "is wrong, so neither is given."
-            )
+        return not np.any((np.abs(value - series) > _JOIN_SLACK * bound)[inside])
 
     # --- towards the origin -------------------------------------------------------------------
 
