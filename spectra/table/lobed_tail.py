@@ -190,6 +190,11 @@ class LobedTail:
         out[some] = self._quantiles.radii(q[some])
         return out
 
+    @property
+    def listed_ends(self) -> FloatArray:
+        """Minus the mass beyond each of the first lobes, ascending: :meth:`isf` jumps between."""
+        return self._quantiles.ends
+
     @cached_property
     def _quantiles(self) -> LobeQuantiles:
         return LobeQuantiles.of(self)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray, IntArray, frozen_array
+from spectra.table.cells import Cells
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
 from spectra.table.panel_integrals import PanelIntegrals
@@ -27,7 +28,7 @@ __all__ = ["RadialLaw", "Seed"]
 
 Seed = np.random.Generator | np.random.SeedSequence | int | None
 
-# Draws are evaluated in blocks whose buffers stay in the second-level cache.
+# Panels are evaluated in blocks whose buffers stay in the second-level cache.
 _BLOCK = 1 << 13
 # Radii at the joins of panels may step back by the rounding and the fit, relative to the panel.
 _JOIN_TOLERANCE = 1e-9
@@ -171,7 +172,7 @@ class RadialLaw:
             If a probability is outside [0, 1] or not a number.
         """
         u = _probabilities(u)
-        return self._at(u, 1.0 - u)
+        return self._radii(u - (u >= self.split), np.flatnonzero(u == 1.0))
 
     def isf(self, q: ArrayLike) -> FloatArray:
         """Radius above which the probability is q: the inverse of the survival function.
@@ -179,7 +180,8 @@ class RadialLaw:
         It keeps full relative precision in q down to the smallest doubles.
         """
         q = _probabilities(q)
-        return self._at(1.0 - q, q)
+        u = 1.0 - q
+        return self._radii(np.where(u >= self.split, -q, u), np.flatnonzero(q == 0.0))
 
     def sample(self, size: int | tuple[int, ...], rng: Seed = None) -> FloatArray:
         """Independent radii, one double of ``rng`` (a Generator or a seed) for each.
@@ -192,7 +194,7 @@ class RadialLaw:
         """
         u = np.random.default_rng(rng).random(size)
         # A double of the generator is a multiple of 2^-53 below 1, so that 1 - u is exact.
-        return self._radii(u - (u >= self.split))
+        return self._radii(u - (u >= self.split), np.zeros(0, np.intp))
 
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
         r"""Exact mean of the plane wave, :math:`E\,\Omega_d(w z)`, of this law as it is stored.
@@ -253,14 +255,6 @@ class RadialLaw:
             leftover + beyond,
         )
 
-    def _at(self, u: FloatArray, q: FloatArray) -> FloatArray:
-        last = q == 0.0
-        key = np.where(u >= self.split, -q, u)
-        key[last] = -self.right.edges[-1]
-        radii = self._radii(key)
-        radii[last] = self.upper
-        return radii
-
     @cached_property
     def _integrals(self) -> PanelIntegrals:
         sides = (self.left, self.right)
@@ -276,18 +270,43 @@ class RadialLaw:
     def _lookup(self) -> _Lookup:
         return _Lookup.of(self)
 
-    def _radii(self, key: FloatArray) -> FloatArray:
-        """Radii at keys: u on the left, -q on the right, so that one sorted list serves both."""
-        flat = np.ascontiguousarray(key).ravel()
+    @cached_property
+    def _cells(self) -> Cells:
+        lookup, rough = self._lookup, None
+        edges = lookup.edges
+        if self.tail is not None:
+            # The lobes that the tail lists lie between the two sides.
+            listed, within = self.tail.listed_ends[1:], self.right.size + 1
+            edges = np.concatenate([edges[:within], listed, edges[within:]])
+            rough = (float(listed[-1]), 0.0)
+        steps = lookup.columns.shape[0] == 1 and not lookup.special.any()
+        return Cells.of(self._exact_radii, edges, rough=rough, steps=steps and rough is None)
+
+    def _radii(self, key: FloatArray, last: IntArray) -> FloatArray:
+        """Radii at keys: u on the left, -q on the right, so that one sorted list serves both.
+
+        At q = 0, which are the places ``last``, there is no key.
+        """
+        # The split and its complement are rounded, so a key can miss the first edge by that.
+        flat = np.maximum(np.ravel(key), self._lookup.edges[0])
+        flat[last] = self._lookup.edges[0]
         out = np.empty(flat.size)
-        table = self._lookup
+        open_at = self._cells.fill(flat, out)
+        if open_at.size:
+            out[open_at] = self._exact_radii(flat[open_at])
+        out[last] = self.upper
+        return out.reshape(np.shape(key))
+
+    def _exact_radii(self, key: FloatArray) -> FloatArray:
+        """Radii at keys by the panels and the lobed tail themselves."""
+        flat = key.ravel()
+        out = np.empty(flat.size)
         for start in range(0, flat.size, _BLOCK):
-            block = flat[start : start + _BLOCK]
-            table.evaluate(block, out[start : start + _BLOCK])
+            self._lookup.evaluate(flat[start : start + _BLOCK], out[start : start + _BLOCK])
         if self.tail is not None:
             beyond = np.flatnonzero((flat < 0.0) & (flat >= -self.tail.mass))
             out[beyond] = self.tail.isf(-flat[beyond])
-        return out.reshape(np.shape(key))
+        return out.reshape(key.shape)
 
 
 def _padded(rows: FloatArray, width: int) -> FloatArray:
@@ -296,7 +315,8 @@ def _padded(rows: FloatArray, width: int) -> FloatArray:
 
 def _probabilities(values: ArrayLike) -> FloatArray:
     p = np.asarray(values, dtype=float)
-    if not np.all((p >= 0.0) & (p <= 1.0)):
+    # Neither holds where one of them is not a number.
+    if p.size and not (p.min() >= 0.0 and p.max() <= 1.0):
         bad = p[~((p >= 0.0) & (p <= 1.0))].ravel()[0]
         raise ParameterError(
             f"An inverse CDF was asked for at the probability {bad}. Give probabilities in [0, 1]."
@@ -307,7 +327,7 @@ def _probabilities(values: ArrayLike) -> FloatArray:
 @final
 @dataclass(frozen=True, eq=False)
 class _Lookup:
-    """The panels of both sides in one list sorted by key, with a guide table to find them."""
+    """The panels of both sides in one list sorted by key."""
 
     edges: FloatArray
     near: FloatArray
@@ -315,7 +335,6 @@ class _Lookup:
     columns: FloatArray
     kinds: NDArray[np.int8]
     exponents: FloatArray
-    guide: NDArray[np.int32]
     special: NDArray[np.bool_]
 
     @classmethod
@@ -343,20 +362,13 @@ class _Lookup:
             columns=np.ascontiguousarray(rows.T),
             kinds=kinds,
             exponents=exponents,
-            guide=_guide(edges),
             special=kinds != PanelKind.LINEAR,
         )
 
     def evaluate(self, key: FloatArray, out: FloatArray) -> None:
         """Radii at the keys of one block, written into ``out``."""
-        cells = self.guide.size - 2
-        # The split and its complement are rounded, so a key can miss the first edge by that.
-        key = np.maximum(key, self.edges[0])
-        index = self.guide[((key - self.edges[0]) * cells).astype(np.intp)].astype(np.intp)
-        unsure = np.flatnonzero(index < 0)
-        if unsure.size:
-            found = np.searchsorted(self.edges, key[unsure], side="right") - 1
-            index[unsure] = np.minimum(found, self.kinds.size - 1)
+        index = np.searchsorted(self.edges, key, side="right") - 1
+        np.minimum(index, self.kinds.size - 1, out=index)
         any_special = bool(self.special.any())
         if self.columns.shape[0] == 1 and not any_special:
             np.take(self.columns[0], index, out=out, mode="clip")
@@ -396,15 +408,3 @@ class _Lookup:
         if kind == PanelKind.POWER_LOW:
             return np.asarray(2.0 * x ** (1.0 / self.exponents[i]) - 1.0)
         return np.asarray((4.0 / np.pi) * np.arcsin(np.sqrt(x)) - 1.0)
-
-
-def _guide(edges: FloatArray) -> NDArray[np.int32]:
-    """Panel of every cell of a uniform grid in the key, or -1 where a cell meets an edge."""
-    cells = 1 << int(np.clip(np.ceil(np.log2(32.0 * edges.size)), 10, 15))
-    # Cells are widened by far more than the rounding of the product that finds them.
-    slack = 1e-12
-    grid = edges[0] + np.arange(cells + 2) / cells
-    low = np.searchsorted(edges, grid - slack, side="right") - 1
-    high = np.searchsorted(edges, grid + 1.0 / cells + slack, side="right") - 1
-    inside = (low == high) & (low >= 0) & (low < edges.size - 1)
-    return np.where(inside, low, -1).astype(np.int32)
