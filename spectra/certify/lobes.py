@@ -27,7 +27,7 @@ from spectra.certify.waves import OUTER, Wave, absolute_tail, discs_of
 from spectra.transform.on_balls.ball import BallForm, RimPower
 from spectra.transform.on_balls.compact import BallComponent
 
-__all__ = ["BesselSum", "bessel_masses", "bessel_sum"]
+__all__ = ["BesselSum", "Lobes", "bessel_j", "bessel_masses", "bessel_sum", "proved_lobes"]
 
 _BITS = 192
 # Exponents and factors are balls as narrow as the longest sums need.
@@ -96,14 +96,14 @@ class BesselSum:
         """sum_j b_j x^(-m_j) J_(m_j)(x), the sign of the density."""
         total = flint.arb(0)
         for b, order in zip(self.factors, self.orders, strict=True):
-            total = total + b * x**-order * _bessel(order, x)
+            total = total + b * x**-order * bessel_j(order, x)
         return total
 
     def slope(self, x: Ball) -> Ball:
         """The derivative of :meth:`value`: (x^-m J_m)' = -x^-m J_(m+1)."""
         total = flint.arb(0)
         for b, order in zip(self.factors, self.orders, strict=True):
-            total = total - b * x**-order * _bessel(order + 1, x)
+            total = total - b * x**-order * bessel_j(order + 1, x)
         return total
 
     def size(self, x: Ball) -> Ball:
@@ -152,10 +152,10 @@ class BesselSum:
             bound = bound + abs(b) / (flint.arb(2) ** order * (order + 1).gamma())
         return EntireFunction(coefficients, bound, up_to)
 
-    def wave(self, start: float) -> Wave:
-        """The expansion of the density at x >= start."""
-        near = (1 - flint.arb(OUTER)) * flint.arb(start)
-        cosine = (1 - flint.arb(OUTER) ** 2).sqrt()
+    def wave(self, start: float, outer: float = OUTER) -> Wave:
+        """The expansion at x >= start and in the discs of radius ``outer`` x around them."""
+        near = (1 - flint.arb(outer)) * flint.arb(start)
+        cosine = (1 - flint.arb(outer) ** 2).sqrt()
         root = (2 / flint.arb.pi()).sqrt()
         coefficients = [flint.acb(0)] * _TERMS
         remainder = flint.arb(0)
@@ -174,7 +174,7 @@ class BesselSum:
         return Wave(power, phase, coefficients, remainder)
 
 
-def _bessel(order: Ball, x: Ball) -> Ball:
+def bessel_j(order: Ball, x: Ball) -> Ball:
     """J_order(x) at an exact x, with what is lost between its two regimes added to the bits.
 
     An order that is no half-integer is a ball, and its radius grows like e^x in the ascending
@@ -202,7 +202,7 @@ def _beyond(power: Ball, order: Ball, x: Ball) -> Ball | None:
     """
     goal = flint.arb(2) ** -flint.ctx.prec
     with precision(flint.ctx.prec + 64):
-        before, now = _bessel(order, x), _bessel(order + 1, x)
+        before, now = bessel_j(order, x), bessel_j(order + 1, x)
         total = flint.arb(0)
         factor = x**-power
         index = order + 1
@@ -247,6 +247,60 @@ def bessel_sum(component: BallComponent) -> BesselSum:
     return BesselSum(component.dim, factor.power + skip, tuple(kept))
 
 
+@dataclass(frozen=True)
+class Lobes:
+    """The first lobes of a density, all of them found, and the absolute mass beyond them.
+
+    Attributes
+    ----------
+    density : BesselSum
+    zeros : list of arb
+        Balls around its first zeros in x.
+    below : list of arb
+        The signed mass of [0, x] at 0 and at the midpoints of those balls.
+    loose : arb
+        Upper bound of the mass between the midpoints and the zeros.
+    tail : arb
+        The absolute mass beyond the last zero.
+    total : arb
+        The signed mass.
+    """
+
+    density: BesselSum
+    zeros: list[Ball]
+    below: list[Ball]
+    loose: Ball
+    tail: Ball
+    total: Ball
+
+    @property
+    def mass(self) -> Ball:
+        """The absolute mass."""
+        inner = sum((abs(b - a) for a, b in pairwise(self.below)), flint.arb(0))
+        return inner + flint.arb(0, self.loose.abs_upper()) + self.tail
+
+
+def proved_lobes(component: BallComponent, up_to: float = 0.0) -> Lobes:
+    """The lobes up to x = ``up_to`` at least, at the working precision.
+
+    Raises
+    ------
+    Unproved
+        Where the kernel is of another kind, or the lobes could not be told apart.
+    """
+    density = bessel_sum(component)
+    zeros = _zeros(component, density, max(_start(density), up_to))
+    wave = density.wave(float(zeros[-1].lower()))
+    _prove_complete(density, wave, zeros)
+    below = [flint.arb(0)] + [density.mass_below(z.mid()) for z in zeros]
+    # Between a zero and the midpoint of its ball the sign is not known.
+    loose = flint.arb(0)
+    for z in zeros:
+        loose = loose + (4 * z.rad() * density.size(z) * z ** (density.dim - 1)).abs_upper()
+    total = exact_ball(component.form.value_at_zero)
+    return Lobes(density, zeros, below, loose, absolute_tail(wave, zeros[-1]), total)
+
+
 def bessel_masses(component: BallComponent) -> MassBalls:
     """M+, M- and their sum of a density that is a sum of Bessel functions.
 
@@ -255,21 +309,9 @@ def bessel_masses(component: BallComponent) -> MassBalls:
     Unproved
         Where the kernel is of another kind, or the lobes could not be told apart.
     """
-    density = bessel_sum(component)
     with precision(_BITS):
-        start = _start(density)
-        zeros = _zeros(component, density, start)
-        last = zeros[-1]
-        wave = density.wave(float(last.lower()))
-        _prove_complete(density, wave, zeros)
-        ends = [flint.arb(0)] + [density.mass_below(z.mid()) for z in zeros]
-        mass = sum((abs(b - a) for a, b in pairwise(ends)), flint.arb(0))
-        # Between a zero and the midpoint of its ball the sign is not known.
-        for z in zeros:
-            loose = 4 * z.rad() * density.size(z) * z ** (density.dim - 1)
-            mass = mass + flint.arb(0, loose.abs_upper())
-        mass = mass + absolute_tail(wave, last)
-        total = exact_ball(component.form.value_at_zero)
+        lobes = proved_lobes(component)
+        mass, total = lobes.mass, lobes.total
         return MassBalls((mass + total) / 2, (mass - total) / 2, mass, None, (), True)
 
 

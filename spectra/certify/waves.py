@@ -26,6 +26,7 @@ __all__ = [
     "Wave",
     "absolute_tail",
     "discs_of",
+    "integrated",
     "modulus",
     "phase_series",
     "taylor",
@@ -150,6 +151,24 @@ def absolute_tail(wave: Wave, start: Ball) -> Ball:
             factorial = factorial * (2 * j) * (2 * j + 1)
     bound = _remainder(wave, discs, start, 2 * order + 1)
     return total + flint.arb(0, bound.abs_upper())
+
+
+def integrated(wave: Wave) -> Wave:
+    r"""The integral of a wave from x to infinity, as a wave on the real axis.
+
+    With :math:`\hat E' + i\hat E = E` term by term, the integral is
+    :math:`-\mathrm{Re}\,\hat E(x)e^{i(x-\varphi)}` but for what the last term leaves, which is
+    integrated in absolute value.  Its remainder is proved on the real axis only.
+    """
+    found: list[Ball] = []
+    for k, c in enumerate(wave.coefficients):
+        carried = (wave.power + k - 1) * found[-1] if found else flint.acb(0)
+        found.append(flint.acb(0, -1) * (c + carried))
+    n = len(found)
+    order = wave.power + n - 1
+    # What is left falls like x^-(power + n), and its integral by one power less.
+    rest = (order * abs(found[-1]) + wave.remainder) / order + abs(found[-1])
+    return Wave(wave.power, wave.phase, [-c for c in found[:-1]], rest)
 
 
 def _mean_integral(wave: Wave, start: Ball) -> Ball:

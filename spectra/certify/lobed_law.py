@@ -1,0 +1,179 @@
+r"""One sign of a sum of Bessel functions as a law of x = R w: its lobes, and local polynomials.
+
+Around a point c the functions :math:`f = x^{-m}J_m` have the Taylor series of their equation
+:math:`x f'' + (2m+1) f' + x f = 0`, and by Poisson's integral all their derivatives are at most
+:math:`f(0) = 2^{-m}/\Gamma(m+1)`, which bounds what the series leave out.  In the complex plane
+
+.. math:: |f(z)| \le f(0)\,e^{|\mathrm{Im} z|}, \qquad
+          |f(z)| \le \sqrt{2/\pi}\,|z|^{-m-1/2}\cosh(\mathrm{Im} z)\,
+          e^{|m^2-1/4|/\mathrm{Re} z}
+
+(DLMF 10.14.4; the second is the bound of :mod:`.hankel` without terms).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spectra.certify.balls import Ball, Unproved, flint
+from spectra.certify.lobes import BesselSum, Lobes, bessel_j
+
+__all__ = ["Lobe", "LobedLaw", "LocalMass"]
+
+# Terms of a Taylor series about a point, for ranges of a lobe at most.
+_TERMS = 56
+# Up to this x the series about 0 serves, with so many terms and more for larger x.
+_NEAR = 3.0
+_LEAST_TERMS, _TERMS_BY_RANGE = 60, 1.5
+
+
+@dataclass(frozen=True)
+class Lobe:
+    """A lobe of the sign of the law.
+
+    Attributes
+    ----------
+    low, high : arb
+        Balls around its ends in x.
+    from_low : arb
+        The signed mass of [0, low].
+    before : arb
+        Mass of the lobes of the law before it.
+    """
+
+    low: Ball
+    high: Ball
+    from_low: Ball
+    before: Ball
+
+
+@dataclass(frozen=True)
+class LocalMass:
+    """The signed mass of [0, x] near a point, as a polynomial in x - centre up to ``rest``."""
+
+    centre: Ball
+    at_centre: Ball
+    polynomial: Ball
+    rest: Ball
+
+    def __call__(self, x: Ball) -> Ball:
+        """The signed mass of [0, x]."""
+        away = self.polynomial(x - self.centre)
+        return self.at_centre + away + flint.arb(0, self.rest.abs_upper())
+
+
+class LobedLaw:
+    r"""The law of x = R w of one sign, :math:`\max(0, \pm\rho)/M_\pm`.
+
+    Parameters
+    ----------
+    lobes : Lobes
+    sign : int
+    radius : arb
+        R.
+
+    Attributes
+    ----------
+    mass : arb
+        The mass of the sign.
+    loose : arb
+        Upper bound of the mass whose sign was not proved.
+    lobes : list of Lobe
+        The lobes of the sign that were enclosed.
+    """
+
+    def __init__(self, lobes: Lobes, sign: int, radius: Ball) -> None:
+        self.density: BesselSum = lobes.density
+        self.sign, self.radius, self.loose = sign, radius, lobes.loose
+        self.mass = (lobes.mass + sign * lobes.total) / 2
+        ends = [flint.arb(0), *lobes.zeros]
+        self.lobes: list[Lobe] = []
+        before = flint.arb(0)
+        for i, low in enumerate(ends[:-1]):
+            share = sign * (lobes.below[i + 1] - lobes.below[i])
+            if share > 0:
+                self.lobes.append(Lobe(low, ends[i + 1], lobes.below[i], before))
+                before = before + share
+        if not (self.mass > 0 and self.lobes):
+            raise Unproved(f"no lobe was proved to have the sign {sign:+d}")
+
+    def lobe_at(self, x: Ball) -> int:
+        """Index of the lobe nearest to a point."""
+
+        def distance(i: int) -> float:
+            lobe = self.lobes[i]
+            return max(float((lobe.low - x).mid()), float((x - lobe.high).mid()), 0.0)
+
+        return min(range(len(self.lobes)), key=distance)
+
+    def probability(self, lobe: Lobe, signed: Ball) -> Ball:
+        """The CDF where the signed mass from 0 is ``signed``, in a lobe or continued beyond it."""
+        return (lobe.before + self.sign * (signed - lobe.from_low)) / self.mass
+
+    def beyond(self, index: int) -> Ball:
+        """Probability from the start of a lobe on."""
+        return 1 - self.lobes[index].before / self.mass
+
+    def size(self, centre: Ball, reach: Ball) -> Ball:
+        """Upper bound of |rho| in the disc of radius ``reach`` around a point."""
+        far, near = centre + reach, centre - reach
+        first = second = flint.arb(0)
+        d = self.density
+        for b, order in zip(d.factors, d.orders, strict=True):
+            front = abs(b) * far ** (d.dim - 1)
+            first = first + front / (flint.arb(2) ** order * (order + 1).gamma())
+            if near > 0:
+                turn = (abs(order * order - flint.arb(1) / 4) / near).exp()
+                second = second + front * near ** -(order + flint.arb(1) / 2) * turn
+        first = first * reach.exp()
+        second = second * (2 / flint.arb.pi()).sqrt() * reach.cosh()
+        return (first.min(second) if near > 0 else first).abs_upper()
+
+    def local(self, centre: Ball, reach: Ball) -> LocalMass:
+        """The signed mass on [centre - reach, centre + reach], for an exact centre."""
+        d = self.density
+        if centre - reach < _NEAR:
+            return self._about_zero(centre + reach)
+        total = flint.arb_poly([0])
+        for b, order in zip(d.factors, d.orders, strict=True):
+            total = total + b * flint.arb_poly(_taylor(order, centre))
+        shifted = flint.arb_poly([centre, 1])
+        polynomial = (shifted ** (d.dim - 1) * total).integral()
+        rest = self._steepest() * (centre + reach) ** (d.dim - 1) * reach ** (_TERMS + 1)
+        return LocalMass(
+            centre, d.mass_below(centre), polynomial, rest / flint.arb(_TERMS + 1).fac()
+        )
+
+    def _steepest(self) -> Ball:
+        """Bound of all derivatives of rho / x^(d-1)."""
+        d = self.density
+        parts = (
+            abs(b) / (flint.arb(2) ** order * (order + 1).gamma())
+            for b, order in zip(d.factors, d.orders, strict=True)
+        )
+        return sum(parts, flint.arb(0))
+
+    def _about_zero(self, far: Ball) -> LocalMass:
+        d = self.density
+        terms = _LEAST_TERMS + int(_TERMS_BY_RANGE * float(far))
+        found = [flint.arb(0)] * (2 * terms + d.dim - 1)
+        for b, order in zip(d.factors, d.orders, strict=True):
+            term = b / (flint.arb(2) ** order * (order + 1).gamma())
+            for n in range(terms):
+                found[2 * n + d.dim - 1] = found[2 * n + d.dim - 1] + term
+                term = -term / (4 * (n + 1) * (order + n + 1))
+        # The terms left out shrink by more than a half each.
+        rest = 2 * self._steepest() * (far / 2) ** (2 * terms) / flint.arb(terms).fac() ** 2
+        zero = flint.arb(0)
+        return LocalMass(zero, zero, flint.arb_poly(found).integral(), rest * far**d.dim)
+
+
+def _taylor(order: Ball, centre: Ball) -> list[Ball]:
+    """Coefficients of x^-m J_m about a point; (x^-m J_m)' = -x^-m J_(m+1)."""
+    scale = centre**-order
+    found = [scale * bessel_j(order, centre), -scale * bessel_j(order + 1, centre)]
+    for k in range(_TERMS - 2):
+        before = found[k - 1] if k else flint.arb(0)
+        drag = (k + 1) * (k + 1 + 2 * order) * found[k + 1]
+        found.append(-(drag + centre * found[k] + before) / (centre * (k + 1) * (k + 2)))
+    return found

@@ -1,0 +1,394 @@
+r"""Proofs of the tail of a table: all lobes to infinity, from two polynomials of two variables.
+
+Lobe k has the index s = kappa + k and y = kappa/s in (0, 1].  With W(x) the signed mass beyond x,
+the error at a place v of the lobe, where the table puts x(y, v), is D(s) - E(y, v),
+
+.. math:: D(s) = S(x(y, 0)) - T(s), \qquad
+          E(y, v) = \pm[W(x(y,0)) - W(x(y,v))]/M - f(v)\,[T(s) - T(s+1)] ,
+
+S being the true survival function.  The expansion of W in 1/x, cut after some terms, makes
+:math:`E\,y^{-q}` analytic in y and v, also at y = 0, which is infinity: :mod:`.nodes` bounds it in
+both.  D is computed at the zeros that are enclosed; beyond them it is the sum of E(y, 1) over all
+later lobes, :math:`\sum_{j\ge0} y_j^q \le y^q + \kappa y^\sigma/\sigma`.
+"""
+
+from __future__ import annotations
+
+from spectra.certify.balls import Ball, Unproved, flint, upper_double
+from spectra.certify.lobed_law import LobedLaw
+from spectra.certify.nodes import Nodes, chebyshev_poly, chosen_nodes
+from spectra.certify.tail_rounding import tail_rounding
+from spectra.certify.waves import Wave, integrated
+from spectra.quadrature import EPS
+from spectra.table import LobedTail, RadialLaw
+
+__all__ = ["LobedTailProof"]
+
+# The expansion is cut here, relative to the first index.
+_BEFORE = 0.98
+# What may stay unseen between the nodes, relative to the mass of a lobe.
+_UNSEEN = 2.0**-66
+# Slices of 1/x in which the amplitude and the phase are looked at.
+_SLICES = 64
+# The starts of lobes are looked at to this phase before they count as found.
+_LOCKED = 1e-3
+
+
+class LobedTailProof:
+    """What is proved of the lobed tail of a part.
+
+    Attributes
+    ----------
+    error, rounding, not_ascending : arb
+    step_back : float
+    pieces : int
+        As those of :class:`.table_panels.PanelProof`.
+    """
+
+    def __init__(self, law: LobedLaw, table: RadialLaw) -> None:
+        tail = table.tail
+        assert tail is not None
+        if tail.root != 1 or tail.zeros != 1:
+            raise Unproved("a tail in powers of a root, or with double zeros, has no proof")
+        self.law, self.tail = law, tail
+        self.kappa = flint.arb(tail.kappa)
+        # The index in units of the true period, 2 pi in x; what that changes is added.
+        self.turn = 2 * flint.arb.pi()
+        self.radii = _Radii(tail, law.radius, self.turn)
+        first = self.radii.x(flint.arb(1), flint.arb(0))
+        self.wave = law.density.wave(_BEFORE * float(first.lower()), 0.0)
+        self.mass_wave = integrated(self.wave)
+        self.power = self.wave.power
+        self.sigma = self.power - 1
+        if not self.sigma > 0:
+            raise Unproved("the tail of the density has no finite mass")
+        self.fall = _Fall(tail, self.sigma)
+        start = law.lobe_at(first + 1)
+        if not abs(law.lobes[start].low - first) < 0.5:
+            raise Unproved("the tail of the table does not start at a lobe")
+        self.known = len(law.lobes) - start
+        self.pieces = 0
+        self.lobe_slack = self._locked()
+        self.error = self._error(start)
+        self.rounding = tail_rounding(tail, self._largest_density())
+        self.not_ascending = flint.arb(0) if self.radii.ascend() else flint.arb(tail.mass)
+        joined = float(table.right.end_radii[0, 0])
+        begins = upper_double(first / law.radius)
+        self.step_back = max((joined - begins) / begins + 128 * EPS, 0.0)
+
+    def _error(self, start: int) -> Ball:
+        """Upper bound of the error in probability at every lobe and place."""
+        last = self.kappa / (self.kappa + self.known - 1)
+        zero, one = flint.arb(0), flint.arb(1)
+        near, _ = self._along(last, one)
+        far, far_mass = self._along(zero, last)
+        known = flint.arb(0)
+        for k in range(self.known):
+            held = self.fall.survival(self.kappa + k)
+            known = known.max(abs(self.law.beyond(start + k) - held).abs_upper())
+        # The sum of y^q over the lobes from y on.
+        lobes = last**self.power + self.kappa * last**self.sigma / self.sigma
+        beyond = far_mass * lobes + far * last**self.power
+        loose = 3 * self.law.loose / self.law.mass + 2 * self.fall.exponent_error()
+        error = (known + near).max(beyond) + self.lobe_slack + self._drift() + loose
+        if not error.is_finite():
+            raise Unproved("the working precision was lost in the tail")
+        return error.abs_upper()
+
+    def _along(self, low: Ball, high: Ball) -> tuple[Ball, Ball]:
+        """Upper bounds of |E| y^-q on [low, high] of y: for all v, and for v = 1."""
+        middle, half = (low + high) / 2, (high - low) / 2
+        across = chosen_nodes(lambda r: self._size_across(low, high, r), flint.arb(_UNSEEN))
+        along = chosen_nodes(lambda r: self._size_along(low, high, r), flint.arb(_UNSEEN))
+        seen = at_end = flint.arb(0)
+        for node in across.places:
+            seen_here, end_here = self._at(middle + half * node, along)
+            seen, at_end = seen.max(seen_here), at_end.max(end_here)
+        self.pieces += 1
+        left = self._left_out(high)
+        return across.largest(along.largest(seen)) + left, across.largest(at_end) + left
+
+    def _at(self, y: Ball, along: Nodes) -> tuple[Ball, Ball]:
+        """The largest |E| y^-q at the places of v, and at v = 1."""
+        radii = self.radii.along(y)
+        lobe = self.fall.lobe(y)
+        begun = self._beyond(y, radii(flint.arb(-1)))
+        front = self.law.sign / self.law.mass
+        seen = flint.arb(0)
+        quarter = flint.arb.pi() / 4
+        for t in along.places:
+            share = (quarter * (1 + t)).sin() ** 2
+            mass = front * (begun - self._beyond(y, radii(t)))
+            seen = seen.max(abs(mass - share * lobe).abs_upper())
+        mass = front * (begun - self._beyond(y, radii(flint.arb(1))))
+        return seen, abs(mass - lobe).abs_upper()
+
+    def _beyond(self, y: Ball, shift: Ball) -> Ball:
+        """W y^-q where x = (turn kappa + y shift)/y, the expansion cut."""
+        wave = self.mass_wave
+        x = self.turn * self.kappa + y * shift
+        phase = self.turn * self.kappa + shift - wave.phase
+        value = _horner(wave, y / x) * flint.acb(0, phase).exp()
+        return value.real * x**-wave.power
+
+    def _size_along(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
+        """Bound of |E| y^-q for v in the ellipse of parameter r."""
+        lean, size = self.radii.size_along(r)
+        waves = self._wave_size(high, size, lean)
+        lobe = self._lobe_size(low, high, flint.arb(2))
+        if waves is None or lobe is None:
+            return None
+        return waves + (flint.arb.pi() / 4 * (r - 1 / r)).cosh() ** 2 * lobe
+
+    def _size_across(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
+        """Bound of |E| y^-q for y in the ellipse of parameter r around [low, high]."""
+        axis = (high - low) / 2 * (r + 1 / r) / 2
+        far = (low + high) / 2 + axis
+        lean, size = self.radii.size_across(_parameter(2 * axis + low + 1 - high))
+        waves = self._wave_size(far, size, lean)
+        lobe = self._lobe_size(low, high, r)
+        return None if waves is None or lobe is None else waves + lobe
+
+    def _wave_size(self, far: Ball, shift: Ball, lean: Ball) -> Ball | None:
+        """Bound of both W y^-q for |y| <= far, |shift| and its imaginary part."""
+        x = self.turn * self.kappa - far * shift
+        if not x > 0:
+            return None
+        total = flint.arb(0)
+        for c in reversed(self.mass_wave.coefficients):
+            total = total * far / x + abs(c)
+        return 2 * total * x**-self.power * lean.exp() / self.law.mass
+
+    def _lobe_size(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
+        """Bound of (T(s) - T(s + 1)) y^-q for y in the ellipse around [low, high]."""
+        middle, axis = (low + high) / 2, (high - low) / 2 * (r + 1 / r) / 2
+        far, near = middle + axis, abs(axis - middle)
+        if not (near > 0 and far < self.kappa):
+            return None
+        moved = far * far / self.kappa / (1 - far / self.kappa)
+        foci = 2 * axis + low + 1 - high
+        here = self.fall.size(_parameter(foci))
+        there = self.fall.size(_parameter(foci + 2 * moved))
+        return self.fall.front * (here + (1 - far / self.kappa) ** -self.sigma * there) / near
+
+    def _left_out(self, high: Ball) -> Ball:
+        """Bound of what the cut expansions of both W leave out, times y^-q."""
+        x = self.turn * self.kappa - high * self.radii.size_across(flint.arb(1))[1]
+        terms = len(self.mass_wave.coefficients)
+        rest = self.mass_wave.remainder * (high / x) ** terms
+        return (2 * rest * x**-self.power / self.law.mass).abs_upper()
+
+    def _largest_density(self) -> Ball:
+        """Bound of the density of w in the tail, times (w / first w)^q."""
+        x = self.radii.least_x()
+        total = self.wave.remainder / x ** len(self.wave.coefficients)
+        for k, c in enumerate(self.wave.coefficients):
+            total = total + abs(c) / x**k
+        return (total * x**-self.power * self.law.radius / self.law.mass).abs_upper()
+
+    def _drift(self) -> Ball:
+        """What the rounding of the period changes: radii move by that times the lobe."""
+        off = abs(self.radii.period / self.turn - 1)
+        # k periods lie below x, and k x^-q falls with x.
+        x = self.radii.least_x()
+        return (2 * self._largest_density() / self.law.radius * off * x).abs_upper()
+
+    def _locked(self) -> Ball:
+        """Bound of the mass on the wrong side of the starts and ends of the lobes, all together.
+
+        Where the phase ascends, and the wave nearly vanishes at v = 0 and v = 1 for all y, which
+        are connected with the start of the tail, every lobe of the table is a lobe of the law, and
+        the wave has the other sign only within that phase of its ends.
+        """
+        least, drift = self._amplitude()
+        if not drift < 0.5:
+            raise Unproved(
+                "the phase of the tail is not settled where the tail of the table starts"
+            )
+        off = (self._largest_at_ends() + self.wave.size(self.radii.least_x())) / least
+        if not (off < _LOCKED and self.radii.half_turn()):
+            raise Unproved("the lobes of the table are not those of the law")
+        lobes = 1 + self.kappa / self.sigma
+        return (16 * off**2 * lobes * self._largest_density() / self.law.radius).abs_upper()
+
+    def _amplitude(self) -> tuple[Ball, Ball]:
+        """The least x^q |E| of the cut expansion at real x, and the largest |psi' - 1|."""
+        wave = self.wave
+        top = 1 / self.radii.least_x()
+        least, drift = flint.arb("inf"), flint.arb(0)
+        series = flint.acb_poly(wave.coefficients)
+        slope = series.derivative()
+        for i in range(_SLICES):
+            u = top * (flint.arb(2 * i + 1) / 2 + flint.arb(0, 0.5)) / _SLICES
+            value = series(flint.acb(u))
+            size = abs(value).abs_lower()
+            if not size > 0:
+                raise Unproved("the amplitude of the tail was not proved to be positive")
+            least = least.min(size)
+            # d/dx = -u^2 d/du of the argument.
+            drift = drift.max(abs((slope(flint.acb(u)) / value).imag * u * u).abs_upper())
+        return least, drift
+
+    def _largest_at_ends(self) -> Ball:
+        """Bound of x^q |rho| at v = 0 and v = 1, for the cut expansion."""
+
+        def bound(r: Ball) -> Ball | None:
+            axis = (r + 1 / r) / 4
+            far = axis + flint.arb(1) / 2
+            lean, size = self.radii.size_across(_parameter(2 * axis))
+            x = self.turn * self.kappa - far * size
+            if not x > 0:
+                return None
+            total = flint.arb(0)
+            for c in reversed(self.wave.coefficients):
+                total = total * far / x + abs(c)
+            return total * lean.exp()
+
+        nodes = chosen_nodes(bound, flint.arb(2.0**-40))
+        seen = flint.arb(0)
+        for node in nodes.places:
+            y = (1 + node) / 2
+            radii = self.radii.along(y)
+            for end in (-1, 1):
+                shift = radii(flint.arb(end))
+                x = self.turn * self.kappa + y * shift
+                phase = self.turn * self.kappa + shift - self.wave.phase
+                value = _horner(self.wave, y / x) * flint.acb(0, phase).exp()
+                seen = seen.max(abs(value.real).abs_upper())
+        return nodes.largest(seen)
+
+
+class _Radii:
+    """x(y, v) = turn kappa / y + B(y, v), with the series B of the table in x."""
+
+    def __init__(self, tail: LobedTail, radius: Ball, turn: Ball) -> None:
+        self.turn_kappa = turn * flint.arb(tail.kappa)
+        self.period = radius * flint.arb(tail.period)
+        rows = [[radius * flint.arb(float(b)) for b in row] for row in tail.radius_series]
+        # The period of the table is rounded: at k = 0 the radii are those of the table.
+        rows[0][0] = rows[0][0] + (self.period - turn) * flint.arb(tail.kappa)
+        self.rows = rows
+        self.turn = turn
+        # One polynomial in 2 y - 1 for each Chebyshev polynomial of 2 v - 1.
+        self.columns = [chebyshev_poly(list(column)) for column in zip(*rows, strict=True)]
+
+    def along(self, y: Ball) -> Ball:
+        """B(y, .) as a polynomial in 2 v - 1."""
+        place = 2 * y - 1
+        return chebyshev_poly([column(place) for column in self.columns])
+
+    def x(self, y: Ball, v: Ball) -> Ball:
+        """x(y, v)."""
+        return self.turn_kappa / y + self.along(y)(2 * v - 1)
+
+    def least_x(self) -> Ball:
+        """Lower bound of x over all lobes."""
+        least = (self.turn_kappa - self.size_across(flint.arb(1))[1]).lower()
+        if not least > 0:
+            raise Unproved("the radii of the tail were not proved to be positive")
+        return least
+
+    def size_across(self, r: Ball) -> tuple[Ball, Ball]:
+        """Bounds of |Im B| and |B| for y in the ellipse of parameter r around [0, 1], v real."""
+        lean = size = flint.arb(0)
+        for j, row in enumerate(self.rows):
+            total = sum((abs(b) for b in row), flint.arb(0))
+            lean = lean + total * (r**j - r**-j) / 2
+            size = size + total * (r**j + r**-j) / 2
+        return lean.abs_upper(), size.abs_upper()
+
+    def size_along(self, r: Ball) -> tuple[Ball, Ball]:
+        """Bounds of |Im B| and |B| for v in the ellipse of parameter r, y real."""
+        lean = size = flint.arb(0)
+        for row in self.rows:
+            for k, b in enumerate(row):
+                lean = lean + abs(b) * (r**k - r**-k) / 2
+                size = size + abs(b) * (r**k + r**-k) / 2
+        return lean.abs_upper(), size.abs_upper()
+
+    def ascend(self) -> bool:
+        """Whether radii ascend along each lobe and from each lobe to the next."""
+        slope = flint.arb(0)
+        others = flint.arb(0)
+        for j, row in enumerate(self.rows):
+            series = _derivative(row)
+            if j == 0:
+                slope = slope + series[0]
+                series = series[1:]
+            others = others + sum((abs(c) for c in series), flint.arb(0))
+        # B(y', 0) - B(y, 1) for any two y.
+        back = flint.arb(0)
+        for k, b in enumerate(self.rows[0]):
+            back = back + (2 * b if k % 2 else 0)
+        for row in self.rows[1:]:
+            back = back + 2 * sum((abs(b) for b in row), flint.arb(0))
+        return bool(slope > others) and bool(self.period > back)
+
+    def half_turn(self) -> bool:
+        """Whether every lobe is about pi long, so that its end is the next zero."""
+        length = flint.arb(0)
+        for k, b in enumerate(self.rows[0]):
+            length = length + (2 * b if k % 2 else 0)
+        loose = flint.arb(0)
+        for row in self.rows[1:]:
+            loose = loose + 2 * sum((abs(b) for b in row), flint.arb(0))
+        return bool(abs(length - self.turn / 2) + loose < 1)
+
+
+class _Fall:
+    """T(s) = s^-sigma P(kappa/s): its values, and the mass of a lobe."""
+
+    def __init__(self, tail: LobedTail, sigma: Ball) -> None:
+        self.kappa = flint.arb(tail.kappa)
+        self.stated = flint.arb(tail.sigma)
+        self.sigma = sigma
+        self.series = [flint.arb(float(c)) for c in tail.mass_series]
+        self.polynomial = chebyshev_poly(self.series)
+        #: kappa^-sigma, with the exponent of the table.
+        self.front = self.kappa**-self.stated
+
+    def survival(self, s: Ball) -> Ball:
+        """T(s) as the table has it."""
+        return s**-self.stated * self.polynomial(2 * self.kappa / s - 1)
+
+    def lobe(self, y: Ball) -> Ball:
+        """(T(s) - T(s + 1)) y^(-sigma - 1), with the exponent of the law."""
+        step = 1 + y / self.kappa
+        after = step**-self.sigma * self.polynomial(2 * y / step - 1)
+        return self.front * (self.polynomial(2 * y - 1) - after) / y
+
+    def size(self, r: Ball) -> Ball:
+        """Bound of |P| in the ellipse of parameter r around [0, 1]."""
+        total = flint.arb(0)
+        for k, c in enumerate(self.series):
+            total = total + abs(c) * (r**k + r**-k) / 2
+        return total.abs_upper()
+
+    def exponent_error(self) -> Ball:
+        """What the rounding of the exponent changes: y^sigma |log y| <= 1/(e sigma)."""
+        least = self.sigma.min(self.stated)
+        off = abs(self.stated - self.sigma)
+        return self.front * self.size(flint.arb(1)) * off / (flint.arb(1).exp() * least)
+
+
+def _horner(wave: Wave, u: Ball) -> Ball:
+    total = flint.acb(0)
+    for c in reversed(wave.coefficients):
+        total = total * u + c
+    return total
+
+
+def _parameter(foci: Ball) -> Ball:
+    """The ellipse around [0, 1] whose distances to 0 and 1 add up to ``foci`` at most."""
+    foci = flint.arb(1).max(foci)
+    return foci + (foci * foci - 1).max(flint.arb(0)).sqrt()
+
+
+def _derivative(series: list[Ball]) -> list[Ball]:
+    """Chebyshev coefficients of the derivative of a Chebyshev series."""
+    n = len(series)
+    found = [flint.arb(0)] * max(n + 1, 2)
+    for k in range(n - 1, 0, -1):
+        found[k - 1] = found[k + 1] + 2 * k * series[k]
+    found[0] = found[0] / 2
+    return found[: max(n - 1, 1)]
