@@ -208,7 +208,8 @@ class LobedTailMass:
         return value + (positive - negative) / w, error / w
 
     @cached_property
-    def _fit_error(self) -> float:
+    def fit_error(self) -> float:
+        """What the series of amplitude and background leave out, relative to their size."""
         error = self._amplitude.error
         return error if self._background is None else error + self._background.error
 
@@ -306,7 +307,7 @@ class LobedTailMass:
         # The stated error is read where the component is known to answer; it is relative.
         asked = np.minimum(w, _READ_ERRORS_UP_TO * self.tail.start)
         relative = self.oscillating.relative_error(asked.ravel()).reshape(w.shape)
-        relative = relative + self._fit_error + 8.0 * EPS
+        relative = relative + self.fit_error + 8.0 * EPS
         return value, ((amplitude + np.abs(background)) * relative + background_error) * rate
 
     def pieces(

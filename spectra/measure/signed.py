@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
+from spectra.measure.beats import BeatingTail
 from spectra.measure.charts import RadialSum
 from spectra.measure.lobes import LobedTailMass
 from spectra.measure.stretches import Stretch, overlap, sign_intervals, stretches_of
@@ -29,6 +30,8 @@ FloatArray = NDArray[np.float64]
 
 # Lobes listed one by one at most in a truncated measure.
 _MOST_LOBES = 20_000
+# Sign changes listed at most on request.
+_MOST_CHANGES = 1e6
 # k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
 _LAW_SLACK = 8.0
 ZERO = Enclosure(0.0, 0.0)
@@ -78,6 +81,8 @@ class _Split:
     first_lobe: int
     unresolved: Enclosure
     lobe_masses: tuple[Enclosure, Enclosure]
+    beats: BeatingTail | None
+    listed_to: float
 
     def continuous_mass(self, sign: int) -> Enclosure:
         total = self.lobe_mass(sign)
@@ -258,7 +263,7 @@ class SpectralMeasure:
             return np.empty(0)
         split = self._split
         found = split.changes
-        if split.lobes is not None and not np.isfinite(self.radius):
+        if not np.isfinite(self.radius):
             found = np.concatenate([found, self._further_changes(split, up_to)])
         return np.asarray(found[found <= up_to])
 
@@ -284,7 +289,7 @@ class SpectralMeasure:
                 "parts (phases 0 and pi)."
             )
         split = self._split if self.components else None
-        if split is not None and split.unresolved.rad > 0:
+        if split is not None and split.beats is not None:
             raise AccuracyError(
                 f"The density of {self.kernel} has several oscillating components, whose lobes "
                 "beat without end, so its parts have no tabulated law. Truncate it explicitly, or "
@@ -324,7 +329,7 @@ class SpectralMeasure:
     def _split_of(self, components: tuple[Component, ...]) -> _Split:
         density = RadialSum(components, self.dim)
         oscillating = [c for c in components if isinstance(c.tail, OscillatingTail)]
-        cut, unresolved, lobes, first = self.radius, ZERO, None, 0
+        cut, unresolved, lobes, first, beats = self.radius, ZERO, None, 0, None
         if np.isfinite(cut):
             waves = sum(cut * frequency(c) / np.pi for c in oscillating)
             if waves > _MOST_LOBES:
@@ -340,13 +345,19 @@ class SpectralMeasure:
             first = lobes.first_index
             cut = lobes.start_of(first, 1)
         elif oscillating:
-            cut, unresolved = beating_tail(components, self.dim)
+            beats = BeatingTail(components, self.dim)
+            if beats.has_means:
+                cut = beats.start
+            else:
+                cut, unresolved = beating_tail(components, self.dim)
         intervals, changes = sign_intervals(density, cut=cut)
         stretches = stretches_of(density, intervals)
         masses = (ZERO, ZERO)
         if lobes is not None:
             masses = (lobes.mass_from(first, 1), lobes.mass_from(first + 1, -1))
-        return _Split(intervals, changes, stretches, lobes, first, unresolved, masses)
+        elif beats is not None and beats.has_means:
+            masses = beats.masses()
+        return _Split(intervals, changes, stretches, lobes, first, unresolved, masses, beats, cut)
 
     @cached_property
     def _masses(self) -> tuple[Enclosure, Enclosure]:
@@ -372,26 +383,42 @@ class SpectralMeasure:
         return positive, negative
 
     def _further_changes(self, split: _Split, up_to: float) -> FloatArray:
-        lobes = split.lobes
-        assert lobes is not None
-        both = all(split.lobe_mass(s).mid > 0 for s in (1, -1))
-        if not both:
+        """Sign changes among the lobes that are not listed."""
+        lobes, beats = split.lobes, split.beats
+        if lobes is not None:
+            endless = all(split.lobe_mass(s).mid > 0.0 for s in (1, -1))
+            highest = lobes.tail.frequency
+        elif beats is not None:
+            masses = [split.lobe_mass(s) for s in (1, -1)]
+            endless = split.unresolved.rad > 0.0 or all(m.mid > m.rad for m in masses)
+            highest = beats.fastest
+        else:
             return np.empty(0)
-        count = up_to * lobes.tail.frequency / np.pi
-        if count > 1e6:
+        if not endless:
+            return np.empty(0)
+        count = up_to * highest / np.pi
+        if count > _MOST_CHANGES:
             raise ParameterError(
                 f"The density changes sign infinitely often, about {count:.3g} times up to radius "
                 f"{up_to:g}. Ask with a smaller up_to=..."
             )
-        last = split.first_lobe + 2 * max(0, int(0.5 * count) + 2 - split.first_lobe // 2)
-        index = np.arange(split.first_lobe, last + 2)
-        changes = np.empty(index.size)
-        for sign in (1, -1):
-            mine = (index % 2 == 0) == (sign > 0)
-            s = index[mine].astype(float)
-            theta = np.pi * s - lobes.half_widths(s, sign, -1)
-            changes[mine] = lobes.radius(theta)[0]
-        return changes
+        if lobes is not None:
+            return _lobe_ends(lobes, split.first_lobe, count)
+        assert beats is not None
+        return beats.zeros(split.listed_to, max(up_to, split.listed_to))
+
+
+def _lobe_ends(lobes: LobedTailMass, first: int, count: float) -> FloatArray:
+    """Where lobes of alternate sign begin, from the first index on to about ``count``."""
+    last = first + 2 * max(0, int(0.5 * count) + 2 - first // 2)
+    index = np.arange(first, last + 2)
+    changes = np.empty(index.size)
+    for sign in (1, -1):
+        mine = (index % 2 == 0) == (sign > 0)
+        s = index[mine].astype(float)
+        theta = np.pi * s - lobes.half_widths(s, sign, -1)
+        changes[mine] = lobes.radius(theta)[0]
+    return changes
 
 
 def measure_of(density: SpectralDensity) -> SpectralMeasure:

@@ -1,0 +1,425 @@
+r"""Lobes of several frequencies: where waves beat, what all their lobes weigh together.
+
+From ``start`` on, :math:`\rho = \sum_j A_j \cos(R_j w + \alpha_j) + B` with A, alpha and B slowly
+varying.  No law numbers the lobes of such a sum, but their mass is
+
+.. math:: \int |\rho|\,dw = \int |\rho|\,\chi\,dw + \int G\,(1 - \chi)\,dw + \text{resonances},
+
+where chi falls smoothly from 1 to 0 over [W, 2W] and G is the mean of the size over the phases
+(see ``phase_means``).  The first integral is a sum over lobes, each between its zeros; the second
+one is smooth.  What remains are the Fourier modes k of the size on the torus of phases, waves of
+the frequency lambda = k . R, which chi suppresses where lambda W is large: only those with nearly
+no frequency are left, and their coefficients fall like :math:`|k|^{-(c+3)/2}` for c free phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
+
+import numpy as np
+from numpy.polynomial import chebyshev, legendre
+from numpy.typing import NDArray
+
+from spectra.density import Component, EndTail, OscillatingTail, PowerTail
+from spectra.measure.charts import RadialSum
+from spectra.measure.lobes import LobedTailMass
+from spectra.measure.phase_means import (
+    MOST_FREE_WAVES,
+    Orbit,
+    mean_size,
+    mode_sizes,
+    orbits_of,
+)
+from spectra.quadrature import (
+    EPS,
+    NODES,
+    WEIGHTS,
+    Enclosure,
+    LegendrePanels,
+    bracketed_roots,
+    resolve,
+)
+
+__all__ = ["BeatingTail"]
+
+FloatArray = NDArray[np.float64]
+
+# Lobes that are followed one by one: more only where fewer leave too much.
+_LOBES = (1_500, 6_000, 24_000)
+# What the resonances may leave, as a share of the mass beyond the start.
+_ENOUGH = 1e-13
+# The steepness of chi: it is smooth to exp(-36), the rounding of a double.
+_STEEPNESS = 36.0
+_CHI_TERMS = 160
+# Points for each half wave of the highest frequency, at which zeros are sought.
+_POINTS = 8
+_NEWTON_STEPS = 4
+_BLOCK = 1 << 16
+# Gauss-Legendre nodes for half a wave: exact to rounding.
+_NODES, _WEIGHTS = legendre.leggauss(12)
+# Panels of one e-fold in which chi is resolved.
+_CHI_PANELS = 40
+# Beyond 1/slope this often the power law is closed: there exp(-37) of the mass is left.
+_E_FOLDS = 37.0
+_FARTHEST = 300.0
+# Series of the means: those over three free phases cost a thousand times as much.
+_TOLERANCE = (2e-14, 1e-9)
+# Modes that are tried: coefficients of higher ones are below rounding for two free phases.
+_PAIRS = 40_000
+_TRIPLES = 40
+# Coefficients fall like |k|^-p: p is (c + 3)/2 where the zeros lie on a curved surface, and less by
+# this where it has an inflection.  The largest ones are computed.
+_INFLECTION = 1.0 / 6.0
+_COMPUTED, _MOST_TURNS = 16, 2_000.0
+# Radii, in cuts, at which they are computed: the sizes of the waves may still change.
+_LATER = np.array([1.0, 64.0])
+# A smooth summand varies slowly beyond this many radii of its bulk.
+_SETTLED = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class BeatingTail:
+    """The tail of a density with several oscillating components.
+
+    Attributes
+    ----------
+    components : tuple of Component
+        All of them; those that do not oscillate join the background.
+    dim : int
+        Dimension.
+    """
+
+    components: tuple[Component, ...]
+    dim: int
+
+    @cached_property
+    def waves(self) -> tuple[LobedTailMass, ...]:
+        """Each oscillating component with its own lobes; the first one carries what is smooth."""
+        found = [c for c in self.components if isinstance(c.tail, OscillatingTail)]
+        smooth = tuple(c for c in self.components if not isinstance(c.tail, OscillatingTail))
+        rest = RadialSum(smooth, self.dim) if smooth else None
+        return tuple(
+            LobedTailMass(c, rest if i == 0 else None, self.dim) for i, c in enumerate(found)
+        )
+
+    @cached_property
+    def orbits(self) -> tuple[Orbit, ...]:
+        """The waves in classes of rational ratios."""
+        return orbits_of(tuple(wave.tail.frequency for wave in self.waves))
+
+    @property
+    def has_means(self) -> bool:
+        """Whether there are few enough free phases, and lobes before all is smooth."""
+        several = [o for o in self.orbits if len(o.members) > 1]
+        settles = self._settled * self.fastest <= np.pi * _LOBES[-1]
+        return len(several) <= 1 and len(self.orbits) <= MOST_FREE_WAVES and settles
+
+    @cached_property
+    def fastest(self) -> float:
+        """The highest frequency."""
+        return max(wave.tail.frequency for wave in self.waves)
+
+    @cached_property
+    def start(self) -> float:
+        """Radius from which on the waves are described by their tails, and bounded spectra end."""
+        ends = [c.tail.radius for c in self.components if isinstance(c.tail, EndTail)]
+        return max([wave.tail.start for wave in self.waves] + ends)
+
+    @cached_property
+    def _settled(self) -> float:
+        """Radius from which on all that is smooth varies slowly, too."""
+        smooth = [c for c in self.components if not isinstance(c.tail, OscillatingTail | EndTail)]
+        return max([self.start] + [_SETTLED * c.bulk[1] for c in smooth])
+
+    def sizes(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Amplitudes and slow phases alpha of the waves, both of shape (waves, w.size)."""
+        return (
+            np.array([wave.amplitude(w) for wave in self.waves]),
+            np.array([wave.shift(w) for wave in self.waves]),
+        )
+
+    def background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """All that does not oscillate, and a bound of its error."""
+        pairs = [wave.background(w) for wave in self.waves]
+        return sum((p[0] for p in pairs), 0.0 * w), sum((p[1] for p in pairs), 0.0 * w)
+
+    def values(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """rho, and its envelope: the sum of the sizes of all summands."""
+        amplitudes, shifts = self.sizes(w)
+        value, _ = self.background(w)
+        envelope = np.abs(value)
+        for wave, amplitude, shift in zip(self.waves, amplitudes, shifts, strict=True):
+            value = value + amplitude * np.cos(wave.tail.frequency * w + shift)
+            envelope = envelope + amplitude
+        return value, envelope
+
+    def _slope(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivative of the fast part of rho."""
+        amplitudes, shifts = self.sizes(w)
+        slope, curve = np.zeros_like(w), np.zeros_like(w)
+        for wave, amplitude, shift in zip(self.waves, amplitudes, shifts, strict=True):
+            r = wave.tail.frequency
+            slope -= r * amplitude * np.sin(r * w + shift)
+            curve -= r * r * amplitude * np.cos(r * w + shift)
+        return slope, curve
+
+    def zeros(self, low: float, high: float) -> FloatArray:
+        """Sign changes of rho between two radii, ascending.
+
+        Minima of the size between two points of one sign are followed, so that a short lobe is
+        not missed.
+        """
+        if not high > low:
+            return np.empty(0)
+        step = np.pi / (_POINTS * self.fastest)
+        count = max(4, int(np.ceil((high - low) / step)))
+        found = []
+        for first in range(0, count, _BLOCK):
+            index = np.arange(first, min(first + _BLOCK, count) + 1)
+            grid = low + (high - low) * (index / count)
+            found.append(self._zeros_on(grid, step))
+        return np.unique(np.concatenate(found))
+
+    def _zeros_on(self, grid: FloatArray, step: float) -> FloatArray:
+        f, _ = self.values(grid)
+        size = np.abs(f)
+        inner = (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])
+        same = (np.sign(f[:-2]) == np.sign(f[1:-1])) & (np.sign(f[2:]) == np.sign(f[1:-1]))
+        near = grid[np.flatnonzero(inner & same) + 1]
+        x = near.copy()
+        for _ in range(_NEWTON_STEPS):
+            slope, curve = self._slope(x)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                new = x - slope / curve
+            x = np.where(np.isfinite(new) & (np.abs(new - near) <= step), new, x)
+        x = x[(x > grid[0]) & (x < grid[-1])]
+        every = np.concatenate([grid, x])
+        values = np.concatenate([f, self.values(x)[0]])
+        order = np.argsort(every)
+        every, values = every[order], values[order]
+        where = np.flatnonzero((values[1:] < 0.0) != (values[:-1] < 0.0))
+        return bracketed_roots(
+            lambda t: self.values(t)[0],
+            every[where],
+            every[where + 1],
+            value_low=values[where],
+            value_high=values[where + 1],
+        )
+
+    def mean_size(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean of |rho| over the phases, per unit of t = log w, and its error."""
+        w = np.exp(t).ravel()
+        amplitudes, shifts = self.sizes(w)
+        centre, error = self.background(w)
+        size = mean_size(self.orbits, amplitudes, shifts, centre) * w
+        error = (error + 8.0 * EPS * (amplitudes.sum(axis=0) + np.abs(centre))) * w
+        return size.reshape(t.shape), error.reshape(t.shape)
+
+    def masses(self) -> tuple[Enclosure, Enclosure]:
+        """Mass of either sign beyond :attr:`start`.
+
+        Two cuts W and W/2 are compared; what they differ by, and what the modes near a resonance
+        can hold, is the error.
+        """
+        cut, resonant = self._cut()
+        cuts = np.array([0.5 * cut, cut])
+        mean = _MeanLaw.of(self, float(cuts[0]))
+        smooth = np.array([mean.weighted(float(c)) for c in cuts])
+        sides = 0.5 * (smooth[:, :1] + smooth[:, 1:] * np.array([1.0, -1.0]))
+        before, after = sides + self._explicit(cuts)
+        size = float(after.sum())
+        error = mean.error + size * (self._relative_error() + 16.0 * EPS)
+        error += 0.5 * resonant * float(smooth[1, 0])
+        # No mass is negative: where rounding made one, 0 is nearer.
+        positive, negative = (
+            Enclosure(max(float(m), 0.0), float(d) + error)
+            for m, d in zip(after, np.abs(after - before), strict=True)
+        )
+        return positive, negative
+
+    def _cut(self) -> tuple[float, float]:
+        """W, the least of those tried at which resonances leave nothing that counts, and what."""
+        tried = []
+        for lobes in _LOBES:
+            cut = max(2.0 * self._settled, 0.5 * lobes * np.pi / self.fastest)
+            resonant = self._resonances(cut)
+            tried.append((resonant * self._far_share(cut), cut, resonant))
+            if tried[-1][0] <= _ENOUGH:
+                break
+        _, cut, resonant = min(tried)
+        return cut, resonant
+
+    def _far_share(self, cut: float) -> float:
+        """Mass beyond a cut as a share of that beyond the start, about, from the envelope."""
+        w = np.array([self.start, cut])
+        _, envelope = self.values(w)
+        return float(envelope[1] * w[1] / (envelope[0] * w[0]))
+
+    def _resonances(self, cut: float) -> float:
+        """Sum of the coefficients of all modes that chi does not suppress at a cut.
+
+        It is relative to the mean.
+        """
+        bases = np.array([o.base for o in self.orbits])
+        highest = np.array([float(o.highest) for o in self.orbits])
+        modes = _near_resonances(tuple(bases))
+        turns = 0.5 * cut * np.abs(modes @ bases)
+        root = np.sqrt(np.maximum(_STEEPNESS**2 - turns**2, 0.0))
+        power = 0.5 * (bases.size + 3.0) - _INFLECTION
+        size = np.sum((modes / highest) ** 2, axis=1) ** (-0.5 * power)
+        left = 2.0 * np.exp(root - _STEEPNESS)
+        short = np.flatnonzero(np.abs(modes) @ highest <= _MOST_TURNS)
+        top = short[np.argsort(-(left * size)[short])[:_COMPUTED]]
+        if bases.size != 2 or not top.size:
+            return float(np.sum(left * size))
+        w = cut * _LATER
+        law = (*self.sizes(w), self.background(w)[0])
+        found = mode_sizes(self.orbits, *law, modes[top]) / mean_size(self.orbits, *law)
+        computed = found.max(axis=1)
+        # The others are of the same family: most of them multiples of these.
+        others = float(np.sum(left * size) - np.sum((left * size)[top]))
+        return float(np.sum(left[top] * computed) + others * np.max(computed / size[top]))
+
+    def _explicit(self, cuts: FloatArray) -> FloatArray:
+        """Masses of both signs beyond the start times chi, lobe by lobe, one row for each cut."""
+        total = np.zeros((cuts.size, 2))
+        stop = 2.0 * float(cuts.max())
+        zeros = self.zeros(self.start, stop)
+        count = int(np.ceil((stop - self.start) * self.fastest / np.pi))
+        even = np.linspace(self.start, stop, count + 1)
+        edges = np.unique(np.concatenate([even, zeros, *([c, 2.0 * c] for c in cuts)]))
+        step = _BLOCK // _NODES.size
+        for first in range(0, edges.size - 1, step):
+            ends = edges[first : first + step + 1]
+            half = 0.5 * np.diff(ends)[:, None]
+            w = ends[:-1, None] + half * (1.0 + _NODES)
+            rho = self.values(w.ravel())[0].reshape(w.shape) * half
+            for i, cut in enumerate(cuts):
+                pieces = (rho * _chi(w / cut)) @ _WEIGHTS
+                total[i, 0] += pieces[pieces > 0.0].sum()
+                total[i, 1] -= pieces[pieces < 0.0].sum()
+        return total
+
+    def _relative_error(self) -> float:
+        """Error of rho relative to its envelope, at the start and beyond."""
+        w = np.geomspace(self.start, 1e3 * self.start, 33)
+        stated = [float(wave.oscillating.relative_error(w).max()) for wave in self.waves]
+        return max(s + wave.fit_error for s, wave in zip(stated, self.waves, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _MeanLaw:
+    """Mean over the phases of |rho| and of rho, per unit of log w, from a radius to infinity."""
+
+    size: LegendrePanels
+    centre: LegendrePanels
+    closing: tuple[float, float]
+    error: float
+
+    @classmethod
+    def of(cls, tail: BeatingTail, start: float) -> _MeanLaw:
+        """Resolve the means from a radius on; what lies beyond the last panel is a power law."""
+        exponents = [w.tail.exponent for w in tail.waves]
+        exponents += [w.tail.background_exponent for w in tail.waves]
+        exponents += [c.tail.exponent for c in tail.components if isinstance(c.tail, PowerTail)]
+        rate = min(exponents) - 1.0
+        low = float(np.log(start))
+        high = min(low + _E_FOLDS / rate, _FARTHEST)
+        edges = np.concatenate(
+            [low + np.log(2.0) * np.arange(2.0), np.arange(low + 1.4, high, 4.0)]
+        )
+        edges = np.append(edges, high)
+        tolerance = _TOLERANCE[len(tail.orbits) > 2]
+
+        def size(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+            return tail.mean_size(t)
+
+        def centre(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+            w = np.exp(t)
+            value, error = tail.background(w.ravel())
+            return value.reshape(t.shape) * w, error.reshape(t.shape) * w
+
+        panels = [resolve(f, edges, tolerance=tolerance) for f in (size, centre)]
+        last = [f(np.array([high])) for f in (size, centre)]
+        closing = [float(value[0]) / rate for value, _ in last]
+        error = sum(p.integral.rad for p in panels) + sum(float(e[0]) for _, e in last) / rate
+        # The exponent settles like 1/w, and is known to a rounding by then.
+        return cls(panels[0], panels[1], (closing[0], closing[1]), error)
+
+    def weighted(self, cut: float) -> tuple[float, float]:
+        """Integrals of both means, times 1 - chi."""
+        low = float(np.log(cut))
+        edges = low + np.log(2.0) * np.linspace(0.0, 1.0, _CHI_PANELS + 1)
+        half = 0.5 * np.diff(edges)[:, None]
+        t = edges[:-1, None] + half * (1.0 + _NODES)
+        weight = ((1.0 - _chi(np.exp(t - low))) * half * _WEIGHTS).ravel()
+        found = []
+        for panels, closing in zip((self.size, self.centre), self.closing, strict=True):
+            # chi has panels of its own, and the last of them ends inside one of these.
+            rest = _integral(panels, low + np.log(2.0), panels.edges[-1])
+            found.append(float(np.sum(_read(panels, t.ravel()) * weight)) + rest + closing)
+        return found[0], found[1]
+
+
+def _integral(panels: LegendrePanels, low: float, high: float) -> float:
+    """Integral of the series from one point to another."""
+    inner = panels.edges[(panels.edges > low) & (panels.edges < high)]
+    ends = np.concatenate([[low], inner, [high]])
+    half = 0.5 * np.diff(ends)[:, None]
+    t = ends[:-1, None] + half * (1.0 + NODES)
+    return float(np.sum((_read(panels, t.ravel()).reshape(t.shape) @ WEIGHTS) * half[:, 0]))
+
+
+def _read(panels: LegendrePanels, t: FloatArray) -> FloatArray:
+    """Values of the series on panels."""
+    i = np.clip(np.searchsorted(panels.edges, t, side="right") - 1, 0, panels.errors.size - 1)
+    width = panels.edges[i + 1] - panels.edges[i]
+    x = 2.0 * (t - panels.edges[i]) / width - 1.0
+    basis = legendre.legvander(x, panels.coefficients.shape[1] - 1)
+    return np.asarray(np.einsum("nj,nj->n", panels.coefficients[i], basis))
+
+
+@cache
+def _chi_series() -> FloatArray:
+    """Chebyshev series of chi on [-1, 1]: one minus the integral of exp(b (sqrt(1 - x^2) - 1))."""
+    nodes = chebyshev.chebpts1(_CHI_TERMS)
+    bump = np.exp(_STEEPNESS * (np.sqrt((1.0 - nodes) * (1.0 + nodes)) - 1.0))
+    fit = chebyshev.chebfit(nodes, bump, _CHI_TERMS - 1)
+    rise = chebyshev.chebint(fit, lbnd=-1)
+    rise = rise / chebyshev.chebval(1.0, rise)
+    keep = np.flatnonzero(np.abs(rise) > 1e-18)[-1] + 1
+    fall = -rise[:keep]
+    fall[0] += 1.0
+    return np.asarray(fall)
+
+
+def _chi(ratio: FloatArray) -> FloatArray:
+    """chi at w / W: 1 up to 1, 0 from 2 on."""
+    out = np.where(ratio < 1.5, 1.0, 0.0)
+    inside = (ratio > 1.0) & (ratio < 2.0)
+    out[inside] = chebyshev.chebval(2.0 * ratio[inside] - 3.0, _chi_series())
+    return out
+
+
+@cache
+def _near_resonances(bases: tuple[float, ...]) -> FloatArray:
+    """Modes k, one of each pair, that are nearest to a resonance, and the first of each base."""
+    axes = np.eye(len(bases))
+    if len(bases) == 1:
+        return np.asarray(axes)
+    heads: Sequence[FloatArray]
+    if len(bases) == 2:
+        heads = [np.arange(1.0, _PAIRS)[:, None]]
+    else:
+        reach = np.arange(-_TRIPLES, _TRIPLES + 1.0)
+        heads = [np.array(list(product(reach, repeat=len(bases) - 1)))]
+    head = np.concatenate(heads)
+    nearest = np.round(-(head @ np.array(bases[:-1])) / bases[-1])
+    modes = [axes]
+    for aside in (-1.0, 0.0, 1.0):
+        modes.append(np.column_stack([head, nearest + aside]))
+    every = np.concatenate(modes)
+    return np.asarray(every[np.any(every != 0.0, axis=1)])

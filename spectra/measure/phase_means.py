@@ -1,0 +1,373 @@
+r"""Means over phases: what a sum of waves of slowly varying size weighs on average.
+
+Waves whose frequencies have rational ratios run through one closed orbit; waves of different
+classes run through a torus, evenly.  For one free wave the mean is elementary,
+
+.. math:: h(a, x) = \frac1{2\pi} \int_0^{2\pi} |a\cos\theta + x|\,d\theta
+          = \tfrac2\pi \bigl(\sqrt{a^2 - x^2} + x \arcsin(x/a)\bigr) \quad (|x| < a),
+
+and |x| beyond.  Every further wave is one more integral, between the phases at which the inner
+mean is singular; on an orbit the primitive of the sum is known, and only its zeros are sought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.quadrature import EPS, bracketed_roots
+
+__all__ = ["MOST_FREE_WAVES", "Orbit", "mean_size", "mode_sizes", "orbits_of"]
+
+FloatArray = NDArray[np.float64]
+
+# Largest multiple of a common frequency: the share of a higher one in the mean is below 1e-6.
+_HIGHEST = 512
+# Frequencies are doubles, and their ratio is rounded once more.
+_SAME_RATIO = 8.0 * EPS
+# Waves that are integrated one by one; each more costs two hundred times as much.
+MOST_FREE_WAVES = 3
+# Points for each wave of the highest multiple, at which the zeros on an orbit are sought.
+_POINTS = 16
+_NEWTON_STEPS = 6
+# Points for each turn of a mode, and at least so many.
+_MODE_POINTS, _LEAST_POINTS = 8, 256
+# Radii whose means are taken at once: three free waves need ten thousand values for each.
+_COLUMNS = 32
+# The rule of Takahasi and Mori: any singularity at the ends of a range, to rounding; and to 1e-10,
+# where it is the outer one of two.
+_FINE, _COARSE = (0.125, 3.25), (0.22, 2.86)
+
+
+@dataclass(frozen=True)
+class Orbit:
+    """Waves whose frequencies are multiples of one, so that they return together.
+
+    Attributes
+    ----------
+    base : float
+        The common frequency.
+    multiples : tuple of int
+        The frequency of each member, in units of ``base``.
+    members : tuple of int
+        Which waves they are.
+    """
+
+    base: float
+    multiples: tuple[int, ...]
+    members: tuple[int, ...]
+
+    @property
+    def highest(self) -> int:
+        """The largest multiple."""
+        return max(self.multiples)
+
+
+def orbits_of(frequencies: tuple[float, ...]) -> tuple[Orbit, ...]:
+    """Frequencies in classes of rational ratios, those of most members first.
+
+    Examples
+    --------
+    >>> [(o.multiples, o.members) for o in orbits_of((1.0, 2.0**0.5, 1.5))]
+    [((2, 3), (0, 2)), ((1,), (1,))]
+    """
+    found: list[list[tuple[int, Fraction]]] = []
+    for i, frequency in enumerate(frequencies):
+        for members in found:
+            ratio = frequency / frequencies[members[0][0]]
+            near = Fraction(ratio).limit_denominator(_HIGHEST)
+            common = lcm(near.denominator, *(f.denominator for _, f in members))
+            highest = max(near, *(f for _, f in members)) * common
+            if abs(float(near) - ratio) <= _SAME_RATIO * ratio and highest <= _HIGHEST:
+                members.append((i, near))
+                break
+        else:
+            found.append([(i, Fraction(1))])
+    orbits = []
+    for members in found:
+        common = lcm(*(f.denominator for _, f in members))
+        base = frequencies[members[0][0]] / common
+        multiples = tuple(int(f * common) for _, f in members)
+        orbits.append(Orbit(base, multiples, tuple(i for i, _ in members)))
+    return tuple(sorted(orbits, key=lambda o: -len(o.members)))
+
+
+def mean_size(
+    orbits: tuple[Orbit, ...], amplitudes: FloatArray, phases: FloatArray, centre: FloatArray
+) -> FloatArray:
+    r"""Mean of :math:`|x + \sum_j a_j \cos(n_j \psi + \alpha_j)|` over all phases psi.
+
+    Parameters
+    ----------
+    orbits : tuple of Orbit
+        At most one with several members, which comes first, and at most ``MOST_FREE_WAVES``.
+    amplitudes, phases : ndarray of shape (waves, m)
+        a_j >= 0 and alpha_j.
+    centre : ndarray of shape (m,)
+        x.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1))
+    >>> round(float(mean_size(orbits_of((1.0,)), one, 0 * one, np.zeros(1))[0]), 12)
+    0.636619772368
+    """
+    free = [amplitudes[o.members[0]] for o in orbits if len(o.members) == 1]
+    free.sort(key=lambda a: -float(a.max()))
+    if len(orbits[0].members) == 1:
+        blocks = [slice(i, i + _COLUMNS) for i in range(0, centre.size, _COLUMNS)]
+        return np.concatenate([_free_mean([a[b] for a in free], centre[b]) for b in blocks])
+    members = list(orbits[0].members)
+    wave = _OrbitSum(
+        np.array(orbits[0].multiples, dtype=float), amplitudes[members], phases[members], centre
+    )
+    return wave.mean_size() if not free else wave.mean_of(free)
+
+
+def mode_sizes(
+    orbits: tuple[Orbit, ...],
+    amplitudes: FloatArray,
+    phases: FloatArray,
+    centre: FloatArray,
+    modes: FloatArray,
+) -> FloatArray:
+    r"""Sizes of Fourier coefficients of :math:`|x + \sum_j a_j \cos(n_j \psi + \alpha_j)|`.
+
+    The coefficient in a free wave is elementary, and that in the other phase is a periodic sum.
+
+    Parameters
+    ----------
+    orbits : tuple of Orbit
+        Two, of which the second has one member.
+    amplitudes, phases, centre : ndarray
+        As for :func:`mean_size`.
+    modes : ndarray of shape (n, 2)
+        Whole numbers of turns in the phases of the two orbits.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+
+    Examples
+    --------
+    >>> one = np.ones((2, 1))
+    >>> pair = orbits_of((1.0, 2.0**0.5))
+    >>> found = mode_sizes(pair, one, 0 * one, np.zeros(1), np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> bool(abs(found[0, 0] - 8 / np.pi**2) < 1e-6)
+    True
+    """
+    around, alone = orbits
+    members = list(around.members)
+    free = alone.members[0]
+    turns = np.abs(modes).astype(float)
+    if len(members) == 1 and amplitudes[members[0]].max() > amplitudes[free].max():
+        # The mean over the larger wave is the smoother one.
+        members, free, turns = [free], members[0], turns[:, ::-1]
+        multiples = np.ones(1)
+    else:
+        multiples = np.array(around.multiples, dtype=float)
+    wave = _OrbitSum(multiples, amplitudes[members], phases[members], centre)
+    out = np.empty((modes.shape[0], centre.size))
+    for i, (n, m) in enumerate(turns):
+        count = int(_LEAST_POINTS + _MODE_POINTS * (n + m * multiples.max()))
+        psi = 2.0 * np.pi * np.arange(count) / count
+        turn = np.exp(1j * n * psi)
+        for j in range(centre.size):
+            who = np.full(count, j)
+            inner = _free_mode(amplitudes[free, j], wave.value(psi, who), m)
+            out[i, j] = abs(np.mean(inner * turn))
+    return out
+
+
+def _free_mode(a: float, y: FloatArray, m: float) -> FloatArray:
+    """Coefficient m of |a cos(theta) + y| in exp(i m theta), for a > 0."""
+    if m == 0.0:
+        return _one_wave(np.full(y.shape, a), y)
+    edge = np.where(np.abs(y) < a, y / a, np.sign(y))
+    tau = np.arccos(-edge)
+    if m == 1.0:
+        return np.asarray(a / np.pi * (tau - 0.5 * np.sin(2.0 * tau)) - 0.5 * a)
+    above, below = np.sin((m + 1.0) * tau) / (m + 1.0), np.sin((m - 1.0) * tau) / (m - 1.0)
+    return np.asarray(a / (np.pi * m) * (below - above))
+
+
+def _free_mean(free: list[FloatArray], x: FloatArray) -> FloatArray:
+    """Mean over independent phases of |x + sum of the waves|; everything of shape (m,)."""
+    if not free:
+        return np.abs(x)
+    if len(free) == 1:
+        return _one_wave(free[0], x)
+    outer, inner = free[-1], free[:-1]
+    # cos(theta) at which x + outer cos(theta) passes a singularity of the inner mean.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cosines = np.stack([(v - x) / outer for v in _singular(inner)])
+    cosines = np.where(np.abs(cosines) < 1.0, cosines, np.where(cosines > 0.0, 1.0, -1.0))
+    ends = np.concatenate([np.zeros((1, x.size)), np.arccos(cosines), np.full((1, x.size), np.pi)])
+    theta, weights = _between(np.sort(ends, axis=0), coarse=len(inner) > 1)
+    value = x[:, None] + outer[:, None] * np.cos(theta)
+    wide = [np.broadcast_to(a[:, None], theta.shape).ravel() for a in inner]
+    means = _free_mean(wide, value.ravel()).reshape(theta.shape)
+    return np.asarray(np.sum(means * weights, axis=1) / np.pi)
+
+
+def _one_wave(a: FloatArray, x: FloatArray) -> FloatArray:
+    size = np.abs(x)
+    inside = size < a
+    out = size.copy()
+    u = size[inside] / a[inside]
+    out[inside] = (2.0 / np.pi) * a[inside] * (np.sqrt((1.0 - u) * (1.0 + u)) + u * np.arcsin(u))
+    return out
+
+
+def _singular(free: list[FloatArray]) -> list[FloatArray]:
+    """Values of x at which the mean over free waves is not smooth."""
+    first, *others = free
+    found = []
+    for signs in product((1.0, -1.0), repeat=len(others)):
+        total = first + sum((s * a for s, a in zip(signs, others, strict=True)), 0.0 * first)
+        found += [total, -total]
+    return found
+
+
+@cache
+def _rule(step: float, reach: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Distances from both ends of [0, 1] and weights, with the ends resolved."""
+    t = np.arange(-reach, reach + 0.5 * step, step)
+    u = 0.5 * np.pi * np.sinh(t)
+    below, above = 1.0 / (1.0 + np.exp(-2.0 * u)), 1.0 / (1.0 + np.exp(2.0 * u))
+    weights = np.cosh(t) * below * above
+    return below, above, weights / weights.sum()
+
+
+def _between(ends: FloatArray, *, coarse: bool = False) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights between consecutive rows of ``ends``, one row of both for each column."""
+    low, high = ends[:-1].T[:, :, None], ends[1:].T[:, :, None]
+    below, above, shares = _rule(*(_COARSE if coarse else _FINE))
+    nodes = low * above + high * below
+    weights = (high - low) * shares
+    return nodes.reshape(ends.shape[1], -1), weights.reshape(ends.shape[1], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class _OrbitSum:
+    """F(psi) = centre + sum of amplitudes cos(multiples psi + phases), one for each column."""
+
+    multiples: FloatArray
+    amplitudes: FloatArray
+    phases: FloatArray
+    centre: FloatArray
+
+    def _sum(
+        self,
+        psi: FloatArray,
+        who: NDArray[np.intp],
+        wave: Callable[[FloatArray], FloatArray],
+        power: int,
+    ) -> FloatArray:
+        total = np.zeros(psi.shape)
+        for n, a, alpha in zip(self.multiples, self.amplitudes, self.phases, strict=True):
+            total += a[who] * n**power * wave(n * psi + alpha[who])
+        return total
+
+    def value(self, psi: FloatArray, who: NDArray[np.intp]) -> FloatArray:
+        return self.centre[who] + self._sum(psi, who, np.cos, 0)
+
+    def _stationary(self, psi: FloatArray, who: NDArray[np.intp]) -> FloatArray:
+        """The points near psi where F is stationary, by Newton's method."""
+        step_limit = 2.0 * np.pi / (_POINTS * self.multiples.max())
+        x = psi.copy()
+        for _ in range(_NEWTON_STEPS):
+            slope = -self._sum(x, who, np.sin, 1)
+            curve = -self._sum(x, who, np.cos, 2)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                step = slope / curve
+            usable = np.isfinite(step) & (np.abs(x - step - psi) <= step_limit)
+            x = np.where(usable, x - step, x)
+        return x
+
+    def _marks(self, level: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
+        """Zeros of F - level on [0, 2 pi), and whose they are, in no order."""
+        count = int(_POINTS * self.multiples.max())
+        m = self.centre.size
+        grid = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
+        who = np.repeat(np.arange(m), count)
+        f = (self.value(np.tile(grid, m), who) - level[who]).reshape(m, count)
+        size = np.abs(f)
+        near, far = np.roll(size, 1, axis=1), np.roll(size, -1, axis=1)
+        low = (size <= near) & (size <= far)
+        column, place = np.nonzero(low)
+        psi = self._stationary(grid[place], column)
+        g = self.value(psi, column) - level[column]
+        # All points of each column in order, with the stationary ones among them.
+        every = np.concatenate([np.tile(grid, m), psi])
+        owner = np.concatenate([who, column])
+        values = np.concatenate([f.ravel(), g])
+        order = np.lexsort((every, owner))
+        every, owner, values = every[order], owner[order], values[order]
+        first = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
+        after = np.roll(np.arange(every.size), -1)
+        after[np.append(first[1:], every.size) - 1] = first
+        turn = np.where(after == first[owner], 2.0 * np.pi, 0.0)
+        crosses = np.flatnonzero((values < 0.0) != (values[after] < 0.0))
+        end = after[crosses]
+        zeros = bracketed_roots(
+            lambda x: self.value(x, owner[crosses]) - level[owner[crosses]],
+            every[crosses],
+            every[end] + turn[crosses],
+            value_low=values[crosses],
+            value_high=values[end],
+        )
+        return zeros, owner[crosses]
+
+    def mean_size(self) -> FloatArray:
+        """Mean of |F| over the orbit, from its zeros and its primitive."""
+        m = self.centre.size
+        zeros, who = self._marks(np.zeros(m))
+        order = np.lexsort((zeros, who))
+        zeros, who = zeros[order], who[order]
+        primitive = self.centre[who] * zeros + self._sum(zeros, who, np.sin, -1)
+        first = np.flatnonzero(np.append(True, who[1:] != who[:-1])[: who.size])
+        after = np.roll(np.arange(who.size), -1)
+        after[np.append(first[1:], who.size)[: first.size] - 1] = first
+        wraps = np.zeros(who.size)
+        wraps[np.append(first[1:], who.size)[: first.size] - 1] = 2.0 * np.pi
+        piece = primitive[after] + self.centre[who] * wraps - primitive
+        out = np.zeros(m)
+        np.add.at(out, who, np.abs(piece))
+        out /= 2.0 * np.pi
+        without = np.ones(m, dtype=bool)
+        without[who] = False
+        out[without] = np.abs(self.centre[without])
+        return out
+
+    def mean_of(self, free: list[FloatArray]) -> FloatArray:
+        """Mean of the size of F plus free waves."""
+        m = self.centre.size
+        marks = [self._marks(level) for level in _singular(free)]
+        marks.append(self._slope()._marks(np.zeros(m)))
+        zeros = np.concatenate([z for z, _ in marks]) % (2.0 * np.pi)
+        who = np.concatenate([w for _, w in marks])
+        most = int(np.bincount(who, minlength=m).max(initial=0))
+        ends = np.full((most + 2, m), 2.0 * np.pi)
+        ends[0] = 0.0
+        order = np.lexsort((zeros, who))
+        zeros, who = zeros[order], who[order]
+        place = np.arange(who.size) - np.searchsorted(who, who)
+        ends[place + 1, who] = zeros
+        psi, weights = _between(ends)
+        owner = np.repeat(np.arange(m), psi.shape[1])
+        wide = [a[owner] for a in free]
+        means = _free_mean(wide, self.value(psi.ravel(), owner)).reshape(psi.shape)
+        return np.asarray(np.sum(means * weights, axis=1) / (2.0 * np.pi))
+
+    def _slope(self) -> _OrbitSum:
+        """F' as another such sum."""
+        sizes = self.amplitudes * self.multiples[:, None]
+        return _OrbitSum(self.multiples, sizes, self.phases + 0.5 * np.pi, 0.0 * self.centre)
