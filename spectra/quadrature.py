@@ -6,7 +6,7 @@ decay of each series says whether its panel is fine enough, and its antiderivati
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "legendre_antiderivative",
     "legendre_inverse",
     "resolve",
+    "resolve_each",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -175,8 +176,40 @@ def resolve(
     >>> bool(abs(panels.integral.mid / np.expm1(30.0) - 1) < 1e-14)
     True
     """
-    edges = np.asarray(edges, dtype=float)
-    left, right = edges[:-1], edges[1:]
+    return resolve_each(integrand, [edges], tolerance=tolerance)[0]
+
+
+def resolve_each(
+    integrand: Integrand, ranges: Sequence[ArrayLike], *, tolerance: float = RESOLVED
+) -> list[LegendrePanels]:
+    """Resolve an integrand on several ranges, all of them in each call of it.
+
+    Parameters
+    ----------
+    integrand : callable
+        As for :func:`resolve`.
+    ranges : sequence of array_like
+        First panels of each range, ascending; the ranges ascend and do not overlap.
+    tolerance : float
+        As for :func:`resolve`, whose result on each range this is.
+
+    Raises
+    ------
+    AccuracyError
+        As :func:`resolve` does.
+
+    Examples
+    --------
+    >>> two = resolve_each(lambda t: (np.exp(t), 0 * t), [[0.0, 1.0], [2.0, 3.0]])
+    >>> [bool(abs(p.integral.mid / np.exp(e) / np.expm1(1.0) - 1) < 1e-14)
+    ...  for p, e in zip(two, (0.0, 2.0))]
+    [True, True]
+    """
+    given = [np.asarray(edges, dtype=float) for edges in ranges]
+    if not given:
+        return []
+    left = np.concatenate([edges[:-1] for edges in given])
+    right = np.concatenate([edges[1:] for edges in given])
     done_left, done_coefficients, done_errors = [], [], []
     for _ in range(_MAX_BISECTIONS):
         half = 0.5 * (right - left)
@@ -211,11 +244,15 @@ def resolve(
         raise AccuracyError(_unresolved(left, right))
     starts = np.concatenate(done_left)
     order = np.argsort(starts)
-    return LegendrePanels(
-        np.append(starts[order], edges[-1]),
-        np.concatenate(done_coefficients)[order],
-        np.concatenate(done_errors)[order],
+    starts = starts[order]
+    coefficients, panel_errors = (
+        np.concatenate(rows)[order] for rows in (done_coefficients, done_errors)
     )
+    bounds = [*np.searchsorted(starts, [edges[0] for edges in given]), starts.size]
+    return [
+        LegendrePanels(np.append(starts[i:j], edges[-1]), coefficients[i:j], panel_errors[i:j])
+        for edges, i, j in zip(given, bounds[:-1], bounds[1:], strict=True)
+    ]
 
 
 def _unresolved(left: FloatArray, right: FloatArray) -> str:

@@ -6,26 +6,26 @@ of every mass, follow without another integral.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from spectra.density import Component, EndTail, OscillatingTail
 from spectra.measure.charts import Chart, RadialSum, require_moderate_scale
 from spectra.quadrature import (
     EPS,
+    ORDER,
     Enclosure,
     Integrand,
     LegendrePanels,
     bracketed_roots,
-    resolve,
+    resolve_each,
 )
 
-__all__ = ["Closure", "Interval", "Stretch", "overlap", "sign_intervals", "stretches_of"]
+__all__ = ["Closure", "Interval", "Stretch", "overlap", "refined", "sign_intervals", "stretches_of"]
 
 FloatArray = NDArray[np.float64]
 
@@ -44,6 +44,10 @@ _TRUST = 4.0
 # neighbour on the grid is this many times higher.
 _DOUBLE_ROOT_RISE = 4.0
 _COARSE_STEP = 0.1
+# Such a minimum is sought on a grid, then on one between the neighbours of its lowest point, to
+# 1e-10 of the first.
+_MINIMUM_GRID = np.linspace(0.0, 1.0, 33)
+_MINIMUM_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,8 @@ class Stretch:
     panels : LegendrePanels
         |rho(w)| dw/dt.
     integrand : callable
-        What the panels resolve: values and errors at an array of t.
+        What the panels resolve: values and errors at an array of t.  Stretches in one chart share
+        it.
     head, tail : Closure
         Mass below the first panel and above the last one.
     """
@@ -82,13 +87,6 @@ class Stretch:
     integrand: Integrand
     head: Closure = NOTHING
     tail: Closure = NOTHING
-
-    def refined(self) -> Stretch:
-        """The same stretch on panels half as wide: an independent quadrature to check against."""
-        edges = self.panels.edges
-        middle = 0.5 * (edges[:-1] + edges[1:])
-        panels = resolve(self.integrand, np.sort(np.concatenate([edges, middle])))
-        return replace(self, panels=panels)
 
     @property
     def mass(self) -> Enclosure:
@@ -170,7 +168,28 @@ def stretches_of(density: RadialSum, intervals: Sequence[Interval]) -> tuple[Str
     AccuracyError
         Where a component is not as smooth as its tail and its origin exponent say.
     """
-    return tuple(x for x in (_stretch(density, i) for i in intervals) if x is not None)
+    found = []
+    for run in _runs(intervals):
+        size = _Size(density, run)
+        for interval, inner in zip(run.intervals, _integrate(size, run), strict=True):
+            if inner is not None:
+                panels, head, tail = inner
+                found.append(Stretch(interval.sign, run.chart, panels, size, head, tail))
+    return tuple(found)
+
+
+def refined(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
+    """The same stretches on panels half as wide: an independent quadrature to check against."""
+    found: list[Stretch] = []
+    for integrand, together in groupby(stretches, key=lambda s: s.integrand):
+        group = list(together)
+        ranges = []
+        for stretch in group:
+            edges = stretch.panels.edges
+            ranges.append(np.sort(np.concatenate([edges, 0.5 * (edges[:-1] + edges[1:])])))
+        finer = resolve_each(integrand, ranges)
+        found += (replace(s, panels=p) for s, p in zip(group, finer, strict=True))
+    return tuple(found)
 
 
 def overlap(density: RadialSum, intervals: Sequence[Interval]) -> Enclosure:
@@ -183,15 +202,39 @@ def overlap(density: RadialSum, intervals: Sequence[Interval]) -> Enclosure:
     if peak == -np.inf:
         return Enclosure(0.0, 0.0)
     total = Enclosure(0.0, 0.0)
-    for x in intervals:
-        smaller = _Smaller(density, x, peak)
-        inner = _integrate(smaller, x)
-        if inner is not None:
-            panels, head, tail = inner
-            total = total + panels.integral
-            total = total + Enclosure(head.mass + tail.mass, head.error + tail.error)
+    for run in _runs(intervals):
+        for inner in _integrate(_Smaller(density, run, peak), run):
+            if inner is not None:
+                panels, head, tail = inner
+                total = total + panels.integral
+                total = total + Enclosure(head.mass + tail.mass, head.error + tail.error)
     scale = float(np.exp(peak))
     return Enclosure(total.mid * scale, total.rad * scale + float(np.finfo(float).tiny))
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Ranges of one sign that follow one another in one chart."""
+
+    intervals: tuple[Interval, ...]
+    starts: FloatArray
+    signs: FloatArray
+
+    @property
+    def chart(self) -> Chart:
+        return self.intervals[0].chart
+
+    def sign(self, t: FloatArray) -> FloatArray:
+        """Sign of the density at t."""
+        at = np.searchsorted(self.starts, t, side="right") - 1
+        return np.asarray(self.signs[np.maximum(at, 0)])
+
+
+def _runs(intervals: Sequence[Interval]) -> Iterator[_Run]:
+    for _, group in groupby(intervals, key=lambda x: x.chart):
+        together = tuple(group)
+        starts = np.array([x.start for x in together])
+        yield _Run(together, starts, np.array([float(x.sign) for x in together]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,67 +242,76 @@ class _Smaller:
     """min(positive, negative), scaled by its peak; its error is relative to itself."""
 
     density: RadialSum
-    interval: Interval
+    run: _Run
     log_scale: float
 
     def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        found = self.density.logs(self.interval.chart, t)
-        if self.interval.sign > 0:
-            smaller, error = found.negative, found.negative_error
-        else:
-            smaller, error = found.positive, found.positive_error
+        found = self.density.logs(self.run.chart, t)
+        above = self.run.sign(t) > 0.0
+        smaller = np.where(above, found.negative, found.positive)
+        error = np.where(above, found.negative_error, found.positive_error)
         return np.exp(smaller - self.log_scale), np.exp(error - self.log_scale)
 
 
 @dataclass(frozen=True, eq=False)
 class _Size:
-    """|rho| dw/dt on a range of one sign, with its error."""
+    """|rho| dw/dt on ranges of one sign, with its error."""
 
     density: RadialSum
-    interval: Interval
+    run: _Run
 
     def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        positive, negative, error = self.density.values(self.interval.chart, t)
-        return self.interval.sign * (positive - negative), error
+        positive, negative, error = self.density.values(self.run.chart, t)
+        return self.run.sign(t) * (positive - negative), error
 
 
-def _stretch(density: RadialSum, interval: Interval) -> Stretch | None:
-    size = _Size(density, interval)
-    inner = _integrate(size, interval)
-    if inner is None:
-        return None
-    panels, head, tail = inner
-    return Stretch(interval.sign, interval.chart, panels, size, head, tail)
+_Found = tuple[LegendrePanels, Closure, Closure]
 
 
-def _integrate(
-    function: _Size | _Smaller, interval: Interval
-) -> tuple[LegendrePanels, Closure, Closure] | None:
-    """Panels between the points where the integrand is negligible, and a closure at open ends."""
-    count = 33 + int((interval.stop - interval.start) / _COARSE_STEP)
-    t = np.linspace(interval.start, interval.stop, count)
-    value, error = function(t)
+def _integrate(function: _Size | _Smaller, run: _Run) -> list[_Found | None]:
+    """Panels between the points where the integrand is negligible, and a closure at open ends.
+
+    The integrand is asked about all ranges of a run at a time; one of zero mass has None.
+    """
+    grids = [
+        np.linspace(x.start, x.stop, 33 + int((x.stop - x.start) / _COARSE_STEP))
+        for x in run.intervals
+    ]
+    values, errors = function(np.concatenate(grids))
+    ends = np.cumsum([t.size for t in grids])[:-1]
+    seen = list(zip(grids, np.split(values, ends), np.split(errors, ends), strict=True))
+    ranges = [_relevant(x, *s) for x, s in zip(run.intervals, seen, strict=True)]
+    wanted = [_first_edges(*r) for r in ranges if r is not None]
+    resolved = iter(resolve_each(function, wanted))
+    found: list[_Found | None] = []
+    for interval, (t, value, error), part in zip(run.intervals, seen, ranges, strict=True):
+        if part is None:
+            width = (interval.stop - interval.start) / t.size
+            lost = float((np.abs(value) + error).sum()) * width
+            edges = np.array([interval.start, interval.stop])
+            empty = LegendrePanels(edges, np.zeros((1, ORDER)), np.array([lost]))
+            found.append((empty, NOTHING, NOTHING) if lost else None)
+            continue
+        head = _close(function, part[0], +1.0, t, value, error) if interval.first else NOTHING
+        tail = _close(function, part[1], -1.0, t, value, error) if interval.last else NOTHING
+        found.append((next(resolved), head, tail))
+    return found
+
+
+def _relevant(
+    interval: Interval, t: FloatArray, value: FloatArray, error: FloatArray
+) -> tuple[float, float] | None:
+    """The t between which a range of one sign is not negligible; None where all of it is."""
     trusted = value > _TRUST * error
     if not np.any(trusted & (value > _UNDERFLOW)):
-        width = (interval.stop - interval.start) / count
-        lost = float((np.abs(value) + error).sum()) * width
-        if lost == 0.0:
-            return None
-        empty = LegendrePanels(
-            np.array([interval.start, interval.stop]), np.zeros((1, 20)), np.array([lost])
-        )
-        return empty, NOTHING, NOTHING
+        return None
     peak = float(value[trusted].max())
     relevant = np.flatnonzero(trusted & (value > peak * np.exp(-_NEGLIGIBLE)))
     low = float(t[max(relevant[0] - 1, 0)])
     high = float(t[min(relevant[-1] + 1, t.size - 1)])
     if interval.last and relevant[-1] + 1 < t.size and not trusted[relevant[-1] + 1]:
         high = float(t[relevant[-1]])
-    edges = _first_edges(low, high)
-    panels = resolve(function, edges)
-    head = _close(function, low, +1.0, t, value, error) if interval.first else NOTHING
-    tail = _close(function, high, -1.0, t, value, error) if interval.last else NOTHING
-    return panels, head, tail
+    return low, high
 
 
 def _first_edges(low: float, high: float) -> FloatArray:
@@ -383,23 +435,29 @@ def _with_hidden_roots(
 ) -> tuple[FloatArray, FloatArray]:
     """Add the bottoms of local minima of |ratio| that reach the other sign."""
     # Beside a double root between grid points one neighbour is at least nine times as high.
-    size = np.abs(ratio)
-    higher = np.maximum(size[:-2], size[2:]) > _DOUBLE_ROOT_RISE * size[1:-1]
-    inner = np.flatnonzero(higher & (size[1:-1] <= np.minimum(size[:-2], size[2:])))
-    for i in inner + 1:
-        side = np.sign(ratio[i])
-        if np.sign(ratio[i - 1]) != side or np.sign(ratio[i + 1]) != side:
-            continue
-
-        def height(x: float, side: float = side) -> float:
-            return float(side * density.balance(chart, np.array([x]))[0][0])
-
-        found = minimize_scalar(
-            height, bounds=(t[i - 1], t[i + 1]), method="bounded", options={"xatol": 1e-10}
+    size, signs = np.abs(ratio), np.sign(ratio)
+    hidden = np.maximum(size[:-2], size[2:]) > _DOUBLE_ROOT_RISE * size[1:-1]
+    hidden &= size[1:-1] <= np.minimum(size[:-2], size[2:])
+    hidden &= (signs[:-2] == signs[1:-1]) & (signs[2:] == signs[1:-1])
+    inner = np.flatnonzero(hidden) + 1
+    low, high, side = t[inner - 1], t[inner + 1], signs[inner]
+    for _ in range(_MINIMUM_ROUNDS):
+        if not side.size:
+            break
+        x = low[:, None] + (high - low)[:, None] * _MINIMUM_GRID
+        value, bound = density.balance(chart, x)
+        height = side[:, None] * value
+        lowest = 1 + np.argmin(height[:, 1:-1], axis=1)
+        before, at, after = (
+            np.take_along_axis(height, (lowest + k)[:, None], axis=1)[:, 0] for k in (-1, 0, 1)
         )
-        value, bound = density.balance(chart, np.array([found.x]))
-        if side * value[0] < -_TRUST * bound[0]:
-            t = np.append(t, found.x)
-            ratio = np.append(ratio, value[0])
+        rows = np.arange(side.size)
+        crossed = at < -_TRUST * bound[rows, lowest]
+        t = np.append(t, x[rows, lowest][crossed])
+        ratio = np.append(ratio, value[rows, lowest][crossed])
+        # A smooth minimum between grid points is lower by an eighth of the second difference.
+        left = ~crossed & (at <= np.maximum(before, after) - at)
+        low, high = x[rows, lowest - 1][left], x[rows, lowest + 1][left]
+        side = side[left]
     order = np.argsort(t)
     return t[order], ratio[order]

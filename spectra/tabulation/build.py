@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from spectra.density import Atom
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.signed import MeasurePart, SpectralMeasure
+from spectra.measure.stretches import refined
 from spectra.quadrature import EPS
 from spectra.table import Part, SpectralTable
 from spectra.table.lobed_tail import LobedTail
@@ -188,7 +189,7 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
     left = _side(law, mass, spans, split, tail, u_error, from_above=False)
     right = _side(law, mass, spans, split, tail, u_error, from_above=True)
     table = RadialLaw.from_panels(left, right, tail)
-    finer = ContinuousLaw.of(tuple(s.refined() for s in part.stretches), beyond)
+    finer = ContinuousLaw.of(refined(part.stretches), beyond)
     return table, _UNSEEN * max(tail_error, _measured_error(table, finer, part.atoms, mass))
 
 
