@@ -89,8 +89,7 @@ class OscillatingTail:
 
     def amplitude(self, w: FloatArray) -> FloatArray:
         """The amplitude itself; ``inf`` where it exceeds the doubles."""
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(self.log_amplitude(w)))
+        return _exp(self.log_amplitude(w))
 
 
 Tail = FastTail | PowerTail | EndTail | OscillatingTail
@@ -169,17 +168,18 @@ class SpectralDensity:
             return np.sign(total), np.log(np.abs(total)) + safe_top
 
     def radial(self, w: ArrayLike) -> FloatArray:
-        """Signed radial density rho(w) = S_{d-1} w^(d-1) mu(w); the atoms are apart."""
+        """Signed radial density rho(w) = S_{d-1} w^(d-1) mu(w); the atoms are apart.
+
+        Where a measure is infinite it may exceed every double, and then it is given as infinite.
+        """
         sign, log = self.signed_log_radial(w)
-        return np.asarray(sign * np.exp(log))
+        return np.asarray(sign * _exp(log))
 
     def density(self, w: ArrayLike) -> FloatArray:
         """Density mu(w) on R^dim with respect to Lebesgue measure; the atoms are apart."""
         sign, log = self.signed_log_radial(w)
         w = _positive_radii(w)
-        return np.asarray(
-            sign * np.exp(log - log_sphere_area(self.dim) - (self.dim - 1) * np.log(w))
-        )
+        return np.asarray(sign * _exp(log - log_sphere_area(self.dim) - (self.dim - 1) * np.log(w)))
 
     def latex(self) -> str:
         """The formula of mu(w) as LaTeX.
@@ -203,8 +203,17 @@ class SpectralDensity:
         w = _positive_radii(w)
         bound = np.zeros_like(w)
         for c in self.components:
-            bound += np.exp(c.log_envelope(w)) * (c.relative_error(w) + 4 * np.finfo(float).eps)
+            log = c.log_envelope(w)
+            share = c.relative_error(w) + 4 * np.finfo(float).eps
+            # Numbers below the smallest normal one lose their digits; only an exact zero does not.
+            bound += _exp(log) * share + np.where(np.isneginf(log), 0.0, np.finfo(float).tiny)
         return bound
+
+
+def _exp(log: FloatArray) -> FloatArray:
+    """The exponential; infinite beyond the doubles."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(log))
 
 
 def _positive_radii(w: ArrayLike) -> FloatArray:
