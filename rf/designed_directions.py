@@ -29,6 +29,7 @@ from spectra.errors import ParameterError
 
 __all__ = [
     "angular_means",
+    "design_work",
     "designed",
     "designed_angular_means",
     "designed_cosines",
@@ -150,7 +151,7 @@ def least_energy(rows: FloatArray, energy: Energy, *, steps: int | None = None) 
     """
     n, dim = rows.shape
     if steps is None:
-        steps = int(np.clip(_WORK / (n * n * (4.0 * dim + 60.0)), _LEAST_STEPS, _MOST_STEPS))
+        steps = _steps(n, dim)
 
     chunk = max(1, _CHUNK // n)
 
@@ -184,6 +185,7 @@ def designed(
     rng: np.random.Generator,
     *,
     energy: Literal["cosh", "quartic"] | Energy = "cosh",
+    draws: int | None = None,
 ) -> FloatArray:
     """Directions of least pairwise energy, turned by one random Haar rotation.
 
@@ -199,6 +201,8 @@ def designed(
     energy : str or callable
         "cosh" (all even degrees), "quartic" (degrees 2 and 4 alone), or F and F' themselves, for
         instance the variance of one kernel (see :func:`least_energy`); those are not kept.
+    draws : int, optional
+        How many independent rotations of the sets to draw, along a first axis.
 
     Raises
     ------
@@ -224,9 +228,24 @@ def designed(
         raise ParameterError(f"energy = {energy!r}: choose one of {', '.join(ENERGIES)}.")
     parts = []
     for size in designed_sizes(n):
-        rotation = orthogonal(dim, dim, rng)
-        parts.append(_set(size, dim, energy) @ rotation)
-    return np.concatenate(parts)
+        if dim == 1 or size <= dim:
+            # Orthonormal rows cannot be improved, and turned they are a cut Haar matrix.
+            parts.append(orthogonal(size, dim, rng, draws=draws))
+        else:
+            parts.append(_set(size, dim, energy) @ orthogonal(dim, dim, rng, draws=draws))
+    return np.concatenate(parts, axis=-2)
+
+
+def design_work(n: int, dim: int) -> float:
+    """Multiplications that making the sets of n directions may take; 5e9 are about a second.
+
+    Examples
+    --------
+    >>> design_work(16, 16), design_work(256, 16)      # orthonormal rows need none
+    (0.0, 2437939200.0)
+    """
+    sizes = [size for size in set(designed_sizes(n)) if size > dim > 1]
+    return float(sum(_steps(size, dim) * _work_of_a_step(size, dim) for size in sizes))
 
 
 def designed_sizes(n: int) -> list[int]:
@@ -269,6 +288,14 @@ def designed_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray
     (True, True)
     """
     return angular_means(designed(n, dim, np.random.default_rng(_SEED)), degrees)
+
+
+def _steps(n: int, dim: int) -> int:
+    return int(np.clip(_WORK / _work_of_a_step(n, dim), _LEAST_STEPS, _MOST_STEPS))
+
+
+def _work_of_a_step(n: int, dim: int) -> float:
+    return n * n * (4.0 * dim + 60.0)
 
 
 def _set(n: int, dim: int, energy: str | Energy) -> FloatArray:

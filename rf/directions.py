@@ -1,10 +1,11 @@
 r"""Random directions: every row uniform on the sphere, and the rows of one draw coupled or not.
 
-A scheme is a function ``(n, dim, rng) -> rows`` of shape ``(n, dim)``.  Each single row of each
-scheme but ``hadamard`` is exactly uniform on the unit sphere, so that every scheme gives unbiased
-features; the schemes differ in the law of the *pairs*, which decides the variance: with c the
-cosine between two rows, the variance of the mean of plane waves depends on E P_n(c), n = 2, 4, ...
-(P_n Gegenbauer, P_n(1) = 1), and is least where these are negative.
+A scheme is a function ``(n, dim, rng) -> rows`` of shape ``(n, dim)``; with ``draws=m`` it makes m
+independent draws at once, of shape ``(m, n, dim)``.  Each single row of each scheme but
+``hadamard`` is exactly uniform on the unit sphere, so that every scheme gives unbiased features;
+the schemes differ in the law of the *pairs*, which decides the variance: with c the cosine between
+two rows, the variance of the mean of plane waves depends on E P_n(c), n = 2, 4, ... (P_n
+Gegenbauer, P_n(1) = 1), and is least where these are negative.
 
 ========== ================================================== ===================================
 scheme     pairs of rows                                      cosine c
@@ -21,15 +22,16 @@ designed   a set of least energy, turned (see its module)     those of the set
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 from scipy.special import ndtri
-from scipy.stats import qmc as scipy_qmc
 
+from rf.sobol import sobol_points
 from spectra.errors import ParameterError
 
 __all__ = [
@@ -48,15 +50,21 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
-Scheme = Callable[[int, int, np.random.Generator], FloatArray]
 
-# Bits of a Sobol coordinate; the cells below them are filled by a uniform jitter.
-_SOBOL_BITS = 30
+
+class Scheme(Protocol):
+    """What every scheme is: a draw of n unit rows, or so many independent draws at once."""
+
+    def __call__(
+        self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
+    ) -> FloatArray: ...
+
+
 # Hadamard blocks up to this order can be enumerated: 4096 of them.
 _ENUMERATED_ORDER = 4
 
 
-def iid(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
     """Independent uniform directions.
 
     Parameters
@@ -64,16 +72,18 @@ def iid(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     n, dim : int
         Number of rows and dimension, both at least 1.
     rng : numpy.random.Generator
+    draws : int, optional
+        How many independent draws to make, along a first axis.
 
     Returns
     -------
-    ndarray of shape (n, dim)
+    ndarray of shape (n, dim) or (draws, n, dim)
         Unit rows.
 
     Raises
     ------
     ParameterError
-        Where ``n`` or ``dim`` is below 1.
+        Where ``n``, ``dim`` or ``draws`` is below 1.
 
     Examples
     --------
@@ -81,11 +91,13 @@ def iid(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     >>> rows.shape, bool(np.allclose(np.linalg.norm(rows, axis=1), 1.0))
     ((5, 3), True)
     """
-    _check(n, dim)
-    return _unit(rng.standard_normal((n, dim)))
+    count = _check(n, dim, draws)
+    return _first_or_all(_unit(rng.standard_normal((count, n, dim))), draws)
 
 
-def orthogonal(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+def orthogonal(
+    n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
+) -> FloatArray:
     """Independent blocks of ``dim`` orthonormal rows, each a Haar matrix; the last may be cut.
 
     A cut block of b < dim rows is uniform on the Stiefel manifold of b orthonormal rows.
@@ -101,12 +113,13 @@ def orthogonal(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     >>> bool(np.allclose(rows[:3] @ rows[:3].T, np.eye(3)))
     True
     """
-    _check(n, dim)
+    count = _check(n, dim, draws)
     whole, rest = divmod(n, dim)
-    blocks = _haar_columns(whole, dim, dim, rng).reshape(whole * dim, dim)
-    if rest == 0:
-        return blocks
-    return np.concatenate([blocks, _haar_columns(1, dim, rest, rng)[0].T])
+    blocks = _haar_columns(count * whole, dim, dim, rng).reshape(count, whole * dim, dim)
+    if rest > 0:
+        cut = _haar_columns(count, dim, rest, rng).swapaxes(1, 2)
+        blocks = np.concatenate([blocks, cut], axis=1) if whole else np.ascontiguousarray(cut)
+    return _first_or_all(blocks, draws)
 
 
 def haar_order(n: int, dim: int) -> int:
@@ -117,7 +130,7 @@ def haar_order(n: int, dim: int) -> int:
     return max(n, 2 * dim)
 
 
-def haar(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+def haar(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
     """The published coupling of GORF: n columns of a Haar matrix of order N, cut to ``dim`` rows.
 
     The cut columns are divided by their norms.  Each is exactly uniform, but no two are
@@ -136,11 +149,11 @@ def haar(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     >>> bool(np.allclose(np.linalg.norm(rows, axis=1), 1.0))
     True
     """
-    _check(n, dim)
-    return _unit(_haar_columns(1, haar_order(n, dim), dim, rng)[0, :n])
+    count = _check(n, dim, draws)
+    return _first_or_all(_unit(_haar_columns(count, haar_order(n, dim), dim, rng)[:, :n]), draws)
 
 
-def simplex(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+def simplex(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
     """Independent blocks of the ``dim + 1`` vertices of a regular simplex, each turned by Haar.
 
     Two rows of a block have inner product -1/dim.  Parameters and errors as :func:`iid`.
@@ -155,15 +168,20 @@ def simplex(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     >>> bool(np.allclose((rows @ rows.T)[0, 1:], -1 / 3))
     True
     """
-    _check(n, dim)
-    blocks = -(-n // (dim + 1))
+    count = _check(n, dim, draws)
+    whole, rest = divmod(n, dim + 1)
     vertices = helmert(dim + 1).T * np.sqrt((dim + 1) / dim)
-    turned = vertices @ _haar_columns(blocks, dim, dim, rng)
-    rows: FloatArray = turned.reshape(blocks * (dim + 1), dim)[:n]
-    return rows
+    turned = vertices @ _haar_columns(count * whole, dim, dim, rng)
+    rows = turned.reshape(count, whole * (dim + 1), dim)
+    if rest > 0:
+        # The first vertices are a triangular matrix times orthonormal rows, which are turned.
+        lower = np.linalg.qr(vertices[:rest].T)[1].T
+        cut = lower @ _haar_columns(count, dim, rest, rng).swapaxes(1, 2)
+        rows = np.concatenate([rows, cut], axis=1)
+    return _first_or_all(rows, draws)
 
 
-def hadamard(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+def hadamard(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
     r"""Independent blocks of rows of H D1 H D2 H D3, H Hadamard and D diagonal random signs.
 
     The order p of H is the least power of two that is at least ``dim``; where p > dim the rows
@@ -186,9 +204,9 @@ def hadamard(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     >>> bool(np.allclose(rows @ rows.T, np.eye(4)))
     True
     """
-    _check(n, dim)
-    blocks = hadamard_blocks(dim, -(-n // hadamard_order(dim)), rng)
-    return np.ascontiguousarray(blocks.reshape(-1, dim)[:n])
+    count = _check(n, dim, draws)
+    blocks = hadamard_blocks(dim, count * -(-n // hadamard_order(dim)), rng)
+    return _first_or_all(np.ascontiguousarray(blocks.reshape(count, -1, dim)[:, :n]), draws)
 
 
 def hadamard_order(dim: int) -> int:
@@ -228,7 +246,7 @@ def hadamard_blocks(
     return _unit(rows)
 
 
-def qmc(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+def qmc(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
     """Scrambled Sobol points through the normal inverse CDF, divided by their norms.
 
     Each row is exactly uniform on the sphere.  Parameters and errors as :func:`iid`.
@@ -244,19 +262,13 @@ def qmc(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     >>> bool(np.allclose(np.linalg.norm(rows, axis=1), 1.0))
     True
     """
-    _check(n, dim)
-    return _unit(ndtri(sobol(n, dim, rng)))
+    return _unit(ndtri(sobol(n, dim, rng, draws=draws)))
 
 
-def sobol(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+def sobol(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
     """First ``n`` points of a scrambled Sobol sequence, each exactly uniform on the unit cube.
 
-    A uniform jitter inside the finest cell makes the law of each point continuous.
-
-    Raises
-    ------
-    ParameterError
-        Where ``dim`` exceeds the number of tabulated directions (21201).
+    Parameters and errors as :func:`iid`; see :func:`rf.sobol.sobol_points`.
 
     Examples
     --------
@@ -264,19 +276,10 @@ def sobol(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     >>> sorted((points[:, 0] * 4).astype(int).tolist())
     [0, 1, 2, 3]
     """
-    _check(n, dim)
-    if dim > scipy_qmc.Sobol.MAXDIM:
-        raise ParameterError(
-            f"Sobol points were asked in dimension {dim}, and their direction numbers are "
-            f"tabulated up to {scipy_qmc.Sobol.MAXDIM}. Take another coupling."
-        )
-    engine = scipy_qmc.Sobol(dim, scramble=True, bits=_SOBOL_BITS, rng=rng)
-    points = engine.random_base2((n - 1).bit_length())[:n]
-    jittered: FloatArray = points + rng.random(points.shape) * 2.0**-_SOBOL_BITS
-    return jittered
+    return _first_or_all(sobol_points(_check(n, dim, draws), n, dim, rng), draws)
 
 
-def designed(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
+def designed(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
     """A set of least pairwise energy, turned by Haar: see :mod:`rf.designed_directions`.
 
     The first set of a size costs a minimisation, about ten seconds at n = 2048.
@@ -284,7 +287,8 @@ def designed(n: int, dim: int, rng: np.random.Generator) -> FloatArray:
     # The sets start from orthogonal blocks, so their module is built on this one.
     from rf.designed_directions import designed as draw
 
-    return draw(n, dim, rng)
+    count = _check(n, dim, draws)
+    return _first_or_all(draw(n, dim, rng, draws=count), draws)
 
 
 DIRECTIONS: Mapping[str, Scheme] = MappingProxyType(
@@ -300,10 +304,18 @@ DIRECTIONS: Mapping[str, Scheme] = MappingProxyType(
 )
 
 
-def _check(n: int, dim: int) -> None:
-    for name, value in (("n", n), ("dim", dim)):
+def _check(n: int, dim: int, draws: int | None) -> int:
+    """The number of draws, after a look at all three numbers."""
+    count = 1 if draws is None else draws
+    for name, value in (("n", n), ("dim", dim), ("draws", count)):
         if value < 1:
             raise ParameterError(f"{name} = {value}: directions need at least one row and column.")
+    return count
+
+
+def _first_or_all(rows: FloatArray, draws: int | None) -> FloatArray:
+    first: FloatArray = rows[0]
+    return first if draws is None else rows
 
 
 def _unit(rows: FloatArray) -> FloatArray:

@@ -30,6 +30,7 @@ from rf.frequencies import (
     allocate,
     draw_frequencies,
 )
+from rf.ranking import Plan, candidates, ranked_plans
 from rf.rows import (
     centre_of,
     check_cross_distances,
@@ -52,10 +53,6 @@ __all__ = ["BaseSpectralFeatures", "MixedSignature", "Scheme", "SignatureWarning
 FloatArray = NDArray[np.float64]
 MixedSignature = Literal["warn", "ignore", "error"]
 
-# What "auto" chooses from, first come first served on ties: the unbiased couplings of known
-# variance that ever win.  The second two differ from the first where there are several parts.
-_WITHIN_PARTS: tuple[Coupling, ...] = ("orthogonal", "iid")
-_ACROSS_PARTS: tuple[Coupling, ...] = ("shared", "comonotone")
 # A phase counts as 0 or pi up to rounding.
 _PHASE_TOLERANCE = 1e-12
 
@@ -228,7 +225,7 @@ class BaseSpectralFeatures(
 
     def _take(self, selection: Selection) -> None:
         """Become the features that were made to order."""
-        for earlier in ("table_", "frequencies_", "counts_", "coupling_", "_layout"):
+        for earlier in ("table_", "frequencies_", "counts_", "coupling_", "plans_", "_layout"):
             if hasattr(self, earlier):
                 delattr(self, earlier)
         self._selection = selection
@@ -429,26 +426,22 @@ class BaseSpectralFeatures(
     ) -> tuple[Coupling, tuple[int, ...]]:
         """The coupling and the number of frequencies of each part."""
         n = -(-self.n_components // 2)
+        self.plans_: tuple[Plan, ...] = ()
         if scheme.coupling != "auto" and scheme.allocation != "optimal":
             return scheme.coupling, allocate(table, n, allocation=scheme.allocation)
         model = VarianceModel(table, typical_distances(X, rng))
-
-        def split(coupling: Coupling) -> tuple[int, ...]:
-            return allocate(
-                table,
-                n,
-                allocation=scheme.allocation,
-                coupling=coupling,
-                distances=model,
-            )
-
         if scheme.coupling != "auto":
-            return scheme.coupling, split(scheme.coupling)
-        if n == 1:
-            return "iid", split("iid")
-        across = _ACROSS_PARTS if len(table.parts) > 1 else ()
-        plans = [(coupling, split(coupling)) for coupling in (*_WITHIN_PARTS, *across)]
-        return min(plans, key=lambda plan: model.mean_variance(plan[1], coupling=plan[0]))
+            return scheme.coupling, allocate(
+                table, n, allocation="optimal", coupling=scheme.coupling, distances=model
+            )
+        self.plans_ = ranked_plans(
+            model,
+            n,
+            couplings=candidates(len(table.parts), n),
+            radii=scheme.radii,
+            allocation=scheme.allocation,
+        )
+        return self.plans_[0].coupling, self.plans_[0].counts
 
     def _announce(self, mixed: MixedSignature) -> None:
         negative = int(np.sum(self.signature_ < 0))

@@ -55,8 +55,9 @@ class SpectralFeatures(BaseSpectralFeatures):
         Features made to order take at most as many.
     coupling : str, default="auto"
         How frequencies depend on one another; see :func:`rf.frequencies.draw_frequencies`.
-        "auto" takes the least mean variance over the distances of X, predicted for iid radii; for
-        a formula in u, and for features made to order, the way of least error (see Notes).
+        "auto" takes the least mean variance over the distances of X, predicted for the radii that
+        are drawn (``plans_`` and explain() show the others); for a formula in u, and for features
+        made to order, the way of least error (see Notes).
     radii : {"stratified", "iid", "systematic"}, default="stratified"
     allocation : {"optimal", "mass", "equal"}, default="optimal"
         How frequencies are split over the parts; see :func:`rf.frequencies.allocate`.
@@ -93,6 +94,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         The exact kernel; None where only a table was given.
     coupling_ : str
         The coupling that was taken.
+    plans_ : tuple of rf.ranking.Plan
+        What "auto" compared, best first: coupling, frequencies of each part, predicted variance.
     decomposition_ : str
         "radial"; for an asymmetric kernel "jordan", "polar", "weighted" or "shifted", whichever
         has the least exact variance on differences of X (see :mod:`rf.asymmetric`).
@@ -184,6 +187,9 @@ class SpectralFeatures(BaseSpectralFeatures):
                     f"{self.counts_} frequencies for parts of mass {masses}."
                 ),
             )
+            if plans := getattr(self, "plans_", ()):
+                compared = (f"{p.coupling} {p.counts} {p.variance**0.5:.3g}" for p in plans)
+                how += "\nPredicted root mean square error: " + ", ".join(compared) + "."
         head = f"{self.n_components} columns for {kernel} in dimension {self.n_features_in_}."
         return "\n".join(line for line in (head, self.note_, how) if line)
 

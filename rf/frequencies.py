@@ -39,6 +39,7 @@ __all__ = [
     "allocate",
     "apportion",
     "draw_frequencies",
+    "draw_repeatedly",
 ]
 
 # The optimal split is searched exactly up to this number of frequencies, and scaled up beyond: it
@@ -145,8 +146,48 @@ def draw_frequencies(
     All but "hadamard" are unbiased; see :func:`rf.directions.hadamard` for its bias.
 
     """
+    return draw_repeatedly(table, counts, 1, coupling=coupling, radii=radii, rng=rng)[0]
+
+
+def draw_repeatedly(
+    table: SpectralTable,
+    counts: Sequence[int],
+    draws: int,
+    *,
+    coupling: Coupling = "orthogonal",
+    radii: Radii = "stratified",
+    rng: np.random.Generator | int | None = None,
+) -> tuple[Frequencies, ...]:
+    """Independent draws of :func:`draw_frequencies`, many times faster than one by one.
+
+    Parameters
+    ----------
+    table, counts, coupling, radii, rng
+        As in :func:`draw_frequencies`.
+    draws : int
+        How many, at least 1; all are held in memory at one time.
+
+    Returns
+    -------
+    tuple of Frequencies
+        They share their weights, phases and part numbers.
+
+    Examples
+    --------
+    >>> from spectra.table import Part, RadialLaw, SpectralTable
+    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([1.0], [1.0]))
+    >>> table = SpectralTable(
+    ...     dim=3, parts=(sphere,), formula="sin(z)/z", k_zero=1.0, u_error=0.0, provenance="exact"
+    ... )
+    >>> drawn = draw_repeatedly(table, (4,), 1000, rng=0)
+    >>> values = [one.estimate([[1.0, 0.0, 0.0]])[0] for one in drawn]
+    >>> bool(abs(np.mean(values) - np.sin(1.0)) < 6 * np.std(values) / 1000**0.5)
+    True
+    """
     rng = np.random.default_rng(rng)
     parts = table.parts
+    if draws < 1:
+        raise ParameterError(f"draws = {draws}: ask for at least one draw.")
     if len(counts) != len(parts) or min(counts, default=0) < 1:
         raise ParameterError(
             f"counts = {tuple(counts)} for a table of {len(parts)} part(s): every part needs its "
@@ -154,21 +195,21 @@ def draw_frequencies(
         )
     draw = _choice(COUPLINGS, coupling, "coupling")
     radial = _choice(RADII, radii, "radii")
-    drawn = draw(tuple(int(n) for n in counts), table.dim, radial, rng)
-    return Frequencies(
-        frequencies=np.concatenate(
-            [p.law.ppf(u)[:, None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)]
-        ),
-        weights=np.repeat([p.mass / n for p, n in zip(parts, counts, strict=True)], counts),
-        phases=np.repeat([float(p.phase) for p in parts], counts),
-        part=np.repeat(np.arange(len(parts)), counts),
+    drawn = draw(_Size(tuple(int(n) for n in counts), table.dim, draws), radial, rng)
+    frequencies = np.concatenate(
+        [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
     )
+    weights = np.repeat([p.mass / n for p, n in zip(parts, counts, strict=True)], counts)
+    phases = np.repeat([float(p.phase) for p in parts], counts)
+    part = np.repeat(np.arange(len(parts)), counts)
+    return tuple(Frequencies(one, weights, phases, part) for one in frequencies)
 
 
 # --- radii: how the probabilities u of one part are laid over [0, 1) ---------------------------
 
-# (keys, offsets) -> probabilities u, each uniform on [0, 1).  Keys and offsets are iid uniform;
-# parts that get the same ones get radii in the same order, which is what "comonotone" needs.
+# (keys, offsets) -> probabilities u, each uniform on [0, 1), one draw to a row.  Keys and offsets
+# are iid uniform; parts that get the same ones get radii in the same order, which is what
+# "comonotone" needs.
 _RadiusRule = Callable[[FloatArray, FloatArray], FloatArray]
 
 
@@ -177,18 +218,17 @@ def _iid_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
 
 
 def _stratified_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    return _layers(keys, offsets[: len(keys)])
+    return _layers(keys, offsets[..., : keys.shape[-1]])
 
 
 def _systematic_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    return _layers(keys, offsets[:1])
+    return _layers(keys, offsets[..., :1])
 
 
 def _layers(keys: FloatArray, offsets: FloatArray) -> FloatArray:
     """(rank of the key + offset) / n: a uniform random order of the layers."""
-    n = len(keys)
-    rank = np.empty(n)
-    rank[np.argsort(keys)] = np.arange(n)
+    n = keys.shape[-1]
+    rank = np.argsort(np.argsort(keys, axis=-1), axis=-1)
     # The greatest double below 1 keeps a rounded-up (n - 1 + offset) / n inside the domain.
     return np.minimum((rank + offsets) / n, np.nextafter(1.0, 0.0))
 
@@ -200,62 +240,73 @@ RADII: Mapping[str, _RadiusRule] = MappingProxyType(
 
 # --- couplings: what the draws of the parts have to do with one another ------------------------
 
+
+@dataclass(frozen=True)
+class _Size:
+    """Frequencies of each part, their dimension, and the number of draws."""
+
+    counts: tuple[int, ...]
+    dim: int
+    draws: int
+
+
+# Probabilities of shape (draws, n) and directions of shape (draws, n, d) for each part.
 _Drawn = list[tuple[FloatArray, FloatArray]]
-_CouplingRule = Callable[[tuple[int, ...], int, _RadiusRule, np.random.Generator], _Drawn]
+_CouplingRule = Callable[[_Size, _RadiusRule, np.random.Generator], _Drawn]
 
 
-def _own_radii(n: int, rule: _RadiusRule, rng: np.random.Generator) -> FloatArray:
-    return rule(rng.random(n), rng.random(n))
+def _own_radii(draws: int, n: int, rule: _RadiusRule, rng: np.random.Generator) -> FloatArray:
+    return rule(rng.random((draws, n)), rng.random((draws, n)))
 
 
 def _separate(scheme: str) -> _CouplingRule:
-    def draw(
-        counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
-    ) -> _Drawn:
-        return [(_own_radii(n, rule, rng), DIRECTIONS[scheme](n, dim, rng)) for n in counts]
+    def draw(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
+        return [
+            (
+                _own_radii(size.draws, n, rule, rng),
+                DIRECTIONS[scheme](n, size.dim, rng, draws=size.draws),
+            )
+            for n in size.counts
+        ]
 
     return draw
 
 
 def _joint(scheme: str) -> _CouplingRule:
-    def draw(
-        counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
-    ) -> _Drawn:
-        rows = np.split(DIRECTIONS[scheme](sum(counts), dim, rng), np.cumsum(counts)[:-1])
-        return [(_own_radii(n, rule, rng), r) for n, r in zip(counts, rows, strict=True)]
+    def draw(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
+        all_rows = DIRECTIONS[scheme](sum(size.counts), size.dim, rng, draws=size.draws)
+        rows = np.split(all_rows, np.cumsum(size.counts)[:-1], axis=1)
+        return [
+            (_own_radii(size.draws, n, rule, rng), r)
+            for n, r in zip(size.counts, rows, strict=True)
+        ]
 
     return draw
 
 
-def _shared(
-    counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
-) -> _Drawn:
-    rows = orthogonal(max(counts), dim, rng)
-    return [(_own_radii(n, rule, rng), rows[:n]) for n in counts]
+def _shared(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
+    rows = orthogonal(max(size.counts), size.dim, rng, draws=size.draws)
+    return [(_own_radii(size.draws, n, rule, rng), rows[:, :n]) for n in size.counts]
 
 
-def _comonotone(
-    counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
-) -> _Drawn:
-    most = max(counts)
-    rows = orthogonal(most, dim, rng)
-    keys, offsets = rng.random(most), rng.random(most)
-    return [(rule(keys[:n], offsets[:n]), rows[:n]) for n in counts]
+def _comonotone(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
+    most = max(size.counts)
+    rows = orthogonal(most, size.dim, rng, draws=size.draws)
+    keys, offsets = rng.random((size.draws, most)), rng.random((size.draws, most))
+    return [(rule(keys[:, :n], offsets[:, :n]), rows[:, :n]) for n in size.counts]
 
 
-def _sobol(
-    counts: tuple[int, ...], dim: int, rule: _RadiusRule, rng: np.random.Generator
-) -> _Drawn:
+def _sobol(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
     if rule is _systematic_radii:
         raise ParameterError(
             "coupling='qmc' takes the radii from a coordinate of the Sobol points, so "
             "radii='systematic' has no meaning. Leave radii at its default."
         )
     drawn = []
-    for n in counts:
-        points = sobol(n, dim + 1, rng)
-        rows = ndtri(points[:, 1:])
-        drawn.append((points[:, 0], rows / np.linalg.norm(rows, axis=1, keepdims=True)))
+    for n in size.counts:
+        points = sobol(n, size.dim + 1, rng, draws=size.draws)
+        rows = ndtri(points[..., 1:])
+        drawn.append((points[..., 0], rows / np.linalg.norm(rows, axis=-1, keepdims=True)))
     return drawn
 
 

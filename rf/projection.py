@@ -202,7 +202,7 @@ def _harmonics(rule: SphereRule, degree: int) -> FloatArray:
     if degree == 0:
         return rule.weights[None]
     n = np.arange(1.0, degree + 1.0)
-    b = np.empty(degree + 1)
+    b = np.zeros(degree + 1)
     b[1:] = 1.0 / rule.dim
     later, dim = n[1:], rule.dim
     b[2:] = later * (later + dim - 3) / ((2 * later + dim - 4) * (2 * later + dim - 2))

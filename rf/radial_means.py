@@ -15,14 +15,22 @@ from numpy.typing import NDArray
 
 from rf.cosines import AngularMeans, angular_means
 from rf.projection import projection_of, sphere_rule
-from rf.strata import NODES, Layers, StrataMeans, strata_means
+from rf.strata import (
+    NODES,
+    Layers,
+    StrataMeans,
+    StratumWaves,
+    means_of_strata,
+    strata_means,
+    stratum_waves,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spectra.table import RadialLaw
 
-__all__ = ["MEAN_ERROR", "Moments", "StrataCovariances", "Waves"]
+__all__ = ["MEAN_ERROR", "Moments", "StrataCovariances", "Waves", "fewer_strata"]
 
 FloatArray = NDArray[np.float64]
 
@@ -42,6 +50,8 @@ _DEGREE_OF_A_PANEL = 8
 # The same for strata, of which there can be thousands: waves beyond are seen in the error.
 _MOST_STRATA_PANELS = 64
 _LAST_STRATA_DEGREE = 256
+# Beyond this degree what the strata do to a harmonic is no matter to a ranking.
+_LAST_ROUGH_DEGREE = 32
 # Phase of a wave that 16 nodes resolve with its products.
 _PHASE_OF_A_PANEL = 10.0
 
@@ -82,6 +92,7 @@ class Waves:
         self._z = z
         self._moments: dict[tuple[int, int], Moments] = {}
         self._degrees: dict[tuple[int, int, str], int] = {}
+        self._strata: dict[tuple[int, int, int, int], StratumWaves] = {}
 
     def moments(self, degree: int, panels: int) -> Moments:
         """The moments up to a degree, from a rule with so many panels."""
@@ -155,19 +166,16 @@ class Waves:
         self, first: int, second: int, counts: tuple[int, int], layers: Layers, kinds: Sequence[str]
     ) -> StrataCovariances:
         """Covariances of cosines i != j of one draw in strata, for the kinds of their cosines."""
-        degrees = [self.degree_of(first, second, kind) for kind in kinds]
-        degree = min(max(degrees, default=0), _LAST_STRATA_DEGREE)
+        degree = self._strata_degree(first, second, kinds)
         laws = self._radii[first], self._radii[second]
         results: list[list[StrataMeans]] = []
         for nodes, halves in zip(NODES, (1, 2), strict=True):
             rows = []
             for z in self._z:
-                # All but the last stratum end at a finite radius.
-                farthest = max(
-                    float(law.ppf(1.0 - 1.0 / n)) for law, n in zip(laws, counts, strict=True)
+                panels = max(
+                    self._strata_panels(law, n, float(z), degree)
+                    for law, n in zip(laws, counts, strict=True)
                 )
-                wanted = int(min(farthest * z / _PHASE_OF_A_PANEL, _MOST_STRATA_PANELS))
-                panels = max(self.panels_for(degree), 1 << wanted.bit_length())
                 rule = sphere_rule(self._dim, panels // halves)
                 rows.append(strata_means(laws, counts, layers, float(z), rule, degree, nodes))
             results.append(rows)
@@ -176,6 +184,58 @@ class Waves:
         return StrataCovariances(
             self._dim, fine, coarse, 4.0 * (tabulated[first] + tabulated[second])
         )
+
+    def rough_strata(
+        self,
+        first: int,
+        second: int,
+        counts: tuple[int, int],
+        layers: Layers,
+        kinds: Sequence[str],
+        most: int,
+    ) -> StrataCovariances:
+        """As :meth:`strata`, from at most that many strata and one quadrature, without an error.
+
+        What draws without replacement take from a covariance is (H H' - Q) / (n - 1), and the
+        mean Q of products over the strata hardly depends on their number n.
+        """
+        degree = min(self._strata_degree(first, second, kinds), _LAST_ROUGH_DEGREE)
+        fewer = fewer_strata(counts, most)
+        laws = self._radii[first], self._radii[second]
+        rows = []
+        for at, z in enumerate(self._z):
+            if layers == "systematic":
+                rule = sphere_rule(self._dim, _FIRST_PANELS)
+                means = strata_means(laws, fewer, layers, float(z), rule, degree, NODES[-1])
+            else:
+                sides = (
+                    self._rough_waves(law, n, at, degree)
+                    for law, n in zip((first, second), fewer, strict=True)
+                )
+                means = means_of_strata(*sides)
+            share = (fewer[0] - 1) / max(counts[0] - 1, 1)
+            near = means.far + share * (means.near - means.far)
+            rows.append(StrataMeans(near, means.far, means.beyond))
+        return StrataCovariances(self._dim, rows, rows, np.zeros_like(self._z))
+
+    def _rough_waves(self, law: int, n: int, at: int, degree: int) -> StratumWaves:
+        key = (law, n, at, degree)
+        if key not in self._strata:
+            radii, z = self._radii[law], float(self._z[at])
+            panels = self._strata_panels(radii, n, z, degree)
+            rule = sphere_rule(self._dim, panels)
+            self._strata[key] = stratum_waves(radii, n, z, rule, degree, NODES[-1])
+        return self._strata[key]
+
+    def _strata_degree(self, first: int, second: int, kinds: Sequence[str]) -> int:
+        degrees = [self.degree_of(first, second, kind) for kind in kinds]
+        return min(max(degrees, default=0), _LAST_STRATA_DEGREE)
+
+    def _strata_panels(self, law: RadialLaw, n: int, z: float, degree: int) -> int:
+        # All but the last stratum end at a finite radius.
+        farthest = float(law.ppf(1.0 - 1.0 / n))
+        wanted = int(min(farthest * z / _PHASE_OF_A_PANEL, _MOST_STRATA_PANELS))
+        return max(self.panels_for(degree), 1 << wanted.bit_length())
 
 
 @dataclass(frozen=True)
@@ -206,6 +266,18 @@ class StrataCovariances:
         error = np.abs(value - coarse @ angular.means) + np.abs(products) @ angular.errors
         beyond = angular.beyond * np.array([means.beyond for means in self.fine])
         return value, error + beyond + self.error_of_phi
+
+
+def fewer_strata(counts: tuple[int, int], most: int) -> tuple[int, int]:
+    """Numbers n <= m of strata in the same proportion, at most ``most``, and 2 where n was more.
+
+    Examples
+    --------
+    >>> fewer_strata((60, 240), 64), fewer_strata((3, 640), 64), fewer_strata((5, 6), 64)
+    ((16, 64), (2, 64), (5, 6))
+    """
+    n, m = counts
+    return counts if m <= most else (min(n, max(2, round(n * most / m))), most)
 
 
 def _products(means: StrataMeans, far: bool) -> FloatArray:

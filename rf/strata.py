@@ -29,7 +29,15 @@ from spectra.special import plane_wave_mean
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
 
-__all__ = ["NODES", "Layers", "StrataMeans", "strata_means"]
+__all__ = [
+    "NODES",
+    "Layers",
+    "StrataMeans",
+    "StratumWaves",
+    "means_of_strata",
+    "strata_means",
+    "stratum_waves",
+]
 
 FloatArray = NDArray[np.float64]
 Layers = Literal["stratified", "systematic"]
@@ -88,20 +96,45 @@ def strata_means(
     nodes : int
         Gauss points in a stratum.
     """
-    ranks = None if counts[0] == counts[1] else ranks_of_ranks(*counts)
     if layers == "systematic":
-        return _systematic(laws, counts, z, rule.dim, degree, nodes, ranks)
-    basis = rule.harmonics(degree)
-    waves = [_stratum_waves(law, n, z, rule, nodes) for law, n in zip(laws, counts, strict=True)]
+        return _systematic(laws, counts, z, rule.dim, degree, nodes)
+    first = stratum_waves(laws[0], counts[0], z, rule, degree, nodes)
     if laws[0] is laws[1] and counts[0] == counts[1]:
-        waves[1] = waves[0]
-    a, b = (w @ basis.T for w in waves)
-    missing = [
-        np.maximum(w**2 @ rule.weights - np.sum(h**2, axis=1), 0.0)
-        for w, h in zip(waves, (a, b), strict=True)
-    ]
-    n = counts[0]
-    beyond = float(np.sqrt(missing[0].mean() * missing[1].mean())) * n / max(n - 1, 1)
+        return means_of_strata(first, first)
+    return means_of_strata(first, stratum_waves(laws[1], counts[1], z, rule, degree, nodes))
+
+
+@dataclass(frozen=True)
+class StratumWaves:
+    """Means of g_m(R z) over each of the n strata of one law, m = 0, 2, ..., at one distance.
+
+    Attributes
+    ----------
+    harmonics : ndarray of shape (n, degrees)
+    missing : ndarray of shape (n,)
+        Sum of the squares of higher degrees.
+    """
+
+    harmonics: FloatArray
+    missing: FloatArray
+
+
+def stratum_waves(
+    law: RadialLaw, n: int, z: float, rule: SphereRule, degree: int, nodes: int
+) -> StratumWaves:
+    """The wave coefficients of the n strata of a law up to a degree."""
+    waves = _stratum_waves(law, n, z, rule, nodes)
+    harmonics = waves @ rule.harmonics(degree).T
+    missing = np.maximum(waves**2 @ rule.weights - np.sum(harmonics**2, axis=1), 0.0)
+    return StratumWaves(harmonics, missing)
+
+
+def means_of_strata(first: StratumWaves, second: StratumWaves) -> StrataMeans:
+    """Means over the draws in strata of two parts, the one of fewer strata first."""
+    a, b = first.harmonics, second.harmonics
+    n, m = len(a), len(b)
+    ranks = None if n == m else ranks_of_ranks(n, m)
+    beyond = float(np.sqrt(first.missing.mean() * second.missing.mean())) * n / max(n - 1, 1)
     far = a.mean(axis=0) * b.mean(axis=0)
     return StrataMeans(_without_itself(a, b, ranks), far, 2.0 * beyond + 1e-14)
 
@@ -149,9 +182,9 @@ def _systematic(
     dim: int,
     degree: int,
     nodes: int,
-    ranks: csr_array | None,
 ) -> StrataMeans:
     """All strata of a draw share one offset, which is integrated last."""
+    ranks = None if counts[0] == counts[1] else ranks_of_ranks(*counts)
     places = [jumps(law) * k % 1.0 for law, k in zip(laws, counts, strict=True)]
     offsets, weights = composite_rule(np.union1d(graded_edges(), np.concatenate(places)), nodes)
     tables, beyond = [], []

@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rf.common_keys import comonotone_mean, same_direction_mean
 from rf.pairs import COUPLINGS, Pairs, coupled_pairs
-from rf.radial_means import MEAN_ERROR, Waves
+from rf.radial_means import MEAN_ERROR, Waves, fewer_strata
 from rf.strata import NODES, Layers
 from spectra.errors import ParameterError
 
@@ -49,6 +49,9 @@ FloatArray = NDArray[np.float64]
 
 Radii = Literal["iid", "stratified", "systematic"]
 RADII: tuple[Radii, ...] = ("iid", "stratified", "systematic")
+
+# Strata that stand for more of them in a ranking.
+_ROUGH_STRATA = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +139,12 @@ class VarianceModel:
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
         """Variance of the estimate at each distance, and a bound of its numerical error."""
+        return self._variance(n_per_part, coupling, radii, None)
+
+    def _variance(
+        self, n_per_part: Sequence[int], coupling: str, radii: Radii, most: int | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The variance; with ``most`` as many strata stand for more, and no error is known."""
         counts = _check_counts(n_per_part, len(self.table.parts))
         _check_scheme(coupling, radii)
         if not self.z.size:
@@ -151,7 +160,7 @@ class VarianceModel:
             weight = self._weight(pair, counts)
             unequal = radii != "iid" and counts[pair.first] != counts[pair.second]
             if pair.kind == "comonotone" and unequal:
-                value, bound = self._same_direction(pair, counts)
+                value, bound = self._same_direction(pair, counts, most)
             else:
                 value, bound = self.covariance(pair.first, pair.second, pair.kind)
             total = total + weight * value
@@ -160,7 +169,7 @@ class VarianceModel:
             return total, errors
         for key in in_strata:
             coupled = [p for p in pairs if (p.first, p.second) == key and p.kind != "comonotone"]
-            more, bound = self._strata(key, coupled, counts, radii)
+            more, bound = self._strata(key, coupled, counts, radii, most)
             total, errors = total + more, errors + bound
         return total, errors
 
@@ -171,20 +180,29 @@ class VarianceModel:
         return float(both * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
 
     def _same_direction(
-        self, pair: Pairs, counts: tuple[int, ...]
+        self, pair: Pairs, counts: tuple[int, ...], most: int | None
     ) -> tuple[FloatArray, FloatArray]:
         """Covariance of two cosines of one direction and key, with unequal numbers of strata."""
         p, q = sorted((pair.first, pair.second), key=lambda part: counts[part])
         laws = self.table.parts[p].law, self.table.parts[q].law
-        (fine, lost), (coarse, _) = (
-            same_direction_mean(self.table.dim, laws, (counts[p], counts[q]), self.z, nodes)
-            for nodes in NODES
+        strata = counts[p], counts[q]
+        if most is not None:
+            strata = fewer_strata(strata, most)
+        (coarse, lost), *rest = (
+            same_direction_mean(self.table.dim, laws, strata, self.z, nodes)
+            for nodes in (NODES[::-1] if most is None else NODES[-1:])
         )
+        fine = rest[0][0] if rest else coarse
         value = fine - self._mean[p] * self._mean[q]
         return value, np.abs(fine - coarse) + lost + 4 * MEAN_ERROR
 
     def _strata(
-        self, key: tuple[int, int], coupled: list[Pairs], counts: tuple[int, ...], radii: Layers
+        self,
+        key: tuple[int, int],
+        coupled: list[Pairs],
+        counts: tuple[int, ...],
+        radii: Layers,
+        most: int | None,
     ) -> tuple[FloatArray, FloatArray]:
         """What the pairs i != j of two parts (or one) add whose radii come from strata."""
         p, q = sorted(key, key=lambda part: counts[part])
@@ -196,7 +214,11 @@ class VarianceModel:
             if number
         ]
         angular = [(self._weight(pair, counts), pair.kind, pair.far) for pair in coupled]
-        means = self._waves.strata(p, q, (n, m), radii, [kind for _, kind, _ in angular])
+        kinds = [kind for _, kind, _ in angular]
+        if most is None:
+            means = self._waves.strata(p, q, (n, m), radii, kinds)
+        else:
+            means = self._waves.rough_strata(p, q, (n, m), radii, kinds, most)
         total, errors = np.zeros_like(self.z), np.zeros_like(self.z)
         for weight, far in radial:
             value, bound = means.radial(far=far)
@@ -213,6 +235,16 @@ class VarianceModel:
     ) -> float:
         """Mean of the variance over the distances: the expected squared error of a Gram matrix."""
         return float(np.mean(self.variance(n_per_part, coupling=coupling, radii=radii)[0]))
+
+    def rough_mean_variance(
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
+    ) -> float:
+        """As :meth:`mean_variance` to about two percent, and many times faster with layers of radii.
+
+        It is for ranking.  At most 64 layers stand for more, since n times the variance hardly
+        depends on their number.
+        """
+        return float(np.mean(self._variance(n_per_part, coupling, radii, _ROUGH_STRATA)[0]))
 
     def optimal_allocation(self, n: int, *, coupling: str) -> tuple[int, ...]:
         """Split n frequencies over the parts so that :meth:`mean_variance` is least.

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures
-from rf.frequencies import draw_frequencies
+from rf.frequencies import draw_repeatedly
 from rf.waves import wave_columns
 from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.families import catalogue
@@ -342,10 +342,22 @@ class TestPlan:
         X = 0.3 * np.random.default_rng(0).normal(size=(40, 4))
         auto = quiet(signed, n_components=32).fit(X)
         z = np.quantile(pdist(X), np.linspace(0.05, 0.95, 10))
-        least = auto.variance(z, radii="iid").mean()
-        for coupling in ("iid", "orthogonal", "haar", "shared", "comonotone"):
+        least = auto.variance(z).mean()
+        assert auto.plans_[0].coupling == auto.coupling_
+        assert auto.plans_[0].variance == pytest.approx(least, rel=0.1)
+        for coupling in ("iid", "orthogonal", "haar", "shared", "comonotone", "simplex"):
             other = quiet(signed, n_components=32, coupling=coupling).fit(X)
-            assert least <= other.variance(z, radii="iid").mean() * 1.01
+            assert other.plans_ == ()
+            assert least <= other.variance(z).mean() * 1.01
+
+    def test_explain_says_what_auto_took_and_what_else_it_weighed(self, X, signed):
+        auto = quiet(signed, n_components=32).fit(X)
+        said = auto.explain()
+        assert f"coupling {auto.coupling_!r}" in said
+        for plan in auto.plans_:
+            assert f"{plan.coupling} {plan.counts}" in said
+        assert [p.variance for p in auto.plans_] == sorted(p.variance for p in auto.plans_)
+        assert "Predicted" not in quiet(signed, coupling="iid").fit(X).explain()
 
     def test_optimal_allocation_beats_equal_and_mass(self, X, signed):
         z = np.quantile(pdist(X), np.linspace(0.05, 0.95, 10))
@@ -363,26 +375,20 @@ class TestPlan:
         assert few < features.n_components_for(0.05, 0.01, n_points=1000)
         assert few % 2 == 0
 
-    def test_the_variance_of_the_default_scheme_is_known_and_met(self):
-        """Comonotone parts, unequal counts, stratified radii: all that "auto" may choose."""
+    @pytest.mark.parametrize("coupling", ["auto", "comonotone"])
+    def test_the_variance_of_a_fitted_scheme_is_known_and_met(self, coupling):
+        """Parts with unequal numbers of stratified radii, as they are by default."""
         kernel = radial("exp(-z**2/2) - exp(-z**2/200)")
         X = np.random.default_rng(0).normal(size=(12, 3))
-        options = {"n_components": 30, "mixed_signature": "ignore"}
-        fitted = SpectralFeatures(kernel, random_state=0, **options).fit(X)
-        assert fitted.coupling_ == "comonotone"
+        fitted = quiet(kernel, n_components=30, coupling=coupling).fit(X)
         assert len(set(fitted.counts_)) == 2
         assert {type(n) for n in fitted.counts_} == {int}
-        z, rng = np.linalg.norm(X[1:] - X[0], axis=1), np.random.default_rng(0)
-        values = np.array(
-            [
-                draw_frequencies(
-                    fitted.table_, fitted.counts_, coupling="comonotone", rng=rng
-                ).estimate(X[1:] - X[0])
-                for _ in range(1000)
-            ]
+        z = np.linalg.norm(X[1:] - X[0], axis=1)
+        drawn = draw_repeatedly(
+            fitted.table_, fitted.counts_, 2000, coupling=fitted.coupling_, rng=0
         )
-        square = (values - kernel(z)) ** 2
-        band = 6 * square.std(axis=0) / 1000**0.5
+        square = (np.array([f.estimate(X[1:] - X[0]) for f in drawn]) - kernel(z)) ** 2
+        band = 6 * square.std(axis=0) / 2000**0.5
         assert np.all(np.abs(square.mean(axis=0) - fitted.variance(z)) < band)
 
     def test_the_presets_are_the_papers_systems(self, X, signed):

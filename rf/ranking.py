@@ -1,0 +1,128 @@
+r"""Which coupling, which split: the least predicted variance of what will really be drawn.
+
+A plan is a coupling with a number of frequencies for each part.  Its score is the exact variance
+of the estimate with the radii that will be drawn (:mod:`rf.variance`, :mod:`rf.strata`), averaged
+over the distances of the data: the expected squared error of an entry of the kernel matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from rf.designed_directions import design_work
+from rf.frequencies import Allocation, Coupling, Radii, allocate
+
+if TYPE_CHECKING:
+    from rf.variance import VarianceModel
+
+__all__ = ["Plan", "candidates", "ranked_plans"]
+
+# The unbiased couplings of known variance that ever win, first come first served on ties; the
+# joint Haar matrix never does.
+_WITHIN_PARTS: tuple[Coupling, ...] = ("orthogonal", "iid", "simplex")
+_ACROSS_PARTS: tuple[Coupling, ...] = ("shared", "comonotone")
+# Multiplications of cosines that a set of directions of least energy may cost: about a second.
+_WORK = 1e10
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """A coupling, the frequencies of each part, and the predicted variance.
+
+    Attributes
+    ----------
+    coupling : str
+    counts : tuple of int
+    variance : float
+        Mean over the distances, to about two percent (:meth:`VarianceModel.rough_mean_variance`).
+    """
+
+    coupling: Coupling
+    counts: tuple[int, ...]
+    variance: float
+
+
+def candidates(parts: int, n: int) -> tuple[Coupling, ...]:
+    """The couplings that "auto" compares for n frequencies of so many parts.
+
+    Examples
+    --------
+    >>> candidates(1, 64)
+    ('orthogonal', 'iid', 'simplex', 'designed')
+    >>> candidates(1, 1)
+    ('iid',)
+    """
+    if n == 1:
+        return ("iid",)
+    return (*_WITHIN_PARTS, *(_ACROSS_PARTS if parts > 1 else ()), "designed")
+
+
+def ranked_plans(
+    model: VarianceModel,
+    n: int,
+    *,
+    couplings: Sequence[Coupling],
+    radii: Radii,
+    allocation: Allocation,
+) -> tuple[Plan, ...]:
+    """Plans of n frequencies, the one of least predicted variance first.
+
+    Each coupling brings its split; "comonotone" parts compare that of "shared" ones too, since
+    strata of unequal numbers keep less of what common radii give.  A "designed" plan is left out
+    where making its directions would take more than about a second, or where no part has
+    more than d frequencies, so that its blocks are those of "orthogonal".
+
+    Parameters
+    ----------
+    model : rf.variance.VarianceModel
+        At the distances of the data.
+    n : int
+        Frequencies, at least one for each part.
+    couplings : sequence of str
+        Couplings of known variance; see :func:`candidates`.
+    radii, allocation : str
+        As in :func:`rf.frequencies.draw_frequencies` and :func:`rf.frequencies.allocate`.
+
+    Raises
+    ------
+    ParameterError
+        Where there are more parts than frequencies, or a variance is not known ("qmc").
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf.variance import VarianceModel
+    >>> from spectra.table import Part, RadialLaw, SpectralTable
+    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([1.0], [1.0]))
+    >>> table = SpectralTable(
+    ...     dim=3, parts=(sphere,), formula="sin(z)/z", k_zero=1.0, u_error=0.0, provenance="exact"
+    ... )
+    >>> plans = ranked_plans(
+    ...     VarianceModel(table, np.array([1.0])), 8, couplings=("iid", "orthogonal", "designed"),
+    ...     radii="stratified", allocation="optimal",
+    ... )
+    >>> [plan.coupling for plan in plans]
+    ['designed', 'orthogonal', 'iid']
+    """
+    splits = {
+        coupling: allocate(
+            model.table, n, allocation=allocation, coupling=coupling, distances=model
+        )
+        for coupling in couplings
+    }
+    wanted = [(coupling, splits[coupling]) for coupling in couplings]
+    if {"comonotone", "shared"} <= splits.keys():
+        wanted.append(("comonotone", splits["shared"]))
+    plans = [
+        Plan(coupling, counts, model.rough_mean_variance(counts, coupling=coupling, radii=radii))
+        for coupling, counts in dict.fromkeys(wanted)
+        if coupling != "designed" or _worth_designing(counts, model.table.dim)
+    ]
+    return tuple(sorted(plans, key=lambda plan: plan.variance))
+
+
+def _worth_designing(counts: tuple[int, ...], dim: int) -> bool:
+    return 0.0 < sum(design_work(n, dim) for n in set(counts)) <= _WORK

@@ -1,0 +1,154 @@
+"""Auto takes the coupling whose draws, as they are really made, have the least variance."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from laws import gaussian_mixture, matern_law, table_of
+from scipy.spatial.distance import pdist
+from sklearn.datasets import load_digits, load_wine
+from sklearn.preprocessing import MinMaxScaler
+
+from rf.directions import iid
+from rf.frequencies import draw_repeatedly
+from rf.ranking import candidates, ranked_plans
+from rf.rows import typical_distances
+from rf.variance import RADII, VarianceModel
+from spectra.errors import ParameterError
+
+
+@cache
+def distances(data):
+    """Typical distances of real rows: unit rows of digits, wine scaled to the cube."""
+    if data == "digits":
+        X = load_digits().data[:300]
+        X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    else:
+        X = MinMaxScaler().fit_transform(load_wine().data)
+        if data == "three columns of wine":
+            X = 4.0 * X[:, :3]
+    return X.shape[1], typical_distances(X, np.random.default_rng(0))
+
+
+KERNELS = {
+    "Gaussian": lambda d: gaussian_mixture(d, [(1.0, 0.5)]),
+    "delta-Gaussian (1, 10)": lambda d: gaussian_mixture(d, [(1.0, 1.0), (-1.0, 10.0)]),
+    "delta-Gaussian (1, 2)": lambda d: gaussian_mixture(d, [(1.0, 1.0), (-1.0, 2.0)]),
+    "Laplace": lambda d: table_of(d, [(1.0, matern_law(d, 0.5))]),
+}
+
+
+def model_of(kernel, data):
+    dim, z = distances(data)
+    return VarianceModel(KERNELS[kernel](dim), z)
+
+
+def plans_of(model, n, radii="stratified", allocation="optimal", couplings=None):
+    couplings = couplings or candidates(len(model.table.parts), n)
+    return ranked_plans(model, n, couplings=couplings, radii=radii, allocation=allocation)
+
+
+def measured(model, plan, draws, radii="stratified"):
+    """The mean squared error of a plan over the distances, and its standard error."""
+    table, z = model.table, model.z
+    rng = np.random.default_rng(0)
+    drawn = draw_repeatedly(table, plan.counts, draws, coupling=plan.coupling, radii=radii, rng=rng)
+    exact = sum(p.sign * p.mass * p.law.expected_plane_wave(table.dim, z) for p in table.parts)
+    square = np.array(
+        [
+            np.mean((f.estimate(z[:, None] * iid(z.size, table.dim, rng)) - exact) ** 2)
+            for f in drawn
+        ]
+    )
+    return square.mean(), square.std() / np.sqrt(draws)
+
+
+CASES = [
+    ("wine", "Gaussian", 32),
+    ("wine", "delta-Gaussian (1, 2)", 16),
+    ("three columns of wine", "delta-Gaussian (1, 2)", 24),
+    ("digits", "delta-Gaussian (1, 10)", 70),
+]
+MORE = [
+    (data, kernel, n)
+    for data in ("wine", "three columns of wine", "digits")
+    for kernel in KERNELS
+    for n in (16, 100)
+]
+
+
+@pytest.mark.parametrize(
+    ("data", "kernel", "n"), [*CASES, *(pytest.param(*c, marks=pytest.mark.slow) for c in MORE)]
+)
+def test_the_plan_taken_has_the_least_measured_error_and_each_prediction_is_met(data, kernel, n):
+    model = model_of(kernel, data)
+    plans = plans_of(model, n)
+    errors = [measured(model, plan, 300) for plan in plans]
+    for plan, (found, deviation) in zip(plans, errors, strict=True):
+        assert abs(found - plan.variance) < 6 * deviation + 0.02 * plan.variance
+    taken, its_deviation = errors[0]
+    for other, deviation in errors[1:]:
+        assert taken < other + 5 * np.hypot(deviation, its_deviation)
+    # Where a large gap is predicted, the worst plan is worse than noise.
+    if plans[-1].variance > 1.5 * plans[0].variance:
+        assert errors[-1][0] > taken + 5 * np.hypot(errors[-1][1], its_deviation)
+
+
+def test_a_ranking_by_iid_radii_would_take_a_worse_plan():
+    """Radii in strata of unequal numbers keep less of what comonotone radii give."""
+    model = model_of("delta-Gaussian (1, 2)", "three columns of wine")
+    couplings = ("orthogonal", "iid", "shared", "comonotone")
+    right = plans_of(model, 64, couplings=couplings)[0]
+    wrong = plans_of(model, 64, couplings=couplings, radii="iid")[0]
+    assert (right.coupling, wrong.coupling) == ("shared", "comonotone")
+    (least, one), (more, two) = (measured(model, plan, 2000) for plan in (right, wrong))
+    assert more > least + 5 * np.hypot(one, two)
+
+
+@pytest.mark.parametrize("radii", [*RADII[:2], pytest.param(RADII[2], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kernel", ["delta-Gaussian (1, 2)", "Laplace"])
+def test_a_rough_variance_is_right_to_about_two_percent(kernel, radii):
+    dim, z = distances("three columns of wine")
+    model = VarianceModel(KERNELS[kernel](dim), z[3::8])
+    counts = (131, 90)[: len(model.table.parts)]
+    for coupling in ("iid", "orthogonal", "comonotone", "simplex"):
+        exact = model.mean_variance(counts, coupling=coupling, radii=radii)
+        rough = model.rough_mean_variance(counts, coupling=coupling, radii=radii)
+        assert rough == pytest.approx(exact, rel=1e-12 if radii == "iid" else 0.025)
+
+
+def test_few_strata_are_not_rough_at_all():
+    model = model_of("delta-Gaussian (1, 2)", "wine")
+    exact = model.mean_variance((30, 11), coupling="comonotone", radii="stratified")
+    rough = model.rough_mean_variance((30, 11), coupling="comonotone", radii="stratified")
+    assert rough == pytest.approx(exact, rel=1e-5)
+
+
+@pytest.mark.parametrize("allocation", ["equal", "mass", "optimal"])
+def test_every_plan_splits_all_frequencies_and_the_best_split_wins(allocation):
+    model = model_of("delta-Gaussian (1, 10)", "wine")
+    plans = plans_of(model, 40, allocation=allocation)
+    assert {sum(plan.counts) for plan in plans} == {40}
+    assert plans[0].variance >= plans_of(model, 40)[0].variance
+
+
+def test_directions_are_designed_where_that_helps_and_costs_little():
+    model = model_of("Gaussian", "wine")
+    assert plans_of(model, 64)[0].coupling == "designed"
+    assert "designed" not in [p.coupling for p in plans_of(model, 13)]  # no more than d rows
+    assert "designed" not in [p.coupling for p in plans_of(model, 4096)]  # too dear
+
+
+def test_one_frequency_has_no_coupling_and_no_part_goes_without():
+    assert candidates(2, 1) == ("iid",)
+    model = model_of("delta-Gaussian (1, 2)", "wine")
+    with pytest.raises(ParameterError, match="2 parts"):
+        plans_of(model, 1)
+    with pytest.raises(ParameterError, match="no closed form"):
+        plans_of(model, 8, couplings=("qmc",))
+
+
+def test_distances_stand_for_all_pairs():
+    X = MinMaxScaler().fit_transform(load_wine().data)
+    _, z = distances("wine")
+    assert z.mean() == pytest.approx(pdist(X).mean(), rel=0.01)
