@@ -47,6 +47,9 @@ _E_FOLDS = 60.0
 # |background| and amplitude that agree to this fraction at every large radius are called equal.
 _TOUCHING = 1e-10
 _ITERATIONS = 60
+# Newton's method for the radius has ended with a step of this relative size: rounding.
+_LAST_STEP = 16.0 * EPS
+_INVERSE_TERMS = 32
 _MOST_LISTED = 5000
 
 
@@ -57,7 +60,7 @@ class _InverseSeries:
     start: float
     root: int
     coefficients: FloatArray
-    slopes: FloatArray
+    with_slopes: FloatArray
     error: float
 
     @classmethod
@@ -97,8 +100,10 @@ class _InverseSeries:
             before, reached = reached, float(np.abs(fit[-3:]).max() / size) if size > 0 else 0.0
             if reached < _SERIES_GOAL or reached > 0.3 * before:
                 break
-        slopes = np.asarray(chebyshev.chebder(fit), dtype=float)
-        return cls(tail.start, root, fit, slopes, 4.0 * reached)
+        fit = _without_last_terms(fit, 0.125 * EPS * size)
+        slopes = np.zeros_like(fit)
+        slopes[: fit.size - 1] = chebyshev.chebder(fit)[: fit.size - 1]
+        return cls(tail.start, root, fit, np.stack([fit, slopes], axis=1), 4.0 * reached)
 
     @property
     def limit(self) -> float:
@@ -115,8 +120,14 @@ class _InverseSeries:
     def with_slope(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Value and derivative with respect to w."""
         x = self._place(w)
-        slope = -chebyshev.chebval(x - 1.0, self.slopes) * x / (self.root * w)
-        return np.asarray(chebyshev.chebval(x - 1.0, self.coefficients)), np.asarray(slope)
+        value, slope = chebyshev.chebval(x - 1.0, self.with_slopes)
+        return np.asarray(value), np.asarray(-slope * x / (self.root * w))
+
+
+def _without_last_terms(series: FloatArray, size: float) -> FloatArray:
+    """The series up to its last term above a size: below rounding, terms cost time only."""
+    seen = np.flatnonzero(np.abs(series) > size)
+    return series[: 1 + int(seen[-1])] if seen.size else series[:1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,15 +194,45 @@ class LobedTailMass:
 
     def radius(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Radius at a phase theta, and dw/dtheta there."""
+        return self._newton(theta, self._near_radius(theta))
+
+    def _newton(self, theta: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Newton's method for :meth:`radius` from the radii w on."""
         frequency, shift = self.tail.frequency, self._phase_shift
-        w = np.maximum((theta - shift.limit) / frequency, 0.5 * self.tail.start)
         for _ in range(_ITERATIONS):
             value, slope = shift.with_slope(w)
             step = (frequency * w + value - theta) / (frequency + slope)
             w = w - step
-            if np.all(np.abs(step) <= 4.0 * EPS * w):
+            if np.all(np.abs(step) <= _LAST_STEP * w):
                 break
-        return w, 1.0 / (frequency + shift.with_slope(w)[1])
+        return w, 1.0 / (frequency + slope)
+
+    def _near_radius(self, theta: FloatArray) -> FloatArray:
+        """Radius at a phase theta, nearly: to rounding, where the tail is as smooth as it says."""
+        start, series = self._inverse_shift
+        w = (theta - self._phase_shift.limit) / self.tail.frequency
+        late = theta >= start
+        place = (start / theta[late]) ** (1.0 / self._phase_shift.root)
+        w[late] += chebyshev.chebval(2.0 * place - 1.0, series)
+        return np.maximum(w, 0.5 * self.tail.start)
+
+    @cached_property
+    def _inverse_shift(self) -> tuple[float, FloatArray]:
+        """First phase of the tail, and w(theta) - (theta - shift at infinity) / frequency.
+
+        The latter as a Chebyshev series in a root of start/theta.
+        """
+        shift, frequency = self._phase_shift, self.tail.frequency
+        start = float(frequency * shift.start + shift(np.array([shift.start]))[0])
+        if start <= 0.0:
+            # The tail starts before its first wave: Newton's method goes all the way.
+            return np.inf, np.zeros(1)
+        nodes = chebyshev.chebpts1(_INVERSE_TERMS)
+        theta = start * (2.0 / (1.0 + nodes)) ** shift.root
+        simple = (theta - shift.limit) / frequency
+        w, _ = self._newton(theta, np.maximum(simple, 0.5 * shift.start))
+        fit = np.asarray(chebyshev.chebfit(nodes, w - simple, _INVERSE_TERMS - 1), dtype=float)
+        return start, _without_last_terms(fit, EPS * shift.start)
 
     def amplitude(self, w: FloatArray) -> FloatArray:
         """The amplitude of the oscillation."""
