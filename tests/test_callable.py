@@ -268,3 +268,38 @@ def test_kernels_are_pickled_by_reference_and_lambdas_refused():
 def test_wrong_statements_and_values_are_refused_in_words(function, options, error, words):
     with pytest.raises(error, match=words):
         sp.radial(function, **options)
+
+
+def misspelt(z):
+    if z > 0.9:
+        return exq(-z)  # noqa: F821
+    return 1 - z
+
+
+@pytest.mark.parametrize(
+    ("function", "z", "words", "cause"),
+    [
+        (
+            lambda z: (z - z**2) / z if z < 2 else 0,
+            0.0,
+            "ZeroDivisionError .* z = 0",
+            ArithmeticError,
+        ),
+        (
+            lambda z: math.acos(z + 0.1),
+            0.92,
+            "math domain error. at z = 0.9.* support=",
+            ValueError,
+        ),
+        (lambda z: [3.0, 2.0, 1.0][int(4 * z / 1.2)], 0.91, "IndexError", IndexError),
+    ],
+)
+def test_what_a_callable_raises_is_told_with_the_distance(function, z, words, cause):
+    with pytest.raises(FormulaError, match=words) as caught:
+        sp.radial(function, support=1)([0.3, z])
+    assert isinstance(caught.value.__cause__, cause)
+
+
+def test_a_mistake_in_a_callable_is_no_fact_about_distances():
+    with pytest.raises(NameError, match="exq"):
+        sp.radial(misspelt, support=1)([0.3, 0.95])

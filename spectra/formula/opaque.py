@@ -26,6 +26,9 @@ FloatArray = NDArray[np.float64]
 _PROBES = np.array([0.21, 0.5, 0.83])
 _SAME_VALUE = 1e-9
 _REMEMBERED = 512
+# What functions of numbers raise for arguments that they do not take.  Anything else, such as a
+# missing name or an interrupt, is no answer about a distance and passes through.
+_NO_VALUE = (ArithmeticError, ValueError, TypeError, AttributeError, LookupError)
 #: Decays that are faster than every power.
 FAST_DECAYS = ("gaussian", "exponential")
 
@@ -87,7 +90,13 @@ class Opaque(sympy.Function):  # type: ignore[misc]
 
     @classmethod
     def values(cls, z: Any) -> FloatArray:
-        """Values at an array of distances."""
+        """Values at an array of distances.
+
+        Raises
+        ------
+        FormulaError
+            Where the callable raises, or its value is not finite.
+        """
         z = np.asarray(z)
         if np.iscomplexobj(z):
             raise FormulaError(
@@ -107,8 +116,12 @@ class Opaque(sympy.Function):  # type: ignore[misc]
     @classmethod
     def _plain_values(cls, z: NDArray[Any]) -> FloatArray:
         if cls.is_vectorised:
-            return np.asarray(cls.function(z), dtype=float)
-        values = [_real(cls.function(float(x)), cls.__name__) for x in z.ravel()]
+            try:
+                return np.asarray(cls.function(z), dtype=float)
+            except _NO_VALUE as error:
+                where = f"distances from {z.min():.6g} to {z.max():.6g}"
+                raise _failure(cls.__name__, where, error) from error
+        values = [_value(cls.function, float(x), cls.__name__) for x in z.ravel()]
         return np.array(values, dtype=float).reshape(z.shape)
 
     def planned(self, backend: str) -> tuple[Callable[..., Any], tuple[sympy.Basic, ...]]:
@@ -136,7 +149,7 @@ def opaque_function(function: Callable[..., Any], facts: Facts) -> type[Opaque]:
     Raises
     ------
     FormulaError
-        Where it does not return real numbers.
+        Where it raises, or does not return real numbers.
 
     Examples
     --------
@@ -175,17 +188,21 @@ def _is_vectorised(function: Callable[..., Any], probes: FloatArray, name: str) 
 
 
 def _agrees_on_arrays(function: Callable[..., Any], probes: FloatArray, name: str) -> bool:
-    alone = np.array([_real(function(float(z)), name) for z in probes])
+    alone = np.array([_value(function, float(z), name) for z in probes])
     try:
         together = np.asarray(function(probes.copy()), dtype=float)
-    except (TypeError, ValueError):  # a function of one number, such as math.exp
+    except _NO_VALUE:  # a function of one number, such as math.exp
         return False
     return together.shape == probes.shape and bool(
         np.all(np.abs(together - alone) <= _SAME_VALUE * np.abs(alone).max())
     )
 
 
-def _real(value: Any, name: str) -> float:
+def _value(function: Callable[..., Any], z: float, name: str) -> float:
+    try:
+        value = function(z)
+    except _NO_VALUE as error:
+        raise _failure(name, f"z = {z:.6g}", error) from error
     try:
         return float(value)
     except (TypeError, ValueError) as error:
@@ -193,6 +210,14 @@ def _real(value: Any, name: str) -> float:
             f"The callable {name} returned {value!r}, which is no real number. A kernel is a real "
             "function of one distance."
         ) from error
+
+
+def _failure(name: str, where: str, error: Exception) -> FormulaError:
+    return FormulaError(
+        f"The callable {name} raised {type(error).__name__} ({error}) at {where}. A kernel has a "
+        "value at every distance: mend the callable there (its limit is wanted where a formula "
+        "divides 0 by 0), or give the range where it has values with support=..."
+    )
 
 
 def opaque_terms(
