@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from numpy.polynomial import Polynomial
 from scipy import stats
-from scipy.special import gammaln
+from scipy.special import betainc, gammaln
 
 from spectra.density import (
     Atom,
@@ -24,6 +24,7 @@ from spectra.density import (
     SpectralDensity,
 )
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
+from spectra.families import catalogue
 from spectra.kernel import radial, zonal
 from spectra.measure import SpectralMeasure, measure_of, truncate
 from spectra.quadrature import Enclosure, bracketed_roots, legendre_inverse, resolve
@@ -425,3 +426,17 @@ def test_the_law_of_a_part_is_the_chi_law():
         s.panels.integrals[s.panels.edges[1:] <= np.log(2.0) + 1e-12].sum() for s in part.stretches
     )
     assert inside <= stats.chi(5).cdf(2.0) + 1e-12
+
+
+@pytest.mark.parametrize(("m", "dim"), [(2, 1), (3, 2), (4.5, 3), (4.5, 4), (16, 15), (64.5, 64)])
+def test_a_density_with_a_pole_at_its_end_is_integrated_to_the_end(m, dim):
+    """(w/R)^2 has the law Beta(d/2, (m - d)/2), here with a pole at 1 of any strength below 1."""
+    density = spectral_density(catalogue["j_bessel"](m=m, radius=3), dim)
+    mass = measure_of(density).mass
+    assert 1.0 in mass
+    assert mass.rad < 4e-15 * (8 + dim)
+    # The last share of the radius holds more than its share of the mass.
+    for gap in (1e-3, 1e-9):
+        beyond = betainc(0.5 * (m - dim), 0.5 * dim, gap * (2.0 - gap))
+        lost = truncate(density, 3.0 * (1.0 - gap)).lost_mass
+        assert lost == pytest.approx(beyond, rel=1e-6)
