@@ -134,3 +134,17 @@ def test_shaking_finds_what_the_digits_hide() -> None:
         assert not blurred.is_resolved
         assert clear.is_resolved
         assert abs(clear.value - 1) < mp.mpf("1e-15")
+
+
+def test_a_bessel_kernel_less_a_narrow_one_needs_no_thousand_digits(monkeypatch):
+    asked = []
+
+    def counted(expr, symbol):
+        function = resolving_function(expr, symbol)
+        return lambda point, wanted, most: asked.append(most) or function(point, wanted, most)
+
+    monkeypatch.setattr("spectra.formula.at_zero.resolving_function", counted)
+    nu, x = sympy.Rational(41, 20), sympy.sqrt(sympy.Rational(41, 10)) * Z
+    matern = 2 ** (1 - nu) / sympy.gamma(nu) * x**nu * sympy.besselk(nu, x)
+    assert value_at_zero(matern - sympy.exp(-2 * 10**12 * Z**2), Z) == 0
+    assert set(asked) == {400}

@@ -78,7 +78,10 @@ def value_at_zero(expr: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     for route in _ROUTES:
         try:
             for value in route(expr, symbol, approach):
-                if value is not None and any(near.has_limit(value) for near in approach):
+                # Values near the origin, of up to 1300 digits, are computed for a number only.
+                if value is None or not _is_real_number(value):
+                    continue
+                if any(near.has_limit(value) for near in approach):
                     return sympy.unpolarify(sympy.expand_func(value))
         except _SYMPY_FAILURES:
             # sympy's limits and substitutions fail in these ways; the next route may not.
@@ -98,9 +101,7 @@ class _Near:
     noise: Any
 
     def has_limit(self, value: sympy.Expr) -> bool:
-        """Say whether the values go to this one, at the far point to 20 digits."""
-        if value.free_symbols or not _is_finite(value) or value.is_real is False:
-            return False
+        """Say whether the values go to this number, at the far point to 20 digits."""
         with mp.workdps(_WANTED + 35):
             limit = mpmath_function(value, sympy.Dummy())(mp.mpf(0))
             if not (mp.isfinite(limit) and mp.im(limit) == 0):
@@ -147,6 +148,10 @@ class _Approach:
                 return None
             values.append(found.value)
         return _Near(values[0], values[1], noise=mp.mpf(10) ** (50 - most))
+
+
+def _is_real_number(value: sympy.Expr) -> bool:
+    return not value.free_symbols and _is_finite(value) and value.is_real is not False
 
 
 def _is_finite(value: sympy.Expr) -> bool:
