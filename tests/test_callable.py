@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import sympy
+from mpmath import mp
 
 import spectra as sp
 from spectra.cache import address_of
@@ -38,6 +39,18 @@ def gaussian(z):
 
 def laplace(z):
     return np.exp(-z)
+
+
+def before_kink(z, m=np):
+    return 1 - z + z**2 / 4
+
+
+def after_kink(z, m=np):
+    return 2.25 * (1 - z) ** 2 * m.exp(0.5 - z)
+
+
+def kinked(z):
+    return np.where(np.asarray(z) < 0.5, before_kink(z), after_kink(z))
 
 
 # --- verdicts ---------------------------------------------------------------------------------
@@ -76,7 +89,7 @@ def test_what_happens_at_infinity_must_be_stated():
 def test_a_stated_break_bounds_the_dimension():
     k = sp.radial(lambda z: np.exp(-z) * (z < 0.5), breaks={0.5: 1}, origin=1, decay="exponential")
     assert str(sp.existence(k).condition) == "d < 3"
-    with pytest.raises(NoRouteError, match="not smooth at z = 1/2"):
+    with pytest.raises(NoRouteError, match=r"not smooth at z = 1/2.*with a support"):
         sp.spectral_density(k, 1)
 
 
@@ -118,6 +131,44 @@ def test_a_callable_has_the_density_of_its_formula(function, formula, support, s
     envelope = np.exp(component.log_envelope(RADII))
     near = RADII < 25
     assert np.all(found.error(RADII)[near] <= 1e-8 * envelope[near])
+
+
+@pytest.mark.parametrize(
+    ("breaks", "dim"),
+    [
+        ([0.5], 2),
+        pytest.param({0.5: 1}, 1, marks=slow),
+        pytest.param({0.5: 1}, 5, marks=slow),
+    ],
+)
+def test_a_callable_with_a_kink_has_the_density_of_both_its_parts(breaks, dim):
+    k = sp.radial(kinked, support=1, edge=2, breaks=breaks, origin=1)
+    density = sp.spectral_density(k, dim)
+    assert [c.tail.frequency for c in density.components] == [0.5, 1.0]
+    # A kink is of order 1: the amplitude falls like w^((d-1)/2 - 2).
+    assert density.components[0].tail.exponent == pytest.approx(2 - (dim - 1) / 2)
+    half = mp.mpf(dim) / 2
+    for w in (0.02, 0.7, 5.0, 31.0, 150.0):
+        with mp.workdps(30):
+            x, panels = mp.mpf(w), int(w / 6) + 2
+            exact = sum(
+                mp.quad(
+                    lambda z, part=part, x=x: part(z, mp) * z**half * mp.besselj(half - 1, x * z),
+                    mp.linspace(*ends, panels),
+                )
+                for part, ends in ((before_kink, (0, 0.5)), (after_kink, (0.5, 1)))
+            )
+            exact *= 2 ** (1 - half) / mp.gamma(half) * x**half
+            error = density.error([w])[0]
+            assert abs(mp.mpf(density.radial([w])[0]) - exact) <= error
+        assert error <= 1e-9 * abs(exact)
+
+
+@slow
+def test_a_table_of_a_callable_with_a_break_has_the_kernel_for_expectation():
+    k = sp.radial(kinked, support=1, edge=2, breaks={0.5: 1}, origin=1)
+    table = sp.tabulate(sp.existence(k, dim=1).measure)
+    assert np.max(np.abs(table.expected_kernel(DISTANCES) - k(DISTANCES))) <= 1e-9
 
 
 @pytest.mark.parametrize(

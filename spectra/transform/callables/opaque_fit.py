@@ -8,8 +8,8 @@ of x.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import mpmath
@@ -22,7 +22,7 @@ from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import OpaqueTerm
 from spectra.transform.on_balls.ball import to_mpf
 
-__all__ = ["Surrogate", "fit_surrogate", "found_edge", "found_origin"]
+__all__ = ["Surrogate", "fit_surrogate", "found_edge", "found_exponent", "found_origin"]
 
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -54,6 +54,12 @@ class Surrogate:
     def _exact(self) -> list[Any]:
         return [mpmath.mpf(float(c)) for c in self.series]
 
+    def in_doubles(self, x: FloatArray) -> FloatArray:
+        """Values at an array of x."""
+        t = 2.0 * np.asarray(x, dtype=float) ** float(self.power) - 1.0
+        weight = ((1.0 - x) * (1.0 + x)) ** float(self.edge)
+        return np.asarray(chebyshev.chebval(t, self.series) * weight)
+
     def __call__(self, x: Any) -> Any:
         """The value at x, an mpmath number."""
         t = 2 * x ** to_mpf(self.power) - 1
@@ -70,8 +76,10 @@ def fit_surrogate(
     power: sympy.Rational,
     *,
     more: int = 0,
+    low: float = 0.0,
+    size: float | None = None,
 ) -> Surrogate:
-    """The series of least degree that passes through the values of a function on [0, 1].
+    """The series of least degree that passes through the values of a function on [low, 1].
 
     Parameters
     ----------
@@ -83,6 +91,10 @@ def fit_surrogate(
         The series is in x**power: 2 for functions that are smooth at 0.
     more : int
         So many terms and nodes more than needed: an independent fit, to be compared with.
+    low : float
+        Below it, where the series is the least one that continues it, nothing is asked.
+    size : float, optional
+        What misses are relative to; the largest value by default.
 
     Raises
     ------
@@ -98,18 +110,21 @@ def fit_surrogate(
     best: Surrogate | None = None
     for degree in _DEGREES:
         terms = degree + more + 1
-        t = 0.5 * (1.0 + chebyshev.chebpts1(_SAMPLES_PER_TERM * terms + more))
+        least = low ** float(power)
+        t = least + 0.5 * (1.0 - least) * (
+            1.0 + chebyshev.chebpts1(_SAMPLES_PER_TERM * terms + more)
+        )
         x = t ** (1.0 / float(power))
         value = function(x)
         check = 0.5 * (x[1:] + x[:-1])
-        size = float(np.abs(value).max())
+        unit = float(np.abs(value).max()) if size is None else size
         weight = ((1.0 - x) * (1.0 + x)) ** float(edge)
         design = weight[:, None] * chebyshev.chebvander(2.0 * t - 1.0, terms - 1)
         scale = np.sqrt((design**2).sum(axis=0))
         series = np.linalg.lstsq(design / scale, value, rcond=1e-15)[0] / scale
-        at = chebyshev.chebval(2.0 * check ** float(power) - 1.0, series)
-        miss = np.abs(at * ((1.0 - check) * (1.0 + check)) ** float(edge) - function(check))
-        found = Surrogate(edge, power, series, float(miss.max()) / max(size, 1e-300))
+        found = Surrogate(edge, power, series, 0.0)
+        miss = np.abs(found.in_doubles(check) - function(check))
+        found = replace(found, miss=float(miss.max()) / max(unit, 1e-300))
         if best is None or found.miss < best.miss:
             best = found
         if found.miss <= _GOAL:
@@ -120,22 +135,27 @@ def fit_surrogate(
     raise AccuracyError(
         f"A callable could not be followed by a series of {_DEGREES[-1]} terms: it misses by "
         f"{best.miss:.1e} of the largest value. It is not as smooth inside its support as its "
-        "statements say: check edge= and origin=, and write a kernel with breaks as a sum of "
-        "callables, each with a support of its own."
+        "statements say: check edge= and origin=, and state where it breaks with breaks=..."
     )
 
 
-def found_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:
-    """The exponent at the support that values show, a multiple of 1/2.
+def found_exponent(
+    function: Callable[[FloatArray], FloatArray], name: str, radius: float, size: float
+) -> sympy.Expr:
+    """The exponent with which values end at a radius, a multiple of 1/2; ``size`` is theirs.
 
     Raises
     ------
     NoRouteError
         Where they show none.
+
+    Examples
+    --------
+    >>> found_exponent(lambda z: (2 - z) ** 1.5 * np.exp(z), "k", 2.0, 3.0)
+    3/2
     """
     distance = np.asarray(2.0**-_HALVINGS, dtype=float)
-    value = np.abs(_at(term, float(support) * (1.0 - distance)))
-    size = np.abs(_at(term, np.asarray(float(support) * np.linspace(0.01, 0.9, 40)))).max()
+    value = np.abs(function(radius * (1.0 - distance)))
     seen = value > _SEEN * size
     if seen.sum() >= 4 and np.all(seen[: seen.sum()]):
         slope = np.diff(np.log2(value[seen])) / np.diff(np.log2(distance[seen]))
@@ -145,13 +165,19 @@ def found_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:
         if abs(exponent - half) < _CLOSE and half >= 0.0:
             return sympy.Rational(round(2.0 * half), 2)
     raise NoRouteError(
-        f"The exponent of the callable {term.function.__name__} at its support {support} could "
-        "not be read off its values. State it with edge=..."
+        f"The exponent of the callable {name} at z = {radius:.6g} could not be read off its "
+        "values. State it, with edge=... at the support and breaks={radius: exponent} inside."
     )
 
 
+def found_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:
+    """The exponent of a callable at its support, as :func:`found_exponent` finds it."""
+    size = np.abs(_at(term, np.asarray(float(support) * np.linspace(0.01, 0.9, 40)))).max()
+    return found_exponent(partial(_at, term), term.function.__name__, float(support), float(size))
+
+
 def found_origin(term: OpaqueTerm) -> sympy.Expr:
-    """``oo`` for a callable that looks smooth at z = 0, 1 for one that looks like z.
+    """What is stated of z = 0; else ``oo`` for what looks smooth there, 1 for what looks like z.
 
     Raises
     ------
@@ -159,8 +185,10 @@ def found_origin(term: OpaqueTerm) -> sympy.Expr:
         Where values show neither.
     """
     facts = term.function.facts
-    reach = 1.0 if facts.support is sympy.oo else _EVEN_PART * float(facts.support)
-    reach *= float(term.scale)
+    if facts.origin is not None:
+        return facts.origin
+    end = facts.breaks[0][0] if facts.breaks else facts.support
+    reach = (1.0 if end is sympy.oo else _EVEN_PART * float(end)) * float(term.scale)
     for power, answer in ((2.0, sympy.oo), (1.0, sympy.Integer(1))):
         t = 0.5 * (1.0 + chebyshev.chebpts1(2 * _EVEN_DEGREE))
         value = _at(term, reach * t ** (1.0 / power))

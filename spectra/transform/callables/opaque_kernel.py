@@ -24,10 +24,9 @@ from spectra.formula.opaque import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.parsing import Z
 from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
-from spectra.transform.callables.opaque_fit import fit_surrogate, found_edge, found_origin
+from spectra.transform.callables.opaque_fit import found_origin
+from spectra.transform.callables.opaque_series import Break, series_components
 from spectra.transform.half_lines.panelled import Panel, Panelled, fit_panel
-from spectra.transform.on_balls.compact import BallComponent
-from spectra.transform.on_balls.numeric_ball import NumericBall
 
 __all__ = ["opaque_part"]
 
@@ -36,12 +35,8 @@ FloatArray = NDArray[np.float64]
 # Values below this share of the largest one are the end of a callable without support.
 _ENDED = 1e-19
 _LARGEST_REACH = 1e6
-# The second series has so many terms more.
-_MORE = 5
 # Half the difference of two fits is the error of either; neighbouring zeros hide it.
 _SAFETY = 4.0
-_GRID = 160
-_NEIGHBOURS = 6
 # Panels of the quadrature at rest, and their number for each unit of the phase w z.
 _PANELS, _PANELS_PER_PHASE = 24, 0.15
 _WIDTH = 0.4
@@ -80,8 +75,8 @@ def opaque_part(
     Raises
     ------
     NoRouteError
-        Where the callable is a factor, has breaks, decays slowly, or its ends were neither stated
-        nor can be read off its values.
+        Where the callable is a factor, has breaks but no support, decays slowly, or its ends were
+        neither stated nor can be read off its values.
     AccuracyError
         Where values in double precision leave nothing of the density.
     """
@@ -94,22 +89,24 @@ def opaque_part(
             "the product and state its facts."
         )
     terms, rest = split
-    return [_component(term, support, dim) for term in terms], rest
+    return [c for term in terms for c in _components(term, support, dim)], rest
 
 
-def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
+def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Component]:
     facts, name = term.function.facts, term.function.__name__
-    inside = [r for r, _ in facts.breaks or () if float(r * term.scale) < float(support)]
+    breaks = [Break(r * term.scale, e) for r, e in facts.breaks or ()]
+    inside = [b for b in breaks if float(b.radius) < float(support)]
+    origin = found_origin(term)
+    if support is not sympy.oo:
+        edge = facts.edge if facts.support * term.scale == support else None
+        ends = (*inside, Break(support, edge))
+        return series_components(name, partial(_values, term), ends, origin, dim)
     if inside:
         raise NoRouteError(
-            f"The callable {name} is not smooth at z = {inside[0] * term.scale}. Its density needs "
-            "one callable for each break, smooth from z = 0 to a support of its own; add them."
+            f"The callable {name} has no support and is not smooth at z = {inside[0].radius}. "
+            "Values give the density of a kernel with breaks where it ends: add callables with a "
+            "support for what ends at its breaks to one that is smooth."
         )
-    origin = found_origin(term) if facts.origin is None else facts.origin
-    if support is not sympy.oo:
-        is_whole = facts.support * term.scale == support
-        edge = facts.edge if is_whole and facts.edge is not None else found_edge(term, support)
-        return _checked(term, support, edge, origin, dim)
     if not (facts.decay is None or facts.decay in FAST_DECAYS):
         raise NoRouteError(
             f"The callable {name} decays like z^(-{facts.decay}), and values alone do not give the "
@@ -120,7 +117,7 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
             f"The callable {name} has no support and starts like z^({origin}); values give the "
             "density of one that starts like an odd power. Write it as a formula."
         )
-    return _integrated(term, _reach(term), origin, dim)
+    return [_integrated(term, _reach(term), origin, dim)]
 
 
 def _values(term: OpaqueTerm, z: FloatArray) -> FloatArray:
@@ -138,80 +135,6 @@ def _reach(term: OpaqueTerm) -> float:
             "give the density of a kernel with a support or a fast decay; write it as a formula."
         )
     return float(z[alive[-1] + 1])
-
-
-# --- series --------------------------------------------------------------------------------------
-
-
-def _checked(
-    term: OpaqueTerm, radius: sympy.Expr, edge: sympy.Expr, origin: sympy.Expr, dim: int
-) -> Component:
-    """The transform of a series through the values, beside that of another one."""
-    power = sympy.Integer(2)
-    if origin is not sympy.oo:
-        if not (origin.is_Rational and origin.q <= 2):
-            raise NoRouteError(
-                f"The callable {term.function.__name__} starts like z^({origin}), and values are "
-                "followed in powers of z and of its root only. Write it as a formula."
-            )
-        power = sympy.Rational(1, origin.q)
-
-    def scaled(x: FloatArray) -> FloatArray:
-        return _values(term, float(radius) * x)
-
-    pair = []
-    for more in (0, _MORE):
-        fit = fit_surrogate(scaled, edge, power, more=more)
-        root = int(power.q)
-        form = NumericBall(fit, radius, edge=edge, origin_root=root)
-        pair.append(BallComponent(form, dim, least_start=form.least_start))
-    return _Compared(pair[0], pair[1], fit.miss)
-
-
-class _Compared(Component):
-    """A component whose error is what another one differs by."""
-
-    def __init__(self, first: BallComponent, second: BallComponent, miss: float) -> None:
-        self._first = first
-        self.total = first.total
-        self.origin_exponent = first.origin_exponent
-        self.bulk = first.bulk
-        self.tail = first.tail
-        start = first.bulk[1]
-        w = np.geomspace(1e-2 * first.bulk[0], 1e4 * start, _GRID)
-        # Beside the grid points of the logarithm the phase is anywhere.
-        w = np.concatenate([w, w * 1.003, w * 1.011])
-        w.sort()
-        sign, log = first.signed_log(w)
-        other_sign, other_log = second.signed_log(w)
-        envelope = first.log_envelope(w)
-        difference = np.abs(
-            sign * np.exp(log - envelope) - other_sign * np.exp(other_log - envelope)
-        )
-        padded = np.pad(difference, 3 * _NEIGHBOURS, mode="edge")
-        window = np.lib.stride_tricks.sliding_window_view(padded, 6 * _NEIGHBOURS + 1)
-        self._at = np.log(w)
-        self._differs = _SAFETY * window.max(axis=1) + miss
-        if not self._differs.min() < _LEAST_DIGITS:
-            raise AccuracyError(
-                "The values of a callable in double precision leave no digit of its density in "
-                f"dimension {first.dim}: two series through them differ by "
-                f"{self._differs.min():.1e} of it at best. Write the kernel as a formula."
-            )
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho| of the first series."""
-        return self._first.signed_log(w)
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """The envelope of the first series."""
-        return self._first.log_envelope(w)
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Its own error and what the second series differs by."""
-        w = np.asarray(w, dtype=float)
-        differs = np.interp(np.log(w), self._at, self._differs)
-        return np.asarray(self._first.relative_error(w) + differs)
 
 
 # --- quadrature ----------------------------------------------------------------------------------

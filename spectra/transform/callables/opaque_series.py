@@ -1,0 +1,187 @@
+r"""Densities of callables on a support: series through their values, transformed exactly.
+
+A callable with breaks :math:`b_1 < \dots < b_n = R` is written as a sum of functions on balls, from
+the outside inwards: a series that follows it between the last two breaks, and is smooth from
+z = 0 to R, leaves a rest that is zero beyond :math:`b_{n-1}`, to which the same is done.
+
+.. math:: k(z) = \sum_i P_i(z)\,[z \le b_i]
+
+What such a series is below its range is of no account, since the rest makes up for it.  So two
+sums through the same values have unlike summands, and the error is what the sums differ by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from spectra.density import Component
+from spectra.errors import AccuracyError, NoRouteError
+from spectra.transform.callables.opaque_fit import Surrogate, fit_surrogate, found_exponent
+from spectra.transform.on_balls.compact import BallComponent
+from spectra.transform.on_balls.numeric_ball import NumericBall
+
+__all__ = ["Break", "series_components"]
+
+FloatArray = NDArray[np.float64]
+Values = Callable[[FloatArray], FloatArray]
+
+# The second sum has so many terms more in each series.
+_MORE = 5
+# Half the difference of two fits is the error of either; neighbouring zeros hide it.
+_SAFETY = 4.0
+_GRID = 160
+_NEIGHBOURS = 6
+# A component is refused where its values keep no digit even at their best.
+_LEAST_DIGITS = 1e-3
+
+
+@dataclass(frozen=True)
+class Break:
+    """A radius at which a callable is not smooth, or ends, and the exponent of what ends there.
+
+    The exponent is None where it is to be read off the values.
+    """
+
+    radius: sympy.Expr
+    exponent: sympy.Expr | None
+
+
+def series_components(
+    name: str, values: Values, breaks: Sequence[Break], origin: sympy.Expr, dim: int
+) -> list[Component]:
+    """The transform of a callable, one component for each break, the support last.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    values : callable
+        Values at distances z.
+    breaks : sequence of Break
+        Ascending; the last one is the support.
+    origin : sympy expression
+        The least power of z at 0 that is no even integer; ``oo`` for a smooth function of z^2.
+    dim : int
+        Dimension d >= 1.
+
+    Raises
+    ------
+    NoRouteError
+        Where the powers at 0 are neither integers nor halves, or an exponent is not seen.
+    AccuracyError
+        Where no series passes through the values, or they leave no digit of the density.
+    """
+    power = sympy.Integer(2)
+    if origin is not sympy.oo:
+        if not (origin.is_Rational and origin.q <= 2):
+            raise NoRouteError(
+                f"The callable {name} starts like z^({origin}), and values are followed in powers "
+                "of z and of its root only. Write it as a formula."
+            )
+        power = sympy.Rational(1, origin.q)
+    first, miss = _balls(name, values, breaks, power, dim, more=0)
+    second, _ = _balls(name, values, breaks, power, dim, more=_MORE)
+    at, differs = _difference(first, second, miss)
+    return [_Compared(ball, at, differs) for ball in first]
+
+
+def _balls(
+    name: str,
+    values: Values,
+    breaks: Sequence[Break],
+    power: sympy.Rational,
+    dim: int,
+    *,
+    more: int,
+) -> tuple[list[BallComponent], float]:
+    """The balls from the inside outwards, and how far all series miss the values."""
+    balls: list[BallComponent] = []
+    size = float(np.abs(values(float(breaks[-1].radius) * np.linspace(0.01, 0.99, 99))).max())
+    rest, missed = values, 0.0
+    for i in range(len(breaks) - 1, -1, -1):
+        here = breaks[i]
+        radius = float(here.radius)
+        edge = here.exponent
+        if edge is None:
+            edge = found_exponent(rest, name, radius, size)
+        # Only the innermost series meets z = 0: the others are smooth there.
+        inner = float(breaks[i - 1].radius) / radius if i else 0.0
+        fit = fit_surrogate(
+            _on_unit_ball(rest, radius),
+            edge,
+            sympy.Integer(2) if i else power,
+            more=more,
+            low=inner,
+            size=size,
+        )
+        missed = max(missed, fit.miss)
+        form = NumericBall(fit, here.radius, edge=edge, origin_root=int(fit.power.q))
+        balls.insert(0, BallComponent(form, dim, least_start=form.least_start))
+        rest = _without(rest, fit, radius)
+    return balls, missed
+
+
+def _on_unit_ball(rest: Values, radius: float) -> Values:
+    return lambda x: rest(radius * x)
+
+
+def _without(rest: Values, fit: Surrogate, radius: float) -> Values:
+    return lambda z: rest(z) - fit.in_doubles(z / radius)
+
+
+def _difference(
+    first: Sequence[BallComponent], second: Sequence[BallComponent], miss: float
+) -> tuple[FloatArray, FloatArray]:
+    """Logarithms of radii, and what two sums differ by there, relative to all envelopes."""
+    low, high = min(b.bulk[0] for b in first), max(b.bulk[1] for b in first)
+    w = np.geomspace(1e-2 * low, 1e4 * high, _GRID)
+    # Beside the grid points of the logarithm the phase is anywhere.
+    w = np.sort(np.concatenate([w, w * 1.003, w * 1.011]))
+    envelope = np.logaddexp.reduce([b.log_envelope(w) for b in first], axis=0)
+    difference = np.zeros_like(w)
+    for sign, balls in ((1.0, first), (-1.0, second)):
+        for ball in balls:
+            own, log = ball.signed_log(w)
+            difference += sign * own * np.exp(log - envelope)
+    padded = np.pad(np.abs(difference), 3 * _NEIGHBOURS, mode="edge")
+    window = np.lib.stride_tricks.sliding_window_view(padded, 6 * _NEIGHBOURS + 1)
+    differs = _SAFETY * window.max(axis=1) + miss
+    if not differs.min() < _LEAST_DIGITS:
+        raise AccuracyError(
+            "The values of a callable in double precision leave no digit of its density in "
+            f"dimension {first[0].dim}: two series through them differ by {differs.min():.1e} of "
+            "it at best. Write the kernel as a formula."
+        )
+    return np.log(w), differs
+
+
+class _Compared(Component):
+    """One ball of a sum, with its share of what another sum differs by."""
+
+    def __init__(self, ball: BallComponent, at: FloatArray, differs: FloatArray) -> None:
+        self._ball = ball
+        self._at = at
+        self._differs = differs
+        self.total = ball.total
+        self.origin_exponent = ball.origin_exponent
+        self.bulk = ball.bulk
+        self.tail = ball.tail
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| of the series."""
+        return self._ball.signed_log(w)
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """The envelope of the series."""
+        return self._ball.log_envelope(w)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Its own error and what the second sum differs by."""
+        w = np.asarray(w, dtype=float)
+        differs = np.interp(np.log(w), self._at, self._differs)
+        return np.asarray(self._ball.relative_error(w) + differs)
