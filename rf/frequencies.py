@@ -230,7 +230,7 @@ def _layers(keys: FloatArray, offsets: FloatArray) -> FloatArray:
     n = keys.shape[-1]
     rank = np.argsort(np.argsort(keys, axis=-1), axis=-1)
     # The greatest double below 1 keeps a rounded-up (n - 1 + offset) / n inside the domain.
-    return np.minimum((rank + offsets) / n, np.nextafter(1.0, 0.0))
+    return np.asarray(np.minimum((rank + offsets) / n, np.nextafter(1.0, 0.0)))
 
 
 RADII: Mapping[str, _RadiusRule] = MappingProxyType(

@@ -1,162 +1,24 @@
-"""Frequencies: every coupling is unbiased, and the test that says so catches known mistakes.
-
-The pooled score of a scheme is the mean over draws of the estimate minus the kernel, in standard
-errors.  Six of them neither flake nor let through what other libraries got wrong.
-"""
+"""Frequencies: what one draw is, and how many each part gets; test_pooled.py says what it means."""
 
 import numpy as np
 import pytest
 from laws import gaussian_mixture, matern_law, table_of
-from scipy import linalg, stats
+from pooling import estimates, mean_score, random_differences, variance_score
+from scipy import stats
 
-from rf.directions import iid, orthogonal
-from rf.frequencies import COUPLINGS, RADII, allocate, apportion, draw_frequencies
+from rf.frequencies import RADII, allocate, apportion, draw_frequencies, draw_repeatedly
 from rf.variance import VarianceModel
 from spectra.errors import ParameterError
-
-DIMS = (1, 2, 3, 7, 16, 64)
-UNBIASED = [c for c in COUPLINGS if c != "hadamard"]
-DISTANCES = np.array([0.3, 1.0, 2.0])
-
-
-def differences(dim, rng):
-    """One difference of rows for each distance, in a random direction."""
-    return DISTANCES[:, None] * iid(len(DISTANCES), dim, rng)
-
-
-def pooled_scores(estimates, expected, deviation=None):
-    """Mean error in standard errors: the exact ones where they are given, else the sample's."""
-    spread = estimates.std(axis=0, ddof=1) if deviation is None else deviation
-    return (estimates.mean(axis=0) - expected) / (spread / np.sqrt(len(estimates)) + 1e-12)
-
-
-def scheme_scores(table, kernel, counts, coupling, radii, *, draws, seed):
-    rng = np.random.default_rng(seed)
-    D = differences(table.dim, rng)
-    estimates = np.array(
-        [
-            draw_frequencies(table, counts, coupling=coupling, radii=radii, rng=rng).estimate(D)
-            for _ in range(draws)
-        ]
-    )
-    deviation = None
-    if coupling != "qmc" and radii == "iid":
-        variance, _ = VarianceModel(table, DISTANCES).variance(counts, coupling=coupling)
-        deviation = np.sqrt(variance)
-    return pooled_scores(estimates, kernel(DISTANCES), deviation)
-
-
-def signed_gaussians(z):
-    return 1.5 * np.exp(-(z**2) / 2) - 0.5 * np.exp(-(z**2) / 8)
-
-
-@pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize(
-    ("coupling", "radii"),
-    [*((c, "iid") for c in UNBIASED), *((c, "stratified") for c in UNBIASED if c != "qmc")],
-)
-def test_every_coupling_is_unbiased_for_signed_parts(dim, coupling, radii):
-    table = gaussian_mixture(dim, [(1.5, 1.0), (-0.5, 2.0)])
-    counts = (dim + 3, 5)
-    draws = 500 if dim <= 16 else 300
-    scores = scheme_scores(table, signed_gaussians, counts, coupling, radii, draws=draws, seed=dim)
-    assert np.abs(scores).max() < 6.0
 
 
 @pytest.mark.parametrize("coupling", ["iid", "orthogonal", "comonotone"])
 def test_heavy_tails_are_unbiased_too(coupling):
-    table = table_of(3, [(1.0, matern_law(3, 0.5))])
-    scores = scheme_scores(
-        table, lambda z: np.exp(-z), (7,), coupling, "systematic", draws=1000, seed=0
-    )
-    assert np.abs(scores).max() < 6.0
-
-
-class TestKnownMistakes:
-    """What other libraries got wrong, put in on purpose: the pooled score must find each."""
-
-    draws = 1500
-
-    def scores(self, dim, frequencies, kernel):
-        rng = np.random.default_rng(0)
-        D = differences(dim, rng)
-        estimates = np.array(
-            [np.cos(D @ frequencies(rng).T).mean(axis=1) for _ in range(self.draws)]
-        )
-        return np.abs(pooled_scores(estimates, kernel(DISTANCES))).max()
-
-    @staticmethod
-    def matern_32(z):
-        return (1.0 + np.sqrt(3.0) * z) * np.exp(-np.sqrt(3.0) * z)
-
-    def test_matern_as_it_should_be(self):
-        def right(rng):
-            scale = np.sqrt(3.0 / rng.chisquare(3.0, size=(16, 1)))
-            return scale * rng.standard_normal((16, 16))
-
-        assert self.scores(16, right, self.matern_32) < 6.0
-
-    def test_matern_drawn_for_each_coordinate(self):
-        def wrong(rng):
-            return rng.standard_t(3.0, size=(16, 16))
-
-        assert self.scores(16, wrong, self.matern_32) > 6.0
-
-    def test_matern_with_nu_for_two_nu_degrees_of_freedom(self):
-        def wrong(rng):
-            scale = np.sqrt(1.5 / rng.chisquare(1.5, size=(16, 1)))
-            return scale * rng.standard_normal((16, 16))
-
-        assert self.scores(16, wrong, self.matern_32) > 6.0
-
-    @staticmethod
-    def gaussian(z):
-        return np.exp(-(z**2) / 2)
-
-    def test_orthogonal_blocks_scaled_by_rows_are_right_and_by_columns_wrong(self):
-        def by_rows(rng):
-            return stats.chi.rvs(3, size=(3, 1), random_state=rng) * orthogonal(3, 3, rng)
-
-        def by_columns(rng):
-            return orthogonal(3, 3, rng) * stats.chi.rvs(3, size=(1, 3), random_state=rng)
-
-        assert self.scores(3, by_rows, self.gaussian) < 6.0
-        assert self.scores(3, by_columns, self.gaussian) > 6.0
-
-    def test_radii_without_the_power_of_w(self):
-        def wrong(rng):
-            return np.abs(rng.standard_normal((16, 1))) * iid(16, 16, rng)
-
-        assert self.scores(16, wrong, self.gaussian) > 6.0
-
-    def test_fixed_norms(self):
-        def wrong(rng):
-            return np.sqrt(16.0) * orthogonal(16, 16, rng)
-
-        assert self.scores(16, wrong, self.gaussian) > 6.0
-
-    def test_fastfood_with_its_scaling_in_the_wrong_place(self):
-        """S H G P H B has rows of chi norms in uniform directions; H S G P H B has not."""
-        dim = 4
-        H = linalg.hadamard(dim) / np.sqrt(dim)
-
-        def fastfood(rng, *, misplaced):
-            signs, normal = rng.choice([-1.0, 1.0], size=dim), rng.standard_normal(dim)
-            inner = np.sqrt(dim) * normal[:, None] * (H * signs)[rng.permutation(dim)]
-            chi = np.sqrt(rng.chisquare(dim, size=(dim, 1))) / np.linalg.norm(normal)
-            return H @ (chi * inner) if misplaced else chi * (H @ inner)
-
-        right = self.scores(dim, lambda rng: fastfood(rng, misplaced=False), self.gaussian)
-        wrong = self.scores(dim, lambda rng: fastfood(rng, misplaced=True), self.gaussian)
-        assert right < 6.0 < wrong
-
-    def test_the_absolute_value_of_a_negative_part(self):
-        table = gaussian_mixture(3, [(1.5, 1.0), (-0.5, 2.0)])
-        rng = np.random.default_rng(0)
-        D = differences(3, rng)
-        draws = [draw_frequencies(table, (8, 8), rng=rng) for _ in range(300)]
-        wrong = np.array([np.cos(D @ f.frequencies.T) @ f.weights for f in draws])
-        assert np.abs(pooled_scores(wrong, signed_gaussians(DISTANCES))).max() > 6.0
+    table, z = table_of(3, [(1.0, matern_law(3, 0.5))]), np.array([0.3, 1.0, 2.0])
+    drawn = draw_repeatedly(table, (7,), 2000, coupling=coupling, radii="systematic", rng=0)
+    values = estimates(drawn, random_differences(z, 3, np.random.default_rng(0)))
+    variance, error = VarianceModel(table, z).variance((7,), coupling=coupling, radii="systematic")
+    assert mean_score(values, np.exp(-z), variance + error) < 6.0
+    assert variance_score(values, np.exp(-z), variance, error) < 6.0
 
 
 class TestDraws:
@@ -229,6 +91,10 @@ class TestDraws:
             draw_frequencies(self.table(), (3, 3), radii="nonsense")
         with pytest.raises(ParameterError, match="optimal"):
             allocate(self.table(), 8, allocation="nonsense")
+
+    def test_no_draws_are_refused(self):
+        with pytest.raises(ParameterError, match="draws = 0"):
+            draw_repeatedly(self.table(), (3, 3), 0)
 
     def test_counts_must_fit_the_parts(self):
         for counts in ((3,), (3, 0), (1, 1, 1)):
