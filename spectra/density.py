@@ -108,8 +108,13 @@ class Component(ABC):
         Two positive radii between which most of the mass lies; searches and panels start there.
     tail : Tail
         How the component behaves beyond the bulk.
+    breaks : tuple of (radius, exponent)
+        Radii at which it is not smooth: there it behaves like ``|w - radius|**exponent``, with
+        -1 < exponent <= 0, times at most a logarithm.  A kernel with a wave exp(ibz) that decays
+        slowly has one at b.
     """
 
+    breaks: tuple[tuple[float, float], ...] = ()
     total: float
     origin_exponent: float
     bulk: tuple[float, float]

@@ -30,28 +30,46 @@ _NEAR_END = 1.0 / 16.0
 
 @dataclass(frozen=True)
 class Chart:
-    r"""An increasing map of a variable t to the radius: w = exp(t), or w = end - exp(-t).
+    r"""An increasing map of a variable t to the radius: w = start + exp(t), or w = end - exp(-t).
 
-    The second one resolves the algebraic end :math:`(end - w)^\beta` of a bounded spectrum.
+    The second one resolves the algebraic end :math:`(end - w)^\beta` of a bounded spectrum, or of
+    what lies below a radius at which a density is not smooth; the first one what lies above it.
     """
 
     end: float | None = None
+    start: float = 0.0
 
     def radius(self, t: FloatArray) -> FloatArray:
         """Radius w at t, kept below the end of the spectrum where rounding would reach it."""
         if self.end is None:
-            return np.exp(t)
+            w = self.start + np.exp(t)
+            return np.maximum(w, np.nextafter(self.start, np.inf)) if self.start else w
         return np.minimum(self.end - np.exp(-t), np.nextafter(self.end, 0.0))
 
     def variable(self, w: FloatArray) -> FloatArray:
         """The variable t at the radius w."""
         if self.end is None:
-            return np.log(w)
+            return np.log(w - self.start)
         return -np.log(self.end - w)
 
     def log_slope(self, t: FloatArray) -> FloatArray:
-        """Logarithm of dw/dt."""
+        """Logarithm of dw/dt, which is that of the distance to the end or the start."""
         return t if self.end is None else -t
+
+    @property
+    def origin(self) -> float:
+        """The radius from which distances are counted."""
+        return self.start if self.end is None else self.end
+
+    def power_of(self, component: Component) -> float | None:
+        """The power of the distance that a component goes with at the end or the start.
+
+        None where it has no power there, or starts at the radius 0.
+        """
+        if isinstance(component.tail, EndTail) and component.tail.radius == self.end:
+            return component.tail.exponent
+        found = dict(component.breaks).get(self.origin)
+        return found if found else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +131,11 @@ class RadialSum:
             sign, log = component.signed_log(at)
             envelope = component.log_envelope(at)
             shift = slope[inside]
-            if chart.end is not None and end == chart.end:
+            power = chart.power_of(component)
+            if power is not None:
                 # The radius is rounded, its distance to the end is not: move the value there.
-                assert isinstance(component.tail, EndTail)
-                moved = component.tail.exponent * (-t[inside] - np.log(end - at))
-                shift = shift + moved
+                moved = slope[inside] - np.log(np.abs(at - chart.origin))
+                shift = shift + power * moved
             positive[inside] = np.logaddexp(
                 positive[inside], np.where(sign > 0, log + shift, -np.inf)
             )
@@ -131,10 +149,11 @@ class RadialSum:
             if isinstance(component.tail, OscillatingTail):
                 steepness += component.tail.frequency * at
             asked = at
-            if chart.end is not None and end == chart.end:
+            if power is not None:
                 # Near the end the component states the rounding of its distance, which here has
                 # none: what else it states is read where that distance is not small.
-                asked = np.minimum(at, end * (1.0 - _NEAR_END))
+                apart = np.maximum(np.abs(at - chart.origin), chart.origin * _NEAR_END)
+                asked = chart.origin + np.where(at < chart.origin, -apart, apart)
             relative = component.relative_error(asked) + EPS * steepness
             size[inside] = np.logaddexp(size[inside], np.maximum(envelope, log) + shift)
             wrong = envelope + shift + np.log(relative)

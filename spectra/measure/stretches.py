@@ -346,23 +346,28 @@ def _close(
 def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
     """Charts in the order of the radius, each with a grid fine enough to see every sign."""
     components = density.components
-    ends = sorted({c.tail.radius for c in components if isinstance(c.tail, EndTail)})
+    ends = {c.tail.radius for c in components if isinstance(c.tail, EndTail)}
+    depth = _depths(components)
     open_ended = any(not isinstance(c.tail, EndTail) for c in components)
     low = min(_extent(c, -1.0) for c in components)
     high = max([_extent(c, 1.0) for c in components if not isinstance(c.tail, EndTail)], default=0)
     high = min(high, float(np.log(cut)))
     segments: list[tuple[Chart, FloatArray]] = []
     last = 0.0
-    for end in ends:
+    for end in sorted(ends | set(depth)):
         if last == 0.0:
             middle = float(np.log(min(0.5 * end, cut)))
             segments.append((Chart(), _grid(components, min(low, middle - 1.0), middle)))
             last = 0.5 * end
+        elif last in depth and last < cut:
+            middle = min(0.5 * (last + end), cut)
+            segments.append((Chart(start=last), _from_start(last, middle, depth[last])))
+            last = middle
         if last >= cut:
             return segments
         chart = Chart(end)
         start = float(-np.log(end - last))
-        stop = float(-np.log(end)) + _END_DEPTH
+        stop = float(-np.log(end)) + depth.get(end, _END_DEPTH)
         if cut < end:
             stop = min(stop, float(-np.log(end - cut)))
         segments.append((chart, np.linspace(start, stop, 2 + int((stop - start) / 0.05))))
@@ -370,8 +375,28 @@ def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
     if open_ended:
         start = low if last == 0.0 else float(np.log(last))
         if high > start and last < cut:
-            segments.append((Chart(), _grid(components, start, high)))
+            grid = _grid(components, start, high)
+            if last in depth:
+                near = _from_start(last, float(np.exp(grid[1])), depth[last])
+                grid = np.concatenate([near, np.log(np.exp(grid[2:]) - last)])
+                segments.append((Chart(start=last), np.unique(grid)))
+            else:
+                segments.append((Chart(), grid))
     return segments
+
+
+def _depths(components: Sequence[Component]) -> dict[float, float]:
+    """How many e-folds of the distance to each break matter: the mass beyond is rounding."""
+    found: dict[float, float] = {}
+    for radius, exponent in (b for c in components for b in c.breaks):
+        found[radius] = max(found.get(radius, 0.0), _END_DEPTH / (1.0 + exponent))
+    return found
+
+
+def _from_start(start: float, stop: float, depth: float) -> FloatArray:
+    """A grid in log(w - start), from nothing to ``stop``."""
+    low, high = float(np.log(start)) - depth, float(np.log(stop - start))
+    return np.linspace(low, high, 2 + int((high - low) / 0.05))
 
 
 def _extent(component: Component, side: float) -> float:

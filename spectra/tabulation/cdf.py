@@ -23,6 +23,8 @@ FloatArray = NDArray[np.float64]
 _LOOKED_AT = np.linspace(-1.0, 1.0, 41)
 _LOW, _TOUCHING = 0.03, 1e-10
 _MINIMUM_STEPS = 8
+# Powers of the mass so close to 1 belong to a density that is finite and not 0.
+_PLAIN = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +34,17 @@ class ContinuousLaw:
     Attributes
     ----------
     start, stop, end : ndarray of shape (n,)
-        Range of t of each panel, and the end of the spectrum of its chart (``nan`` for w = e^t).
+        Range of t of each panel, and the end of the spectrum of its chart (``nan`` where it has
+        none).
+    origin : ndarray of shape (n,)
+        Where the chart starts, w = origin + e^t: 0, or a radius where the density is not smooth.
     coefficients : ndarray of shape (n, ORDER)
         Legendre series of the density in each panel.
     low, high : ndarray of shape (n,)
         Radii at the ends of the panels.
     low_size, high_size : ndarray of shape (n,)
-        What the chart takes logarithms of, at the ends of the panels: the radius w, or the
-        distance to the end of the spectrum.
+        What the chart takes logarithms of, at the ends of the panels: the distance to its origin,
+        or to the end of the spectrum.
     below, above : ndarray of shape (n + 1,)
         Mass below and above the panel edges; gaps between stretches carry none.
     head, tail : Closure
@@ -51,6 +56,7 @@ class ContinuousLaw:
     start: FloatArray
     stop: FloatArray
     end: FloatArray
+    origin: FloatArray
     coefficients: FloatArray
     low: FloatArray
     high: FloatArray
@@ -72,6 +78,9 @@ class ContinuousLaw:
                 for s, p in zip(stretches, panels, strict=True)
             ]
         )
+        origin = np.concatenate(
+            [np.full(p.errors.size, s.chart.start) for s, p in zip(stretches, panels, strict=True)]
+        )
         edges = [s.chart.radius(p.edges) for s, p in zip(stretches, panels, strict=True)]
         sizes = [
             np.exp(p.edges if s.chart.end is None else -p.edges)
@@ -83,6 +92,7 @@ class ContinuousLaw:
             start=np.concatenate([p.edges[:-1] for p in panels]),
             stop=np.concatenate([p.edges[1:] for p in panels]),
             end=end,
+            origin=origin,
             coefficients=np.concatenate([p.coefficients for p in panels]),
             low=np.concatenate([e[:-1] for e in edges]),
             high=np.concatenate([e[1:] for e in edges]),
@@ -105,6 +115,18 @@ class ContinuousLaw:
         # Contiguous panels share their edge up to the rounding of two charts.
         jump = self.low[1:] > self.high[:-1] * (1.0 + 1e-12)
         return np.flatnonzero(jump) + 1
+
+    def breaks(self) -> tuple[tuple[int, float], ...]:
+        """Panels that begin where the density is not smooth, and the power of the mass there."""
+        found = []
+        for i in np.flatnonzero((self.origin[1:] > 0.0) & (self.origin[1:] != self.origin[:-1])):
+            first = self.coefficients[i + 1]
+            near, far = (float(legendre.legval(x, first)) for x in (-1.0, 1.0))
+            power = 1.0
+            if 0.0 < near < far:
+                power = float(np.log(far / near) / (self.stop[i + 1] - self.start[i + 1]))
+            found.append((int(i) + 1, power if abs(power - 1.0) > _PLAIN else 1.0))
+        return tuple(found)
 
     def double_zeros(self) -> FloatArray:
         """Radii inside the law at which the density touches zero, ascending.
@@ -153,7 +175,7 @@ class ContinuousLaw:
             self.low_size[i] * np.exp(way * after_start),
             self.high_size[i] * np.exp(-way * before_stop),
         )
-        return np.where(ended, np.minimum(end - size, np.nextafter(end, 0.0)), size)
+        return np.where(ended, np.minimum(end - size, np.nextafter(end, 0.0)), self.origin[i] + size)
 
     def radius(self, below: FloatArray, above: FloatArray) -> FloatArray:
         """Radius with this mass below and this mass above it; the smaller of the two decides.
@@ -192,7 +214,7 @@ class ContinuousLaw:
         i = np.clip(np.searchsorted(self.low, w, side="right") - 1, 0, self.start.size - 1)
         end = self.end[i]
         ended = np.isfinite(end)
-        size = np.where(ended, np.maximum(end - w, 0.0), w)
+        size = np.maximum(np.where(ended, end - w, w - self.origin[i]), 0.0)
         way = np.where(ended, -1.0, 1.0)
         with np.errstate(divide="ignore", over="ignore"):
             after_start = way * np.log(size / self.low_size[i])
