@@ -48,6 +48,13 @@ def gaussian_law(dim: int, length: float = 1.0) -> RadialLaw:
     return law_of(stats.chi(dim, scale=1.0 / length))
 
 
+def gaussian_atoms(dim: int, length: float = 1.0, nodes: int = 60) -> RadialLaw:
+    """A law of atoms whose plane waves are those of chi_d / length to rounding error."""
+    x, w = special.roots_genlaguerre(nodes, dim / 2 - 1)
+    keep = w / w.sum() > 1e-25
+    return RadialLaw.from_atoms(np.sqrt(2 * x[keep]) / length, w[keep] / w[keep].sum())
+
+
 class _MaternRadius:
     """Radius of Student's t in R^d with 2 nu degrees of freedom: 2 nu / (2 nu + R^2) is beta."""
 

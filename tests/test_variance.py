@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import mpmath
 import numpy as np
 import pytest
-from scipy.special import roots_genlaguerre
+from laws import gaussian_atoms, gaussian_mixture
 from scipy.stats import chi
 
-from rf.bounds import BOUNDS, frequencies_for, n_components_for
 from rf.common_keys import ranks_of_ranks
 from rf.designed_directions import angular_means, designed
-from rf.directions import hadamard_blocks, hadamard_order
+from rf.directions import hadamard_blocks, hadamard_order, iid
+from rf.frequencies import ALLOCATIONS, allocate, draw_repeatedly
 from rf.harmonics import gegenbauer_means, haar_cosine, wave_coefficients
 from rf.variance import (
     COUPLINGS,
@@ -46,13 +46,6 @@ def table_of(dim, *parts):
     )
 
 
-def chi_atoms(dim, tau, nodes=60):
-    """A law of atoms whose plane waves are those of chi_d / tau to rounding error."""
-    x, w = roots_genlaguerre(nodes, dim / 2 - 1)
-    keep = w / w.sum() > 1e-25
-    return RadialLaw.from_atoms(np.sqrt(2 * x[keep]) / tau, w[keep] / w[keep].sum())
-
-
 def chi_panels(dim, tau, degree=13):
     """The law chi_d / tau as panels that halve towards both ends."""
     t = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
@@ -73,7 +66,7 @@ def chi_panels(dim, tau, degree=13):
     )
 
 
-def delta_gaussian(dim, *tau, law=chi_atoms, mass=(1.0, 1.0)):
+def delta_gaussian(dim, *tau, law=gaussian_atoms, mass=(1.0, 1.0)):
     first, second = (law(dim, t) for t in tau)
     return table_of(dim, part(mass[0], 0.0, first), part(mass[1], np.pi, second))
 
@@ -175,7 +168,7 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("tau1", "tau2", "s", "coupling", "value"), PUBLISHED)
 def test_delta_gaussian_in_sixteen_dimensions(tau1, tau2, s, coupling, value):
-    law = chi_panels if coupling == "comonotone" else chi_atoms
+    law = chi_panels if coupling == "comonotone" else gaussian_atoms
     table = delta_gaussian(16, tau1, tau2, law=law)
     (predicted,) = variance(table, [1.0], n_per_part=(s, s), coupling=coupling)
     assert predicted == pytest.approx(value, rel=5e-3)
@@ -302,6 +295,27 @@ def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
         assert np.all(error < most * predicted)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("allocation", ALLOCATIONS)
+@pytest.mark.parametrize("dim", [2, 3, 7, 16])
+@pytest.mark.parametrize("coupling", COUPLINGS)
+def test_the_prediction_holds_for_three_parts_and_every_allocation(coupling, dim, allocation):
+    """Draws of the toolkit itself, each along an axis of its own."""
+    terms = [(1.5, 1.0), (-0.5, 2.0), (0.25, 0.5)]
+    table, z, draws = gaussian_mixture(dim, terms), np.array([0.4, 1.0, 2.0]), 1000
+    model, rng = VarianceModel(table, z), np.random.default_rng([dim, *coupling.encode()])
+    counts = allocate(table, dim + 7, allocation=allocation, coupling=coupling, distances=model)
+    drawn = draw_repeatedly(table, counts, draws, coupling=coupling, rng=rng)
+    w = np.array([one.frequencies for one in drawn])
+    phase = np.einsum("knd,kd->kn", w, iid(draws, dim, rng))
+    waves = np.cos(phase[:, :, None] * z + drawn[0].phases[:, None])
+    exact = sum(m * np.exp(-((z / length) ** 2) / 2) for m, length in terms)
+    square = (np.einsum("knz,n->kz", waves, drawn[0].weights) - exact) ** 2
+    predicted, error = model.variance(counts, coupling=coupling, radii="stratified")
+    deviation = square.std(axis=0) / draws**0.5
+    assert np.all(np.abs(square.mean(axis=0) - predicted) < 5 * deviation + error)
+
+
 def test_the_same_check_catches_the_published_signs():
     """Theorem 5 of Luo et al. has the opposite sign, and their H(z) is said to be negative."""
     table = delta_gaussian(16, 1.0, 1.3)
@@ -334,7 +348,7 @@ def test_one_radius_and_designed_directions_leave_the_angular_means_of_the_set(d
 
 
 def test_designed_directions_leave_less_than_blocks():
-    table = table_of(3, part(1.0, 0.0, chi_atoms(3, 1.0)))
+    table = table_of(3, part(1.0, 0.0, gaussian_atoms(3, 1.0)))
     model = VarianceModel(table, np.array([0.5, 1.0, 2.0]))
     angular = {
         coupling: model.variance((48,), coupling=coupling)[0]
@@ -417,7 +431,7 @@ def test_the_estimate_at_distance_zero_is_exact(dim):
 
 
 def test_one_block_is_orthogonal_and_a_second_is_independent():
-    table = table_of(3, part(2.0, 0.0, chi_atoms(3, 1.0)))
+    table = table_of(3, part(2.0, 0.0, gaussian_atoms(3, 1.0)))
     model = VarianceModel(table, np.array([1.0]))
     (single,) = model.part_variance[:, 0]
     cov = model.covariance(0, 0, "orthogonal")[0][0] * 4.0
@@ -439,7 +453,7 @@ def test_allocation_of_two_parts_is_the_best_of_all(coupling, n):
 
 
 def test_allocation_of_many_parts_is_neymans():
-    laws = [chi_atoms(3, t) for t in (1.0, 2.0, 5.0)]
+    laws = [gaussian_atoms(3, t) for t in (1.0, 2.0, 5.0)]
     table = table_of(3, *(part(m, 0.0, law) for m, law in zip((1, 2, 3), laws, strict=True)))
     z = np.array([0.5, 1.0])
     counts = optimal_allocation(table, z, 600, "iid")
@@ -461,68 +475,6 @@ def test_refusals_name_the_way_out():
         variance(table, [1.0], n_per_part=(2, 2), coupling="iid", radii="sobol")
     with pytest.raises(ParameterError, match="at least one"):
         optimal_allocation(table, [1.0], 1, "iid")
-    odd = SimpleNamespace(mass=1.0, phase=0.5, law=chi_atoms(3, 1.0))
+    odd = SimpleNamespace(mass=1.0, phase=0.5, law=gaussian_atoms(3, 1.0))
     with pytest.raises(ParameterError, match="phase"):
         part_variance(SimpleNamespace(dim=3, parts=(odd,)), [1.0])
-
-
-# --- how many columns --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("bound", "samples", "rel"),
-    [("uniform", 7.29e4, 2e-3), ("liu-2021", 9.99e5, 2e-3), ("ask-2022", 4.83e5, 2e-3)],
-)
-def test_uniform_bounds_of_the_delta_gaussian_on_the_cube(bound, samples, rel):
-    table = delta_gaussian(16, 1.0, 10.0)
-    n = frequencies_for(table, 0.1, 0.05, diameter=4.0, bound=bound)
-    assert n / 2 == pytest.approx(samples, rel=rel)
-
-
-def test_bounds_over_points_use_the_independence_of_the_parts():
-    """Grouping the parts of one sample gives 2167 and 13449; apart they give less."""
-    table = delta_gaussian(16, 1.0, 10.0)
-    log = np.log(1000 * 999 / 0.05)
-    bernstein = frequencies_for(table, 0.1, 0.05, n_points=1000, diameter=4.0) / 2
-    hoeffding = frequencies_for(table, 0.1, 0.05, n_points=1000, bound="hoeffding") / 2
-    assert (2 * 0.511 + 4 / 3 * 2 * 0.1) / 0.01 * log == pytest.approx(2167, abs=1)
-    assert bernstein == pytest.approx((2 * 0.5109306 + 4 / 3 * 0.1) / 0.01 * log, rel=1e-6)
-    assert hoeffding == pytest.approx(13449 / 2, rel=1e-3)
-    assert n_components_for(table, 0.1, 0.05, n_points=1000, diameter=4.0) == 4 * 1942
-    loose = frequencies_for(table, 0.1, 0.05, n_points=1000)
-    assert loose > 2 * bernstein
-
-
-def test_the_bernstein_bound_holds_in_an_experiment():
-    table = delta_gaussian(3, 1.0, 2.0)
-    rng = np.random.default_rng(0)
-    points = rng.random((12, 3))
-    eps, delta = 0.25, 0.2
-    columns = n_components_for(table, eps, delta, n_points=12, diameter=np.sqrt(3.0))
-    n = columns // 4
-    i, j = np.triu_indices(12, 1)
-    difference = points[i] - points[j]
-    length = np.linalg.norm(difference, axis=1)
-    exact = sum(p.sign * p.law.expected_plane_wave(3, length) for p in table.parts)
-    failures = 0
-    for _ in range(200):
-        estimate = np.zeros(i.size)
-        for p in table.parts:
-            w = unit(rng.standard_normal((n, 3))) * p.law.ppf(rng.random((n, 1)))
-            estimate += p.sign * np.cos(difference @ w.T).mean(axis=1)
-        failures += np.max(np.abs(estimate - exact)) > eps
-    assert failures <= 200 * delta
-
-
-def test_bounds_refuse_what_they_do_not_cover():
-    table = delta_gaussian(3, 1.0, 2.0)
-    with pytest.raises(ParameterError, match="n_points"):
-        n_components_for(table, 0.1, 0.1)
-    with pytest.raises(ParameterError, match="diameter"):
-        n_components_for(table, 0.1, 0.1, bound="uniform")
-    with pytest.raises(ParameterError, match="positive"):
-        n_components_for(table, 0.0, 0.1, n_points=5)
-    with pytest.raises(ParameterError, match=BOUNDS[0]):
-        n_components_for(table, 0.1, 0.1, n_points=5, bound="chernoff")
-    with pytest.raises(ParameterError, match="not covered"):
-        n_components_for(table, 0.1, 0.1, diameter=1.0, bound="uniform", allocation="mass")
