@@ -26,6 +26,7 @@ from scipy.optimize import minimize
 
 from rf.directions import orthogonal
 from spectra.errors import ParameterError
+from spectra.progress import stage
 
 __all__ = [
     "angular_means",
@@ -307,7 +308,8 @@ def _set(n: int, dim: int, energy: str | Energy) -> FloatArray:
         return least_energy(start, energy)
     key = (n, dim, energy)
     if key not in _generic:
-        rows = least_energy(start, ENERGIES[energy])
+        with stage(f"designing {n} directions, d = {dim}"):
+            rows = least_energy(start, ENERGIES[energy])
         rows.setflags(write=False)
         _generic[key] = rows
         while len(_generic) > _CACHE_SIZE:

@@ -8,6 +8,7 @@ from spectra.cache import TableCache, address_of, default_cache
 from spectra.errors import ParameterError
 from spectra.kernel import Kernel
 from spectra.numeric import checked_dim
+from spectra.progress import stage
 from spectra.table import SpectralTable
 from spectra.tabulation import tabulate
 from spectra.verdict import spectral_measure
@@ -71,7 +72,8 @@ def derive(
         kept = place.get(address, formula=str(kernel), dim=dim)
         if kept is not None:
             return kept
-    table = tabulate(spectral_measure(kernel, dim), u_error=u_error)
+    with stage(f"deriving a table, d = {dim}"):
+        table = tabulate(spectral_measure(kernel, dim), u_error=u_error)
     if place is not None and address is not None:
         place.put(address, table)
     return table

@@ -26,6 +26,7 @@ from spectra.errors import AccuracyError, ParameterError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import U, Z
 from spectra.kernel import Kernel
+from spectra.progress import stage
 from spectra.singularity.branches import KINKS, branch_radii
 from spectra.singularity.germs import ExpansionError, is_zero, sign
 
@@ -121,7 +122,8 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
         )
     degree = int(degree)
     dim = int(dim)
-    exact, change = _coefficients(kernel, dim, degree)
+    with stage(f"expanding on the sphere, d = {dim}"):
+        exact, change = _coefficients(kernel, dim, degree)
     counts = [1] + [
         (2 * n + dim - 2) * comb(n + dim - 3, n - 1) // n if dim > 2 else 2
         for n in range(1, degree + 1)

@@ -11,6 +11,7 @@ from spectra.certify.mixtures import MassBalls, mixture_masses
 from spectra.density import Atom
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure
+from spectra.progress import stage
 from spectra.quadrature import Enclosure
 from spectra.transform.on_balls.compact import BallComponent
 
@@ -106,7 +107,8 @@ def certified_masses(measure: SpectralMeasure) -> CertifiedMasses:
     if flint is None:
         return _estimated(measure, "python-flint is missing: pip install kernel-spectra[certify]")
     try:
-        return _proved(measure)
+        with stage("proving the masses"):
+            return _proved(measure)
     except Unproved as why:
         return _estimated(measure, str(why))
 

@@ -15,6 +15,7 @@ from spectra.designs.allocation import design_for_separate
 from spectra.designs.budget import BudgetDesign, design_for_budget
 from spectra.designs.least import Coupling, Design, Objective, design_within
 from spectra.errors import ParameterError
+from spectra.progress import stage
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -138,23 +139,25 @@ def design(
     wanted = (kernel, dim, tuple(map(float, domain)), tol, objective, coupling, budget)
     key = (*wanted, _fingerprint(distances), max_mass, max_radius)
     if key not in _kept:
-        if tol is not None:
-            made: Design | BudgetDesign = design_within(
-                kernel,
-                dim,
-                domain=domain,
-                tol=tol,
-                objective=objective,
-                coupling=coupling,
-                distances=distances,
-                max_mass=max_mass,
-                max_radius=max_radius,
-            )
-        else:
-            assert budget is not None
-            made = _for_budget(
-                kernel, dim, domain, budget, objective, coupling, distances, max_mass, max_radius
-            )
+        with stage(f"designing a measure, d = {dim}"):
+            if tol is not None:
+                made: Design | BudgetDesign = design_within(
+                    kernel,
+                    dim,
+                    domain=domain,
+                    tol=tol,
+                    objective=objective,
+                    coupling=coupling,
+                    distances=distances,
+                    max_mass=max_mass,
+                    max_radius=max_radius,
+                )
+            else:
+                assert budget is not None
+                bounds = (max_mass, max_radius)
+                made = _for_budget(
+                    kernel, dim, domain, budget, objective, coupling, distances, *bounds
+                )
         _kept[key] = made
         while len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)

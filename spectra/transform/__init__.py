@@ -18,6 +18,7 @@ from types import MappingProxyType
 from spectra.density import SpectralDensity
 from spectra.errors import NoRouteError, ParameterError
 from spectra.kernel import Kernel
+from spectra.progress import stage
 from spectra.transform.lookup import lookup, unknown_summand
 from spectra.transform.numeric import numeric
 from spectra.transform.series import series
@@ -91,7 +92,8 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
         )
     names = AUTO if route == "auto" else (route,)
     for name in names:
-        density = ROUTES[name](kernel, dim)
+        with stage(f"density by the route {name}, d = {dim}"):
+            density = ROUTES[name](kernel, dim)
         if density is not None:
             return density
     raise NoRouteError(

@@ -22,6 +22,7 @@ from spectra.families.asymmetric import AsymmetricFamily
 from spectra.families.named import Family
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
+from spectra.progress import stage
 from spectra.singularity.branches import same_radius
 from spectra.singularity.germs import ExpansionError, is_zero
 from spectra.singularity.local import one_sided
@@ -360,7 +361,8 @@ def existence(
     loose: tuple[Gap, ...] = ()
     given = Given()
     if isinstance(kernel, Kernel):
-        analysis, loose, given = analysed(kernel)
+        with stage("reading the singularities"):
+            analysis, loose, given = analysed(kernel)
         places = analysis.places
     elif isinstance(kernel, AsymmetricKernel):
         dim = moved_dimension(kernel, dim)

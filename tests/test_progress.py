@@ -1,0 +1,139 @@
+"""Long work shows a line on a terminal; short work, and work without a terminal, shows nothing."""
+
+from __future__ import annotations
+
+import io
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from rf import designed_directions
+from spectra import progress as room
+from spectra.progress import progress, stage
+
+KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
+# Much longer than any line takes to appear, so that no test waits for it in vain.
+LONG = 20.0
+
+
+class Terminal(io.StringIO):
+    """A stderr that says when something is written to it."""
+
+    def __init__(self):
+        super().__init__()
+        self.written = threading.Event()
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        done = super().write(text)
+        self.written.set()
+        return done
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(room, "sys", SimpleNamespace(stderr=shown))
+    monkeypatch.delenv("SPECTRA_PROGRESS", raising=False)
+    return shown
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(room, "PATIENCE", 0.0)
+
+
+def is_wiped(text):
+    """What is left of the line is blank."""
+    return text.endswith("\r") and not text.split("\r")[-2].strip()
+
+
+def test_a_long_stage_is_shown_and_wiped(terminal, impatient):
+    with stage("thinking"):
+        assert terminal.written.wait(LONG)
+    assert "\rthinking ... 0 s" in terminal.getvalue()
+    assert is_wiped(terminal.getvalue())
+
+
+def test_the_innermost_stage_is_named(terminal, impatient):
+    with stage("outside"), stage("inside"):
+        assert terminal.written.wait(LONG)
+    assert terminal.getvalue().startswith("\rinside")
+
+
+def test_a_short_stage_is_silent(terminal):
+    for _ in range(100):
+        with stage("over at once"):
+            pass
+    assert terminal.getvalue() == ""
+
+
+def test_a_stage_that_is_interrupted_is_wiped(terminal, impatient):
+    def interrupted():
+        with stage("interrupted"):
+            assert terminal.written.wait(LONG)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert is_wiped(terminal.getvalue())
+    assert room._LINE._writer is None
+
+
+def test_a_bar_counts_what_is_done(terminal, impatient):
+    seen = []
+    for i in progress(range(4), label="squares"):
+        if i == 3:
+            terminal.written.clear()
+            assert terminal.written.wait(LONG)
+        seen.append(i)
+    assert seen == [0, 1, 2, 3]
+    assert "] 3/4 ..." in terminal.getvalue()
+    assert is_wiped(terminal.getvalue())
+
+
+@pytest.mark.parametrize(("wish", "tty", "shown"), [
+    ("", False, False), ("on", False, True), ("off", True, False), ("", True, True),
+])  # fmt: skip
+def test_one_rule_says_where_lines_are_shown(monkeypatch, terminal, impatient, wish, tty, shown):
+    monkeypatch.setenv("SPECTRA_PROGRESS", wish)
+    monkeypatch.setattr(terminal, "isatty", lambda: tty)
+    with stage("thinking"):
+        assert (room._LINE._writer is not None) == shown
+        assert not shown or terminal.written.wait(LONG)
+    assert bool(terminal.getvalue()) == shown
+
+
+SLOW = {
+    "density": lambda: sp.spectral_density(sp.radial(KERNEL), 3),
+    "verdict": lambda: sp.existence(sp.radial("exp(-z)"), dim=2),
+    "derive": lambda: sp.derive(sp.radial(KERNEL), 3, cache=False),
+    "design": lambda: sp.design(sp.radial("exp(-z**2/2)"), 3, domain=(0, 1), tol=0.05),
+    "masses": lambda: sp.certified_masses(sp.spectral_measure(sp.radial(KERNEL), 3)),
+    "sphere": lambda: sp.sphere_coefficients(sp.zonal("exp(u)"), 3, degree=2),
+    "directions": lambda: designed_directions.designed(7, 2, np.random.default_rng(0)),
+}
+LABELS = {
+    "density": "density by the route lookup, d = 3",
+    "verdict": "reading the singularities",
+    "derive": "deriving a table, d = 3",
+    "design": "designing a measure, d = 3",
+    "masses": "proving the masses",
+    "sphere": "expanding on the sphere, d = 3",
+    "directions": "designing 7 directions, d = 2",
+}
+
+
+@pytest.mark.parametrize("work", SLOW)
+def test_whatever_may_take_seconds_is_a_stage(monkeypatch, terminal, work):
+    begun = []
+    enter = room._LINE.enter
+    monkeypatch.setattr(room._LINE, "enter", lambda label: begun.append(label) or enter(label))
+    SLOW[work]()
+    assert LABELS[work] in begun
+    assert terminal.getvalue() == ""
