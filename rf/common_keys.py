@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from spectra.special import plane_wave_mean
+from rf.plane_waves import plane_waves
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -84,7 +84,7 @@ def comonotone_mean(
             for total, nodes in ((fine, _PANEL_NODES), (coarse, _PANEL_NODES - 4)):
                 u, weights = composite_rule(np.linspace(low, high, panels + 1), nodes)
                 a, b = (quantile(u)[:, None] for quantile in quantiles)
-                waves = plane_wave_mean(dim, (a + b) * z) + plane_wave_mean(dim, (a - b) * z)
+                waves = plane_waves(dim, (a + b) * z) + plane_waves(dim, (a - b) * z)
                 total += 0.5 * (weights @ waves)
     return fine, np.abs(fine - coarse) + lost
 
@@ -128,7 +128,7 @@ def same_direction_mean(
             at = where[start : start + rows]
             r = laws[0].ppf((first[at, None] + offsets) / n)[..., None]
             q = laws[1].ppf((second[at, None] + offsets) / m)[..., None]
-            waves = plane_wave_mean(dim, (r + q) * z) + plane_wave_mean(dim, (r - q) * z)
+            waves = plane_waves(dim, (r + q) * z) + plane_waves(dim, (r - q) * z)
             total += 0.5 * np.einsum("i,j,ijz->z", weight[at], share, waves)
     return total, float(max(1.0 - weight.sum(), 0.0))
 

@@ -52,6 +52,7 @@ _MOST_STRATA_PANELS = 64
 _LAST_STRATA_DEGREE = 256
 # Beyond this degree what the strata do to a harmonic is no matter to a ranking.
 _LAST_ROUGH_DEGREE = 32
+_MOST_ROUGH_PANELS = 8
 # Phase of a wave that 16 nodes resolve with its products.
 _PHASE_OF_A_PANEL = 10.0
 
@@ -223,7 +224,7 @@ class Waves:
         if key not in self._strata:
             radii, z = self._radii[law], float(self._z[at])
             panels = self._strata_panels(radii, n, z, degree)
-            rule = sphere_rule(self._dim, panels)
+            rule = sphere_rule(self._dim, min(panels, _MOST_ROUGH_PANELS))
             self._strata[key] = stratum_waves(radii, n, z, rule, degree, NODES[-1])
         return self._strata[key]
 

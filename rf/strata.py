@@ -15,6 +15,7 @@ strata.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -152,19 +153,28 @@ def _stratum_waves(law: RadialLaw, n: int, z: float, rule: SphereRule, nodes: in
     """Means of cos(R z s) over each stratum, shape (n, nodes of the rule)."""
     whole, _ = projection_of(law)(z * rule.s)
     waves = np.empty((n, rule.s.size))
-    u, weights = composite_rule(_inner_edges(law, n), nodes)
-    starts = np.searchsorted(u, np.arange(n) / n)
-    step = max(1, _CHUNK // (rule.s.size * max(1, u.size // n)))
+    radii, weights, starts = _stratum_rule(law, n, nodes)
+    step = max(1, _CHUNK // (rule.s.size * max(1, radii.size // n)))
     for low in range(0, n - 1, step):
         high = min(low + step, n - 1)
         part = slice(starts[low], starts[high])
-        cosines = np.cos(np.multiply.outer(law.ppf(u[part]), z * rule.s))
+        cosines = np.cos(np.multiply.outer(radii[part], z * rule.s))
         cosines *= weights[part, None]
         waves[low:high] = np.add.reduceat(cosines, starts[low:high] - starts[low], axis=0)
     waves[:-1] *= n
     # The last stratum holds the tail, which no nodes resolve: it is what the others leave.
     waves[-1] = n * whole - waves[:-1].sum(axis=0)
     return waves
+
+
+# The distances are gone through one by one, with the same radii.
+@lru_cache(maxsize=4)
+def _stratum_rule(
+    law: RadialLaw, n: int, nodes: int
+) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
+    """Radii and weights in the order of the strata, and where each stratum starts."""
+    u, weights = composite_rule(_inner_edges(law, n), nodes)
+    return law.ppf(u), weights, np.searchsorted(u, np.arange(n) / n)
 
 
 def _inner_edges(law: RadialLaw, n: int) -> FloatArray:

@@ -239,7 +239,7 @@ class VarianceModel:
     def rough_mean_variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
     ) -> float:
-        """As :meth:`mean_variance` to about two percent, and many times faster with layers of radii.
+        """As :meth:`mean_variance` to about two percent, and much faster where radii have layers.
 
         It is for ranking.  At most 64 layers stand for more, since n times the variance hardly
         depends on their number.
