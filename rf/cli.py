@@ -18,7 +18,8 @@ from rf.experiments.tables import run_experiment, table_lines
 from rf.features import SpectralFeatures
 from rf.frequencies import ALLOCATIONS, COUPLINGS, RADII
 from rf.spectrum import named_kernel
-from spectra.errors import DataError, ParameterError, SpectraError
+from spectra.console import PICTURES, answered, check_writable
+from spectra.errors import DataError, ParameterError
 from spectra.modulated import AsymmetricTable
 from spectra.modulated.radial_interpolant import RadialInterpolant
 from spectra.table import SpectralTable
@@ -27,7 +28,6 @@ __all__ = ["main"]
 
 # Error of the matrix of a bare table, far below that of any features.
 _GRAM_ERROR = 1e-10
-_PICTURES = (".png", ".pdf", ".svg")
 # All but "designed", whose sets cost seconds for every size.
 _DEFAULT_COUPLINGS = ("auto", *(c for c in COUPLINGS if c != "designed"))
 
@@ -35,18 +35,11 @@ _DEFAULT_COUPLINGS = ("auto", *(c for c in COUPLINGS if c != "designed"))
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, or 2 after an error that was explained on stderr."""
     arguments = _parser().parse_args(argv)
-    try:
-        return int(arguments.run(arguments))
-    except (SpectraError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            # The reader of a pipe, such as head, has seen enough.
-            sys.stderr.close()
-            return 0
-        print(f"rf: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("rf: interrupted; finished results in the file of --out are kept", file=sys.stderr)
-        return 130
+    return answered(
+        "rf",
+        lambda: int(arguments.run(arguments)),
+        left="finished results in the file of --out are kept",
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -93,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _approximate(arguments: argparse.Namespace) -> int:
     _check_counts(rows=arguments.rows, runs=arguments.runs, columns=min(arguments.columns))
-    _check_picture(arguments.plot)
+    check_writable(arguments.plot, PICTURES)
     X = sample_rows(arguments.data, scaling=arguments.scaling, rows=arguments.rows)
     spectrum = named_kernel(_spectrum(arguments.kernel, arguments.support))
     first = SpectralFeatures(
@@ -198,18 +191,6 @@ def _check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if value < 1:
             raise ParameterError(f"--{name} is {value}, and at least 1 is needed.")
-
-
-def _check_picture(path: Path | None) -> None:
-    if path is None:
-        return
-    if path.suffix not in _PICTURES:
-        raise ParameterError(
-            f"{path} ends in {path.suffix or 'nothing'}; write the picture to a file that ends in "
-            f"{', '.join(_PICTURES)}."
-        )
-    if not path.absolute().parent.is_dir():
-        raise ParameterError(f"There is no folder {path.parent}: make it first.")
 
 
 def _draw(path: Path, columns: Sequence[int], means: dict[str, list[float]], title: str) -> None:

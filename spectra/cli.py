@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spectra.errors import ParameterError, SpectraError
+from spectra.console import PICTURES, answered, check_writable
+from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
     from spectra.designs import BudgetDesign, Design
@@ -18,25 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_PICTURES = (".png", ".pdf", ".svg")
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, or 2 after an error that was explained on stderr."""
     arguments = _parser().parse_args(argv)
-    try:
+
+    def work() -> int:
         _check_outputs(arguments)
         return int(arguments.run(arguments))
-    except (SpectraError, FileNotFoundError, IsADirectoryError) as error:
-        print(f"spectra: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # The reader of a pipe, such as head, has seen enough.
-        sys.stderr.close()
-        return 0
-    except KeyboardInterrupt:
-        print("spectra: interrupted; nothing half-written was left behind", file=sys.stderr)
-        return 130
+
+    return answered("spectra", work, left="nothing half-written was left behind")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -240,21 +232,11 @@ def _kernel(arguments: argparse.Namespace) -> Kernel:
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    """Refuse a file that could not be written before the work is done, not after it."""
-    pictures = [arguments.out] if arguments.run is _tour else []
-    pictures += [getattr(arguments, "plot", None)]
-    tables = [arguments.out] if arguments.run is _derive else []
-    for paths, endings in ((pictures, _PICTURES), (tables, (".npz",))):
-        for path in paths:
-            if path is None:
-                continue
-            if path.suffix not in endings:
-                raise ParameterError(
-                    f"{path} ends in {path.suffix or 'nothing'}; write it to a file that ends in "
-                    f"{', '.join(endings)}."
-                )
-            if not path.absolute().parent.is_dir():
-                raise FileNotFoundError(f"There is no folder {path.parent}: make it first.")
+    check_writable(getattr(arguments, "plot", None), PICTURES)
+    if arguments.run is _tour:
+        check_writable(arguments.out, PICTURES)
+    if arguments.run is _derive:
+        check_writable(arguments.out, (".npz",))
 
 
 def _parameters(settings: Sequence[str]) -> dict[str, str]:

@@ -14,6 +14,7 @@ LAYERS = {
     "spectra.errors": 0,
     "spectra.numeric": 1,
     "spectra.progress": 0,
+    "spectra.console": 1,
     "spectra.special": 2,
     "spectra.formula": 2,
     "spectra.table": 3,

@@ -1,0 +1,70 @@
+"""How a command ends: errors in words, interruptions, and files that could not be written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from spectra.errors import ParameterError, SpectraError
+
+__all__ = ["PICTURES", "answered", "check_writable"]
+
+#: Endings of the files that pictures are drawn to.
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def answered(program: str, work: Callable[[], int], *, left: str) -> int:
+    """Status of a command: that of its work, or the one of the error that ended it.
+
+    Parameters
+    ----------
+    program : str
+        Name of the command, before each message.
+    work : callable
+        What it does.
+    left : str
+        What an interruption leaves behind, in words.
+
+    Returns
+    -------
+    int
+        2 after an error that was explained on stderr, 130 after an interruption, as shells have
+        it, 0 where the reader of a pipe, such as head, has seen enough.
+
+    Examples
+    --------
+    >>> answered("spectra", lambda: 0, left="nothing half-written was left behind")
+    0
+    """
+    try:
+        return work()
+    except BrokenPipeError:
+        # Python would complain again, of output that is left over, when it closes down.
+        sys.stderr.close()
+        return 0
+    except (SpectraError, OSError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted; {left}", file=sys.stderr)
+        return 130
+
+
+def check_writable(path: Path | None, endings: tuple[str, ...]) -> None:
+    """Refuse a file that could not be written before the work is done, not after it.
+
+    Raises
+    ------
+    ParameterError
+        Where the ending is another, or there is no such folder.
+    """
+    if path is None:
+        return
+    if path.suffix not in endings:
+        raise ParameterError(
+            f"{path} ends in {path.suffix or 'nothing'}; write it to a file that ends in "
+            f"{', '.join(endings)}."
+        )
+    if not path.absolute().parent.is_dir():
+        raise ParameterError(f"There is no folder {path.parent}: make it first.")

@@ -1,0 +1,62 @@
+"""Commands end in words: one line for an error, 130 for an interruption, silence for a pipe."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+import rf.cli
+import spectra.cli
+from spectra.console import PICTURES, answered, check_writable
+from spectra.errors import ParameterError
+
+
+def ending(error):
+    def work():
+        raise error
+
+    return work
+
+
+def test_a_command_that_works_has_its_own_status():
+    assert answered("spectra", lambda: 7, left="") == 7
+
+
+@pytest.mark.parametrize("error", [ParameterError("no"), PermissionError(13, "no"), OSError("no")])
+def test_an_explained_error_is_one_line(error, capsys):
+    assert answered("spectra", ending(error), left="") == 2
+    assert capsys.readouterr().err == f"spectra: {error}\n"
+
+
+def test_a_mistake_in_the_code_is_not_explained_away():
+    with pytest.raises(ZeroDivisionError):
+        answered("spectra", ending(ZeroDivisionError()), left="")
+
+
+@pytest.mark.parametrize("command", [spectra.cli, rf.cli])
+def test_an_interruption_says_what_is_left(command, monkeypatch, capsys):
+    name = command.__name__.partition(".")[0]
+    action = {"spectra": "_catalogue", "rf": "_datasets"}[name]
+    monkeypatch.setattr(command, action, lambda _: ending(KeyboardInterrupt())())
+    assert command.main([action[1:]]) == 130
+    assert capsys.readouterr().err.startswith(f"{name}: interrupted; ")
+
+
+def test_the_reader_of_a_pipe_may_leave(monkeypatch):
+    closed = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", closed)
+    assert answered("rf", ending(BrokenPipeError()), left="") == 0
+    assert closed.closed
+
+
+def test_a_file_that_could_not_be_written_is_refused_before(tmp_path):
+    check_writable(None, PICTURES)
+    check_writable(tmp_path / "k.png", PICTURES)
+    check_writable(Path("k.npz"), (".npz",))
+    with pytest.raises(ParameterError, match="ends in .txt"):
+        check_writable(tmp_path / "k.txt", PICTURES)
+    with pytest.raises(ParameterError, match="no folder"):
+        check_writable(tmp_path / "none" / "k.png", PICTURES)
