@@ -378,7 +378,7 @@ _TABLE = (
     # outside the catalogue, on the half-line
     Problem("damped_wave", _typed("exp(-z)*cos(3*z)"), positive_definite=D <= 1,
             dims=(1, 2, 3, 7, 16), density=_damped_wave_density,
-            tags=_tags("smooth signed heavy_tail no_lookup")),
+            tags=_tags("smooth signed heavy_tail")),
     Problem("shifted_inverse", _typed("1/(1+z)"), positive_definite=TRUE, dims=(1, 2, 3, 7, 16),
             density=_shifted_inverse_density, tags=_tags("smooth heavy_tail no_lookup")),
     # nothing to find

@@ -65,7 +65,7 @@ SOLVERS = {**ROUTES, "quadrature": quadrature, "auto": spectral_density}
 
 EVERY = frozenset(DIMS)
 #: What has no pair in the catalogue.
-NO_LOOKUP = ("stable_3/2", "askey_3/2", "cosine_fourth_on_a_ball", "damped_wave", "shifted_inverse")
+NO_LOOKUP = ("stable_3/2", "askey_3/2", "cosine_fourth_on_a_ball", "shifted_inverse")
 #: The bounded spectra: no path in the plane serves, and no vertical line of their Mellin transform.
 WAVES = ("cosine", "sinc", "bessel_j0", "j_bessel_16", "j_bessel_9/2", "sinc_minus_cosine")
 ARC_COSINES = ("arc_cosine_0", "arc_cosine_1", "arc_cosine_2", "ntk")

@@ -17,6 +17,7 @@ from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.transform.on_balls.compact import compact_components, compact_formula
+from spectra.transform.smooth_pairs.damped_wave import DampedWave
 from spectra.transform.smooth_pairs.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
 
 __all__ = ["known_part", "lookup", "summands", "unknown_summand"]
@@ -130,6 +131,7 @@ class _Sum:
     materns: dict[tuple[sympy.Expr, sympy.Expr], sympy.Expr] = field(default_factory=dict)
     quadratics: dict[tuple[sympy.Expr, sympy.Expr], sympy.Expr] = field(default_factory=dict)
     waves: dict[tuple[sympy.Expr, sympy.Expr], sympy.Expr] = field(default_factory=dict)
+    damped: dict[tuple[sympy.Expr, sympy.Expr], sympy.Expr] = field(default_factory=dict)
 
     def add_matern(self, nu: sympy.Expr, rate: sympy.Expr, value: sympy.Expr) -> None:
         _accumulate(self.materns, (nu, rate), value)
@@ -170,13 +172,39 @@ def _exponential(s: _Summand, out: _Sum) -> bool:
     if not (s.power.is_Integer and 0 <= s.power <= _LARGEST_EXPANDED_POWER):
         return False
     rate = _tidy(s.linear)
-    rest = [sympy.Integer(0)] * int(s.power) + [s.coefficient / rate**s.power]
-    for n in range(int(s.power), -1, -1):
+    for nu, value in _in_matern(int(s.power), s.coefficient / rate**s.power):
+        out.add_matern(nu, rate, value)
+    return True
+
+
+def _in_matern(power: int, value: sympy.Expr) -> Iterator[tuple[sympy.Expr, sympy.Expr]]:
+    """Orders and coefficients of the Matern kernels whose sum is value * x^power exp(-x)."""
+    rest = [sympy.Integer(0)] * power + [value]
+    for n in range(power, -1, -1):
         theta = _reverse_bessel(n)
         share = rest[n]  # theta_n is monic
         if share != 0:
             rest = [r - share * t for r, t in zip(rest, theta, strict=False)]
-            out.add_matern(n + _HALF, rate, share * theta[0])
+            yield n + _HALF, share * theta[0]
+
+
+def _damped_wave(s: _Summand, out: _Sum) -> bool:
+    """z^n exp(-a z) cos(b z), or sin: the real part of an exponential of the rate a - ib."""
+    if len(s.factors) != 1 or s.quadratic != 0 or not s.linear.is_positive:
+        return False
+    if not (s.power.is_Integer and 0 <= s.power <= _LARGEST_EXPANDED_POWER):
+        return False
+    (wave,) = s.factors
+    if not isinstance(wave, sympy.cos | sympy.sin):
+        return False
+    frequency = sympy.cancel(wave.args[0] / Z)
+    if frequency.has(Z) or not frequency.is_positive:
+        return False
+    rate = _tidy(s.linear) - sympy.I * _tidy(frequency)
+    value = s.coefficient * (1 if isinstance(wave, sympy.cos) else -sympy.I)
+    for nu, share in _in_matern(int(s.power), value / rate**s.power):
+        known = out.damped.get((nu, rate), sympy.Integer(0))
+        out.damped[nu, rate] = sympy.expand(sympy.radsimp(known + share))
     return True
 
 
@@ -294,6 +322,7 @@ FAMILIES: tuple[Family, ...] = (
     _constant,
     _gaussian,
     _exponential,
+    _damped_wave,
     _bessel_k,
     _rational_quadratic,
     _plane_wave_mean,
@@ -414,7 +443,7 @@ def _recognised(expr: sympy.Expr) -> _Sum | None:
 
 def _smooth_components(
     found: _Sum, kernel: Kernel, dim: int
-) -> Iterator[Gaussian | Matern | RationalQuadratic | PlaneWaveMean]:
+) -> Iterator[Gaussian | Matern | DampedWave | RationalQuadratic | PlaneWaveMean]:
     for rate, powers in found.gaussians.items():
         present = {j: c for j, c in powers.items() if c != 0}
         if present:
@@ -423,6 +452,9 @@ def _smooth_components(
     for (nu, rate), value in found.materns.items():
         if value != 0:
             yield Matern(dim, nu, rate, value)
+    for (nu, rate), value in found.damped.items():
+        if value != 0:
+            yield DampedWave(dim, nu, rate, value)
     for (alpha, length2), value in found.quadratics.items():
         if value != 0:
             yield RationalQuadratic(dim, alpha, sympy.sqrt(length2), value)
