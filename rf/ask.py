@@ -8,16 +8,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.asymmetric import AsymmetricPlan, split_parts
+from rf.asymmetric import AsymmetricPlan, plan_parts
 from rf.callers import outside
 from rf.estimator import BaseSpectralFeatures, Scheme
-from rf.frequencies import Frequencies
+from rf.frequencies import Frequencies, Radii
 from spectra.errors import ParameterError
 from spectra.modulated import NEGLIGIBLE, AsymmetricTable
 from spectra.table import SpectralTable
@@ -44,7 +44,8 @@ class AsKRFF(BaseSpectralFeatures):
     .. math:: K(D) = M_{R+} E\cos(w \cdot D) - M_{R-} E\cos(v \cdot D) - 2 M_{I+} E\sin(u \cdot D).
 
     The kernel matrix of rows X and Y is ``transform(X) @ transform_right(Y).T``.  Every part that
-    is not negligible gets as many frequencies.
+    is not negligible gets as many frequencies.  Where the frequencies are fewer than the parts,
+    each belongs to a part that is drawn with the masses as probabilities, which is unbiased too.
 
     Parameters
     ----------
@@ -122,7 +123,8 @@ class AsKRFF(BaseSpectralFeatures):
         Raises
         ------
         ParameterError
-            Where the kernel is not asymmetric, or there are more parts than frequencies.
+            Where the kernel is not asymmetric; where "least-squares" has more parts than
+            frequencies, or a table without its kernel.
         """
         super().fit(X)
         self.masses_ = np.array([part.mass for part in self.table_.parts])
@@ -154,8 +156,29 @@ class AsKRFF(BaseSpectralFeatures):
                 DroppedPartWarning,
                 stacklevel=outside(),
             )
-        counts = split_parts(table, n, "equal", differences)
-        return AsymmetricPlan(table, "iid", counts, False)
+        plan = plan_parts(table, n, "equal", differences, "iid")
+        if plan.pooled and self.masses == "least-squares":
+            raise ParameterError(
+                f"{n} frequencies cannot serve {len(table.parts)} parts, and masses="
+                "'least-squares' fits the mass of each to its frequencies. Ask for n_components "
+                f">= {2 * len(table.parts)}, or take masses='exact'."
+            )
+        return plan
+
+    def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
+        """Exact variance of the estimate of K at differences D = x - y, shape (n, d).
+
+        Raises
+        ------
+        ParameterError
+            For fitted masses, which depend on the rows and on all frequencies at once.
+        """
+        if self.masses == "least-squares":
+            raise ParameterError(
+                "The variance is known for exact masses; fitted ones depend on the rows and on "
+                "all frequencies at once. Take masses='exact'."
+            )
+        return super().variance(z, radii=radii)
 
     def _fit_masses(self, X: Any, kernel: Any) -> None:
         rng = check_random_state(self.random_state)

@@ -27,6 +27,7 @@ from rf.frequencies import (
     draw_frequencies,
 )
 from rf.modulated_blocks import blocks_variance
+from rf.modulated_layers import layered_variance
 from rf.variance import VarianceModel
 from spectra.errors import ParameterError
 from spectra.modulated import AsymmetricTable, AxialPart, Decomposition, Draws
@@ -37,6 +38,10 @@ FloatArray = NDArray[np.float64]
 
 # Random pairs of rows whose differences stand for all.
 _PAIRS = 48
+# Layers that a choice between plans reckons with, and a split over parts: each more lowers a
+# variance by less than the square of their number.
+_LAYERS = 256
+_FEW_LAYERS = 64
 _DECOMPOSITIONS: tuple[Decomposition, ...] = ("polar", "weighted", "jordan")
 _WITHIN: tuple[Coupling, ...] = ("orthogonal",)
 _ACROSS: tuple[Coupling, ...] = ("shared", "comonotone")
@@ -55,12 +60,16 @@ class AsymmetricPlan:
         Frequencies of each part.
     shifted : bool
         Whether frequencies are those of the radial kernel k of K(D) = k(D + r).
+    pooled : bool
+        Whether each frequency belongs to a part that is drawn by mass; ``counts`` is then their
+        number alone.
     """
 
     table: AsymmetricTable
     coupling: Coupling
     counts: tuple[int, ...]
     shifted: bool
+    pooled: bool = False
 
     @property
     def name(self) -> Literal["jordan", "polar", "weighted", "shifted"]:
@@ -70,24 +79,49 @@ class AsymmetricPlan:
     def variance(self, differences: FloatArray, radii: Radii) -> FloatArray:
         """Exact variance of the estimate at differences D, shape (n, d).
 
+        ``radii`` are laid over layers of the radius, or of the length along the axis of a
+        modulated Gaussian; draws by rejection and pooled ones are independent.
+
         Raises
         ------
         ParameterError
-            For stratified draws of modulated parts, whose variance is not known.
+            Where the differences have another dimension than the kernel.
         """
         D = np.atleast_2d(np.asarray(differences, dtype=float))
-        if self.shifted:
-            table, shift = _shifted(self.table)
-            model = VarianceModel(table, np.linalg.norm(D + shift, axis=1))
-            return model.variance(self.counts, coupling=self.coupling, radii=radii)[0]
-        if radii != "iid":
+        if D.ndim != 2 or D.shape[1] != self.table.dim:
             raise ParameterError(
-                f"The variance of {radii} frequencies of a modulated measure is not known; that of "
-                "iid ones, which it does not exceed in practice, is given by radii='iid'."
+                f"The variance of {self.table.formula} was asked for at an array of shape "
+                f"{np.shape(differences)}. It depends on the difference D = x - y and not on its "
+                f"length alone: give an array of shape (n, {self.table.dim})."
             )
-        if self.coupling == "orthogonal":
-            return _blocks_variance(self.table, self.counts, D)
-        return _iid_variance(self.table, self.counts, D)
+        if self.shifted:
+            return self._model(D).variance(self.counts, coupling=self.coupling, radii=radii)[0]
+        return self._of_parts(D, radii, None)
+
+    def predicted(self, differences: FloatArray, radii: Radii) -> float:
+        """Mean variance, in the time that a choice between plans may take.
+
+        Of radial frequencies with independent radii, whose layers are dear and lower it further;
+        of others with at most 256 layers, and an offset for each.
+        """
+        if self.shifted:
+            coupling = "iid" if self.coupling == "qmc" else self.coupling
+            return self._model(differences).mean_variance(self.counts, coupling=coupling)
+        layers: Radii = "iid" if radii == "iid" else "stratified"
+        return float(self._of_parts(differences, layers, _LAYERS).mean())
+
+    def _model(self, D: FloatArray) -> VarianceModel:
+        radial, shift = _shifted(self.table)
+        return VarianceModel(radial, np.linalg.norm(D + shift, axis=1))
+
+    def _of_parts(self, D: FloatArray, radii: Radii, most: int | None) -> FloatArray:
+        if self.pooled:
+            return self.table.variance(D) / sum(self.counts)
+        of_part = blocks_variance if self.coupling == "orthogonal" else layered_variance
+        parts = zip(self.table.parts, self.counts, strict=True)
+        return np.asarray(
+            sum((of_part(p, n, D, radii, most=most) for p, n in parts), np.zeros(len(D)))
+        )
 
 
 def plan_asymmetric(
@@ -97,6 +131,7 @@ def plan_asymmetric(
     coupling: Coupling | Literal["auto"],
     allocation: Allocation,
     differences: FloatArray,
+    radii: Radii = "stratified",
 ) -> AsymmetricPlan:
     """Choose decomposition and coupling of least mean exact variance over ``differences``.
 
@@ -104,43 +139,74 @@ def plan_asymmetric(
     ----------
     table : AsymmetricTable
     n : int
-        Number of frequencies.
+        Number of frequencies.  Where they are fewer than the parts, each belongs to a part that
+        is drawn with the parts' masses as probabilities.
     coupling : str
         "auto"; "iid" (the best decomposition); "orthogonal" (blocks of directions of the radial
         measure, weighted); any other needs a kernel K(D) = k(D + r).
     allocation : str
         "equal", "mass" or "optimal".
     differences : ndarray of shape (m, d)
+    radii : str
+        How radii, or lengths along the axis, are going to be drawn.
 
     Raises
     ------
     ParameterError
         Where a coupling of directions is asked for a measure whose directions are not uniform, or
-        there are more parts than frequencies.
+        for more parts than frequencies.
     """
-    plans: list[tuple[float, AsymmetricPlan]] = []
+    plans: list[AsymmetricPlan] = []
     if coupling in ("auto", "iid"):
         for decomposition in _DECOMPOSITIONS:
-            other = table.decomposed(decomposition)
-            if len(other.parts) <= n:
-                counts = split_parts(other, n, allocation, differences)
-                value = float(_iid_variance(other, counts, differences).mean())
-                plans.append((value, AsymmetricPlan(other, "iid", counts, False)))
-    if coupling in ("auto", "orthogonal") and table.shifted_table() is None:
-        weighted = table.decomposed("weighted")
-        if len(weighted.parts) <= n:
-            counts = split_parts(weighted, n, allocation, differences)
-            value = float(_blocks_variance(weighted, counts, differences).mean())
-            plans.append((value, AsymmetricPlan(weighted, "orthogonal", counts, False)))
+            plans.append(
+                plan_parts(table.decomposed(decomposition), n, allocation, differences, radii)
+            )
+    weighted = table.decomposed("weighted")
+    if (
+        coupling in ("auto", "orthogonal")
+        and table.shifted_table() is None
+        and len(weighted.parts) <= n
+    ):
+        counts = split_parts(weighted, n, allocation, differences, radii)
+        plans.append(AsymmetricPlan(weighted, "orthogonal", counts, False))
+    best = min(
+        ((plan.predicted(differences, radii), plan) for plan in plans),
+        key=_value,
+        default=None,
+    )
     if coupling != "iid":
-        plans.extend(_shifted_plans(table, n, coupling, allocation, differences))
-    if not plans:
+        radial = [
+            (plan.predicted(differences, radii), plan)
+            for plan in _shifted_plans(table, n, coupling, allocation, differences)
+        ]
+        if radial:
+            value, plan = min(radial, key=_value)
+            if best is not None and value > best[0] and radii != "iid":
+                value = float(plan.variance(differences, radii).mean())
+            if best is None or value <= best[0]:
+                best = value, plan
+    if best is None:
         raise ParameterError(
             f"coupling={coupling!r} needs uniform directions and at least one frequency for each "
             f"part, and {table.formula} with {n} frequencies has not both: only K(D) = k(D + r) "
             "keeps the directions uniform. Take coupling='auto' or 'iid', and more columns."
         )
-    return min(plans, key=lambda plan: plan[0])[1]
+    return best[1]
+
+
+def plan_parts(
+    table: AsymmetricTable, n: int, allocation: Allocation, differences: FloatArray, radii: Radii
+) -> AsymmetricPlan:
+    """Independent directions for every part, or one pool where the parts outnumber them."""
+    if len(table.parts) > n:
+        return AsymmetricPlan(table, "iid", (n,), False, pooled=True)
+    counts = split_parts(table, n, allocation, differences, radii)
+    return AsymmetricPlan(table, "iid", counts, False)
+
+
+def _value(pair: tuple[float, AsymmetricPlan]) -> float:
+    return pair[0]
 
 
 def _shifted_plans(
@@ -149,7 +215,7 @@ def _shifted_plans(
     coupling: Coupling | Literal["auto"],
     allocation: Allocation,
     differences: FloatArray,
-) -> list[tuple[float, AsymmetricPlan]]:
+) -> list[AsymmetricPlan]:
     if table.shifted_table() is None:
         return []
     radial, shift = _shifted(table)
@@ -157,24 +223,36 @@ def _shifted_plans(
         return []
     model = VarianceModel(radial, np.linalg.norm(differences + shift, axis=1))
     couplings: tuple[Coupling, ...] = _WITHIN + (_ACROSS if len(radial.parts) > 1 else ())
-    plans = []
-    for name in couplings if coupling == "auto" else (coupling,):
-        counts = allocate(radial, n, allocation=allocation, coupling=name, distances=model)
-        predicted = "iid" if name == "qmc" else name
-        value = model.mean_variance(counts, coupling=predicted)
-        plans.append((value, AsymmetricPlan(table, name, counts, True)))
-    return plans
+    return [
+        AsymmetricPlan(
+            table,
+            name,
+            allocate(radial, n, allocation=allocation, coupling=name, distances=model),
+            True,
+        )
+        for name in (couplings if coupling == "auto" else (coupling,))
+    ]
 
 
 def split_parts(
-    table: AsymmetricTable, n: int, allocation: Allocation, differences: FloatArray
+    table: AsymmetricTable,
+    n: int,
+    allocation: Allocation,
+    differences: FloatArray,
+    radii: Radii = "iid",
 ) -> tuple[int, ...]:
     """Frequencies of each part: as many of each, by mass, or by Neyman's rule on the data."""
     sizes = np.ones(len(table.parts))
     if allocation == "mass":
         sizes = np.sqrt([p.mass for p in table.parts])
     elif allocation == "optimal":
-        variances = np.array([p.variance(differences).mean() for p in table.parts])
+        layers: Radii = "iid" if radii == "iid" else "stratified"
+        variances = np.array(
+            [
+                n * layered_variance(p, n, differences, layers, most=_FEW_LAYERS).mean()
+                for p in table.parts
+            ]
+        )
         # A variance that is zero up to rounding can come out below it.
         sizes = np.sqrt(np.maximum(variances, 0.0))
     return apportion(sizes, n)
@@ -185,8 +263,13 @@ def draw_asymmetric(plan: AsymmetricPlan, radii: Radii, rng: np.random.Generator
     if plan.shifted:
         radial, shift = _shifted(plan.table)
         drawn = draw_frequencies(radial, plan.counts, coupling=plan.coupling, radii=radii, rng=rng)
-        phases = drawn.phases + drawn.frequencies @ shift
+        # Below one turn, so that single precision keeps the digits of a phase.
+        phases = np.remainder(drawn.phases + drawn.frequencies @ shift, 2.0 * np.pi)
         return Frequencies(drawn.frequencies, drawn.weights, phases, drawn.part)
+    if plan.pooled:
+        sample = plan.table.sample(sum(plan.counts), rng)
+        draw = Draws(sample.frequencies, sample.weights, sample.phases)
+        return _joined([draw], plan.counts)
     if plan.coupling == "orthogonal":
         draws = [
             _orthogonal_draws(part, count, radii, rng)
@@ -194,7 +277,7 @@ def draw_asymmetric(plan: AsymmetricPlan, radii: Radii, rng: np.random.Generator
         ]
         return _joined(draws, plan.counts)
     draws = [
-        part.draw(count, rng, stratified=radii != "iid")
+        part.draw(count, rng, u=RADII[radii](rng.random(count), rng.random(count)))
         for part, count in zip(plan.table.parts, plan.counts, strict=True)
     ]
     return _joined(draws, plan.counts)
@@ -224,28 +307,6 @@ def typical_differences(X: Any, rng: np.random.Generator) -> FloatArray:
     second = (first + rng.integers(1, rows, size=_PAIRS)) % rows
     difference = X[first] - X[second]
     return np.asarray(difference.toarray() if issparse(X) else difference, dtype=float)
-
-
-def _iid_variance(
-    table: AsymmetricTable, counts: tuple[int, ...], differences: FloatArray
-) -> FloatArray:
-    return np.asarray(
-        sum(
-            (p.variance(differences) / n for p, n in zip(table.parts, counts, strict=True)),
-            np.zeros(len(differences)),
-        )
-    )
-
-
-def _blocks_variance(
-    table: AsymmetricTable, counts: tuple[int, ...], differences: FloatArray
-) -> FloatArray:
-    return np.asarray(
-        sum(
-            (blocks_variance(p, n, differences) for p, n in zip(table.parts, counts, strict=True)),
-            np.zeros(len(differences)),
-        )
-    )
 
 
 def _shifted(table: AsymmetricTable) -> tuple[Any, FloatArray]:

@@ -211,7 +211,7 @@ class BaseSpectralFeatures(
         else:
             self.decomposition_ = "radial"
             self.coupling_, self.counts_ = self._plan(scheme, table, X, for_data)
-            self.frequencies_ = self._draw(scheme, table, for_frequencies)
+            self.frequencies_ = self._draw(scheme, table, X, for_frequencies)
         self._layout = _Layout.of(
             self.frequencies_,
             self.n_components,
@@ -306,7 +306,7 @@ class BaseSpectralFeatures(
         Raises
         ------
         ParameterError
-            Where it is not known: coupling "qmc"; strata of a modulated (asymmetric) measure.
+            Where it is not known: coupling "qmc".
         """
         check_is_fitted(self)
         self._refuse_order("the variance at a distance")
@@ -388,8 +388,10 @@ class BaseSpectralFeatures(
             without_sine=layout.lone,
         )
 
-    def _draw(self, scheme: Scheme, table: SpectralTable, rng: np.random.Generator) -> Frequencies:
-        """Draw the planned frequencies of a radial kernel."""
+    def _draw(
+        self, scheme: Scheme, table: SpectralTable, X: Any, rng: np.random.Generator
+    ) -> Frequencies:
+        """Draw the planned frequencies of a radial kernel; the rows are for schemes that use them."""
         return draw_frequencies(
             table, self.counts_, coupling=self.coupling_, radii=scheme.radii, rng=rng
         )

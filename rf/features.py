@@ -247,4 +247,5 @@ class SpectralFeatures(BaseSpectralFeatures):
             coupling=scheme.coupling,
             allocation=scheme.allocation,
             differences=differences,
+            radii=scheme.radii,
         )

@@ -1,12 +1,18 @@
 r"""The variance of orthogonal blocks under a modulated measure.
 
 A weighted draw of :math:`\sum_j c_j\, k(D + t_j e)` is :math:`\sum_j c_j \cos(w \cdot v_j)` with
-v_j = D + t_j e.  For two orthogonal directions and independent radii the covariance of two draws is
+v_j = D + t_j e.  For two orthogonal directions the covariance of two draws is, apart from the
+degree 0 that independent directions have as well,
 
-.. math:: \sum_{j,k} c_j c_k \sum_{n = 2, 4, \dots} H_n(|v_j|)\, H_n(|v_k|)\, P_n(0)\,
-          P_n(\cos\angle(v_j, v_k)), \qquad H_n(z) = E g_n(R z),
+.. math:: \sum_{j,k} c_j c_k \sum_{n = 2, 4, \dots} E[g_n(R |v_j|)\, g_n(R' |v_k|)]\, P_n(0)\,
+          P_n(\cos\angle(v_j, v_k)),
 
-which is the sum of :mod:`rf.variance` for c_j = 1 and one j.
+which is the sum of :mod:`rf.variance` for c_j = 1 and one j.  For independent radii the mean is a
+product H_n(|v_j|) H_n(|v_k|); for radii in different ones of s layers, dealt at random,
+
+.. math:: \frac{1}{s - 1} \Bigl[s H_n H'_n - \frac1s \sum_a A_{n,a} A'_{n,a}\Bigr]
+
+with the means A over layer a, and the same under one offset, which is then averaged.
 """
 
 from __future__ import annotations
@@ -15,28 +21,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rf.harmonics import gegenbauer, wave_coefficients
+from rf.modulated_layers import Layers, layer_rule, layered_variance, offset_rule
+from rf.radial_means import Waves
 from spectra.modulated import AxialPart
-from spectra.table import RadialLaw
 
 __all__ = ["blocks_variance"]
 
 FloatArray = NDArray[np.float64]
 
-# Degrees are doubled until the waves lack less than this of their unit norm.
-_TOLERANCE = 1e-7
-_FIRST_DEGREE = 16
-_LAST_DEGREE = 512
+# Radii of one block of waves.
+_CHUNK = 1 << 14
 
 
-def blocks_variance(part: AxialPart, n: int, differences: FloatArray) -> FloatArray:
-    """Variance of the mean of n weighted draws with orthogonal blocks of directions, iid radii.
+def blocks_variance(
+    part: AxialPart,
+    n: int,
+    differences: FloatArray,
+    layers: Layers = "iid",
+    *,
+    most: int | None = None,
+) -> FloatArray:
+    """Variance of the mean of n draws with orthogonal blocks of directions.
 
     Parameters
     ----------
     part : AxialPart
-        Of kind "weighted".
+        Of an isotropic law.
     n : int
     differences : ndarray of shape (m, d)
+    layers : {"iid", "stratified", "systematic"}
+        How the radii are drawn.
+    most : int, optional
+        As for :func:`rf.modulated_layers.layered_variance`.
 
     Returns
     -------
@@ -44,37 +60,69 @@ def blocks_variance(part: AxialPart, n: int, differences: FloatArray) -> FloatAr
         In error by less than 1e-6 of the squared mass where the law has no tail beyond reach.
     """
     dim = part.dim
-    single = part.variance(differences) / n
+    alone = layered_variance(part, n, differences, layers, most=most)
     full, rest = divmod(n, dim)
     pairs = full * dim * (dim - 1) + rest * (rest - 1)
     if dim == 1 or pairs == 0:
-        return single
-    weights, law = part.modulation.weights, part.base.law
+        return alone
     points = differences[:, None, :] + part.modulation.offsets[None, :, :]
     lengths = np.linalg.norm(points, axis=-1)
-    waves = _even_waves(law, dim, lengths.ravel()).reshape(-1, *lengths.shape)
+    harmonics = Waves(dim, [part.base.law], lengths.ravel())
+    degree = harmonics.degree_of(0, 0, "orthogonal")
+    moments = harmonics.moments(degree, 2 * harmonics.panels_for(degree))
+    waves = moments.harmonics[0, 1:].reshape(-1, *lengths.shape)
     # A vector of length 0 has no waves of degree 2 and more: its direction does not matter.
     units = points / np.where(lengths > 0.0, lengths, 1.0)[..., None]
-    cosines = np.clip(np.einsum("mjd,mkd->mjk", units, units), -1.0, 1.0)
-    degree = 2 * len(waves)
+    cosines = np.minimum(np.einsum("mjd,mkd->mjk", units, units), 1.0)
     right = gegenbauer(dim, degree, 0.0)[2::2]
-    angular = gegenbauer(dim, degree, cosines)[2::2]
-    weighted = waves * weights
-    covariance = np.einsum("n,nmj,nmk,nmjk->m", right, weighted, weighted, angular)
-    return np.asarray(single + pairs / n**2 * part.base.mass**2 * covariance)
+    angular = gegenbauer(dim, degree, np.maximum(cosines, -1.0))[2::2]
+    if layers == "iid":
+        products = np.einsum("nmj,nmk->nmjk", waves, waves)
+    else:
+        products = _layered_products(part, n, lengths, waves, layers, most)
+    weights = part.modulation.weights
+    covariance = np.einsum("n,j,k,nmjk,nmjk->m", right, weights, weights, products, angular)
+    return np.asarray(alone + pairs / n**2 * part.base.mass**2 * covariance)
 
 
-def _even_waves(law: RadialLaw, dim: int, z: FloatArray) -> FloatArray:
-    """H_n(z) for n = 2, 4, ..., shape (degree / 2, len(z)), to a sufficient degree."""
-    radii, probabilities, _ = law.nodes(float(z.max()))
-    degree = _FIRST_DEGREE
-    while True:
-        means = np.empty((degree + 1, z.size))
-        lacking = 0.0
-        for i, distance in enumerate(z):
-            values = wave_coefficients(dim, degree, radii * distance)
-            means[:, i] = values @ probabilities
-            lacking = max(lacking, float(probabilities @ (1.0 - np.sum(values**2, axis=0))))
-        if lacking < _TOLERANCE or degree >= _LAST_DEGREE:
-            return means[2::2]
-        degree *= 2
+def _layered_products(
+    part: AxialPart,
+    n: int,
+    lengths: FloatArray,
+    waves: FloatArray,
+    layers: Layers,
+    most: int | None,
+) -> FloatArray:
+    """E[g g'] for radii in two layers of n, shape (degrees, m, j, k)."""
+    degree, steps = 2 * len(waves), lengths.shape[1]
+    out = np.empty((*waves.shape, steps))
+    reach = float(lengths.max())
+    if layers == "stratified":
+        rule = layer_rule(part, n if most is None else min(n, most), reach)
+        for i, z in enumerate(lengths):
+            values = _waves_at(part.dim, degree, rule.coordinate, z)
+            means = rule.means(values.T, waves[:, i].ravel()).reshape(rule.n, -1, steps)
+            out[:, i] = n * np.einsum("nj,nk->njk", waves[:, i], waves[:, i])
+            out[:, i] -= np.einsum("anj,ank->njk", means, means) / rule.n
+        return out / (n - 1.0)
+    offsets, weights = offset_rule(part, n, reach)
+    out[:] = 0.0
+    step = max(1, _CHUNK // n)
+    for start in range(0, offsets.size, step):
+        share = weights[start : start + step]
+        u = (np.arange(n)[:, None] + offsets[start : start + step]) / n
+        radii = part.coordinate(u.ravel())
+        for i, z in enumerate(lengths):
+            values = _waves_at(part.dim, degree, radii, z).T.reshape(*u.shape, -1, steps)
+            sums = values.sum(axis=0)
+            out[:, i] += np.einsum("o,onj,onk->njk", share, sums, sums)
+            out[:, i] -= np.einsum("o,aonj,aonk->njk", share, values, values)
+    return out / (n * (n - 1.0))
+
+
+def _waves_at(dim: int, degree: int, radii: FloatArray, z: FloatArray) -> FloatArray:
+    """g_n(R z) for n = 2, 4, ..., degree, shape (degree / 2 * len(z), len(radii))."""
+    values = wave_coefficients(dim, degree, np.multiply.outer(z, radii))[2::2]
+    # The signs with which the waves of a plane wave come, as in the moments of the law.
+    values[::2] *= -1.0
+    return values.reshape(-1, radii.size)

@@ -171,7 +171,8 @@ class AsymmetricKernel:
         for term in self.terms:
             offset, tilt = _vector(term.offset, dim), _vector(term.tilt, dim)
             if not np.any(tilt):
-                out.append(Shifted(term.weight, term.kernel, offset))
+                factor, kernel = _without_factor(term.kernel)
+                out.append(Shifted(term.weight * factor, kernel, offset))
                 continue
             if gaussian_components(term.kernel) is None:
                 raise NoRouteError(
@@ -283,6 +284,18 @@ def _components(kernel: Kernel) -> Iterable[tuple[float, float, Kernel]]:
         piece = replace(kernel.pieces[0], expr=sympy.exp(-rate * Z**2))
         gaussian = replace(kernel, pieces=(piece,), zonal=None, label="")
         yield float(coefficient), float(1 / sympy.sqrt(2 * rate)), gaussian
+
+
+def _without_factor(kernel: Kernel) -> tuple[float, Kernel]:
+    """A kernel as a number times one without a factor, so that multiples of it share a measure."""
+    split = [piece.expr.as_independent(Z, as_Add=False) for piece in kernel.pieces]
+    factors = {factor for factor, _ in split}
+    if len(factors) != 1 or factors == {sympy.Integer(1)} or not all(w.has(Z) for _, w in split):
+        return 1.0, kernel
+    pieces = tuple(
+        replace(piece, expr=wave) for piece, (_, wave) in zip(kernel.pieces, split, strict=True)
+    )
+    return float(factors.pop()), replace(kernel, pieces=pieces, zonal=None, label="")
 
 
 def _collect(terms: Iterable[Term]) -> AsymmetricKernel:

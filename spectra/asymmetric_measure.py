@@ -7,6 +7,7 @@ then the Jordan parts of the table are those of the measure itself.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ _PARALLEL = 1e-12
 # Shifts count as multiples of a common unit where the multiples are at most this.
 _LARGEST_STEP = 64
 _RECENT_TABLES = 64
+# Weights that cancel to a few units of rounding of the numbers they were made of are gone.
+_CANCELLED = 1e-15
 
 
 def asymmetric_table(
@@ -106,7 +109,7 @@ def _radial_table(kernel: Kernel, dim: int) -> SpectralTable:
 
 def _modulations(terms: list[tuple[float, FloatArray]], dim: int) -> list[Modulation]:
     """Modulations of one kernel: one for each axis, where its shifts have a common unit."""
-    centred = sum(weight for weight, offset in terms if not np.any(offset))
+    centred = _sum([weight for weight, offset in terms if not np.any(offset)])
     axes: list[tuple[FloatArray, list[tuple[float, float]]]] = []
     for weight, offset in terms:
         length = float(np.linalg.norm(offset))
@@ -125,9 +128,11 @@ def _modulations(terms: list[tuple[float, FloatArray]], dim: int) -> list[Modula
         unit = _common_unit([length for _, length in members])
         if unit is None:
             # Without a common unit each shift is a measure of its own: valid, of more mass.
-            out.extend(_along(axis, abs(t), [(w, t)]) for w, t in members)
+            for length in dict.fromkeys(t for _, t in members):
+                same = [(w, t) for w, t in members if t == length]
+                out.extend(_along(axis, abs(length), same))
         else:
-            out.append(_along(axis, unit, members))
+            out.extend(_along(axis, unit, members))
     if centred != 0.0:
         if len(out) == 1:
             steps, weights = out[0].steps, out[0].weights
@@ -139,12 +144,21 @@ def _modulations(terms: list[tuple[float, FloatArray]], dim: int) -> list[Modula
     return out
 
 
-def _along(axis: FloatArray, unit: float, members: list[tuple[float, float]]) -> Modulation:
-    weights: dict[int, float] = {}
+def _along(axis: FloatArray, unit: float, members: list[tuple[float, float]]) -> list[Modulation]:
+    """The modulation of shifts by multiples of a unit; none where all of them cancel."""
+    weights: dict[int, list[float]] = {}
     for weight, length in members:
-        step = round(length / unit)
-        weights[step] = weights.get(step, 0.0) + weight
-    return Modulation(axis, unit, np.array(list(weights)), np.array(list(weights.values())))
+        weights.setdefault(round(length / unit), []).append(weight)
+    sums = {step: total for step, those in weights.items() if (total := _sum(those))}
+    if not sums:
+        return []
+    return [Modulation(axis, unit, np.array(list(sums)), np.array(list(sums.values())))]
+
+
+def _sum(weights: list[float]) -> float:
+    """The sum, and 0 where it is no more than the rounding of what cancels in it."""
+    total = math.fsum(weights)
+    return total if abs(total) > _CANCELLED * sum(map(abs, weights)) else 0.0
 
 
 def _common_unit(lengths: list[float]) -> float | None:

@@ -257,6 +257,12 @@ class AsymmetricTable:
             np.concatenate([d.phases for d in draws])[order],
         )
 
+    def variance(self, differences: ArrayLike) -> FloatArray:
+        """Variance of one draw of :meth:`sample` at differences D = x - y, shape (n, d)."""
+        D = np.atleast_2d(np.asarray(differences, dtype=float))
+        square = sum((p.second_moment(D) / p.mass for p in self.parts), np.zeros(len(D)))
+        return np.asarray(self.mass * square - self.expected_kernel(D) ** 2)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back."""
         arrays: dict[str, NDArray[Any]] = {}

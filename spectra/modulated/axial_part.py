@@ -22,6 +22,7 @@ from spectra.modulated.axial_rejection import AxialProposal
 from spectra.modulated.axis_law import AxisLaw
 from spectra.modulated.modulation import Modulation, Selection
 from spectra.modulated.radial_interpolant import RadialInterpolant
+from spectra.special import plane_wave_mean
 from spectra.table import Part, RadialLaw
 from spectra.table.arrays import ComplexArray, FloatArray, IntArray
 
@@ -108,30 +109,96 @@ class AxialPart:
     @property
     def can_be_drawn(self) -> bool:
         """Whether there is an exact sampler: always for a Gaussian, else where enough is kept."""
-        return self.is_isotropic or self.gaussian > 0.0 or self._acceptance >= LEAST_ACCEPTANCE
+        return self.has_layers or self._acceptance >= LEAST_ACCEPTANCE
 
-    def draw(self, n: int, rng: np.random.Generator, *, stratified: bool = False) -> Draws:
-        """Draw n frequencies, independent or with one in each of n layers of equal probability.
+    def draw(self, n: int, rng: np.random.Generator, *, u: FloatArray | None = None) -> Draws:
+        """Draw n frequencies, independent or with given probabilities of :meth:`coordinate`.
 
-        Layers are of the radius where the law is isotropic, and of the coordinate along the axis
-        where a Gaussian is modulated; rejection has none.
+        Parameters
+        ----------
+        n : int
+        rng : numpy.random.Generator
+        u : ndarray of shape (n,), optional
+            Each uniform on [0, 1), as one in each of n layers of equal probability; independent
+            ones by default.  A part without layers leaves them unread.
 
         Raises
         ------
         AccuracyError
             Where rejection would keep less than one proposal in ten thousand.
         """
-        u = rng.random(n)
-        if stratified:
-            # The greatest double below 1 keeps (n - 1 + u) / n, rounded up, in the domain.
-            u = np.minimum((rng.permutation(n) + u) / n, np.nextafter(1.0, 0.0))
+        if not self.has_layers:
+            return self.draws_of(self._rejected(n, rng))
+        coordinate = self.coordinate(rng.random(n) if u is None else u)
+        w = rng.standard_normal((n, self.dim))
         if self.is_isotropic:
-            w = self._isotropic(u, rng)
-        elif self.gaussian > 0.0:
-            w = self._along_axis(u, rng)
-        else:
-            w = self._rejected(n, rng)
+            w *= (coordinate / np.linalg.norm(w, axis=1))[:, None]
+            return self.draws_of(w)
+        x = np.where(rng.random(n) < 0.5, -coordinate, coordinate)
+        if self.kind == "imaginary+":
+            x = np.where(self.modulation(x).imag < 0.0, -x, x)
+        w *= self.gaussian
+        w += np.multiply.outer(x - w @ self.modulation.axis, self.modulation.axis)
         return self.draws_of(w)
+
+    @property
+    def has_layers(self) -> bool:
+        """Whether draws can be laid over layers of :meth:`coordinate`: not those by rejection."""
+        return self.is_isotropic or self.gaussian > 0.0
+
+    @property
+    def breaks(self) -> FloatArray:
+        """Probabilities in (0, 1) at which :meth:`coordinate` has kinks that its law does not show.
+
+        Those of a radius are jumps of its law, which knows them; these are zeros of a modulation.
+        """
+        return np.zeros(0) if self.is_isotropic else self._axis_law.breaks
+
+    def coordinate(self, u: FloatArray) -> FloatArray:
+        """Quantiles of what layers are of: the radius, or |e.w| where a Gaussian is modulated."""
+        if self.is_isotropic:
+            return self.base.law.ppf(u)
+        return self.gaussian * self._axis_law.ppf(u)
+
+    def mean_given(self, coordinate: FloatArray, differences: FloatArray) -> FloatArray:
+        r"""Mean of X at differences D, shape (m, d), given the coordinate of the draw.
+
+        For a radius R and the multiplier :math:`a(x) = \sum_j c_j e^{i t_j x}` it is
+        :math:`\pm m \sum_j c_j \Omega_d(R |D + t_j e|)`.  For a coordinate x along the axis the
+        others are Gaussian, and leave :math:`e^{-\sigma^2 |D_\perp|^2 / 2}` times a cosine of
+        x e.D, or a sine.
+
+        Returns
+        -------
+        ndarray of shape (len(coordinate), m)
+        """
+        D = np.asarray(differences, dtype=float)
+        if self.is_isotropic:
+            out = np.zeros((coordinate.size, len(D)))
+            for offset, weight in zip(
+                self.modulation.offsets, self.modulation.weights, strict=True
+            ):
+                z = np.linalg.norm(D + offset, axis=1)
+                out += weight * plane_wave_mean(self.dim, np.multiply.outer(coordinate, z))
+            return np.asarray(self.base.mass * self.base.sign * out)
+        along = D @ self.modulation.axis
+        across = D - np.multiply.outer(along, self.modulation.axis)
+        left = (
+            self.mass
+            * self.base.sign
+            * np.exp(-0.5 * self.gaussian**2 * np.sum(across * across, axis=1))
+        )
+        value = self.modulation(coordinate)
+        if self.kind == "imaginary+":
+            # A draw at x or -x, wherever the imaginary part is positive.
+            turn = np.where(value.imag < 0.0, -0.5 * np.pi, 0.5 * np.pi)
+        else:
+            turn = (
+                np.angle(value)
+                if self.kind == "modulus"
+                else np.full(value.shape, _PHASES[self.kind])
+            )
+        return np.asarray(left * np.cos(np.multiply.outer(coordinate, along) + turn[:, None]))
 
     def draws_of(self, w: FloatArray) -> Draws:
         """Amplitudes and phases of frequencies that have the law of the part."""
@@ -191,6 +258,8 @@ class AxialPart:
             products = np.multiply.outer(weights, weights).ravel()
             root = float(np.sqrt(products @ wave))
             return m * root, error * root + m * float(np.abs(products) @ bound) / root
+        if modulation.vanishes(self.kind):
+            return 0.0, 0.0
         if modulation.is_constant(self.kind):
             value = float(modulation.selected(self.kind, 0.0))
             return m * value, error * value
@@ -294,21 +363,6 @@ class AxialPart:
         return self.base.law.plane_wave_enclosure(self.dim, z)
 
     # --- samplers ----------------------------------------------------------------------------
-
-    def _isotropic(self, u: FloatArray, rng: np.random.Generator) -> FloatArray:
-        w = rng.standard_normal((u.size, self.dim))
-        w *= (self.base.law.ppf(u) / np.linalg.norm(w, axis=1))[:, None]
-        return w
-
-    def _along_axis(self, u: FloatArray, rng: np.random.Generator) -> FloatArray:
-        axis = self.modulation.axis
-        g = self._axis_law.ppf(u)
-        g = np.where(rng.random(u.size) < 0.5, -g, g) * self.gaussian
-        if self.kind == "imaginary+":
-            g = np.where(self.modulation(g).imag < 0.0, -g, g)
-        w = self.gaussian * rng.standard_normal((u.size, self.dim))
-        w += np.multiply.outer(g - w @ axis, axis)
-        return w
 
     @cached_property
     def _proposal(self) -> AxialProposal:

@@ -33,6 +33,8 @@ _COARSE_NODES = 14
 # A modulation this fast has no digits left in its phase, and would need millions of panels.
 _FASTEST = 1e4
 _NEWTON_STEPS = 80
+# Ends of panels nearer than this, relative to the reach, are one.
+_SAME = 1e-13
 
 
 @final
@@ -71,16 +73,31 @@ class AxisLaw:
             )
 
     @cached_property
-    def _panels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Low ends, high ends, masses and coarser masses of the panels that have mass."""
+    def _kinks(self) -> FloatArray:
+        """Where the density is not smooth on [0, reach)."""
         period = 2.0 * np.pi / self.rate
         # An even function of period 2 pi may have kinks at 0 and pi as well.
         within = np.concatenate([[0.0, np.pi], self.turns, 2.0 * np.pi - self.turns]) / self.rate
         kinks = np.add.outer(period * np.arange(np.ceil(_REACH / period)), within).ravel()
+        return np.asarray(kinks[kinks < _REACH])
+
+    @cached_property
+    def breaks(self) -> FloatArray:
+        """Probabilities in (0, 1) at which the inverse CDF is not smooth, ascending."""
+        _, high, masses, _ = self._panels
+        below = np.concatenate([[0.0], np.cumsum(masses)])
+        # The end of a panel is its kink up to rounding.
+        number = np.searchsorted(high, self._kinks + _SAME * _REACH, side="right")
+        u = np.unique(below[number] / below[-1])
+        return np.asarray(u[(u > 0.0) & (u < 1.0)])
+
+    @cached_property
+    def _panels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Low ends, high ends, masses and coarser masses of the panels that have mass."""
         step = min(_PANEL, 0.5 * np.pi / (self.rate * self.top_step))
         grid = np.linspace(0.0, _REACH, int(np.ceil(_REACH / step)) + 1)
-        ends = np.unique(np.concatenate([grid, kinks[kinks < _REACH]]))
-        ends = ends[np.concatenate([[True], np.diff(ends) > 1e-13 * _REACH])]
+        ends = np.unique(np.concatenate([grid, self._kinks]))
+        ends = ends[np.concatenate([[True], np.diff(ends) > _SAME * _REACH])]
         low, high = ends[:-1], ends[1:]
         masses = [
             np.sum(weights * self._density(nodes), axis=1)

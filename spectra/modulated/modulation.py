@@ -26,6 +26,8 @@ SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
 
 # A root of a polynomial in cos(theta) is real up to this, the error of a double root.
 _REAL_ROOT = 1e-7
+# What is left where opposite weights cancel up to rounding, relative to their sum.
+_CANCELLED = 1e-15
 # Points for the Fourier coefficients of |m| and m^2/|m|, which have no closed form; where m has
 # no zero they converge geometrically.
 _POINTS = 1 << 14
@@ -110,6 +112,22 @@ class Modulation:
         if selection == "modulus":
             return self.steps.size == 1
         return selection != "imaginary+" and not np.any(self.steps)
+
+    def vanishes(self, selection: Selection) -> bool:
+        """Whether the selection is 0 because opposite shifts cancel in A, or in B, up to rounding.
+
+        Examples
+        --------
+        >>> cosine = Modulation([1.0], 0.5, [1, -1], [0.5, 0.5])
+        >>> cosine.vanishes("imaginary+"), cosine.vanishes("real+")
+        (True, False)
+        """
+        if selection == "modulus":
+            return False
+        signs = np.sign(self.steps) if selection == "imaginary+" else 1.0
+        series = np.zeros(int(np.abs(self.steps).max()) + 1)
+        np.add.at(series, np.abs(self.steps), signs * self.weights)
+        return bool(np.abs(series).max() <= _CANCELLED * self.bound)
 
     def turns(self, selection: Selection) -> FloatArray:
         """Angles in (0, pi) at which the selection has a kink: zeros of A, of B, or of |m|."""
