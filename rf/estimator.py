@@ -391,7 +391,7 @@ class BaseSpectralFeatures(
     def _draw(
         self, scheme: Scheme, table: SpectralTable, X: Any, rng: np.random.Generator
     ) -> Frequencies:
-        """Draw the planned frequencies of a radial kernel; the rows are for schemes that use them."""
+        """Draw the planned frequencies of a radial kernel; some schemes look at the rows."""
         return draw_frequencies(
             table, self.counts_, coupling=self.coupling_, radii=scheme.radii, rng=rng
         )

@@ -59,7 +59,7 @@ def plane_waves(dim: int, t: FloatArray) -> FloatArray:
 def _polynomials(rows: FloatArray, x: FloatArray) -> FloatArray:
     index = (x / _WIDTH).astype(np.intp)
     y = x - (index + 0.5) * _WIDTH
-    value = rows[-1][index]
+    value: FloatArray = rows[-1][index]
     for row in rows[-2::-1]:
         value *= y
         value += row[index]

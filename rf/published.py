@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +38,7 @@ def grid_frequencies(
     *,
     reach: float = _GRID_REACH,
     points: int = _GRID_POINTS,
+    law: Literal["published", "exact"] = "published",
     rng: np.random.Generator | int | None = None,
 ) -> Frequencies:
     r"""Frequencies with the published law of radii: |mu(w)| on a grid, without w^(d-1).  Biased.
@@ -51,7 +53,8 @@ def grid_frequencies(
     ----------
     density : callable
         mu(w), the signed spectral density on R^dim, finite at w = 0 (for instance
-        ``spectral_density(kernel, dim).density``).
+        ``spectral_density(kernel, dim).density``); for law="exact" that of the radius (its
+        ``radial``).
     dim : int
     counts : (int, int)
         Frequencies of the positive and of the negative part; the latter is ignored where the
@@ -60,6 +63,9 @@ def grid_frequencies(
         The grid is [-reach, reach]; the sign of a radius means nothing.
     points : int
         The paper compares 10 000 with 1 000 points, and reach 10 with 5.
+    law : {"published", "exact"}
+        With "exact" the radius has its factor w^(d-1), and the weights are the masses on the
+        grid: all that is left of the bias is the mass beyond ``reach``, and the grid itself.
     rng : Generator, int or None
 
     Returns
@@ -77,7 +83,7 @@ def grid_frequencies(
     True
     """
     rng = np.random.default_rng(rng)
-    radii, positive, negative, mass = _grid(density, reach, points)
+    radii, positive, negative, mass = _grid(density, reach, points, law)
     parts = [(positive, 0.0, counts[0])]
     if negative.sum() > 0.0:
         parts.append((negative, np.pi, counts[1]))
@@ -105,12 +111,14 @@ def grid_mean(
     *,
     reach: float = _GRID_REACH,
     points: int = _GRID_POINTS,
+    law: Literal["published", "exact"] = "published",
 ) -> FloatArray:
     r"""The kernel that :func:`grid_frequencies` estimates: its mean at distances z.
 
     .. math:: \frac{\int \mu(w)\,\Omega_d(w z)\,dw}{\int |\mu(w)|\,dw}
 
-    over the grid, with no factor w^(d-1).
+    over the grid, with no factor w^(d-1); with law="exact" it is :math:`\int \rho(w)\,\Omega_d(w
+    z)\,dw` over the grid, rho the density of the radius.
 
     Examples
     --------
@@ -119,14 +127,15 @@ def grid_mean(
     (array([1.  , 0.97, 0.89]), array([1.  , 0.61, 0.14]))
     """
     z = np.asarray(z, dtype=float)
-    radii, positive, negative, mass = _grid(density, reach, points)
+    radii, positive, negative, mass = _grid(density, reach, points, law)
     waves = plane_wave_mean(dim, np.multiply.outer(z, radii))
     return np.asarray(waves @ (positive - negative) / mass)
 
 
 def _grid(
-    density: Density, reach: float, points: int
+    density: Density, reach: float, points: int, law: Literal["published", "exact"]
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Radii, the parts of the density there, and what a weight is divided by."""
     if not (reach > 0.0 and points >= 2):
         raise ParameterError(f"A grid needs reach > 0 and two points; got {reach}, {points}.")
     radii = np.abs(np.linspace(-reach, reach, points))
@@ -137,6 +146,9 @@ def _grid(
             "weights for it. Its exact law of radii is a SpectralTable."
         )
     positive, negative = np.maximum(value, 0.0), np.maximum(-value, 0.0)
+    if law == "exact":
+        # Both signs of a radius are on the grid, so that a point stands for half a step.
+        return radii, positive, negative, (points - 1) / reach
     return radii, positive, negative, float((positive + negative).sum())
 
 

@@ -113,6 +113,59 @@ def test_grff_with_the_published_law_estimates_another_kernel():
         features.variance([1.0])
 
 
+@pytest.mark.parametrize("sampling", ["rejection-grid", "importance", "leverage"])
+def test_the_papers_ways_to_sample_are_unbiased_with_the_exact_law(sampling):
+    """The kernel has no mass beyond the grid that six standard errors could see."""
+    X = np.random.default_rng(0).normal(size=(8, 3))
+    kernel = radial("exp(-z**2/2) - exp(-z**2/8)/2")
+    z = np.linalg.norm(X[1:] - X[0], axis=1)
+    rows = [
+        GRFF(kernel, n_components=60, sampling=sampling, mixed_signature="ignore", random_state=s)
+        .fit(X)
+        .gram(X)[0, 1:]
+        for s in range(200)
+    ]
+    error = np.mean(rows, axis=0) - kernel(z)
+    assert np.all(np.abs(error) < 6 * np.std(rows, axis=0) / np.sqrt(200))
+
+
+def test_a_grid_that_ends_has_the_bias_that_is_said():
+    """The kernel exp(-5 z) in R^3 has more than half of its mass beyond the radius 10."""
+    kernel = radial("exp(-5*z)")
+    X = np.array([[0.0, 0.0, 0.0], [0.01, 0.0, 0.0], [0.3, 0.0, 0.0]])
+    z = np.linalg.norm(X[1:] - X[0], axis=1)
+    rows = [
+        GRFF(kernel, n_components=200, sampling="rejection-grid", random_state=seed)
+        .fit(X)
+        .gram(X)[0, 1:]
+        for seed in range(100)
+    ]
+    mean = grid_mean(spectral_density(kernel, 3).radial, 3, z, law="exact")
+    deviation = np.std(rows, axis=0) / 10.0
+    assert np.all(np.abs(np.mean(rows, axis=0) - mean) < 6 * deviation)
+    assert np.abs(mean - kernel(z)).max() > 0.1
+
+
+def test_what_a_way_to_sample_lacks_is_refused():
+    X = np.random.default_rng(0).normal(size=(8, 3))
+    kernel = radial("exp(-z**2/2)")
+    for sampling, reason in (
+        ("rejection-grid", "the grid ends"),
+        ("importance", "mu/q"),
+        ("leverage", "the pool"),
+    ):
+        features = GRFF(kernel, n_components=20, sampling=sampling, random_state=0).fit(X)
+        with pytest.raises(ParameterError, match=reason):
+            features.variance([1.0])
+    for sampling in ("importance", "leverage"):
+        with pytest.raises(ParameterError, match="takes no grid"):
+            GRFF(kernel, law="published", sampling=sampling).fit(X)
+    table = tabulate(spectral_measure(kernel, 3))
+    for sampling in ("rejection-grid", "importance"):
+        with pytest.raises(ParameterError, match="Pass the kernel"):
+            GRFF(table, sampling=sampling).fit(X)
+
+
 def test_a_density_that_is_infinite_at_zero_has_no_grid():
     with np.errstate(divide="ignore"), pytest.raises(ParameterError, match="not finite"):
         grid_frequencies(lambda w: 1.0 / w, 1, (5, 0), points=101, rng=0)
