@@ -194,7 +194,7 @@ def _check_counts(**counts: int) -> None:
 
 
 def _draw(path: Path, columns: Sequence[int], means: dict[str, list[float]], title: str) -> None:
-    from spectra.plot import pyplot
+    from spectra.plot import pyplot, write_figure
 
     plt = pyplot()
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
@@ -205,5 +205,4 @@ def _draw(path: Path, columns: Sequence[int], means: dict[str, list[float]], tit
     axes.set_xticks(columns, [str(n) for n in columns])
     axes.minorticks_off()
     axes.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)

@@ -18,7 +18,7 @@ from rf.presets import GRFF, ORF
 from spectra.families import catalogue
 from spectra.kernel import Kernel, radial
 from spectra.measure import SpectralMeasure
-from spectra.plot import draw_kernel, draw_radial_density, label_decades, pyplot
+from spectra.plot import draw_kernel, draw_radial_density, label_decades, pyplot, write_figure
 from spectra.progress import progress
 from spectra.table import SpectralTable
 from spectra.tabulation import tabulate
@@ -174,5 +174,4 @@ def _draw(plt: object, stops: list[_Stop], picture: Path) -> None:
         right.minorticks_off()
         label_decades(right.yaxis)
         right.legend(frameon=False)
-    figure.savefig(picture, dpi=110)
-    plt.close(figure)  # type: ignore[attr-defined]
+    write_figure(figure, picture, dpi=110)

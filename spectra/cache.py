@@ -32,7 +32,7 @@ __all__ = ["CacheEntry", "TableCache", "address_of", "default_cache"]
 _VARIABLE = "SPECTRA_CACHE"
 _OFF = "off"
 _ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
-# What an interrupted write leaves behind, as write_arrays names it.
+# What a killed write leaves behind, as whole_file names it.
 _REMAINDER = re.compile(r"\.[0-9a-f]{64}\.npz\.[0-9a-f]{16}\.part")
 
 
@@ -124,7 +124,7 @@ class TableCache:
             yield CacheEntry(path, path.stat().st_size, table)
 
     def clear(self) -> int:
-        """Remove every table and every remainder of an interrupted write; say how many files.
+        """Remove every table and every remainder of a killed write; say how many files.
 
         Files that the cache did not write stay.
         """
@@ -198,7 +198,11 @@ def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None
 @lru_cache(maxsize=1)
 def _code() -> str:
     """Digest of the source of this package."""
-    root = Path(__file__).parent
+    return _digest(Path(__file__).parent)
+
+
+def _digest(root: Path) -> str:
+    """Digest of the names and the text of the sources in a folder."""
     sha = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         sha.update(path.relative_to(root).as_posix().encode() + b"\0")

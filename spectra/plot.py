@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectra.errors import MissingExtraError, ParameterError
+from spectra.files import whole_file
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -38,6 +40,13 @@ def pyplot() -> Any:
     import matplotlib.pyplot as plt
 
     return plt
+
+
+def write_figure(figure: Any, path: str | PathLike[str], *, dpi: int) -> None:
+    """Write a figure in the format that the ending names, whole or not at all, and close it."""
+    with whole_file(path) as file:
+        figure.savefig(file, format=Path(path).suffix[1:] or "png", dpi=dpi)
+    pyplot().close(figure)
 
 
 def label_decades(axis: Any) -> None:
@@ -117,8 +126,7 @@ def plot_measure(
     draw_kernel(left, measure, z_max=z_max)
     draw_radial_density(right, measure)
     figure.suptitle(str(measure.kernel), fontsize=10)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    write_figure(figure, path, dpi=130)
 
 
 def _kernel_of(measure: SpectralMeasure) -> Kernel:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectra.plot import NEGATIVE, POSITIVE, pyplot
+from spectra.plot import NEGATIVE, POSITIVE, pyplot, write_figure
 
 if TYPE_CHECKING:
     from spectra.designs import BudgetDesign, Design, PriceCurve
@@ -101,5 +101,4 @@ def plot_design(design: Design | BudgetDesign, *, path: str | PathLike[str]) -> 
     if isinstance(design, Design) and certified:
         draw_certificate(axes[2], design)
     figure.suptitle(str(design.kernel), fontsize=10)
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    write_figure(figure, path, dpi=80)

@@ -11,7 +11,7 @@ import sympy
 
 from spectra.errors import ParameterError
 from spectra.kernel import Kernel
-from spectra.plot import NEGATIVE, POSITIVE, pyplot
+from spectra.plot import NEGATIVE, POSITIVE, pyplot, write_figure
 
 if TYPE_CHECKING:
     from spectra.verdict import Ladder, Verdict
@@ -60,8 +60,7 @@ def plot_verdict(
     else:
         _draw_exponents(right, verdict)
     figure.suptitle(str(verdict).split("\n")[0], fontsize=10)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    write_figure(figure, path, dpi=130)
 
 
 def _draw_places(axes: Any, verdict: Verdict, kernel: Kernel) -> None:

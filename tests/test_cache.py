@@ -1,6 +1,8 @@
 """What was derived once is read back, bit for bit, and nothing damaged or foreign is believed."""
 
 import multiprocessing
+import os
+import shutil
 import subprocess
 import sys
 
@@ -8,9 +10,11 @@ import numpy as np
 import pytest
 
 import spectra as sp
+from spectra import cache as cache_room
 from spectra.cache import address_of, default_cache
 from spectra.cli import main
 from spectra.errors import InfiniteMassError, ParameterError
+from spectra.plot import plot_measure
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
 
@@ -123,21 +127,108 @@ def test_a_place_that_is_none_is_refused(tmp_path, monkeypatch):
         default_cache()
 
 
-def _derive_into(folder):
-    sp.derive(sp.radial(KERNEL), 3, cache=sp.TableCache(folder))
+def test_the_version_of_the_code_is_in_the_address(tmp_path, monkeypatch):
+    """Any change of any source: its text, its name, its place."""
+    package, digests = tmp_path / "package", []
+    for name, text in (
+        ("a.py", "x = 1"),
+        ("a.py", "x = 2"),
+        ("b.py", "x = 2"),
+        ("c/b.py", "x = 2"),
+    ):
+        shutil.rmtree(package, ignore_errors=True)
+        (package / name).parent.mkdir(parents=True)
+        (package / name).write_text(text)
+        digests.append(cache_room._digest(package))
+    assert len(set(digests)) == 4
+    k, before = sp.radial(KERNEL), address_of(sp.radial(KERNEL), 3, u_error=None)
+    monkeypatch.setattr(cache_room, "_code", lambda: digests[0])
+    assert address_of(k, 3, u_error=None) != before
 
 
-def test_two_writers_leave_one_whole_table(tmp_path):
+def test_a_callable_is_derived_each_time(cache):
+    """Its text is not known, so that no address could be its own."""
+    k = sp.radial(lambda z: np.exp(-z * z), support=1)
+    assert address_of(k, 1, u_error=None) is None
+
+
+def _write_again_and_again(folder, address, times, started):
+    cache = sp.TableCache(folder)
+    table = sp.SpectralTable.load(folder.with_suffix(".npz"))
+    started.wait()
+    for _ in range(times):
+        cache.put(address, table)
+
+
+def test_writers_at_once_are_never_seen_at_work(tmp_path):
+    """Two processes write one entry over and over; a third reads it: nothing, or all of it."""
+    folder, k = tmp_path / "tables", sp.radial(KERNEL)
+    derived = sp.derive(k, 3, cache=False)
+    derived.save(folder.with_suffix(".npz"))
+    address = address_of(k, 3, u_error=None)
     context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_derive_into, args=(tmp_path,)) for _ in range(2)]
+    started = context.Barrier(3)
+    writers = [
+        context.Process(target=_write_again_and_again, args=(folder, address, 60, started))
+        for _ in range(2)
+    ]
     for writer in writers:
         writer.start()
-    for writer in writers:
-        writer.join()
+    cache, seen = sp.TableCache(folder), []
+    started.wait(60)
+    # A damaged entry would warn, which is an error here.
+    while any(writer.is_alive() for writer in writers):
+        seen.append(cache.get(address, formula=derived.formula, dim=3))
     assert [w.exitcode for w in writers] == [0, 0]
-    (entry,) = sp.TableCache(tmp_path).entries()
-    assert entry.table is not None
-    assert [p.name for p in tmp_path.iterdir()] == [entry.path.name]
+    assert bits(cache.get(address, formula=derived.formula, dim=3)) == bits(derived)
+    assert all(table is None or bits(table) == bits(derived) for table in seen)
+    assert [p.name for p in folder.iterdir()] == [f"{address}.npz"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_an_interrupted_write_leaves_nothing(cache, monkeypatch, step):
+    """Ctrl-C while a table is written, and just before it would take its place."""
+    k = sp.radial(KERNEL)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            sp.derive(k, 3, cache=cache)
+    assert list(cache.folder.iterdir()) == []
+    assert bits(sp.derive(k, 3, cache=cache)) == bits(sp.derive(k, 3, cache=False))
+
+
+def test_an_interrupted_picture_leaves_the_old_one(tmp_path, monkeypatch):
+    measure, path = sp.spectral_measure(sp.radial(KERNEL), 3), tmp_path / "k.png"
+    path.write_bytes(b"old")
+
+    def half(figure, file, **_):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("matplotlib.figure.Figure.savefig", half)
+        with pytest.raises(KeyboardInterrupt):
+            plot_measure(measure, path=path)
+    assert [p.name for p in tmp_path.iterdir()] == ["k.png"]
+    assert path.read_bytes() == b"old"
+    plot_measure(measure, path=path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_list_names_what_is_damaged(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SPECTRA_CACHE", str(tmp_path))
+    sp.derive(sp.radial(KERNEL), 3)
+    (entry,) = tmp_path.iterdir()
+    entry.write_bytes(entry.read_bytes()[:-9])
+    assert main(["cache", "list"]) == 0
+    assert "damaged: it will be derived again" in capsys.readouterr().out
+    monkeypatch.setenv("SPECTRA_CACHE", "off")
+    assert main(["cache", "list"]) == 0
+    assert "no tables are kept" in capsys.readouterr().out
 
 
 def test_the_command_lists_and_clears_only_what_the_cache_wrote(tmp_path, monkeypatch, capsys):

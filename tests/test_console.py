@@ -56,7 +56,7 @@ def test_a_file_that_could_not_be_written_is_refused_before(tmp_path):
     check_writable(None, PICTURES)
     check_writable(tmp_path / "k.png", PICTURES)
     check_writable(Path("k.npz"), (".npz",))
-    with pytest.raises(ParameterError, match="ends in .txt"):
+    with pytest.raises(ParameterError, match=r"ends in \.txt"):
         check_writable(tmp_path / "k.txt", PICTURES)
     with pytest.raises(ParameterError, match="no folder"):
         check_writable(tmp_path / "none" / "k.png", PICTURES)

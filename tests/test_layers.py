@@ -13,6 +13,7 @@ import spectra
 LAYERS = {
     "spectra.errors": 0,
     "spectra.numeric": 1,
+    "spectra.files": 0,
     "spectra.progress": 0,
     "spectra.console": 1,
     "spectra.special": 2,

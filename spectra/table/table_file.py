@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import os
-import secrets
 import zipfile
 import zlib
 from pathlib import Path
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.errors import TableFileError
+from spectra.files import whole_file
 
 __all__ = ["read_arrays", "write_arrays"]
 
@@ -55,22 +55,8 @@ def write_arrays(
     stored["sha256"] = np.frombuffer(_digest(stored), np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **stored)
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"There is no folder {target.parent} to write {target.name} into: make it first."
-        )
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder; name a file in it, such as k.npz.")
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(part, "xb") as file:
-            file.write(buffer.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write(buffer.getvalue())
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
