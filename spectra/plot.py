@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
 
-__all__ = ["draw_kernel", "draw_radial_density", "label_decades", "plot_measure", "pyplot"]
+__all__ = [
+    "draw_kernel",
+    "draw_radial_density",
+    "label_decades",
+    "plot_measure",
+    "pyplot",
+    "write_figure",
+]
 
 POSITIVE = "#1f6fb4"
 NEGATIVE = "#c8442d"
