@@ -37,14 +37,8 @@ def is_known(problem):
     return "unbounded" not in problem.tags
 
 
-def has_table(problem):
-    return is_known(problem) and "beating" not in problem.tags
-
-
 def mass_tolerance(problem):
     """What the radius of a mass may be: loose where only a loose one is claimed, and known why."""
-    if "beating" in problem.tags:  # the sum of two oscillations is followed for 400 lobes only
-        return 2e-2
     if "end_tail" in problem.tags:
         # A density with a pole at the end of its support is only known to the rounding of the
         # distance to that end, of which the mass takes a root: the fourth one at worst here.
@@ -134,12 +128,12 @@ def test_a_negative_part_is_there_iff_the_kernel_is_indefinite(name, dim):
     problem, measure = PROBLEMS[name], measure_of(name, dim)
     if bool(problem.positive_definite.subs(DIMENSION, dim)):
         assert measure.negative_mass.mid <= measure.negative_mass.rad
-    elif dim < 64 and "beating" not in problem.tags:
+    elif dim < 64:
         # In high dimension the negative mass may lie below every double.
         assert measure.negative_mass.mid > measure.negative_mass.rad
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(has_table))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known))
 def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     problem, table = PROBLEMS[name], table_of(name, dim)
     k = problem.kernel
@@ -151,7 +145,7 @@ def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     assert np.all(error <= tolerance + blur)
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(has_table))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known))
 def test_a_table_comes_back_from_its_file_as_it_was(name, dim, tmp_path):
     table = table_of(name, dim)
     table.save(tmp_path / "k.npz")
@@ -163,7 +157,7 @@ def test_a_table_comes_back_from_its_file_as_it_was(name, dim, tmp_path):
         assert np.array_equal(before.law.ppf(u), after.law.ppf(u))
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(has_table))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known))
 def test_the_mean_of_random_waves_is_the_kernel(name, dim):
     """|mean - k| stays below six of the standard errors that the exact variance predicts."""
     table, k = table_of(name, dim), PROBLEMS[name].kernel
@@ -200,11 +194,6 @@ def test_stretching_a_kernel_shrinks_its_frequencies_and_keeps_its_masses(name, 
     np.testing.assert_allclose(
         stretched.sign_changes(up_to=20.0 / length), changes / length, rtol=1e-9
     )
-
-
-def test_lobes_of_two_frequencies_are_refused_a_table_in_words():
-    with pytest.raises(sp.errors.AccuracyError, match="oscillat"):
-        table_of("two_radii", 3)
 
 
 @pytest.mark.parametrize("z", [2.0, 4.0, 1e3])

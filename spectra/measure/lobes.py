@@ -144,12 +144,15 @@ class LobedTailMass:
         Dimension.
     beyond : float
         A radius (of the last atom) that the listed lobes must pass.
+    share : callable or None
+        Which share of the other components joins this background, by radius; None for all.
     """
 
     oscillating: Component
     rest: RadialSum | None
     dim: int
     beyond: float = 0.0
+    share: Callable[[FloatArray], FloatArray] | None = None
 
     @property
     def tail(self) -> OscillatingTail:
@@ -246,7 +249,8 @@ class LobedTailMass:
         if self.rest is None:
             return value, np.zeros_like(w)
         positive, negative, error = self.rest.values(Chart(), np.log(w))
-        return value + (positive - negative) / w, error / w
+        share = 1.0 / w if self.share is None else self.share(w) / w
+        return value + (positive - negative) * share, error * share
 
     @cached_property
     def fit_error(self) -> float:
@@ -318,6 +322,18 @@ class LobedTailMass:
         s = np.array([float(index)])
         theta = np.pi * s - self.half_widths(s, sign, -1)
         return float(self.radius(theta)[0][0])
+
+    def changes(self, first: int, count: float) -> FloatArray:
+        """Radii at which the lobes from an even index on begin, to about the index ``count``."""
+        last = first + 2 * max(0, int(0.5 * count) + 2 - first // 2)
+        index = np.arange(first, last + 2)
+        found = np.empty(index.size)
+        for sign in (1, -1):
+            mine = (index % 2 == 0) == (sign > 0)
+            s = index[mine].astype(float)
+            theta = np.pi * s - self.half_widths(s, sign, -1)
+            found[mine] = self.radius(theta)[0]
+        return found
 
     def shift(self, w: FloatArray) -> FloatArray:
         """phase(w) - frequency w, which tends to a constant."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
+from spectra.measure.apart import ApartTail
 from spectra.measure.beats import BeatingTail
 from spectra.measure.charts import RadialSum
 from spectra.measure.lobes import LobedTailMass
@@ -55,6 +56,8 @@ class MeasurePart:
         What describes its infinitely many further lobes, if it has them.
     first_lobe : int
         Index of the first of those; the others follow in steps of 2.
+    apart : ApartTail or None
+        What takes its further lobes apart by frequency, if several beat.
     """
 
     sign: int
@@ -63,6 +66,7 @@ class MeasurePart:
     stretches: tuple[Stretch, ...]
     lobes: LobedTailMass | None = None
     first_lobe: int = 0
+    apart: ApartTail | None = None
 
     @property
     def phase(self) -> float:
@@ -273,42 +277,58 @@ class SpectralMeasure:
         Parameters
         ----------
         kind : str
-            "jordan".  A radial measure is real, so its phases are 0 and pi only.
+            "jordan", or "apart": the same but where several frequencies beat.  There the lobes
+            have no law, and beyond a thousand of them each frequency has parts by itself.  The
+            measure is the same, exactly; the masses of its parts are a little larger.
 
         Raises
         ------
         ParameterError
             For another kind.
         AccuracyError
-            Where the density has several oscillating components: their lobes beat, and beyond the
-            listed ones no law describes them.
+            For the Jordan parts where several frequencies beat: beyond the listed lobes no law
+            describes them.
         """
-        if kind != "jordan":
+        if kind not in ("jordan", "apart"):
             raise ParameterError(
                 f"A radial measure was asked for its {kind!r} parts. It is real and has 'jordan' "
-                "parts (phases 0 and pi)."
+                "parts (phases 0 and pi), or 'apart', by frequency where lobes beat."
             )
         split = self._split if self.components else None
+        apart = None
         if split is not None and split.beats is not None:
-            raise AccuracyError(
-                f"The density of {self.kernel} has several oscillating components, whose lobes "
-                "beat without end, so its parts have no tabulated law. Truncate it explicitly, or "
-                "treat kernels of one support at a time."
-            )
+            if kind == "jordan":
+                raise AccuracyError(
+                    f"The density of {self.kernel} has several oscillating components, whose "
+                    "lobes beat without end, so its Jordan parts have no tabulated law. Their "
+                    "masses are known; parts('apart') are a decomposition of slightly larger "
+                    "mass that has one, and tabulate(measure) a table of it."
+                )
+            apart = ApartTail(split.beats, max((a.radius for a in self.atoms), default=0.0))
+            intervals, _ = sign_intervals(self._sum, cut=apart.start)
+            split = replace(split, stretches=stretches_of(self._sum, intervals))
         found = []
         for sign in (1, -1):
             atoms = tuple(
                 replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
             )
-            mass = self.positive_mass if sign > 0 else self.negative_mass
             stretches: tuple[Stretch, ...] = ()
             lobes, first = None, 0
             if split is not None:
                 stretches = tuple(s for s in split.stretches if s.sign == sign and s.mass.mid > 0)
-                if split.lobe_mass(sign).mid > 0:
+                if apart is None and split.lobe_mass(sign).mid > 0:
                     lobes, first = split.lobes, split.first_lobe + (sign < 0)
-            if mass.mid > 0:
-                found.append(MeasurePart(sign, mass, atoms, stretches, lobes, first))
+            if apart is None:
+                mass = self.positive_mass if sign > 0 else self.negative_mass
+            else:
+                mass = apart.mass(sign)
+                listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in stretches]
+                mass = sum(listed, mass)
+            # Wave by wave, a sign that is not there may leave its rounding.
+            if mass.mid > (0.0 if apart is None else mass.rad):
+                if apart is not None:
+                    apart.require_listed(sign, bool(stretches))
+                found.append(MeasurePart(sign, mass, atoms, stretches, lobes, first, apart))
         return tuple(found)
 
     def __str__(self) -> str:
@@ -403,22 +423,9 @@ class SpectralMeasure:
                 f"{up_to:g}. Ask with a smaller up_to=..."
             )
         if lobes is not None:
-            return _lobe_ends(lobes, split.first_lobe, count)
+            return lobes.changes(split.first_lobe, count)
         assert beats is not None
         return beats.zeros(split.listed_to, max(up_to, split.listed_to))
-
-
-def _lobe_ends(lobes: LobedTailMass, first: int, count: float) -> FloatArray:
-    """Where lobes of alternate sign begin, from the first index on to about ``count``."""
-    last = first + 2 * max(0, int(0.5 * count) + 2 - first // 2)
-    index = np.arange(first, last + 2)
-    changes = np.empty(index.size)
-    for sign in (1, -1):
-        mine = (index % 2 == 0) == (sign > 0)
-        s = index[mine].astype(float)
-        theta = np.pi * s - lobes.half_widths(s, sign, -1)
-        changes[mine] = lobes.radius(theta)[0]
-    return changes
 
 
 def measure_of(density: SpectralDensity) -> SpectralMeasure:

@@ -1,12 +1,13 @@
 """The seam between the packages: laws of radii as arrays, sampled, integrated, saved and loaded.
 
 Numpy and scipy only.  Read in this order: ``panels`` (polynomials of probability), ``lobed_tail``
-(infinitely many lobes), ``radial_law`` (the inverse CDF), ``spectral_table`` (the parts of a
-measure), ``table_file``; ``plane_wave``, ``panel_integrals`` and ``lobed_waves`` hold the exact
-expectation of a wave.
+(infinitely many lobes), ``mixed_tail`` (lobes of several frequencies), ``radial_law`` (the inverse
+CDF), ``spectral_table`` (the parts of a measure), ``table_file``; ``plane_wave``,
+``panel_integrals`` and ``lobed_waves`` hold the exact expectation of a wave.
 """
 
 from spectra.table.lobed_tail import LobedTail
+from spectra.table.mixed_tail import MixedTail
 from spectra.table.panels import PanelKind, Panels
 from spectra.table.radial_law import RadialLaw, Seed
 from spectra.table.spectral_table import FrequencySample, Part, SpectralTable
@@ -14,6 +15,7 @@ from spectra.table.spectral_table import FrequencySample, Part, SpectralTable
 __all__ = [
     "FrequencySample",
     "LobedTail",
+    "MixedTail",
     "PanelKind",
     "Panels",
     "Part",

@@ -138,8 +138,9 @@ class PanelIntegrals:
     def plane_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values and error bounds of the mean of Ω_dim(w z) over atoms and panels, for each z."""
         value = np.zeros(z.size)
-        # What is beyond the cells, and the rounding of the sums of some thousand nodes.
-        error = np.full(z.size, self.beyond + 1e-14)
+        # What is beyond the cells, and the rounding of the sums: few thousand nodes, or many cells.
+        rounded = max(1e-14, 2.0**-55 * self.cell_panel.size)
+        error = np.full(z.size, self.beyond + rounded)
         for start in range(0, self.atom_radii.size, _ITEMS):
             part = slice(start, start + _ITEMS)
             x = z[:, None] * self.atom_radii[part]

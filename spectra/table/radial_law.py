@@ -21,6 +21,7 @@ from spectra.table.arrays import FloatArray, IntArray, frozen_array
 from spectra.table.cells import Cells
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
+from spectra.table.mixed_tail import MixedTail
 from spectra.table.panel_integrals import PanelIntegrals
 from spectra.table.panels import PanelKind, Panels
 
@@ -43,7 +44,7 @@ class RadialLaw:
     ----------
     left, right : Panels
         Radius as a function of u on [0, split] and of q = 1 - u on [0, 1 - split].
-    tail : LobedTail, optional
+    tail : LobedTail or MixedTail, optional
         Infinitely many lobes in place of the right panels below ``right.edges[0] == tail.mass``.
 
     Raises
@@ -65,7 +66,7 @@ class RadialLaw:
 
     left: Panels
     right: Panels
-    tail: LobedTail | None = None
+    tail: LobedTail | MixedTail | None = None
 
     def __repr__(self) -> str:
         lobes = "" if self.tail is None else " and lobes without end"
@@ -103,7 +104,10 @@ class RadialLaw:
 
     @classmethod
     def from_panels(
-        cls, left: Panels | None = None, right: Panels | None = None, tail: LobedTail | None = None
+        cls,
+        left: Panels | None = None,
+        right: Panels | None = None,
+        tail: LobedTail | MixedTail | None = None,
     ) -> Self:
         """The law of these panels; a side that is left out is empty."""
         return cls(left or Panels.empty(), right or Panels.empty(), tail)
@@ -194,7 +198,16 @@ class RadialLaw:
         """
         u = np.random.default_rng(rng).random(size)
         # A double of the generator is a multiple of 2^-53 below 1, so that 1 - u is exact.
-        return self._radii(u - (u >= self.split), np.zeros(0, np.intp))
+        key = u - (u >= self.split)
+        if not isinstance(self.tail, MixedTail):
+            return self._radii(key, np.zeros(0, np.intp))
+        # A draw needs no inverse of the sum of several tails.
+        beyond = (key < 0.0) & (key >= -self.tail.mass)
+        drawn = self.tail.draws(-key[beyond])
+        key[beyond] = self.right.edges[-1] * -1.0
+        radii = self._radii(key, np.zeros(0, np.intp))
+        radii[beyond] = drawn
+        return radii
 
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
         r"""Exact mean of the plane wave, :math:`E\,\Omega_d(w z)`, of this law as it is stored.
@@ -227,7 +240,10 @@ class RadialLaw:
             raise ParameterError("Distances must be finite and not negative.")
         value, error = self._integrals.plane_wave(dim, z.ravel())
         if self.tail is not None:
-            extra, extra_error = lobed_plane_wave(self.tail, dim, z.ravel())
+            if isinstance(self.tail, MixedTail):
+                extra, extra_error = self.tail.plane_wave(dim, z.ravel())
+            else:
+                extra, extra_error = lobed_plane_wave(self.tail, dim, z.ravel())
             value, error = value + extra, error + extra_error
         return value.reshape(z.shape), error.reshape(z.shape)
 

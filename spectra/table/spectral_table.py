@@ -23,6 +23,7 @@ from spectra.errors import ParameterError, TableFileError
 from spectra.numeric import real_array
 from spectra.table.arrays import FloatArray
 from spectra.table.lobed_tail import LobedTail
+from spectra.table.mixed_tail import MixedTail
 from spectra.table.panels import PanelKind, Panels
 from spectra.table.radial_law import RadialLaw, Seed
 from spectra.table.table_file import read_arrays, write_arrays
@@ -285,12 +286,13 @@ class SpectralTable:
                 for name in _PANEL_ARRAYS:
                     arrays[f"{prefix}part{i}.{side}.{name}"] = getattr(panels, name)
             tail = p.law.tail
-            if tail is not None:
-                entry["tail"] = {
-                    name: getattr(tail, name) for name in (*_TAIL_NUMBERS, *_TAIL_CHOICES)
-                }
-                for name in _TAIL_ARRAYS:
-                    arrays[f"{prefix}part{i}.tail.{name}"] = getattr(tail, name)
+            if isinstance(tail, LobedTail):
+                entry["tail"] = _tail_members(tail, arrays, f"{prefix}part{i}.tail")
+            elif tail is not None:
+                names = [f"{prefix}part{i}.tail{j}" for j in range(len(tail.members))]
+                each = zip(tail.members, names, strict=True)
+                members = [_tail_members(member, arrays, name) for member, name in each]
+                entry["tail"] = {"start": tail.start, "members": members}
             parts.append(entry)
         header = {
             "convention": _CONVENTION,
@@ -356,14 +358,15 @@ class SpectralTable:
                 Panels(*(arrays.pop(f"{prefix}part{i}.{side}.{name}") for name in _PANEL_ARRAYS))
                 for side in _SIDES
             )
-            tail = None
-            if entry["tail"] is not None:
-                kappa, period, sigma = (float(entry["tail"][name]) for name in _TAIL_NUMBERS)
-                masses, radii = (
-                    arrays.pop(f"{prefix}part{i}.tail.{name}") for name in _TAIL_ARRAYS
-                )
-                root, zeros = (int(entry["tail"][name]) for name in _TAIL_CHOICES)
-                tail = LobedTail(kappa, period, sigma, masses, radii, root, zeros)
+            tail: LobedTail | MixedTail | None = None
+            if entry["tail"] is not None and "members" in entry["tail"]:
+                members = [
+                    _tail_of(one, arrays, f"{prefix}part{i}.tail{j}")
+                    for j, one in enumerate(entry["tail"]["members"])
+                ]
+                tail = MixedTail(float(entry["tail"]["start"]), tuple(members))
+            elif entry["tail"] is not None:
+                tail = _tail_of(entry["tail"], arrays, f"{prefix}part{i}.tail")
             phase = {"0": 0.0, "pi": float(np.pi)}[entry["phase"]]
             law = RadialLaw(left, right, tail)
             parts.append(Part(float(entry["mass"]), float(entry["mass_error"]), phase, law))
@@ -394,6 +397,23 @@ class SpectralTable:
             value += p.sign * p.mass * mean
             error += p.mass * bound
         return value, error
+
+
+def _tail_members(
+    tail: LobedTail, arrays: dict[str, NDArray[Any]], name: str
+) -> dict[str, float | int]:
+    """Numbers of a lobed tail for the header; its series go to ``arrays``."""
+    for series in _TAIL_ARRAYS:
+        arrays[f"{name}.{series}"] = getattr(tail, series)
+    return {number: getattr(tail, number) for number in (*_TAIL_NUMBERS, *_TAIL_CHOICES)}
+
+
+def _tail_of(entry: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> LobedTail:
+    """The lobed tail of :func:`_tail_members`; its series are taken out of ``arrays``."""
+    kappa, period, sigma = (float(entry[number]) for number in _TAIL_NUMBERS)
+    masses, radii = (arrays.pop(f"{name}.{series}") for series in _TAIL_ARRAYS)
+    root, zeros = (int(entry[number]) for number in _TAIL_CHOICES)
+    return LobedTail(kappa, period, sigma, masses, radii, root, zeros)
 
 
 def _checked_size(size: Any) -> int:

@@ -15,15 +15,17 @@ from spectra.measure.stretches import refined
 from spectra.quadrature import EPS
 from spectra.table import Part, SpectralTable
 from spectra.table.lobed_tail import LobedTail
+from spectra.table.mixed_tail import MixedTail
 from spectra.table.panels import PanelKind, Panels
 from spectra.table.radial_law import RadialLaw
 from spectra.tabulation.cdf import ContinuousLaw
 from spectra.tabulation.fit import DEGREE, END_PROBABILITY, PanelRow, Piece, fit_pieces
-from spectra.tabulation.lobed import fit_lobed_tail, lobed_tail_error
+from spectra.tabulation.lobed import fit_lobed_tail, fit_mixed_tail, lobed_tail_error
 
 __all__ = ["tabulate"]
 
 FloatArray = NDArray[np.float64]
+Tail = LobedTail | MixedTail
 
 # A density has a simple zero at a sign change: mass beyond it grows like the square of the step.
 _SIMPLE_ZERO = 2.0
@@ -119,15 +121,15 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
             "the error that this makes in the kernel has no bound, and a table of it would "
             "represent nothing. Design a finite measure for your range of distances instead."
         )
-    parts, reached = [], 0.0
-    for part in measure.parts("jordan"):
+    parts, reached, total = [], 0.0, 0.0
+    for part in measure.parts("apart"):
         law, error = _tabulate_part(part, measure.radius, aim)
         parts.append(Part(part.mass.mid, part.mass.rad, part.phase, law))
         reached = max(reached, error)
+        total += part.sign * part.mass.mid
     if parts:
         # What the two masses miss k(0) by is the density's own error, as far as it can be seen.
-        missed = measure.positive_mass.mid - measure.negative_mass.mid - measure.k_zero
-        reached += abs(missed) / measure.mass.mid
+        reached += abs(total - measure.k_zero) / sum(p.mass for p in parts)
     if reached > accepted:
         raise AccuracyError(
             f"The table of {measure.kernel} on R^{measure.dim} reached an error of {reached:.2e} "
@@ -171,17 +173,22 @@ class _Span:
 
 
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
-    if not part.stretches and part.lobes is None:
+    if not part.stretches and part.lobes is None and part.apart is None:
         radii = [a.radius for a in part.atoms]
         masses = np.array([a.mass for a in part.atoms])
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
     beyond = 0.0
     if part.lobes is not None:
         beyond = part.lobes.mass_from(part.first_lobe, part.sign).mid
+    elif part.apart is not None:
+        beyond = part.apart.mass(part.sign).mid
     law = ContinuousLaw.of(part.stretches, beyond)
     mass = law.mass + float(sum(a.mass for a in part.atoms))
-    tail, tail_error = None, 0.0
-    if part.lobes is not None:
+    tail: Tail | None = None
+    tail_error = 0.0
+    if part.apart is not None:
+        tail, tail_error = fit_mixed_tail(part.apart, part.sign, mass)
+    elif part.lobes is not None:
         tail = fit_lobed_tail(part.lobes, part.sign, part.first_lobe, mass)
         tail_error = lobed_tail_error(tail, part.lobes, part.sign, mass)
     spans = _spans(part, law, mass, cut, tail)
@@ -194,7 +201,7 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
 
 
 def _spans(
-    part: MeasurePart, law: ContinuousLaw, mass: float, cut: float, tail: LobedTail | None
+    part: MeasurePart, law: ContinuousLaw, mass: float, cut: float, tail: Tail | None
 ) -> list[_Span]:
     """Cut the law at its gaps, double zeros and atoms."""
     gaps = law.gaps()
@@ -204,6 +211,11 @@ def _spans(
     last, open_end = _upper_end(part, law, cut)
     end = _Point(np.inf, law.below[-1] + law.tail.mass, law.beyond)
     points = [_Point(float(law.high[i - 1]), law.below[i], law.above[i]) for i in gaps]
+    breaks = {float(law.origin[i]): i for i, _ in law.breaks()}
+    for i, power in law.breaks():
+        if i not in gaps:
+            points.append(_Point(float(law.origin[i]), law.below[i], law.above[i]))
+            zero_at |= {float(law.below[i]): power} if power != 1.0 else {}
     touched = law.double_zeros()
     touched_at: dict[float, float] = {}
     for radius, below, above in zip(touched, *law.masses(touched), strict=True):
@@ -214,8 +226,9 @@ def _spans(
         if atom.radius == 0.0:
             # A density that starts at a sign change has rounding errors of mass before it.
             below, above = 0.0, total
-        elif inside:
-            below, above = law.below[inside[0]], law.above[inside[0]]
+        elif inside or atom.radius in breaks:
+            i = inside[0] if inside else breaks[atom.radius]
+            below, above = law.below[i], law.above[i]
         elif atom.radius >= law.high[-1] and not open_end:
             below, above = end.below, end.above
         else:
@@ -261,6 +274,9 @@ def _spans(
 def _upper_end(part: MeasurePart, law: ContinuousLaw, cut: float) -> tuple[float, bool]:
     """Power of the last listed stretch at its upper end, and whether its radius is unbounded."""
     last = part.stretches[-1]
+    if part.apart is not None:
+        before = law.high[-1] < part.apart.start * (1.0 - 1e-12)
+        return (_SIMPLE_ZERO if before or part.apart.starts_at_zero else 1.0), False
     if part.lobes is not None:
         # A lobe that fills the whole period runs into the next one without a zero.
         width = part.lobes.half_widths(np.array([float(part.first_lobe)]), part.sign, -1)[0]
@@ -273,7 +289,7 @@ def _upper_end(part: MeasurePart, law: ContinuousLaw, cut: float) -> tuple[float
     return _SIMPLE_ZERO, False
 
 
-def _split(spans: list[_Span], tail: LobedTail | None, law: ContinuousLaw, mass: float) -> float:
+def _split(spans: list[_Span], tail: Tail | None, law: ContinuousLaw, mass: float) -> float:
     """Probability at which the left panels end: near 1/2, but never inside an atom or a tail."""
     # The start of a law keeps its digits on one side only, so that spans are best left whole.
     bounds = [span.u[1] for span in spans[:-1] if abs(span.u[1] - 0.5) < _SPLIT_WITHIN]
@@ -309,7 +325,7 @@ def _side(
     mass: float,
     spans: list[_Span],
     split: float,
-    tail: LobedTail | None,
+    tail: Tail | None,
     u_error: float,
     *,
     from_above: bool,

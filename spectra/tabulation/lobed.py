@@ -11,12 +11,14 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.measure.apart import ApartTail
 from spectra.measure.lobes import LobedTailMass
 from spectra.quadrature import EPS, legendre_inverse
 from spectra.table.lobe_shares import share_before
 from spectra.table.lobed_tail import LobedTail
+from spectra.table.mixed_tail import MixedTail
 
-__all__ = ["LobeShape", "fit_lobed_tail", "lobed_tail_error"]
+__all__ = ["LobeShape", "fit_lobed_tail", "fit_mixed_tail", "lobed_tail_error"]
 
 FloatArray = NDArray[np.float64]
 
@@ -137,3 +139,16 @@ def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: flo
     one_by_one = float(lobes.lobe_masses(index[:-1], sign)[0].sum())
     summed = abs(float(total[0] - total[1]) - one_by_one) / mass
     return float(np.abs(exact - table).max() + summed)
+
+
+def fit_mixed_tail(apart: ApartTail, sign: int, mass: float) -> tuple[MixedTail | None, float]:
+    """The tails of all waves of one sign as one, and its error; None where they have no mass."""
+    tails, error = [], 0.0
+    for wave, first in apart.members(sign):
+        tail = fit_lobed_tail(wave, sign, first, mass)
+        tails.append(tail)
+        error += lobed_tail_error(tail, wave, sign, mass)
+    if not tails:
+        return None, 0.0
+    mixed = MixedTail(apart.start, tuple(tails))
+    return mixed, error + abs(mixed.mass - apart.mass(sign).mid / mass)
