@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m tests.benchmarks [tables masses routes growth] [--write]``.
+"""Run the benchmarks: ``python -m tests.benchmarks [room ...] [--write]``.
 
 ``--write`` puts the results into docs/benchmarks.md, each run in the place of the one before.
 """
@@ -16,7 +16,7 @@ import scipy
 
 from .timing import Table, say
 
-ROOMS = ("tables", "masses", "routes", "growth")
+ROOMS = ("tables", "masses", "routes", "growth", "whole")
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
 
