@@ -39,6 +39,10 @@ FloatArray = NDArray[np.float64]
 RadialFunction = Callable[[FloatArray], FloatArray]
 
 
+# Share of a radius within which the distance to it loses digits.
+_NEAR = 1.0 / 16.0
+
+
 @dataclass(frozen=True)
 class Atom:
     """A signed mass spread evenly over the sphere |w| = radius (a point when radius is 0)."""
@@ -127,6 +131,15 @@ class Component(ABC):
     @abstractmethod
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound of the error at w, relative to :meth:`envelope`."""
+
+    def error_beside(self, radius: float, w: FloatArray) -> FloatArray:
+        """:meth:`relative_error`, without the rounding of the distance of w to a radius.
+
+        For those who know the distance better than its rounded w says.  By default what is
+        stated where that distance is not small.
+        """
+        apart = np.maximum(np.abs(w - radius), radius * _NEAR)
+        return self.relative_error(radius + np.where(w < radius, -apart, apart))
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """Logarithm of the local size: the absolute value unless the component oscillates."""

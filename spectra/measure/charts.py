@@ -24,8 +24,6 @@ FloatArray = NDArray[np.float64]
 # log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
 # and squares, powers and products of radii must stay doubles.
 _LARGEST_SCALE = 1e50
-# Share of a bounded spectrum next to its end in which the distance to the end loses digits.
-_NEAR_END = 1.0 / 16.0
 
 
 @dataclass(frozen=True)
@@ -148,13 +146,11 @@ class RadialSum:
             steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
             if isinstance(component.tail, OscillatingTail):
                 steepness += component.tail.frequency * at
-            asked = at
-            if power is not None:
-                # Near the end the component states the rounding of its distance, which here has
-                # none: what else it states is read where that distance is not small.
-                apart = np.maximum(np.abs(at - chart.origin), chart.origin * _NEAR_END)
-                asked = chart.origin + np.where(at < chart.origin, -apart, apart)
-            relative = component.relative_error(asked) + EPS * steepness
+            if power is None:
+                relative = component.relative_error(at)
+            else:
+                relative = component.error_beside(chart.origin, at)
+            relative = relative + EPS * steepness
             size[inside] = np.logaddexp(size[inside], np.maximum(envelope, log) + shift)
             wrong = envelope + shift + np.log(relative)
             positive_error[inside] = np.logaddexp(

@@ -22,6 +22,7 @@ from spectra.formula.evaluate import mpmath_function, numpy_function
 from spectra.formula.parsing import Z
 from spectra.quadrature import NODES
 from spectra.transform.half_lines.ends import Expansion
+from spectra.transform.half_lines.waves import Wave
 
 __all__ = ["ANGLES", "Continuation", "OddPart", "continuation"]
 
@@ -224,6 +225,8 @@ class Continuation:
         Whether the kernel decays faster than every power.
     odd : OddPart
         Im k(it), which is the part of the kernel that is not even.
+    waves : tuple of Wave
+        What the kernel is the sum of; none where it does not oscillate.
     """
 
     value: Callable[[Any], Any]
@@ -232,6 +235,25 @@ class Continuation:
     decays_fast: bool
     odd: OddPart
     _phases: tuple[_Phase, ...]
+    waves: tuple[Wave, ...] = ()
+
+    @property
+    def frequency(self) -> float:
+        """The largest frequency of a wave: |k| may grow like exp(frequency Im z)."""
+        return self.waves[-1].frequency if self.waves else 0.0
+
+    @cached_property
+    def is_band_limited(self) -> bool:
+        """Whether the density vanishes beyond the largest frequency (Paley and Wiener).
+
+        An even function that is analytic up to the imaginary axis is entire.
+        """
+        entire = bool(self.waves) and not self.decays_fast and self.is_even
+        return entire and bool(np.isinf(self.height)) and self.has_quadrant
+
+    def size(self, z: ComplexArray) -> FloatArray:
+        """|k|, with each wave exp(ibz) f counted as |f| from its first turn on."""
+        return _size(self.value, self.waves, z)
 
     @cached_property
     def is_even(self) -> bool:
@@ -293,24 +315,27 @@ class Continuation:
 
     def _grows_on_arcs(self, angle: float) -> bool:
         turn = np.exp(1j * np.linspace(0.0, angle, _ARC_POINTS))
-        sizes = [np.abs(self.value(radius * self.scale * turn)) for radius in _ARC_RADII]
+        sizes = [self.size(radius * self.scale * turn) for radius in _ARC_RADII]
         return not all(np.all(size <= _ARC_GROWTH * size[0]) for size in sizes)
 
     @cached_property
-    def _rim(self) -> tuple[FloatArray, FloatArray]:
-        """Angles, and log|k| there at the reach of a kernel that decays fast."""
+    def _rims(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Angles, and log|k| and the log of its size there, at the reach of one that decays fast."""
         angles = np.linspace(0.0, 0.5 * np.pi, _ARC_POINTS)
-        size = np.abs(self.value(self.reach * np.exp(1j * angles)))
-        return angles, np.log(size + np.finfo(float).tiny)
+        z = self.reach * np.exp(1j * angles)
+        tiny = float(np.finfo(float).tiny)
+        return angles, np.log(np.abs(self.value(z)) + tiny), np.log(self.size(z) + tiny)
 
-    def closes(self, angle: float, rate: float) -> bool:
+    def closes(self, angle: float, rate: float, *, by_waves: bool = False) -> bool:
         """Whether k(z) exp(i rate z) is negligible at the reach, up to an angle.
 
-        Where it is not, a path into the plane and the real axis do not have one integral.
+        Where it is not, a path into the plane and the real axis do not have one integral.  With
+        ``by_waves`` each f(z) exp(i rate z) is asked for.
         """
         if not self.decays_fast:
             return True
-        angles, log = self._rim
+        angles, whole, parts = self._rims
+        log = parts if by_waves else whole
         under = angles <= angle
         size = log[under] - rate * self.reach * np.sin(angles[under])
         return bool(np.all(np.isfinite(size)) and size.max() < np.log(_CLOSED))
@@ -344,8 +369,24 @@ def _logs(low: float, high: float) -> FloatArray:
     return np.linspace(np.log(low), np.log(high), count)
 
 
+def _size(value: Callable[[Any], Any], waves: tuple[Wave, ...], z: ComplexArray) -> FloatArray:
+    if not waves:
+        return np.asarray(np.abs(value(z)))
+    with np.errstate(all="ignore"):
+        total = np.zeros(z.shape)
+        for wave in waves:
+            total += (2.0 if wave.frequency else 1.0) * np.abs(wave.value(z))
+        turned = np.abs(z) * min(w.frequency for w in waves if w.frequency) > 1.0
+        return np.where(turned, total, np.abs(value(z)))
+
+
 def continuation(
-    expr: sympy.Expr, value: Callable[[Any], Any], zero: Expansion, *, decays_fast: bool
+    expr: sympy.Expr,
+    value: Callable[[Any], Any],
+    zero: Expansion,
+    *,
+    decays_fast: bool,
+    waves: tuple[Wave, ...] = (),
 ) -> Continuation:
     """The continuation of a formula in Z.
 
@@ -359,6 +400,8 @@ def continuation(
         Its expansion at zero.
     decays_fast : bool
         Whether it decays faster than every power.
+    waves : tuple of Wave
+        What it is the sum of, if it oscillates.
 
     Raises
     ------
@@ -379,7 +422,7 @@ def continuation(
         for g, factor, has_cut in dict.fromkeys(_inner_functions(expr))
     )
     z = np.geomspace(1.0 / _FARTHEST, _FARTHEST, _PROBES)
-    size = np.abs(value(z))
+    size = _size(value, waves, z + 0j if waves else z)
     top = int(np.argmax(size))
     after = np.flatnonzero(size[top:] <= 0.5 * size[top])
     if after.size == 0 or not np.all(np.isfinite(size)):
@@ -390,11 +433,11 @@ def continuation(
     reach = float(z[alive + 1]) if ends else _FARTHEST * scale
     odd = OddPart(
         scale=scale,
-        grows=not decays_fast,
+        grows=not decays_fast and not waves,
         digits=mpmath_function(expr, Z),
         value=value,
         near=zero.near,
         start=zero.imaginary_part,
         least=_LEAST_WEIGHT ** (1.0 / (1.0 + zero.odd_exponent)),
     )
-    return Continuation(value, scale, reach, decays_fast, odd, phases)
+    return Continuation(value, scale, reach, decays_fast, odd, phases, waves)

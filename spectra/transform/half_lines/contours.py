@@ -19,97 +19,34 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, hankel1e, jv
 
-from spectra.quadrature import ANALYSIS, EPS, NODES, ORDER, WEIGHTS
 from spectra.transform.half_lines.continuation import Continuation
+from spectra.transform.half_lines.path_sums import (
+    BESSEL_ROUNDING,
+    DEPTH,
+    PHASE,
+    TINY,
+    Contour,
+    Integral,
+    Radii,
+    Sum,
+    doubling,
+    nodes,
+    summed,
+)
+from spectra.transform.half_lines.wave_paths import by_waves, first_corner
 from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k
 
-__all__ = ["Contour", "Hankel", "Integral"]
+__all__ = ["Hankel"]
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
-# exp(-46) = 1e-20: where H or K have fallen this far a path ends.
-_DEPTH = 46.0
-# Twenty nodes resolve a wave of this phase to rounding.
-_PHASE = 8.0
-_MOST_PANELS = 2000
 # Below this share of its corner a path on the real axis has no weight.
 _LEAST = 1e-18
-# Relative errors of the Bessel functions of scipy, in units of rounding.
-_BESSEL_ROUNDING = 24.0
 # Kernels are looked at up to their reach, and a little beyond.
 _REACH_SHARE = 1.25
-# Margin of the estimate of what a panel leaves out.
-_SQUARED_MARGIN = 100.0
-_TINY = float(np.finfo(float).tiny)
-
-
-@dataclass(frozen=True)
-class Contour:
-    """A path: from 0 to ``corner``/w on the real axis, or to i ``height``; then a ray.
-
-    ``corner`` is in y; infinite for the real axis to its end, as ``height`` is for the imaginary
-    one.
-    """
-
-    corner: float = 0.0
-    height: float = 0.0
-    angle: float = 0.0
-
-
-@dataclass(frozen=True)
-class Integral:
-    """Values of rho, bounds of their errors, and the integrals of absolute values."""
-
-    value: FloatArray
-    error: FloatArray
-    size: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class _Sum:
-    """Sums over the nodes of some panels: the integral, its size and its error."""
-
-    value: FloatArray
-    size: FloatArray
-    error: FloatArray
-
-    def __add__(self, other: _Sum) -> _Sum:
-        return _Sum(self.value + other.value, self.size + other.size, self.error + other.error)
-
-
-def _nodes(edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Legendre nodes of panels, in one row, and the half width of the panel of each."""
-    half = 0.5 * np.diff(edges)
-    x = (edges[:-1] + half)[:, None] + half[:, None] * NODES
-    return x.ravel(), np.repeat(half, ORDER)
-
-
-def _summed(terms: ComplexArray | FloatArray, weight: FloatArray, half: FloatArray) -> _Sum:
-    """Integrate rows of values at the nodes of panels; ``weight`` is the rounding of each."""
-    count = terms.shape[0]
-    size = np.abs(terms)
-    panels = (terms * half).reshape(count, -1, ORDER)
-    # n nodes are exact to degree 2n - 1: coefficients that have fallen to the share q at degree n
-    # have fallen to about q^2 at degree 2n.
-    last = np.abs(panels @ ANALYSIS[-3:].T).max(axis=2)
-    top = np.abs(panels).max(axis=2) + _TINY
-    left_out = (last * np.minimum(_SQUARED_MARGIN * last / top, 1.0)).sum(axis=1)
-    value = np.real(panels @ WEIGHTS).sum(axis=1)
-    weights = np.tile(WEIGHTS, half.size // ORDER) * half
-    return _Sum(value, size @ weights, left_out + EPS * ((size * weight) @ weights))
-
-
-def _edges(start: float, end: float, first: float, widest: float) -> FloatArray | None:
-    """Panels from start to end: the first is given, and they double up to ``widest``."""
-    edges, width = [start], min(first, widest)
-    while edges[-1] < end:
-        if len(edges) > _MOST_PANELS:
-            return None
-        edges.append(edges[-1] + width)
-        width = min(edges[-1] - start, widest)
-    edges[-1] = end
-    return np.array(edges)
+_MOST_PANELS = 2000
+_UNDERFLOW = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +74,13 @@ class Hankel:
         """Logarithm of 2^(1-d/2)/Gamma(d/2)."""
         return float((1.0 - 0.5 * self.dim) * np.log(2.0) - gammaln(0.5 * self.dim))
 
-    def __call__(self, w: FloatArray, contour: Contour) -> Integral | None:
-        """The integral at radii w close to one another; None where the path does not serve."""
+    def __call__(self, radii: Radii, contour: Contour) -> Integral | None:
+        """The integral at radii close to one another; None where the path does not serve."""
         with np.errstate(all="ignore"):
-            parts = self._parts(w, contour)
+            if contour.by_waves:
+                parts = self._by_waves(radii, contour)
+            else:
+                parts = self._parts(radii.w, contour)
         if parts is None:
             return None
         total = parts[0]
@@ -149,20 +89,24 @@ class Hankel:
         found = (total.value, total.error, total.size)
         if not all(np.all(np.isfinite(x)) for x in found):
             return None
+        # What underflows keeps neither digits nor a bound.
+        if np.any(total.size < _UNDERFLOW):
+            return None
         return Integral(*found)
 
-    def _parts(self, w: FloatArray, contour: Contour) -> list[_Sum] | None:
+    def _parts(self, w: FloatArray, contour: Contour) -> list[Sum] | None:
         low, high = float(w.min()), float(w.max())
-        rate = high
-        if self.kernel.decays_fast:
-            rate += 1.0 / self.kernel.scale
-        widest = _PHASE / rate
+        widest = self._widest(high)
+        # The waves of the kernel slow the decay of H on the way up.
+        falling = low - self.kernel.frequency
+        if falling <= 0.0 and not (np.isinf(contour.corner) or self.kernel.decays_fast):
+            return None
         angle = contour.angle if np.isfinite(contour.height) else 0.5 * np.pi
-        if not self.kernel.closes(angle, low):
+        if not self._closes(angle, low, falling):
             return None
         if np.isinf(contour.height):
             return self._on_the_imaginary_axis(w, np.inf)
-        parts: list[_Sum] = []
+        parts: list[Sum] = []
         if contour.height > 0.0:
             if not self.kernel.is_even:
                 odd = self._on_the_imaginary_axis(w, contour.height)
@@ -184,45 +128,76 @@ class Hankel:
                 return parts
             start, first = complex(end), 0.25 * end
         length = self.kernel.reach if self.kernel.decays_fast else np.inf
-        if contour.angle > 0.0:
-            length = min(length, _DEPTH / (low * float(np.sin(contour.angle))))
-        ray = _edges(0.0, length, first, widest)
+        if contour.angle > 0.0 and falling > 0.0:
+            length = min(length, DEPTH / (falling * float(np.sin(contour.angle))))
+        ray = doubling(0.0, length, first, widest)
         if ray is None:
             return None
         parts.append(self._on_a_ray(w, start, contour.angle, ray))
         return parts
 
-    def _on_the_real_axis(self, w: FloatArray, end: float, widest: float) -> _Sum | None:
+    def _closes(self, angle: float, low: float, falling: float) -> bool:
+        if self.kernel.closes(angle, low):
+            return True
+        # Where the kernel overflows, each of its waves may still be known to fall.
+        served = bool(self.kernel.waves) and falling > 0.0
+        return served and self.kernel.closes(angle, falling, by_waves=True)
+
+    def _by_waves(self, radii: Radii, contour: Contour) -> list[Sum] | None:
+        w = radii.w
+        corner = first_corner(self.kernel, self.order, w, contour.corner)
+        below = self._on_the_real_axis(w, corner, self._widest(float(w.max())))
+        beyond = by_waves(
+            self.kernel,
+            self.dim,
+            radii,
+            log_front=self._log_front,
+            corner=corner,
+            angle=contour.angle,
+        )
+        return None if below is None or beyond is None else [below, *beyond]
+
+    def _widest(self, high: float) -> float:
+        """The widest panel on which the kernel and a wave of frequency ``high`` are resolved."""
+        rate = high + self.kernel.frequency
+        if self.kernel.decays_fast:
+            rate += 1.0 / self.kernel.scale
+        return PHASE / rate
+
+    def _on_the_real_axis(self, w: FloatArray, end: float, widest: float) -> Sum | None:
+        """The integral of k J from 0 to an end."""
         # k z^(d-1) is negligible below this share of the end, or of the scale of the kernel.
         least = 0.1 * min(end, self.kernel.scale) * _LEAST ** (1.0 / self.dim)
-        edges = _edges(0.0, end, least, widest)
+        edges = doubling(0.0, end, least, widest)
         if edges is None:
             return None
-        z, half = _nodes(edges)
+        z, half = nodes(edges)
         k = self.kernel.value(z)
         y = w[:, None] * z
         front = np.exp(self._log_front + 0.5 * self.dim * np.log(y))
         terms = front * jv(self.order, y) * k
-        return _summed(terms, self._rounding(y, k), half)
+        return summed(terms, self._rounding(y, k), half)
 
-    def _on_a_ray(self, w: FloatArray, start: complex, angle: float, edges: FloatArray) -> _Sum:
-        r, half = _nodes(edges)
+    def _on_a_ray(self, w: FloatArray, start: complex, angle: float, edges: FloatArray) -> Sum:
+        r, half = nodes(edges)
         direction = complex(np.cos(angle), np.sin(angle))
         z = start + direction * r
         k = self.kernel.value(z)
         y = w[:, None] * z
         front = np.exp(self._log_front + 0.5 * self.dim * np.log(y) + 1j * y)
         terms = front * hankel1e(self.order, y) * (k * direction)
-        found = _summed(terms, self._rounding(y, k), half)
+        found = summed(terms, self._rounding(y, k), half)
         # What the path leaves out beyond its end falls at least as fast as 1/z^2 from there.
         last = np.abs(terms[:, -1]) * float(r[-1])
-        return _Sum(found.value, found.size, found.error + last)
+        return Sum(found.value, found.size, found.error + last)
 
-    def _on_the_imaginary_axis(self, w: FloatArray, height: float) -> list[_Sum] | None:
+    def _on_the_imaginary_axis(self, w: FloatArray, height: float) -> list[Sum] | None:
         odd = self.kernel.odd
         low, high = float(w.min()), float(w.max())
         first = odd.panel(odd.least * min(1.0 / high, self.kernel.scale))
-        depth = (_DEPTH + 4.0 * self.order + 4.0 * np.sqrt(self.order + 1.0)) / low
+        depth = (DEPTH + 4.0 * self.order + 4.0 * np.sqrt(self.order + 1.0)) / max(
+            low - self.kernel.frequency, TINY
+        )
         last = odd.panel(min(height * (1.0 - 1e-9), depth)) + 1
         if not 0 < last - first <= _MOST_PANELS:
             return None
@@ -234,22 +209,22 @@ class Hankel:
         ):
             return None
         g = np.concatenate([odd.values(i) for i in range(first, last)])
-        t, half = _nodes(edges)
+        t, half = nodes(edges)
         y = w[:, None] * t
         if self.dim == 1:
             log = 0.5 * np.log(0.5 * np.pi) - y
-            log_front = self._log_front
+            _log_front = self._log_front
         else:
             # y^(d/2) K_n(y) 2^(1-d/2)/Gamma(d/2) = y [(y/2)^n K_n(y)] / Gamma(d/2)
             log = np.log(y) + log_scaled_bessel_k(self.order, y)
-            log_front = float(-gammaln(0.5 * self.dim))
+            _log_front = float(-gammaln(0.5 * self.dim))
             if self.order >= 1.0:
-                log_front += float(gammaln(self.order)) - np.log(2.0)
-        terms = (-2.0 / np.pi) * np.exp(log_front + log) * g
-        weight = _BESSEL_ROUNDING + np.abs(log) + np.abs(np.log(np.abs(g) + _TINY))
-        found = _summed(terms, weight + self._error_of_k(y), half)
+                _log_front += float(gammaln(self.order)) - np.log(2.0)
+        terms = (-2.0 / np.pi) * np.exp(_log_front + log) * g
+        weight = BESSEL_ROUNDING + np.abs(log) + np.abs(np.log(np.abs(g) + TINY))
+        found = summed(terms, weight + self._error_of_k(y), half)
         beyond = np.abs(terms[:, -1]) * float(t[-1]) if np.isinf(height) else 0.0
-        return [_Sum(found.value, found.size, found.error + beyond)]
+        return [Sum(found.value, found.size, found.error + beyond)]
 
     def _error_of_k(self, y: FloatArray) -> FloatArray:
         """The steepness of K in y, whose argument is rounded."""
@@ -257,8 +232,8 @@ class Hankel:
 
     def _rounding(self, y: ComplexArray | FloatArray, k: ComplexArray | FloatArray) -> FloatArray:
         """Relative error of the terms, in units of rounding."""
-        log = np.abs(np.log(np.abs(k) + _TINY))
+        log = np.abs(np.log(np.abs(k) + TINY))
         size = np.abs(y)
         return np.asarray(
-            _BESSEL_ROUNDING + size + self.dim * (1.0 + 0.5 * np.abs(np.log(size))) + log
+            BESSEL_ROUNDING + size + self.dim * (1.0 + 0.5 * np.abs(np.log(size))) + log
         )

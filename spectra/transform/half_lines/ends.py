@@ -11,7 +11,7 @@ Approximations of Integrals, chapter IV).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,16 @@ from spectra.singularity.expansion import expand_at
 from spectra.singularity.germs import ExpansionError, Germ
 from spectra.transform.half_lines.forms import decaying_form, forms
 
-__all__ = ["Expansion", "PowerEnding", "expansion_of", "power_ending", "stable_value"]
+__all__ = [
+    "Expansion",
+    "PowerEnding",
+    "expansion_from",
+    "expansion_of",
+    "germ_of",
+    "power_ending",
+    "serves_up_to",
+    "stable_value",
+]
 
 FloatArray = NDArray[np.float64]
 Array = NDArray[Any]
@@ -110,9 +119,18 @@ def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
     NoRouteError
         Where the formula oscillates or grows there, or has no such expansion.
     """
-    germ = _germ(expr, point, _WINDOWS)
-    if 1 < len(germ.plain.terms) < _FEW_TERMS:
-        germ = _germ(expr, point, (_WIDE_WINDOW, *_WINDOWS))
+    germ = germ_of(expr, point, plain=True)
+    return expansion_from(germ, expr, point)
+
+
+def expansion_from(germ: Germ, expr: sympy.Expr, point: sympy.Expr) -> Expansion:
+    """The terms of a germ without oscillation; ``expr`` is named where they are no expansion.
+
+    Raises
+    ------
+    NoRouteError
+        For an essential singularity at zero, or for powers of logarithms that are not whole.
+    """
     if point == 0 and any(phase.terms for phase, _ in germ.parts):
         raise NoRouteError(
             f"The formula {expr} has an essential singularity at z = 0, where the numeric route "
@@ -127,15 +145,30 @@ def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
                 "no expansion in powers: the numeric route does not cover it."
             )
         terms.append((a, int(q), c))
-    return Expansion(tuple(terms), _serves_up_to(terms))
+    return Expansion(tuple(terms), serves_up_to(terms))
 
 
-def _germ(expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...]) -> Germ:
+def germ_of(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Germ:
+    """The local expansion of a formula; ``plain`` refuses one that oscillates or grows.
+
+    Raises
+    ------
+    NoRouteError
+        Where there is none.
+    """
+    germ = _germ(expr, point, _WINDOWS, plain)
+    if plain and 1 < len(germ.plain.terms) < _FEW_TERMS:
+        germ = _germ(expr, point, (_WIDE_WINDOW, *_WINDOWS), plain)
+    return germ
+
+
+def _germ(expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...], plain: bool) -> Germ:
     reason = ""
     for window in windows:
         try:
             germ = expand_at(expr, point, 1, window)
-            _ = germ.plain
+            if plain:
+                _ = germ.plain
             return germ
         except ExpansionError as error:
             reason = str(error)
@@ -146,7 +179,7 @@ def _germ(expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...]) -> Germ
     )
 
 
-def _serves_up_to(terms: list[tuple[sympy.Expr, int, sympy.Expr]]) -> float:
+def serves_up_to(terms: Sequence[tuple[sympy.Expr, int, sympy.Expr]]) -> float:
     """The largest t at which the last term is rounding against the sum."""
     if len(terms) < _LEAST_TERMS:
         return 0.0
@@ -178,23 +211,36 @@ def _in_doubles(expr: sympy.Expr) -> Callable[[Array], Array]:
 
 
 def stable_value(
-    expr: sympy.Expr, zero: Expansion, infinity: Expansion
+    expr: sympy.Expr, zero: Expansion, infinity: Expansion, *, farthest: float = 1e12, lost: float = _LOST
 ) -> Callable[[Array], Array]:
     """Values of a formula at complex points, with its expansions where the formula cancels.
 
     Between those, doubles serve unless they lose digits at a few points of the real axis, and
     mpmath does otherwise.
+
+    Parameters
+    ----------
+    expr : sympy expression
+        A formula in Z.
+    zero, infinity : Expansion
+        What it is at both ends.
+    farthest : float
+        Doubles are looked at up to this distance.
+    lost : float
+        What they may lose, relative to the value.
     """
     # The evaluator of the formula room would compute what overflows point by point, in mpmath; a
     # path on which doubles overflow is not used.
     exact = mpmath_function(expr, Z)
     far = 1.0 / infinity.near if infinity.near > 0.0 else np.inf
-    low, high = max(zero.near, 1e-12), min(far, 1e12)
+    low, high = max(zero.near, 1e-12), min(far, farthest)
     z = np.geomspace(low, max(high, low), _SAMPLES)
     with mp.workdps(_DIGITS):
         true = np.array([float(exact(mp.mpf(x))) for x in z.tolist()])
     matters = np.abs(true) > _LEAST_SHARE * np.abs(true).max()
-    allowed = _LOST * np.abs(true) * (1.0 + np.abs(np.log(np.abs(true) + 1e-300)))
+    # Beside a zero the size of what follows counts.
+    size = np.maximum.accumulate(np.abs(true)[::-1])[::-1]
+    allowed = lost * size * (1.0 + np.abs(np.log(np.abs(true) + 1e-300)))
     middle: Callable[[Array], Array] | None = None
     for form in forms(expr):
         quick = _in_doubles(form)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.transform.half_lines.continuation import ANGLES, Continuation
-from spectra.transform.half_lines.contours import Contour, Hankel, Integral
+from spectra.transform.half_lines.contours import Hankel
+from spectra.transform.half_lines.path_sums import Contour, Integral, Radii
 
 __all__ = ["PathFinder"]
 
@@ -17,6 +18,8 @@ FloatArray = NDArray[np.float64]
 
 # Corners on the real axis, in units of the turning point y = n + 3/2 of the Bessel function.
 _CORNERS = (0.5, 1.0, 2.0)
+# Where waves part, in units of their turns.
+_PARTINGS = (0.5, 1.0, 2.0, 4.0, 8.0)
 # Heights below a singularity, in units of 1/w.
 _GAPS = (8.0, 4.0, 2.0, 1.0, 0.5)
 # Heights are powers of two to the quarters, times the scale.
@@ -28,6 +31,9 @@ _MIDDLE_HEIGHTS = (4.0, 8.0, 16.0)
 # at most once in 0.7 of log w.
 _GOOD = 1e-13
 _SEARCH_EVERY = 0.7
+_SEARCHES = 4
+# A search goes on while it makes the error smaller by this factor.
+_CLIMB = 0.5
 # Values on two paths may differ by this many of their error bounds.
 _AGREEMENT = 10.0
 _COMPARABLE = 1e-6
@@ -46,9 +52,13 @@ class PathFinder:
     ----------
     hankel : Hankel
         The integrals.
+    pivot, side : float
+        Radii are given as their distance from the pivot, above it (side 1) or below it (-1).
     """
 
     hankel: Hankel
+    pivot: float = 0.0
+    side: float = 1.0
     _known: list[tuple[float, Key]] = field(default_factory=list)
     _searched: list[float] = field(default_factory=list)
     _tried: int = 0
@@ -57,35 +67,57 @@ class PathFinder:
     def _kernel(self) -> Continuation:
         return self.hankel.kernel
 
-    def __call__(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Values and error bounds at radii w close to one another."""
-        probe = np.array([w.min(), w.max()])
+    def __call__(self, distance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values and error bounds at distances, from the pivot, close to one another."""
+        probe = np.array([distance.min(), distance.max()])
+        x = float(np.log(np.sqrt(probe[0] * probe[1])))
         middle = self._middle(probe)
-        x = float(np.log(middle))
         found: dict[Key, Integral] = {}
         if self._known:
             nearest = min(self._known, key=lambda pair: abs(pair[0] - x))[1]
             found = self._try(self._neighbours(nearest), probe)
         best = _best(found)
         far = all(abs(x - y) >= _SEARCH_EVERY for y in self._searched)
+        # Beside a frequency nothing but waves serves, and little changes on the way to it.
+        far = far and not (self.pivot and best is not None and len(self._searched) >= _SEARCHES)
         if best is None or _relative(found[best]) > _GOOD:
             everything = best is None or far
             if everything:
                 self._searched.append(x)
             keys = self._all(middle) if everything else self._other_kind(best, middle)
             found |= self._try(keys, probe)
-            best = _best(found)
+            best = self._climbed(found, probe)
         if best is not None:
             self._check_agreement(found, best, middle)
         contour = None if best is None else self._contour(best, middle)
-        result = None if contour is None else self.hankel(w, contour)
+        result = None if contour is None else self._integral(distance, contour)
         if best is None or result is None:
+            w = self._radii(probe).w
             raise NoRouteError(
                 f"No path of integration serves between w = {w.min():.3g} and {w.max():.3g}: the "
-                "kernel grows, or is singular, too close to the real axis."
+                "kernel grows, or is singular, too close to the real axis. A callable with tail= "
+                "or support= is read by its values (docs/callables.md)."
             )
         self._known.append((x, best))
         return result.value, result.error
+
+    def _radii(self, distance: FloatArray) -> Radii:
+        return Radii(self.pivot, self.side * distance)
+
+    def _integral(self, distance: FloatArray, contour: Contour) -> Integral | None:
+        return self.hankel(self._radii(distance), contour)
+
+    def _climbed(self, found: dict[Key, Integral], probe: FloatArray) -> Key | None:
+        """The best path, once its neighbours are no better."""
+        best = _best(found)
+        while best is not None and _relative(found[best]) > _GOOD:
+            before = _relative(found[best])
+            keys = [key for key in self._neighbours(best) if key not in found]
+            found |= self._try(keys, probe)
+            best = _best(found)
+            if best is None or _relative(found[best]) > _CLIMB * before:
+                break
+        return best
 
     def _check_agreement(self, found: dict[Key, Integral], best: Key, w: float) -> None:
         """Hold all paths that were tried to one another: that would show a singularity between."""
@@ -96,9 +128,10 @@ class PathFinder:
             allowed = _AGREEMENT * (other.error + reference.error)
             if other.error.max() < _COMPARABLE * size and np.any(apart > allowed):
                 raise NoRouteError(
-                    f"Two paths of integration ({key} and {best}) differ by {apart.max():.1e} at "
-                    f"w = {w:.3g}, beyond their errors: the kernel is not analytic between them, "
-                    "so that its continuation cannot be trusted."
+                    f"Two paths of integration differ by {apart.max():.1e} at w = {w:.3g}, where "
+                    f"their errors are below {allowed.max():.1e}: the kernel is singular between "
+                    "them, so that its continuation cannot be trusted. A callable with tail= or "
+                    "support= is read by its values (docs/callables.md)."
                 )
 
     def _try(self, keys: list[Key], probe: FloatArray) -> dict[Key, Integral]:
@@ -111,17 +144,17 @@ class PathFinder:
             if self._tried > _MOST_TRIALS:
                 raise NoRouteError(
                     f"After {_MOST_TRIALS} integrals the density is still not resolved at w = "
-                    f"{probe[0]:.3g}: the kernel has too many scales or waves for the numeric "
+                    f"{self._middle(probe):.3g}: the kernel has too many scales or waves for the numeric "
                     "route. Design a finite measure for your range of distances."
                 )
-            result = self.hankel(probe, contour)
+            result = self._integral(probe, contour)
             if result is not None:
                 found[key] = result
         return found
 
-    @staticmethod
-    def _middle(probe: FloatArray) -> float:
-        return float(np.sqrt(probe[0] * probe[-1]))
+    def _middle(self, probe: FloatArray) -> float:
+        w = self._radii(probe).w
+        return float(np.sqrt(w[0] * w[-1]))
 
     def _angle(self, j: int) -> float:
         return 0.0 if j < 0 else ANGLES[j]
@@ -140,6 +173,11 @@ class PathFinder:
             if not 0 <= i < len(_CORNERS) or angle not in self._kernel.angles:
                 return None
             return Contour(corner=_CORNERS[i] * (self.hankel.order + 1.5), angle=angle)
+        if kind == "wave":
+            served = bool(self._kernel.waves) and angle in self._kernel.angles
+            if not (served and 0 <= i < len(_PARTINGS)):
+                return None
+            return Contour(corner=_PARTINGS[i], angle=angle, by_waves=True)
         top = self._kernel.rise(angle)
         if kind == "gap":
             if not (self._kernel.is_even and 0 <= i < len(_GAPS) and np.isfinite(top)):
@@ -162,6 +200,8 @@ class PathFinder:
         keys: list[Key] = [("real", 0, 0), ("imaginary", 0, 0)]
         keys += [("corner", i, j) for i in range(len(_CORNERS)) for j in angles]
         keys += [("gap", i, j) for i in range(len(_GAPS)) for j in angles]
+        if self._kernel.waves:
+            keys += [("wave", i, j) for i in range(len(_PARTINGS)) for j in angles]
         heights = {self._height_index(h / w) for h in _FIRST_HEIGHTS}
         return keys + [("height", i, j) for i in sorted(heights) for j in angles]
 
@@ -175,7 +215,7 @@ class PathFinder:
     def _neighbours(self, key: Key) -> list[Key]:
         kind, i, j = key
         keys: list[Key] = [key, ("real", 0, 0)]
-        if kind in ("corner", "gap", "height"):
+        if kind in ("corner", "gap", "height", "wave"):
             keys += [(kind, i + 1, j), (kind, i - 1, j), (kind, i, j + 1), (kind, i, j - 1)]
         if kind == "real":
             keys += [("corner", 2, 0), ("corner", 2, 1)]

@@ -1,0 +1,115 @@
+r"""A density that is singular at the frequencies of the waves of its kernel.
+
+A wave :math:`z^{-a} e^{ibz}` of a kernel makes its density behave like
+:math:`|w - b|^{a - (d+1)/2}` on both sides of b, next to functions that are smooth there.  The
+density is known on stretches from each frequency to the middle of two, as a function of the
+distance to the frequency: so it keeps its digits however close the two are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.density import Component, Tail
+from spectra.quadrature import EPS
+from spectra.transform.half_lines.panelled import Panelled
+
+__all__ = ["BetweenWaves", "Side"]
+
+FloatArray = NDArray[np.float64]
+
+# The distance to a frequency is rounded: densities are taken to change by so many of its e-folds.
+_STEEPNESS = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The density from ``low`` to ``high``, as a function of the distance to a pivot.
+
+    Attributes
+    ----------
+    low, high : float
+        Radii; one of them is the pivot.
+    pivot, side : float
+        w = pivot + side * distance.
+    density : Panelled
+        The density at a distance.
+    """
+
+    low: float
+    high: float
+    pivot: float
+    side: float
+    density: Panelled
+
+    def distance(self, w: FloatArray) -> FloatArray:
+        """The distance to the pivot; the least there is in doubles at the pivot itself."""
+        return np.maximum(self.side * (w - self.pivot), np.finfo(float).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class BetweenWaves(Component):
+    """A component made of sides that follow one another; it is 0 beyond the last one.
+
+    Attributes
+    ----------
+    sides : tuple of Side
+        From radius 0 to infinity, or to the end of the spectrum.
+    """
+
+    sides: tuple[Side, ...]
+    total: float
+    origin_exponent: float
+    bulk: tuple[float, float]
+    tail: Tail
+    breaks: tuple[tuple[float, float], ...]
+
+    def _each(self, w: FloatArray) -> FloatArray:
+        return np.searchsorted([s.low for s in self.sides[1:]], w, side="right")
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| at radii w > 0."""
+        w = np.asarray(w, dtype=float)
+        shape, w = w.shape, w.ravel()
+        sign, log = np.ones_like(w), np.full_like(w, -np.inf)
+        which = self._each(w)
+        for i, side in enumerate(self.sides):
+            mine = (which == i) & (w < side.high)
+            if np.any(mine):
+                sign[mine], log[mine] = side.density.signed_log(side.distance(w[mine]))
+        return sign.reshape(shape), log.reshape(shape)
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """log|rho|, or the largest value nearby where the density passes through zero."""
+        w = np.asarray(w, dtype=float)
+        shape, w = w.shape, w.ravel()
+        log = np.full_like(w, -np.inf)
+        which = self._each(w)
+        for i, side in enumerate(self.sides):
+            mine = (which == i) & (w < side.high)
+            if np.any(mine):
+                log[mine] = side.density.log_envelope(side.distance(w[mine]))
+        return log.reshape(shape)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope, with the rounding of the distance."""
+        return self._error(np.asarray(w, dtype=float), _STEEPNESS)
+
+    def error_beside(self, radius: float, w: FloatArray) -> FloatArray:
+        """The same without that rounding."""
+        return self._error(np.asarray(w, dtype=float), 0.0)
+
+    def _error(self, w: FloatArray, steepness: float) -> FloatArray:
+        shape, w = w.shape, w.ravel()
+        bound = np.zeros_like(w)
+        which = self._each(w)
+        for i, side in enumerate(self.sides):
+            mine = (which == i) & (w < side.high)
+            if np.any(mine):
+                distance = side.distance(w[mine])
+                rounding = steepness * EPS * side.pivot / distance
+                bound[mine] = side.density.relative_error(distance) + rounding
+        return bound.reshape(shape)

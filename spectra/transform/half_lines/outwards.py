@@ -1,0 +1,346 @@
+"""Panels of a density from its bulk outwards, until both ends are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.density import FastTail, PowerTail, Tail
+from spectra.errors import AccuracyError, NoRouteError
+from spectra.transform.half_lines.contours import Hankel
+from spectra.transform.half_lines.ends import PowerEnding, power_ending
+from spectra.transform.half_lines.panelled import Ending, Panel, Panelled, fit_panel
+from spectra.transform.half_lines.path_sums import TINY
+from spectra.transform.half_lines.paths import PathFinder
+from spectra.transform.half_lines.prepared import Prepared
+
+__all__ = ["Builder", "Start"]
+
+FloatArray = NDArray[np.float64]
+
+# First panels are this wide in log w, and the widest ones that.
+_FIRST_WIDTH = 0.5
+_WIDEST = 2.0
+_NARROWEST = 1e-3
+_MOST_PANELS = 400
+# log(1e-42): what is this far below the largest w |rho| is negligible in every table.
+_NEGLIGIBLE = -96.0
+# The first panel reaches from w = 0 to this multiple of 1/scale at most.
+_LINEAR_REACH = 0.5
+_SHARE_OF_FREQUENCY = 0.25
+# Towards the origin the power law is taken over where it holds to this accuracy.
+_SETTLED = 1e-13
+# The join with the asymptotic series may miss by this many of the error bounds.
+_JOIN_SLACK = 4.0
+# Where they do not join, the series begins this many times further out, for so many times.
+_NEXT_JOIN = 1.5
+_MOST_JOINS = 6
+# Stretches overlap by this share, so that rounding leaves nothing between them.
+_OVERLAP = 1e-9
+_OUTSIDE = 0.01
+# Where w |rho| is within exp(-14) of its largest value, errors above this share are refused.
+_USELESS = 1e-4
+_MATTERS = -14.0
+# In higher dimension the bulk of a Gaussian is far from the turning point at its scale.
+_LOW_DIMENSION = 3
+_CENTRE_GRID = 301
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a density begins at distance 0: like distance**exponent, maybe with a logarithm.
+
+    ``smooth`` says that what goes with the power is smooth at 0.
+    """
+
+    exponent: float
+    with_log: bool = False
+    smooth: bool = False
+
+    @classmethod
+    def at_origin(cls, found: Prepared, dim: int) -> Start:
+        """At radius 0, by the decay of the kernel."""
+        decay = next((a for a, _, _ in found.infinity.terms), None)
+        if decay is None:
+            return cls(float(dim - 1), smooth=True)
+        return cls(float(min(decay, dim) - 1), with_log=decay == dim)
+
+
+class Builder:
+    """Panels from the bulk outwards until both ends are known.
+
+    Parameters
+    ----------
+    found : Prepared
+        The kernel.
+    dim : int
+        Dimension.
+    pivot, side : float
+        The density is taken at w = pivot + side * distance, as a function of the distance.
+    start : Start, optional
+        How it begins at distance 0; by default how it does at the origin.
+    peak : float
+        A known value of log(w |rho|).
+    """
+
+    def __init__(
+        self,
+        found: Prepared,
+        dim: int,
+        *,
+        pivot: float = 0.0,
+        side: float = 1.0,
+        start: Start | None = None,
+        peak: float = -np.inf,
+    ) -> None:
+        self.found = found
+        self.dim = dim
+        self.pivot, self.side = pivot, side
+        self.start = Start.at_origin(found, dim) if start is None else start
+        self.sample = PathFinder(Hankel(found.kernel, dim), pivot, side)
+        self.peak = peak
+
+    def up_to(self, distance: float) -> Panelled:
+        """The density from distance 0 to this one, and a little beyond."""
+        left, share, drift = self._to_the_left(float(np.log(distance)) + _OVERLAP)
+        return self._panelled(tuple(left), _Vanishing.after(left[-1]), FastTail(), share, drift)
+
+    def component(self) -> Panelled:
+        """The density at all distances."""
+        centre = self._centre()
+        ending = power_ending(self.found.zero, self.dim)
+        right = self._to_the_right(centre, ending)
+        for _ in range(_MOST_JOINS):
+            if ending is None or self._joins(right[-1], ending):
+                break
+            ending = replace(ending, start=_NEXT_JOIN * ending.start)
+            right += self._to_the_right(right[-1].high, ending)
+        left, share, drift = self._to_the_left(centre)
+        panels = (*left, *right)
+        tail: Tail = FastTail() if ending is None else PowerTail(ending.exponent)
+        beyond: Ending = _Vanishing.after(panels[-1])
+        if ending is not None:
+            beyond = _Shifted(ending, self.pivot) if self.pivot else ending
+        if ending is not None and not self._joins(panels[-1], ending):
+            raise NoRouteError(
+                f"The density of {self.found.expr} in d = {self.dim} does not join its asymptotic "
+                f"series at w = {ending.start:.4g}. One of the two is wrong, so neither is given."
+            )
+        return self._panelled(panels, beyond, tail, share, drift)
+
+    def _panelled(
+        self, panels: tuple[Panel, ...], ending: Ending, tail: Tail, share: float, drift: float
+    ) -> Panelled:
+        return Panelled(
+            panels=panels,
+            total=self.found.total,
+            origin_exponent=self.start.exponent,
+            bulk=_bulk(panels),
+            tail=tail,
+            ending=ending,
+            origin_log_share=share,
+            origin_error=drift,
+        )
+
+    def _centre(self) -> float:
+        """A radius in the bulk: the turning point at the scale, or where k z^(d-1) is largest.
+
+        A kernel of fast waves has its mass at their frequencies.
+        """
+        kernel = self.found.kernel
+        if self.pivot:
+            return float(np.log(self.pivot))
+        places = [0.5 * self.dim / kernel.scale]
+        if kernel.decays_fast:
+            places += [wave.frequency for wave in kernel.waves if wave.frequency > 0.0]
+        if self.dim > _LOW_DIMENSION and kernel.decays_fast:
+            z = np.geomspace(1e-3 * kernel.scale, kernel.reach, _CENTRE_GRID)
+            log = np.log(np.abs(kernel.value(z)) + TINY) + (self.dim - 1) * np.log(z)
+            places.append(self.dim / float(z[int(np.argmax(log))]))
+        if len(places) == 1:
+            return float(np.log(places[0]))
+        heights = []
+        for w in places:
+            value, error = self.sample(w * np.array([1.0, 1.1 if w == places[0] else 1.001]))
+            known = np.maximum(np.abs(value) - error, 0.0)
+            heights.append(w * float(known.max()))
+        return float(np.log(places[int(np.argmax(heights))]))
+
+    # --- towards infinity ---------------------------------------------------------------------
+
+    def _to_the_right(self, start: float, ending: PowerEnding | None) -> list[Panel]:
+        panels: list[Panel] = []
+        x, width = start, _FIRST_WIDTH
+        end = np.inf
+        if ending is not None:
+            end = float(np.log(max(ending.start - self.pivot, np.exp(start))))
+        while x < end or not panels:
+            panel = self._fitted(x, min(x + width, max(end, x + _NARROWEST)))
+            panels.append(panel)
+            x, width = panel.high, self._next_width(panel)
+            if ending is None and self._is_negligible(panel, panel.high):
+                break
+            self._count(panels)
+        return panels
+
+    def _next_width(self, panel: Panel) -> float:
+        return min(2.0 * (panel.high - panel.low), _WIDEST)
+
+    def _fitted(self, low: float, high: float, *, downwards: bool = False) -> Panel:
+        """The widest panel from ``low`` upwards (or ``high`` downwards) that is resolved."""
+        while True:
+            panel, resolved = fit_panel(low, high, self.sample)
+            if resolved:
+                self.peak = max(self.peak, _height(panel))
+                self._check_accuracy(panel)
+                return panel
+            half = 0.5 * (low + high)
+            low, high = (half, high) if downwards else (low, half)
+            if high - low < _NARROWEST:
+                raise NoRouteError(
+                    f"The density of {self.found.expr} in d = {self.dim} is not smooth near w = "
+                    f"{np.exp(low):.6g}, so the numeric route cannot follow it."
+                )
+
+    def _check_accuracy(self, panel: Panel) -> None:
+        lost = panel.error / panel.top
+        if lost > _USELESS and _height(panel) > self.peak + _MATTERS:
+            near = self.pivot + self.side * float(np.exp(panel.low))
+            raise AccuracyError(
+                f"The density of {self.found.expr} in d = {self.dim} is known to {lost:.1e} only "
+                f"near w = {near:.4g}: on every path of integration that the formula allows it "
+                "cancels or oscillates too much for doubles. Write its oscillation as sines, "
+                "cosines or Bessel functions of multiples of z, which are followed one by one, or "
+                "design a finite measure for your range of distances (design)."
+            )
+
+    def _is_negligible(self, panel: Panel, end: float) -> bool:
+        height = panel.level + (panel.slope + 1.0) * end + float(np.log(panel.top))
+        return height < self.peak + _NEGLIGIBLE
+
+    def _count(self, panels: list[Panel]) -> None:
+        if len(panels) > _MOST_PANELS:
+            raise NoRouteError(
+                f"The density of {self.found.expr} in d = {self.dim} needs more than "
+                f"{_MOST_PANELS} panels: its tail settles too slowly for the numeric route."
+            )
+
+    def _joins(self, last: Panel, ending: PowerEnding) -> bool:
+        x = np.array([last.low + 0.9 * (last.high - last.low), last.high])
+        w = self.pivot + np.exp(x)
+        inside = w >= ending.start
+        value, error = self.sample(np.exp(x))
+        sign, log = ending.signed_log(w)
+        series = sign * np.exp(log)
+        bound = error + np.abs(series) * ending.relative_error(w)
+        return not np.any((np.abs(value - series) > _JOIN_SLACK * bound)[inside])
+
+    # --- towards the origin -------------------------------------------------------------------
+
+    def _to_the_left(self, start: float) -> tuple[list[Panel], float, float]:
+        """Panels, and the share of the logarithm and the error below them."""
+        panels: list[Panel] = []
+        x, width = start, _FIRST_WIDTH
+        exponent = self.start.exponent
+        first = float(np.log(min(_LINEAR_REACH / self.found.kernel.scale, self._before_waves())))
+        while True:
+            if self.start.smooth and x <= first:
+                panel, resolved = fit_panel(x - 1.0, x, self.sample, power=exponent)
+                if resolved:
+                    return [panel, *panels], 0.0, 0.0
+            panel = self._fitted(x - width, x, downwards=True)
+            panels.insert(0, panel)
+            x, width = panel.low, self._next_width(panel)
+            if not self.start.smooth:
+                share, bend, noise = _power_law(panel, exponent, with_log=self.start.with_log)
+                drift = bend + noise
+                if bend < max(_SETTLED, noise) or self._is_negligible(panel, panel.low):
+                    return panels, share, drift
+            self._count(panels)
+
+    def _before_waves(self) -> float:
+        """A radius that is small against every frequency."""
+        turning = (w.frequency for w in self.found.kernel.waves if w.frequency > 0.0)
+        return _SHARE_OF_FREQUENCY * min(turning, default=np.inf)
+
+
+def _height(panel: Panel) -> float:
+    """The largest log(w |rho|) on a panel, about."""
+    ends = [panel.level + (panel.slope + 1.0) * x for x in (panel.low, panel.high)]
+    return max(ends) + float(np.log(panel.top))
+
+
+def _values(panel: Panel, s: FloatArray) -> FloatArray:
+    return np.asarray(np.polynomial.legendre.legval(s, panel.series))
+
+
+def _power_law(panel: Panel, exponent: float, *, with_log: bool) -> tuple[float, float, float]:
+    """Share of a logarithm at the lower end, how far the panel is from the power law, and noise."""
+    s = np.array([-1.0, 0.0, 1.0])
+    x = panel.low + 0.5 * (panel.high - panel.low) * (1.0 + s)
+    ratio = _values(panel, s) * np.exp((panel.slope - exponent) * (x - panel.low))
+    ratio = ratio / ratio[0]
+    noise = panel.error / panel.top
+    if not with_log:
+        return 0.0, float(np.abs(ratio - 1.0).max()), noise
+    share = float(ratio[2] - 1.0) / (panel.high - panel.low)
+    bend = abs(float(ratio[1]) - 1.0 - share * float(x[1] - x[0]))
+    return share, 4.0 * bend, noise
+
+
+def _bulk(panels: tuple[Panel, ...]) -> tuple[float, float]:
+    """Radii between which all but a hundredth of the mass on either side lies."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    radii, masses = [], []
+    for panel in panels:
+        x = panel.low + 0.5 * (panel.high - panel.low) * (1.0 + nodes)
+        s = 2.0 * np.exp(x - panel.high) - 1.0 if panel.linear else nodes
+        size = np.abs(_values(panel, s)) * np.exp(panel.level + (panel.slope + 1.0) * x)
+        radii.append(x)
+        masses.append(size * weights * 0.5 * (panel.high - panel.low))
+    x, share = np.concatenate(radii), np.cumsum(np.concatenate(masses))
+    share /= share[-1]
+    low = x[np.searchsorted(share, _OUTSIDE)]
+    high = x[min(int(np.searchsorted(share, 1.0 - _OUTSIDE)), x.size - 1)]
+    return float(np.exp(low)), float(np.exp(max(high, low + _FIRST_WIDTH)))
+
+
+@dataclass(frozen=True)
+class _Vanishing:
+    """Beyond the last panel: less than the exponential that the panel ends with."""
+
+    start: float
+    log: float
+    rate: float
+
+    @classmethod
+    def after(cls, panel: Panel) -> _Vanishing:
+        """Continue the fall over the last panel."""
+        log = panel.level + panel.slope * panel.high + float(np.log(panel.top))
+        return cls(float(np.exp(panel.high)), log, -panel.slope / float(np.exp(panel.high)))
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho|: a bound of its size, since nothing more is known."""
+        return np.ones_like(w), self.log - self.rate * (w - self.start)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """All of it."""
+        return np.full_like(w, 2.0)
+
+
+@dataclass(frozen=True)
+class _Shifted:
+    """An ending in the radius, as one in the distance from a pivot below."""
+
+    ending: PowerEnding
+    pivot: float
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| at distances."""
+        return self.ending.signed_log(self.pivot + w)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to |rho|."""
+        return self.ending.relative_error(self.pivot + w)

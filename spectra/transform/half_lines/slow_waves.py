@@ -1,0 +1,147 @@
+r"""Kernels with waves that decay like powers: densities singular at the frequencies of the waves.
+
+A wave :math:`2\Re[c z^{-a} e^{ibz}]` has the density of a finite measure at b if
+:math:`a > (d-1)/2`; and where :math:`a = (d-1)/2` and c has the phase of the mean
+:math:`\Omega_d(bz)` of a plane wave, it is an atom on the sphere of radius b.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy
+
+from spectra.density import Atom, Component, EndTail, Tail
+from spectra.errors import NoRouteError
+from spectra.formula.parsing import Z
+from spectra.quadrature import EPS
+from spectra.transform.half_lines.between import BetweenWaves, Side
+from spectra.transform.half_lines.outwards import Builder, Start
+from spectra.transform.half_lines.prepared import Prepared, prepared
+from spectra.transform.half_lines.waves import Turning
+
+__all__ = ["slow_waves"]
+
+# More atoms than this have one frequency after another.
+_MOST_ATOMS = 8
+# Densities are looked at so far beside a frequency, relative to it.
+_NEAR = 0.05
+
+
+def slow_waves(found: Prepared, dim: int) -> tuple[list[Component], list[Atom]]:
+    """Component and atoms of a kernel with waves that decay like powers.
+
+    Raises
+    ------
+    NoRouteError
+        Where a wave decays too slowly to have a density.
+    """
+    atoms: list[Atom] = []
+    while (wave := _slowest(found, dim)) is not None:
+        atom, rest = _without(found, wave, dim)
+        atoms.append(atom)
+        if rest == 0:
+            return [], atoms
+        if len(atoms) > _MOST_ATOMS:
+            raise NoRouteError(
+                f"The formula {found.expr} has waves upon waves of the decay z^-({dim - 1}/2)."
+            )
+        found = prepared(rest)
+    if not found.turning:
+        return [Builder(found, dim).component()], atoms
+    return [_component(found, dim)], atoms
+
+
+def _slowest(found: Prepared, dim: int) -> Turning | None:
+    """A wave of the decay of a plane wave's mean."""
+    least = sympy.Rational(dim - 1, 2)
+    for wave in found.turning:
+        if (wave.exponent - least).is_negative or (wave.exponent == least and wave.log_power != 0):
+            raise NoRouteError(
+                f"The wave of frequency {wave.frequency} in {found.expr} decays like "
+                f"z^(-{wave.exponent}), and in d = {dim} only waves that decay faster than "
+                f"z^(-{least}) have a finite measure. Use a smaller dimension, or design a finite "
+                "measure for your range of distances."
+            )
+    return next((wave for wave in found.turning if wave.exponent == least), None)
+
+
+def _without(found: Prepared, wave: Turning, dim: int) -> tuple[Atom, sympy.Expr]:
+    """The atom of a wave, and the formula without it."""
+    b, half = wave.frequency, sympy.Rational(dim, 2)
+    order = half - 1
+    # DLMF 10.17.3: the wave of Omega_d(bz) = Gamma(d/2) (2/(bz))^n J_n(bz).
+    front = sympy.gamma(half) * (2 / b) ** order
+    turn = -sympy.I * sympy.pi * (order / 2 + sympy.Rational(1, 4))
+    leading = front * sympy.sqrt(2 / (sympy.pi * b)) / 2 * sympy.exp(turn)
+    mass = sympy.simplify(wave.factor / leading)
+    share = complex(mass.evalf(30))
+    if abs(share.imag) > 1e-25 * abs(share):
+        raise NoRouteError(
+            f"The wave of frequency {b} in {found.expr} decays like z^(-{wave.exponent}) without "
+            f"the phase of a plane wave in d = {dim}: its measure is infinite. Design a finite "
+            "measure for your range of distances."
+        )
+    mean = front * sympy.expand_func(sympy.besselj(order, b * Z)) / Z**order
+    if dim % 2:
+        mean = sympy.expand(mean.replace(sympy.besselj, _elementary))
+    rest = sympy.powsimp(found.expr - sympy.re(mass) * mean)
+    return Atom(float(b), share.real, error=abs(share.real) * 4.0 * EPS), rest
+
+
+def _elementary(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    """J of order 1/2 or -1/2 (DLMF 10.16.1); sums with other sines and cosines cancel exactly."""
+    wave = sympy.sin(x) if order.is_positive else sympy.cos(x)
+    return sympy.sqrt(2 / (sympy.pi * x)) * wave
+
+
+def _peak(found: Prepared, dim: int, bounds: list[float], middles: list[float]) -> float:
+    """log(w |rho|) where it may be large: a density may vanish between two frequencies."""
+    sample = Builder(found, dim).sample
+    places = [*middles, *(b * (1.0 + shift) for b in bounds for shift in (-_NEAR, _NEAR))]
+    heights = []
+    for w in sorted(places):
+        value, error = sample(w * np.array([1.0, 1.0 + 1e-6]))
+        heights.append(w * float(np.maximum(np.abs(value) - error, 0.0).max()))
+    return float(np.log(max(max(heights), np.finfo(float).tiny)))
+
+
+def _component(found: Prepared, dim: int) -> Component:
+    """The density on both sides of each frequency, and next to the origin."""
+    band_limited = found.kernel.is_band_limited
+    kinks = {float(t.frequency): float(t.exponent) - 0.5 * (dim + 1) for t in found.turning}
+    bounds = sorted(kinks)
+    middles = [0.5 * bounds[0], *(0.5 * (a + b) for a, b in zip(bounds, bounds[1:], strict=False))]
+    sides: list[Side] = []
+    peak = _peak(found, dim, bounds, middles)
+    tail: Tail | None = None
+    for i, b in enumerate(bounds):
+        ends = band_limited and b == bounds[-1]
+        # Beside a power above 0 there is what is smooth at b, unless the density ends there.
+        start = Start(kinks[b] if ends else min(kinks[b], 0.0), with_log=kinks[b] == 0.0 and not ends)
+        below = Builder(found, dim, pivot=b, side=-1.0, start=start, peak=peak)
+        sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i])))
+        peak = below.peak
+        if ends:
+            tail = EndTail(b, kinks[b])
+            break
+        above = Builder(found, dim, pivot=b, side=1.0, start=start, peak=peak)
+        if b == bounds[-1]:
+            last = above.component()
+            sides.append(Side(b, np.inf, b, 1.0, last))
+            tail = last.tail
+        else:
+            high = middles[i + 1]
+            sides.append(Side(b, high, b, 1.0, above.up_to(high - b)))
+        peak = above.peak
+    origin = Builder(found, dim, peak=peak)
+    first = Side(0.0, middles[0], 0.0, 1.0, origin.up_to(middles[0]))
+    assert tail is not None  # there is a last frequency
+    inside = bounds[:-1] if band_limited else bounds
+    return BetweenWaves(
+        sides=(first, *sides),
+        total=found.total,
+        origin_exponent=origin.start.exponent,
+        bulk=(0.5 * middles[0], bounds[-1] if band_limited else 2.0 * bounds[-1]),
+        tail=tail,
+        breaks=tuple((b, min(kinks[b], 0.0)) for b in inside),
+    )
