@@ -30,6 +30,7 @@ _HOME = {
     "SignatureWarning": "features",
     "SpectralFeatures": "features",
     "draw_frequencies": "frequencies",
+    "draw_repeatedly": "frequencies",
     "load_dataset": "datasets",
     "n_components_for": "bounds",
 }
