@@ -18,7 +18,7 @@ from rf.experiments.tables import run_experiment, table_lines
 from rf.features import SpectralFeatures
 from rf.frequencies import ALLOCATIONS, COUPLINGS, RADII
 from rf.spectrum import named_kernel
-from spectra.console import PICTURES, answered, check_writable
+from spectra.console import ENVIRONMENT, PICTURES, answered, check_writable
 from spectra.errors import DataError, ParameterError
 from spectra.modulated import AsymmetricTable
 from spectra.modulated.radial_interpolant import RadialInterpolant
@@ -44,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="rf", description="Random features of kernels: errors on data, and published tables."
+        prog="rf",
+        description="Random features of kernels: errors on data, and published tables.",
+        epilog=ENVIRONMENT,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 

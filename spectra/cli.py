@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spectra.console import PICTURES, answered, check_writable
+from spectra.console import ENVIRONMENT, PICTURES, answered, check_writable
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="spectra",
         description="Spectral measures of stationary kernels, and verdicts on them.",
+        epilog=ENVIRONMENT,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 

@@ -8,8 +8,14 @@ from pathlib import Path
 
 from spectra.errors import ParameterError, SpectraError
 
-__all__ = ["PICTURES", "answered", "check_writable"]
+__all__ = ["ENVIRONMENT", "PICTURES", "answered", "check_writable"]
 
+#: What both commands take from the environment, for their help.
+ENVIRONMENT = (
+    "Environment: SPECTRA_CACHE is the folder of derived tables, or 'off'; SPECTRA_PROGRESS is "
+    "'on' or 'off' where a line on work of more than two seconds is to be shown on stderr though "
+    "it is no terminal, or not to be shown on one."
+)
 #: Endings of the files that pictures are drawn to.
 PICTURES = (".png", ".pdf", ".svg")
 

@@ -45,6 +45,15 @@ def test_an_interruption_says_what_is_left(command, monkeypatch, capsys):
     assert capsys.readouterr().err.startswith(f"{name}: interrupted; ")
 
 
+@pytest.mark.parametrize("command", [spectra.cli, rf.cli])
+def test_the_help_names_what_the_environment_decides(command, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        command.main(["--help"])
+    said = capsys.readouterr().out
+    assert "SPECTRA_CACHE" in said
+    assert "SPECTRA_PROGRESS" in said
+
+
 def test_the_reader_of_a_pipe_may_leave(monkeypatch):
     closed = io.StringIO()
     monkeypatch.setattr(sys, "stderr", closed)
