@@ -144,6 +144,8 @@ def _stated_error(density: SpectralDensity, w: float) -> float:
     """The error of a density relative to itself, which may lie below every double."""
     at = np.array([w])
     _, log = density.signed_log_radial(at)
+    if np.isneginf(log[0]):  # beyond the end of a spectrum
+        return 0.0
     shares = (np.exp(c.log_envelope(at) - log) * c.relative_error(at) for c in density.components)
     return float(sum(share[0] for share in shares))
 
