@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
 from spectra.measure.charts import Chart, RadialSum, require_moderate_scale
-from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure, resolve
+from spectra.measure.lobe_integral import LobeIntegral
+from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
 
 __all__ = ["LobedTailMass"]
 
@@ -42,10 +43,10 @@ _WINDOW_NODES = 25
 # Euler-Maclaurin: B_2j / (2j)!, for steps of 2 in s.
 _STEP = 2.0
 _EULER_MACLAURIN = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)
-# The integral over s is closed with a power law this many e-folds beyond its start, at the latest.
-_E_FOLDS = 60.0
 # |background| and amplitude that agree to this fraction at every large radius are called equal.
 _TOUCHING = 1e-10
+# Logarithm of 1e200: amplitudes that fall further leave the doubles.
+_DEEPEST = 460.0
 _ITERATIONS = 60
 # Newton's method for the radius has ended with a step of this relative size: rounding.
 _LAST_STEP = 16.0 * EPS
@@ -258,10 +259,14 @@ class LobedTailMass:
         error = self._amplitude.error
         return error if self._background is None else error + self._background.error
 
+    def _reach(self, farthest: float) -> float:
+        """Starts up to which the amplitude falls by no more than 1e-200, at most ``farthest``."""
+        return min(farthest, float(np.exp(_DEEPEST / self.tail.exponent)))
+
     @cached_property
     def _far_ratio(self) -> tuple[FloatArray, FloatArray]:
-        """background / amplitude at radii up to 1e12 starts."""
-        w = self.tail.start * np.geomspace(1.0, 1e12, 241)
+        """background / amplitude at radii up to 1e12 starts, as far as it is a normal number."""
+        w = self.tail.start * np.geomspace(1.0, self._reach(1e12), 241)
         return w, self.background(w)[0] / self.amplitude(w)
 
     @cached_property
@@ -341,7 +346,7 @@ class LobedTailMass:
 
     def decay(self, sign: int) -> float:
         """Exponent of the power law that the lobe masses of one sign tend to."""
-        far = np.array([1e7, 2e7]) * max(self.first_index, 1)
+        far = np.array([0.5, 1.0]) * self._reach(2e7) * max(self.first_index, 1)
         masses, _ = self.lobe_masses(far, sign)
         slope = float(np.log2(masses[0] / masses[1]))
         stated = [self.tail.exponent, self.tail.background_exponent]
@@ -385,35 +390,35 @@ class LobedTailMass:
         above = self.half_widths(s, sign, +1)
         return self.pieces(s, sign, -below, above)
 
-    def _per_efold(self, sign: int) -> _PerEFold:
-        return _PerEFold(self, sign)
+    def _per_efold(self, t: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
+        """m(s) per unit of t = log s, and its error."""
+        s = np.exp(t)
+        mass, error = self.lobe_masses(s, sign)
+        return mass * s, error * s
+
+    @cached_property
+    def _integrals(self) -> dict[int, LobeIntegral | None]:
+        """Integrals of both signs from the first lobe on: what sums and tables ask for."""
+        first = float(np.log(self.first_index))
+        return {
+            sign: LobeIntegral.of(partial(self._per_efold, sign=sign), first, first)
+            for sign in (1, -1)
+        }
+
+    def _integral(self, low: float, high: float, sign: int) -> LobeIntegral | None:
+        known = self._integrals[sign]
+        if low >= np.log(self.first_index) and (known is None or known.covers(low, high)):
+            return known
+        return LobeIntegral.of(partial(self._per_efold, sign=sign), low, high)
 
     def mass_beyond(self, s: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
         """Sum of m(s + 2j) over j = 0, 1, ..., for real indices s, and its error."""
         s = np.asarray(s, dtype=float)
-        low = float(np.log(s.min()))
-        probe, _ = self.lobe_masses(np.exp(low + np.array([0.0, 1.0])), sign)
-        if probe[0] <= 0.0:
+        t = np.log(s)
+        integral = self._integral(float(t.min()), float(t.max()), sign)
+        if integral is None:
             return np.zeros(s.shape), np.zeros(s.shape)
-        rate = max(-float(np.log(probe[1] / probe[0])) - 1.0, 0.05)
-        far = low + min(_E_FOLDS, 90.0 / rate)
-        edges = np.unique(
-            np.concatenate([np.log(s), np.linspace(low, max(far, np.log(s).max() + 4), 12)])
-        )
-        function = self._per_efold(sign)
-        panels = resolve(function, edges, tolerance=1e-13)
-        last = float(edges[-1])
-        f, e = function(np.array([last, last - 0.5, last - 1.0]))
-        near, before = 2.0 * np.log(f[1] / f[0]), 2.0 * np.log(f[2] / f[1])
-        closing = f[0] / near
-        closing_error = closing * (abs(near - before) / near + 4.0 * EPS) + e[0] / near
-        masses = np.append(panels.integrals, closing)
-        errors = np.append(panels.errors, closing_error)
-        integral = np.cumsum(masses[::-1])[::-1]
-        integral_error = np.cumsum(errors[::-1])[::-1]
-        where = np.searchsorted(panels.edges, np.log(s))
-        total = integral[where] / _STEP
-        error = integral_error[where] / _STEP
+        total, error = (x / _STEP for x in integral.beyond(t))
         # Derivatives at s from a Chebyshev fit over a window around it.
         nodes = chebyshev.chebpts1(_WINDOW_NODES)
         values, value_errors = self.lobe_masses(s[:, None] * (1.0 + _WINDOW * nodes), sign)
@@ -439,16 +444,3 @@ class LobedTailMass:
         """
         total, error = self.mass_beyond(np.array([float(index)]), sign)
         return Enclosure(float(total[0]), float(error[0]))
-
-
-@dataclass(frozen=True, eq=False)
-class _PerEFold:
-    """m(s) per unit of log s."""
-
-    lobes: LobedTailMass
-    sign: int
-
-    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        s = np.exp(t)
-        mass, error = self.lobes.lobe_masses(s, self.sign)
-        return mass * s, error * s
