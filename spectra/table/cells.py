@@ -3,8 +3,9 @@ r"""The inverse CDF of a law once more, on even cells of probability, for draws 
 A panel is a polynomial of degree 17, and a panel has to be searched.  Here the probability is cut
 into even cells, so that a cell is found by a product, and on a small cell a polynomial of low
 degree is as good: it leaves the stored inverse by at most a few roundings, in relative terms, and
-a draw costs a quarter.  Where it is not as good, next to the ends of a law and of a panel, a cell
-is left open, and the stored panels are asked.
+a draw costs half.  Where it is not as good, next to the ends of a law and of a panel, a cell
+is left open, and the stored panels are asked.  The certificates of tables prove the panels; that
+the cells leave them by roundings only is looked at when they are made, and tested, not proved.
 """
 
 from __future__ import annotations
