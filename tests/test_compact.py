@@ -34,6 +34,11 @@ POLYNOMIALS = {
     "jump on a ball": (sympy.Integer(1), 3),
     "edge nearly flat": ((1 - Z**2) * (sympy.Rational(1001, 1000) - Z**2), 1),
 }
+# The others are in the table of problems, and test_route_honesty.py holds them to this.
+UNTABLED = (
+    "Bochner-Riesz 10", "Askey 5", "difference", "jump after a cusp", "edge almost flat",
+    "jump on a ball", "edge nearly flat",
+)  # fmt: skip
 ARC_COSINE = ("arc-cosine 0", "arc-cosine 1", "arc-cosine 2", "NTK")
 
 
@@ -170,21 +175,12 @@ def probes(c, seed=0, far=1e3):
 AIM = {1: 1e-13, 2: 1e-13, 3: 1e-13, 5: 1e-13, 7: 1e-13, 16: 1e-13, 64: 3e-13, 256: 1e-12}
 
 
-@pytest.mark.parametrize("dim", [1, 3, 16, 64])
-@pytest.mark.parametrize("name", [*POLYNOMIALS, *ARC_COSINE])
+@pytest.mark.parametrize(
+    ("name", "dim"), [(n, d) for i, n in enumerate(UNTABLED) for d in DIMS[i % 3 :: 3]]
+)
 def test_the_density_is_within_what_it_claims(name, dim):
     c = component(name, dim)
     errors, claimed = misses(name, dim, probes(c, far=150.0))
-    assert np.all(errors <= claimed), (errors / claimed).max()
-    near = np.exp(np.linspace(np.log(0.3 * c.bulk[0]), np.log(30 * c.tail.start), 50))
-    assert np.all(c.relative_error(near) < AIM[dim])
-
-
-@pytest.mark.parametrize("dim", [2, 5, 7, 256])
-@pytest.mark.parametrize("name", ["spherical a=3 p=1", "Askey 1", "Wendland 3,2", "NTK"])
-def test_every_dimension_keeps_its_claims(name, dim):
-    c = component(name, dim)
-    errors, claimed = misses(name, dim, probes(c, seed=dim, far=300.0))
     assert np.all(errors <= claimed), (errors / claimed).max()
     near = np.exp(np.linspace(np.log(0.3 * c.bulk[0]), np.log(30 * c.tail.start), 50))
     assert np.all(c.relative_error(near) < AIM[dim])
