@@ -1,10 +1,12 @@
 """Proofs in ball arithmetic (python-flint, the extra ``certify``): masses and tables.
 
 Read in this order: ``balls`` (exact numbers in, enclosures out), ``signs`` (ranges of proved sign),
-``laws`` and ``mixtures`` (components without oscillation), ``waves`` (an oscillating tail with its
-remainder), ``entire``, ``hankel`` and ``lobes`` (Bochner-Riesz kernels), ``expansions``,
-``backgrounds`` and ``arccosine`` (lobes upon a background), ``masses`` (the entry), ``parts`` and
-``tables`` (certificates of tables).
+``nodes`` (bounds from values at nodes); ``gauges``, ``laws``, ``cauchy_law``, ``components`` and
+``mixtures`` (densities without oscillation), ``waves`` (an oscillating tail with its remainder),
+``entire``, ``hankel`` and ``lobes`` (Bochner-Riesz kernels), ``expansions``, ``backgrounds`` and
+``arccosine`` (lobes upon a background), ``masses`` (the entry); ``table_panels`` (a table as exact
+functions), ``parts`` and ``lobed_law`` (the laws that it stands for), ``panel_proofs``,
+``lobed_tails`` with ``tail_rounding``, and ``tables`` (the entry).
 """
 
 from spectra.certify.masses import CertifiedMasses, certified_masses

@@ -1,6 +1,6 @@
 r"""Components without oscillation in ball arithmetic, in the variable V = w^2.
 
-With h = d/2 the signed density of V is :math:`V^{h-1} g(V)`, and g is analytic at V = 0:
+With h = d/2 the signed density of V is :math:`V^{h-1} g(V)`, and here g is analytic at V = 0:
 
 ============  ==============================================================================
 Gaussian      :math:`g = \lambda^h e^{-\lambda V} Q(\lambda V)/\Gamma(h)`, lambda = 1/(4a)
@@ -15,29 +15,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
-from dataclasses import dataclass
 
 import sympy
 
-from spectra.certify.balls import Ball, Unproved, exact_ball, flint
-from spectra.density import Component
-from spectra.transform.smooth_pairs.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
+from spectra.certify.balls import Ball, exact_ball, flint
+from spectra.certify.gauges import Gauge
+from spectra.transform.smooth_pairs.smooth import Gaussian, Matern
 
-__all__ = ["Gauge", "GaussianLaw", "Law", "MaternLaw", "law_of", "one_signed_total"]
-
-
-@dataclass(frozen=True)
-class Gauge:
-    r"""The positive function :math:`e^{\lambda V}(b+V)^p` that the density is multiplied by.
-
-    It has the signs of the density and stays of the order of 1 where the density underflows every
-    ball: an exponential over a wide ball would not be known to be positive.
-    """
-
-    rate: Ball
-    order: Ball | None = None
-    rate2: Ball | None = None
-    exact_order: sympy.Expr | None = None
+__all__ = ["GaussianLaw", "Law", "MaternLaw"]
 
 
 class Law(ABC):
@@ -54,6 +39,8 @@ class Law(ABC):
         Whether g has no zero.
     total : arb
         Its signed mass.
+    analytic_at_zero : bool
+        Whether g is analytic at V = 0.
     """
 
     dim: int
@@ -61,10 +48,16 @@ class Law(ABC):
     scale: Ball
     one_signed: bool
     total: Ball
+    analytic_at_zero = True
 
     @abstractmethod
     def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
         """Balls of G = gauge * g and of V G' over a ball of V, which may hold 0."""
+
+    def near_zero(self, v: Ball) -> tuple[Ball, Ball]:
+        """The least and the largest g on [0, v], which may be infinite."""
+        value, _ = self.jet(flint.arb(0).union(v), Gauge())
+        return value.lower(), value.upper()
 
     @abstractmethod
     def largest(self, v: Ball, gauge: Gauge) -> Ball:
@@ -73,6 +66,14 @@ class Law(ABC):
     @abstractmethod
     def series(self, v: Ball) -> Ball:
         """Power series of g at a power series of V."""
+
+    @abstractmethod
+    def room(self, w: Ball) -> Ball | None:
+        """Distance of a radius to the nearest complex singularity; None without one."""
+
+    @abstractmethod
+    def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
+        """Upper bound of |g| where sqrt(V) is in a disc; None where that has a singularity."""
 
     @abstractmethod
     def least(self, v: Ball) -> tuple[Ball, int]:
@@ -92,7 +93,7 @@ class Law(ABC):
 
     def size_below(self, v: Ball) -> Ball:
         """Upper bound of the absolute mass of [0, v]: v^h / h times the largest |g|."""
-        g, _ = self.jet(flint.arb(0).union(v), Gauge(flint.arb(0)))
+        g, _ = self.jet(flint.arb(0).union(v), Gauge())
         return v**self.half / self.half * abs(g)
 
     @abstractmethod
@@ -108,7 +109,7 @@ class Law(ABC):
     def size(self, low: Ball, high: Ball) -> Ball:
         """Upper bound of the absolute mass of a short range: its length times the largest value."""
         v = low.union(high)
-        g, _ = self.jet(v, Gauge(flint.arb(0)))
+        g, _ = self.jet(v, Gauge())
         return (high - low) * self.power(v) * abs(g)
 
     def power(self, v: Ball) -> Ball:
@@ -153,24 +154,18 @@ class GaussianLaw(Law):
             slope = slope * y + q
             q = q * y + c
         fall = (self.rate - gauge.rate) * v
-        exponent, rise = -fall, -fall
-        if gauge.order is not None:
-            exponent = exponent + gauge.order * (gauge.rate2 + v).log()
-            rise = rise + gauge.order * (1 - gauge.rate2 / (gauge.rate2 + v))
-        front = self.front * exponent.exp()
-        return front * q, front * (y * slope + rise * q)
+        exponent, rise = gauge.beside(v)
+        front = self.front * (exponent - fall).exp()
+        return front * q, front * (y * slope + (rise - fall) * q)
 
     def largest(self, v: Ball, gauge: Gauge) -> Ball:
         """Upper bound of |gauge * g| on [v, inf); infinite where it was not proved."""
         y = self.rate * v
         fall = (self.rate - gauge.rate) * v
-        exponent = -fall
-        # V^k e^(-f V) (b + V)^p falls from V = v on if f v >= k + p, since V/(b + V) < 1.
-        needed = flint.arb(len(self.powers) - 1)
-        if gauge.order is not None:
-            exponent = exponent + gauge.order * (gauge.rate2 + v).log()
-            needed = needed + gauge.order
-        if not fall >= needed:
+        exponent = gauge.beside(v)[0] - fall
+        # V^k e^(-f V) (b + V)^p e^(r sqrt(V)) falls from V = v on if f v >= k + p + r sqrt(v)/2,
+        # since V/(b + V) < 1.
+        if not fall >= len(self.powers) - 1 + gauge.most_rise(v):
             return flint.arb("inf")
         q = flint.arb(0)
         for c in reversed(self.powers):
@@ -185,6 +180,18 @@ class GaussianLaw(Law):
             q = q * y + c
         return self.front * (-y).exp() * q
 
+    def room(self, w: Ball) -> None:
+        """There is no singularity."""
+
+    def size_in_disc(self, w: Ball, reach: Ball) -> Ball:
+        """Upper bound of |g| where sqrt(V) is in a disc."""
+        # Re V = Re(w + z)^2 is least on the circle, at z = -reach or where cos(arg z) = -w/(2 r).
+        least = (w - reach) ** 2 if w >= 2 * reach else w * w / 2 - reach * reach
+        y, q = self.rate * (w + reach) ** 2, flint.arb(0)
+        for c in reversed(self.powers):
+            q = q * y + abs(c)
+        return (abs(self.front) * (-self.rate * least).exp() * q).abs_upper()
+
     def least(self, v: Ball) -> tuple[Ball, int]:
         """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
         y = self.rate * v
@@ -197,7 +204,7 @@ class GaussianLaw(Law):
 
     def gauge(self) -> Gauge:
         """The reciprocal of how the component falls at large V."""
-        return Gauge(self.rate)
+        return Gauge(rate=self.rate)
 
     def below(self, v: Ball) -> Ball:
         """Signed mass of [0, v]."""
@@ -242,12 +249,9 @@ class MaternLaw(Law):
     def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
         """Balls of G = gauge * g and of V G' over a ball of V, which may hold 0."""
         whole = self.rate2 + v
-        exponent = -self.order * whole.log() + gauge.rate * v
-        rise = -self.order * (1 - self.rate2 / whole) + gauge.rate * v
-        if gauge.order is not None:
-            other = gauge.rate2 + v
-            exponent = exponent + gauge.order * other.log()
-            rise = rise + gauge.order * (1 - gauge.rate2 / other)
+        exponent, rise = gauge.beside(v)
+        exponent = exponent - self.order * whole.log() + gauge.rate * v
+        rise = rise - self.order * (1 - self.rate2 / whole) + gauge.rate * v
         g = self.front * exponent.exp()
         return g, rise * g
 
@@ -270,13 +274,23 @@ class MaternLaw(Law):
         """Power series of g at a power series of V."""
         return self.front * (-self.order * (self.rate2 + v).log()).exp()
 
+    def room(self, w: Ball) -> Ball:
+        """Distance of a radius to the singularities at w = i a and -i a."""
+        return (w * w + self.rate2).sqrt()
+
+    def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
+        """Upper bound of |g| where sqrt(V) is in a disc; None where that has a singularity."""
+        near = self.room(w) - reach
+        # |a^2 + V| is the product of the distances to both.
+        return (abs(self.front) * near ** (-2 * self.order)).abs_upper() if near > 0 else None
+
     def least(self, v: Ball) -> tuple[Ball, int]:
         """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
         return abs(self.front), 1 if self.front > 0 else -1
 
     def gauge(self) -> Gauge:
         """The reciprocal of how the component falls at large V."""
-        return Gauge(flint.arb(0), self.order, self.rate2, self.exact_order)
+        return Gauge(order=self.order, rate2=self.rate2, exact_order=self.exact_order)
 
     def below(self, v: Ball) -> Ball:
         """Signed mass of [0, v]."""
@@ -312,27 +326,3 @@ def _laguerre_sum(source: Gaussian, a: Ball) -> list[Ball]:
         # Cancellations are exact, so that a density that vanishes at the origin does so here.
         powers.append(exact_ball(exact if exact.is_Rational else sympy.simplify(exact)))
     return powers
-
-
-def one_signed_total(component: Component) -> Ball | None:
-    """The signed mass of a component whose density has one sign, or None."""
-    if isinstance(component, Matern | RationalQuadratic | PlaneWaveMean):
-        return exact_ball(component.coefficient)
-    if isinstance(component, Gaussian) and len(component.coefficients) == 1:
-        return exact_ball(component.coefficients[0])
-    return None
-
-
-def law_of(component: Component) -> Law:
-    """The component in ball arithmetic, at the working precision.
-
-    Raises
-    ------
-    Unproved
-        For a component whose masses are not known here.
-    """
-    if isinstance(component, Gaussian):
-        return GaussianLaw(component)
-    if isinstance(component, Matern):
-        return MaternLaw(component)
-    raise Unproved(f"a component of the kind {type(component).__name__} has no proof here")

@@ -15,13 +15,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, Unproved, flint
+from spectra.certify.balls import Ball, Unproved, flint, hull
 from spectra.certify.lobes import BesselSum, Lobes, bessel_j
+from spectra.certify.table_panels import LocalCdf, TabulatedLaw
 
-__all__ = ["Lobe", "LobedLaw", "LocalMass"]
+__all__ = ["Lobe", "LobedLaw"]
 
 # Terms of a Taylor series about a point, for ranges of a lobe at most.
 _TERMS = 56
+_LONGEST = 8.0
+_MOST_LEFT_OUT = 2.0**-66
 # Up to this x the series about 0 serves, with so many terms and more for larger x.
 _NEAR = 3.0
 _LEAST_TERMS, _TERMS_BY_RANGE = 60, 1.5
@@ -47,22 +50,7 @@ class Lobe:
     before: Ball
 
 
-@dataclass(frozen=True)
-class LocalMass:
-    """The signed mass of [0, x] near a point, as a polynomial in x - centre up to ``rest``."""
-
-    centre: Ball
-    at_centre: Ball
-    polynomial: Ball
-    rest: Ball
-
-    def __call__(self, x: Ball) -> Ball:
-        """The signed mass of [0, x]."""
-        away = self.polynomial(x - self.centre)
-        return self.at_centre + away + flint.arb(0, self.rest.abs_upper())
-
-
-class LobedLaw:
+class LobedLaw(TabulatedLaw):
     r"""The law of x = R w of one sign, :math:`\max(0, \pm\rho)/M_\pm`.
 
     Parameters
@@ -70,22 +58,21 @@ class LobedLaw:
     lobes : Lobes
     sign : int
     radius : arb
-        R.
+        R, the unit of x.
 
     Attributes
     ----------
     mass : arb
         The mass of the sign.
-    loose : arb
-        Upper bound of the mass whose sign was not proved.
     lobes : list of Lobe
         The lobes of the sign that were enclosed.
     """
 
     def __init__(self, lobes: Lobes, sign: int, radius: Ball) -> None:
         self.density: BesselSum = lobes.density
-        self.sign, self.radius, self.loose = sign, radius, lobes.loose
+        self.sign, self.unit = sign, radius
         self.mass = (lobes.mass + sign * lobes.total) / 2
+        self.loose = lobes.loose / self.mass
         ends = [flint.arb(0), *lobes.zeros]
         self.lobes: list[Lobe] = []
         before = flint.arb(0)
@@ -97,7 +84,7 @@ class LobedLaw:
         if not (self.mass > 0 and self.lobes):
             raise Unproved(f"no lobe was proved to have the sign {sign:+d}")
 
-    def lobe_at(self, x: Ball) -> int:
+    def stretch_at(self, x: Ball) -> int:
         """Index of the lobe nearest to a point."""
 
         def distance(i: int) -> float:
@@ -106,16 +93,22 @@ class LobedLaw:
 
         return min(range(len(self.lobes)), key=distance)
 
-    def probability(self, lobe: Lobe, signed: Ball) -> Ball:
-        """The CDF where the signed mass from 0 is ``signed``, in a lobe or continued beyond it."""
-        return (lobe.before + self.sign * (signed - lobe.from_low)) / self.mass
+    def below(self, x: Ball) -> Ball:
+        """Enclosure of the CDF at an exact point, within the lobes that were enclosed."""
+        index = self.stretch_at(x)
+        inside = self._probability(self.lobes[index], self.density.mass_below(x))
+        return inside + flint.arb(0, self.beyond_ends(index, x, x))
 
     def beyond(self, index: int) -> Ball:
         """Probability from the start of a lobe on."""
         return 1 - self.lobes[index].before / self.mass
 
+    def _probability(self, lobe: Lobe, signed: Ball) -> Ball:
+        """The CDF where the signed mass from 0 is ``signed``, in a lobe or continued beyond it."""
+        return (lobe.before + self.sign * (signed - lobe.from_low)) / self.mass
+
     def size(self, centre: Ball, reach: Ball) -> Ball:
-        """Upper bound of |rho| in the disc of radius ``reach`` around a point."""
+        """Upper bound of the density in a disc."""
         far, near = centre + reach, centre - reach
         first = second = flint.arb(0)
         d = self.density
@@ -127,22 +120,48 @@ class LobedLaw:
                 second = second + front * near ** -(order + flint.arb(1) / 2) * turn
         first = first * reach.exp()
         second = second * (2 / flint.arb.pi()).sqrt() * reach.cosh()
-        return (first.min(second) if near > 0 else first).abs_upper()
+        return ((first.min(second) if near > 0 else first) / self.mass).abs_upper()
 
-    def local(self, centre: Ball, reach: Ball) -> LocalMass:
-        """The signed mass on [centre - reach, centre + reach], for an exact centre."""
-        d = self.density
+    def local(self, stretch: int, centre: Ball, reach: Ball) -> LocalCdf | None:
+        """The CDF of a lobe, continued beyond its ends, on [centre - reach, centre + reach]."""
+        d, lobe = self.density, self.lobes[stretch]
+        scale = self.sign / self.mass
         if centre - reach < _NEAR:
-            return self._about_zero(centre + reach)
+            polynomial, rest = self._about_zero(centre + reach)
+            start = self._probability(lobe, flint.arb(0))
+            return LocalCdf(flint.arb(0), start, polynomial * scale, rest / self.mass)
+        if not reach < _LONGEST:
+            return None
         total = flint.arb_poly([0])
         for b, order in zip(d.factors, d.orders, strict=True):
             total = total + b * flint.arb_poly(_taylor(order, centre))
-        shifted = flint.arb_poly([centre, 1])
-        polynomial = (shifted ** (d.dim - 1) * total).integral()
+        polynomial = (flint.arb_poly([centre, 1]) ** (d.dim - 1) * total).integral()
         rest = self._steepest() * (centre + reach) ** (d.dim - 1) * reach ** (_TERMS + 1)
-        return LocalMass(
-            centre, d.mass_below(centre), polynomial, rest / flint.arb(_TERMS + 1).fac()
-        )
+        rest = rest / flint.arb(_TERMS + 1).fac() / self.mass
+        if not rest < _MOST_LEFT_OUT:
+            return None
+        start = self._probability(lobe, d.mass_below(centre))
+        return LocalCdf(centre, start, polynomial * scale, rest)
+
+    def beyond_ends(self, stretch: int, low: Ball, high: Ball) -> Ball:
+        """Upper bound of what the continuation counts on [low, high] beyond a lobe."""
+        lobe = self.lobes[stretch]
+        bound = flint.arb(0)
+        if not low >= lobe.low:
+            length = (lobe.low - low).abs_upper()
+            if lobe.low.is_zero():
+                bound = length * self.size(lobe.low, length)
+            else:
+                bound = length * self._over(hull(low.lower(), lobe.low.upper()))
+        if not lobe.high >= high:
+            length = (high - lobe.high).abs_upper()
+            bound = bound + length * self._over(hull(lobe.high.lower(), high.upper()))
+        return bound.abs_upper()
+
+    def _over(self, span: Ball) -> Ball:
+        """Upper bound of the density over a narrow ball."""
+        size = self.density.size(span) * span ** (self.density.dim - 1)
+        return (size / self.mass).abs_upper()
 
     def _steepest(self) -> Ball:
         """Bound of all derivatives of rho / x^(d-1)."""
@@ -153,7 +172,8 @@ class LobedLaw:
         )
         return sum(parts, flint.arb(0))
 
-    def _about_zero(self, far: Ball) -> LocalMass:
+    def _about_zero(self, far: Ball) -> tuple[Ball, Ball]:
+        """The signed mass of [0, x] as a polynomial up to x = far, and what it leaves out."""
         d = self.density
         terms = _LEAST_TERMS + int(_TERMS_BY_RANGE * float(far))
         found = [flint.arb(0)] * (2 * terms + d.dim - 1)
@@ -164,8 +184,7 @@ class LobedLaw:
                 term = -term / (4 * (n + 1) * (order + n + 1))
         # The terms left out shrink by more than a half each.
         rest = 2 * self._steepest() * (far / 2) ** (2 * terms) / flint.arb(terms).fac() ** 2
-        zero = flint.arb(0)
-        return LocalMass(zero, zero, flint.arb_poly(found).integral(), rest * far**d.dim)
+        return flint.arb_poly(found).integral(), rest * far**d.dim
 
 
 def _taylor(order: Ball, centre: Ball) -> list[Ball]:

@@ -45,16 +45,14 @@ class LobedTailProof:
         As those of :class:`.table_panels.PanelProof`.
     """
 
-    def __init__(self, law: LobedLaw, table: RadialLaw) -> None:
-        tail = table.tail
-        assert tail is not None
+    def __init__(self, law: LobedLaw, tail: LobedTail, table: RadialLaw) -> None:
         if tail.root != 1 or tail.zeros != 1:
             raise Unproved("a tail in powers of a root, or with double zeros, has no proof")
         self.law, self.tail = law, tail
         self.kappa = flint.arb(tail.kappa)
         # The index in units of the true period, 2 pi in x; what that changes is added.
         self.turn = 2 * flint.arb.pi()
-        self.radii = _Radii(tail, law.radius, self.turn)
+        self.radii = _Radii(tail, law.unit, self.turn)
         first = self.radii.x(flint.arb(1), flint.arb(0))
         self.wave = law.density.wave(_BEFORE * float(first.lower()), 0.0)
         self.mass_wave = integrated(self.wave)
@@ -63,7 +61,7 @@ class LobedTailProof:
         if not self.sigma > 0:
             raise Unproved("the tail of the density has no finite mass")
         self.fall = _Fall(tail, self.sigma)
-        start = law.lobe_at(first + 1)
+        start = law.stretch_at(first + 1)
         if not abs(law.lobes[start].low - first) < 0.5:
             raise Unproved("the tail of the table does not start at a lobe")
         self.known = len(law.lobes) - start
@@ -73,7 +71,7 @@ class LobedTailProof:
         self.rounding = tail_rounding(tail, self._largest_density())
         self.not_ascending = flint.arb(0) if self.radii.ascend() else flint.arb(tail.mass)
         joined = float(table.right.end_radii[0, 0])
-        begins = upper_double(first / law.radius)
+        begins = upper_double(first / law.unit)
         self.step_back = max((joined - begins) / begins + 128 * EPS, 0.0)
 
     def _error(self, start: int) -> Ball:
@@ -89,7 +87,7 @@ class LobedTailProof:
         # The sum of y^q over the lobes from y on.
         lobes = last**self.power + self.kappa * last**self.sigma / self.sigma
         beyond = far_mass * lobes + far * last**self.power
-        loose = 3 * self.law.loose / self.law.mass + 2 * self.fall.exponent_error()
+        loose = 3 * self.law.loose + 2 * self.fall.exponent_error()
         error = (known + near).max(beyond) + self.lobe_slack + self._drift() + loose
         if not error.is_finite():
             raise Unproved("the working precision was lost in the tail")
@@ -100,6 +98,8 @@ class LobedTailProof:
         middle, half = (low + high) / 2, (high - low) / 2
         across = chosen_nodes(lambda r: self._size_across(low, high, r), flint.arb(_UNSEEN))
         along = chosen_nodes(lambda r: self._size_along(low, high, r), flint.arb(_UNSEEN))
+        if across is None or along is None:
+            raise Unproved("the series of the tail of the table are too steep")
         seen = at_end = flint.arb(0)
         for node in across.places:
             seen_here, end_here = self._at(middle + half * node, along)
@@ -184,14 +184,14 @@ class LobedTailProof:
         total = self.wave.remainder / x ** len(self.wave.coefficients)
         for k, c in enumerate(self.wave.coefficients):
             total = total + abs(c) / x**k
-        return (total * x**-self.power * self.law.radius / self.law.mass).abs_upper()
+        return (total * x**-self.power * self.law.unit / self.law.mass).abs_upper()
 
     def _drift(self) -> Ball:
         """What the rounding of the period changes: radii move by that times the lobe."""
         off = abs(self.radii.period / self.turn - 1)
         # k periods lie below x, and k x^-q falls with x.
         x = self.radii.least_x()
-        return (2 * self._largest_density() / self.law.radius * off * x).abs_upper()
+        return (2 * self._largest_density() / self.law.unit * off * x).abs_upper()
 
     def _locked(self) -> Ball:
         """Bound of the mass on the wrong side of the starts and ends of the lobes, all together.
@@ -209,7 +209,7 @@ class LobedTailProof:
         if not (off < _LOCKED and self.radii.half_turn()):
             raise Unproved("the lobes of the table are not those of the law")
         lobes = 1 + self.kappa / self.sigma
-        return (16 * off**2 * lobes * self._largest_density() / self.law.radius).abs_upper()
+        return (16 * off**2 * lobes * self._largest_density() / self.law.unit).abs_upper()
 
     def _amplitude(self) -> tuple[Ball, Ball]:
         """The least x^q |E| of the cut expansion at real x, and the largest |psi' - 1|."""
@@ -245,6 +245,8 @@ class LobedTailProof:
             return total * lean.exp()
 
         nodes = chosen_nodes(bound, flint.arb(2.0**-40))
+        if nodes is None:
+            raise Unproved("the series of the radii of the tail are too steep")
         seen = flint.arb(0)
         for node in nodes.places:
             y = (1 + node) / 2

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
-from spectra.certify.laws import Gauge, GaussianLaw, Law, MaternLaw, law_of, one_signed_total
+from spectra.certify.cauchy_law import CauchyLaw
+from spectra.certify.components import law_of, one_signed_total
+from spectra.certify.gauges import Gauge
+from spectra.certify.laws import GaussianLaw, Law, MaternLaw
 from spectra.certify.signs import Range, merged_ranges, proved_ranges
 from spectra.density import Component
 from spectra.quadrature import Enclosure
@@ -151,6 +154,9 @@ def _cancelled(laws: Sequence[Law], mass: Ball, bits: int) -> Ball:
 
 def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball | None, Ball | None]:
     """Ranges of V with their signs, and the ends beyond which no sign was proved."""
+    signs = {1 if law.total > 0 else -1 for law in laws}
+    if len(signs) == 1 and all(law.one_signed for law in laws):
+        return [Range(flint.arb(0), flint.arb("inf"), signs.pop())], None, None
     if len(laws) == 1 and isinstance(laws[0], GaussianLaw):
         laws = [laws[0].without_zero()]
     slowest = _slowest(laws)
@@ -205,14 +211,16 @@ def _lower_end(laws: Sequence[Law], bits: int) -> tuple[Ball, int]:
     """log V below which the sign is proved, or (sign 0) nearly no mass lies."""
     least = min((law.scale for law in laws), key=lambda s: float(s.log().mid()))
     step = flint.arb(1)
-    bound = flint.arb(2) ** (-bits)
+    # Densities with a logarithm are not resolved as far down as power series.
+    analytic = all(law.analytic_at_zero for law in laws)
+    bound = flint.arb(2) ** (-bits if analytic else -2 * bits // 3)
     for _ in range(_MOST_STEPS):
         end = (least.log() - step).mid()
         v = end.exp()
-        near = flint.arb(0).union(v)
-        value, _ = _jet(laws, near, Gauge(flint.arb(0)))
-        if value > 0 or value < 0:
-            return end, 1 if value > 0 else -1
+        ends = [law.near_zero(v) for law in laws]
+        lowest, highest = (sum(side, flint.arb(0)) for side in zip(*ends, strict=True))
+        if lowest > 0 or highest < 0:
+            return end, 1 if lowest > 0 else -1
         if all(law.size_below(v) < bound for law in laws):
             return end, 0
         step = step * 2
@@ -251,5 +259,10 @@ def _slowest(laws: Sequence[Law]) -> Law:
         order = min(float(m.order.mid()) for m in materns)
         last = [m for m in materns if float(m.order.mid()) == order]
         return max(last, key=lambda m: float(abs(m.front).log().mid()))
+    cauchy = [law for law in laws if isinstance(law, CauchyLaw)]
+    if cauchy:
+        length = min(float(c.length.mid()) for c in cauchy)
+        longest = [c for c in cauchy if float(c.length.mid()) == length]
+        return max(longest, key=lambda c: float(c.order.mid()))
     gaussians = [law for law in laws if isinstance(law, GaussianLaw)]
     return min(gaussians, key=lambda g: float(g.rate.log().mid()))

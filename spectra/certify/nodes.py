@@ -14,13 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from spectra.certify.balls import Ball, Unproved, flint
+from spectra.certify.balls import Ball, flint, precision
 
 __all__ = ["Nodes", "chebyshev_poly", "chosen_nodes"]
 
 # The parameters that are tried, as fractions of 4.
 _ELLIPSES = (32, 24, 16, 12, 10, 8, 7, 6, 5)
 _MOST_DEGREE = 400
+# A bound needs no more bits.
+_BOUND_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ def _zeros(count: int, bits: int) -> list[Ball]:
     return [flint.arb.cos_pi(flint.arb(2 * i + 1) / (2 * count)) for i in range(count)]
 
 
-def chosen_nodes(bound: Callable[[Ball], Ball | None], goal: Ball) -> Nodes:
-    """The fewest nodes at which no more than ``goal`` stays unseen.
+def chosen_nodes(bound: Callable[[Ball], Ball | None], goal: Ball) -> Nodes | None:
+    """The fewest nodes at which no more than ``goal`` stays unseen, or None: hundreds do not do.
 
     Parameters
     ----------
@@ -64,11 +66,6 @@ def chosen_nodes(bound: Callable[[Ball], Ball | None], goal: Ball) -> Nodes:
         ``bound(r)`` is an upper bound of |g| in the ellipse of parameter r, whose half-axes are
         (r + 1/r)/2 and (r - 1/r)/2; None where there is none.
     goal : arb
-
-    Raises
-    ------
-    Unproved
-        Where hundreds of nodes would not do.
 
     Examples
     --------
@@ -82,19 +79,18 @@ def chosen_nodes(bound: Callable[[Ball], Ball | None], goal: Ball) -> Nodes:
     True
     """
     best: Nodes | None = None
-    for quarters in _ELLIPSES:
-        r = flint.arb(quarters) / 4
-        size = bound(r)
-        if size is None or not size.is_finite():
-            continue
-        front = 2 * size.abs_upper() / (r - 1)
-        degree = max(int(float(((front / goal).log() / r.log()).abs_upper())) + 1, 2)
-        if front < goal:
+    with precision(_BOUND_BITS):
+        for quarters in _ELLIPSES:
+            r = flint.arb(quarters) / 4
+            size = bound(r)
+            if size is None or not size.is_finite():
+                continue
+            front = 2 * size.abs_upper() / (r - 1)
             degree = 2
-        if degree <= _MOST_DEGREE and (best is None or degree < best.degree):
-            best = Nodes(degree, (front * r**-degree).abs_upper())
-    if best is None:
-        raise Unproved("a function is too steep for a bound from its values at nodes")
+            if not front < goal:
+                degree += int(float(((front / goal).log() / r.log()).abs_upper()))
+            if degree <= _MOST_DEGREE and (best is None or degree < best.degree):
+                best = Nodes(degree, (front * r**-degree).abs_upper())
     return best
 
 

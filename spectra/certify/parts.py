@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spectra.certify.balls import Ball, Unproved, flint
-from spectra.certify.laws import Law, law_of
+from spectra.certify.balls import Ball, Unproved, flint, precision
+from spectra.certify.components import law_of
+from spectra.certify.laws import Law
 from spectra.certify.mixtures import signed_ranges
+from spectra.certify.table_panels import LocalCdf, TabulatedLaw
 from spectra.density import Component
 
 __all__ = ["ProvedLaw"]
 
+# Terms of a Taylor series of the density, and the longest ranges, relative to the distance of the
+# nearest singularity.
+_TERMS = 60
+_LONGEST = 0.35
+_MOST_LEFT_OUT = 2.0**-66
+# A bound needs no more bits.
+_BOUND_BITS = 64
+# Discs in which the density is bounded, relative to that distance; or to the range, where there is
+# no singularity.  A Gaussian beside a heavy tail grows where the real part of V is small.
+_DISCS = (0.85, 0.6, 0.4, 0.2, 0.1)
+_ENTIRE_DISCS = (8.0, 4.0, 3.0, 2.0)
 
-class ProvedLaw:
+
+class ProvedLaw(TabulatedLaw):
     r"""The law of radii of one sign, :math:`\max(0, \pm\rho)/M_\pm`, at the working precision.
 
     Parameters
     ----------
     components : sequence of Component
-        Gaussian and Matern components.
+        Gaussian, Matern and rational quadratic components.
     sign : int
     bits : int
         The working precision.
@@ -27,29 +41,29 @@ class ProvedLaw:
     ----------
     stretches : list of (low, high, before)
         Ranges of V = w^2 of this sign, and the mass of the stretches below each.
-    loose : arb
-        Upper bound of the mass whose sign was not proved, which may be of either part.
     """
 
     def __init__(self, components: Sequence[Component], sign: int, bits: int) -> None:
         self.laws: list[Law] = [law_of(c) for c in components]
         self.sign = sign
+        self.unit = flint.arb(1)
         ranges, below, above = signed_ranges(self.laws, bits)
         zero = flint.arb(0)
         self.stretches = []
-        self.mass = self.loose = zero
+        self.mass = loose = zero
         for part in ranges:
             if part.sign == sign:
                 self.stretches.append((part.low, part.high, self.mass))
                 self.mass += sign * (self._signed(part.high) - self._signed(part.low))
             elif part.sign == 0:
-                self.loose += sum((law.size(part.low, part.high) for law in self.laws), zero)
+                loose += sum((law.size(part.low, part.high) for law in self.laws), zero)
         if below is not None:
-            self.loose += sum((law.size_below(below) for law in self.laws), zero)
+            loose += sum((law.size_below(below) for law in self.laws), zero)
         if above is not None:
-            self.loose += sum((law.size_above(above) for law in self.laws), zero)
+            loose += sum((law.size_above(above) for law in self.laws), zero)
         if not self.mass > 0:
             raise Unproved(f"no radius was proved to have the sign {sign:+d}")
+        self.loose = loose / self.mass
 
     @property
     def dim(self) -> int:
@@ -63,9 +77,9 @@ class ProvedLaw:
             return flint.arb(0)
         return sum((law.below(v) for law in self.laws), flint.arb(0))
 
-    def stretch_at(self, w: Ball) -> int:
+    def stretch_at(self, x: Ball) -> int:
         """Index of the stretch nearest to a radius."""
-        v = w * w
+        v = x * x
 
         def distance(index: int) -> float:
             low, high, _ = self.stretches[index]
@@ -74,26 +88,81 @@ class ProvedLaw:
 
         return min(range(len(self.stretches)), key=distance)
 
-    def cdf(self, w: Ball, stretch: int) -> Ball:
+    def below(self, x: Ball) -> Ball:
+        """Enclosure of the CDF at an exact radius."""
+        if not x > 0:
+            return flint.arb(0)
+        index = self.stretch_at(x)
+        return self._cdf(index, x) + flint.arb(0, self.beyond_ends(index, x, x))
+
+    def _cdf(self, stretch: int, x: Ball) -> Ball:
         """The CDF at a radius of a stretch; beyond its ends, the analytic continuation."""
         low, _, before = self.stretches[stretch]
-        inside = self._signed(w * w) - self._signed(low)
-        return (before + self.sign * inside) / self.mass
+        return (before + self.sign * (self._signed(x * x) - self._signed(low))) / self.mass
 
-    def density(self, w: Ball) -> Ball:
+    def _density(self, w: Ball) -> Ball:
         """The density at a power series of radii, continued beyond the stretches with its sign."""
         v = w * w
         total = sum((law.series(v) for law in self.laws), flint.arb_series([0]))
         return 2 * self.sign / self.mass * w ** (self.dim - 1) * total
 
-    def outside(self, low: Ball, high: Ball, stretch: int) -> Ball:
-        """Upper bound of the mass that the continuation counts on [low, high] off the stretch."""
-        first, last, _ = self.stretches[stretch]
+    def local(self, stretch: int, centre: Ball, reach: Ball) -> LocalCdf | None:
+        """The CDF of a stretch, continued beyond its ends, on [centre - reach, centre + reach]."""
+        room = self._room(centre)
+        if not (centre > 0 and (room is None or reach < _LONGEST * room)):
+            return None
+        unit, shares = (reach, _ENTIRE_DISCS) if room is None else (room, _DISCS)
+        discs = [share * unit for share in shares]
+        with precision(_BOUND_BITS):
+            rests = [self._left_out(centre, reach, disc) for disc in discs if reach < disc]
+        rest = min(rests, key=float, default=flint.arb("inf"))
+        if not rest < _MOST_LEFT_OUT:
+            return None
+        with precision(flint.ctx.prec, cap=_TERMS):
+            series = self._density(flint.arb_series([centre, 1]))
+        polynomial = flint.arb_poly([series[k] for k in range(_TERMS)]).integral()
+        return LocalCdf(centre, self._cdf(stretch, centre), polynomial, rest)
+
+    def _left_out(self, centre: Ball, reach: Ball, disc: Ball) -> Ball:
+        """Cauchy's estimate of the probability that the terms left out make up."""
+        size, ratio = self.size(centre, disc), reach / disc
+        if size is None:
+            return flint.arb("inf")
+        return (size * reach * ratio**_TERMS / (1 - ratio)).abs_upper()
+
+    def _room(self, centre: Ball) -> Ball | None:
+        """Distance to the nearest singularity, None without one."""
+        rooms = [room for law in self.laws if (room := law.room(centre)) is not None]
+        return min(rooms, key=float) if rooms else None
+
+    def size(self, centre: Ball, reach: Ball) -> Ball | None:
+        """Upper bound of the density in a disc; None where it reaches a singularity."""
+        total = flint.arb(0)
+        for law in self.laws:
+            size = law.size_in_disc(centre, reach)
+            if size is None:
+                return None
+            total = total + size
+        return (2 * (centre + reach) ** (self.dim - 1) * total / self.mass).abs_upper()
+
+    def beyond_ends(self, stretch: int, low: Ball, high: Ball) -> Ball:
+        """Upper bound of what the continuation counts on [low, high] beyond a stretch."""
+        first_v, last_v, _ = self.stretches[stretch]
         bound = flint.arb(0)
-        first, last = first.sqrt(), last.sqrt() if last.is_finite() else None
+        first = first_v.sqrt()
+        last = last_v.sqrt() if last_v.is_finite() else None
+        if not low > 0 and not all(law.analytic_at_zero for law in self.laws):
+            # No polynomial is used at the origin, and next to nothing lies below the first zero.
+            if first > 0:
+                sizes = (law.size_below(first_v) for law in self.laws)
+                bound = sum(sizes, flint.arb(0)) / self.mass
+            low = first
         for a, b in ((low, first), (last, high)):
             if a is not None and b is not None and not a >= b:
-                w = a.union(b)
-                slope = abs(self.density(flint.arb_series([w]))[0])
-                bound += (b - a).abs_upper() * slope.abs_upper()
-        return bound
+                bound = bound + (b - a).abs_upper() * self._over(a.union(b))
+        return bound.abs_upper()
+
+    def _over(self, w: Ball) -> Ball:
+        """Upper bound of the absolute density over a ball."""
+        with precision(flint.ctx.prec, cap=1):
+            return abs(self._density(flint.arb_series([w]))[0]).abs_upper()

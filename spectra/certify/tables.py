@@ -1,9 +1,8 @@
 """Proofs about tables: how far each stored inverse CDF is from the law, and that it ascends.
 
 On a panel the radius is a polynomial P(t) and the probability a function u(t), both exact, and the
-error is :math:`E(t) = F(P(t)) - u(t)`.  Laws without oscillation are in :mod:`.smooth_tables`,
-lobes in :mod:`.lobed_tables` and :mod:`.lobed_tails`.  What doubles add when the table is
-evaluated is bounded apart.
+error is :math:`E(t) = F(P(t)) - u(t)`: see :mod:`.panel_proofs`, and :mod:`.lobed_tails` for
+lobes without end.  What doubles add when the table is evaluated is bounded apart.
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ import numpy as np
 
 from spectra.certify.balls import Unproved, exact_ball, flint, precision, upper_double
 from spectra.certify.lobed_law import LobedLaw
-from spectra.certify.lobed_tables import LobedProof
 from spectra.certify.lobed_tails import LobedTailProof
 from spectra.certify.lobes import Lobes, proved_lobes
+from spectra.certify.panel_proofs import PanelProof
 from spectra.certify.parts import ProvedLaw
-from spectra.certify.smooth_tables import ORDER, SmoothProof
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure
-from spectra.table import Part, SpectralTable
+from spectra.table import LobedTail, Part, SpectralTable
 from spectra.transform.on_balls.compact import BallComponent
 
 __all__ = ["PartCertificate", "certify_table"]
@@ -49,7 +47,7 @@ class PartCertificate:
         The largest step back from one panel to the next, relative to the radius; computed in
         doubles, with their rounding added.
     pieces : int
-        Taylor models used.
+        Ranges of panels and of the tail that were looked at.
     rigorous : bool
         Whether the above was proved; otherwise ``u_error`` is what the table states.
     reason : str
@@ -128,13 +126,9 @@ def _certified(
 
 
 def _smooth(part: Part, measure: SpectralMeasure) -> PartCertificate:
-    with precision(_BITS, cap=ORDER + 1):
-        law = ProvedLaw(measure.components, int(part.sign), _BITS)
-        proof = SmoothProof(law, part.law)
-        proof.all_panels()
-        # Mass of unknown sign shifts every probability by at most twice its share.
-        error, rounding, lost, pieces = proof.numbers(3 * law.loose / law.mass)
-        return PartCertificate(error, rounding, lost, proof.step_back, pieces)
+    with precision(_BITS):
+        proof = PanelProof(ProvedLaw(measure.components, int(part.sign), _BITS), part.law)
+        return _certificate(proof, proof.step_back)
 
 
 def _lobed(part: Part, measure: SpectralMeasure, found: list[Lobes]) -> PartCertificate:
@@ -142,20 +136,28 @@ def _lobed(part: Part, measure: SpectralMeasure, found: list[Lobes]) -> PartCert
     if len(measure.components) > 1 or not isinstance(component, BallComponent):
         raise Unproved("lobes beside another component have no proof of their table")
     tail = part.law.tail
-    assert tail is not None
+    if not isinstance(tail, LobedTail):
+        raise Unproved("lobes of several frequencies have no proof of their table")
     with precision(_LOBED_BITS):
         radius = exact_ball(component.form.radius)
         if not found:
             found.append(proved_lobes(component, _REACH * float(radius) * tail.period * tail.kappa))
         law = LobedLaw(found[0], int(part.sign), radius)
-        proof = LobedProof(law, part.law)
-        proof.all_panels()
-        far = LobedTailProof(law, part.law)
-        error, rounding, lost, pieces = proof.numbers(3 * law.loose / law.mass)
-        return PartCertificate(
-            max(error, upper_double(far.error)),
-            max(rounding, upper_double(far.rounding)),
-            lost + upper_double(far.not_ascending),
-            max(proof.step_back, far.step_back),
-            pieces + far.pieces,
-        )
+        proof, far = PanelProof(law, part.law), LobedTailProof(law, tail, part.law)
+        proof.error = proof.error.max(far.error)
+        proof.rounding = proof.rounding.max(far.rounding)
+        proof.not_ascending = proof.not_ascending + far.not_ascending
+        proof.pieces += far.pieces
+        return _certificate(proof, max(proof.step_back, far.step_back))
+
+
+def _certificate(proof: PanelProof, step_back: float) -> PartCertificate:
+    if not (proof.error + proof.rounding).is_finite():
+        raise Unproved("the working precision was lost")
+    return PartCertificate(
+        upper_double(proof.error),
+        upper_double(proof.rounding),
+        upper_double(proof.not_ascending),
+        step_back,
+        proof.pieces,
+    )
