@@ -17,7 +17,7 @@ sign.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -30,7 +30,8 @@ from spectra.progress import stage
 
 __all__ = [
     "angular_means",
-    "design_work",
+    "coupled_sizes",
+    "coupling_gains",
     "designed",
     "designed_angular_means",
     "designed_cosines",
@@ -55,6 +56,10 @@ _LEAST_STEPS = 30
 _CHUNK = 65_536
 # Larger sets are made of independent ones: the cost grows like the square of the size.
 _MOST_DIRECTIONS = 2048
+# The work of a set of the coupling "designed": about a third of a second of one core.
+_QUICK_WORK = 2.5e9
+# Sets of so many times d directions leave much less than blocks do.
+_WORTHWHILE = 4
 # Sets kept in memory (each at most 2048 x d doubles).
 _CACHE_SIZE = 32
 
@@ -186,6 +191,7 @@ def designed(
     rng: np.random.Generator,
     *,
     energy: Literal["cosh", "quartic"] | Energy = "cosh",
+    sizes: Sequence[int] | None = None,
     draws: int | None = None,
 ) -> FloatArray:
     """Directions of least pairwise energy, turned by one random Haar rotation.
@@ -202,6 +208,8 @@ def designed(
     energy : str or callable
         "cosh" (all even degrees), "quartic" (degrees 2 and 4 alone), or F and F' themselves, for
         instance the variance of one kernel (see :func:`least_energy`); those are not kept.
+    sizes : sequence of int, optional
+        Sizes of independent sets that add up to n, in place of :func:`designed_sizes`.
     draws : int, optional
         How many independent rotations of the sets to draw, along a first axis.
 
@@ -228,25 +236,13 @@ def designed(
     if isinstance(energy, str) and energy not in ENERGIES:
         raise ParameterError(f"energy = {energy!r}: choose one of {', '.join(ENERGIES)}.")
     parts = []
-    for size in designed_sizes(n):
+    for size in designed_sizes(n) if sizes is None else sizes:
         if dim == 1 or size <= dim:
             # Orthonormal rows cannot be improved, and turned they are a cut Haar matrix.
             parts.append(orthogonal(size, dim, rng, draws=draws))
         else:
             parts.append(_set(size, dim, energy) @ orthogonal(dim, dim, rng, draws=draws))
     return np.concatenate(parts, axis=-2)
-
-
-def design_work(n: int, dim: int) -> float:
-    """Multiplications that making the sets of n directions may take; 5e9 are about a second.
-
-    Examples
-    --------
-    >>> design_work(16, 16), design_work(256, 16)      # orthonormal rows need none
-    (0.0, 2437939200.0)
-    """
-    sizes = [size for size in set(designed_sizes(n)) if size > dim > 1]
-    return float(sum(_steps(size, dim) * _work_of_a_step(size, dim) for size in sizes))
 
 
 def designed_sizes(n: int) -> list[int]:
@@ -261,15 +257,49 @@ def designed_sizes(n: int) -> list[int]:
     return [n // groups + (1 if g < n % groups else 0) for g in range(groups)]
 
 
+def coupled_sizes(n: int, dim: int) -> list[int]:
+    """Sizes of the sets of the coupling "designed": quickly made ones, and what remains.
+
+    A set of s directions takes a work of s^2 (4 d + 60) for each of 300 steps.  Whole sets take
+    about a third of a second and serve every larger n; beyond, the variance falls like 1 / n with
+    what one set leaves.  Less than half a set joins the last one.  Whole sets are no smaller than
+    2 d, below which there is little to gain.
+
+    Examples
+    --------
+    >>> coupled_sizes(1000, 16), coupled_sizes(100, 16)
+    ([259, 259, 259, 223], [100])
+    """
+    largest = max(_quick_size(dim), 2 * dim)
+    whole, rest = divmod(n, largest)
+    if whole and rest < largest // 2:
+        return [largest] * (whole - 1) + [largest + rest]
+    return [largest] * whole + ([rest] if rest else [])
+
+
+def coupling_gains(n: int, dim: int) -> bool:
+    """Are the sets of n directions much more than orthogonal blocks, and quickly made?
+
+    They are where n > d, and d is at most 46: beyond, a third of a second does not reach sets of
+    4 d directions, and less gains little.
+
+    Examples
+    --------
+    >>> coupling_gains(100, 16), coupling_gains(16, 16), coupling_gains(1000, 64)
+    (True, False, False)
+    """
+    return n > dim > 1 and _quick_size(dim) >= _WORTHWHILE * dim
+
+
 def designed_cosines(n: int, dim: int) -> tuple[FloatArray, FloatArray]:
-    """All |c| of pairs within the sets of n directions (cosh energy), and weights of sum 1.
+    """All |c| of pairs within the sets of the coupling (cosh energy), and weights of sum 1.
 
     Examples
     --------
     >>> designed_cosines(3, 2)[0].round(3) + 0.0       # lines 60 degrees apart
     array([0.5, 0.5, 0.5])
     """
-    sizes = [size for size in designed_sizes(n) if size > 1]
+    sizes = [size for size in coupled_sizes(n, dim) if size > 1]
     sets = {size: _set(size, dim, "cosh") for size in set(sizes)}
     cosines = {
         size: np.minimum(np.abs((rows @ rows.T)[np.triu_indices(size, 1)]), 1.0)
@@ -293,6 +323,10 @@ def designed_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray
 
 def _steps(n: int, dim: int) -> int:
     return int(np.clip(_WORK / _work_of_a_step(n, dim), _LEAST_STEPS, _MOST_STEPS))
+
+
+def _quick_size(dim: int) -> int:
+    return int(np.sqrt(_QUICK_WORK / _MOST_STEPS / _work_of_a_step(1, dim)))
 
 
 def _work_of_a_step(n: int, dim: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rf.designed_directions import designed_sizes
+from rf.designed_directions import coupled_sizes
 from rf.directions import haar_order, hadamard_order
 
 __all__ = ["COUPLINGS", "Pairs", "coupled_pairs"]
@@ -63,7 +63,7 @@ def _within(coupling: str, p: int, counts: Sequence[int], dim: int) -> list[Pair
     if coupling == "haar":
         return [Pairs(p, p, f"haar {haar_order(sum(counts), dim)}", n * (n - 1))]
     if coupling == "designed":
-        return [Pairs(p, p, f"designed {n}", sum(k * (k - 1) for k in designed_sizes(n)))]
+        return [Pairs(p, p, f"designed {n}", sum(k * (k - 1) for k in coupled_sizes(n, dim)))]
     if coupling == "hadamard":
         blocks = _blocks(n, hadamard_order(dim))
         inside = [Pairs(p, p, f"hadamard {b}", blocks.count(b) * b * (b - 1)) for b in set(blocks)]

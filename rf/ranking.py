@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from rf.designed_directions import design_work
+from rf.designed_directions import coupling_gains
 from rf.frequencies import Allocation, Coupling, Radii, allocate
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ __all__ = ["Plan", "candidates", "ranked_plans"]
 # joint Haar matrix never does.
 _WITHIN_PARTS: tuple[Coupling, ...] = ("orthogonal", "iid", "simplex")
 _ACROSS_PARTS: tuple[Coupling, ...] = ("shared", "comonotone")
-# Multiplications of cosines that a set of directions of least energy may cost: about a second.
-_WORK = 1e10
 
 
 @final
@@ -72,8 +70,8 @@ def ranked_plans(
 
     Each coupling brings its split; "comonotone" parts compare that of "shared" ones too, since
     strata of unequal numbers keep less of what common radii give.  A "designed" plan is left out
-    where making its directions would take more than about a second, or where no part has
-    more than d frequencies, so that its blocks are those of "orthogonal".
+    where no part has more than d frequencies, so that its blocks are those of "orthogonal", and
+    where d is so large that directions which gain much take more than a third of a second.
 
     Parameters
     ----------
@@ -119,10 +117,6 @@ def ranked_plans(
     plans = [
         Plan(coupling, counts, model.rough_mean_variance(counts, coupling=coupling, radii=radii))
         for coupling, counts in dict.fromkeys(wanted)
-        if coupling != "designed" or _worth_designing(counts, model.table.dim)
+        if coupling != "designed" or any(coupling_gains(m, model.table.dim) for m in counts)
     ]
     return tuple(sorted(plans, key=lambda plan: plan.variance))
-
-
-def _worth_designing(counts: tuple[int, ...], dim: int) -> bool:
-    return 0.0 < sum(design_work(n, dim) for n in set(counts)) <= _WORK

@@ -8,13 +8,14 @@ from scipy.stats import kstest
 from rf.designed_directions import (
     ENERGIES,
     angular_means,
+    coupled_sizes,
     designed,
     designed_angular_means,
     least_energy,
     quartic_energy,
     welch_bound,
 )
-from rf.directions import orthogonal
+from rf.directions import DIRECTIONS, orthogonal
 from spectra.errors import ParameterError
 
 
@@ -124,3 +125,20 @@ def test_what_makes_no_sense_is_refused():
         designed(0, 3, rng)
     with pytest.raises(ParameterError, match="quartic"):
         designed(5, 3, rng, energy="coulomb")
+
+
+@pytest.mark.parametrize(("dim", "n"), [(2, 1500), (16, 600), (16, 320), (100, 450)])
+def test_the_coupling_is_made_of_whole_sets_and_a_rest(dim, n):
+    sizes = coupled_sizes(n, dim)
+    whole = coupled_sizes(100_000, dim)[0]
+    assert sum(sizes) == n
+    assert set(sizes[:-1]) <= {whole}
+    assert whole / 2 - 1 <= sizes[-1] < 1.5 * whole
+
+
+def test_a_coupling_of_many_directions_is_made_of_independent_sets():
+    rows = DIRECTIONS["designed"](2000, 2, np.random.default_rng(0))
+    first = coupled_sizes(2000, 2)[0]
+    one, two = rows[:first], rows[first : 2 * first]
+    np.testing.assert_allclose(one @ one.T, two @ two.T, atol=1e-12)
+    assert np.abs(one - two).max() > 0.1
