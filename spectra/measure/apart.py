@@ -29,6 +29,8 @@ FloatArray = NDArray[np.float64]
 # Half waves of the highest frequency that are listed before the waves are taken apart: each more
 # costs as much, and the mass that is kept twice falls like a power of their number.
 _LISTED = 1_000
+# The same where the sum touches zero: a double zero costs dozens of panels.
+_LISTED_TOUCHING = 40
 # A radius at which the sum changes sign is sought over this many half waves of the lowest one.
 _SOUGHT = 8
 # What is left of backgrounds below this fraction of them is rounding.
@@ -107,13 +109,13 @@ class ApartTail:
     @cached_property
     def _begins(self) -> tuple[float, bool]:
         beats = self.beats
-        settled = [
-            wave.start_of(wave.first_index + 2, sign) for wave in beats.waves for sign in (1,)
-        ]
+        settled = [wave.start_of(wave.first_index + 2, 1) for wave in self.waves]
         slowest = min(wave.tail.frequency for wave in beats.waves)
-        listed = _LISTED * np.pi / beats.fastest
-        radius = max(*settled, beats.start, listed, self.passing * (1.0 + 1e-9))
-        zeros = beats.zeros(radius, radius + _SOUGHT * np.pi / slowest)
+        first = max(*settled, beats.start, self.passing * (1.0 + 1e-9))
+        waves = _SOUGHT * np.pi / slowest
+        listed = _LISTED_TOUCHING if beats.touches(first, first + waves) else _LISTED
+        radius = max(first, listed * np.pi / beats.fastest)
+        zeros = beats.zeros(radius, radius + waves)
         return (float(zeros[0]), True) if zeros.size else (radius, False)
 
     @property

@@ -57,6 +57,8 @@ _CHI_TERMS = 160
 # Points for each half wave of the highest frequency, at which zeros are sought.
 _POINTS = 8
 _NEWTON_STEPS = 4
+# A minimum below this fraction of the waves is a double zero.
+_TOUCHING = 1e-10
 _BLOCK = 1 << 16
 # Gauss-Legendre nodes for half a wave: exact to rounding.
 _NODES, _WEIGHTS = legendre.leggauss(12)
@@ -187,8 +189,15 @@ class BeatingTail:
             found.append(self._zeros_on(grid, step))
         return np.unique(np.concatenate(found))
 
-    def _zeros_on(self, grid: FloatArray, step: float) -> FloatArray:
-        f, _ = self.values(grid)
+    def touches(self, low: float, high: float) -> bool:
+        """Whether rho comes as near to zero as rounding tells without a change of sign."""
+        step = np.pi / (_POINTS * self.fastest)
+        grid = np.linspace(low, high, max(4, int(np.ceil((high - low) / step))) + 1)
+        value, envelope = self.values(self._lowest(grid, self.values(grid)[0], step))
+        return bool(np.any(np.abs(value) <= _TOUCHING * envelope))
+
+    def _lowest(self, grid: FloatArray, f: FloatArray, step: float) -> FloatArray:
+        """Where the size of rho has a minimum between points of one sign, by Newton's method."""
         size = np.abs(f)
         inner = (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])
         same = (np.sign(f[:-2]) == np.sign(f[1:-1])) & (np.sign(f[2:]) == np.sign(f[1:-1]))
@@ -199,6 +208,11 @@ class BeatingTail:
             with np.errstate(divide="ignore", invalid="ignore"):
                 new = x - slope / curve
             x = np.where(np.isfinite(new) & (np.abs(new - near) <= step), new, x)
+        return x
+
+    def _zeros_on(self, grid: FloatArray, step: float) -> FloatArray:
+        f, _ = self.values(grid)
+        x = self._lowest(grid, f, step)
         x = x[(x > grid[0]) & (x < grid[-1])]
         every = np.concatenate([grid, x])
         values = np.concatenate([f, self.values(x)[0]])

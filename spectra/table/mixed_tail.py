@@ -205,10 +205,14 @@ class MixedTail:
         for m, lobes in zip(self.members, self._before, strict=True):
             w, share, left = m.nodes(z_max)
             lobe, place = lobes[-1]
+            # Lobe by lobe, those up to the one of the start are left out, and its rest comes back.
             cut = (lobe + 1) * m.lobe_rule(z_max * m.steepness)[0].size
-            part, part_share = _part_of_lobe(m, lobe, place, 1.0, z_max)
-            radii += [part, w[cut:]]
-            weights += [part_share, share[cut:]]
+            if place < 1.0:
+                part, part_share = _part_of_lobe(m, lobe, place, 1.0, z_max)
+                radii.append(part)
+                weights.append(part_share)
+            radii.append(w[cut:])
+            weights.append(share[cut:])
             beyond += left
         return np.concatenate(radii), np.concatenate(weights), beyond
 

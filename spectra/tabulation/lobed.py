@@ -17,6 +17,7 @@ from spectra.quadrature import EPS, legendre_inverse
 from spectra.table.lobe_shares import share_before
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
+from spectra.tabulation.fit import END_PROBABILITY
 
 __all__ = ["LobeShape", "fit_lobed_tail", "fit_mixed_tail", "lobed_tail_error"]
 
@@ -142,9 +143,11 @@ def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: flo
 
 
 def fit_mixed_tail(apart: ApartTail, sign: int, mass: float) -> tuple[MixedTail | None, float]:
-    """The tails of all waves of one sign as one, and its error; None where they have no mass."""
+    """The tails of all waves of one sign as one, and its error; None where no draw is in them."""
     tails, error = [], 0.0
     for wave, first in apart.members(sign):
+        if wave.mass_from(first, sign).mid <= END_PROBABILITY * mass:
+            continue
         tail = fit_lobed_tail(wave, sign, first, mass)
         tails.append(tail)
         error += lobed_tail_error(tail, wave, sign, mass)
