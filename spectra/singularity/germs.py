@@ -54,6 +54,8 @@ _LONG_COEFFICIENT = 60
 #: Digits of those numbers, and the share of its summands below which a sum of them is zero.
 PRECISE = 400
 _CANCELLED = sympy.Float(10, 30) ** -100
+#: Functions whose values take long, and return in every coefficient.
+_SLOW = (sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk, sympy.hyper)
 #: A number below this, not compared with what it was summed from, is not told from zero.
 _REMNANT = sympy.Float(10, 30) ** -90
 #: The most terms that a series of a composition (a power, an exponential) is carried to.
@@ -121,7 +123,14 @@ def tidy(c: sympy.Expr) -> sympy.Expr:
         return c
     if not c.has(sympy.Float) and is_zero(c):
         return sympy.Integer(0)
-    return c.evalf(PRECISE, maxn=2 * PRECISE)
+    slow = {f: _value(f) for f in c.atoms(*_SLOW) if f.is_number}
+    return c.xreplace(slow).evalf(PRECISE, maxn=2 * PRECISE)
+
+
+@lru_cache(maxsize=1000)
+def _value(constant: sympy.Expr) -> sympy.Expr:
+    """A constant with what a sum may lose before it counts as cancelled, and 400 digits more."""
+    return constant.evalf(PRECISE + 100)
 
 
 def _is_long(c: sympy.Expr) -> bool:
