@@ -47,10 +47,12 @@ __all__ = ["BeatingTail"]
 
 FloatArray = NDArray[np.float64]
 
-# Lobes that are followed one by one: more only where fewer leave too much.
-_LOBES = (1_500, 6_000, 24_000)
-# What the resonances may leave, as a share of the mass beyond the start.
-_ENOUGH = 1e-13
+# Lobes that are followed one by one: more only where fewer leave too much.  The last ones cost two
+# seconds, and serve ratios that are within a thousandth of a small fraction.
+_LOBES = (1_500, 6_000, 24_000, 96_000)
+# What the resonances may leave, as a share of the mass beyond the start: before more lobes are
+# tried, and before the last ones are.
+_ENOUGH, _POOR = 1e-13, 1e-8
 # The steepness of chi: it is smooth to exp(-36), the rounding of a double.
 _STEEPNESS = 36.0
 _CHI_TERMS = 160
@@ -78,6 +80,8 @@ _INFLECTION = 1.0 / 6.0
 _COMPUTED, _MOST_TURNS = 16, 2_000.0
 # Radii, in cuts, at which they are computed: the sizes of the waves may still change.
 _LATER = np.array([1.0, 64.0])
+# Half waves that may pass before all that is smooth varies slowly.
+_MOST_UNSETTLED = 24_000
 # A smooth summand varies slowly beyond this many radii of its bulk.
 _SETTLED = 4.0
 
@@ -116,7 +120,7 @@ class BeatingTail:
     def has_means(self) -> bool:
         """Whether there are few enough free phases, and lobes before all is smooth."""
         several = [o for o in self.orbits if len(o.members) > 1]
-        settles = self._settled * self.fastest <= np.pi * _LOBES[-1]
+        settles = self._settled * self.fastest <= np.pi * _MOST_UNSETTLED
         return len(several) <= 1 and len(self.orbits) <= MOST_FREE_WAVES and settles
 
     @cached_property
@@ -260,8 +264,10 @@ class BeatingTail:
 
     def _cut(self) -> tuple[float, float]:
         """W, the least of those tried at which resonances leave nothing that counts, and what."""
-        tried = []
+        tried: list[tuple[float, float, float]] = []
         for lobes in _LOBES:
+            if lobes == _LOBES[-1] and tried and min(tried)[0] <= _POOR:
+                break
             cut = max(2.0 * self._settled, 0.5 * lobes * np.pi / self.fastest)
             resonant = self._resonances(cut)
             tried.append((resonant * self._far_share(cut), cut, resonant))

@@ -11,7 +11,7 @@ from spectra.quadrature import Enclosure
 
 __all__ = ["beating_tail", "frequency", "why_infinite"]
 
-# Lobes listed one by one where several frequencies beat.
+# Lobes listed one by one where more frequencies beat than have means.
 _LISTED_LOBES = 400
 
 
@@ -41,7 +41,11 @@ def frequency(component: Component) -> float:
 
 
 def beating_tail(components: tuple[Component, ...], dim: int) -> tuple[float, Enclosure]:
-    """Where to stop with several frequencies, and the mass of either sign that may lie beyond."""
+    """Where to stop with several frequencies, and the mass of either sign that may lie beyond.
+
+    It serves where :class:`~spectra.measure.beats.BeatingTail` has no means: for more than three
+    free phases.
+    """
     tails = [c.tail for c in components if isinstance(c.tail, OscillatingTail)]
     fastest = max(t.frequency for t in tails)
     cut = max([t.start for t in tails] + [_LISTED_LOBES * np.pi / fastest])

@@ -69,6 +69,11 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     k(0). Where neighbouring doubles are further apart in probability than that, at a pole of the
     density, it counts from the nearest of them.
 
+    Where lobes of several frequencies beat, as those of a sum of kernels that end at different
+    radii, they have no law. Such a table holds the Jordan parts up to a thousand lobes, and beyond
+    them those of each frequency by itself: its kernel is exact, and its mass a little larger than
+    that of the measure, by a share like the power of 1/1000 with which the tail falls.
+
     Parameters
     ----------
     measure : SpectralMeasure
@@ -122,7 +127,8 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
             "represent nothing. Design a finite measure for your range of distances instead."
         )
     parts, reached, total = [], 0.0, 0.0
-    for part in measure.parts("apart"):
+    held = measure.parts("apart")
+    for part in held:
         law, error = _tabulate_part(part, measure.radius, aim)
         parts.append(Part(part.mass.mid, part.mass.rad, part.phase, law))
         reached = max(reached, error)
@@ -144,7 +150,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
         u_error=reached,
         bias=measure.bias,
         sphere=kernel is not None and kernel.is_zonal,
-        provenance=_provenance(measure),
+        provenance=_provenance(measure, held),
     )
 
 
@@ -425,10 +431,13 @@ def _measured_error(
     return worst
 
 
-def _provenance(measure: SpectralMeasure) -> str:
+def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str:
     if measure.density is None:
         return "atoms"
     text = f"density by the route {measure.density.route!r}, Jordan parts"
+    apart = next((p.apart for p in parts if p.apart is not None), None)
+    if apart is not None:
+        text += f" up to the radius {apart.start:.6g}, each frequency by itself beyond"
     if np.isfinite(measure.radius):
         text += f", truncated at radius {measure.radius:g}"
     return text
