@@ -29,7 +29,7 @@ from rf.frequencies import (
 from rf.modulated_blocks import blocks_variance
 from rf.modulated_layers import layered_variance
 from rf.variance import VarianceModel
-from spectra.errors import ParameterError
+from spectra.errors import AccuracyError, ParameterError
 from spectra.modulated import AsymmetricTable, AxialPart, Decomposition, Draws
 
 __all__ = ["AsymmetricPlan", "draw_asymmetric", "plan_asymmetric", "typical_differences"]
@@ -42,6 +42,10 @@ _PAIRS = 48
 # variance by less than the square of their number.
 _LAYERS = 256
 _FEW_LAYERS = 64
+# Differences at which radii in layers, which are dear, are compared with independent ones.
+_FEW = 8
+# A decomposition whose masses err by more than this share is not offered: its bias would be seen.
+_BLUR = 1e-5
 _DECOMPOSITIONS: tuple[Decomposition, ...] = ("polar", "weighted", "jordan")
 _WITHIN: tuple[Coupling, ...] = ("orthogonal",)
 _ACROSS: tuple[Coupling, ...] = ("shared", "comonotone")
@@ -159,9 +163,9 @@ def plan_asymmetric(
     plans: list[AsymmetricPlan] = []
     if coupling in ("auto", "iid"):
         for decomposition in _DECOMPOSITIONS:
-            plans.append(
-                plan_parts(table.decomposed(decomposition), n, allocation, differences, radii)
-            )
+            other = table.decomposed(decomposition)
+            if _is_known(other, differences):
+                plans.append(plan_parts(other, n, allocation, differences, radii))
     weighted = table.decomposed("weighted")
     if (
         coupling in ("auto", "orthogonal")
@@ -183,7 +187,8 @@ def plan_asymmetric(
         if radial:
             value, plan = min(radial, key=_value)
             if best is not None and value > best[0] and radii != "iid":
-                value = float(plan.variance(differences, radii).mean())
+                few = differences[:_FEW]
+                value *= plan.variance(few, radii).mean() / plan.variance(few, "iid").mean()
             if best is None or value <= best[0]:
                 best = value, plan
     if best is None:
@@ -203,6 +208,17 @@ def plan_parts(
         return AsymmetricPlan(table, "iid", (n,), False, pooled=True)
     counts = split_parts(table, n, allocation, differences, radii)
     return AsymmetricPlan(table, "iid", counts, False)
+
+
+def _is_known(table: AsymmetricTable, differences: FloatArray) -> bool:
+    """Whether a decomposition can be drawn, and its masses and moments are known well enough."""
+    if table.decomposition == "weighted":
+        return True
+    try:
+        known = table.bias + table.mass_error <= _BLUR * table.mass
+        return known and all(part.has_moments(differences) for part in table.parts)
+    except AccuracyError:
+        return False
 
 
 def _value(pair: tuple[float, AsymmetricPlan]) -> float:

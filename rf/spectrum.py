@@ -97,7 +97,8 @@ def named_kernel(spectrum: Any) -> Any:
 def _asymmetric_table_of(kernel: AsymmetricKernel, dim: int) -> AsymmetricTable:
     from spectra.asymmetric_measure import asymmetric_table
 
-    return asymmetric_table(kernel, dim)
+    # Of the decompositions this one always exists; whoever draws from the table chooses another.
+    return asymmetric_table(kernel, dim, decomposition="weighted")
 
 
 @lru_cache(maxsize=_RECENT_TABLES)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["AsymmetricKernel", "Shifted", "Term", "gaussian_components", "shifted", "tilted"]
 
 FloatArray = NDArray[np.float64]
+# Factors beyond the square root of the largest double overflow in the variance.
+_LARGEST_LOG = 350.0
 Vector = float | ArrayLike
 
 
@@ -182,6 +184,12 @@ class AsymmetricKernel:
                 )
             for weight, sigma, gaussian in _components(term.kernel):
                 log_factor = 0.5 * sigma**2 * float(tilt @ tilt) - float(tilt @ offset)
+                if log_factor > _LARGEST_LOG:
+                    raise ParameterError(
+                        f"The tilt of {term.kernel} multiplies its measure by "
+                        f"exp({log_factor:.6g}), and no features are of use with such a mass. Tilt "
+                        "by less, or measure distances in a larger unit."
+                    )
                 out.append(
                     Shifted(
                         term.weight * weight * float(np.exp(log_factor)),

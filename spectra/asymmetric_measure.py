@@ -109,13 +109,16 @@ def _radial_table(kernel: Kernel, dim: int) -> SpectralTable:
 
 def _modulations(terms: list[tuple[float, FloatArray]], dim: int) -> list[Modulation]:
     """Modulations of one kernel: one for each axis, where its shifts have a common unit."""
-    centred = _sum([weight for weight, offset in terms if not np.any(offset)])
+    centred = _sum([weight for weight, offset in terms if _is_centred(offset)])
     axes: list[tuple[FloatArray, list[tuple[float, float]]]] = []
     for weight, offset in terms:
-        length = float(np.linalg.norm(offset))
-        if length == 0.0:
+        if _is_centred(offset):
             continue
-        direction = offset / length
+        # Squares of the smallest and of the largest doubles are none.
+        largest = float(np.abs(offset).max())
+        direction = offset / largest
+        length = largest * float(np.linalg.norm(direction))
+        direction = direction / np.linalg.norm(direction)
         for axis, members in axes:
             cosine = float(axis @ direction)
             if np.linalg.norm(direction - np.sign(cosine) * axis) < _PARALLEL:
@@ -142,6 +145,11 @@ def _modulations(terms: list[tuple[float, FloatArray]], dim: int) -> list[Modula
         else:
             out.append(Modulation(np.eye(dim)[0], 1.0, np.array([0]), np.array([centred])))
     return out
+
+
+def _is_centred(offset: FloatArray) -> bool:
+    """Whether a shift is 0, or below the doubles that have all their digits."""
+    return bool(np.abs(offset).max() < np.finfo(float).tiny)
 
 
 def _along(axis: FloatArray, unit: float, members: list[tuple[float, float]]) -> list[Modulation]:

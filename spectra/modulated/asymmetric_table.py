@@ -18,7 +18,7 @@ from typing import Any, Literal, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.errors import ParameterError, TableFileError
+from spectra.errors import AccuracyError, ParameterError, TableFileError
 from spectra.modulated.axial_part import AxialPart, PartKind
 from spectra.modulated.modulation import Modulation
 from spectra.table import FrequencySample, Part, SpectralTable
@@ -166,10 +166,10 @@ class AsymmetricTable:
         parts = tuple(p for p, kept in zip(every, keep, strict=True) if kept)
         for p in parts:
             if not p.can_be_drawn:
-                raise ParameterError(
+                raise AccuracyError(
                     f"A part of mass {p.mass:.3g} of {self.formula} is too small a share of its "
-                    "measure to be drawn by rejection. Raise `negligible`, or take the polar "
-                    "decomposition."
+                    "measure to be drawn by rejection. Raise `negligible`, or take the "
+                    "decomposition 'weighted', as SpectralFeatures does by itself."
                 )
         return parts, tuple(p for p, kept in zip(every, keep, strict=True) if not kept)
 

@@ -5,14 +5,15 @@ complex measure s m a(e.w) law(dw).  A part selects f >= 0 of the modulation and
 
 .. math:: m\,E\bigl[f(e \cdot w) \cos(w \cdot D + \theta(w))\bigr].
 
-With the Fourier series of f every moment of a part is a sum of values of the radial kernel of the
-law at the distances |D + n t e|: no integral over R^d is needed.  Numpy and scipy only.
+Every moment of a part is a sum of values of the radial kernel of the law
+(:mod:`spectra.modulated.harmonic_sums`), or for a Gaussian an integral along the axis: no integral
+over R^d is needed.  Numpy and scipy only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Literal, final
 
 import numpy as np
@@ -20,11 +21,11 @@ import numpy as np
 from spectra.errors import AccuracyError, ParameterError
 from spectra.modulated.axial_rejection import AxialProposal
 from spectra.modulated.axis_law import AxisLaw
+from spectra.modulated.harmonic_sums import HarmonicSums
 from spectra.modulated.modulation import Modulation, Selection
-from spectra.modulated.radial_interpolant import RadialInterpolant
 from spectra.special import plane_wave_mean
-from spectra.table import Part, RadialLaw
-from spectra.table.arrays import ComplexArray, FloatArray, IntArray
+from spectra.table import Part
+from spectra.table.arrays import FloatArray, IntArray
 
 __all__ = ["AxialPart", "Draws", "PartKind"]
 
@@ -32,16 +33,13 @@ __all__ = ["AxialPart", "Draws", "PartKind"]
 PartKind = Literal["real+", "real-", "imaginary+", "modulus", "weighted"]
 
 _PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
-# Harmonics are added until what is left is below these shares of the mass: moments need only be
-# right to what an experiment can see.
-_MASS_ERROR = 1e-12
-MOMENT_ERROR = 1e-8
-# Up to this many values of a radial kernel are integrated one by one.
-_FEW = 256
-_FIRST_HARMONICS = 16
-_LAST_HARMONICS = 1 << 10
-# Pairs of (difference, harmonic) of one block.
-_BLOCK = 1 << 18
+# Waves whose Gaussian factor is below this are 0, and so are those that turn faster than this along
+# the axis: the kinks of a selection leave less than the square of its own turns over theirs.
+_UNSEEN = 1e-13
+_MANY_TURNS = 20.0
+_FASTEST_WAVE = 2e4
+# Values that are held at one time (32 MB).
+_CHUNK = 4_000_000
 # Rejection needs 1 / acceptance proposals for a draw; below this acceptance it is refused.
 LEAST_ACCEPTANCE = 1e-4
 _PROPOSALS = 1 << 16
@@ -154,6 +152,28 @@ class AxialPart:
         """
         return np.zeros(0) if self.is_isotropic else self._axis_law.breaks
 
+    def layers(self, n: int, waves: float) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Points in n >= 2 layers of the coordinate along the axis, but for the last of them.
+
+        Parameters
+        ----------
+        n : int
+        waves : float
+            The points resolve waves of differences up to this length along the axis.
+
+        Returns
+        -------
+        coordinate, weights : ndarray of shape (points,)
+            The weights of a layer sum to 1.
+        starts : ndarray of int, shape (n - 1,)
+            The first point of each layer.
+        """
+        cuts = self._axis_law.ppf(np.arange(1, n) / n)
+        g, weights = self._axis_law.rule(min(self.gaussian * waves, _FASTEST_WAVE), cuts)
+        below = g < cuts[-1]
+        starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))
+        return self.gaussian * g[below], n * weights[below], starts
+
     def coordinate(self, u: FloatArray) -> FloatArray:
         """Quantiles of what layers are of: the radius, or |e.w| where a Gaussian is modulated."""
         if self.is_isotropic:
@@ -181,24 +201,9 @@ class AxialPart:
                 z = np.linalg.norm(D + offset, axis=1)
                 out += weight * plane_wave_mean(self.dim, np.multiply.outer(coordinate, z))
             return np.asarray(self.base.mass * self.base.sign * out)
-        along = D @ self.modulation.axis
-        across = D - np.multiply.outer(along, self.modulation.axis)
-        left = (
-            self.mass
-            * self.base.sign
-            * np.exp(-0.5 * self.gaussian**2 * np.sum(across * across, axis=1))
-        )
-        value = self.modulation(coordinate)
-        if self.kind == "imaginary+":
-            # A draw at x or -x, wherever the imaginary part is positive.
-            turn = np.where(value.imag < 0.0, -0.5 * np.pi, 0.5 * np.pi)
-        else:
-            turn = (
-                np.angle(value)
-                if self.kind == "modulus"
-                else np.full(value.shape, _PHASES[self.kind])
-            )
-        return np.asarray(left * np.cos(np.multiply.outer(coordinate, along) + turn[:, None]))
+        along, decay = self._along(D)
+        waves = np.cos(np.multiply.outer(coordinate, along) + self._turn(coordinate)[:, None])
+        return np.asarray(self.mass * self.base.sign * decay * waves)
 
     def draws_of(self, w: FloatArray) -> Draws:
         """Amplitudes and phases of frequencies that have the law of the part."""
@@ -212,52 +217,63 @@ class AxialPart:
         return Draws(w, amplitudes, np.full(len(w), _PHASES[self.kind] + turn))
 
     def mean(self, differences: FloatArray) -> FloatArray:
-        """E X at differences D, shape (n, d): what the part adds to the kernel."""
+        """E X at differences D, shape (n, d): what the part adds to the kernel.
+
+        Raises
+        ------
+        AccuracyError
+            Where a part of a law that is no Gaussian has too small a shift; see
+            :meth:`HarmonicSums.count`.
+        """
+        D = np.asarray(differences, dtype=float)
         scale = self.base.mass * self.base.sign
-        if self.kind in ("modulus", "weighted"):
+        if self.is_isotropic or self.kind == "modulus":
             steps, weights = self.modulation.steps, self.modulation.weights
-            value = self._sum(differences, steps, weights.astype(complex)).real
-            return np.asarray(scale * value)
-        series = self._series(self._selection, differences)
-        turned = np.exp(1j * _PHASES[self.kind]) * self._sum(differences, *series)
+            return np.asarray(scale * self._sums.sum(D, steps, weights.astype(complex)).real)
+        if self._has_few_turns:
+            return self.mass * self.base.sign * self._wave(D, 1)
+        turned = np.exp(1j * _PHASES[self.kind]) * self._sums.series(self._selection, D)
         return np.asarray(scale * turned.real)
 
+    def has_moments(self, differences: FloatArray) -> bool:
+        """Whether :meth:`mean` and :meth:`second_moment` are known at differences D."""
+        direct = self.is_isotropic or self._has_few_turns
+        return direct or self._sums.reaches(2.0 * np.asarray(differences, dtype=float))
+
     def second_moment(self, differences: FloatArray) -> FloatArray:
-        """E X^2 at differences D, shape (n, d)."""
-        double = 2.0 * np.asarray(differences, dtype=float)
-        m = self.base.mass
-        if self.kind == "weighted":
-            steps, weights = self.modulation.steps, self.modulation.weights
+        """E X^2 at differences D, shape (n, d); raises as :meth:`mean` does."""
+        D = np.asarray(differences, dtype=float)
+        m, modulation = self.base.mass, self.modulation
+        if self.is_isotropic:
+            steps, weights = modulation.steps, modulation.weights
             products = np.multiply.outer(weights, weights).ravel()
             sums = np.add.outer(steps, steps).ravel()
-            waves = self._sum(double, sums, products.astype(complex)).real
-            return np.asarray(0.5 * (self.mass**2 + m**2 * waves))
+            waves = self._sums.sum(2.0 * D, sums, products.astype(complex)).real
+            return np.asarray(0.5 * (self._root_mean_square**2 + m**2 * waves))
+        if self._has_few_turns:
+            return np.asarray(0.5 * self.mass**2 * (1.0 + self._wave(D, 2)))
         if self.kind == "modulus":
-            count = self._count(double)
-            series = self.modulation.squared_phase(count)
-            waves = self._sum(double, np.arange(-count, count + 1), series).real
+            count = self._sums.count(2.0 * D)
+            series = modulation.squared_phase(count)
+            waves = self._sums.sum(2.0 * D, np.arange(-count, count + 1), series).real
         else:
             sign = np.cos(2.0 * _PHASES[self.kind])
-            waves = sign * self._sum(double, *self._series(self._selection, double)).real
+            waves = sign * self._sums.series(self._selection, 2.0 * D).real
         return np.asarray(0.5 * self.mass * (self.mass + m * waves))
 
     def variance(self, differences: FloatArray) -> FloatArray:
         """Variance of one draw X at differences D, shape (n, d)."""
         return self.second_moment(differences) - self.mean(differences) ** 2
 
-    # --- masses and sums over harmonics ------------------------------------------------------
+    # --- masses and moments ------------------------------------------------------------------
 
     @cached_property
     def _mass(self) -> tuple[float, float]:
         m, error = self.base.mass, self.base.mass_error
         modulation = self.modulation
         if self.kind == "weighted":
-            weights, steps = modulation.weights, modulation.steps
-            gaps = np.abs(np.subtract.outer(steps, steps)) * modulation.unit
-            wave, bound = self._kernel(np.asarray(gaps.ravel(), dtype=float))
-            products = np.multiply.outer(weights, weights).ravel()
-            root = float(np.sqrt(products @ wave))
-            return m * root, error * root + m * float(np.abs(products) @ bound) / root
+            root, bound = self._gaps
+            return m * root, error * root + m * bound / root
         if modulation.vanishes(self.kind):
             return 0.0, 0.0
         if modulation.is_constant(self.kind):
@@ -266,22 +282,58 @@ class AxialPart:
         if self.gaussian > 0.0:
             law = self._axis_law
             return m * law.mass, error * law.mass + m * law.mass_error
-        count = self._harmonics(_MASS_ERROR)
-        orders = np.arange(-count, count + 1)
-        series = modulation.fourier(self.kind, count)
-        wave, bound = (
-            np.concatenate([half[:0:-1], half])
-            for half in self._kernel(
-                np.asarray(np.arange(count + 1) * modulation.unit, dtype=float)
-            )
-        )
-        value = float(series.real @ wave)
-        size = np.abs(series)
-        # Harmonics fall like n^-2, and what is left out is bounded by that and the last waves.
-        fall = float(np.max(size * orders.astype(float) ** 2))
-        left_out = 2.0 * fall / count * float(np.abs(wave[: count // 2]).max())
-        rounding = 1e-15 * float(size.sum())
-        return m * value, error * abs(value) + m * (float(size @ bound) + left_out + rounding)
+        value, bound = self._sums.mass(self.kind)
+        return m * value, error * abs(value) + m * bound
+
+    @cached_property
+    def _gaps(self) -> tuple[float, float]:
+        """The root of E|a|^2, and a bound of the error of its square."""
+        weights, steps = self.modulation.weights, self.modulation.steps
+        gaps = np.abs(np.subtract.outer(steps, steps)) * self.modulation.unit
+        wave, bound = self._sums.kernel(np.asarray(gaps.ravel(), dtype=float))
+        products = np.multiply.outer(weights, weights).ravel()
+        return float(np.sqrt(products @ wave)), float(np.abs(products) @ bound)
+
+    @property
+    def _root_mean_square(self) -> float:
+        """The root of E|X|^2 without the cosine: the mass, but where draws have weights."""
+        return self.base.mass * self._gaps[0]
+
+    @cached_property
+    def _sums(self) -> HarmonicSums:
+        return HarmonicSums(self.base.law, self.dim, self.modulation, self.gaussian)
+
+    def _wave(self, D: FloatArray, order: int) -> FloatArray:
+        """E cos(order (w.D + phase)) of a modulated Gaussian, by its law along the axis."""
+        along, decay = self._along(order * D)
+        seen = (decay > _UNSEEN) & (self.gaussian * np.abs(along) < _FASTEST_WAVE)
+        out = np.zeros(len(D))
+        where = np.flatnonzero(seen)
+        if not where.size:
+            return out
+        g, weights = self._axis_law.rule(self.gaussian * float(np.abs(along[where]).max()))
+        x = self.gaussian * g
+        turn = order * self._turn(x)
+        step = max(1, _CHUNK // x.size)
+        for start in range(0, where.size, step):
+            rows = where[start : start + step]
+            out[rows] = weights @ np.cos(np.multiply.outer(x, along[rows]) + turn[:, None])
+        return out * decay
+
+    def _along(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Differences along the axis, and the Gaussian factor of what they are across it."""
+        along = D @ self.modulation.axis
+        across = D - np.multiply.outer(along, self.modulation.axis)
+        return along, np.exp(-0.5 * self.gaussian**2 * np.sum(across * across, axis=1))
+
+    def _turn(self, x: FloatArray) -> FloatArray:
+        """Phase of a draw at a coordinate x >= 0 along the axis."""
+        if self.kind == "modulus":
+            return np.angle(self.modulation(x))
+        if self.kind == "imaginary+":
+            # A draw at x or -x, wherever the imaginary part is positive.
+            return np.where(self.modulation(x).imag < 0.0, -0.5 * np.pi, 0.5 * np.pi)
+        return np.full(x.shape, _PHASES[self.kind])
 
     @cached_property
     def _axis_law(self) -> AxisLaw:
@@ -295,6 +347,15 @@ class AxialPart:
         )
 
     @property
+    def _has_few_turns(self) -> bool:
+        """Whether moments are integrated along the axis, which keeps their relative precision.
+
+        A modulation with many turns has no small parts, and its series falls at once.
+        """
+        turns = self.gaussian * self.modulation.unit * int(np.abs(self.modulation.steps).max())
+        return 0.0 < turns < _MANY_TURNS
+
+    @property
     def _selection(self) -> Selection:
         if self.kind == "weighted":
             raise ParameterError("A weighted part selects nothing of its modulation.")
@@ -303,64 +364,6 @@ class AxialPart:
     @property
     def _acceptance(self) -> float:
         return self.mass / (self.base.mass * self._proposal.total)
-
-    def _harmonics(self, tolerance: float) -> int:
-        """Harmonics after which the series of a selection is below the tolerance."""
-        count = _FIRST_HARMONICS
-        while count < _LAST_HARMONICS:
-            orders = np.arange(count // 2, count + 1, max(1, count // 32))
-            wave, bound = self._kernel(np.asarray(orders * self.modulation.unit))
-            # Harmonics of a function with kinks fall like n^-2, so their tail is near 1 / count.
-            if np.all(np.abs(wave) <= np.maximum(tolerance * count, bound)):
-                break
-            count *= 2
-        return count
-
-    @cached_property
-    def _moment_harmonics(self) -> int:
-        return self._harmonics(MOMENT_ERROR)
-
-    def _count(self, differences: FloatArray) -> int:
-        """Harmonics that reach the same distances from D."""
-        reach = float(np.abs(differences @ self.modulation.axis).max(initial=0.0))
-        return self._moment_harmonics + int(np.ceil(reach / self.modulation.unit))
-
-    def _series(
-        self, selection: Selection, differences: FloatArray
-    ) -> tuple[IntArray, ComplexArray]:
-        count = self._count(differences)
-        return np.arange(-count, count + 1), self.modulation.fourier(selection, count)
-
-    def _sum(
-        self, differences: FloatArray, steps: IntArray, coefficients: ComplexArray
-    ) -> ComplexArray:
-        """Sum over steps of coefficient * k~(|D + step unit e|), k~ the kernel of the law."""
-        D = np.asarray(differences, dtype=float)
-        along = D @ self.modulation.axis
-        across = D - np.multiply.outer(along, self.modulation.axis)
-        square = np.sum(across * across, axis=1)
-        out = np.empty(len(D), dtype=complex)
-        rows = max(1, _BLOCK // len(steps))
-        for start in range(0, len(D), rows):
-            block = slice(start, start + rows)
-            x = np.add.outer(along[block], steps * self.modulation.unit)
-            z = np.sqrt(x * x + square[block, None])
-            out[block] = self._many(z.ravel()).reshape(z.shape) @ coefficients
-        return out
-
-    def _many(self, z: FloatArray) -> FloatArray:
-        """Values of the radial kernel; many of them through a table in the distance."""
-        if self.gaussian > 0.0 or z.size <= _FEW:
-            return self._kernel(z)[0]
-        # A power of two, so that a few tables serve all calls.
-        reach = 2.0 ** np.ceil(np.log2(z.max()))
-        return _tabulated(self.base.law, self.dim, float(reach))(z)
-
-    def _kernel(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean plane wave of the base law and its error bound."""
-        if self.gaussian > 0.0:
-            return np.exp(-0.5 * (self.gaussian * z) ** 2), np.full(z.shape, 4e-16)
-        return self.base.law.plane_wave_enclosure(self.dim, z)
 
     # --- samplers ----------------------------------------------------------------------------
 
@@ -415,11 +418,3 @@ class AxialPart:
             kept.append(w)
             missing -= x.size
         return np.concatenate(kept)
-
-
-@lru_cache(maxsize=32)
-def _tabulated(law: RadialLaw, dim: int, z_max: float) -> RadialInterpolant:
-    def function(z: FloatArray) -> FloatArray:
-        return law.expected_plane_wave(dim, z)
-
-    return RadialInterpolant.of(function, z_max, MOMENT_ERROR)

@@ -19,13 +19,16 @@ from typing import final
 
 import numpy as np
 
-from spectra.errors import ParameterError
+from spectra.errors import AccuracyError
 from spectra.table.arrays import FloatArray, panel_rule
 
 __all__ = ["AxisLaw"]
 
 # The normal density is a denormal number beyond this.
 _REACH = 38.0
+# With more turns than this no part is small, so that the rest beyond ten deviations is none.
+_MANY_TURNS = 20.0
+_SHORT_REACH = 10.0
 # On panels this long, and half a period of the modulation, Gauss's rule is exact to rounding.
 _PANEL = 0.5
 _NODES = 20
@@ -33,6 +36,10 @@ _COARSE_NODES = 14
 # A modulation this fast has no digits left in its phase, and would need millions of panels.
 _FASTEST = 1e4
 _NEWTON_STEPS = 80
+# Panels with less than this share of the mass are no matter to a mean.
+_WEIGHTLESS = 1e-18
+# Turns of a wave that the points of a panel resolve beside the density.
+_PHASE = 6.0
 # Ends of panels nearer than this, relative to the reach, are one.
 _SAME = 1e-13
 
@@ -67,10 +74,16 @@ class AxisLaw:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.rate * self.top_step < _FASTEST:
-            raise ParameterError(
+            raise AccuracyError(
                 f"A shift of {self.rate * self.top_step:.3g} lengths of the Gaussian makes its "
-                f"spectral density turn faster than can be resolved (the most is {_FASTEST:g})."
+                f"spectral density turn faster than can be resolved (the most is {_FASTEST:g}): "
+                "it has no Jordan or polar parts here. Take the decomposition 'weighted', as "
+                "SpectralFeatures does by itself."
             )
+
+    @property
+    def _reach(self) -> float:
+        return _REACH if self.rate * self.top_step < _MANY_TURNS else _SHORT_REACH
 
     @cached_property
     def _kinks(self) -> FloatArray:
@@ -78,8 +91,8 @@ class AxisLaw:
         period = 2.0 * np.pi / self.rate
         # An even function of period 2 pi may have kinks at 0 and pi as well.
         within = np.concatenate([[0.0, np.pi], self.turns, 2.0 * np.pi - self.turns]) / self.rate
-        kinks = np.add.outer(period * np.arange(np.ceil(_REACH / period)), within).ravel()
-        return np.asarray(kinks[kinks < _REACH])
+        kinks = np.add.outer(period * np.arange(np.ceil(self._reach / period)), within).ravel()
+        return np.asarray(kinks[kinks < self._reach])
 
     @cached_property
     def breaks(self) -> FloatArray:
@@ -87,7 +100,7 @@ class AxisLaw:
         _, high, masses, _ = self._panels
         below = np.concatenate([[0.0], np.cumsum(masses)])
         # The end of a panel is its kink up to rounding.
-        number = np.searchsorted(high, self._kinks + _SAME * _REACH, side="right")
+        number = np.searchsorted(high, self._kinks + _SAME * self._reach, side="right")
         u = np.unique(below[number] / below[-1])
         return np.asarray(u[(u > 0.0) & (u < 1.0)])
 
@@ -95,9 +108,9 @@ class AxisLaw:
     def _panels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Low ends, high ends, masses and coarser masses of the panels that have mass."""
         step = min(_PANEL, 0.5 * np.pi / (self.rate * self.top_step))
-        grid = np.linspace(0.0, _REACH, int(np.ceil(_REACH / step)) + 1)
+        grid = np.linspace(0.0, self._reach, int(np.ceil(self._reach / step)) + 1)
         ends = np.unique(np.concatenate([grid, self._kinks]))
-        ends = ends[np.concatenate([[True], np.diff(ends) > _SAME * _REACH])]
+        ends = ends[np.concatenate([[True], np.diff(ends) > _SAME * self._reach])]
         low, high = ends[:-1], ends[1:]
         masses = [
             np.sum(weights * self._density(nodes), axis=1)
@@ -116,6 +129,27 @@ class AxisLaw:
         """Bound of the error of :attr:`mass`: rounding, and the distance to a coarser rule."""
         _, _, fine, coarse = self._panels
         return float(np.abs(fine - coarse).sum() + 1e-13 * fine.sum())
+
+    def rule(self, waves: float, cuts: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Points, and weights that sum to 1, for functions that turn like cos(waves g).
+
+        The points ascend, and no panel of them reaches over a cut.
+        """
+        low, high, masses, _ = self._panels
+        kept = masses > _WEIGHTLESS * masses.sum()
+        low, high = low[kept], high[kept]
+        if cuts is not None:
+            at = np.searchsorted(low, cuts, side="right") - 1
+            inside = (at >= 0) & (cuts > low[at]) & (cuts < high[at])
+            at, cuts = at[inside], cuts[inside]
+            ends = np.sort(np.concatenate([high, cuts]))
+            low, high = np.sort(np.concatenate([low, cuts])), ends
+        pieces = np.ceil(np.maximum(1.0, (high - low) * waves / _PHASE)).astype(int)
+        width = np.repeat((high - low) / pieces, pieces)
+        first = np.repeat(np.cumsum(pieces) - pieces, pieces)
+        start = np.repeat(low, pieces) + (np.arange(pieces.sum()) - first) * width
+        nodes, weights = panel_rule(start, start + width, _NODES)
+        return nodes.ravel(), (weights * self._density(nodes)).ravel() / self.mass
 
     def ppf(self, u: FloatArray) -> FloatArray:
         """Inverse CDF of g at probabilities in [0, 1)."""
