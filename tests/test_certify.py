@@ -13,7 +13,6 @@ from spectra.density import Atom
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure, truncate
 from spectra.quadrature import Enclosure
-from spectra.table import Panels, RadialLaw
 
 flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
 
@@ -453,96 +452,3 @@ def test_a_wrong_component_is_found_out():
     assert abs(found.mid - wrong.mid) > 1e3 * (found.rad + wrong.rad)
     shifted = SpectralMeasure(3, of.kernel, (Atom(0.0, 1e-12),), of.density)
     assert sp.certified_masses(shifted).positive.mid - found.mid > 9e-13
-
-
-# --- tables -----------------------------------------------------------------------------------
-
-
-def _shifted(law, side, row, by):
-    panels = getattr(law, side)
-    rows = panels.coefficients.copy()
-    rows[row, 0] += by
-    changed = Panels(panels.edges, rows, panels.kinds, panels.exponents)
-    sides = {"left": law.left, "right": law.right, side: changed}
-    return RadialLaw(sides["left"], sides["right"], law.tail)
-
-
-def test_tables_of_signed_parts_are_proved_to_a_few_units_of_rounding():
-    of = measure(delta_gaussian(), 3)
-    table = sp.tabulate(of)
-    for proof in sp.certify_table(table, of):
-        assert proof.rigorous
-        assert proof.u_error <= 1e-14
-        assert proof.rounding <= 2e-14
-        assert proof.not_ascending <= 1e-15
-        assert proof.u_error + proof.rounding >= table.u_error / 2
-
-
-def test_the_certificate_holds_for_the_true_error_of_a_table():
-    of = measure(sp.radial("exp(-z**2/2)"), 2)
-    table = sp.tabulate(of)
-    (proof,) = sp.certify_table(table, of)
-    u = np.linspace(0.0, 1.0, 401)[1:-1]
-    radii = table.parts[0].law.ppf(u)
-    # Rayleigh: F(w) = 1 - exp(-w^2/2).
-    with mp.workdps(30):
-        errors = [
-            abs(-mp.expm1(-(mp.mpf(float(w)) ** 2) / 2) - mp.mpf(float(p)))
-            for w, p in zip(radii, u, strict=True)
-        ]
-    assert max(errors) <= proof.u_error + proof.rounding
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_a_table_that_is_wrong_by_little_is_not_certified(side):
-    of = measure(sp.radial("exp(-z**2/2)"), 3)
-    table = sp.tabulate(of)
-    (part,) = table.parts
-    (honest,) = sp.certify_table(table, of)
-    row = getattr(part.law, side).size - 1
-    wrong = replace(table, parts=(replace(part, law=_shifted(part.law, side, row, 1e-11)),))
-    (proof,) = sp.certify_table(wrong, of)
-    assert proof.u_error > 100 * honest.u_error
-    assert proof.u_error > 1e-12
-
-
-def test_a_table_of_another_measure_is_not_certified():
-    table = sp.tabulate(measure(sp.radial("exp(-z**2/2)"), 3))
-    (proof,) = sp.certify_table(table, measure(sp.radial("exp(-0.5000001*z**2)"), 3))
-    assert 1e-8 < proof.u_error < 1e-6
-    with pytest.raises(ParameterError, match="do not belong together"):
-        sp.certify_table(table, measure(sp.radial("exp(-z**2/2)"), 2))
-
-
-def test_a_panel_that_descends_is_not_certified_to_ascend():
-    of = measure(sp.radial("exp(-z**2/2)"), 3)
-    table = sp.tabulate(of)
-    (part,) = table.parts
-    panels = part.law.left
-    rows = panels.coefficients.copy()
-    row = panels.size - 1
-    rows[row, 1:] = 0.0
-    rows[row, 1], rows[row, 3] = -0.1, 0.1  # -0.1 t + 0.1 t^3: no net ascent
-    law = RadialLaw(
-        Panels(panels.edges, rows, panels.kinds, panels.exponents), part.law.right, None
-    )
-    (proof,) = sp.certify_table(replace(table, parts=(replace(part, law=law),)), of)
-    assert proof.not_ascending >= float(np.diff(panels.edges)[row])
-    assert proof.u_error > 1e-3
-
-
-def test_heavy_tails_are_certified_to_the_last_panel():
-    of = measure(sp.radial("exp(-z) - 0.7*exp(-2*z)"), 3)
-    for proof in sp.certify_table(sp.tabulate(of), of):
-        assert proof.rigorous
-        assert proof.u_error <= 1e-14
-
-
-@pytest.mark.parametrize(("dim", "power"), [(3, "2"), (2, "27/10")])
-def test_tables_with_lobes_without_end_are_proved_to_infinity(dim, power):
-    of = measure(bochner_riesz(power), dim)
-    for proof in sp.certify_table(sp.tabulate(of), of):
-        assert proof.rigorous
-        assert proof.u_error <= 2e-14
-        assert proof.rounding <= 4e-14
-        assert proof.not_ascending == 0.0
