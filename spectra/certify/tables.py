@@ -19,6 +19,7 @@ from spectra.certify.panel_proofs import PanelProof
 from spectra.certify.parts import ProvedLaw
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure
+from spectra.progress import stage
 from spectra.table import LobedTail, Part, SpectralTable
 from spectra.transform.on_balls.compact import BallComponent
 
@@ -105,7 +106,8 @@ def certify_table(table: SpectralTable, measure: SpectralMeasure) -> tuple[PartC
             "belong together."
         )
     found: list[Lobes] = []
-    return tuple(_certified(part, table, measure, found) for part in table.parts)
+    with stage("proving a table"):
+        return tuple(_certified(part, table, measure, found) for part in table.parts)
 
 
 def _certified(
