@@ -64,9 +64,10 @@ def certified_masses(measure: SpectralMeasure) -> CertifiedMasses:
               M_+ - M_- = k(0)
 
     The exact numbers of the kernel are read, not their doubles.  Proved are sums of Gaussians
-    times polynomials in z^2 and of Matern kernels (all sign changes isolated, incomplete gamma and
-    beta functions), and single kernels of compact support: Bochner-Riesz and other polynomials in
-    z^2 times a power of 1 - z^2/R^2, and the arc-cosine kernel of order 1 in d = 1, 2, 3.
+    times polynomials in z^2, Matern and rational quadratic kernels (all sign changes isolated,
+    incomplete integrals in closed form), and single kernels of compact support: Bochner-Riesz and
+    other polynomials in z^2 times a power of 1 - z^2/R^2, and the arc-cosine kernel of order 1 in
+    d = 1, 2, 3.
 
     Parameters
     ----------

@@ -77,13 +77,19 @@ def certify_table(table: SpectralTable, measure: SpectralMeasure) -> tuple[PartC
     Returns
     -------
     tuple of PartCertificate
-        One for each part of the table.  Proved are sums of Gaussians times polynomials and of
-        Matern kernels; other parts come back with ``rigorous=False`` and the ``reason``.
+        One for each part of the table.  Proved are sums and differences of Gaussians times
+        polynomials, Matern and rational quadratic kernels, and to infinity the lobes of
+        polynomials in z^2 times a power of 1 - z^2/R^2; other parts come back with
+        ``rigorous=False`` and the ``reason``.
 
     Raises
     ------
     ParameterError
         Where the two do not belong together.
+
+    Notes
+    -----
+    ``docs/proofs.md`` says how, and what is taken for granted.
 
     Examples
     --------
