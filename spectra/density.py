@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Atom",
+    "Beside",
     "Component",
     "EndTail",
     "FastTail",
@@ -99,6 +100,15 @@ class OscillatingTail:
 Tail = FastTail | PowerTail | EndTail | OscillatingTail
 
 
+class Beside(NamedTuple):
+    """Values of a component beside a radius: sign, log|rho|, log of the envelope and error."""
+
+    sign: FloatArray
+    log: FloatArray
+    log_envelope: FloatArray
+    relative_error: FloatArray
+
+
 class Component(ABC):
     """One summand of the signed radial density; its coefficient is included.
 
@@ -113,9 +123,9 @@ class Component(ABC):
     tail : Tail
         How the component behaves beyond the bulk.
     breaks : tuple of (radius, exponent)
-        Radii at which it is not smooth: there it behaves like ``|w - radius|**exponent``, with
-        -1 < exponent <= 0, times at most a logarithm.  A kernel with a wave exp(ibz) that decays
-        slowly has one at b.
+        Radii at which it is not smooth: there it behaves like ``|w - radius|**exponent`` at most,
+        with -1 < exponent <= 0, times at most a logarithm.  A kernel with a wave exp(ibz) that
+        decays slowly has one at b.
     """
 
     breaks: tuple[tuple[float, float], ...] = ()
@@ -131,6 +141,13 @@ class Component(ABC):
     @abstractmethod
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound of the error at w, relative to :meth:`envelope`."""
+
+    def beside(self, radius: float, side: float, distance: FloatArray) -> Beside | None:
+        """Values at radius + side * distance, which is rounded where the distance is small.
+
+        None where the component has nothing at that radius that tells the two apart.
+        """
+        return None
 
     def error_beside(self, radius: float, w: FloatArray) -> FloatArray:
         """:meth:`relative_error`, without the rounding of the distance of w to a radius.

@@ -60,14 +60,10 @@ class Chart:
         return self.start if self.end is None else self.end
 
     def power_of(self, component: Component) -> float | None:
-        """The power of the distance that a component goes with at the end or the start.
-
-        None where it has no power there, or starts at the radius 0.
-        """
+        """The power of the distance that a component goes with at the end; None without one."""
         if isinstance(component.tail, EndTail) and component.tail.radius == self.end:
             return component.tail.exponent
-        found = dict(component.breaks).get(self.origin)
-        return found if found else None
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,14 +122,23 @@ class RadialSum:
             at = w[inside]
             if at.size == 0:
                 continue
-            sign, log = component.signed_log(at)
-            envelope = component.log_envelope(at)
             shift = slope[inside]
             power = chart.power_of(component)
-            if power is not None:
-                # The radius is rounded, its distance to the end is not: move the value there.
-                moved = slope[inside] - np.log(np.abs(at - chart.origin))
-                shift = shift + power * moved
+            beside = None
+            if chart.origin:
+                way = 1.0 if chart.end is None else -1.0
+                beside = component.beside(chart.origin, way, np.exp(shift))
+            if beside is not None:
+                sign, log, envelope, relative = beside
+            else:
+                sign, log = component.signed_log(at)
+                envelope = component.log_envelope(at)
+                if power is None:
+                    relative = component.relative_error(at)
+                else:
+                    # The radius is rounded, its distance to the end is not: move the value there.
+                    shift = shift + power * (shift - np.log(np.abs(at - chart.origin)))
+                    relative = component.error_beside(chart.origin, at)
             positive[inside] = np.logaddexp(
                 positive[inside], np.where(sign > 0, log + shift, -np.inf)
             )
@@ -146,10 +151,6 @@ class RadialSum:
             steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
             if isinstance(component.tail, OscillatingTail):
                 steepness += component.tail.frequency * at
-            if power is None:
-                relative = component.relative_error(at)
-            else:
-                relative = component.error_beside(chart.origin, at)
             relative = relative + EPS * steepness
             size[inside] = np.logaddexp(size[inside], np.maximum(envelope, log) + shift)
             wrong = envelope + shift + np.log(relative)

@@ -40,6 +40,8 @@ class ContinuousLaw:
         Where the chart starts, w = origin + e^t: 0, or a radius where the density is not smooth.
     coefficients : ndarray of shape (n, ORDER)
         Legendre series of the density in each panel.
+    errors : ndarray of shape (n,)
+        Bound of the error of the mass of each panel.
     low, high : ndarray of shape (n,)
         Radii at the ends of the panels.
     low_size, high_size : ndarray of shape (n,)
@@ -58,6 +60,7 @@ class ContinuousLaw:
     end: FloatArray
     origin: FloatArray
     coefficients: FloatArray
+    errors: FloatArray
     low: FloatArray
     high: FloatArray
     low_size: FloatArray
@@ -94,6 +97,7 @@ class ContinuousLaw:
             end=end,
             origin=origin,
             coefficients=np.concatenate([p.coefficients for p in panels]),
+            errors=np.concatenate([p.errors for p in panels]),
             low=np.concatenate([e[:-1] for e in edges]),
             high=np.concatenate([e[1:] for e in edges]),
             low_size=np.concatenate([e[:-1] for e in sizes]),
@@ -175,7 +179,9 @@ class ContinuousLaw:
             self.low_size[i] * np.exp(way * after_start),
             self.high_size[i] * np.exp(-way * before_stop),
         )
-        return np.where(ended, np.minimum(end - size, np.nextafter(end, 0.0)), self.origin[i] + size)
+        return np.where(
+            ended, np.minimum(end - size, np.nextafter(end, 0.0)), self.origin[i] + size
+        )
 
     def radius(self, below: FloatArray, above: FloatArray) -> FloatArray:
         """Radius with this mass below and this mass above it; the smaller of the two decides.
@@ -208,6 +214,11 @@ class ContinuousLaw:
                 before_stop[far] = np.log(share) / self.tail.rate
                 after_start[far] = np.inf
         return self._radius(i, after_start, before_stop)
+
+    def error_at(self, w: FloatArray) -> FloatArray:
+        """Bound of the error of the mass of the panel that holds each radius."""
+        i = np.searchsorted(self.low, w, side="right") - 1
+        return np.asarray(self.errors[np.clip(i, 0, self.start.size - 1)])
 
     def masses(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mass below and mass above the radii."""

@@ -293,7 +293,9 @@ def _try(
     apart &= np.array([[p.low_power == 1.0, p.high_power == 1.0] for p in trial])
     # Between two clusters of radii the rounding of a probability moves the radius by more than
     # that.  A panel that misses by no more is right, and ends where its neighbour begins.
-    noisy = apart & (missed[:, -2:] <= 4.0 * EPS * mass * c[:, -2:])
+    unknown = law.error_at(exact.ravel()).reshape(exact.shape)
+    least = np.maximum(4.0 * EPS * mass * c[:, -2:], unknown[:, -2:])
+    noisy = apart & (missed[:, -2:] <= least)
     if np.any(noisy):
         gap = np.where(noisy, exact[:, -2:] - w[:, -2:], 0.0)
         fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
@@ -309,7 +311,8 @@ def _try(
     # What shorter panels do not improve is the rounding of the law itself.
     settled = most > _STAGNANT * np.array([p.missed_before for p in trial])
     goal = np.where(settled[:, None], allowed, goal)
-    wrong = missed > np.maximum(goal, 4.0 * EPS * c)
+    # Nothing is asked beyond what the density itself is known to.
+    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, unknown / mass))
     # Where a radius cannot be told from the exact one in floating point, it is right.
     wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     wrong[:, -2:] = apart & ~noisy

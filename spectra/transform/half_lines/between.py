@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.density import Component, Tail
+from spectra.density import Beside, Component, Tail
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.panelled import Panelled
 
@@ -82,6 +82,18 @@ class BetweenWaves(Component):
                 sign[mine], log[mine] = side.density.signed_log(side.distance(w[mine]))
         return sign.reshape(shape), log.reshape(shape)
 
+    def beside(self, radius: float, side: float, distance: FloatArray) -> Beside | None:
+        """Values beside a frequency, from the distance itself."""
+        for mine in self.sides:
+            if mine.pivot == radius and mine.side == side:
+                density = mine.density
+                return Beside(
+                    *density.signed_log(distance),
+                    density.log_envelope(distance),
+                    density.relative_error(distance),
+                )
+        return None
+
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log|rho|, or the largest value nearby where the density passes through zero."""
         w = np.asarray(w, dtype=float)
@@ -96,13 +108,7 @@ class BetweenWaves(Component):
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound of the error relative to the envelope, with the rounding of the distance."""
-        return self._error(np.asarray(w, dtype=float), _STEEPNESS)
-
-    def error_beside(self, radius: float, w: FloatArray) -> FloatArray:
-        """The same without that rounding."""
-        return self._error(np.asarray(w, dtype=float), 0.0)
-
-    def _error(self, w: FloatArray, steepness: float) -> FloatArray:
+        w = np.asarray(w, dtype=float)
         shape, w = w.shape, w.ravel()
         bound = np.zeros_like(w)
         which = self._each(w)
@@ -110,6 +116,6 @@ class BetweenWaves(Component):
             mine = (which == i) & (w < side.high)
             if np.any(mine):
                 distance = side.distance(w[mine])
-                rounding = steepness * EPS * side.pivot / distance
+                rounding = _STEEPNESS * EPS * side.pivot / distance
                 bound[mine] = side.density.relative_error(distance) + rounding
         return bound.reshape(shape)

@@ -8,7 +8,7 @@ region both show as a jump of a phase, so that a path is checked by following th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,8 @@ _HEIGHT_ACCURACY = 1e-12
 # scales.
 _NEGLIGIBLE = 1e-60
 _FARTHEST = 1e14
+# Powers z^(d-1) put off the end of a kernel by less than this.
+_FURTHER_OUT = 1e3
 # A kernel that decays slowly must not grow by more than this on arcs at these multiples of its
 # scale.
 _ARC_GROWTH = 1e3
@@ -250,6 +252,17 @@ class Continuation:
         """
         entire = bool(self.waves) and not self.decays_fast and self.is_even
         return entire and bool(np.isinf(self.height)) and self.has_quadrant
+
+    def in_dimension(self, dim: int) -> Continuation:
+        """The same with the distance beyond which k(z) z^(d-1) is negligible for its reach."""
+        if not self.decays_fast:
+            return self
+        z = np.geomspace(self.scale, _FURTHER_OUT * self.reach, _PROBES)
+        with np.errstate(divide="ignore"):
+            log = np.log(self.size(z)) + (dim - 1) * np.log(z)
+        alive = int(np.flatnonzero(log > log.max() + np.log(_NEGLIGIBLE))[-1])
+        further = float(z[min(alive + 1, z.size - 1)])
+        return replace(self, reach=further) if further > self.reach else self
 
     def size(self, z: ComplexArray) -> FloatArray:
         """|k|, with each wave exp(ibz) f counted as |f| from its first turn on."""

@@ -64,6 +64,9 @@ class Hankel:
     kernel: Continuation
     dim: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", self.kernel.in_dimension(self.dim))
+
     @property
     def order(self) -> float:
         """n = d/2 - 1."""

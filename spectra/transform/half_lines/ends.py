@@ -211,7 +211,12 @@ def _in_doubles(expr: sympy.Expr) -> Callable[[Array], Array]:
 
 
 def stable_value(
-    expr: sympy.Expr, zero: Expansion, infinity: Expansion, *, farthest: float = 1e12, lost: float = _LOST
+    expr: sympy.Expr,
+    zero: Expansion,
+    infinity: Expansion,
+    *,
+    farthest: float = 1e12,
+    lost: float = _LOST,
 ) -> Callable[[Array], Array]:
     """Values of a formula at complex points, with its expansions where the formula cancels.
 

@@ -12,7 +12,6 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.density import Atom, Component
-from spectra.formula.parsing import Z
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import prepared

@@ -27,6 +27,8 @@ _NARROWEST = 1e-3
 _MOST_PANELS = 400
 # log(1e-42): what is this far below the largest w |rho| is negligible in every table.
 _NEGLIGIBLE = -96.0
+# Beside a radius inside, where no tail begins, what is below 1e-17 is.
+_NEGLIGIBLE_INSIDE = -39.0
 # The first panel reaches from w = 0 to this multiple of 1/scale at most.
 _LINEAR_REACH = 0.5
 _SHARE_OF_FREQUENCY = 0.25
@@ -218,7 +220,9 @@ class Builder:
 
     def _is_negligible(self, panel: Panel, end: float) -> bool:
         height = panel.level + (panel.slope + 1.0) * end + float(np.log(panel.top))
-        return height < self.peak + _NEGLIGIBLE
+        return height < self.peak + (
+            _NEGLIGIBLE_INSIDE if self.pivot and end < 0.0 else _NEGLIGIBLE
+        )
 
     def _count(self, panels: list[Panel]) -> None:
         if len(panels) > _MOST_PANELS:

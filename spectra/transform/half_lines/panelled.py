@@ -31,6 +31,8 @@ _ROUNDING = 8.0
 # Values with errors above this share are looked at again on panels down to this width.
 _CLEAN = 2e-13
 _NARROW = 0.3
+# Errors of so much of the values somewhere on a panel, and of so much less elsewhere.
+_LOST, _UNEVEN = 1e-9, 1e-2
 
 
 class Ending(Protocol):
@@ -79,6 +81,13 @@ class Panel:
     steady: bool
 
 
+def _slope(x: FloatArray, size: FloatArray) -> float:
+    """The power of w that makes both ends of a panel alike."""
+    third = ORDER // 3
+    ends = np.log([size[:third].max(), size[-third:].max()])
+    return float(ends[1] - ends[0]) / float(x[-third:].mean() - x[:third].mean())
+
+
 def fit_panel(
     low: float,
     high: float,
@@ -106,12 +115,13 @@ def fit_panel(
         w = np.exp(x)
     value, error = sample(w)
     size = np.abs(value) + error
-    if power is None:
-        third = ORDER // 3
-        ends = np.log([size[:third].max(), size[-third:].max()])
-        slope = float(ends[1] - ends[0]) / float(x[-third:].mean() - x[:third].mean())
-    else:
-        slope = power
+    slope = power
+    if slope is None:
+        slope = _slope(x, size)
+        share = error / size
+        if share.max() > _LOST and share.min() < share.max() * _UNEVEN:
+            # One end is noise: a power would carry its error to the other one.
+            slope = _slope(x, error)
     logs = np.log(size) - slope * x
     level = float(logs.max())
     front = np.exp(-level - slope * x)

@@ -42,6 +42,7 @@ TINY = float(np.finfo(float).tiny)
 _LEFT_OUT = 1e-17
 _MOST_HALVINGS = 12
 
+
 @dataclass(frozen=True)
 class Contour:
     """A path: from 0 to ``corner``/w on the real axis, or to i ``height``; then a ray.

@@ -25,6 +25,8 @@ __all__ = ["slow_waves"]
 _MOST_ATOMS = 8
 # Densities are looked at so far beside a frequency, relative to it.
 _NEAR = 0.05
+# A share of a wave below this is rounding.
+_NO_SHARE = 1e-9
 
 
 def slow_waves(found: Prepared, dim: int) -> tuple[list[Component], list[Atom]]:
@@ -94,6 +96,21 @@ def _elementary(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
     return sympy.sqrt(2 / (sympy.pi * x)) * wave
 
 
+def _start(wave: Turning, dim: int, side: float) -> Start:
+    """How the density begins beside a frequency, on the side above it (1) or below it (-1).
+
+    The singular part is Gamma(-beta) |w - b|^beta Re[exp(-i pi beta/2) c exp(+-i psi)], with the
+    phase psi of a Hankel function at infinity, next to what is smooth at b.
+    """
+    beta = float(wave.exponent) - 0.5 * (dim + 1)
+    c = complex(wave.factor.evalf(20))
+    phase = np.exp(0.25j * np.pi * (dim - 1)) * c
+    size = (np.exp(-0.5j * np.pi * beta) * (np.conj(phase) if side > 0.0 else phase)).real
+    if beta > 0.0 or abs(size) < _NO_SHARE * abs(c):
+        return Start(0.0)
+    return Start(beta, with_log=beta == 0.0)
+
+
 def _peak(found: Prepared, dim: int, bounds: list[float], middles: list[float]) -> float:
     """log(w |rho|) where it may be large: a density may vanish between two frequencies."""
     sample = Builder(found, dim).sample
@@ -112,19 +129,21 @@ def _component(found: Prepared, dim: int) -> Component:
     bounds = sorted(kinks)
     middles = [0.5 * bounds[0], *(0.5 * (a + b) for a, b in zip(bounds, bounds[1:], strict=False))]
     sides: list[Side] = []
+    breaks: list[tuple[float, float]] = []
     peak = _peak(found, dim, bounds, middles)
     tail: Tail | None = None
     for i, b in enumerate(bounds):
         ends = band_limited and b == bounds[-1]
-        # Beside a power above 0 there is what is smooth at b, unless the density ends there.
-        start = Start(kinks[b] if ends else min(kinks[b], 0.0), with_log=kinks[b] == 0.0 and not ends)
-        below = Builder(found, dim, pivot=b, side=-1.0, start=start, peak=peak)
+        under = Start(kinks[b]) if ends else _start(found.turning[i], dim, -1.0)
+        below = Builder(found, dim, pivot=b, side=-1.0, start=under, peak=peak)
         sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i])))
         peak = below.peak
         if ends:
             tail = EndTail(b, kinks[b])
             break
-        above = Builder(found, dim, pivot=b, side=1.0, start=start, peak=peak)
+        over = _start(found.turning[i], dim, 1.0)
+        breaks.append((b, min(under.exponent, over.exponent)))
+        above = Builder(found, dim, pivot=b, side=1.0, start=over, peak=peak)
         if b == bounds[-1]:
             last = above.component()
             sides.append(Side(b, np.inf, b, 1.0, last))
@@ -136,12 +155,11 @@ def _component(found: Prepared, dim: int) -> Component:
     origin = Builder(found, dim, peak=peak)
     first = Side(0.0, middles[0], 0.0, 1.0, origin.up_to(middles[0]))
     assert tail is not None  # there is a last frequency
-    inside = bounds[:-1] if band_limited else bounds
     return BetweenWaves(
         sides=(first, *sides),
         total=found.total,
         origin_exponent=origin.start.exponent,
         bulk=(0.5 * middles[0], bounds[-1] if band_limited else 2.0 * bounds[-1]),
         tail=tail,
-        breaks=tuple((b, min(kinks[b], 0.0)) for b in inside),
+        breaks=tuple(breaks),
     )
