@@ -188,7 +188,10 @@ class SpectralFeatures(BaseSpectralFeatures):
                 ),
             )
             if plans := getattr(self, "plans_", ()):
-                compared = (f"{p.coupling} {p.counts} {p.variance**0.5:.3g}" for p in plans)
+                # A variance that is zero up to rounding can come out below it.
+                compared = (
+                    f"{p.coupling} {p.counts} {max(p.variance, 0.0) ** 0.5:.3g}" for p in plans
+                )
                 how += "\nPredicted root mean square error: " + ", ".join(compared) + "."
         head = f"{self.n_components} columns for {kernel} in dimension {self.n_features_in_}."
         return "\n".join(line for line in (head, self.note_, how) if line)

@@ -180,6 +180,9 @@ class GRFF(BaseSpectralFeatures):
         * "leverage": drawn by ridge leverage scores on X from a pool of four times as many
           (:func:`rf.published.leverage_frequencies`, ridge 1e-3): unbiased, adapted to X.
 
+        The last two leave to chance how many frequencies each sign gets; ``counts_`` says what
+        the allocation asked for.
+
     References
     ----------
     Liu, Huang, Chen, Suykens, "Fast learning in reproducing kernel Krein spaces via signed

@@ -358,6 +358,8 @@ class TestPlan:
             assert f"{plan.coupling} {plan.counts}" in said
         assert [p.variance for p in auto.plans_] == sorted(p.variance for p in auto.plans_)
         assert "Predicted" not in quiet(signed, coupling="iid").fit(X).explain()
+        alike = quiet(signed, n_components=32).fit(np.zeros((3, 4)))
+        assert "+" not in alike.explain().partition("Predicted")[2]  # no root of a rounding error
 
     def test_optimal_allocation_beats_equal_and_mass(self, X, signed):
         z = np.quantile(pdist(X), np.linspace(0.05, 0.95, 10))
