@@ -190,7 +190,7 @@ HOSTILE = {
     "a tiny shift": lambda d: GAUSSIAN.shift(1e-12),
     "a tiny shift of a Matern kernel": lambda d: MATERN.shift(1e-7),
     "a long shift": lambda d: GAUSSIAN.shift(100.0),
-    "a shift beyond sight": lambda d: GAUSSIAN.shift(1e200),
+    "a shift beyond sight": lambda d: GAUSSIAN.shift(1e100),
     "even": lambda d: GAUSSIAN.shift(0.3) + GAUSSIAN.shift(-0.3),
     "odd": lambda d: GAUSSIAN.shift(0.3) - GAUSSIAN.shift(-0.3),
     "multiples of one kernel": lambda d: 0.6 * GAUSSIAN.shift(0.9) + (0.1 * GAUSSIAN).shift(0.0),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from rf.experiments.ask_accuracy import ASK_ACCURACY
 from rf.experiments.ask_errors import ASK_ERRORS
 from rf.experiments.gorf_errors import GORF_ERRORS
 from rf.experiments.housing import HOUSING
@@ -16,5 +17,10 @@ from rf.experiments.tables import Experiment
 __all__ = ["EXPERIMENTS", "Experiment"]
 
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
-    {"gorf-errors": GORF_ERRORS, "gorf-housing": HOUSING, "ask-errors": ASK_ERRORS}
+    {
+        "gorf-errors": GORF_ERRORS,
+        "gorf-housing": HOUSING,
+        "ask-errors": ASK_ERRORS,
+        "ask-accuracy": ASK_ACCURACY,
+    }
 )
