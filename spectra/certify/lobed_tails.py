@@ -14,7 +14,7 @@ later lobes, :math:`\sum_{j\ge0} y_j^q \le y^q + \kappa y^\sigma/\sigma`.
 
 from __future__ import annotations
 
-from spectra.certify.balls import Ball, Unproved, flint, upper_double
+from spectra.certify.balls import Ball, Unproved, flint, hull, upper_double
 from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.nodes import Nodes, chebyshev_poly, chosen_nodes
 from spectra.certify.tail_rounding import tail_rounding
@@ -26,10 +26,12 @@ __all__ = ["LobedTailProof"]
 
 # The expansion is cut here, relative to the first index.
 _BEFORE = 0.98
+# Terms that are tried in turn, and what the expansion may leave out, relative to the first one.
+_TERMS, _GOAL = (40, 80, 120), 2.0**-80
 # What may stay unseen between the nodes, relative to the mass of a lobe.
 _UNSEEN = 2.0**-66
-# Slices of 1/x in which the amplitude and the phase are looked at.
-_SLICES = 64
+# Ranges of 1/x in which the amplitude and the phase are looked at are halved so many times.
+_MOST_HALVINGS = 12
 # The starts of lobes are looked at to this phase before they count as found.
 _LOCKED = 1e-3
 
@@ -54,7 +56,7 @@ class LobedTailProof:
         self.turn = 2 * flint.arb.pi()
         self.radii = _Radii(tail, law.unit, self.turn)
         first = self.radii.x(flint.arb(1), flint.arb(0))
-        self.wave = law.density.wave(_BEFORE * float(first.lower()), 0.0)
+        self.wave = _sharp_wave(law, _BEFORE * float(first.lower()))
         self.mass_wave = integrated(self.wave)
         self.power = self.wave.power
         self.sigma = self.power - 1
@@ -218,15 +220,21 @@ class LobedTailProof:
         least, drift = flint.arb("inf"), flint.arb(0)
         series = flint.acb_poly(wave.coefficients)
         slope = series.derivative()
-        for i in range(_SLICES):
-            u = top * (flint.arb(2 * i + 1) / 2 + flint.arb(0, 0.5)) / _SLICES
-            value = series(flint.acb(u))
+        waiting = [(flint.arb(0), top, 0)]
+        while waiting:
+            low, high, depth = waiting.pop()
+            u = flint.acb(hull(low, high))
+            value = series(u)
             size = abs(value).abs_lower()
-            if not size > 0:
-                raise Unproved("the amplitude of the tail was not proved to be positive")
+            if not size > abs(series(flint.acb((low + high) / 2))) / 2:
+                if depth == _MOST_HALVINGS:
+                    raise Unproved("the amplitude of the tail was not proved to be positive")
+                middle = ((low + high) / 2).mid()
+                waiting += [(low, middle, depth + 1), (middle, high, depth + 1)]
+                continue
             least = least.min(size)
             # d/dx = -u^2 d/du of the argument.
-            drift = drift.max(abs((slope(flint.acb(u)) / value).imag * u * u).abs_upper())
+            drift = drift.max(abs((slope(u) / value).imag * u.real * u.real).abs_upper())
         return least, drift
 
     def _largest_at_ends(self) -> Ball:
@@ -371,6 +379,15 @@ class _Fall:
         least = self.sigma.min(self.stated)
         off = abs(self.stated - self.sigma)
         return self.front * self.size(flint.arb(1)) * off / (flint.arb(1).exp() * least)
+
+
+def _sharp_wave(law: LobedLaw, start: float) -> Wave:
+    """The expansion of the density from a point on, with as many terms as it needs."""
+    for terms in _TERMS:
+        wave = law.density.wave(start, 0.0, terms)
+        if wave.size(flint.arb(start)) < _GOAL * abs(wave.coefficients[0]):
+            return wave
+    raise Unproved("the tail of the table starts where the expansion of the density is too rough")
 
 
 def _horner(wave: Wave, u: Ball) -> Ball:

@@ -152,22 +152,22 @@ class BesselSum:
             bound = bound + abs(b) / (flint.arb(2) ** order * (order + 1).gamma())
         return EntireFunction(coefficients, bound, up_to)
 
-    def wave(self, start: float, outer: float = OUTER) -> Wave:
+    def wave(self, start: float, outer: float = OUTER, terms: int = _TERMS) -> Wave:
         """The expansion at x >= start and in the discs of radius ``outer`` x around them."""
         near = (1 - flint.arb(outer)) * flint.arb(start)
         cosine = (1 - flint.arb(outer) ** 2).sqrt()
         root = (2 / flint.arb.pi()).sqrt()
-        coefficients = [flint.acb(0)] * _TERMS
+        coefficients = [flint.acb(0)] * terms
         remainder = flint.arb(0)
         unit = [flint.acb(1), flint.acb(0, 1), flint.acb(-1), flint.acb(0, -1)]
         for j, (b, order) in enumerate(zip(self.factors, self.orders, strict=True)):
-            known = hankel_coefficients(order, _TERMS - j)
-            for k in range(_TERMS - j):
+            known = hankel_coefficients(order, terms - j)
+            for k in range(terms - j):
                 # e^(-i m_j pi/2) x^(-s_j) carries (-i)^j x^-j relative to the first term.
                 place = coefficients[j + k]
                 coefficients[j + k] = place + b * root * known[k] * unit[(k - j) % 4]
             remainder = remainder + abs(b) * root * hankel_remainder(
-                order, known[_TERMS - j], _TERMS - j, cosine, near
+                order, known[terms - j], terms - j, cosine, near
             )
         power = self.powers[0] + flint.arb(3) / 2 - self.half
         phase = self.orders[0] * flint.arb.pi() / 2 + flint.arb.pi() / 4

@@ -14,7 +14,7 @@ import numpy as np
 from spectra.certify.balls import Unproved, exact_ball, flint, precision, upper_double
 from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.lobed_tails import LobedTailProof
-from spectra.certify.lobes import Lobes, proved_lobes
+from spectra.certify.lobes import Lobes, bessel_sum, proved_lobes
 from spectra.certify.panel_proofs import PanelProof
 from spectra.certify.parts import ProvedLaw
 from spectra.errors import ParameterError
@@ -27,8 +27,9 @@ __all__ = ["PartCertificate", "certify_table"]
 
 _BITS = 160
 _LOBED_BITS = 192
-# Lobes are enclosed one by one up to so many times the radius at which the tail starts.
-_REACH = 4.0
+# Lobes are enclosed one by one up to so many times the radius at which the tail starts; those of
+# sums of Bessel functions, which bisection isolates, up to so many lobes beyond.
+_REACH, _LOBES_BEYOND = 4.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,9 @@ def _lobed(part: Part, measure: SpectralMeasure, found: list[Lobes]) -> PartCert
     with precision(_LOBED_BITS):
         radius = exact_ball(component.form.radius)
         if not found:
-            found.append(proved_lobes(component, _REACH * float(radius) * tail.period * tail.kappa))
+            several = len(bessel_sum(component).weights) > 1
+            index = tail.kappa + _LOBES_BEYOND if several else _REACH * tail.kappa
+            found.append(proved_lobes(component, float(radius) * tail.period * index))
         law = LobedLaw(found[0], int(part.sign), radius)
         proof, far = PanelProof(law, part.law), LobedTailProof(law, tail, part.law)
         proof.error = proof.error.max(far.error)
