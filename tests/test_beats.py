@@ -336,6 +336,17 @@ def test_parts_of_a_beating_measure_are_jordan_only_up_to_a_radius():
         m.parts("polar")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("formula", ["", "max(1 - z**2/2, 0)**3 + "])
+def test_powers_that_no_series_holds_are_stated_in_the_error_of_the_kernel(formula):
+    """w^-3.5 and w^-1.7: at z = 1 the waves and the lobes are in resonance."""
+    text = formula + "max(1 - z**2, 0)**3 + 0.1*exp(-z**0.7)"
+    made, z = table(text, 2), np.array([1e-6, 1e-3, 0.3, 0.999, 1.0, 1.7, 7.3])
+    error = np.abs(made.expected_kernel(z) - sp.radial(text)(z))
+    assert np.all(error <= made.expected_kernel_error(z))
+    assert error.max() <= 1e-6
+
+
 def mixed_tail():
     law = table(TWO_RADII, 3).parts[1].law
     assert isinstance(law.tail, MixedTail)

@@ -192,8 +192,12 @@ class LobedTailMass:
         """2 where the tail has powers of the radius that differ by halves, else 1."""
         series = [self._phase_shift, self._amplitude]
         series += [] if self._background is None else [self._background]
-        gap = 2.0 * (self.tail.background_exponent - self.tail.exponent)
-        halves = bool(np.isfinite(gap)) and gap % 2.0 == 1.0
+        smooth = [self.tail.background_exponent]
+        if self.rest is not None:
+            tails = [c.tail for c in self.rest.components]
+            smooth += [t.exponent for t in tails if isinstance(t, PowerTail)]
+        gaps = [2.0 * (e - self.tail.exponent) for e in smooth if np.isfinite(e)]
+        halves = any(gap % 2.0 == 1.0 for gap in gaps)
         return 2 if halves or any(s.root == 2 for s in series) else 1
 
     def radius(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -28,6 +28,9 @@ from spectra.table.lobe_shares import checked_zeros, share_slope
 
 __all__ = ["LobedTail"]
 
+# Last coefficients of a series in x that has converged, between the 1e-13 that rounding leaves and
+# the 1e-10 that a power does which is not in it; and the length from which they are looked at.
+_RESOLVED, _SHORT = 1e-12, 8
 # Most lobes, and about the most nodes, of :meth:`LobedTail.nodes`.
 _NODE_LOBES = 512
 _NODES = 1 << 15
@@ -133,6 +136,18 @@ class LobedTail:
     def mass(self) -> float:
         """Probability of the whole tail, T(kappa)."""
         return float(self.survival(np.array([self.kappa]))[0])
+
+    @cached_property
+    def is_resolved(self) -> bool:
+        """Whether the series in x have converged, so that they hold at complex indices too.
+
+        They do not where powers of the radius differ by neither whole nor half numbers: there they
+        are right at the real indices that were fitted, and nowhere else.
+        """
+        last = (np.abs(a[_SHORT:][-3:]) for a in (self.radius_series, self.mass_series))
+        radii, masses = (float(np.max(a, initial=0.0)) for a in last)
+        most = float(np.max(np.abs(self.mass_series)))
+        return radii <= _RESOLVED * self.period and masses <= _RESOLVED * most
 
     @cached_property
     def _fall_series(self) -> FloatArray:

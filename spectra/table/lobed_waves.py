@@ -35,6 +35,8 @@ _NOTHING = 1e-17
 # Fewer lobes than this are summed one by one; and so many are, before Euler-Maclaurin starts.
 _FEW_LOBES = 512
 _FIRST_LOBES = 64
+# And so many times as many, where there is no other way.
+_MORE_LOBES = 8
 _BLOCK = 1 << 19
 # 2 pi to 50 digits.
 _TWO_PI = Fraction("6.28318530717958647692528676655900576839433879875021")
@@ -55,6 +57,8 @@ def _one(tail: LobedTail, dim: int, z: float) -> tuple[float, float]:
         return mass, 4e-16 * mass
     v, share = tail.lobe_rule(z * tail.steepness)
     first = _first_analytic_lobe(tail, dim, z)
+    if not tail.is_resolved:
+        first = max(first, _FEW_LOBES * _MORE_LOBES)
     advance = z * tail.period
     error = (4e-15 + _rounding(tail, dim, z, first)) * mass
     if first <= _FEW_LOBES or advance > 0.25:
@@ -66,7 +70,8 @@ def _one(tail: LobedTail, dim: int, z: float) -> tuple[float, float]:
         value += _smooth_sum(tail, dim, z, v, share, _FIRST_LOBES, first)
     start = tail.kappa + first
     rest = _bound(tail, dim, z, start)
-    if rest <= _NOTHING:
+    # Without a series at complex indices all that is known of the rest is its size.
+    if rest <= _NOTHING or not tail.is_resolved:
         return value, error + rest
     return value + _abel_plana(tail, dim, z, v, share, start), error
 
