@@ -386,8 +386,9 @@ def allocate(
     allocation : str
         "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
         variance of the coupling over ``distances``, with independent radii, whose best split
-        serves layers as well; found for up to 256 frequencies and scaled up beyond; for "qmc", which has no closed form, that of "iid", and for "designed", whose sets
-        are too dear to be made for every split, that of "orthogonal").
+        serves layers as well; found for up to 256 frequencies and scaled up beyond; for "qmc",
+        which has no closed form, that of "iid", and for "designed", whose sets are too dear to be
+        made for every split, that of "orthogonal").
     coupling : str
         As in :func:`draw_frequencies`; read by "optimal" alone.
     distances : array_like or rf.variance.VarianceModel, optional
