@@ -35,6 +35,8 @@ _AHEAD = 2.5e-4
 _FLOOR = 2.5e-16
 # Half a panel of degree 17 misses by 2^-18 of the whole one, unless rounding is all that is left.
 _STAGNANT = 0.125
+# A bound of an error is several times what is seen of it: no panel is refined below this share.
+_SEEN = 1.0 / 16.0
 _CHECKS = 9
 _MOST_GENERATIONS = 70
 _MOST_PANELS = 4000
@@ -311,8 +313,8 @@ def _try(
     # What shorter panels do not improve is the rounding of the law itself.
     settled = most > _STAGNANT * np.array([p.missed_before for p in trial])
     goal = np.where(settled[:, None], allowed, goal)
-    # Nothing is asked beyond what the density itself is known to.
-    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, unknown / mass))
+    # Little is asked beyond what the density itself is known to.
+    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, _SEEN * unknown / mass))
     # Where a radius cannot be told from the exact one in floating point, it is right.
     wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     wrong[:, -2:] = apart & ~noisy
