@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from spectra.density import FastTail, PowerTail, Tail
 from spectra.errors import AccuracyError, NoRouteError
@@ -20,6 +21,9 @@ __all__ = ["Builder", "Start"]
 
 FloatArray = NDArray[np.float64]
 
+# The integral of |k| z^(d-1) by the trapezoidal rule in log z, from this share of the scale on.
+_LEAST_DISTANCE, _SUM_NODES = 1e-6, 4000
+_LARGEST_LOG = 700.0
 # First panels are this wide in log w, and the widest ones that.
 _FIRST_WIDTH = 0.5
 _WIDEST = 2.0
@@ -27,6 +31,10 @@ _NARROWEST = 1e-3
 _MOST_PANELS = 400
 # log(1e-42): what is this far below the largest w |rho| is negligible in every table.
 _NEGLIGIBLE = -96.0
+# log(1e-13): errors this far below it are as small as those of the rest.
+_NOISE = -30.0
+# log(1e-13): noise so far below the largest w |rho| is less than the rounding of a mass.
+_NOISE = -30.0
 # Beside a radius inside, where no tail begins, what is below 1e-17 is.
 _NEGLIGIBLE_INSIDE = -39.0
 # The first panel reaches from w = 0 to this multiple of 1/scale at most.
@@ -251,9 +259,17 @@ class Builder:
         first = float(np.log(min(_LINEAR_REACH / self.found.kernel.scale, self._before_waves())))
         while True:
             if self.start.smooth and x <= first:
-                panel, resolved = fit_panel(x - 1.0, x, self.sample, power=exponent)
-                if resolved:
+                try:
+                    panel, resolved = fit_panel(x - 1.0, x, self.sample, power=exponent)
+                except NoRouteError:
+                    # In high dimension w^(d-1) is below every double there, and all of no account.
+                    if not panels or not self._is_lost(panels[0]):
+                        raise
+                    return panels, 0.0, self._largest_below(panels[0])
+                if resolved and (panel.error < panel.top or self._is_noise(panel)):
                     return [panel, *panels], 0.0, 0.0
+                if panels and self._is_lost(panels[0]):
+                    return panels, 0.0, self._largest_below(panels[0])
             panel = self._fitted(x - width, x, downwards=True)
             panels.insert(0, panel)
             x, width = panel.low, self._next_width(panel)
@@ -263,6 +279,34 @@ class Builder:
                 if bend < max(_SETTLED, noise) or self._is_negligible(panel, panel.low):
                     return panels, share, drift
             self._count(panels)
+
+    def _is_lost(self, panel: Panel) -> bool:
+        """Whether a panel is negligible at its lower end, or is noise that is no matter."""
+        height = _height(panel) + float(np.log(max(panel.error / panel.top, 1.0)))
+        noise = panel.error >= panel.top and height < self.peak + _NOISE
+        return noise or self._is_negligible(panel, panel.low)
+
+    def _is_noise(self, panel: Panel) -> bool:
+        """Whether a kernel of fast waves has next to nothing on a panel, and errors as small."""
+        height = panel.level + (panel.slope + 1.0) * panel.high + float(np.log(panel.error))
+        return bool(self.found.kernel.waves) and height < self.peak + _NOISE
+
+    def _largest_below(self, panel: Panel) -> float:
+        """What w^(1-d) rho may be below a panel, relative to what it is at its lower end.
+
+        |w^(1-d) rho| is largest where no wave cancels: 2^(2-d)/Gamma(d/2)^2 int |k| z^(d-1) dz.
+        """
+        kernel = self.found.kernel.in_dimension(self.dim)
+        x = np.linspace(np.log(_LEAST_DISTANCE * kernel.scale), np.log(kernel.reach), _SUM_NODES)
+        with np.errstate(divide="ignore"):
+            terms = np.log(kernel.size(np.exp(x))) + self.dim * x
+        top = float(terms.max())
+        log = top + float(np.log(np.exp(terms - top).sum() * (x[1] - x[0])))
+        log += (2.0 - self.dim) * float(np.log(2.0)) - 2.0 * float(gammaln(0.5 * self.dim))
+        value = abs(float(_values(panel, np.array([-1.0]))[0]))
+        own = panel.level + (panel.slope - self.start.exponent) * panel.low + float(np.log(value))
+        # Twice: a positive kernel reaches the bound at w = 0.
+        return 2.0 * float(np.exp(min(log - own, _LARGEST_LOG)))
 
     def _before_waves(self) -> float:
         """A radius that is small against every frequency."""
