@@ -15,8 +15,11 @@ import numbers
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+import sympy
+
 from spectra.density import SpectralDensity
 from spectra.errors import NoRouteError, ParameterError
+from spectra.formula.opaque import Opaque
 from spectra.kernel import Kernel
 from spectra.progress import stage
 from spectra.transform.lookup import lookup, unknown_summand
@@ -96,10 +99,29 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
             density = ROUTES[name](kernel, dim)
         if density is not None:
             return density
-    raise NoRouteError(
-        f"No transform route knows the summand {unknown_summand(kernel, dim)} of the kernel "
-        f"{kernel} in dimension {dim} (tried: {', '.join(names)}). Write the kernel as a sum of "
-        "the families of the catalogue, which list(catalogue) names."
+    raise NoRouteError(_refusal(kernel, dim, route, names))
+
+
+def _refusal(kernel: Kernel, dim: int, route: str, names: tuple[str, ...]) -> str:
+    """What was not found, and what can be done for this kernel."""
+    unknown = unknown_summand(kernel, dim)
+    if unknown is None:
+        return (
+            f"The {route} route leaves {kernel} to look-up, which knows all its summands in "
+            f'dimension {dim}: ask with route="auto" or route="lookup".'
+        )
+    ways = []
+    if route != "auto":
+        ways.append('ask with route="auto", which tries all routes that give numbers')
+    elif not any(piece.expr.atoms(Opaque) for piece in kernel.pieces):
+        ways.append('try route="symbolic", where sympy may know a formula')
+    half_line = any(piece.support == sympy.oo for piece in kernel.pieces)
+    stated = "how it falls (decay=)" if half_line else "its support (support=)"
+    ways.append(f"give its values as a callable with {stated}, see docs/callables.md")
+    ways.append("or make a finite measure for the distances of your data with design(...)")
+    return (
+        f"No transform route knows {unknown} in dimension {dim} (tried: {', '.join(names)}), "
+        f"which the kernel {kernel} contains. What can be done: {'; '.join(ways)}."
     )
 
 

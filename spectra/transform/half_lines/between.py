@@ -21,7 +21,7 @@ __all__ = ["BetweenWaves", "Side"]
 
 FloatArray = NDArray[np.float64]
 
-# The distance to a frequency is rounded: densities are taken to change by so many of its e-folds.
+# A rounded frequency rounds the distance: densities are taken to change by so many e-folds of it.
 _STEEPNESS = 2.0
 
 
@@ -37,6 +37,8 @@ class Side:
         w = pivot + side * distance.
     density : Panelled
         The density at a distance.
+    is_exact : bool
+        Whether the pivot is the frequency itself, and not a double next to it.
     """
 
     low: float
@@ -44,6 +46,7 @@ class Side:
     pivot: float
     side: float
     density: Panelled
+    is_exact: bool = True
 
     def distance(self, w: FloatArray) -> FloatArray:
         """The distance to the pivot; the least there is in doubles at the pivot itself."""
@@ -67,8 +70,8 @@ class BetweenWaves(Component):
     tail: Tail
     breaks: tuple[tuple[float, float], ...]
 
-    def _each(self, w: FloatArray) -> FloatArray:
-        return np.searchsorted([s.low for s in self.sides[1:]], w, side="right")
+    def _each(self, w: FloatArray) -> NDArray[np.intp]:
+        return np.asarray(np.searchsorted([s.low for s in self.sides[1:]], w, side="right"))
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho| at radii w > 0."""
@@ -107,7 +110,7 @@ class BetweenWaves(Component):
         return log.reshape(shape)
 
     def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to the envelope, with the rounding of the distance."""
+        """Bound of the error relative to the envelope, with the rounding of the frequency."""
         w = np.asarray(w, dtype=float)
         shape, w = w.shape, w.ravel()
         bound = np.zeros_like(w)
@@ -116,6 +119,6 @@ class BetweenWaves(Component):
             mine = (which == i) & (w < side.high)
             if np.any(mine):
                 distance = side.distance(w[mine])
-                rounding = _STEEPNESS * EPS * side.pivot / distance
+                rounding = 0.0 if side.is_exact else _STEEPNESS * EPS * side.pivot / distance
                 bound[mine] = side.density.relative_error(distance) + rounding
         return bound.reshape(shape)

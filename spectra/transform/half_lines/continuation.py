@@ -27,7 +27,7 @@ from spectra.transform.half_lines.waves import Wave
 __all__ = ["ANGLES", "Continuation", "OddPart", "continuation"]
 
 FloatArray = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
+ComplexArray = NDArray[Any]
 
 #: Angles against the real axis at which paths leave it.
 ANGLES = tuple(0.5 * np.pi * share for share in (0.08, 0.2, 0.4, 0.6, 0.8, 0.9))
@@ -333,7 +333,7 @@ class Continuation:
 
     @cached_property
     def _rims(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Angles, and log|k| and the log of its size there, at the reach of one that decays fast."""
+        """Angles, and log|k| and the log of its size there, at the reach of a fast one."""
         angles = np.linspace(0.0, 0.5 * np.pi, _ARC_POINTS)
         z = self.reach * np.exp(1j * angles)
         tiny = float(np.finfo(float).tiny)

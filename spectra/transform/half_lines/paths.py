@@ -95,7 +95,7 @@ class PathFinder:
             w = self._radii(probe).w
             raise NoRouteError(
                 f"No path of integration serves between w = {w.min():.3g} and {w.max():.3g}: the "
-                "kernel grows, or is singular, too close to the real axis. A callable with tail= "
+                "kernel grows, or is singular, too close to the real axis. A callable with decay= "
                 "or support= is read by its values (docs/callables.md)."
             )
         self._known.append((x, best))
@@ -123,14 +123,14 @@ class PathFinder:
         """Hold all paths that were tried to one another: that would show a singularity between."""
         reference = found[best]
         size = np.abs(reference.value).max()
-        for key, other in found.items():
+        for other in found.values():
             apart = np.abs(other.value - reference.value)
             allowed = _AGREEMENT * (other.error + reference.error)
             if other.error.max() < _COMPARABLE * size and np.any(apart > allowed):
                 raise NoRouteError(
                     f"Two paths of integration differ by {apart.max():.1e} at w = {w:.3g}, where "
                     f"their errors are below {allowed.max():.1e}: the kernel is singular between "
-                    "them, so that its continuation cannot be trusted. A callable with tail= or "
+                    "them, so that its continuation cannot be trusted. A callable with decay= or "
                     "support= is read by its values (docs/callables.md)."
                 )
 
@@ -144,8 +144,8 @@ class PathFinder:
             if self._tried > _MOST_TRIALS:
                 raise NoRouteError(
                     f"After {_MOST_TRIALS} integrals the density is still not resolved at w = "
-                    f"{self._middle(probe):.3g}: the kernel has too many scales or waves for the numeric "
-                    "route. Design a finite measure for your range of distances."
+                    f"{self._middle(probe):.3g}: the kernel has too many scales for the numeric "
+                    "route. Design a finite measure for your range of distances (design)."
                 )
             result = self._integral(probe, contour)
             if result is not None:

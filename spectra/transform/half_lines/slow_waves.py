@@ -7,6 +7,8 @@ A wave :math:`2\Re[c z^{-a} e^{ibz}]` has the density of a finite measure at b i
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import sympy
 
@@ -111,6 +113,10 @@ def _start(wave: Turning, dim: int, side: float) -> Start:
     return Start(beta, with_log=beta == 0.0)
 
 
+def _is_double(number: sympy.Expr) -> bool:
+    return bool(number.is_Rational and sympy.Rational(float(number)) == number)
+
+
 def _peak(found: Prepared, dim: int, bounds: list[float], middles: list[float]) -> float:
     """log(w |rho|) where it may be large: a density may vanish between two frequencies."""
     sample = Builder(found, dim).sample
@@ -127,7 +133,8 @@ def _component(found: Prepared, dim: int) -> Component:
     band_limited = found.kernel.is_band_limited
     kinks = {float(t.frequency): float(t.exponent) - 0.5 * (dim + 1) for t in found.turning}
     bounds = sorted(kinks)
-    middles = [0.5 * bounds[0], *(0.5 * (a + b) for a, b in zip(bounds, bounds[1:], strict=False))]
+    exact = {float(b): _is_double(b) for b in (t.frequency for t in found.turning)}
+    middles = [0.5 * bounds[0], *(0.5 * (a + b) for a, b in pairwise(bounds))]
     sides: list[Side] = []
     breaks: list[tuple[float, float]] = []
     peak = _peak(found, dim, bounds, middles)
@@ -136,7 +143,7 @@ def _component(found: Prepared, dim: int) -> Component:
         ends = band_limited and b == bounds[-1]
         under = Start(kinks[b]) if ends else _start(found.turning[i], dim, -1.0)
         below = Builder(found, dim, pivot=b, side=-1.0, start=under, peak=peak)
-        sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i])))
+        sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i]), exact[b]))
         peak = below.peak
         if ends:
             tail = EndTail(b, kinks[b])
@@ -146,11 +153,11 @@ def _component(found: Prepared, dim: int) -> Component:
         above = Builder(found, dim, pivot=b, side=1.0, start=over, peak=peak)
         if b == bounds[-1]:
             last = above.component()
-            sides.append(Side(b, np.inf, b, 1.0, last))
+            sides.append(Side(b, np.inf, b, 1.0, last, exact[b]))
             tail = last.tail
         else:
             high = middles[i + 1]
-            sides.append(Side(b, high, b, 1.0, above.up_to(high - b)))
+            sides.append(Side(b, high, b, 1.0, above.up_to(high - b), exact[b]))
         peak = above.peak
     origin = Builder(found, dim, peak=peak)
     first = Side(0.0, middles[0], 0.0, 1.0, origin.up_to(middles[0]))

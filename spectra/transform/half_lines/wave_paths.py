@@ -12,6 +12,7 @@ place of the second summand for w < b: all decay upwards, however close w is to 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from spectra.transform.half_lines.waves import Wave, scaled_hankel
 __all__ = ["by_waves", "first_corner"]
 
 FloatArray = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
+ComplexArray = NDArray[Any]
 Terms = Callable[[ComplexArray], tuple[ComplexArray, FloatArray]]
 
 # The first panel of a ray is this share of the corner.
@@ -103,9 +104,9 @@ class _Ray:
             parts = [self._integrated(lambda z: self._carried(wave, z), b - high, b + high)]
         else:
             apart = self.radii.beyond(b)
-            if not (np.all(apart > 0.0) or np.all(apart < 0.0)):
-                if not self.kernel.decays_fast:
-                    return None
+            one_sided = bool(np.all(apart > 0.0) or np.all(apart < 0.0))
+            if not (one_sided or self.kernel.decays_fast):
+                return None
             near, far = float(np.abs(apart).min()), float(np.abs(apart).max())
             parts = [
                 self._integrated(lambda z: self._sum_of_both(wave, z), low + b, high + b),

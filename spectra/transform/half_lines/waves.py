@@ -32,7 +32,7 @@ from spectra.transform.half_lines.ends import (
 
 __all__ = ["Turning", "Wave", "oscillation", "read_waves", "scaled_hankel"]
 
-ComplexArray = NDArray[np.complex128]
+ComplexArray = NDArray[Any]
 Values = Callable[[ComplexArray], ComplexArray]
 
 _WAVES = (sympy.sin, sympy.cos, sympy.besselj)

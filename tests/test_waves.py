@@ -1,0 +1,210 @@
+"""Kernels that oscillate: each wave on a path of its own, densities singular at frequencies.
+
+The oracles are closed forms: two-sided laws moved to the frequency, B-splines, elliptic integrals
+and means of exponentials of complex rates, in mpmath.
+"""
+
+import numpy as np
+import pytest
+import sympy
+from mpmath import mp
+
+import spectra as sp
+from spectra.density import EndTail, FastTail, PowerTail
+from spectra.errors import NoRouteError
+from spectra.formula.parsing import Z
+from spectra.measure import measure_of
+from spectra.tabulation import tabulate
+from spectra.transform import spectral_density
+from spectra.transform.half_lines.half_line import half_line
+from spectra.transform.half_lines.waves import read_waves, scaled_hankel
+
+DISTANCES = np.array([0.0, 1e-3, 0.05, 0.3, 1.0, 1.9, 2.6, 5.3, 11.0, 20.0])
+
+
+def moved(law, b):
+    """From the density of f to that of f cos(bz), in one dimension."""
+    return lambda w: (law(abs(w - b)) + law(w + b)) / 2
+
+
+def raised(law):
+    """From d = 1 to d = 3: rho_3 = -w d rho_1/dw."""
+    return lambda w: -w * mp.diff(law, w)
+
+
+def gaussian(w):
+    return mp.sqrt(2 / mp.pi) * mp.exp(-w * w / 2)
+
+
+def cauchy(w):
+    """Of 1/(1 + z^2)."""
+    return mp.exp(-w)
+
+
+def one_sided(w):
+    """Of 1/(1 + z): a mixture of exponentials."""
+    return 2 / mp.pi * (-mp.cos(w) * mp.ci(w) - mp.sin(w) * (mp.si(w) - mp.pi / 2))
+
+
+def spline(n):
+    """The density of (sin z/z)^n in one dimension is a B-spline on [-n, n]."""
+
+    def law(w):
+        terms = (
+            (-1) ** k * mp.binomial(n, k) * max(w + n - 2 * k, 0) ** (n - 1) for k in range(n + 1)
+        )
+        return 2 * mp.fsum(terms) / (2**n * mp.factorial(n - 1))
+
+    return law
+
+
+def bessel_square(w):
+    """Of J_0(z)^2 in one dimension: 2/pi^2 K(1 - w^2/4)."""
+    return 2 / mp.pi**2 * mp.ellipk(1 - w * w / 4) if w < 2 else mp.mpf(0)
+
+
+def arcsine(w):
+    """Of J_0(z)^2 in two dimensions: two unit vectors of independent directions are added."""
+    return 2 / (mp.pi * mp.sqrt(4 - w * w)) if w < 2 else mp.mpf(0)
+
+
+def damped_bessel(w):
+    """Of J_0(z) exp(-z/50) in one dimension: a mean of Cauchy laws over the circle."""
+    rate = mp.mpf(1) / 50
+    n = 3000
+    angles = (mp.pi * (i + mp.mpf(1) / 2) / n for i in range(n))
+    return mp.fsum(2 * rate / (rate**2 + (w - mp.cos(t)) ** 2) for t in angles) / (mp.pi * n)
+
+
+#: (formula, dimension, density, radii, breaks and ends)
+KNOWN = (
+    ("cos(30*z)*exp(-z**2/2)", 1, moved(gaussian, 30), (27.0, 29.7, 30.0, 33.0, 41.0)),
+    ("cos(30*z)*exp(-z**2/2)", 3, raised(moved(gaussian, 30)), (27.0, 29.7, 32.0, 41.0)),
+    ("besselj(0,z)*exp(-z/50)", 1, damped_bessel, (0.01, 0.5, 0.97, 1.01, 1.5, 40.0)),
+    ("cos(3*z)/(1+z**2)", 1, moved(cauchy, 3), (0.01, 1.3, 2.999999, 3.0000001, 9.0, 40.0)),
+    ("cos(z)/(1+z)", 1, moved(one_sided, 1), (0.01, 0.7, 0.999999, 1.0000001, 5.0, 1e3)),
+    ("sin(z)**2/z**2", 1, spline(2), (0.01, 1.3, 1.99)),
+    ("(sin(z)/z)**3", 1, spline(3), (0.01, 0.7, 1.2, 2.9)),
+    ("besselj(0,z)**2", 1, bessel_square, (1e-6, 0.01, 1.3, 1.999)),
+    ("besselj(0,z)**2", 2, arcsine, (0.01, 1.3, 1.999, 1.999999)),
+)
+SLOW = pytest.mark.slow
+DEFAULT = {("cos(30*z)*exp(-z**2/2)", 1), ("besselj(0,z)**2", 2)}
+CASES = [
+    pytest.param(*case, marks=() if case[:2] in DEFAULT else SLOW, id=f"{case[0]}-{case[1]}")
+    for case in KNOWN
+]
+
+
+@pytest.mark.parametrize(("text", "dim", "law", "radii"), CASES)
+def test_the_density_of_a_wave_is_the_known_one_and_its_table_gives_the_kernel(
+    text, dim, law, radii
+):
+    kernel = sp.radial(text)
+    density = spectral_density(kernel, dim, route="numeric")
+    found, bound = density.radial(radii), density.error(radii)
+    peak = max(abs(float(law(mp.mpf(w)))) for w in radii)
+    with mp.workdps(50):
+        for w, rho, error in zip(radii, found, bound, strict=True):
+            true = law(mp.mpf(w))
+            assert abs(mp.mpf(float(rho)) - true) <= error, (w, rho, true)
+            assert error <= 1e-9 * peak
+    measure = measure_of(density)
+    total = measure.positive_mass.mid + measure.negative_mass.mid
+    table = tabulate(measure)
+    assert table.u_error <= 1e-9
+    error = np.abs(table.expected_kernel(DISTANCES) - kernel(DISTANCES))
+    assert np.all(error <= 2e-14 * total + measure.positive_mass.rad + measure.negative_mass.rad)
+
+
+@pytest.mark.parametrize(
+    ("text", "dim", "radius", "mass"),
+    [
+        ("sin(z)/(1+z)", 3, 1.0, 1.0),
+        pytest.param("besselj(0,z)**2", 3, 2.0, 2 / np.pi, marks=SLOW),
+        pytest.param("sin(z)**2/z**2", 5, 2.0, 2 / 3, marks=SLOW),
+    ],
+)
+def test_a_wave_with_the_decay_and_phase_of_a_plane_wave_is_an_atom(text, dim, radius, mass):
+    """Omega_d(bz) decays like z^-((d-1)/2); what is left of the kernel has a density."""
+    kernel = sp.radial(text)
+    density = spectral_density(kernel, dim, route="numeric")
+    (atom,) = density.atoms
+    assert atom.radius == radius
+    assert atom.mass == pytest.approx(mass, abs=4 * atom.error)
+    measure = measure_of(density)
+    table = tabulate(measure)
+    total = measure.positive_mass.mid + measure.negative_mass.mid
+    error = np.abs(table.expected_kernel(DISTANCES) - kernel(DISTANCES))
+    assert np.all(error <= 1e-14 * total)
+    assert sp.existence(kernel, dim).status is sp.Status.FINITE
+
+
+def test_without_that_phase_the_mass_is_infinite_and_the_refusal_says_so():
+    with pytest.raises(NoRouteError, match="without the phase of a plane wave"):
+        half_line(sp.radial("cos(z)/(1+z)").pieces[0].expr, 3)
+    assert sp.existence(sp.radial("cos(z)/(1+z)"), 3).status is sp.Status.INFINITE
+    with pytest.raises(NoRouteError, match="faster than z"):
+        half_line(sp.radial("sin(z)/(1+z)").pieces[0].expr, 5)
+
+
+def test_an_entire_kernel_of_waves_has_a_spectrum_that_ends():
+    (component,), _ = half_line(sp.radial("sin(z)**2/z**2").pieces[0].expr, 1)
+    assert component.tail == EndTail(2.0, 1.0)
+    assert np.all(component.signed_log(np.array([2.0, 3.0]))[1] == -np.inf)
+    assert component.breaks == ()
+
+
+@SLOW
+def test_other_kernels_of_slow_waves_are_singular_at_the_frequency_and_go_on():
+    (component,), _ = half_line(sp.radial("cos(z)/(1+z**2)").pieces[0].expr, 1)
+    assert component.tail == FastTail()
+    assert component.breaks == ((1.0, 0.0),)
+    (component,), _ = half_line(sp.radial("cos(z)/(1+z)").pieces[0].expr, 1)
+    assert component.tail == PowerTail(2.0)
+
+
+@pytest.mark.parametrize("text", ["sin(z)**2/z**2", "besselj(0,z)**2", "sin(2*z)*cos(z)*exp(-z)"])
+def test_the_waves_of_a_formula_add_up_to_it(text):
+    expr = sp.radial(text).pieces[0].expr
+    z = np.geomspace(0.3, 90.0, 40) + 0j
+    total = np.zeros(z.shape)
+    for wave in read_waves(expr):
+        both = 2.0 if wave.frequency else 1.0
+        total += both * (wave.value(z) * np.exp(1j * wave.frequency * z)).real
+    true = np.array([float(expr.subs(Z, sympy.Float(x, 30))) for x in z.real])
+    size = np.maximum.accumulate(np.abs(true)[::-1])[::-1]
+    assert np.all(np.abs(total - true) <= 1e-15 * (3.0 + z.real) * (size + np.abs(true)))
+
+
+def test_hankel_functions_keep_their_digits_at_every_size():
+    for order in (-0.5, 0.0, 1.0, 7.0):
+        for y in (3 + 4j, 900 + 100j, 5e3 + 1j, 1e5 + 3j):
+            with mp.workdps(40):
+                # DLMF 10.27.8: mpmath has H as J + iY, which cancels.
+                k = mp.besselk(order, mp.mpc(-1j * y)) * mp.exp(mp.mpc(-1j * y))
+                true = complex(2 / (mp.pi * 1j) * mp.exp(-0.5j * mp.pi * order) * k)
+            found = complex(scaled_hankel(order, np.array([y]))[0])
+            assert abs(found - true) <= 2e-14 * abs(true)
+
+
+@pytest.mark.parametrize(
+    ("text", "dim"),
+    [
+        ("tanh(z)/z", 3),
+        ("atan(1/z)", 2),
+        ("exp(-z**2)*cosh(z)", 16),
+        pytest.param("exp(-z)*atan(z)/z", 5, marks=SLOW),
+        pytest.param("sqrt(1+z**2)-z", 1, marks=SLOW),
+        pytest.param("sinh(z)/sinh(2*z)", 3, marks=SLOW),
+        pytest.param("cos(z)*exp(-sqrt(z))", 3, marks=SLOW),
+        pytest.param("exp(-z)*sin(5*z)/z", 1, marks=SLOW),
+    ],
+)
+def test_formulas_with_poles_branch_points_and_large_factors_have_tables(text, dim):
+    kernel = sp.radial(text)
+    measure = measure_of(spectral_density(kernel, dim))
+    total = measure.positive_mass.mid + measure.negative_mass.mid
+    table = tabulate(measure)
+    error = np.abs(table.expected_kernel(DISTANCES) - kernel(DISTANCES))
+    assert np.all(error <= 4e-15 * total + measure.positive_mass.rad + measure.negative_mass.rad)
