@@ -111,8 +111,9 @@ class PanelProof:
 
     def _outside(self, radius: Ball, side: int) -> Ball:
         """Upper bound of the probability below a radius (side 1) or beyond it (side -1)."""
-        below = self.law.below((self.law.unit * radius).mid())
-        return abs(below if side > 0 else 1 - below).abs_upper()
+        x = self.law.unit * radius
+        share = self.law.below(x.upper()) if side > 0 else 1 - self.law.below(x.lower())
+        return abs(share).abs_upper()
 
     def _ordinary(self, panel: TablePanel) -> None:
         """A panel of some probability: its error at nodes, on as few ranges as they allow."""
@@ -175,7 +176,8 @@ class _Piece:
         local = self.law.local(self.stretch, self.centre, self.reach)
         if local is None:
             return None
-        nodes = chosen_nodes(self._error_size, flint.arb(_UNSEEN))
+        begun = 1 + abs(local(self.centre)).abs_upper()
+        nodes = chosen_nodes(lambda r: self._error_size(r, begun), flint.arb(_UNSEEN))
         unseen = flint.arb(_UNSEEN_DENSITY) * self.law.unit / (abs(self.centre) + self.reach)
         density_nodes = chosen_nodes(self._density_size, unseen)
         if nodes is None or density_nodes is None:
@@ -205,11 +207,11 @@ class _Piece:
         size = self.law.size(self.centre, _size(self.away, (r + 1 / r) / 2))
         return None if size is None else size * self.law.unit
 
-    def _error_size(self, r: Ball) -> Ball | None:
+    def _error_size(self, r: Ball, begun: Ball) -> Ball | None:
         far = _size(self.away, (r + 1 / r) / 2)
         size = self.law.size(self.centre, far)
         share = self.panel.size(self.middle, self.half, r)
-        return None if size is None or share is None else 2 + far * size + share
+        return None if size is None or share is None else begun + far * size + share
 
 
 def _size(polynomial: Ball, t: Ball) -> Ball:

@@ -16,7 +16,7 @@ Function = Callable[[Ball], Ball]
 Jet = Callable[[Ball], tuple[Ball, Ball]]
 
 # A function that needs more pieces than this is not isolated by bisection.
-_MOST_PIECES = 50_000
+_MOST_PIECES = 6_000
 _NEWTON_STEPS = 60
 _MOST_ZERO_STEPS = 8
 # Zeros are enclosed to this many bits; the mass around them is of the order of the square.
