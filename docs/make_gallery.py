@@ -9,14 +9,26 @@ import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rf import SignatureWarning, SpectralFeatures
-from spectra import design, design_for_budget, price_curve, radial, zonal
+from rf import GORF, GRFF, SignatureWarning, SpectralFeatures
+from rf.published import grid_mean
+from spectra import (
+    design,
+    design_for_budget,
+    price_curve,
+    radial,
+    spectral_density,
+    zonal,
+)
 from spectra.kernel import Kernel
 from spectra.plot import pyplot
 from spectra.plot_design import draw_atoms, draw_certificate, draw_error, draw_price
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 STEP = zonal("1 - acos(u)/pi")
 RAMP = zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
@@ -24,6 +36,7 @@ NTK = zonal("(2*u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
 SQUARE = radial("(1 - z**2/4)**2")
 TL2 = radial("1 - z/2", support=2)
 TANH = zonal("tanh(2*u + 1)")
+DIFFERENCE = radial("exp(-z**2/2) - exp(-z**2/200)")
 ROOT = float(np.sqrt(2.0))
 DIM = 16
 DPI = 75
@@ -122,6 +135,61 @@ def budgets(folder: Path) -> None:
     plt.close(figure)
 
 
+def published(folder: Path) -> None:
+    """What the published samplers estimate: kernels, their means, and errors against columns."""
+    plt = pyplot()
+    figure, (gaussians, square, errors) = plt.subplots(
+        1, 3, figsize=(13, 4.0), layout="constrained"
+    )
+    z = np.linspace(0.0, 4.0, 81)
+    _means(gaussians, DIFFERENCE, DIM, z, ("published",))
+    gaussians.set_title("$e^{-z^2/2} - e^{-z^2/200}$, d = 16")
+    _means(square, radial("(1 - z**2/4)**2", support=2), 3, z, ("published", "exact"))
+    square.set_title("$(1 - z^2/4)^2$ up to z = 2, d = 3")
+    X = rows(500)
+    exact = DIFFERENCE.gram(X)
+    columns = [32, 64, 128, 256, 512, 1024, 2048]
+    for label, make in (
+        ("GRFF, law='published'", lambda n: GRFF(DIFFERENCE, n_components=n, law="published")),
+        ("GRFF", lambda n: GRFF(DIFFERENCE, n_components=n)),
+        ("GORF, coupling='haar'", lambda n: GORF(DIFFERENCE, n_components=n, coupling="haar")),
+        ("SpectralFeatures", lambda n: SpectralFeatures(DIFFERENCE, n_components=n)),
+    ):
+        seen = []
+        for n in columns:
+            runs = [make(n).set_params(random_state=seed).fit(X).gram(X) for seed in range(5)]
+            seen.append(np.mean([np.linalg.norm(K - exact) for K in runs]) / np.linalg.norm(exact))
+        errors.plot(columns, seen, "o-", ms=3, lw=1, label=label)
+    errors.set(
+        xscale="log", yscale="log", xlabel="columns", title="relative error on 500 unit rows"
+    )
+    for axes in (gaussians, square, errors):
+        axes.legend(frameon=False, fontsize=8)
+    figure.savefig(folder / "published.png", dpi=DPI)
+    plt.close(figure)
+
+
+def _means(
+    axes: Axes,
+    kernel: Kernel,
+    dim: int,
+    z: np.ndarray,
+    laws: Iterable[Literal["published", "exact"]],
+) -> None:
+    """A kernel, the mean of each law on the published grid, and draws of the published one."""
+    density = spectral_density(kernel, dim)
+    axes.plot(z, kernel(z), "k", lw=1.5, label="kernel")
+    for law in laws:
+        value = density.density if law == "published" else density.radial
+        mean = grid_mean(value, dim, z, law=law)
+        axes.plot(z, mean, "--", lw=1.2, label=f"grid to w = 10, {law} law")
+    drawn = GRFF(kernel, n_components=160_000, law="published", random_state=0)
+    dots = z[4::8, None] * np.eye(1, dim)
+    drawn.fit(dots)
+    axes.plot(dots[:, 0], drawn.gram(dots, np.zeros((1, dim)))[:, 0], "C0o", ms=4, label="as drawn")
+    axes.set_xlabel("z")
+
+
 def main(folder: Path) -> None:
     """Draw all pictures into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -137,6 +205,7 @@ def main(folder: Path) -> None:
     prices(folder)
     budgets(folder)
     errors(folder)
+    published(folder)
 
 
 if __name__ == "__main__":
