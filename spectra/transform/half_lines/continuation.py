@@ -390,7 +390,9 @@ def _size(value: Callable[[Any], Any], waves: tuple[Wave, ...], z: ComplexArray)
         for wave in waves:
             total += (2.0 if wave.frequency else 1.0) * np.abs(wave.value(z))
         turned = np.abs(z) * min(w.frequency for w in waves if w.frequency) > 1.0
-        return np.where(turned, total, np.abs(value(z)))
+        # Far out the complex Bessel functions of scipy have no values, and the real ones have.
+        plain = np.abs(value(z if np.any(np.imag(z)) else np.real(z)))
+        return np.where(turned & np.isfinite(total), total, plain)
 
 
 def continuation(

@@ -134,7 +134,8 @@ def expansion_from(germ: Germ, expr: sympy.Expr, point: sympy.Expr) -> Expansion
     if point == 0 and any(phase.terms for phase, _ in germ.parts):
         raise NoRouteError(
             f"The formula {expr} has an essential singularity at z = 0, where the numeric route "
-            "takes powers and logarithms only."
+            "takes powers and logarithms only. Design a finite measure for your range of distances "
+            "(design)."
         )
     terms = []
     for size, c in germ.plain.terms:
@@ -142,7 +143,8 @@ def expansion_from(germ: Germ, expr: sympy.Expr, point: sympy.Expr) -> Expansion
         if not (q.is_Integer and q >= 0):
             raise NoRouteError(
                 f"The formula {expr} has a term log(1/t)^({q}) at z = {point}, whose transform has "
-                "no expansion in powers: the numeric route does not cover it."
+                "no expansion in powers: the numeric route does not cover it. Design a finite "
+                "measure for your range of distances (design)."
             )
         terms.append((a, int(q), c))
     return Expansion(tuple(terms), serves_up_to(terms))
@@ -174,8 +176,9 @@ def _germ(expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...], plain: 
             reason = str(error)
     raise NoRouteError(
         f"The formula {expr} could not be expanded at z = {point} ({reason}), and the numeric "
-        "route needs its decay and its smoothness. Write it in functions that decay without "
-        "oscillating, or design a finite measure for your range of distances."
+        "route needs its decay and its smoothness. Give its values as a callable and state what it "
+        "does at both ends (docs/callables.md), or design a finite measure for your range of "
+        "distances (design)."
     )
 
 

@@ -211,7 +211,8 @@ class Builder:
             if high - low < _NARROWEST:
                 raise NoRouteError(
                     f"The density of {self.found.expr} in d = {self.dim} is not smooth near w = "
-                    f"{np.exp(low):.6g}, so the numeric route cannot follow it."
+                    f"{self.pivot + self.side * np.exp(low):.6g}, so the numeric route cannot "
+                    "follow it. Design a finite measure for your range of distances (design)."
                 )
 
     def _check_accuracy(self, panel: Panel) -> None:
@@ -275,7 +276,10 @@ class Builder:
             x, width = panel.low, self._next_width(panel)
             if not self.start.smooth:
                 share, bend, noise = _power_law(panel, exponent, with_log=self.start.with_log)
-                drift = bend + noise
+                # What a panel bends by, w^1 or a higher power times what it bends by on to w = 0;
+                # of a narrow one little is seen, and noise hides some of it.
+                seen = min(float(np.expm1(panel.high - panel.low)), 1.0)
+                drift = (bend + 2.0 * noise) / seen + noise
                 if bend < max(_SETTLED, noise) or self._is_negligible(panel, panel.low):
                     return panels, share, drift
             self._count(panels)

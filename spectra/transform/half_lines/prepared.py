@@ -37,6 +37,13 @@ class Prepared:
 
 @lru_cache(maxsize=64)
 def prepared(expr: sympy.Expr) -> Prepared:
+    """The ends and the continuation of a formula in Z on the whole half-line.
+
+    Raises
+    ------
+    NoRouteError
+        Where it is not analytic for z > 0, unbounded, or has no expansion at an end.
+    """
     cut = profile(Kernel((Piece(sympy.oo, expr),)))
     if cut.gaps or cut.radii:
         where = f"z = {cut.radii[0]}" if cut.radii else "a radius that was not located"
@@ -71,6 +78,7 @@ def prepared(expr: sympy.Expr) -> Prepared:
         raise NoRouteError(
             f"The formula {expr} cannot be continued from the half-line into the plane: {error}. "
             "The numeric route integrates along paths in the plane. Write it in elementary and "
-            "Bessel functions, or design a finite measure for your range of distances."
+            "Bessel functions, give its values as a callable (docs/callables.md), or design a "
+            "finite measure for your range of distances (design)."
         ) from error
     return Prepared(smooth, limit, float(at_zero), zero, infinity, turning, kernel)

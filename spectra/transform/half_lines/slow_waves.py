@@ -47,7 +47,8 @@ def slow_waves(found: Prepared, dim: int) -> tuple[list[Component], list[Atom]]:
             return [], atoms
         if len(atoms) > _MOST_ATOMS:
             raise NoRouteError(
-                f"The formula {found.expr} has waves upon waves of the decay z^-({dim - 1}/2)."
+                f"The formula {found.expr} has more than {_MOST_ATOMS} waves of the decay "
+                f"z^-({dim - 1}/2), each of them an atom. Give them as summands of their own."
             )
         found = prepared(rest)
     if not found.turning:

@@ -133,14 +133,15 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
             raise NoRouteError(
                 f"The formula {expr} oscillates at infinity in another way than exp(ibz), without "
                 "decaying faster than every power: the numeric route follows waves of constant "
-                "frequency. Design a finite measure for your range of distances."
+                "frequency. Design a finite measure for your range of distances (design)."
             )
         if b.is_positive:
             terms = tuple((a, -minus_q, c) for (a, minus_q), c in series.terms)
             if any(not (q.is_Integer and q >= 0) for _, q, _ in terms):
                 raise NoRouteError(
                     f"The waves of {expr} decay with powers of logarithms that are not whole: the "
-                    "numeric route does not cover them."
+                    "numeric route does not cover them. Design a finite measure for your range of "
+                    "distances (design)."
                 )
             turning.append(Turning(b, tuple((a, int(q), c) for a, q, c in terms)))
     plain = Germ(tuple((p, s) for p, s in germ.parts if p.growth < 0 or not p.terms))
