@@ -27,6 +27,8 @@ __all__ = ["slow_waves"]
 _MOST_ATOMS = 8
 # Densities are looked at so far beside a frequency, relative to it.
 _NEAR = 0.05
+# What is as small at this place may be zero, written in other words: sin(z) cos(z) is sin(2z)/2.
+_PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
 # A share of a wave below this is rounding.
 _NO_SHARE = 1e-9
 
@@ -90,6 +92,8 @@ def _without(found: Prepared, wave: Turning, dim: int) -> tuple[Atom, sympy.Expr
     if dim % 2:
         mean = sympy.expand(mean.replace(sympy.besselj, _elementary))
     rest = sympy.powsimp(found.expr - sympy.re(mass) * mean)
+    if abs(rest.subs(Z, _PLACE).evalf(30)) < _NOTHING:
+        rest = sympy.simplify(rest.rewrite(sympy.exp))
     return Atom(float(b), share.real, error=abs(share.real) * 4.0 * EPS), rest
 
 
