@@ -7,8 +7,7 @@ the density,
 - the true error is at most the stated one, without exceptions;
 - it is at most 1e-12 of the local envelope, beyond the rounding of the logarithm that densities
   are given by; :data:`EXCEPTIONS` says where not, and why, and an exception that is not needed
-  fails;
-- the envelope is not larger than the density is nearby.
+  fails.
 
 Every problem, route and dimension is met by default, more pairs of them in the slow run, and all
 where the environment has SPECTRA_WHOLE_GRID, which takes half an hour; look-up, series, numeric
