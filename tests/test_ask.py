@@ -422,3 +422,14 @@ def test_fitted_features_of_an_asymmetric_kernel_are_pickled(moved):
     features = SpectralFeatures(moved, n_components=20, mixed_signature="ignore", random_state=0)
     again = pickle.loads(pickle.dumps(features.fit(X)))
     np.testing.assert_array_equal(again.gram(X), features.gram(X))
+
+
+def test_a_difference_that_cancels_is_served_as_far_as_its_mass_is_known():
+    matern = radial("(1 + z)*exp(-z)")
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    small = matern.shift(1e-6) - matern
+    features = SpectralFeatures(small, n_components=4000, random_state=0).fit(X)
+    exact = small.gram(X)
+    assert np.linalg.norm(features.gram(X) - exact) < 0.2 * np.linalg.norm(exact)
+    with pytest.raises(ParameterError, match="within the error of its masses"):
+        SpectralFeatures(matern.shift(1e-9) - matern, n_components=8).fit(X)

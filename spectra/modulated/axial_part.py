@@ -12,6 +12,7 @@ over R^d is needed.  Numpy and scipy only.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal, final
@@ -273,7 +274,8 @@ class AxialPart:
         modulation = self.modulation
         if self.kind == "weighted":
             root, bound = self._gaps
-            return m * root, error * root + m * bound / root
+            slack = bound / max(root, math.sqrt(bound)) if bound > 0.0 else 0.0
+            return m * root, error * root + m * slack
         if modulation.vanishes(self.kind):
             return 0.0, 0.0
         if modulation.is_constant(self.kind):
@@ -292,7 +294,8 @@ class AxialPart:
         gaps = np.abs(np.subtract.outer(steps, steps)) * self.modulation.unit
         wave, bound = self._sums.kernel(np.asarray(gaps.ravel(), dtype=float))
         products = np.multiply.outer(weights, weights).ravel()
-        return float(np.sqrt(products @ wave)), float(np.abs(products) @ bound)
+        # A mean square is not negative; rounding may leave it below zero by less than its error.
+        return math.sqrt(max(float(products @ wave), 0.0)), float(np.abs(products) @ bound)
 
     @property
     def _root_mean_square(self) -> float:
