@@ -203,9 +203,9 @@ class BaseSpectralFeatures(
         table = spectrum.table
         if not table.parts:
             raise ParameterError(
-                f"The spectral measure of {table.formula} is 0 to within the error of its masses, so "
-                "there is nothing to draw: the kernel is 0, or a difference that cancels below what "
-                "can be computed. Check the formula, or scale the difference up."
+                f"The spectral measure of {table.formula} is 0 to within the error of its masses, "
+                "so there is nothing to draw: the kernel is 0, or a difference that cancels below "
+                "what can be computed. Check the formula, or scale the difference up."
             )
         if isinstance(table, AsymmetricTable):
             self._draw_asymmetric(scheme, table, X, for_data, for_frequencies)
