@@ -269,7 +269,17 @@ def test_what_is_drawn_is_what_is_stored_but_for_roundings(name):
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 16, 64])
 def test_few_draws_have_to_ask_the_panels(dim):
-    assert np.mean(chi_law(dim)._cells.is_open) < 0.025
+    assert np.mean(chi_law(dim).cells.is_open) < 0.025
+
+
+@pytest.mark.parametrize("degree", [1, 17])
+def test_the_last_radius_of_one_side_lies_beyond_the_smallest_probabilities(degree):
+    """1 - q rounds to 1, which is no key of the left side."""
+    row = [1.0] + [0.0] * (degree - 1) + [1.0]
+    law = RadialLaw(Panels([0.0, 1.0], [row]), NONE)
+    q = np.array([0.0, 5e-324, 1e-20, 2.0**-54, 1e-15, 1e-3])
+    assert np.allclose(law.isf(q), 1.0 + (1.0 - 2.0 * q) ** degree, rtol=1e-15, atol=0.0)
+    assert law.isf(1.0) == law.ppf(0.0)
 
 
 def test_one_double_is_used_per_draw_and_seeds_repeat():

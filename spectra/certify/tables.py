@@ -2,7 +2,8 @@
 
 On a panel the radius is a polynomial P(t) and the probability a function u(t), both exact, and the
 error is :math:`E(t) = F(P(t)) - u(t)`: see :mod:`.panel_proofs`, and :mod:`.lobed_tails` for
-lobes without end.  What doubles add when the table is evaluated is bounded apart.
+lobes without end.  Radii are drawn through cells: see :mod:`.cell_proofs`.  What doubles add when
+the table is evaluated is bounded apart.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectra.certify.balls import Unproved, exact_ball, flint, precision, upper_double
+from spectra.certify.cell_proofs import CellProof
 from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.lobed_tails import LobedTailProof
 from spectra.certify.lobes import Lobes, bessel_sum, proved_lobes
@@ -20,7 +22,7 @@ from spectra.certify.parts import ProvedLaw
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure
 from spectra.progress import stage
-from spectra.table import LobedTail, Part, SpectralTable
+from spectra.table import LobedTail, Part, RadialLaw, SpectralTable
 from spectra.transform.on_balls.compact import BallComponent
 
 __all__ = ["PartCertificate", "certify_table"]
@@ -30,26 +32,33 @@ _LOBED_BITS = 192
 # Lobes are enclosed one by one up to so many times the radius at which the tail starts; those of
 # sums of Bessel functions, which bisection isolates, up to so many lobes beyond.
 _REACH, _LOBES_BEYOND = 4.0, 2.0
+# A probability u becomes u - 1, or 1 - q, where it passes the split of the two sides.
+_KEY_ROUNDED = 2.0**-53
 
 
 @dataclass(frozen=True)
 class PartCertificate:
     """What was proved of one part of a table.
 
+    It holds for the stored panels and tail, and for the cells that ``sample``, ``ppf`` and ``isf``
+    read in their place (``part.law.cells``), so that ``u_error + rounding`` bounds the error in
+    probability of every radius that they return.
+
     Attributes
     ----------
     u_error : float
-        Upper bound of |F(x(u)) - u| over all u in [0, 1], for the stored polynomials.
+        Upper bound of |F(x(u)) - u| over all u in [0, 1], for all polynomials as exact functions.
     rounding : float
         Upper bound of what the evaluation in doubles (round to nearest) adds to it.
     not_ascending : float
-        Probability of the panels inside which the radius was not proved to ascend; 0 where it
-        ascends everywhere.  At the ends, where a panel holds 1e-18, the radius is a constant.
+        Probability of the panels and cells inside which the radius was not proved to ascend; 0
+        where it ascends everywhere.  At the ends, where a panel holds 1e-18, the radius is a
+        constant.
     step_back : float
-        The largest step back from one panel to the next, relative to the radius; computed in
-        doubles, with their rounding added.
+        The largest step back from one panel or cell to the next, relative to the radius; computed
+        in doubles, with their rounding added.
     pieces : int
-        Ranges of panels and of the tail that were looked at.
+        Ranges of panels, of cells and of the tail that were looked at.
     rigorous : bool
         Whether the above was proved; otherwise ``u_error`` is what the table states.
     reason : str
@@ -128,7 +137,7 @@ def _certified(
         if not measure.components:
             raise Unproved("the measure has no density")
         if part.law.tail is not None:
-            return _lobed(part, measure, found)
+            return _lobed(part, table.parts, measure, found)
         return _smooth(part, measure)
     except Unproved as why:
         return PartCertificate(table.u_error, np.inf, 1.0, np.inf, 0, False, str(why))
@@ -136,11 +145,14 @@ def _certified(
 
 def _smooth(part: Part, measure: SpectralMeasure) -> PartCertificate:
     with precision(_BITS):
-        proof = PanelProof(ProvedLaw(measure.components, int(part.sign), _BITS), part.law)
-        return _certificate(proof, proof.step_back)
+        law = ProvedLaw(measure.components, int(part.sign), _BITS)
+        proof = PanelProof(law, part.law)
+        return _certificate(proof, CellProof(law, part.law), proof.step_back)
 
 
-def _lobed(part: Part, measure: SpectralMeasure, found: list[Lobes]) -> PartCertificate:
+def _lobed(
+    part: Part, parts: tuple[Part, ...], measure: SpectralMeasure, found: list[Lobes]
+) -> PartCertificate:
     component = measure.components[0]
     if len(measure.components) > 1 or not isinstance(component, BallComponent):
         raise Unproved("lobes beside another component have no proof of their table")
@@ -152,23 +164,32 @@ def _lobed(part: Part, measure: SpectralMeasure, found: list[Lobes]) -> PartCert
         if not found:
             several = len(bessel_sum(component).weights) > 1
             index = tail.kappa + _LOBES_BEYOND if several else _REACH * tail.kappa
-            found.append(proved_lobes(component, float(radius) * tail.period * index))
+            closed = max(_closed_radius(p.law) for p in parts)
+            reach = max(tail.period * index, closed + tail.period)
+            found.append(proved_lobes(component, float(radius) * reach))
         law = LobedLaw(found[0], int(part.sign), radius)
         proof, far = PanelProof(law, part.law), LobedTailProof(law, tail, part.law)
         proof.error = proof.error.max(far.error)
         proof.rounding = proof.rounding.max(far.rounding)
         proof.not_ascending = proof.not_ascending + far.not_ascending
         proof.pieces += far.pieces
-        return _certificate(proof, max(proof.step_back, far.step_back))
+        return _certificate(proof, CellProof(law, part.law), max(proof.step_back, far.step_back))
 
 
-def _certificate(proof: PanelProof, step_back: float) -> PartCertificate:
+def _closed_radius(law: RadialLaw) -> float:
+    """The largest radius of a cell that is drawn through, which needs a lobe."""
+    return float(law.cells.columns.sum(axis=0).max(initial=0.0))
+
+
+def _certificate(proof: PanelProof, cells: CellProof, step_back: float) -> PartCertificate:
+    """What holds for the panels and for the cells: a radius comes from either."""
     if not (proof.error + proof.rounding).is_finite():
         raise Unproved("the working precision was lost")
     return PartCertificate(
-        upper_double(proof.error),
-        upper_double(proof.rounding),
-        upper_double(proof.not_ascending),
-        step_back,
-        proof.pieces,
+        max(upper_double(proof.error), cells.error),
+        max(upper_double(proof.rounding), cells.rounding) + _KEY_ROUNDED,
+        upper_double(proof.not_ascending) + cells.not_ascending,
+        # A step at an edge of both may be that of the panels and that of the cells.
+        step_back + cells.step_back,
+        proof.pieces + cells.pieces,
     )

@@ -4,8 +4,8 @@ A panel is a polynomial of degree 17, and a panel has to be searched.  Here the 
 into even cells, so that a cell is found by a product, and on a small cell a polynomial of low
 degree is as good: it leaves the stored inverse by at most a few roundings, in relative terms, and
 a draw costs half.  Where it is not as good, next to the ends of a law and of a panel, a cell
-is left open, and the stored panels are asked.  The certificates of tables prove the panels; that
-the cells leave them by roundings only is looked at when they are made, and tested, not proved.
+is left open, and the stored panels are asked.  That the cells leave them by roundings only is
+looked at when they are made; the certificates of tables prove the error of both.
 """
 
 from __future__ import annotations

@@ -185,7 +185,9 @@ class RadialLaw:
         """
         q = _probabilities(q)
         u = 1.0 - q
-        return self._radii(np.where(u >= self.split, -q, u), np.flatnonzero(q == 0.0))
+        # Without a right side there are no keys beyond 1 - q, which may round to 1.
+        last = q == 0.0 if self.split < 1.0 else u == 1.0
+        return self._radii(np.where(u >= self.split, -q, u), np.flatnonzero(last))
 
     def sample(self, size: int | tuple[int, ...], rng: Seed = None) -> FloatArray:
         """Independent radii, one double of ``rng`` (a Generator or a seed) for each.
@@ -287,7 +289,8 @@ class RadialLaw:
         return _Lookup.of(self)
 
     @cached_property
-    def _cells(self) -> Cells:
+    def cells(self) -> Cells:
+        """What radii are drawn through, made of the panels when it is first asked for."""
         lookup, rough = self._lookup, None
         edges = lookup.edges
         if self.tail is not None:
@@ -296,7 +299,7 @@ class RadialLaw:
             edges = np.concatenate([edges[:within], listed, edges[within:]])
             rough = (float(listed[-1]), 0.0)
         steps = lookup.columns.shape[0] == 1 and not lookup.special.any()
-        return Cells.of(self._exact_radii, edges, rough=rough, steps=steps and rough is None)
+        return Cells.of(self.panel_radii, edges, rough=rough, steps=steps and rough is None)
 
     def _radii(self, key: FloatArray, last: IntArray) -> FloatArray:
         """Radii at keys: u on the left, -q on the right, so that one sorted list serves both.
@@ -307,14 +310,14 @@ class RadialLaw:
         flat = np.maximum(np.ravel(key), self._lookup.edges[0])
         flat[last] = self._lookup.edges[0]
         out = np.empty(flat.size)
-        open_at = self._cells.fill(flat, out)
+        open_at = self.cells.fill(flat, out)
         if open_at.size:
-            out[open_at] = self._exact_radii(flat[open_at])
+            out[open_at] = self.panel_radii(flat[open_at])
         out[last] = self.upper
         return out.reshape(np.shape(key))
 
-    def _exact_radii(self, key: FloatArray) -> FloatArray:
-        """Radii at keys by the panels and the lobed tail themselves."""
+    def panel_radii(self, key: FloatArray) -> FloatArray:
+        """Radii at keys (u on the left, -q on the right) by the panels and the tail themselves."""
         flat = key.ravel()
         out = np.empty(flat.size)
         for start in range(0, flat.size, _BLOCK):

@@ -1,0 +1,176 @@
+"""Proofs of the cells of tables, through which radii are drawn: true, sharp, and seeing damage."""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+import spectra as sp
+from spectra.table import RadialLaw
+
+flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
+
+from spectra.certify.balls import precision  # noqa: E402
+from spectra.certify.cell_proofs import CellProof  # noqa: E402
+from spectra.certify.double_double import STEP, plus, polynomial, times, two_sum  # noqa: E402
+from spectra.certify.parts import ProvedLaw  # noqa: E402
+
+
+@cache
+def tabulated(formula, dim, support=None):
+    of = sp.existence(sp.radial(formula, support=support), dim=dim).measure
+    return of, sp.tabulate(of)
+
+
+def proved(of, law, sign=1):
+    with precision(160):
+        return CellProof(ProvedLaw(of.components, sign, 160), law)
+
+
+def with_cells(law, cells):
+    """The same panels, drawn through other cells."""
+    other = RadialLaw(law.left, law.right, law.tail)
+    vars(other)["cells"] = cells
+    return other
+
+
+def changed(law, key, term, by):
+    """The cell at a key with one coefficient changed, and the number of its column."""
+    columns = law.cells.columns.copy()
+    i = int(np.floor(key * law.cells.count)) - law.cells.first
+    assert not law.cells.is_open[i]
+    columns[term, i] += by
+    return with_cells(law, replace(law.cells, columns=columns)), i
+
+
+# --- twice the digits ---------------------------------------------------------------------------
+
+
+def _exact(pair, i):
+    return Fraction(float(pair[0][i])) + Fraction(float(pair[1][i]))
+
+
+def test_pairs_of_doubles_are_added_and_multiplied_to_twice_the_digits():
+    rng = np.random.default_rng(0)
+    high = rng.normal(size=(2, 200)) * 2.0 ** rng.integers(-40, 40, (2, 200))
+    a, b = (two_sum(h, h * 2.0**-54 * rng.uniform(-1.0, 1.0, 200)) for h in high)
+    b[0][:50], b[1][:50] = -a[0][:50], 0.3 * a[1][:50]  # what is left is of the low halves
+    total, product = plus(a, b), times(a, b)
+    for i in range(200):
+        x, y = _exact(a, i), _exact(b, i)
+        assert abs(_exact(total, i) - (x + y)) <= Fraction(STEP) * abs(x + y)
+        assert abs(_exact(product, i) - x * y) <= Fraction(STEP) * abs(x * y)
+
+
+@pytest.mark.parametrize("degree", [1, 6, 40])
+def test_a_polynomial_of_pairs_keeps_the_digits_that_doubles_lose(degree):
+    rng = np.random.default_rng(degree)
+    rows = rng.normal(size=(degree + 1, 20))
+    x = rng.uniform(-1.0, 1.0, 20)
+    zero = np.zeros(20)
+    found = polynomial([(c, zero) for c in rows], (x, zero), (zero, zero))
+    for i in range(20):
+        powers = [Fraction(float(x[i])) ** k for k in range(degree + 1)]
+        truth = sum(Fraction(float(c)) * p for c, p in zip(rows[:, i], powers, strict=True))
+        size = sum(abs(Fraction(float(c)) * p) for c, p in zip(rows[:, i], powers, strict=True))
+        assert abs(_exact(found, i) - truth) <= 2 * (degree + 2) * Fraction(STEP) * size
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+def test_the_bound_of_the_cells_holds_for_their_polynomials_and_is_sharp():
+    """Rayleigh: F(w) = 1 - exp(-w^2/2), in thirty digits, at both ends of cells and within."""
+    of, table = tabulated("exp(-z**2/2)", 2)
+    law = table.parts[0].law
+    proof, cells = proved(of, law), law.cells
+    largest = mp.mpf(0)
+    with mp.workdps(30):
+        for i in np.flatnonzero(~cells.is_open).tolist():
+            for s in (0, 1) if i % 7 else (0, mp.mpf("0.37"), mp.mpf("0.81"), 1):
+                w = mp.polyval([mp.mpf(c) for c in cells.columns[::-1, i].tolist()], s)
+                key = mp.mpf(cells.first + i + s) / cells.count
+                below = -mp.expm1(-w * w / 2) if key >= 0 else -mp.exp(-w * w / 2)
+                largest = max(largest, abs(below - key))
+    assert largest <= proof.error <= 1.3 * largest + 4e-16
+    assert proof.not_ascending == 0.0
+    assert proof.step_back <= 5e-14
+
+
+@pytest.mark.parametrize(
+    ("formula", "dim", "sign"),
+    [("exp(-z**2/2)", 1, 1), ("exp(-z)", 3, 1), ("exp(-z**2/2) - exp(-z**2/200)", 16, -1)],
+)
+def test_cells_are_as_right_as_the_panels_they_were_made_from(formula, dim, sign):
+    of, table = tabulated(formula, dim)
+    part = next(p for p in table.parts if p.sign == sign)
+    proof = proved(of, part.law, sign)
+    whole = sp.certify_table(table, of)[table.parts.index(part)]
+    assert proof.error <= whole.u_error <= 1e-14
+    assert proof.rounding <= whole.rounding <= 3e-14
+    assert whole.pieces > proof.pieces
+    assert proof.not_ascending == 0.0
+
+
+@pytest.mark.parametrize("key", [-0.2, 0.3])
+@pytest.mark.parametrize("term", [0, 1, 3, 6])
+def test_a_changed_coefficient_of_a_cell_is_reported_with_its_size(key, term):
+    of, table = tabulated("exp(-z**2/2)", 3)
+    (part,) = table.parts
+    by = 1e-12
+    broken, i = changed(part.law, key, term, by)
+    # The probability of a cell over its length is its mean density.
+    width = broken.cells.columns[1:, i].sum()
+    size = by / (broken.cells.count * width)
+    proof = proved(of, broken)
+    assert 0.99 * size <= proof.error <= 3.0 * size
+    table = replace(table, parts=(replace(part, law=broken),))
+    (whole,) = sp.certify_table(table, of)
+    assert whole.rigorous
+    assert whole.u_error == proof.error
+
+
+def test_a_cell_that_descends_is_not_certified_to_ascend():
+    of, table = tabulated("exp(-z**2/2)", 3)
+    law = table.parts[0].law
+    i = int(0.3 * law.cells.count) - law.cells.first
+    broken, _ = changed(law, 0.3, 1, -2.0 * law.cells.columns[1, i])
+    proof = proved(of, broken)
+    assert proof.not_ascending == 1.0 / law.cells.count
+    assert proof.error >= 0.99 / law.cells.count
+    broken, _ = changed(law, 0.3, 0, 1.0)
+    proof = proved(of, broken)
+    assert proof.not_ascending == 0.0
+    assert proof.step_back == pytest.approx(1.0 / broken.cells.columns[0, i + 1], rel=1e-2)
+
+
+def test_a_law_that_is_drawn_by_its_panels_alone_needs_no_cells():
+    of, table = tabulated("exp(-z**2/2)", 3)
+    law = table.parts[0].law
+    empty = replace(law.cells, is_open=np.ones_like(law.cells.is_open))
+    proof = proved(of, with_cells(law, empty))
+    assert proof.pieces == 0
+    assert proof.error <= 2.0**-52 + 1e-30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["panel", "tail"])
+def test_a_changed_cell_among_lobes_is_reported_with_its_size(where):
+    of, table = tabulated("(1 - z**2/4)**8", 16, 2)
+    part = next(p for p in table.parts if p.sign < 0)
+    law, cells = part.law, part.law.cells
+    keys = (cells.first + np.arange(cells.is_open.size)) / cells.count
+    tail = (keys < 0.0) & (keys > -law.tail.mass)
+    inside = np.flatnonzero(~cells.is_open & (tail if where == "tail" else ~tail))
+    i = inside[inside.size // 2]
+    broken, _ = changed(law, keys[i] + 0.5 / cells.count, 0, 1e-10)
+    size = 1e-10 / (cells.count * cells.columns[1:, i].sum())
+    parts = tuple(replace(p, law=broken) if p is part else p for p in table.parts)
+    honest = sp.certify_table(table, of)[table.parts.index(part)]
+    proof = sp.certify_table(replace(table, parts=parts), of)[table.parts.index(part)]
+    assert honest.rigorous
+    assert honest.u_error <= 1e-14
+    assert 0.99 * size <= proof.u_error <= 3.0 * size
