@@ -20,6 +20,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from rf.lobed_projection import LobedProjection
+from spectra.table.mixed_tail import MixedTail
+
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
 
@@ -154,10 +157,10 @@ def _chebyshev_fit(degree: int) -> tuple[FloatArray, FloatArray]:
 
 
 # A table is asked for its variance again and again; the values of phi are what that costs.
-_KNOWN: WeakKeyDictionary[RadialLaw, Projection] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[RadialLaw, Projection | LobedProjection] = WeakKeyDictionary()
 
 
-def projection_of(law: RadialLaw) -> Projection:
+def projection_of(law: RadialLaw) -> Projection | LobedProjection:
     """The projection of a law, which remembers what it has tabulated as long as the law lives.
 
     Examples
@@ -169,7 +172,8 @@ def projection_of(law: RadialLaw) -> Projection:
     True
     """
     if law not in _KNOWN:
-        _KNOWN[law] = Projection(law)
+        mixed = isinstance(law.tail, MixedTail)
+        _KNOWN[law] = LobedProjection(law) if mixed else Projection(law)
     return _KNOWN[law]
 
 

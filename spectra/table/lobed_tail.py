@@ -250,8 +250,31 @@ class LobedTail:
     def nodes(self, z_max: float) -> tuple[FloatArray, FloatArray, float]:
         """Radii and weights of the first lobes, resolved up to z_max, and the mass beyond them."""
         v, share = self.lobe_rule(z_max * self.steepness)
-        s = self.kappa + np.arange(float(max(1, min(_NODE_LOBES, _NODES // v.size))))
+        s = self.kappa + np.arange(float(_node_lobes(v)))
         w = self.radius(s, v)
         weights = self.lobe_mass(s).real[:, None] * share
         beyond = float(self.survival(s[-1:] + 1.0)[0])
         return w.real.ravel(), weights.ravel(), beyond
+
+    def wave_beyond(self, z_max: float, z: FloatArray) -> FloatArray:
+        r"""Bound of what the lobes without nodes add to E cos(w z), at distances z <= z_max.
+
+        From the index K on the lobes have falling masses p_k <= p_K and waves of one phase
+        advance, but for the shift B of the radius; summation by parts gives
+
+        .. math:: \Bigl|\sum_{k \ge K} p_k \int e^{izw}\Bigr|
+                  \le \min\Bigl(T(K), \frac{p_K (1 + z \max|B'| x_K)}{|\sin(zP/2)|}\Bigr).
+        """
+        v, _ = self.lobe_rule(z_max * self.steepness)
+        s = np.array([self.kappa + _node_lobes(v)])
+        first, rest = float(self.lobe_mass(s).real[0]), float(self.survival(s)[0])
+        motion = 1.0 + z * self.drift * float(self.place(s).real[0])
+        with np.errstate(divide="ignore"):
+            return np.asarray(
+                np.minimum(rest, first * motion / np.abs(np.sin(0.5 * z * self.period)))
+            )
+
+
+def _node_lobes(v: FloatArray) -> int:
+    """Lobes that have nodes, where one lobe has the nodes v."""
+    return max(1, min(_NODE_LOBES, _NODES // v.size))

@@ -216,6 +216,10 @@ class MixedTail:
             beyond += left
         return np.concatenate(radii), np.concatenate(weights), beyond
 
+    def wave_beyond(self, z_max: float, z: FloatArray) -> FloatArray:
+        """Bound of what the lobes that :meth:`nodes` leaves add to E cos(w z), z <= z_max."""
+        return np.asarray(sum(m.wave_beyond(z_max, z) for m in self.members))
+
     def plane_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sum over all lobes of their mass times the mean of Ω_dim(w z), and its error."""
         value, error = np.zeros(z.size), np.zeros(z.size)
