@@ -239,6 +239,14 @@ def test_masses_and_tables_of_differences_are_proved(formula, dim):
         assert proof.not_ascending <= 1e-15
 
 
+def test_rounding_is_that_of_the_radius_where_the_density_is_singular_at_the_origin():
+    """w^(2 alpha - 1), seen in ranges down to 1e-16, must not lend its slope to the whole panel."""
+    of = measure(sp.radial("(1 + z**2)**(-7/10)"), 16)
+    (proof,) = sp.certify_table(sp.tabulate(of), of)
+    assert proof.rigorous
+    assert 1e-16 <= proof.rounding <= 2e-14
+
+
 # --- lobes without end --------------------------------------------------------------------------
 
 

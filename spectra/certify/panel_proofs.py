@@ -22,7 +22,7 @@ __all__ = ["NOTHING", "PanelProof"]
 NOTHING = 2.0**-60
 # The probability below the radius that a panel has at u = 0.
 _NEARLY_NOTHING = 2.0**-52
-# What may stay unseen between the nodes: of the error, and of w times the density.
+# What may stay unseen between the nodes: of the error, and of the density times a panel's size.
 _UNSEEN, _UNSEEN_DENSITY = 2.0**-66, 2.0**-20
 # Slices of a panel in which its slope is looked at.
 _SLICES = 16
@@ -163,6 +163,8 @@ class _Piece:
     ) -> None:
         self.law, self.stretch, self.panel = law, stretch, panel
         self.middle, self.half = middle, half
+        # What doubles round is of the size of the whole panel.
+        self.extent = _size(polynomial, flint.arb(1))
         here = polynomial(flint.arb_poly([middle, half]))
         # A double, so that its square is exact.
         self.centre = flint.arb(float(here[0].mid()))
@@ -178,7 +180,7 @@ class _Piece:
             return None
         begun = 1 + abs(local(self.centre)).abs_upper()
         nodes = chosen_nodes(lambda r: self._error_size(r, begun), flint.arb(_UNSEEN))
-        unseen = flint.arb(_UNSEEN_DENSITY) * self.law.unit / (abs(self.centre) + self.reach)
+        unseen = flint.arb(_UNSEEN_DENSITY) * self.law.unit / self.extent
         density_nodes = chosen_nodes(self._density_size, unseen)
         if nodes is None or density_nodes is None:
             return None
