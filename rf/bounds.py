@@ -22,11 +22,13 @@ ask-2022    a ball     **no**: He et al. (2022), Proposition 6 as published, who
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rf.common_keys import composite_rule
 from rf.variance import part_variance
 from spectra.errors import ParameterError
 
@@ -43,8 +45,16 @@ _FINITE = ("bernstein", "hoeffding")
 # Distances at which the variance is looked at before its maximum is refined.
 _GRID = 512
 _REFINEMENTS = 3
-# The second moment from quadrature and from the curvature at 0 must agree this well.
-_MOMENT_AGREEMENT = 1e-3
+# Most frequencies that are counted exactly by a double.
+_MOST = 2.0**53
+# A table is right to a few 1e-15 in probability, so that it knows its law up to here.
+_FAR = 1e-13
+# The fall of the law is read over so many decades of probability before that.
+_DECADES = 3.0
+# Gauss points of an octave of probability among lobes without end.
+_TAIL_NODES = 12
+# What is beyond may make up this share of a second moment: its power is known to a percent.
+_BEYOND = 5e-2
 
 
 def frequencies_for(
@@ -90,10 +100,12 @@ def frequencies_for(
         For a bound that lacks n_points or diameter, numbers outside their meaning, or (over a
         ball) a law of radii without a finite second moment.
     """
-    if not eps > 0 or not 0 < delta < 1:
+    if not all(isinstance(x, Real) for x in (eps, delta)) or not (
+        0 < eps < math.inf and 0 < delta < 1
+    ):
         raise ParameterError(
-            f"eps = {eps} and delta = {delta}: the error must be positive and the probability of "
-            "failure between 0 and 1."
+            f"eps = {eps!r} and delta = {delta!r}: the error must be a positive finite number and "
+            "the probability of failure a number between 0 and 1."
         )
     if bound not in BOUNDS:
         raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")
@@ -103,19 +115,33 @@ def frequencies_for(
             f"allocation = {allocation!r} is not covered by the bound {bound!r}: 'equal' always "
             f"is, 'mass' by {' and '.join(_FINITE)}."
         )
-    if diameter is not None and not (diameter > 0 and math.isfinite(diameter)):
-        raise ParameterError(f"diameter = {diameter}: the largest distance is positive and finite.")
-    if bound in _FINITE:
-        if n_points is None or n_points < 2:
-            raise ParameterError(
-                f"The bound {bound!r} is over the pairs of n_points rows, and n_points is "
-                f"{n_points}: give the number of rows, at least 2."
-            )
-        fractions = masses / masses.sum() if allocation == "mass" else 1.0 / len(masses)
-        return _finite(table, eps, delta, n_points, diameter, bound, masses, fractions)
-    if diameter is None:
+    if bound in _FINITE and (not isinstance(n_points, Integral) or n_points < 2):
+        raise ParameterError(
+            f"The bound {bound!r} is over the pairs of n_points rows, and n_points is "
+            f"{n_points!r}: give the number of rows, a whole number of at least 2."
+        )
+    if bound not in _FINITE and diameter is None:
         raise ParameterError(f"The bound {bound!r} is over a ball: give its diameter.")
-    return len(masses) * _compact(table, eps, delta, diameter, bound, masses)
+    if diameter is not None and not (isinstance(diameter, Real) and 0 < diameter < math.inf):
+        raise ParameterError(
+            f"diameter = {diameter!r}: the largest distance is a positive finite number."
+        )
+    # The square of a number below 1e-154 or so is no double.
+    frequencies = math.inf
+    if eps**2 > 0.0:
+        if n_points is not None and bound in _FINITE:
+            fractions = masses / masses.sum() if allocation == "mass" else 1.0 / len(masses)
+            frequencies = _finite(
+                table, eps, delta, int(n_points), diameter, bound, masses, fractions
+            )
+        elif diameter is not None:
+            frequencies = len(masses) * _compact(table, eps, delta, diameter, bound, masses)
+    if not frequencies < _MOST:
+        raise ParameterError(
+            f"eps = {eps:.3g} asks for {frequencies:.3g} frequencies by the bound {bound!r}, and "
+            "nobody can draw so many. Ask for a larger error."
+        )
+    return frequencies
 
 
 def n_components_for(
@@ -190,7 +216,7 @@ def _compact(
 ) -> float:
     """Samples of one frequency for each part."""
     d = table.dim
-    moments = np.array([_radial_moments(p.law, d) for p in table.parts])
+    moments = np.array([_radial_moments(p.law) for p in table.parts])
     if bound == "liu-2021":
         radius = 0.5 * diameter
         cover = 66.0 * float(np.sum(4.0 * moments[:, 1])) * (radius / eps) ** 2
@@ -224,18 +250,28 @@ def _largest_variance(table: SpectralTable, diameter: float, scale: FloatArray) 
     return float(values.max())
 
 
-def _radial_moments(law: RadialLaw, dim: int) -> tuple[float, float]:
-    """E R and E R^2, the latter checked against the curvature of the plane wave at 0."""
+def _radial_moments(law: RadialLaw) -> tuple[float, float]:
+    r"""E R and E R^2, which must be finite.
+
+    Beyond the radius W of probability p the law falls like w^(-tau), and adds p W^m tau/(tau - m)
+    to the moment m; a Gaussian tail has a tau so large that this is p W^m.
+    """
+    near, last = (float(law.isf(q)) for q in (_FAR * 10.0**_DECADES, _FAR))
+    tau = _DECADES * math.log(10.0) / math.log(last / near) if last > near > 0.0 else math.inf
     radii, weights, leftover = law.nodes(0.0)
-    first, second = float(weights @ radii), float(weights @ radii**2)
-    if second > 0:
-        step = 1e-2 / math.sqrt(second)
-        curvature = 2 * dim * (1.0 - float(law.expected_plane_wave(dim, np.array([step]))[0]))
-        agree = abs(curvature / step**2 - second) <= _MOMENT_AGREEMENT * second
-        if leftover > 0 or not agree or not math.isfinite(second):
-            raise ParameterError(
-                "A law of radii has no second moment that quadrature resolves, so the kernel is "
-                "not smooth at 0 and the bounds over a ball do not hold. Use bound='bernstein' "
-                "with n_points."
-            )
-    return first, second
+    within = radii <= last
+    radii, weights = radii[within], weights[within]
+    if leftover > _FAR:
+        # Lobes without end, of which the nodes are the first ones.
+        steps = max(1, math.ceil(math.log2(leftover / _FAR)))
+        q, more = composite_rule(np.geomspace(_FAR, leftover, steps + 1), _TAIL_NODES)
+        radii, weights = np.append(radii, law.isf(q)), np.append(weights, more)
+    beyond = _FAR * last**2 * (1.0 if tau == math.inf else tau / (tau - 2.0))
+    second = float(weights @ radii**2) + beyond
+    if tau <= 2.0 or beyond > _BEYOND * second:
+        raise ParameterError(
+            f"The radii of a part fall like w^(-{tau:.3g}) in probability, so that their second "
+            "moment is infinite or not resolved: the kernel is not smooth enough at 0, and the "
+            "bounds over a ball do not hold. Use bound='bernstein' with n_points."
+        )
+    return float(weights @ radii), second

@@ -30,7 +30,7 @@ from rf.frequencies import (
     allocate,
     draw_frequencies,
 )
-from rf.ranking import Plan, candidates, ranked_plans
+from rf.ranking import Plan, best_split, candidates, ranked_plans
 from rf.rows import (
     centre_of,
     check_cross_distances,
@@ -434,9 +434,8 @@ class BaseSpectralFeatures(
             return scheme.coupling, allocate(table, n, allocation=scheme.allocation)
         model = VarianceModel(table, typical_distances(X, rng))
         if scheme.coupling != "auto":
-            return scheme.coupling, allocate(
-                table, n, allocation="optimal", coupling=scheme.coupling, distances=model
-            )
+            counts = best_split(model, n, coupling=scheme.coupling, radii=scheme.radii)
+            return scheme.coupling, counts
         self.plans_ = ranked_plans(
             model,
             n,

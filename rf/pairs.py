@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rf.designed_directions import coupled_sizes
 from rf.directions import haar_order, hadamard_order
 
-__all__ = ["COUPLINGS", "Pairs", "coupled_pairs"]
+__all__ = ["ACROSS_PARTS", "COUPLINGS", "Pairs", "coupled_pairs", "pairs_across", "pairs_within"]
 
 #: The couplings whose pairs are known; "qmc" has none that could be counted.
 COUPLINGS = (
@@ -21,6 +21,9 @@ COUPLINGS = (
     "hadamard",
     "designed",
 )
+
+#: Those that couple frequencies of different parts.
+ACROSS_PARTS = ("haar", "shared", "comonotone", "hadamard")
 
 
 @dataclass(frozen=True)
@@ -47,52 +50,72 @@ def coupled_pairs(coupling: str, counts: Sequence[int], dim: int) -> list[Pairs]
     >>> [(p.kind, p.count) for p in coupled_pairs("orthogonal", (5,), 3)]      # blocks of 3 and 2
     [('orthogonal', 8)]
     """
-    parts = range(len(counts))
-    pairs = [pair for p in parts for pair in _within(coupling, p, counts, dim)]
-    pairs += [
-        pair for p in parts for q in parts[p + 1 :] for pair in _across(coupling, p, q, counts, dim)
-    ]
+    n, parts = sum(counts), range(len(counts))
+    pairs = [pair for p in parts for pair in pairs_within(coupling, p, counts[p], dim, n)]
+    for p in parts:
+        for q in parts[p + 1 :]:
+            pairs += pairs_across(coupling, (p, q), (counts[p], counts[q]), dim, n)
+    return pairs
+
+
+def pairs_within(coupling: str, p: int, n: int, dim: int, total: int) -> list[Pairs]:
+    """The dependent pairs of the n frequencies of part p, out of ``total`` in all parts."""
+    return [pair for pair in _within(coupling, p, n, dim, total) if _counts(pair, dim)]
+
+
+def pairs_across(
+    coupling: str, parts: tuple[int, int], counts: tuple[int, int], dim: int, total: int
+) -> list[Pairs]:
+    """The dependent pairs of two parts p < q, out of ``total`` frequencies in all parts."""
+    return [pair for pair in _across(coupling, parts, counts, dim, total) if _counts(pair, dim)]
+
+
+def _counts(pair: Pairs, dim: int) -> bool:
     # In dimension 1 a cosine does not see its direction.
-    return [pair for pair in pairs if pair.count > 0 and (dim > 1 or pair.kind == "comonotone")]
+    return pair.count > 0 and (dim > 1 or pair.kind == "comonotone")
 
 
-def _within(coupling: str, p: int, counts: Sequence[int], dim: int) -> list[Pairs]:
-    n = counts[p]
+def _within(coupling: str, p: int, n: int, dim: int, total: int) -> list[Pairs]:
     if coupling == "iid":
         return []
     if coupling == "haar":
-        return [Pairs(p, p, f"haar {haar_order(sum(counts), dim)}", n * (n - 1))]
+        return [Pairs(p, p, f"haar {haar_order(total, dim)}", n * (n - 1))]
     if coupling == "designed":
         return [Pairs(p, p, f"designed {n}", sum(k * (k - 1) for k in coupled_sizes(n, dim)))]
     if coupling == "hadamard":
-        blocks = _blocks(n, hadamard_order(dim))
-        inside = [Pairs(p, p, f"hadamard {b}", blocks.count(b) * b * (b - 1)) for b in set(blocks)]
+        order = hadamard_order(dim)
+        full, rest = divmod(n, order)
+        inside = [Pairs(p, p, f"hadamard {order}", full * order * (order - 1))]
+        inside.append(Pairs(p, p, f"hadamard {rest}", rest * (rest - 1)))
         apart = n * (n - 1) - sum(pair.count for pair in inside)
         return [*inside, Pairs(p, p, "hadamard across", apart)]
     size, kind = (dim + 1, "simplex") if coupling == "simplex" else (dim, "orthogonal")
-    return [Pairs(p, p, kind, sum(b * (b - 1) for b in _blocks(n, size)))]
+    return [Pairs(p, p, kind, _in_blocks(n, size))]
 
 
-def _across(coupling: str, p: int, q: int, counts: Sequence[int], dim: int) -> list[Pairs]:
-    n, m = sorted((counts[p], counts[q]))
-    if coupling == "haar":
-        return [Pairs(p, q, f"haar {haar_order(sum(counts), dim)}", n * m)]
-    if coupling == "hadamard":
-        return [Pairs(p, q, "hadamard across", n * m)]
-    if coupling not in ("shared", "comonotone"):
+def _across(
+    coupling: str, parts: tuple[int, int], counts: tuple[int, int], dim: int, total: int
+) -> list[Pairs]:
+    if coupling not in ACROSS_PARTS:
         return []
-    # The common directions are the first n of one list of blocks.
-    few, many = _blocks(n, dim), _blocks(m, dim)
-    near = sum(b * (b - 1) for b in few)
-    far = sum(a * b for a, b in zip(few, many, strict=False)) - n - near
+    n, m = sorted(counts)
+    if coupling == "haar":
+        return [Pairs(*parts, f"haar {haar_order(total, dim)}", n * m)]
+    if coupling == "hadamard":
+        return [Pairs(*parts, "hadamard across", n * m)]
+    # The common directions are the first n of one list of blocks, and the last of the n blocks may
+    # go on in the longer part.
+    near = _in_blocks(n, dim)
+    full, rest = divmod(n, dim)
+    far = full * dim**2 + rest * min(dim, m - full * dim) - n - near
     return [
-        Pairs(p, q, "comonotone" if coupling == "comonotone" else "same", n),
-        Pairs(p, q, "orthogonal", near),
-        Pairs(p, q, "orthogonal", far, far=True),
+        Pairs(*parts, "comonotone" if coupling == "comonotone" else "same", n),
+        Pairs(*parts, "orthogonal", near),
+        Pairs(*parts, "orthogonal", far, far=True),
     ]
 
 
-def _blocks(n: int, size: int) -> list[int]:
-    """Sizes of the blocks that n directions fill, the last one perhaps partly."""
+def _in_blocks(n: int, size: int) -> int:
+    """Ordered pairs within the blocks that n directions fill, the last one perhaps partly."""
     full, rest = divmod(n, size)
-    return [size] * full + ([rest] if rest else [])
+    return full * size * (size - 1) + rest * (rest - 1)

@@ -17,7 +17,7 @@ from rf.frequencies import Allocation, Coupling, Radii, allocate
 if TYPE_CHECKING:
     from rf.variance import VarianceModel
 
-__all__ = ["Plan", "candidates", "ranked_plans"]
+__all__ = ["Plan", "best_split", "candidates", "ranked_plans"]
 
 # The unbiased couplings of known variance that ever win, first come first served on ties; the
 # joint Haar matrix never does.
@@ -112,11 +112,43 @@ def ranked_plans(
         for coupling in couplings
     }
     wanted = [(coupling, splits[coupling]) for coupling in couplings]
-    if {"comonotone", "shared"} <= splits.keys():
-        wanted.append(("comonotone", splits["shared"]))
+    if "comonotone" in splits and allocation == "optimal":
+        shared = splits.get("shared") or allocate(
+            model.table, n, allocation=allocation, coupling="shared", distances=model
+        )
+        wanted.append(("comonotone", shared))
     plans = [
         Plan(coupling, counts, model.rough_mean_variance(counts, coupling=coupling, radii=radii))
         for coupling, counts in dict.fromkeys(wanted)
         if coupling != "designed" or any(coupling_gains(m, model.table.dim) for m in counts)
     ]
     return tuple(sorted(plans, key=lambda plan: plan.variance))
+
+
+def best_split(
+    model: VarianceModel, n: int, *, coupling: Coupling, radii: Radii
+) -> tuple[int, ...]:
+    """The split of n frequencies of least predicted variance, for the radii that are drawn.
+
+    Independent radii and layers agree on it (:func:`rf.frequencies.allocate`), but for comonotone
+    parts: strata of unequal numbers lose part of what common radii give, so that the split of
+    "shared" parts can be the better one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf.variance import VarianceModel
+    >>> from spectra.table import Part, RadialLaw, SpectralTable
+    >>> parts = [Part(m, p, 0.0, RadialLaw.from_atoms([r], [1.0])) for m, p, r in
+    ...          ((3.0, 0.0, 1.0), (1.0, np.pi, 2.0))]
+    >>> table = SpectralTable(
+    ...     dim=3, parts=tuple(parts), formula="", k_zero=2.0, u_error=0.0, provenance="exact"
+    ... )
+    >>> model = VarianceModel(table, np.array([1.0]))
+    >>> sum(best_split(model, 8, coupling="comonotone", radii="stratified"))
+    8
+    """
+    if coupling == "comonotone" and radii != "iid":
+        plans = ranked_plans(model, n, couplings=(coupling,), radii=radii, allocation="optimal")
+        return plans[0].counts
+    return allocate(model.table, n, allocation="optimal", coupling=coupling, distances=model)

@@ -26,7 +26,7 @@ axes, the squared bias included, with the laws of the cosines of H D H D H D (:m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -35,7 +35,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rf.common_keys import comonotone_mean, same_direction_mean
-from rf.pairs import COUPLINGS, Pairs, coupled_pairs
+from rf.pairs import (
+    ACROSS_PARTS,
+    COUPLINGS,
+    Pairs,
+    coupled_pairs,
+    pairs_across,
+    pairs_within,
+)
 from rf.radial_means import MEAN_ERROR, Waves, fewer_strata
 from rf.strata import NODES, Layers
 from spectra.errors import ParameterError
@@ -173,7 +180,7 @@ class VarianceModel:
             total, errors = total + more, errors + bound
         return total, errors
 
-    def _weight(self, pair: Pairs, counts: Sequence[int]) -> float:
+    def _weight(self, pair: Pairs, counts: Sequence[int] | Mapping[int, int]) -> float:
         """What one covariance counts in the variance: pairs, masses, signs, both orders."""
         p, q = pair.first, pair.second
         both = (1.0 if p == q else 2.0) * pair.count / (counts[p] * counts[q])
@@ -258,21 +265,29 @@ class VarianceModel:
             raise ParameterError(
                 f"{n} frequencies cannot serve {parts} parts: each needs at least one."
             )
-        summary = _Summary(self, coupling)
+        summary = _Summary(self, coupling, n)
         counts = [n // parts + (1 if p < n % parts else 0) for p in range(parts)]
         changed = parts > 1
         while changed:
             changed = False
             for p in range(parts):
                 for q in range(p + 1, parts):
-                    best, split = summary(counts), counts[p]
                     both = counts[p] + counts[q]
+                    best, split = summary.of_pair(counts, p, q), counts[p]
                     for trial in range(1, both):
-                        value = summary(
-                            [*counts[:p], trial, *counts[p + 1 : q], both - trial, *counts[q + 1 :]]
+                        value = summary.of_pair(
+                            [
+                                *counts[:p],
+                                trial,
+                                *counts[p + 1 : q],
+                                both - trial,
+                                *counts[q + 1 :],
+                            ],
+                            p,
+                            q,
                         )
-                        # A relative margin, so that rounding cannot make the search go round.
-                        if value < best - 1e-12 * abs(best):
+                        # A margin, so that rounding cannot make the search go round.
+                        if value < best - 1e-12 * summary.scale:
                             best, split = value, trial
                     if split != counts[p]:
                         counts[p], counts[q] = split, both - split
@@ -281,22 +296,51 @@ class VarianceModel:
 
 
 class _Summary:
-    """The mean variance over the distances as a function of the split, from a few numbers."""
+    """The mean variance over the distances as a function of the split of n frequencies."""
 
-    def __init__(self, model: VarianceModel, coupling: str) -> None:
+    def __init__(self, model: VarianceModel, coupling: str, n: int) -> None:
         self._model = model
         self._coupling = coupling
+        self._n = n
         self._single = model.part_variance.mean(axis=1)
-        self._cross: dict[tuple[int, int, str], float] = {}
+        self.scale = float(self._single.sum()) / n
+        self._means: dict[tuple[int, int, str], float] = {}
+        self._known: dict[tuple[int, int, int, int], float] = {}
 
-    def __call__(self, counts: Sequence[int]) -> float:
-        model = self._model
-        total = float(np.sum(self._single / np.array(counts)))
-        for pair in coupled_pairs(self._coupling, counts, model.table.dim):
+    def of_pair(self, counts: Sequence[int], p: int, q: int) -> float:
+        """All terms of the variance that the numbers of the parts p and q appear in."""
+        total = self._own(p, counts[p]) + self._own(q, counts[q])
+        if self._coupling not in ACROSS_PARTS:
+            return total
+        for r in range(len(counts)):
+            if r != p:
+                total += self._common(min(p, r), max(p, r), counts)
+            if r not in (p, q):
+                total += self._common(min(q, r), max(q, r), counts)
+        return total
+
+    def _own(self, p: int, n: int) -> float:
+        key = (p, p, n, n)
+        if key not in self._known:
+            pairs = pairs_within(self._coupling, p, n, self._model.table.dim, self._n)
+            self._known[key] = float(self._single[p]) / n + self._sum(pairs, {p: n})
+        return self._known[key]
+
+    def _common(self, p: int, q: int, counts: Sequence[int]) -> float:
+        n, m = counts[p], counts[q]
+        key = (p, q, n, m)
+        if key not in self._known:
+            pairs = pairs_across(self._coupling, (p, q), (n, m), self._model.table.dim, self._n)
+            self._known[key] = self._sum(pairs, {p: n, q: m})
+        return self._known[key]
+
+    def _sum(self, pairs: list[Pairs], counts: Mapping[int, int]) -> float:
+        total = 0.0
+        for pair in pairs:
             key = (pair.first, pair.second, pair.kind)
-            if key not in self._cross:
-                self._cross[key] = float(np.mean(model.covariance(*key)[0]))
-            total += model._weight(pair, counts) * self._cross[key]
+            if key not in self._means:
+                self._means[key] = float(np.mean(self._model.covariance(*key)[0]))
+            total += self._model._weight(pair, counts) * self._means[key]
         return total
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from laws import gaussian_atoms, table_of
 
-from rf.bounds import BOUNDS, frequencies_for, n_components_for
+from rf.bounds import BOUNDS, _radial_moments, frequencies_for, n_components_for
 from rf.directions import iid
+from rf.spectrum import resolve_spectrum
 from spectra.errors import ParameterError
 
 
@@ -72,3 +73,52 @@ def test_bounds_refuse_what_they_do_not_cover():
         n_components_for(table, 0.1, 0.1, n_points=5, bound="chernoff")
     with pytest.raises(ParameterError, match="not covered"):
         n_components_for(table, 0.1, 0.1, diameter=1.0, bound="uniform", allocation="mass")
+
+
+@pytest.mark.parametrize(
+    ("formula", "dim", "curvature"),
+    [
+        ("exp(-z**2/2)", 1, 1.0),
+        ("exp(-z**2/2) - exp(-z**2/8)", 16, 0.75),
+        ("(1 + z)*exp(-z)", 3, 1.0),
+    ],
+)
+def test_bounds_over_a_ball_serve_tables_of_smooth_kernels(formula, dim, curvature):
+    """Their second moments give -k''(0) = sum of signed m E R^2 / d."""
+    table = resolve_spectrum(formula, dim).table
+    moments = [_radial_moments(p.law) for p in table.parts]
+    found = sum(
+        p.sign * p.mass * second for p, (_, second) in zip(table.parts, moments, strict=True)
+    )
+    assert found / dim == pytest.approx(curvature, rel=1e-3)
+    assert n_components_for(table, 0.5, 0.1, diameter=1.0, bound="uniform") > 100
+
+
+@pytest.mark.parametrize(
+    ("formula", "dim", "power"), [("exp(-z)", 3, "1"), ("exp(-z**1.5)", 2, "1.5")]
+)
+def test_bounds_over_a_ball_refuse_kernels_that_are_not_smooth(formula, dim, power):
+    table = resolve_spectrum(formula, dim).table
+    with pytest.raises(ParameterError, match=rf"like w\^\(-{power}\) .* second moment is infinite"):
+        n_components_for(table, 0.5, 0.1, diameter=1.0, bound="uniform")
+
+
+@pytest.mark.parametrize(
+    ("words", "change"),
+    [
+        ("eps", {"eps": "0.1"}),
+        ("eps", {"eps": np.inf}),
+        ("eps", {"eps": np.nan}),
+        ("delta", {"delta": 1.0}),
+        ("whole number", {"n_points": 2.5}),
+        ("whole number", {"n_points": np.inf}),
+        ("whole number", {"n_points": "10"}),
+        ("diameter", {"diameter": "1"}),
+        ("larger error", {"eps": 1e-12}),
+        ("larger error", {"eps": 1e-200}),
+    ],
+)
+def test_numbers_without_meaning_are_refused(words, change):
+    asked = {"eps": 0.1, "delta": 0.1, "n_points": 10} | change
+    with pytest.raises(ParameterError, match=words):
+        n_components_for(delta_gaussian(3, 2.0), **asked)
