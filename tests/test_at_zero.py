@@ -38,6 +38,12 @@ _MATERN = sympy.besselk(R(3, 10), Z) * Z ** R(3, 10) * 2 ** R(7, 10) / sympy.gam
         (sympy.Heaviside(Z), 1),
         (sympy.Piecewise((1, Z < 1), (0, True)), 1),
         (sympy.sqrt(2) * sympy.exp(-Z), sympy.sqrt(2)),
+        # Without its atom at 1, as sin(z)^3/z^3 is looked at in R^7: z^5 cancels.
+        (
+            sympy.sin(Z) ** 3 / Z**3
+            + R(9, 4) * (sympy.sin(Z) - Z * sympy.cos(Z) - Z**2 * sympy.sin(Z) / 3) / Z**5,
+            R(21, 20),
+        ),
     ],
 )
 def test_the_limit_at_zero_is_exact(expr: sympy.Expr, limit: sympy.Expr) -> None:

@@ -21,8 +21,9 @@ __all__ = ["value_at_zero"]
 # Two points 10**-n, and the digits beyond which values that cancellations still blur are taken as
 # they are if the digits are three for each order of the point: those of the first two rounds
 # resolve z**20 at the near point and z**3 at the far one.  At the far point z**0.3 is below
-# 1e-36 in the first round, z**0.1 in the second, z**0.01 in the third.
-_ROUNDS = ((20, 120, 400), (40, 400, 1300), (400, 4000, 1300))
+# 1e-36 in the first round, z**0.1 in the second, z**0.01 in the third.  The last resolves z**20 at
+# its far point too, as sums of sines and cosines over high powers need.
+_ROUNDS = ((20, 120, 400), (40, 400, 1300), (400, 4000, 1300), (20, 60, 1300))
 _DIGITS_PER_ORDER = 3
 # Digits of the values near the origin, beyond those that recognition asks of them.
 _WANTED = 45

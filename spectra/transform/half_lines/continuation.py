@@ -195,7 +195,7 @@ class OddPart:
         return _LAST_GROWING - 1 + int(steps / 2.0**_LAST_GROWING)
 
     def values(self, i: int) -> FloatArray:
-        """Im k(it) at the Legendre nodes of panel i, with all its digits."""
+        """Im k(it) at the Legendre nodes of panel i with all its digits; nan where it overflows."""
         if i not in self._known:
             low, high = self.edge(i), self.edge(i + 1)
             self._known[i] = self._computed(low + 0.5 * (high - low) * (1.0 + NODES))
@@ -207,8 +207,14 @@ class OddPart:
         k = self.value(1j * t)
         if np.abs(k.imag).max() > _CLEARLY_ODD * np.abs(k).max():
             return np.asarray(k.imag)
+        found = np.empty(t.shape)
         with mp.workdps(_DIGITS):
-            return np.array([float(mp.im(self.digits(mp.mpc(0, float(x))))) for x in t])
+            for i in range(t.size)[::-1]:
+                found[i] = float(mp.im(self.digits(mp.mpc(0, float(t[i])))))
+                # A kernel that overflows does so farthest out: the panel is of no use.
+                if not np.isfinite(found[i]):
+                    return np.full(t.shape, np.nan)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -211,6 +211,9 @@ class Hankel:
             and edges[-1] > _REACH_SHARE * self.kernel.reach
         ):
             return None
+        # A kernel that overflows does so in the last panel: those before it need no values then.
+        if not np.all(np.isfinite(odd.values(last - 1))):
+            return None
         g = np.concatenate([odd.values(i) for i in range(first, last)])
         t, half = nodes(edges)
         y = w[:, None] * t
