@@ -430,3 +430,11 @@ def test_lobes_beside_another_component_say_that_they_have_no_proof():
     for proof in sp.certify_table(sp.tabulate(of), of):
         assert not proof.rigorous
         assert "another component" in proof.reason or "lobes" in proof.reason
+
+
+@pytest.mark.slow
+def test_a_bound_that_no_probability_exceeds_is_no_proof():
+    measure = sp.existence(sp.radial("exp(-z**2/2)"), dim=400).measure
+    (proof,) = sp.certify_table(sp.tabulate(measure), measure)
+    assert proof.rigorous == (proof.u_error + proof.rounding < 1.0)
+    assert proof.rigorous or "probability" in proof.reason

@@ -185,9 +185,13 @@ def _certificate(proof: PanelProof, cells: CellProof, step_back: float) -> PartC
     """What holds for the panels and for the cells: a radius comes from either."""
     if not (proof.error + proof.rounding).is_finite():
         raise Unproved("the working precision was lost")
+    error = max(upper_double(proof.error), cells.error)
+    rounding = max(upper_double(proof.rounding), cells.rounding) + _KEY_ROUNDED
+    if error + rounding >= 1.0:
+        raise Unproved(f"the bound that was found, {error + rounding:.1g}, is no probability")
     return PartCertificate(
-        max(upper_double(proof.error), cells.error),
-        max(upper_double(proof.rounding), cells.rounding) + _KEY_ROUNDED,
+        error,
+        rounding,
         upper_double(proof.not_ascending) + cells.not_ascending,
         # A step at an edge of both may be that of the panels and that of the cells.
         step_back + cells.step_back,
