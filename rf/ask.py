@@ -18,7 +18,7 @@ from rf.asymmetric import AsymmetricPlan, plan_parts
 from rf.callers import outside
 from rf.estimator import BaseSpectralFeatures, Scheme
 from rf.frequencies import Frequencies, Radii
-from spectra.errors import ParameterError
+from spectra.errors import DataError, ParameterError
 from spectra.modulated import NEGLIGIBLE, AsymmetricTable
 from spectra.table import SpectralTable
 
@@ -125,6 +125,8 @@ class AsKRFF(BaseSpectralFeatures):
         ParameterError
             Where the kernel is not asymmetric; where "least-squares" has more parts than
             frequencies, or a table without its kernel.
+        DataError
+            Where the rows do not determine the masses of "least-squares".
         """
         super().fit(X)
         self.masses_ = np.array([part.mass for part in self.table_.parts])
@@ -182,9 +184,9 @@ class AsKRFF(BaseSpectralFeatures):
 
     def _fit_masses(self, X: Any, kernel: Any) -> None:
         rng = check_random_state(self.random_state)
-        chosen = rng.permutation(X.shape[0])[: self.n_samples]
-        rows = np.asarray(X)[chosen] if not issparse(X) else X[chosen].toarray()
-        rows = np.asarray(rows, dtype=float)
+        X = self._validated(X)
+        chosen = X[rng.permutation(X.shape[0])[: self.n_samples]]
+        rows = np.asarray(chosen.toarray() if issparse(chosen) else chosen, dtype=float)
         self.masses_ = least_squares_masses(
             self.frequencies_, rows, kernel.gram(rows), self.table_.k_zero
         )
@@ -212,6 +214,11 @@ def least_squares_masses(
     Returns
     -------
     ndarray of shape (parts,)
+
+    Raises
+    ------
+    DataError
+        Where the rows do not determine the masses: a sine is 0 on a single row, or on equal ones.
     """
     columns, at_zero = [], []
     for part in range(len(frequencies.counts)):
@@ -222,6 +229,12 @@ def least_squares_masses(
         waves = np.cos(left) @ np.cos(right).T + np.sin(left) @ np.sin(right).T
         columns.append(waves.ravel() / chosen.sum())
         at_zero.append(float(np.mean(np.cos(phases))))
+    if np.linalg.matrix_rank(np.vstack([np.column_stack(columns), at_zero])) < len(columns):
+        raise DataError(
+            f"The kernel matrix of {len(rows)} row(s) does not determine the masses of "
+            f"{len(columns)} parts: their waves agree, or vanish, on all differences of the rows. "
+            "Pass more rows that differ, or take masses='exact'."
+        )
     system = np.vstack([np.column_stack(columns), _CONSTRAINT * np.array(at_zero)])
     masses, _ = nnls(system, np.append(kernel.ravel(), _CONSTRAINT * k_zero))
     return np.asarray(masses)

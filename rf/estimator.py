@@ -43,6 +43,7 @@ from rf.variance import VarianceModel
 from rf.waves import wave_columns
 from spectra.errors import ParameterError
 from spectra.modulated import AsymmetricTable
+from spectra.numeric import real_array
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
@@ -295,7 +296,8 @@ class BaseSpectralFeatures(
         axis of the difference: this is its mean square over all axes, the squared bias included.
         Beyond order 4 the cosines between its rows are sampled, which leaves an error of a few
         percent in d = 5 to 15 and less elsewhere; every other number is right to about 1e-8 of
-        the squared mass (:meth:`rf.variance.VarianceModel.variance` gives the bounds).
+        the squared mass, or 1e-4 for a kernel whose lobes beat
+        (:meth:`rf.variance.VarianceModel.variance` gives the bounds).
 
         Parameters
         ----------
@@ -311,7 +313,7 @@ class BaseSpectralFeatures(
         """
         check_is_fitted(self)
         self._refuse_order("the variance at a distance")
-        z = np.asarray(z, dtype=float)
+        z = real_array(z, "the distances")
         if isinstance(self.table_, AsymmetricTable):
             spread: FloatArray = self._asymmetric_plan.variance(z, radii or self._scheme().radii)
             return spread + self._layout.extra_variance

@@ -16,7 +16,7 @@ from rf.asymmetric import AsymmetricPlan, draw_asymmetric, plan_asymmetric
 from rf.frequencies import RADII
 from rf.modulated_layers import layer_rule, layered_variance
 from spectra.asymmetric_measure import asymmetric_table
-from spectra.errors import AccuracyError, ParameterError
+from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.families import catalogue
 from spectra.kernel import radial
 
@@ -433,3 +433,41 @@ def test_a_difference_that_cancels_is_served_as_far_as_its_mass_is_known():
     assert np.linalg.norm(features.gram(X) - exact) < 0.2 * np.linalg.norm(exact)
     with pytest.raises(ParameterError, match="within the error of its masses"):
         SpectralFeatures(matern.shift(1e-9) - matern, n_components=8).fit(X)
+
+
+def test_fitted_masses_take_any_rows_that_determine_them():
+    X = np.random.default_rng(0).random((20, 2))
+    features = AsKRFF(
+        GAUSSIAN.shift([0.9, 0.2]), n_components=600, masses="least-squares", random_state=0
+    )
+    masses = clone(features).fit(X).masses_
+    np.testing.assert_array_equal(clone(features).fit(X.tolist()).masses_, masses)
+    np.testing.assert_allclose(
+        clone(features).fit(scipy.sparse.csr_array(X)).masses_, masses, rtol=1e-12
+    )
+    for rows in (X[:1], np.repeat(X[:1], 5, axis=0)):
+        with pytest.raises(DataError, match="does not determine the masses"):
+            clone(features).fit(rows)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_variance_at_no_finite_difference_is_refused(value):
+    features = AsKRFF(GAUSSIAN.shift([0.9, 0.2]), n_components=20, random_state=0).fit(np.eye(2))
+    with pytest.raises(ParameterError, match="not finite"):
+        features.variance([value, 0.0])
+    with pytest.raises(ParameterError, match="real numbers"):
+        features.variance("near")
+
+
+@pytest.mark.slow
+def test_a_shifted_kernel_of_compact_support_is_served_in_time():
+    """Its law has lobes without end, whose waves are dear: a thousand of them took minutes."""
+    kernel = radial("(1 - z**2/4)**3", support=2).shift([0.3, 0.0])
+    X = np.random.default_rng(0).random((12, 2))
+    features = AsKRFF(kernel, n_components=4000, random_state=0).fit(X)
+    assert 0.0 < features.table_.mass_error < 1e-4
+    D = X[:6] - X[6:]
+    deviation = np.abs(np.diag(features.gram(X[:6], X[6:])) - kernel(D))
+    assert np.all(deviation < 6 * np.sqrt(np.sum(features.masses_**2) / 333))
+    auto = SpectralFeatures(kernel, n_components=16, mixed_signature="ignore", random_state=0)
+    assert auto.fit(X).decomposition_ in ("shifted", "weighted")
