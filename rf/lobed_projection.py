@@ -46,7 +46,7 @@ _CHUNK = 1 << 16
 # So few values are taken from the law itself, which has them without the error of a grid.
 _FEW = 16
 # Panels in the angle that the cusps of the projection ask for.
-_PANELS = 32
+_PANELS = 16
 
 
 @final
@@ -90,7 +90,8 @@ class LobedProjection:
         lost = beyond - self._tail.nodes(self._reach)[2]
         self._lost = max(lost, 0.0) + float(weights[~kept].sum())
         radii, weights = radii[kept], weights[kept]
-        self._step = 0.5 * np.pi / float(radii.max())
+        # Where no radius is resolved, nothing is known of phi, and its error says so.
+        self._step = 0.5 * np.pi / float(radii.max(initial=1.0 / self._reach))
         count = int(np.ceil(self._reach / self._step)) + 2 * _HALF
         size = 1 << int(np.ceil(np.log2(4 * count)))
         turns = radii * (self._step / (2.0 * np.pi))
