@@ -92,9 +92,11 @@ class _KreinModel(BaseEstimator, ABC):  # type: ignore[misc]
 
             return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
         transformer = clone(self.features)
-        if "mixed_signature" in transformer.get_params():
-            transformer.set_params(mixed_signature="ignore")
-        return transformer
+        # Also of a step of a pipeline; one before the last is refused when its signs are lost.
+        asked = [
+            name for name in transformer.get_params() if name.split("__")[-1] == "mixed_signature"
+        ]
+        return transformer.set_params(**dict.fromkeys(asked, "ignore")) if asked else transformer
 
     def _solve(self, X: Any, targets: FloatArray) -> None:
         self.features_ = self._transformer().fit(X)

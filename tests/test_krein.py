@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rf import SpectralFeatures
+from rf import GRFF, SpectralFeatures
 from rf.baselines import ExactPolynomial, IndefiniteNystroem
 from rf.krein import KreinRidge, KreinRidgeClassifier, krein_solve
 from spectra.errors import AccuracyError, ParameterError
@@ -215,3 +215,15 @@ def test_features_that_refuse_negative_signs_alone_are_welcome_where_signs_are_u
         "exp(-z**2/2) - exp(-z**2/8)", n_components=16, random_state=0, mixed_signature="error"
     )
     assert KreinRidge(strict).fit(X, X[:, 0]).eigenvalues_.min() < 0
+
+
+@pytest.mark.parametrize("mixed", ["warn", "error"])
+def test_a_model_that_takes_the_signature_is_not_warned_of_it_in_a_pipeline(mixed):
+    """Warnings are errors here."""
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    signed = GRFF(
+        "exp(-z**2/2) - exp(-z**2/8)", n_components=20, mixed_signature=mixed, random_state=0
+    )
+    model = KreinRidge(make_pipeline(StandardScaler(), signed)).fit(X, X[:, 0])
+    alone = KreinRidge(signed).fit(StandardScaler().fit_transform(X), X[:, 0])
+    np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-9)
