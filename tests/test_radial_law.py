@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 from scipy import stats
 
-from spectra.errors import ParameterError
+from spectra.errors import AccuracyError, ParameterError
 from spectra.special import plane_wave_mean
 from spectra.table import LobedTail, PanelKind, Panels, RadialLaw, panel_integrals
 from spectra.table.lobe_shares import place_in_lobe, share_before, share_slope
@@ -397,6 +397,18 @@ def test_lobes_on_a_lattice_have_the_transcendent_of_lerch(sigma):
                 truth = 0.2 * mpmath.mpf(kappa) ** sigma * (start * sums).real
                 assert abs(v - float(truth)) <= e
                 assert e < 1e-12
+
+
+def test_a_sum_over_endless_lobes_is_refused_and_not_begun():
+    tail = LobedTail(5.0, np.pi, 1.0, [1.0], [[0.37, 0.2], [0.1, 0.0]])
+    for z in (1e7, 1e12):
+        with pytest.raises(AccuracyError, match="Ask for smaller distances"):
+            lobed_plane_wave(tail, 1, np.array([z]))
+        # In many dimensions the waves have died out before the first lobe.
+        value, error = lobed_plane_wave(tail, 16, np.array([z]))
+        assert value[0] == 0.0
+        assert 0.0 < error[0] < 1e-14
+    assert np.all(np.isfinite(lobed_plane_wave(tail, 1, np.array([100.0]))))
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.5, 1.0, 4.0])

@@ -22,6 +22,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from spectra.errors import AccuracyError
 from spectra.special import plane_wave_mean
 from spectra.table.arrays import ComplexArray, FloatArray, panel_rule
 from spectra.table.lobed_tail import LobedTail
@@ -38,6 +39,9 @@ _FIRST_LOBES = 64
 # And so many times as many, where there is no other way.
 _MORE_LOBES = 8
 _BLOCK = 1 << 19
+# About a minute of work; the nodes of a lobe are those of LobedTail.lobe_rule.
+_MOST_TERMS = 1e9
+_NODES_PER_PHASE = 40.0 / 32.0
 # 2 pi to 50 digits.
 _TWO_PI = Fraction("6.28318530717958647692528676655900576839433879875021")
 # B_2j/(2j)! for j = 1, ..., 5.
@@ -45,7 +49,13 @@ _EULER_MACLAURIN = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160)
 
 
 def lobed_plane_wave(tail: LobedTail, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum over all lobes of their mass times the mean of Ω_dim(w z), and its error, for each z."""
+    """Sum over all lobes of their mass times the mean of Ω_dim(w z), and its error, for each z.
+
+    Raises
+    ------
+    AccuracyError
+        At distances so large that the sum would take minutes to hours.
+    """
     pairs = [_one(tail, dim, float(distance)) for distance in z]
     values = np.array([p[0] for p in pairs])
     return values, np.array([p[1] for p in pairs])
@@ -55,13 +65,17 @@ def _one(tail: LobedTail, dim: int, z: float) -> tuple[float, float]:
     mass = tail.mass
     if z == 0.0:
         return mass, 4e-16 * mass
-    v, share = tail.lobe_rule(z * tail.steepness)
     first = _first_analytic_lobe(tail, dim, z)
     if not tail.is_resolved:
         first = max(first, _FEW_LOBES * _MORE_LOBES)
-    advance = z * tail.period
     error = (4e-15 + _rounding(tail, dim, z, first)) * mass
-    if first <= _FEW_LOBES or advance > 0.25:
+    whole = _bound(tail, dim, z, tail.kappa)
+    if whole <= _NOTHING:
+        return 0.0, error + whole
+    one_by_one = first <= _FEW_LOBES or z * tail.period > 0.25
+    _refuse_endless_sums(tail, dim, z, first if one_by_one else _FIRST_LOBES)
+    v, share = tail.lobe_rule(z * tail.steepness)
+    if one_by_one:
         value, skipped = _explicit(tail, dim, z, v, share, first)
         if skipped:
             return value, error + skipped
@@ -74,6 +88,23 @@ def _one(tail: LobedTail, dim: int, z: float) -> tuple[float, float]:
     if rest <= _NOTHING or not tail.is_resolved:
         return value, error + rest
     return value + _abel_plana(tail, dim, z, v, share, start), error
+
+
+def _refuse_endless_sums(tail: LobedTail, dim: int, z: float, count: int) -> None:
+    """Raise where the lobes, each with nodes for every turn of the wave, are too many to sum."""
+    nodes = max(1.0, _NODES_PER_PHASE * z * tail.steepness)
+    # The integrals of Abel and Plana take about as many places as the few lobes.
+    most = int(_MOST_TERMS / nodes)
+    if most >= _FEW_LOBES and (
+        count <= most or _bound(tail, dim, z, tail.kappa + most) <= _NOTHING
+    ):
+        return
+    raise AccuracyError(
+        f"At the distance {z:.3g} the expectation of a lobed law takes {nodes:.0e} values in each "
+        f"of {max(count, _FEW_LOBES):.0e} lobes, more than {_MOST_TERMS:.0e} in all: the distance "
+        "is thousands of the lengths on which the kernel varies. Ask for smaller distances; "
+        "features that are drawn from the table are not touched by this."
+    )
 
 
 def _rounding(tail: LobedTail, dim: int, z: float, first: int) -> float:

@@ -218,6 +218,12 @@ class SpectralTable:
 
         It is computed from the stored laws, not from the formula, so that its difference from k
         is the bias of every feature that is drawn from the table.
+
+        Raises
+        ------
+        AccuracyError
+            Where a law ends in lobes and z is thousands of the lengths on which k varies, so that
+            the sum over the lobes would take minutes to hours.
         """
         return self._expected(z)[0]
 
