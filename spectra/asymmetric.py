@@ -10,6 +10,7 @@ the complex plane; for a Gaussian it is a shift again, with a factor:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
@@ -64,7 +65,7 @@ class AsymmetricKernel:
     r"""A kernel K(D), D = x - y, with K(D) other than K(-D): a sum of shifted and tilted kernels.
 
     Made by :meth:`spectra.Kernel.shift` and :meth:`spectra.Kernel.tilt`; adds, subtracts and
-    multiplies with numbers, and adds radial kernels (on its right).
+    multiplies with numbers, adds radial kernels (on its right), and is shifted and tilted in turn.
 
     Attributes
     ----------
@@ -85,12 +86,7 @@ class AsymmetricKernel:
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        dims = {len(v) for t in self.terms for v in (t.offset, t.tilt)} - {0, 1}
-        if len(dims) > 1:
-            raise ParameterError(
-                f"The shifts and tilts of a kernel have {sorted(dims)} coordinates. They must have "
-                "as many as the data, or be single numbers that stand for every coordinate."
-            )
+        _check_coordinates(v for t in self.terms for v in (t.offset, t.tilt))
 
     def __str__(self) -> str:
         return self.label or self.formula
@@ -157,6 +153,38 @@ class AsymmetricKernel:
                 part *= np.exp((X @ tilt)[:, None] - (Y @ tilt)[None, :])
             value += part
         return value
+
+    def shift(self, offset: Vector) -> AsymmetricKernel:
+        """The kernel D -> K(D + offset); see :meth:`spectra.Kernel.shift`.
+
+        Raises
+        ------
+        ParameterError
+            Where a tilt and the offset are single numbers for every coordinate: the factor
+            exp(tilt.offset) then depends on d.
+
+        Examples
+        --------
+        >>> from spectra import radial
+        >>> k = radial("exp(-z**2/2)")
+        >>> both = k.tilt([0.5, 0.0]).shift([1.0, 0.0])
+        >>> both([[0.0, 0.0]]) == k.tilt([0.5, 0.0])([[1.0, 0.0]])
+        array([ True])
+        """
+        step = _tuple(offset, "offset")
+        return _collect(
+            replace(
+                term,
+                weight=term.weight * _moved_factor(term.tilt, step),
+                offset=_added(term.offset, step),
+            )
+            for term in self.terms
+        )
+
+    def tilt(self, beta: Vector) -> AsymmetricKernel:
+        """The kernel D -> K(D) exp(beta.D); see :meth:`spectra.Kernel.tilt`."""
+        added = _tuple(beta, "tilt")
+        return _collect(replace(term, tilt=_added(term.tilt, added)) for term in self.terms)
 
     def in_dimension(self, dim: int) -> tuple[Shifted, ...]:
         """The kernel in R^dim as a sum of shifted radial kernels; tilts of Gaussians are worked in.
@@ -346,6 +374,43 @@ def _tuple(vector: Vector, name: str) -> tuple[float, ...]:
         )
     # Adding 0 turns -0 into 0, so that equal kernels are equal objects.
     return tuple(_finite(v, name) + 0.0 for v in array.tolist())
+
+
+def _added(first: tuple[float, ...], second: tuple[float, ...]) -> tuple[float, ...]:
+    """The sum of two vectors, either of which may be one number for every coordinate."""
+    _check_coordinates((first, second))
+    dim = max(len(first), len(second))
+    return tuple((_vector(first, dim) + _vector(second, dim) + 0.0).tolist())
+
+
+def _moved_factor(tilt: tuple[float, ...], step: tuple[float, ...]) -> float:
+    """exp(tilt.step), by which a shift multiplies a tilted kernel."""
+    if not (any(tilt) and any(step)):
+        return 1.0
+    _check_coordinates((tilt, step))
+    dim = max(len(tilt), len(step))
+    if dim == 1:
+        raise ParameterError(
+            f"A kernel tilted by {tilt[0]:g} in every coordinate is shifted by {step[0]:g} in "
+            "every coordinate, which multiplies it by a factor that depends on their number. Give "
+            "the tilt or the shift as a vector of d numbers."
+        )
+    log_factor = float(_vector(tilt, dim) @ _vector(step, dim))
+    if abs(log_factor) > _LARGEST_LOG:
+        raise ParameterError(
+            f"The shift multiplies the tilted kernel by exp({log_factor:.6g}), beyond what doubles "
+            "can follow. Shift or tilt by less, or shift before you tilt."
+        )
+    return math.exp(log_factor)
+
+
+def _check_coordinates(vectors: Iterable[tuple[float, ...]]) -> None:
+    dims = {len(v) for v in vectors} - {0, 1}
+    if len(dims) > 1:
+        raise ParameterError(
+            f"The shifts and tilts of a kernel have {sorted(dims)} coordinates. They must have "
+            "as many as the data, or be single numbers that stand for every coordinate."
+        )
 
 
 def _vector(numbers: tuple[float, ...], dim: int) -> FloatArray:
