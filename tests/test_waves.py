@@ -208,3 +208,12 @@ def test_formulas_with_poles_branch_points_and_large_factors_have_tables(text, d
     table = tabulate(measure)
     error = np.abs(table.expected_kernel(DISTANCES) - kernel(DISTANCES))
     assert np.all(error <= 4e-15 * total + measure.positive_mass.rad + measure.negative_mass.rad)
+
+
+@pytest.mark.parametrize("length", [1e-6, 1e6])
+def test_a_wave_in_another_unit_is_the_same_wave(length):
+    kernel = sp.radial("sin(z)**2/z**2")
+    here = spectral_density(kernel, 1)
+    there = spectral_density(kernel.rescale(length), 1)
+    w = np.array([0.01, 0.5, 1.0, 1.7])
+    np.testing.assert_allclose(there.radial(w / length) / length, here.radial(w), rtol=1e-12)

@@ -70,7 +70,9 @@ def prepared(expr: sympy.Expr) -> Prepared:
     waves = tuple(wave.with_end(ends.get(wave.frequency, ())) for wave in waves)
     # Far out the waves of a kernel have lost their phase in doubles, and are not looked at.
     known = Expansion((), 0.0) if waves else infinity
-    value = stable_value(smooth, zero, known, farthest=_WAVES_SEEN if waves else _FARTHEST)
+    fastest = max((wave.frequency for wave in waves), default=0.0)
+    seen = min(_WAVES_SEEN / fastest, _FARTHEST) if fastest > 0.0 else _FARTHEST
+    value = stable_value(smooth, zero, known, farthest=seen)
     decays_fast = not infinity.terms and not turning
     try:
         kernel = continuation(smooth, value, zero, decays_fast=decays_fast, waves=waves)
