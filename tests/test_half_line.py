@@ -298,3 +298,21 @@ def test_a_path_on_which_doubles_overflow_is_given_up_at_its_end():
     t = known.edge(i) + 0.5 * (known.edge(i + 1) - known.edge(i)) * (1.0 + NODES)
     true = np.array([float(-mp.besseli(0, x) * mp.sin(x)) for x in t])
     assert np.abs(inside - true).max() <= 1e-12 * np.abs(true).max()
+
+
+@pytest.mark.parametrize("length", [1e-6, 1e6, 1e9])
+def test_the_far_tail_keeps_its_terms_in_every_unit(length):
+    # k = 1/(1 + z) in d = 1: pi rho(w)/2 is the auxiliary function g of DLMF 6.2.18, at w.
+    w = np.geomspace(30.0, 1e4, 9)
+    density = spectral_density(sp.radial("1/(1 + z)").rescale(length), 1, route="numeric")
+    with mp.workdps(40):
+        exact = np.array(
+            [
+                float(2 / mp.pi * (-mp.cos(x) * mp.ci(x) + mp.sin(x) * (mp.pi / 2 - mp.si(x))))
+                for x in map(mp.mpf, w)
+            ]
+        )
+    seen, stated = density.radial(w / length) / length, density.error(w / length) / length
+    turns = 4.0 * np.finfo(float).eps * exact
+    assert np.all(np.abs(seen - exact) <= stated + turns)
+    np.testing.assert_allclose(seen, exact, rtol=1e-12)

@@ -357,7 +357,9 @@ def power_ending(zero: Expansion, dim: int) -> PowerEnding | None:
                 scale * mp.binomial(q, j) * (-1) ** (q - j) * mp.factorial(q - j) * taylor[q - j]
                 for j in range(q + 1)
             ]
-            if all(is_zero_number(p) for p in polynomial):
+            # 1/Gamma(-a/2) is sin(pi a/2) Gamma(1 + a/2)/pi up to a sign, and the sine may be 0.
+            size = abs(scale) * 2**value * mp.gammaprod([half + value / 2, 1 + value / 2], [half])
+            if all(is_zero_number(p, size) for p in polynomial):
                 continue
             first = a if first is None else first
             powers.append(float(sympy.N(a - first, 20)))
@@ -401,6 +403,6 @@ def _beyond_the_last(
     return (a - float(first), log), _FLAT_DEPTH * float(np.exp((size - before) / (a - b)))
 
 
-def is_zero_number(value: Any) -> bool:
-    """Whether a number of many digits is an exact zero that lost its last ones."""
-    return bool(abs(value) < mp.mpf(10) ** (8 - _DIGITS))
+def is_zero_number(value: Any, size: Any) -> bool:
+    """Whether a number made of some of a size, in many digits, is a zero but for the last ones."""
+    return bool(abs(value) <= abs(size) * mp.mpf(10) ** (8 - _DIGITS))

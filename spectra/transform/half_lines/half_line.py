@@ -43,6 +43,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
 
     Examples
     --------
+    >>> from spectra.formula.parsing import Z
     >>> (component,), atoms = half_line(1 / (1 + Z), 3)
     >>> _, log = component.signed_log(np.array([1.0]))
     >>> round(float(np.exp(log[0])), 10)
