@@ -32,12 +32,13 @@ import json, sys, time
 formula, options, dim = json.loads(sys.argv[1])
 start = time.perf_counter()
 import spectra as sp
+from spectra.errors import InfiniteMassError
 make, derive = sp.radial, sp.derive
 imported = time.perf_counter()
 try:
     table = derive(make(formula, **options), dim)
     answer = table.u_error
-except sp.InfiniteMassError:
+except InfiniteMassError:
     answer = None
 print(json.dumps([imported - start, time.perf_counter() - imported, answer]))
 """
