@@ -316,3 +316,15 @@ def test_the_far_tail_keeps_its_terms_in_every_unit(length):
     turns = 4.0 * np.finfo(float).eps * exact
     assert np.all(np.abs(seen - exact) <= stated + turns)
     np.testing.assert_allclose(seen, exact, rtol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [2, 7])
+@pytest.mark.parametrize("formula", ["1/(1 + z)", "exp(-z)*cos(3*z)/sqrt(1 + z)"])
+@pytest.mark.parametrize("unit", [2.0**-20, 2.0**20])
+def test_two_units_agree_within_their_errors(formula, dim, unit):
+    # Powers of two change no digit of a radius.
+    kernel, w = sp.radial(formula), np.geomspace(1e-3, 1e4, 25)
+    here, there = spectral_density(kernel, dim), spectral_density(kernel.rescale(unit), dim)
+    gap = np.abs(here.radial(w) - there.radial(w / unit) / unit)
+    assert np.all(gap <= here.error(w) + there.error(w / unit) / unit)
