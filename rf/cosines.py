@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, roots_jacobi
 
 from rf.designed_directions import designed_cosines
 from rf.directions import hadamard_blocks, hadamard_order
-from rf.harmonics import gegenbauer_means, haar_cosine
+from spectra.harmonics import gegenbauer_sequence
 
-__all__ = ["AngularMeans", "CosineLaw", "angular_means", "cosine_law"]
+__all__ = [
+    "AngularMeans",
+    "CosineLaw",
+    "angular_means",
+    "cosine_law",
+    "gegenbauer_means",
+    "haar_cosine",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -161,3 +170,58 @@ def _hadamard_across(dim: int) -> CosineLaw:
         one, two = (hadamard_blocks(dim, count, rng).reshape(-1, dim)[:_ROWS] for _ in range(2))
         groups.append(np.minimum(np.abs(one @ two.T), 1.0).ravel())
     return CosineLaw.sampled(groups)
+
+
+def haar_cosine(dim: int, size: int, degree: int) -> tuple[FloatArray, FloatArray]:
+    r"""Law of the cosine of two columns of a Haar matrix cut to ``dim`` rows, as quadrature nodes.
+
+    The columns of a Haar matrix of O(size) are cut to their first ``dim`` entries and
+    renormalised.  Their cosine is c = t sqrt(1 - p) / sqrt(1 - p t^2) with independent
+    t^2 ~ Beta(1/2, (d-1)/2) and p ~ Beta(d/2, (size-d)/2); it is 0 where size = dim and tends to
+    the cosine of independent directions as size grows.  Its sign is random: only even functions
+    of c have the right mean under the nodes, which are all positive.
+
+    Returns
+    -------
+    cosines, weights : ndarray
+        Good for the means of the even P_n(c), n <= degree; the weights sum to 1.
+
+    Notes
+    -----
+    The coupling is Algorithm 1 of Luo, Fang, Yang, Huang (2021), arXiv:2104.06204.
+
+    Examples
+    --------
+    >>> c, weights = haar_cosine(16, 32, 2)
+    >>> round(float(weights @ c**2), 6)               # 1/16 for independent directions
+    0.034073
+    """
+    if size == dim:
+        return np.zeros(1), np.ones(1)
+    # P_n(c) is a polynomial of degree n/2 in c^2; the margin is for the rational map to c.
+    nodes = degree // 2 + 60
+    x, weight_x = roots_jacobi(nodes, 0.5 * (dim - 3), -0.5)
+    y, weight_y = roots_jacobi(nodes, 0.5 * (size - dim) - 1.0, 0.5 * dim - 1.0)
+    t2, p = 0.5 * (1 + x), 0.5 * (1 + y)
+    weights = np.outer(weight_x / weight_x.sum(), weight_y / weight_y.sum())
+    c = np.sqrt(t2[:, None] * (1 - p) / (1 - p * t2[:, None]))
+    return c.ravel(), weights.ravel()
+
+
+def gegenbauer_means(
+    dim: int, degree: int, cosines: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, float]:
+    r"""Means of P_n(c) for n = 0 ... degree, and a bound of all |means| beyond ``degree``.
+
+    The bound is the mean of min(1, Gamma((d-1)/2) / sqrt(pi) * (4 / (n (1 - c^2)))^((d-2)/2)),
+    n = degree + 1 (Atkinson, Han, Spherical Harmonics and Approximations on the Unit Sphere,
+    Springer 2012, section 2.7), which falls with n.
+    """
+    waves = islice(gegenbauer_sequence(dim, cosines), degree + 1)
+    means = np.array([weights @ wave for wave in waves])
+    with np.errstate(divide="ignore"):
+        log_ratio = np.log(4.0 / (degree + 1)) - np.log1p(-(cosines**2))
+    constant = float(gammaln(0.5 * (dim - 1))) - 0.5 * np.log(np.pi)
+    # In dimension 2 the exponent is 0 and the bound is 1, also where c = 1.
+    log_bound = constant + 0.5 * (dim - 2) * log_ratio if dim > 2 else np.zeros_like(cosines)
+    return means, float(weights @ np.exp(np.minimum(log_bound, 0.0)))

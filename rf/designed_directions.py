@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from scipy.optimize import minimize
 
 from rf.directions import orthogonal
 from spectra.errors import ParameterError
+from spectra.harmonics import gegenbauer_sequence
 from spectra.progress import stage
 
 __all__ = [
@@ -119,16 +121,8 @@ def angular_means(rows: FloatArray, degrees: int) -> FloatArray:
     """
     n, dim = rows.shape
     c = rows @ rows.T
-    before, present = np.ones_like(c), c.copy()
-    means = [1.0]
-    for degree in range(1, degrees):
-        # (n + d - 2) P_{n+1} = (2n + d - 2) c P_n - n P_{n-1}, with P_n(1) = 1
-        after = (2 * degree + dim - 2) * c * present - degree * before
-        after /= max(degree + dim - 2, 1)
-        before, present = present, after
-        if degree % 2 == 1:
-            means.append(float(present.sum()) / n**2)
-    return np.array(means)
+    waves = islice(gegenbauer_sequence(dim, c), 0, degrees + 1, 2)
+    return np.array([float(wave.sum()) / n**2 for wave in waves])
 
 
 def least_energy(rows: FloatArray, energy: Energy, *, steps: int | None = None) -> FloatArray:

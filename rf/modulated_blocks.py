@@ -20,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.harmonics import gegenbauer, wave_coefficients
 from rf.modulated_layers import Layers, layer_rule, layered_variance, offset_rule
 from rf.radial_means import Waves
+from spectra.harmonics import gegenbauer, wave_coefficients
 from spectra.modulated import AxialPart
 
 __all__ = ["blocks_variance"]

@@ -5,7 +5,7 @@ With the coordinate s of a uniform direction along the difference of two points,
 .. math:: E\,\Omega_d(R z) = E_s\,\phi(z s), \qquad
           H_n(z) = E\,g_n(R z) = \pm \sqrt{N(n, d)}\; E_s[\phi(z s) P_n(s)]
 
-(Funk and Hecke; n even, g_n of :mod:`rf.harmonics`).  So phi is tabulated once for a law, from
+(Funk and Hecke; n even, g_n of :mod:`spectra.harmonics`).  So phi is tabulated once for a law, from
 values that count its whole tail, and all the rest is one matrix product.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, final
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from rf.lobed_projection import LobedProjection
+from spectra.harmonics import orthonormal_sequence
 from spectra.table.mixed_tail import MixedTail
 
 if TYPE_CHECKING:
@@ -193,11 +195,7 @@ class SphereRule:
     weights: FloatArray
 
     def harmonics(self, degree: int) -> FloatArray:
-        r"""sqrt(N(n, d)) P_n(s) times the weights, n = 0, 2, ..., degree: shape (n, m).
-
-        They are orthonormal polynomials p_n, s p_n = b_{n+1} p_{n+1} + b_n p_{n-1} with
-        b_n^2 = n (n + d - 3) / ((2n + d - 4) (2n + d - 2)).
-        """
+        """sqrt(N(n, d)) P_n(s) times the weights, n = 0, 2, ..., degree: shape (n, m)."""
         return _harmonics(self, degree)
 
 
@@ -205,19 +203,7 @@ class SphereRule:
 def _harmonics(rule: SphereRule, degree: int) -> FloatArray:
     if degree == 0:
         return rule.weights[None]
-    n = np.arange(1.0, degree + 1.0)
-    b = np.zeros(degree + 1)
-    b[1:] = 1.0 / rule.dim
-    later, dim = n[1:], rule.dim
-    b[2:] = later * (later + dim - 3) / ((2 * later + dim - 4) * (2 * later + dim - 2))
-    b = np.sqrt(b)
-    values = np.empty((degree // 2 + 1, rule.s.size))
-    values[0] = before = np.ones_like(rule.s)
-    now = rule.s / b[1]
-    for k in range(2, degree + 1):
-        before, now = now, (rule.s * now - b[k - 1] * before) / b[k]
-        if k % 2 == 0:
-            values[k // 2] = now
+    values = np.array(list(islice(orthonormal_sequence(rule.dim, rule.s), 0, degree + 1, 2)))
     values *= rule.weights
     values.setflags(write=False)
     return values

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from rf.common_keys import composite_rule, graded_edges, jumps, ranks_of_ranks
-from rf.harmonics import wave_coefficients
 from rf.projection import SphereRule, projection_of
+from spectra.harmonics import wave_coefficients
 from spectra.special import plane_wave_mean
 
 if TYPE_CHECKING:

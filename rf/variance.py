@@ -13,7 +13,7 @@ and for two directions with a random cosine c and independent radii
 
 .. math:: C(z) = \sum_{n = 2, 4, \dots} H_n^p H_n^q\, E P_n(c), \qquad H_n^p = E g_n(R_p z),
 
-with the normalised wave coefficients g_n of :mod:`rf.harmonics`.  For c = 0 the sum is
+with the normalised wave coefficients g_n of :mod:`spectra.harmonics`.  For c = 0 the sum is
 E Omega_d(z sqrt(R^2 + R'^2)) - E Omega_d(R z) E Omega_d(R' z): the statement of Choromanski et
 al. (2018) and of Luo et al. (2021), Theorem 5, there with the opposite sign.
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
-from math import comb
+from itertools import islice, pairwise
 from numbers import Integral
 
 import numpy as np
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from spectra.errors import AccuracyError, ParameterError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import U, Z
+from spectra.harmonics import gegenbauer_sequence, harmonic_count
 from spectra.kernel import Kernel
 from spectra.progress import stage
 from spectra.singularity.branches import KINKS, branch_radii
@@ -124,10 +124,7 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
     dim = int(dim)
     with stage(f"expanding on the sphere, d = {dim}"):
         exact, change = _coefficients(kernel, dim, degree)
-    counts = [1] + [
-        (2 * n + dim - 2) * comb(n + dim - 3, n - 1) // n if dim > 2 else 2
-        for n in range(1, degree + 1)
-    ]
+    counts = [harmonic_count(n, dim) for n in range(degree + 1)]
     values = np.array([float(c) for c in exact])
     error = np.array([float(c) for c in change]) + np.finfo(float).eps * np.abs(values)
     multiplicity = np.array([float(n) for n in counts])
@@ -238,15 +235,9 @@ def _value(functions: list[tuple[mp.mpf, Callable[[mp.mpf], mp.mpf]]], angle: mp
 
 
 def _add_polynomials(totals: list[mp.mpf], dim: int, u: mp.mpf, weight: mp.mpf) -> None:
-    """Add weight * P_n(u) to each total, by the recurrence of the Gegenbauer polynomials."""
-    before, here = mp.mpf(0), mp.mpf(1)
-    for n in range(len(totals)):
-        totals[n] += weight * here
-        if n == 0:
-            before, here = here, u
-        else:
-            following = ((2 * n + dim - 2) * u * here - n * before) / (n + dim - 2)
-            before, here = here, following
+    """Add weight * P_n(u) to each total."""
+    for n, value in enumerate(islice(gegenbauer_sequence(dim, u), len(totals))):
+        totals[n] += weight * value
 
 
 def _all_nonnegative(formula: sympy.Expr, dim: int, degree: int) -> bool | None:

@@ -17,6 +17,7 @@ LAYERS = {
     "spectra.progress": 0,
     "spectra.console": 1,
     "spectra.special": 2,
+    "spectra.harmonics": 3,
     "spectra.formula": 2,
     "spectra.table": 3,
     "spectra.kernel": 4,

@@ -12,10 +12,10 @@ from laws import gaussian_atoms, gaussian_mixture
 from scipy.stats import chi
 
 from rf.common_keys import ranks_of_ranks
+from rf.cosines import gegenbauer_means, haar_cosine
 from rf.designed_directions import angular_means, designed
 from rf.directions import hadamard_blocks, hadamard_order, iid
 from rf.frequencies import ALLOCATIONS, allocate, draw_repeatedly
-from rf.harmonics import gegenbauer_means, haar_cosine, wave_coefficients
 from rf.variance import (
     COUPLINGS,
     RADII,
@@ -25,6 +25,7 @@ from rf.variance import (
     variance,
 )
 from spectra.errors import ParameterError
+from spectra.harmonics import wave_coefficients
 from spectra.special import plane_wave_mean
 from spectra.table import Part, SpectralTable
 from spectra.table.panels import PanelKind, Panels

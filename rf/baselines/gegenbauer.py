@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 from numbers import Integral
 from typing import Any, ClassVar, final
 
@@ -15,8 +16,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.baselines.base import Baseline, check_sphere
 from rf.directions import DIRECTIONS
-from rf.harmonics import gegenbauer, harmonic_count_log
 from spectra.errors import ParameterError
+from spectra.harmonics import gegenbauer, gegenbauer_sequence, harmonic_count_log
 
 __all__ = ["GegenbauerFeatures", "gegenbauer_coefficients", "half_affine_square"]
 
@@ -150,10 +151,8 @@ class GegenbauerFeatures(Baseline):
     def _columns(self, X: FloatArray) -> FloatArray:
         check_sphere(X)
         u = np.clip(X @ self._directions.T, -1.0, 1.0)  # unit rows: only rounding leaves [-1, 1]
-        low, high = np.ones_like(u), u
-        Z = [w[0] * low for w in self._weights]
-        dim = X.shape[1]
-        for n in range(1, self.degree + 1):
-            Z = [z + w[n] * high for z, w in zip(Z, self._weights, strict=True)]
-            low, high = high, ((2 * n + dim - 2) * u * high - n * low) / (n + dim - 2)
+        waves = islice(gegenbauer_sequence(X.shape[1], u), self.degree + 1)
+        Z = [np.zeros_like(u) for _ in self._weights]
+        for n, wave in enumerate(waves):
+            Z = [z + w[n] * wave for z, w in zip(Z, self._weights, strict=True)]
         return np.concatenate(Z, axis=1)

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from rf.baselines.gegenbauer import gegenbauer_coefficients
 from rf.directions import orthogonal
-from rf.harmonics import harmonic_count_log
 from rf.monomials import MonomialMap, monomial_columns
 from rf.portfolio.offer import DrawnMap, Offer, Order, monomial_part
+from spectra.harmonics import gegenbauer_sequence, harmonic_count_log
 
 __all__ = ["ZonalMap", "gegenbauer_offers", "is_definite"]
 
@@ -72,29 +72,24 @@ class ZonalMap(DrawnMap):
         return np.concatenate([flat, monomial_part(self.monomials, X)], axis=1)
 
     def _add(self, out: NDArray[Any], t: FloatArray) -> None:
-        """Add the sum over degrees, by the recurrence of the polynomials."""
-        dim = self.directions.shape[1]
-        before, here = np.zeros_like(t), np.ones_like(t)
-        for n in range(self.weights.shape[1]):
-            for c, weight in enumerate(self.weights[:, n]):
+        """Add the sum over degrees."""
+        waves = gegenbauer_sequence(self.directions.shape[1], t)
+        for weights, wave in zip(self.weights.T, waves, strict=False):
+            for c, weight in enumerate(weights):
                 if weight != 0.0:
-                    out[:, c] += weight * here
-            if n == 0:
-                before, here = here, t
-            else:
-                after = ((2 * n + dim - 2) * t * here - n * before) / (n + dim - 2)
-                before, here = here, after
+                    out[:, c] += weight * wave
 
 
 def gegenbauer_offers(order: Order) -> list[Offer] | str:
     """Random Gegenbauer features, with none and with the lowest degrees exact.
 
-    Examples
-    --------
-    >>> from spectra.kernel import zonal
-    >>> order = Order(zonal("exp(u)"), 5, 60, 2.0, np.ones(1))
-    >>> [offer.name for offer in gegenbauer_offers(order)][-1]
-    'Gegenbauer features, exact to degree 2'
+        Examples
+        --------
+        >>> from spectra.harmonics import gegenbauer_sequence, harmonic_count_log
+    from spectra.kernel import zonal
+        >>> order = Order(zonal("exp(u)"), 5, 60, 2.0, np.ones(1))
+        >>> [offer.name for offer in gegenbauer_offers(order)][-1]
+        'Gegenbauer features, exact to degree 2'
     """
     if not order.kernel.is_zonal:
         return "polynomials of <x, y> serve a formula in u"

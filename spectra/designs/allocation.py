@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.designs.budget import BudgetDesign, block_angular_means
 from spectra.designs.distances import check_domain, law_of_distances
 from spectra.designs.least import Coupling, Design, design_within
-from spectra.designs.waves import wave_coefficients
 from spectra.errors import AccuracyError, ParameterError
+from spectra.harmonics import wave_coefficients
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel

@@ -32,9 +32,9 @@ from scipy.optimize import minimize, nnls
 from spectra.designs.atoms import table_of_spheres
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import check_domain, law_of_distances
-from spectra.designs.waves import value_at_zero, wave_coefficients
 from spectra.errors import ParameterError
 from spectra.formula.parsing import U
+from spectra.harmonics import gegenbauer_at_zero, wave_coefficients
 from spectra.kernel import Kernel, zonal
 from spectra.quadrature import Enclosure
 from spectra.special import plane_wave_mean
@@ -201,7 +201,7 @@ def block_angular_means(dim: int, n: int) -> FloatArray:
     pairs = full * dim * (dim - 1) + rest * (rest - 1)
     means = [1.0]
     for degree in range(2, _ANGULAR_DEGREE + 1, 2):
-        zero = value_at_zero(dim, degree) if dim > 1 else 1.0
+        zero = gegenbauer_at_zero(dim, degree) if dim > 1 else 1.0
         means.append((n + pairs * zero) / n**2)
     return np.array(means)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
+from spectra.harmonics import gegenbauer_at_zero, wave_coefficients
 from spectra.special import plane_wave_mean
 
 __all__ = [
@@ -25,8 +26,6 @@ __all__ = [
     "block_covariance",
     "block_variance",
     "iid_variance",
-    "value_at_zero",
-    "wave_coefficients",
     "wave_moment",
 ]
 
@@ -40,9 +39,6 @@ _TABLE_ERROR = 1e-12
 _SMALL_PHASE, _SMALL_PART = 4.0, 0.6
 # Even degrees 4..LAST of that sum: at phase 4 and d = 2 the terms left out are below 1e-25.
 _LAST_DEGREE = 36
-# Miller's recurrence starts this far above the last degree, from this value.
-_MILLER_MARGIN = 30
-_MILLER_START = 1e-100
 
 
 def wave_moment(dim: int, order: float) -> float:
@@ -169,19 +165,14 @@ def block_covariance(dim: int, radii: FloatArray, z: FloatArray, weights: FloatA
         return np.zeros((radii.size, radii.size))
     t = radii[:, None] * z
     degrees = int(3.0 * np.sqrt(dim) + t.max(initial=0.0)) + 24
-    zero = t == 0.0
-    parts = wave_coefficients(dim, degrees, np.where(zero, 1.0, t))[::2]
-    parts[1:, zero] = 0.0
+    parts = wave_coefficients(dim, degrees, t)[::2]
     factors = _block_factors(dim, degrees) / dim
     return np.asarray(np.einsum("n,nik,njk,k->ij", factors, parts, parts, weights, optimize=True))
 
 
 def _even_parts(dim: int, t: FloatArray) -> FloatArray:
     """Squares of the parts of degrees 0, 2, ..., for small phases t >= 0."""
-    zero = t == 0.0
-    squares = wave_coefficients(dim, _LAST_DEGREE, np.where(zero, 1.0, t))[::2] ** 2
-    squares[1:, zero] = 0.0
-    return squares
+    return wave_coefficients(dim, _LAST_DEGREE, t)[::2] ** 2
 
 
 def _block_factors(dim: int, last: int) -> FloatArray:
@@ -189,45 +180,5 @@ def _block_factors(dim: int, last: int) -> FloatArray:
 
     The mean itself (n = 0) does not vary.
     """
-    factors = [1.0 + (dim - 1) * value_at_zero(dim, n) for n in range(4, last + 1, 2)]
+    factors = [1.0 + (dim - 1) * gegenbauer_at_zero(dim, n) for n in range(4, last + 1, 2)]
     return np.array([0.0, 0.0, *factors])
-
-
-def wave_coefficients(dim: int, last: int, t: FloatArray) -> FloatArray:
-    """sqrt(N(n, d)) j_n(t) for n = 0..last, d >= 2, t > 0: the parts of a plane wave by degree.
-
-    Miller's algorithm: J_(n-1) = (2n/t) J_n - J_(n+1) downward from a degree where both are
-    positive and tiny; the squares of all parts sum to 1, which fixes the scale.
-
-    Examples
-    --------
-    >>> g = wave_coefficients(4, 20, np.array([1.5]))
-    >>> bool(np.isclose(g[0, 0], plane_wave_mean(4, 1.5))), round(float(np.sum(g**2)), 12)
-    (True, 1.0)
-    """
-    order = 0.5 * dim - 1.0
-    n = np.arange(1.0, max(last, int(t.max(initial=0.0))) + _MILLER_MARGIN)
-    growth = (2 * n + dim) * (n + dim - 2) / ((2 * n + dim - 2) * (n + 1))
-    scale = np.sqrt(np.concatenate([[float(dim)], growth]))  # sqrt(N(n+1) / N(n))
-    parts = np.zeros((scale.size + 1, *t.shape))
-    parts[-2] = _MILLER_START
-    for k in range(scale.size - 1, 0, -1):
-        step = (2.0 * (k + order) / t) * parts[k] - parts[k + 1] / scale[k]
-        parts[k - 1] = step / scale[k - 1]
-        large = np.abs(parts[k - 1]) > 1.0 / _MILLER_START
-        if np.any(large):
-            parts[:, large] *= _MILLER_START
-    parts /= np.sqrt(np.sum(parts**2, axis=0))
-    return parts[: last + 1]
-
-
-def value_at_zero(dim: int, degree: int) -> float:
-    """P_n(0) = (-1)^(n/2) (1/2)_(n/2) / ((d-1)/2)_(n/2) for even n and d >= 2.
-
-    Examples
-    --------
-    >>> round(value_at_zero(16, 2), 12)            # -1/(d - 1)
-    -0.066666666667
-    """
-    i = 2.0 * np.arange(degree // 2)
-    return float(np.prod(-(1.0 + i) / (dim - 1.0 + i)))
