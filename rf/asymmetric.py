@@ -19,7 +19,6 @@ from rf.directions import orthogonal
 from rf.frequencies import (
     RADII,
     Allocation,
-    Coupling,
     Frequencies,
     Radii,
     allocate,
@@ -47,8 +46,8 @@ _FEW = 8
 # A decomposition whose masses err by more than this share is not offered: its bias would be seen.
 _BLUR = 1e-5
 _DECOMPOSITIONS: tuple[Decomposition, ...] = ("polar", "weighted", "jordan")
-_WITHIN: tuple[Coupling, ...] = ("orthogonal",)
-_ACROSS: tuple[Coupling, ...] = ("shared", "comonotone")
+_WITHIN: tuple[str, ...] = ("orthogonal",)
+_ACROSS: tuple[str, ...] = ("shared", "comonotone")
 
 
 @final
@@ -70,7 +69,7 @@ class AsymmetricPlan:
     """
 
     table: AsymmetricTable
-    coupling: Coupling
+    coupling: str
     counts: tuple[int, ...]
     shifted: bool
     pooled: bool = False
@@ -137,7 +136,7 @@ def plan_asymmetric(
     table: AsymmetricTable,
     n: int,
     *,
-    coupling: Coupling | Literal["auto"],
+    coupling: str,
     allocation: Allocation,
     differences: FloatArray,
     radii: Radii = "stratified",
@@ -236,7 +235,7 @@ def _value(pair: tuple[float, AsymmetricPlan]) -> float:
 def _shifted_plans(
     table: AsymmetricTable,
     n: int,
-    coupling: Coupling | Literal["auto"],
+    coupling: str,
     allocation: Allocation,
     differences: FloatArray,
 ) -> list[AsymmetricPlan]:
@@ -246,7 +245,7 @@ def _shifted_plans(
     if len(radial.parts) > n:
         return []
     model = VarianceModel(radial, np.linalg.norm(differences + shift, axis=1))
-    couplings: tuple[Coupling, ...] = _WITHIN + (_ACROSS if len(radial.parts) > 1 else ())
+    couplings: tuple[str, ...] = _WITHIN + (_ACROSS if len(radial.parts) > 1 else ())
     return [
         AsymmetricPlan(
             table,

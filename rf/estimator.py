@@ -24,7 +24,6 @@ from rf.bounds import n_components_for
 from rf.callers import outside
 from rf.frequencies import (
     Allocation,
-    Coupling,
     Frequencies,
     Radii,
     allocate,
@@ -66,7 +65,7 @@ class SignatureWarning(UserWarning):
 class Scheme:
     """How the frequencies are drawn, read from the parameters of an estimator."""
 
-    coupling: Coupling | Literal["auto"]
+    coupling: str
     radii: Radii
     allocation: Allocation
     mixed_signature: MixedSignature
@@ -428,7 +427,7 @@ class BaseSpectralFeatures(
 
     def _plan(
         self, scheme: Scheme, table: SpectralTable, X: Any, rng: np.random.Generator
-    ) -> tuple[Coupling, tuple[int, ...]]:
+    ) -> tuple[str, tuple[int, ...]]:
         """The coupling and the number of frequencies of each part."""
         n = -(-self.n_components // 2)
         self.plans_: tuple[Plan, ...] = ()

@@ -17,7 +17,6 @@ from rf.frequencies import (
     COUPLINGS,
     RADII,
     Allocation,
-    Coupling,
     Radii,
 )
 from rf.spectrum import Spectrum, named_kernel, resolve_spectrum
@@ -146,7 +145,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         spectrum: Any = "gaussian",
         *,
         n_components: int = 100,
-        coupling: Coupling | Literal["auto"] = "auto",
+        coupling: str = "auto",
         radii: Radii = "stratified",
         allocation: Allocation = "optimal",
         mixed_signature: MixedSignature = "warn",

@@ -12,16 +12,15 @@ to do with one another; that is the *coupling*, and it decides the variance.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
-from rf.directions import DIRECTIONS, orthogonal, sobol
+from rf.couplings import COUPLINGS
+from rf.radii import RADII, Radii
 from rf.variance import VarianceModel
 from spectra.errors import ParameterError
 
@@ -33,7 +32,6 @@ __all__ = [
     "COUPLINGS",
     "RADII",
     "Allocation",
-    "Coupling",
     "Frequencies",
     "Radii",
     "allocate",
@@ -50,14 +48,7 @@ T = TypeVar("T")
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-Coupling = Literal[
-    "iid", "orthogonal", "haar", "shared", "comonotone", "hadamard", "qmc", "simplex", "designed"
-]
-Radii = Literal["iid", "stratified", "systematic"]
 Allocation = Literal["equal", "mass", "optimal"]
-
-# The couplings whose own variance is not weighed when the split is searched.
-_PREDICTED_BY: Mapping[str, Coupling] = MappingProxyType({"qmc": "iid", "designed": "orthogonal"})
 
 #: How frequencies are split over the parts; see :func:`allocate`.
 ALLOCATIONS: tuple[Allocation, ...] = ("equal", "mass", "optimal")
@@ -108,7 +99,7 @@ def draw_frequencies(
     table: SpectralTable,
     counts: Sequence[int],
     *,
-    coupling: Coupling = "orthogonal",
+    coupling: str = "orthogonal",
     radii: Radii = "stratified",
     rng: np.random.Generator | int | None = None,
 ) -> Frequencies:
@@ -120,11 +111,7 @@ def draw_frequencies(
     counts : sequence of int
         Number of frequencies of each part, at least one; see :func:`allocate`.
     coupling : str
-        Within each part and independent between parts: "iid", "orthogonal" (blocks), "simplex",
-        "hadamard", "designed" (a set of least energy), "qmc" (a Sobol sequence for radius and
-        direction together).  Across parts: "haar" (the published GORF), "shared" (every part takes
-        the first rows of the same orthogonal blocks), "comonotone" (shared, and radii at the same
-        u of the inverse CDFs).
+        One of those listed in :mod:`rf.couplings`.
     radii : str
         "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
         order); "systematic" (layers with one common offset).  With "qmc" the radii are a
@@ -143,7 +130,7 @@ def draw_frequencies(
 
     Notes
     -----
-    All but "hadamard" are unbiased; see :func:`rf.directions.hadamard` for its bias.
+    All but "hadamard" are unbiased; see :func:`rf.couplings.hadamard.hadamard` for its bias.
 
     """
     return draw_repeatedly(table, counts, 1, coupling=coupling, radii=radii, rng=rng)[0]
@@ -154,7 +141,7 @@ def draw_repeatedly(
     counts: Sequence[int],
     draws: int,
     *,
-    coupling: Coupling = "orthogonal",
+    coupling: str = "orthogonal",
     radii: Radii = "stratified",
     rng: np.random.Generator | int | None = None,
 ) -> tuple[Frequencies, ...]:
@@ -193,9 +180,9 @@ def draw_repeatedly(
             f"counts = {tuple(counts)} for a table of {len(parts)} part(s): every part needs its "
             "own number of frequencies, at least 1. Use allocate(table, n)."
         )
-    draw = _choice(COUPLINGS, coupling, "coupling")
-    radial = _choice(RADII, radii, "radii")
-    drawn = draw(_Size(tuple(int(n) for n in counts), table.dim, draws), radial, rng)
+    chosen = _choice(COUPLINGS, coupling, "coupling")
+    rule = _choice(RADII, radii, "radii")
+    drawn = chosen.draw([int(n) for n in counts], table.dim, draws, rule, rng)
     frequencies = np.concatenate(
         [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
     )
@@ -203,126 +190,6 @@ def draw_repeatedly(
     phases = np.repeat([float(p.phase) for p in parts], counts)
     part = np.repeat(np.arange(len(parts)), counts)
     return tuple(Frequencies(one, weights, phases, part) for one in frequencies)
-
-
-# --- radii: how the probabilities u of one part are laid over [0, 1) ---------------------------
-
-# (keys, offsets) -> probabilities u, each uniform on [0, 1), one draw to a row.  Keys and offsets
-# are iid uniform; parts that get the same ones get radii in the same order, which is what
-# "comonotone" needs.
-_RadiusRule = Callable[[FloatArray, FloatArray], FloatArray]
-
-
-def _iid_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    return keys
-
-
-def _stratified_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    return _layers(keys, offsets[..., : keys.shape[-1]])
-
-
-def _systematic_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    return _layers(keys, offsets[..., :1])
-
-
-def _layers(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    """(rank of the key + offset) / n: a uniform random order of the layers."""
-    n = keys.shape[-1]
-    rank = np.argsort(np.argsort(keys, axis=-1), axis=-1)
-    # The greatest double below 1 keeps a rounded-up (n - 1 + offset) / n inside the domain.
-    return np.asarray(np.minimum((rank + offsets) / n, np.nextafter(1.0, 0.0)))
-
-
-RADII: Mapping[str, _RadiusRule] = MappingProxyType(
-    {"iid": _iid_radii, "stratified": _stratified_radii, "systematic": _systematic_radii}
-)
-
-
-# --- couplings: what the draws of the parts have to do with one another ------------------------
-
-
-@dataclass(frozen=True)
-class _Size:
-    """Frequencies of each part, their dimension, and the number of draws."""
-
-    counts: tuple[int, ...]
-    dim: int
-    draws: int
-
-
-# Probabilities of shape (draws, n) and directions of shape (draws, n, d) for each part.
-_Drawn = list[tuple[FloatArray, FloatArray]]
-_CouplingRule = Callable[[_Size, _RadiusRule, np.random.Generator], _Drawn]
-
-
-def _own_radii(draws: int, n: int, rule: _RadiusRule, rng: np.random.Generator) -> FloatArray:
-    return rule(rng.random((draws, n)), rng.random((draws, n)))
-
-
-def _separate(scheme: str) -> _CouplingRule:
-    def draw(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
-        return [
-            (
-                _own_radii(size.draws, n, rule, rng),
-                DIRECTIONS[scheme](n, size.dim, rng, draws=size.draws),
-            )
-            for n in size.counts
-        ]
-
-    return draw
-
-
-def _joint(scheme: str) -> _CouplingRule:
-    def draw(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
-        all_rows = DIRECTIONS[scheme](sum(size.counts), size.dim, rng, draws=size.draws)
-        rows = np.split(all_rows, np.cumsum(size.counts)[:-1], axis=1)
-        return [
-            (_own_radii(size.draws, n, rule, rng), r)
-            for n, r in zip(size.counts, rows, strict=True)
-        ]
-
-    return draw
-
-
-def _shared(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
-    rows = orthogonal(max(size.counts), size.dim, rng, draws=size.draws)
-    return [(_own_radii(size.draws, n, rule, rng), rows[:, :n]) for n in size.counts]
-
-
-def _comonotone(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
-    most = max(size.counts)
-    rows = orthogonal(most, size.dim, rng, draws=size.draws)
-    keys, offsets = rng.random((size.draws, most)), rng.random((size.draws, most))
-    return [(rule(keys[:, :n], offsets[:, :n]), rows[:, :n]) for n in size.counts]
-
-
-def _sobol(size: _Size, rule: _RadiusRule, rng: np.random.Generator) -> _Drawn:
-    if rule is _systematic_radii:
-        raise ParameterError(
-            "coupling='qmc' takes the radii from a coordinate of the Sobol points, so "
-            "radii='systematic' has no meaning. Leave radii at its default."
-        )
-    drawn = []
-    for n in size.counts:
-        points = sobol(n, size.dim + 1, rng, draws=size.draws)
-        rows = ndtri(points[..., 1:])
-        drawn.append((points[..., 0], rows / np.linalg.norm(rows, axis=-1, keepdims=True)))
-    return drawn
-
-
-COUPLINGS: Mapping[str, _CouplingRule] = MappingProxyType(
-    {
-        "iid": _separate("iid"),
-        "orthogonal": _separate("orthogonal"),
-        "haar": _joint("haar"),
-        "shared": _shared,
-        "comonotone": _comonotone,
-        "hadamard": _separate("hadamard"),
-        "qmc": _sobol,
-        "simplex": _separate("simplex"),
-        "designed": _separate("designed"),
-    }
-)
 
 
 # --- allocation: how many frequencies each part gets -------------------------------------------
@@ -373,7 +240,7 @@ def allocate(
     n: int,
     *,
     allocation: Allocation = "mass",
-    coupling: Coupling = "orthogonal",
+    coupling: str = "orthogonal",
     distances: ArrayLike | VarianceModel | None = None,
 ) -> tuple[int, ...]:
     """Split n frequencies over the parts of a table, at least one for each.
@@ -386,9 +253,8 @@ def allocate(
     allocation : str
         "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
         variance of the coupling over ``distances``, with independent radii, whose best split
-        serves layers as well; found for up to 256 frequencies and scaled up beyond; for "qmc",
-        which has no closed form, that of "iid", and for "designed", whose sets are too dear to be
-        made for every split, that of "orthogonal").
+        serves layers as well; found for up to 256 frequencies and scaled up beyond; a coupling
+        may name another whose splits serve it, as "qmc" names "iid").
     coupling : str
         As in :func:`draw_frequencies`; read by "optimal" alone.
     distances : array_like or rf.variance.VarianceModel, optional
@@ -420,9 +286,9 @@ def allocate(
     model = distances
     if not isinstance(model, VarianceModel):
         model = VarianceModel(table, np.asarray(model, dtype=float))
-    predicted = _PREDICTED_BY.get(coupling, coupling)
+    served = _choice(COUPLINGS, coupling, "coupling").splits
     few = min(n, max(_EXACT_SPLIT, len(masses)))
-    counts = model.optimal_allocation(few, coupling=predicted)
+    counts = model.optimal_allocation(few, coupling=served[0] if served else coupling)
     return counts if few == n else apportion(counts, n)
 
 

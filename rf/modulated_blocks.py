@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rf.cosines import Fixed
 from rf.modulated_layers import Layers, layer_rule, layered_variance, offset_rule
 from rf.radial_means import Waves
 from spectra.harmonics import gegenbauer, wave_coefficients
@@ -68,7 +69,7 @@ def blocks_variance(
     points = differences[:, None, :] + part.modulation.offsets[None, :, :]
     lengths = np.linalg.norm(points, axis=-1)
     harmonics = Waves(dim, [part.base.law], lengths.ravel())
-    degree = harmonics.degree_of(0, 0, "orthogonal")
+    degree = harmonics.degree_of(0, 0, Fixed(0.0))
     moments = harmonics.moments(degree, 2 * harmonics.panels_for(degree))
     waves = moments.harmonics[0, 1:].reshape(-1, *lengths.shape)
     # A vector of length 0 has no waves of degree 2 and more: its direction does not matter.

@@ -16,7 +16,6 @@ from rf.frequencies import (
     ALLOCATIONS,
     COUPLINGS,
     Allocation,
-    Coupling,
     Frequencies,
     Radii,
     draw_frequencies,
@@ -303,7 +302,7 @@ class GORF(BaseSpectralFeatures):
     """Generalised orthogonal random features of Luo et al.: the published joint coupling.
 
     Directions of both signs are columns of one Haar matrix, cut to d rows: see
-    :func:`rf.directions.haar`.  As the estimate is a difference, joint orthogonality makes its
+    :func:`rf.couplings.haar.haar`.  As the estimate is a difference, joint orthogonality makes its
     variance larger than that of separate blocks (:class:`ORF`): a system to compare with, not to
     recommend.
 
@@ -339,7 +338,7 @@ class GORF(BaseSpectralFeatures):
         spectrum: Any = "gaussian",
         *,
         n_components: int = 100,
-        coupling: Coupling | Literal["auto"] = "haar",
+        coupling: str = "haar",
         allocation: Allocation = "equal",
         mixed_signature: MixedSignature = "warn",
         random_state: Any = None,

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.cosines import AngularMeans, angular_means
+from rf.cosines import AngularMeans, CosineLaw, Fixed, angular_means
 from rf.projection import projection_of, sphere_rule
+from rf.radii import Layers
 from rf.strata import (
     NODES,
-    Layers,
     StrataMeans,
     StratumWaves,
     means_of_strata,
@@ -92,7 +92,7 @@ class Waves:
         self._laws = [projection_of(law) for law in laws]
         self._z = z
         self._moments: dict[tuple[int, int], Moments] = {}
-        self._degrees: dict[tuple[int, int, str], int] = {}
+        self._degrees: dict[tuple[int, int, CosineLaw], int] = {}
         self._strata: dict[tuple[int, int, int, int], StratumWaves] = {}
 
     def moments(self, degree: int, panels: int) -> Moments:
@@ -117,24 +117,24 @@ class Waves:
         wanted = max(_FIRST_PANELS, -(-degree // _DEGREE_OF_A_PANEL), most)
         return int(min(1 << (wanted - 1).bit_length(), _MOST_PANELS))
 
-    def degree_of(self, first: int, second: int, kind: str) -> int:
+    def degree_of(self, first: int, second: int, law: CosineLaw) -> int:
         """The even degree to which :meth:`covariance` is summed."""
-        if (first, second, kind) not in self._degrees:
-            self.covariance(first, second, kind)
-        return self._degrees[first, second, kind]
+        if (first, second, law) not in self._degrees:
+            self.covariance(first, second, law)
+        return self._degrees[first, second, law]
 
-    def covariance(self, first: int, second: int, kind: str) -> tuple[FloatArray, FloatArray]:
+    def covariance(self, first: int, second: int, law: CosineLaw) -> tuple[FloatArray, FloatArray]:
         """Sum over even n >= 2 of H_n H'_n E P_n(c), and a bound of its error."""
-        for law in self._laws:
-            law.extend(float(self._z.max(initial=0.0)))
-        if kind == "same":
+        for phi in self._laws:
+            phi.extend(float(self._z.max(initial=0.0)))
+        if law == Fixed(1.0):
             return self._same(first, second)
         degree = _FIRST_DEGREE
         while True:
-            angular = angular_means(kind, self._dim, degree)
+            angular = angular_means(law, self._dim, degree)
             remainder = angular.beyond * np.sqrt(self._beyond(degree, first, second))
             if np.all(remainder <= _TOLERANCE) or _STEP * degree > angular.most:
-                self._degrees[first, second, kind] = degree
+                self._degrees[first, second, law] = degree
                 coarse, _ = self._sum(first, second, angular, degree, self.panels_for(degree))
                 fine, error = self._sum(first, second, angular, degree, 2 * self.panels_for(degree))
                 return fine, error + np.abs(fine - coarse) + remainder + MEAN_ERROR
@@ -164,10 +164,15 @@ class Waves:
         return results[1], error + np.abs(results[1] - results[0]) + MEAN_ERROR
 
     def strata(
-        self, first: int, second: int, counts: tuple[int, int], layers: Layers, kinds: Sequence[str]
+        self,
+        first: int,
+        second: int,
+        counts: tuple[int, int],
+        layers: Layers,
+        cosines: Sequence[CosineLaw],
     ) -> StrataCovariances:
-        """Covariances of cosines i != j of one draw in strata, for the kinds of their cosines."""
-        degree = self._strata_degree(first, second, kinds)
+        """Covariances of cosines i != j of one draw in strata, for the laws of their cosines."""
+        degree = self._strata_degree(first, second, cosines)
         laws = self._radii[first], self._radii[second]
         results: list[list[StrataMeans]] = []
         for nodes, halves in zip(NODES, (1, 2), strict=True):
@@ -192,7 +197,7 @@ class Waves:
         second: int,
         counts: tuple[int, int],
         layers: Layers,
-        kinds: Sequence[str],
+        cosines: Sequence[CosineLaw],
         most: int,
     ) -> StrataCovariances:
         """As :meth:`strata`, from at most that many strata and one quadrature, without an error.
@@ -200,7 +205,7 @@ class Waves:
         What draws without replacement take from a covariance is (H H' - Q) / (n - 1), and the
         mean Q of products over the strata hardly depends on their number n.
         """
-        degree = min(self._strata_degree(first, second, kinds), _LAST_ROUGH_DEGREE)
+        degree = min(self._strata_degree(first, second, cosines), _LAST_ROUGH_DEGREE)
         fewer = fewer_strata(counts, most)
         laws = self._radii[first], self._radii[second]
         rows = []
@@ -228,8 +233,8 @@ class Waves:
             self._strata[key] = stratum_waves(radii, n, z, rule, degree, NODES[-1])
         return self._strata[key]
 
-    def _strata_degree(self, first: int, second: int, kinds: Sequence[str]) -> int:
-        degrees = [self.degree_of(first, second, kind) for kind in kinds]
+    def _strata_degree(self, first: int, second: int, cosines: Sequence[CosineLaw]) -> int:
+        degrees = [self.degree_of(first, second, law) for law in cosines]
         return min(max(degrees, default=0), _LAST_STRATA_DEGREE)
 
     def _strata_panels(self, law: RadialLaw, n: int, z: float, degree: int) -> int:
@@ -256,13 +261,13 @@ class StrataCovariances:
         )
         return value, np.abs(value - coarse) + self.error_of_phi
 
-    def angular(self, kind: str, *, far: bool) -> tuple[FloatArray, FloatArray]:
-        """The sum over m >= 2 for a pair of this kind of cosine, and the error."""
+    def angular(self, law: CosineLaw, *, far: bool) -> tuple[FloatArray, FloatArray]:
+        """The sum over m >= 2 for a pair of this law of the cosine, and the error."""
         products, coarse = (
             np.array([_products(means, far)[1:] for means in side])
             for side in (self.fine, self.coarse)
         )
-        angular = angular_means(kind, self.dim, 2 * products.shape[1])
+        angular = angular_means(law, self.dim, 2 * products.shape[1])
         value = products @ angular.means
         error = np.abs(value - coarse @ angular.means) + np.abs(products) @ angular.errors
         beyond = angular.beyond * np.array([means.beyond for means in self.fine])

@@ -11,18 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from rf.designed_directions import coupling_gains
-from rf.frequencies import Allocation, Coupling, Radii, allocate
+from rf.couplings import COUPLINGS
+from rf.frequencies import Allocation, Radii, allocate
 
 if TYPE_CHECKING:
     from rf.variance import VarianceModel
 
 __all__ = ["Plan", "best_split", "candidates", "ranked_plans"]
-
-# The unbiased couplings of known variance that ever win, first come first served on ties; the
-# joint Haar matrix never does.
-_WITHIN_PARTS: tuple[Coupling, ...] = ("orthogonal", "iid", "simplex")
-_ACROSS_PARTS: tuple[Coupling, ...] = ("shared", "comonotone")
 
 
 @final
@@ -38,40 +33,45 @@ class Plan:
         Mean over the distances, to about two percent (:meth:`VarianceModel.rough_mean_variance`).
     """
 
-    coupling: Coupling
+    coupling: str
     counts: tuple[int, ...]
     variance: float
 
 
-def candidates(parts: int, n: int) -> tuple[Coupling, ...]:
+def candidates(parts: int, n: int) -> tuple[str, ...]:
     """The couplings that "auto" compares for n frequencies of so many parts.
+
+    They are those of the registry that are unbiased, of known variance, and ever win.
 
     Examples
     --------
     >>> candidates(1, 64)
-    ('orthogonal', 'iid', 'simplex', 'designed')
+    ('orthogonal', 'iid', 'simplex', 'designed', 'kerdock')
     >>> candidates(1, 1)
     ('iid',)
     """
     if n == 1:
         return ("iid",)
-    return (*_WITHIN_PARTS, *(_ACROSS_PARTS if parts > 1 else ()), "designed")
+    return tuple(
+        name
+        for name, coupling in COUPLINGS.items()
+        if coupling.considered and (parts > 1 or not coupling.across_parts)
+    )
 
 
 def ranked_plans(
     model: VarianceModel,
     n: int,
     *,
-    couplings: Sequence[Coupling],
+    couplings: Sequence[str],
     radii: Radii,
     allocation: Allocation,
 ) -> tuple[Plan, ...]:
     """Plans of n frequencies, the one of least predicted variance first.
 
-    Each coupling brings its split; "comonotone" parts compare that of "shared" ones too, since
-    strata of unequal numbers keep less of what common radii give.  A "designed" plan is left out
-    where no part has more than d frequencies, so that its blocks are those of "orthogonal", and
-    where d is so large that directions which gain much take more than a third of a second.
+    Each coupling brings its split, and those of the couplings that it names (``splits``).  A plan
+    is left out where the coupling says that no part gains by it, as "designed" directions do not
+    where no part has more than d frequencies, or d is large.
 
     Parameters
     ----------
@@ -105,34 +105,30 @@ def ranked_plans(
     >>> [plan.coupling for plan in plans]
     ['designed', 'orthogonal', 'iid']
     """
-    splits = {
-        coupling: allocate(
-            model.table, n, allocation=allocation, coupling=coupling, distances=model
-        )
-        for coupling in couplings
-    }
-    wanted = [(coupling, splits[coupling]) for coupling in couplings]
-    if "comonotone" in splits and allocation == "optimal":
-        shared = splits.get("shared") or allocate(
-            model.table, n, allocation=allocation, coupling="shared", distances=model
-        )
-        wanted.append(("comonotone", shared))
+    known: dict[str, tuple[int, ...]] = {}
+    wanted: dict[tuple[str, tuple[int, ...]], None] = {}
+    for name in couplings:
+        served = COUPLINGS[name].splits if name in COUPLINGS else ()
+        # Without distances to weigh a split is the same for all couplings.
+        for other in served[: None if allocation == "optimal" else 1] or (name,):
+            if other not in known:
+                known[other] = allocate(
+                    model.table, n, allocation=allocation, coupling=other, distances=model
+                )
+            wanted[name, known[other]] = None
     plans = [
-        Plan(coupling, counts, model.rough_mean_variance(counts, coupling=coupling, radii=radii))
-        for coupling, counts in dict.fromkeys(wanted)
-        if coupling != "designed" or any(coupling_gains(m, model.table.dim) for m in counts)
+        Plan(name, counts, model.rough_mean_variance(counts, coupling=name, radii=radii))
+        for name, counts in wanted
+        if any(COUPLINGS[name].gains(m, model.table.dim) for m in counts)
     ]
     return tuple(sorted(plans, key=lambda plan: plan.variance))
 
 
-def best_split(
-    model: VarianceModel, n: int, *, coupling: Coupling, radii: Radii
-) -> tuple[int, ...]:
+def best_split(model: VarianceModel, n: int, *, coupling: str, radii: Radii) -> tuple[int, ...]:
     """The split of n frequencies of least predicted variance, for the radii that are drawn.
 
-    Independent radii and layers agree on it (:func:`rf.frequencies.allocate`), but for comonotone
-    parts: strata of unequal numbers lose part of what common radii give, so that the split of
-    "shared" parts can be the better one.
+    Independent radii and layers agree on it (:func:`rf.frequencies.allocate`), but where a
+    coupling names several splits, as "comonotone" does.
 
     Examples
     --------
@@ -148,7 +144,7 @@ def best_split(
     >>> sum(best_split(model, 8, coupling="comonotone", radii="stratified"))
     8
     """
-    if coupling == "comonotone" and radii != "iid":
+    if len(COUPLINGS[coupling].splits) > 1 and radii != "iid":
         plans = ranked_plans(model, n, couplings=(coupling,), radii=radii, allocation="optimal")
         return plans[0].counts
     return allocate(model.table, n, allocation="optimal", coupling=coupling, distances=model)

@@ -14,15 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
+from rf.directions import checked_draws, first_or_all
 from spectra.errors import ParameterError
 
-__all__ = ["sobol_points"]
+__all__ = ["sobol", "sobol_points"]
 
 FloatArray = NDArray[np.float64]
 _Bits = NDArray[np.uint32]
 
 # Bits of a coordinate; the cells below them are filled by a uniform jitter.
 _BITS = 30
+
+
+def sobol(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
+    """First ``n`` points of a scrambled Sobol sequence, each exactly uniform on the unit cube.
+
+    Parameters and errors as :func:`rf.directions.iid`; see :func:`sobol_points`.
+
+    Examples
+    --------
+    >>> points = sobol(4, 2, np.random.default_rng(0))
+    >>> sorted((points[:, 0] * 4).astype(int).tolist())
+    [0, 1, 2, 3]
+    """
+    return first_or_all(sobol_points(checked_draws(n, dim, draws), n, dim, rng), draws)
 
 
 def sobol_points(draws: int, n: int, dim: int, rng: np.random.Generator) -> FloatArray:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from scipy.sparse import csr_array
 
 from rf.common_keys import composite_rule, graded_edges, jumps, ranks_of_ranks
 from rf.projection import SphereRule, projection_of
+from rf.radii import Layers
 from spectra.harmonics import wave_coefficients
 from spectra.special import plane_wave_mean
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NODES",
-    "Layers",
     "StrataMeans",
     "StratumWaves",
     "means_of_strata",
@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
-Layers = Literal["stratified", "systematic"]
 
 # Gauss points of one stratum, fine and coarse; the coarse ones tell the error.
 NODES = (6, 4)

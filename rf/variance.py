@@ -21,7 +21,7 @@ In dimension 1 a cosine does not see its direction, so every coupling of directi
 
 All of this holds for uniform directions.  Those of "hadamard" are not quite uniform, so that the
 error depends on the axis of the difference; the formulas then give the mean squared error over all
-axes, the squared bias included, with the laws of the cosines of H D H D H D (:mod:`rf.cosines`).
+axes, the squared bias included, with the laws of the cosines of :mod:`rf.couplings.hadamard`.
 """
 
 from __future__ import annotations
@@ -29,33 +29,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rf.common_keys import comonotone_mean, same_direction_mean
-from rf.pairs import (
-    ACROSS_PARTS,
-    COUPLINGS,
-    Pairs,
-    coupled_pairs,
-    pairs_across,
-    pairs_within,
-)
+from rf.cosines import CosineLaw
+from rf.couplings import COUPLINGS, Coupling, Pairs
+from rf.couplings.coupling import dependent_pairs, pairs_across, pairs_within
 from rf.radial_means import MEAN_ERROR, Waves, fewer_strata
-from rf.strata import NODES, Layers
+from rf.radii import RADII, Layers, Radii
+from rf.strata import NODES
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
     from spectra.table import SpectralTable
 
-__all__ = ["COUPLINGS", "RADII", "VarianceModel", "optimal_allocation", "part_variance", "variance"]
+__all__ = ["VarianceModel", "optimal_allocation", "part_variance", "variance"]
 
 FloatArray = NDArray[np.float64]
-
-Radii = Literal["iid", "stratified", "systematic"]
-RADII: tuple[Radii, ...] = ("iid", "stratified", "systematic")
 
 # Strata that stand for more of them in a ranking.
 _ROUGH_STRATA = 64
@@ -75,7 +68,7 @@ class VarianceModel:
 
     table: SpectralTable
     z: FloatArray
-    _covariances: dict[tuple[int, int, str], tuple[FloatArray, FloatArray]] = field(
+    _covariances: dict[tuple[int, int, CosineLaw, bool], tuple[FloatArray, FloatArray]] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -130,16 +123,21 @@ class VarianceModel:
         laws = [part.law for part in self.table.parts]
         return Waves(self.table.dim, laws, self.z)
 
-    def covariance(self, first: int, second: int, kind: str) -> tuple[FloatArray, FloatArray]:
-        """Covariance of two cosines of the given parts (masses apart), and a bound of its error."""
-        key = (first, second, kind)
+    def covariance(
+        self, first: int, second: int, cosine: CosineLaw, *, one_key: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Covariance of two cosines of the given parts (masses apart), and a bound of its error.
+
+        With ``one_key`` their direction is one, and their radii are functions of one key.
+        """
+        key = (first, second, cosine, one_key)
         if key not in self._covariances:
-            if kind == "comonotone":
+            if one_key:
                 laws = self.table.parts[first].law, self.table.parts[second].law
                 both, error = comonotone_mean(self.table.dim, laws[0], laws[1], self.z)
                 self._covariances[key] = both - self._mean[first] * self._mean[second], error
             else:
-                self._covariances[key] = self._waves.covariance(first, second, kind)
+                self._covariances[key] = self._waves.covariance(first, second, cosine)
         return self._covariances[key]
 
     def variance(
@@ -153,44 +151,45 @@ class VarianceModel:
     ) -> tuple[FloatArray, FloatArray]:
         """The variance; with ``most`` as many strata stand for more, and no error is known."""
         counts = _check_counts(n_per_part, len(self.table.parts))
-        _check_scheme(coupling, radii)
+        chosen = _known(coupling)
+        _check_radii(radii)
         if not self.z.size:
             return np.zeros(0), np.zeros(0)
         total = np.sum(self.part_variance / np.array(counts)[:, None], axis=0)
         scale = float(np.sum(self.masses**2 / np.array(counts)))
         errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
-        pairs = coupled_pairs(coupling, counts, self.table.dim)
-        in_strata = set() if radii == "iid" else _in_strata(coupling, counts)
-        for pair in pairs:
-            if (pair.first, pair.second) in in_strata and pair.kind != "comonotone":
+        pairs = dependent_pairs(chosen, counts, self.table.dim)
+        in_strata = set() if radii == "iid" else _in_strata(chosen, counts)
+        for p, q, pair in pairs:
+            if (p, q) in in_strata and not pair.one_key:
                 continue
-            weight = self._weight(pair, counts)
-            unequal = radii != "iid" and counts[pair.first] != counts[pair.second]
-            if pair.kind == "comonotone" and unequal:
-                value, bound = self._same_direction(pair, counts, most)
+            weight = self._weight(p, q, pair.count, counts)
+            if pair.one_key and radii != "iid" and counts[p] != counts[q]:
+                value, bound = self._same_direction(p, q, counts, most)
             else:
-                value, bound = self.covariance(pair.first, pair.second, pair.kind)
+                value, bound = self.covariance(p, q, pair.cosine, one_key=pair.one_key)
             total = total + weight * value
             errors = errors + abs(weight) * bound
         if radii == "iid":
             return total, errors
         for key in in_strata:
-            coupled = [p for p in pairs if (p.first, p.second) == key and p.kind != "comonotone"]
+            coupled = [pair for p, q, pair in pairs if (p, q) == key and not pair.one_key]
             more, bound = self._strata(key, coupled, counts, radii, most)
             total, errors = total + more, errors + bound
         return total, errors
 
-    def _weight(self, pair: Pairs, counts: Sequence[int] | Mapping[int, int]) -> float:
+    def _weight(
+        self, p: int, q: int, count: int, counts: Sequence[int] | Mapping[int, int]
+    ) -> float:
         """What one covariance counts in the variance: pairs, masses, signs, both orders."""
-        p, q = pair.first, pair.second
-        both = (1.0 if p == q else 2.0) * pair.count / (counts[p] * counts[q])
+        both = (1.0 if p == q else 2.0) * count / (counts[p] * counts[q])
         return float(both * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
 
     def _same_direction(
-        self, pair: Pairs, counts: tuple[int, ...], most: int | None
+        self, p: int, q: int, counts: tuple[int, ...], most: int | None
     ) -> tuple[FloatArray, FloatArray]:
         """Covariance of two cosines of one direction and key, with unequal numbers of strata."""
-        p, q = sorted((pair.first, pair.second), key=lambda part: counts[part])
+        p, q = sorted((p, q), key=lambda part: counts[part])
         laws = self.table.parts[p].law, self.table.parts[q].law
         strata = counts[p], counts[q]
         if most is not None:
@@ -216,23 +215,23 @@ class VarianceModel:
         n, m = counts[p], counts[q]
         product = self._mean[p] * self._mean[q]
         radial = [
-            (self._weight(Pairs(*key, "", number), counts), far)
+            (self._weight(*key, number, counts), far)
             for number, far in ((n * (n - 1), False), (n * (m - n), True))
             if number
         ]
-        angular = [(self._weight(pair, counts), pair.kind, pair.far) for pair in coupled]
-        kinds = [kind for _, kind, _ in angular]
+        angular = [(self._weight(*key, pair.count, counts), pair) for pair in coupled]
+        cosines = [pair.cosine for pair in coupled]
         if most is None:
-            means = self._waves.strata(p, q, (n, m), radii, kinds)
+            means = self._waves.strata(p, q, (n, m), radii, cosines)
         else:
-            means = self._waves.rough_strata(p, q, (n, m), radii, kinds, most)
+            means = self._waves.rough_strata(p, q, (n, m), radii, cosines, most)
         total, errors = np.zeros_like(self.z), np.zeros_like(self.z)
         for weight, far in radial:
             value, bound = means.radial(far=far)
             total += weight * (value - product)
             errors += abs(weight) * (bound + 4 * MEAN_ERROR)
-        for weight, kind, far in angular:
-            value, bound = means.angular(kind, far=far)
+        for weight, pair in angular:
+            value, bound = means.angular(pair.cosine, far=pair.far)
             total += weight * value
             errors += abs(weight) * bound
         return total, errors
@@ -259,13 +258,12 @@ class VarianceModel:
         Pairs of parts are split anew, by trying every split, until no pair changes.  With two
         parts that is the exact optimum; iid gives Neyman's rule n_p ~ mass times deviation.
         """
-        _check_scheme(coupling, "iid")
         parts, n = len(self.table.parts), int(n)
         if n < parts:
             raise ParameterError(
                 f"{n} frequencies cannot serve {parts} parts: each needs at least one."
             )
-        summary = _Summary(self, coupling, n)
+        summary = _Summary(self, _known(coupling), n)
         counts = [n // parts + (1 if p < n % parts else 0) for p in range(parts)]
         changed = parts > 1
         while changed:
@@ -298,19 +296,19 @@ class VarianceModel:
 class _Summary:
     """The mean variance over the distances as a function of the split of n frequencies."""
 
-    def __init__(self, model: VarianceModel, coupling: str, n: int) -> None:
+    def __init__(self, model: VarianceModel, coupling: Coupling, n: int) -> None:
         self._model = model
         self._coupling = coupling
         self._n = n
         self._single = model.part_variance.mean(axis=1)
         self.scale = float(self._single.sum()) / n
-        self._means: dict[tuple[int, int, str], float] = {}
+        self._means: dict[tuple[int, int, CosineLaw, bool], float] = {}
         self._known: dict[tuple[int, int, int, int], float] = {}
 
     def of_pair(self, counts: Sequence[int], p: int, q: int) -> float:
         """All terms of the variance that the numbers of the parts p and q appear in."""
         total = self._own(p, counts[p]) + self._own(q, counts[q])
-        if self._coupling not in ACROSS_PARTS:
+        if not self._coupling.across_parts:
             return total
         for r in range(len(counts)):
             if r != p:
@@ -322,34 +320,33 @@ class _Summary:
     def _own(self, p: int, n: int) -> float:
         key = (p, p, n, n)
         if key not in self._known:
-            pairs = pairs_within(self._coupling, p, n, self._model.table.dim, self._n)
-            self._known[key] = float(self._single[p]) / n + self._sum(pairs, {p: n})
+            pairs = pairs_within(self._coupling, n, self._model.table.dim, self._n)
+            self._known[key] = float(self._single[p]) / n + self._sum(p, p, pairs, {p: n})
         return self._known[key]
 
     def _common(self, p: int, q: int, counts: Sequence[int]) -> float:
         n, m = counts[p], counts[q]
         key = (p, q, n, m)
         if key not in self._known:
-            pairs = pairs_across(self._coupling, (p, q), (n, m), self._model.table.dim, self._n)
-            self._known[key] = self._sum(pairs, {p: n, q: m})
+            pairs = pairs_across(self._coupling, n, m, self._model.table.dim, self._n)
+            self._known[key] = self._sum(p, q, pairs, {p: n, q: m})
         return self._known[key]
 
-    def _sum(self, pairs: list[Pairs], counts: Mapping[int, int]) -> float:
+    def _sum(self, p: int, q: int, pairs: list[Pairs], counts: Mapping[int, int]) -> float:
         total = 0.0
         for pair in pairs:
-            key = (pair.first, pair.second, pair.kind)
+            key = (p, q, pair.cosine, pair.one_key)
             if key not in self._means:
-                self._means[key] = float(np.mean(self._model.covariance(*key)[0]))
-            total += self._model._weight(pair, counts) * self._means[key]
+                value, _ = self._model.covariance(p, q, pair.cosine, one_key=pair.one_key)
+                self._means[key] = float(np.mean(value))
+            total += self._model._weight(p, q, pair.count, counts) * self._means[key]
         return total
 
 
-def _in_strata(coupling: str, counts: Sequence[int]) -> set[tuple[int, int]]:
-    """The parts whose strata are dealt from one hat: each with itself, comonotone ones together."""
+def _in_strata(coupling: Coupling, counts: Sequence[int]) -> set[tuple[int, int]]:
+    """The parts whose strata are dealt together: each with itself, and those of one key."""
     parts = range(len(counts))
-    together = {
-        (p, q) for p in parts for q in parts if p == q or (coupling == "comonotone" and p < q)
-    }
+    together = {(p, q) for p in parts for q in parts if p == q or (coupling.one_key and p < q)}
     return {(p, q) for p, q in together if p != q or counts[p] > 1}
 
 
@@ -363,20 +360,26 @@ def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
     return counts
 
 
-def _check_scheme(coupling: str, radii: str) -> None:
+def _check_radii(radii: str) -> None:
     if radii not in RADII:
-        raise ParameterError(f"There is no scheme of radii {radii!r}: choose one of {RADII}.")
-    if coupling == "qmc":
         raise ParameterError(
-            "The variance of scrambled quasi-random frequencies has no closed form. Measure it "
-            "over a few seeds, or choose one of " + ", ".join(COUPLINGS) + "."
+            f"There is no scheme of radii {radii!r}: choose one of {', '.join(RADII)}."
         )
-    if coupling not in COUPLINGS:
+
+
+def _known(name: str) -> Coupling:
+    """The coupling of a name, whose variance must be known."""
+    closed = ", ".join(other for other, coupling in COUPLINGS.items() if coupling.known)
+    if name not in COUPLINGS:
         raise ParameterError(
-            f"There is no coupling {coupling!r}; the couplings of known variance are "
-            + ", ".join(COUPLINGS)
-            + "."
+            f"There is no coupling {name!r}; the couplings of known variance are {closed}."
         )
+    if not COUPLINGS[name].known:
+        raise ParameterError(
+            f"The variance of frequencies with the coupling {name!r} has no closed form. Measure "
+            f"it over a few seeds, or choose one of {closed}."
+        )
+    return COUPLINGS[name]
 
 
 def part_variance(table: SpectralTable, z: ArrayLike) -> FloatArray:
@@ -410,7 +413,7 @@ def variance(
     n_per_part : sequence of int
         Frequencies of each part (half the columns).
     coupling : str
-        One of :data:`COUPLINGS`.
+        A name of known variance in :data:`rf.couplings.COUPLINGS`.
     radii : {"iid", "stratified", "systematic"}
         How the radii of one part are drawn; strata are dealt to the directions at random.
 

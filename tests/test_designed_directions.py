@@ -5,6 +5,7 @@ import pytest
 from scipy.special import eval_gegenbauer
 from scipy.stats import kstest
 
+from rf.couplings import COUPLINGS
 from rf.designed_directions import (
     ENERGIES,
     angular_means,
@@ -15,7 +16,7 @@ from rf.designed_directions import (
     quartic_energy,
     welch_bound,
 )
-from rf.directions import DIRECTIONS, orthogonal
+from rf.directions import orthogonal
 from spectra.errors import ParameterError
 
 
@@ -137,7 +138,7 @@ def test_the_coupling_is_made_of_whole_sets_and_a_rest(dim, n):
 
 
 def test_a_coupling_of_many_directions_is_made_of_independent_sets():
-    rows = DIRECTIONS["designed"](2000, 2, np.random.default_rng(0))
+    rows = COUPLINGS["designed"].directions(2000, 2, np.random.default_rng(0))
     first = coupled_sizes(2000, 2)[0]
     one, two = rows[:first], rows[first : 2 * first]
     np.testing.assert_allclose(one @ one.T, two @ two.T, atol=1e-12)

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from rf.directions import DIRECTIONS, haar, haar_order, hadamard, iid, orthogonal, simplex, sobol
+from rf.couplings import COUPLINGS
+from rf.couplings.haar import haar, haar_order
+from rf.couplings.hadamard import hadamard
+from rf.couplings.simplex import simplex
+from rf.directions import iid, orthogonal
+from rf.sobol import sobol
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean
 
-UNIFORM = [name for name in DIRECTIONS if name != "hadamard"]
+DIRECTIONS = {name: coupling.directions for name, coupling in COUPLINGS.items()}
+UNIFORM = [name for name, coupling in COUPLINGS.items() if coupling.uniform]
 DIMS = (1, 2, 3, 7, 16, 64)
 # Phases |w||z| in units of sqrt(d), where the plane waves of dimension d live.
 PHASES = np.array([1.0, 2.5])

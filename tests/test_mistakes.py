@@ -15,7 +15,8 @@ from sklearn.kernel_approximation import Nystroem
 
 from rf.baselines import IndefiniteNystroem, RandomMaclaurin
 from rf.baselines.dot_product import taylor_coefficients
-from rf.directions import hadamard_blocks, iid, orthogonal
+from rf.couplings.hadamard import hadamard_blocks
+from rf.directions import iid, orthogonal
 from rf.frequencies import draw_repeatedly
 from rf.variance import VarianceModel
 

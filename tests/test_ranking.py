@@ -13,7 +13,7 @@ from rf.directions import iid
 from rf.frequencies import draw_repeatedly
 from rf.ranking import best_split, candidates, ranked_plans
 from rf.rows import typical_distances
-from rf.variance import RADII, VarianceModel
+from rf.variance import VarianceModel
 from spectra.errors import ParameterError
 
 
@@ -105,7 +105,9 @@ def test_a_ranking_by_iid_radii_would_take_a_worse_plan():
     assert more > least + 5 * np.hypot(one, two)
 
 
-@pytest.mark.parametrize("radii", [*RADII[:2], pytest.param(RADII[2], marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "radii", ["iid", "stratified", pytest.param("systematic", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("kernel", ["delta-Gaussian (1, 2)", "Laplace"])
 def test_a_rough_variance_is_right_to_about_two_percent(kernel, radii):
     dim, z = distances("three columns of wine")

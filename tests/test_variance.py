@@ -12,13 +12,15 @@ from laws import gaussian_atoms, gaussian_mixture
 from scipy.stats import chi
 
 from rf.common_keys import ranks_of_ranks
-from rf.cosines import gegenbauer_means, haar_cosine
+from rf.cosines import Fixed, gegenbauer_means
+from rf.couplings import COUPLINGS as EVERY_COUPLING
+from rf.couplings.haar import CutColumns, haar_cosine
+from rf.couplings.hadamard import hadamard_blocks, hadamard_order
 from rf.designed_directions import angular_means, designed
-from rf.directions import hadamard_blocks, hadamard_order, iid
+from rf.directions import iid
 from rf.frequencies import ALLOCATIONS, allocate, draw_repeatedly
+from rf.radii import RADII
 from rf.variance import (
-    COUPLINGS,
-    RADII,
     VarianceModel,
     optimal_allocation,
     part_variance,
@@ -30,6 +32,8 @@ from spectra.special import plane_wave_mean
 from spectra.table import Part, SpectralTable
 from spectra.table.panels import PanelKind, Panels
 from spectra.table.radial_law import RadialLaw
+
+COUPLINGS = [name for name, coupling in EVERY_COUPLING.items() if coupling.known]
 
 
 def part(mass, phase, law):
@@ -142,7 +146,7 @@ def test_the_sum_over_harmonics_is_the_closed_form_of_a_pair(dim, kind):
                 waves = plane_wave_mean(dim, np.sqrt(np.maximum(length2, 0))[..., None] * z)
                 joint += 0.5 * np.einsum("i,j,ijz->z", v, w, waves)
             exact = joint - a.expected_plane_wave(dim, z) * b.expected_plane_wave(dim, z)
-            value, error = model.covariance(p, q, kind)
+            value, error = model.covariance(p, q, Fixed(c))
             assert np.all(np.abs(value - exact) <= error + 1e-12)
             assert np.all(error < 1e-8)
 
@@ -213,9 +217,10 @@ def directions(rng, coupling, draws, counts, dim):
         sizes = [-(-n // hadamard_order(dim)) for n in counts]
         blocks = [hadamard_blocks(dim, draws * k, rng).reshape(draws, -1, dim) for k in sizes]
         return [b[:, :n] @ axes for n, b in zip(counts, blocks, strict=True)]
-    if coupling == "designed":
+    if coupling in ("designed", "kerdock"):
         # another rotation of the one set: that is all that is random
-        return [designed(n, dim, rng) @ orthonormal(rng, draws, dim, dim) for n in counts]
+        sets = [EVERY_COUPLING[coupling].directions(n, dim, rng) for n in counts]
+        return [rows @ orthonormal(rng, draws, dim, dim) for rows in sets]
     return [unit(rng.standard_normal((draws, n, dim))) for n in counts]
 
 
@@ -331,7 +336,7 @@ def test_the_same_check_catches_the_published_signs():
         if coupling == "orthogonal":
             assert abs(measured - (2 * iid - right)) > 5 * deviation
         else:
-            cross = 2 * model.covariance(0, 1, "haar 32")[0] * -1.0
+            cross = 2 * model.covariance(0, 1, CutColumns(32))[0] * -1.0
             assert cross > 0
             assert abs(measured - (right - 2 * cross)) > 5 * deviation
 
@@ -435,7 +440,7 @@ def test_one_block_is_orthogonal_and_a_second_is_independent():
     table = table_of(3, part(2.0, 0.0, gaussian_atoms(3, 1.0)))
     model = VarianceModel(table, np.array([1.0]))
     (single,) = model.part_variance[:, 0]
-    cov = model.covariance(0, 0, "orthogonal")[0][0] * 4.0
+    cov = model.covariance(0, 0, Fixed(0.0))[0][0] * 4.0
     for n, pairs in ((1, 0), (2, 2), (3, 6), (4, 6), (5, 8), (6, 12)):
         value = model.variance((n,), coupling="orthogonal")[0][0]
         assert value == pytest.approx(single / n + pairs * cov / n**2, rel=1e-12)

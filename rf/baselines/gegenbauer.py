@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.baselines.base import Baseline, check_sphere
-from rf.directions import DIRECTIONS
+from rf.couplings import COUPLINGS
 from spectra.errors import ParameterError
 from spectra.harmonics import gegenbauer, gegenbauer_sequence, harmonic_count_log
 
@@ -145,7 +145,7 @@ class GegenbauerFeatures(Baseline):
         )
         seed = check_random_state(self.random_state).randint(0, 2**31)
         rng = np.random.default_rng(seed)
-        self._directions = DIRECTIONS[self.directions](count, dim, rng)
+        self._directions = COUPLINGS[self.directions].directions(count, dim, rng)
         return np.repeat(signs, count)
 
     def _columns(self, X: FloatArray) -> FloatArray:

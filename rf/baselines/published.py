@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.baselines.base import Baseline
-from rf.directions import DIRECTIONS
+from rf.couplings import COUPLINGS
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean, signed_log_0f1
 
@@ -124,7 +124,7 @@ class PublishedGRFF(Baseline):
         w, mass = self._law(dim)
         random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(0, 2**31))
-        rows = DIRECTIONS[self.coupling](2 * s, dim, rng)
+        rows = COUPLINGS[self.coupling].directions(2 * s, dim, rng)
         parts, columns = [], []
         for part, (sign, name) in enumerate(((1.0, "positive"), (-1.0, "negative"))):
             weights = np.where(sign * mass > 0, np.abs(mass), 0.0)

@@ -64,7 +64,7 @@ def delta_gaussian_features(
     return SpectralFeatures(
         spectrum,
         n_components=columns,
-        coupling=coupling,  # type: ignore[arg-type]
+        coupling=coupling,
         radii=radii,  # type: ignore[arg-type]
         allocation=allocation,  # type: ignore[arg-type]
         mixed_signature="ignore",

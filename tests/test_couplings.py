@@ -1,0 +1,111 @@
+"""What a coupling says of its pairs is what it draws, and what Kerdock's lines integrate."""
+
+import numpy as np
+import pytest
+from laws import gaussian_mixture, table_of
+
+from rf.cosines import angular_means
+from rf.couplings import COUPLINGS
+from rf.couplings.coupling import dependent_pairs
+from rf.couplings.kerdock import kerdock_bases, kerdock_lines
+from rf.designed_directions import angular_means as means_of_a_set
+from rf.designed_directions import welch_bound
+from rf.radii import RADII
+from rf.ranking import candidates, ranked_plans
+from rf.variance import VarianceModel
+from spectra.harmonics import gegenbauer
+from spectra.table import RadialLaw
+
+KNOWN = [name for name, coupling in COUPLINGS.items() if coupling.known]
+DEGREE = 6
+
+
+def stated_sums(name, counts, dim):
+    """Sums of E P_n(c), n = 2, 4, 6, over ordered pairs, by the parts of the two frequencies."""
+    sums, bounds = {}, {}
+    for p, q, pair in dependent_pairs(COUPLINGS[name], counts, dim):
+        law = angular_means(pair.cosine, dim, DEGREE)
+        sums[p, q] = sums.get((p, q), 0.0) + pair.count * law.means
+        bounds[p, q] = bounds.get((p, q), 0.0) + pair.count * law.errors
+    return sums, bounds
+
+
+@pytest.mark.parametrize("dim", [2, 3, 4, 7, 16])
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_pairs_that_are_stated_are_those_that_are_drawn(name, dim):
+    """E P_n(c) over the pairs of one draw, within each part and of both; independent ones add 0."""
+    counts, draws, rng = (2 * dim + 3, dim + 1), 400, np.random.default_rng(dim)
+    drawn = COUPLINGS[name].draw(counts, dim, draws, RADII["iid"], rng)
+    sums, bounds = stated_sums(name, counts, dim)
+    for p, q in ((0, 0), (1, 1), (0, 1)):
+        cosines = np.clip(drawn[p][1] @ drawn[q][1].swapaxes(1, 2), -1.0, 1.0)
+        if p == q:
+            each = np.arange(counts[p])
+            cosines[:, each, each] = np.nan
+        found = np.nansum(gegenbauer(dim, DEGREE, cosines)[2::2], axis=(2, 3))
+        deviation = found.std(axis=1) / np.sqrt(draws)
+        lack = np.abs(found.mean(axis=1) - sums.get((p, q), np.zeros(DEGREE // 2)))
+        assert np.all(lack <= 6.0 * deviation + bounds.get((p, q), 0.0) + 1e-9 * cosines[0].size)
+
+
+@pytest.mark.parametrize("name", COUPLINGS)
+def test_a_coupling_is_a_name_and_a_sentence_and_no_part_is_coupled_with_itself_too_often(name):
+    coupling = COUPLINGS[name]
+    assert coupling.name == name
+    assert coupling.__doc__.strip().splitlines()[0].endswith(".")
+    assert set(coupling.splits) <= set(COUPLINGS)
+    if coupling.known:
+        for n in (1, 2, 30):
+            assert sum(p.count for p in coupling.within(n, 3, n + 4)) <= n * (n - 1)
+            assert sum(p.count for p in coupling.across(n, n + 4, 3, 2 * n + 4)) <= n * (n + 4)
+
+
+@pytest.mark.parametrize("dim", [4, 16, 64])
+def test_kerdock_lines_meet_at_two_angles_and_integrate_degrees_two_and_four_exactly(dim):
+    lines = kerdock_lines(dim, kerdock_bases(dim))
+    n = dim * (dim // 2 + 1)
+    assert lines.shape == (n, dim)
+    cosines = np.abs(lines @ lines.T)
+    same = np.arange(n)[:, None] // dim == np.arange(n) // dim
+    np.testing.assert_allclose(cosines[same], np.eye(n)[same], atol=1e-14)
+    np.testing.assert_allclose(cosines[~same], dim**-0.5, atol=1e-14)
+    means = means_of_a_set(lines, 6)
+    np.testing.assert_allclose(means[1:3], 0.0, atol=1e-13)
+    assert means[3] > 1e-6
+    assert np.sum(cosines**4) == pytest.approx(welch_bound(n, dim), rel=1e-12)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 8, 12, 32])
+def test_where_there_is_one_basis_kerdock_is_orthogonal(dim):
+    assert kerdock_bases(dim) == 1
+    table = gaussian_mixture(dim, [(1.0, 1.0)])
+    model = VarianceModel(table, np.array([0.5, 1.5]))
+    one, other = (model.variance((2 * dim + 1,), coupling=c)[0] for c in ("kerdock", "orthogonal"))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("bases", [2, 16, 33])
+def test_each_line_takes_its_share_of_degree_four(bases):
+    """Of one radius, blocks leave degree 4, and n lines a part (n - d)/(d^2/2) less of it.
+
+    For P_4(1/sqrt(d)) = -2 (d + 4)/(d^2 (d + 1)), and higher degrees weigh little at small phases.
+    """
+    dim, n = 64, 64 * bases
+    table = table_of(dim, [(1.0, RadialLaw.from_atoms([1.0], [1.0]))])
+    model = VarianceModel(table, np.array([1.0]))
+    orthogonal, kerdock = (
+        model.variance((n,), coupling=c)[0][0] for c in ("orthogonal", "kerdock")
+    )
+    share = 1.0 - (n - dim) / (dim**2 / 2)
+    assert kerdock / orthogonal == pytest.approx(share, abs=2e-3)
+
+
+def test_where_no_set_is_designed_auto_takes_kerdock():
+    model = VarianceModel(gaussian_mixture(64, [(1.0, 1.0)]), np.array([0.7, 1.0, 1.4]))
+    plans = ranked_plans(
+        model, 1056, couplings=candidates(1, 1056), radii="stratified", allocation="optimal"
+    )
+    assert plans[0].coupling == "kerdock"
+    assert "designed" not in [plan.coupling for plan in plans]
+    orthogonal = next(plan for plan in plans if plan.coupling == "orthogonal")
+    assert plans[0].variance < 0.7 * orthogonal.variance
