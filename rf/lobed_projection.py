@@ -74,9 +74,8 @@ class LobedProjection:
         self._step, self._lost = 1.0, 0.0
         self._grid = np.zeros(0)
 
-    @property
-    def panels(self) -> int:
-        """Panels in the angle of a direction that the values ask for."""
+    def panels_to(self, x_max: float) -> int:
+        """Panels in the angle of a direction that the values up to x_max ask for."""
         return _PANELS
 
     def extend(self, x_max: float) -> None:

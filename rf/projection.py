@@ -67,10 +67,10 @@ class Projection:
         self._rows = np.zeros((0, _ROOT_DEGREE + 1))
         self._tails = np.zeros(0)
 
-    @property
-    def panels(self) -> int:
-        """Number of panels: a measure of how much phi moves on [0, reach]."""
-        return self._low.size
+    def panels_to(self, x_max: float) -> int:
+        """Panels on the octaves up to x_max: a measure of how much phi moves there."""
+        self.extend(x_max)
+        return int(np.searchsorted(self._low, _octave(x_max)))
 
     def extend(self, x_max: float) -> None:
         """Make [0, x_max] part of the range."""
@@ -78,7 +78,7 @@ class Projection:
             return
         if self._reach == 0.0:
             # A quarter of the octave that x_max lies in begins at 0; three more make it up.
-            reach = 2.0 ** np.ceil(np.log2(x_max))
+            reach = _octave(x_max)
             self._add(np.array([0.0]), np.array([0.25 * reach]), rooted=True)
             edges = np.array([0.25, 0.5, 1.0]) * reach
             self._add(edges[:-1], np.diff(edges), rooted=False)
@@ -93,7 +93,7 @@ class Projection:
         self.extend(float(x.max(initial=0.0)))
         flat = x.ravel()
         value, error = np.ones(flat.size), np.zeros(flat.size)
-        if self.panels:
+        if self._low.size:
             for start in range(0, flat.size, _CHUNK):
                 part = slice(start, start + _CHUNK)
                 value[part], error[part] = self._evaluate(flat[part])
@@ -149,6 +149,11 @@ class Projection:
         self._rows = np.concatenate([self._rows, rows])[order]
         self._tails = np.concatenate([self._tails, tails])[order]
         self._rooted = np.concatenate([self._rooted, np.full(width.size, rooted)])[order]
+
+
+def _octave(x_max: float) -> float:
+    """The least power of 2 that is no less, and 0 for 0."""
+    return float(2.0 ** np.ceil(np.log2(x_max))) if x_max > 0.0 else 0.0
 
 
 @lru_cache(maxsize=2)

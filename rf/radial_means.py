@@ -8,6 +8,7 @@ strata are in :mod:`rf.strata`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +22,8 @@ from rf.strata import (
     StrataMeans,
     StratumWaves,
     means_of_strata,
+    rough_stratum_waves,
     strata_means,
-    stratum_waves,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ _MOST_STRATA_PANELS = 64
 _LAST_STRATA_DEGREE = 256
 # Beyond this degree what the strata do to a harmonic is no matter to a ranking.
 _LAST_ROUGH_DEGREE = 32
-_MOST_ROUGH_PANELS = 8
 # Phase of a wave that 16 nodes resolve with its products.
 _PHASE_OF_A_PANEL = 10.0
 
@@ -91,9 +91,10 @@ class Waves:
         self._radii = list(laws)
         self._laws = [projection_of(law) for law in laws]
         self._z = z
+        self._reach = float(z.max(initial=0.0))
         self._moments: dict[tuple[int, int], Moments] = {}
         self._degrees: dict[tuple[int, int, CosineLaw], int] = {}
-        self._strata: dict[tuple[int, int, int, int], StratumWaves] = {}
+        self._strata: dict[tuple[int, int, int], StratumWaves] = {}
 
     def moments(self, degree: int, panels: int) -> Moments:
         """The moments up to a degree, from a rule with so many panels."""
@@ -113,9 +114,20 @@ class Waves:
 
     def panels_for(self, degree: int) -> int:
         """Panels that a degree needs, and the motion of the projections."""
-        most = max((law.panels for law in self._laws), default=0)
+        most = max((law.panels_to(self._reach) for law in self._laws), default=0)
         wanted = max(_FIRST_PANELS, -(-degree // _DEGREE_OF_A_PANEL), most)
         return int(min(1 << (wanted - 1).bit_length(), _MOST_PANELS))
+
+    @cached_property
+    def plane_waves(self) -> tuple[FloatArray, FloatArray]:
+        """E Omega(R z) and E Omega(2 R z) of every law, from the tabulated phi: rough ones."""
+        panels = max((law.panels_to(2.0 * self._reach) for law in self._laws), default=1)
+        rule = sphere_rule(self._dim, min(max(panels, _FIRST_PANELS), _MOST_PANELS))
+        x = self._z[:, None] * rule.s
+        single, double = (
+            np.array([law(k * x)[0] @ rule.weights for law in self._laws]) for k in (1.0, 2.0)
+        )
+        return single, double
 
     def degree_of(self, first: int, second: int, law: CosineLaw) -> int:
         """The even degree to which :meth:`covariance` is summed."""
@@ -125,8 +137,6 @@ class Waves:
 
     def covariance(self, first: int, second: int, law: CosineLaw) -> tuple[FloatArray, FloatArray]:
         """Sum over even n >= 2 of H_n H'_n E P_n(c), and a bound of its error."""
-        for phi in self._laws:
-            phi.extend(float(self._z.max(initial=0.0)))
         if law == Fixed(1.0):
             return self._same(first, second)
         degree = _FIRST_DEGREE
@@ -174,7 +184,7 @@ class Waves:
         """Covariances of cosines i != j of one draw in strata, for the laws of their cosines."""
         degree = self._strata_degree(first, second, cosines)
         laws = self._radii[first], self._radii[second]
-        results: list[list[StrataMeans]] = []
+        results = []
         for nodes, halves in zip(NODES, (1, 2), strict=True):
             rows = []
             for z in self._z:
@@ -184,12 +194,11 @@ class Waves:
                 )
                 rule = sphere_rule(self._dim, panels // halves)
                 rows.append(strata_means(laws, counts, layers, float(z), rule, degree, nodes))
-            results.append(rows)
+            results.append(StrataMeans.at_all(rows))
         tabulated = self.moments(degree, self.panels_for(degree)).error
         fine, coarse = results
-        return StrataCovariances(
-            self._dim, fine, coarse, 4.0 * (tabulated[first] + tabulated[second])
-        )
+        errors = 4.0 * (tabulated[first] + tabulated[second])
+        return StrataCovariances(self._dim, fine, coarse, errors)
 
     def rough_strata(
         self,
@@ -205,32 +214,35 @@ class Waves:
         What draws without replacement take from a covariance is (H H' - Q) / (n - 1), and the
         mean Q of products over the strata hardly depends on their number n.
         """
-        degree = min(self._strata_degree(first, second, cosines), _LAST_ROUGH_DEGREE)
+        degree = _LAST_ROUGH_DEGREE if cosines else 0
         fewer = fewer_strata(counts, most)
-        laws = self._radii[first], self._radii[second]
-        rows = []
-        for at, z in enumerate(self._z):
-            if layers == "systematic":
-                rule = sphere_rule(self._dim, _FIRST_PANELS)
-                means = strata_means(laws, fewer, layers, float(z), rule, degree, NODES[-1])
-            else:
-                sides = (
-                    self._rough_waves(law, n, at, degree)
-                    for law, n in zip((first, second), fewer, strict=True)
-                )
-                means = means_of_strata(*sides)
-            share = (fewer[0] - 1) / max(counts[0] - 1, 1)
-            near = means.far + share * (means.near - means.far)
-            rows.append(StrataMeans(near, means.far, means.beyond))
-        return StrataCovariances(self._dim, rows, rows, np.zeros_like(self._z))
+        if layers == "systematic":
+            laws = self._radii[first], self._radii[second]
+            rule = sphere_rule(self._dim, _FIRST_PANELS)
+            means = StrataMeans.at_all(
+                [
+                    strata_means(laws, fewer, layers, float(z), rule, degree, NODES[-1])
+                    for z in self._z
+                ]
+            )
+        else:
+            sides = (
+                self._rough_waves(law, n, degree)
+                for law, n in zip((first, second), fewer, strict=True)
+            )
+            means = means_of_strata(*sides)
+        share = (fewer[0] - 1) / max(counts[0] - 1, 1)
+        near = means.far + share * (means.near - means.far)
+        rough = StrataMeans(near, means.far, means.beyond)
+        return StrataCovariances(self._dim, rough, rough, np.zeros_like(self._z))
 
-    def _rough_waves(self, law: int, n: int, at: int, degree: int) -> StratumWaves:
-        key = (law, n, at, degree)
+    def _rough_waves(self, law: int, n: int, degree: int) -> StratumWaves:
+        key = (law, n, degree)
         if key not in self._strata:
-            radii, z = self._radii[law], float(self._z[at])
-            panels = self._strata_panels(radii, n, z, degree)
-            rule = sphere_rule(self._dim, min(panels, _MOST_ROUGH_PANELS))
-            self._strata[key] = stratum_waves(radii, n, z, rule, degree, NODES[-1])
+            whole = self.moments(degree, self.panels_for(degree)).harmonics[law].T
+            self._strata[key] = rough_stratum_waves(
+                self._radii[law], n, self._z, self._dim, degree, whole
+            )
         return self._strata[key]
 
     def _strata_degree(self, first: int, second: int, cosines: Sequence[CosineLaw]) -> int:
@@ -249,28 +261,22 @@ class StrataCovariances:
     """The strata of one draw at every distance, from a fine and from a coarse quadrature."""
 
     dim: int
-    fine: list[StrataMeans]
-    coarse: list[StrataMeans]
+    fine: StrataMeans
+    coarse: StrataMeans
     error_of_phi: FloatArray
 
     def radial(self, *, far: bool) -> tuple[FloatArray, FloatArray]:
         """E Omega(R_i z) Omega(R'_j z), and the error."""
-        value, coarse = (
-            np.array([_products(means, far)[0] for means in side])
-            for side in (self.fine, self.coarse)
-        )
+        value, coarse = (side.products(far)[:, 0] for side in (self.fine, self.coarse))
         return value, np.abs(value - coarse) + self.error_of_phi
 
     def angular(self, law: CosineLaw, *, far: bool) -> tuple[FloatArray, FloatArray]:
         """The sum over m >= 2 for a pair of this law of the cosine, and the error."""
-        products, coarse = (
-            np.array([_products(means, far)[1:] for means in side])
-            for side in (self.fine, self.coarse)
-        )
+        products, coarse = (side.products(far)[:, 1:] for side in (self.fine, self.coarse))
         angular = angular_means(law, self.dim, 2 * products.shape[1])
         value = products @ angular.means
         error = np.abs(value - coarse @ angular.means) + np.abs(products) @ angular.errors
-        beyond = angular.beyond * np.array([means.beyond for means in self.fine])
+        beyond = angular.beyond * self.fine.beyond
         return value, error + beyond + self.error_of_phi
 
 
@@ -284,7 +290,3 @@ def fewer_strata(counts: tuple[int, int], most: int) -> tuple[int, int]:
     """
     n, m = counts
     return counts if m <= most else (min(n, max(2, round(n * most / m))), most)
-
-
-def _products(means: StrataMeans, far: bool) -> FloatArray:
-    return means.far if far else means.near

@@ -14,15 +14,17 @@ strata.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from rf.common_keys import composite_rule, graded_edges, jumps, ranks_of_ranks
+from rf.plane_waves import even_waves
 from rf.projection import SphereRule, projection_of
 from rf.radii import Layers
 from spectra.harmonics import wave_coefficients
@@ -36,6 +38,7 @@ __all__ = [
     "StrataMeans",
     "StratumWaves",
     "means_of_strata",
+    "rough_stratum_waves",
     "strata_means",
     "stratum_waves",
 ]
@@ -55,21 +58,34 @@ _SYSTEMATIC_PHASE = 512.0
 
 @dataclass(frozen=True)
 class StrataMeans:
-    """E[g_m(R_i z) g_m(R'_j z)] for i != j of one draw, m = 0, 2, ..., at one distance.
+    """E[g_m(R_i z) g_m(R'_j z)] for i != j of one draw, m = 0, 2, ..., at one distance or many.
 
     Attributes
     ----------
-    near : ndarray of shape (degrees,)
+    near : ndarray of shape (degrees,) or (distances, degrees)
         For pairs j among the first n of the smaller part.
-    far : ndarray of shape (degrees,)
+    far : ndarray of the same shape
         For pairs with j beyond them; the same numbers as ``near`` where there are none.
-    beyond : float
+    beyond : float or ndarray of shape (distances,)
         Bound of the sum of the absolute products over the degrees left out.
     """
 
     near: FloatArray
     far: FloatArray
-    beyond: float
+    beyond: float | FloatArray
+
+    @classmethod
+    def at_all(cls, means: Sequence[Self]) -> Self:
+        """Those of single distances, along a first axis."""
+        return cls(
+            np.array([m.near for m in means]),
+            np.array([m.far for m in means]),
+            np.array([m.beyond for m in means]),
+        )
+
+    def products(self, far: bool) -> FloatArray:
+        """Those of the far pairs, or of the near ones."""
+        return self.far if far else self.near
 
 
 def strata_means(
@@ -106,12 +122,12 @@ def strata_means(
 
 @dataclass(frozen=True)
 class StratumWaves:
-    """Means of g_m(R z) over each of the n strata of one law, m = 0, 2, ..., at one distance.
+    """Means of g_m(R z) over each of the n strata of one law, m = 0, 2, ...
 
     Attributes
     ----------
-    harmonics : ndarray of shape (n, degrees)
-    missing : ndarray of shape (n,)
+    harmonics : ndarray of shape (n, degrees), or (n, distances, degrees)
+    missing : ndarray of shape (n,), or (n, distances)
         Sum of the squares of higher degrees.
     """
 
@@ -129,12 +145,31 @@ def stratum_waves(
     return StratumWaves(harmonics, missing)
 
 
+def rough_stratum_waves(
+    law: RadialLaw, n: int, z: FloatArray, dim: int, degree: int, whole: FloatArray
+) -> StratumWaves:
+    """As :func:`stratum_waves` at many distances, from tabulated waves and the coarse nodes.
+
+    ``whole`` are the means over the law, shape (distances, degrees); no degree counts as missing.
+    """
+    radii, weights, starts = _stratum_rule(law, n, NODES[-1])
+    waves = even_waves(dim, degree, np.multiply.outer(radii[: starts[-1]], z))
+    waves *= weights[: starts[-1], None, None]
+    out = np.empty((n, *whole.shape))
+    if n > 1:
+        out[:-1] = n * np.add.reduceat(waves, starts[:-1], axis=0)
+    # The last stratum holds the tail, which no nodes resolve: it is what the others leave.
+    out[-1] = n * whole - out[:-1].sum(axis=0)
+    return StratumWaves(out, np.zeros((n, z.size)))
+
+
 def means_of_strata(first: StratumWaves, second: StratumWaves) -> StrataMeans:
     """Means over the draws in strata of two parts, the one of fewer strata first."""
     a, b = first.harmonics, second.harmonics
     n, m = len(a), len(b)
     ranks = None if n == m else ranks_of_ranks(n, m)
-    beyond = float(np.sqrt(first.missing.mean() * second.missing.mean())) * n / max(n - 1, 1)
+    missing = np.sqrt(first.missing.mean(axis=0) * second.missing.mean(axis=0))
+    beyond = missing * n / max(n - 1, 1)
     far = a.mean(axis=0) * b.mean(axis=0)
     return StrataMeans(_without_itself(a, b, ranks), far, 2.0 * beyond + 1e-14)
 
@@ -166,8 +201,8 @@ def _stratum_waves(law: RadialLaw, n: int, z: float, rule: SphereRule, nodes: in
     return waves
 
 
-# The distances are gone through one by one, with the same radii.
-@lru_cache(maxsize=4)
+# The distances are gone through one by one, with the same radii, and splits are tried again.
+@lru_cache(maxsize=64)
 def _stratum_rule(
     law: RadialLaw, n: int, nodes: int
 ) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:

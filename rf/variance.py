@@ -50,6 +50,8 @@ __all__ = ["VarianceModel", "optimal_allocation", "part_variance", "variance"]
 
 FloatArray = NDArray[np.float64]
 
+# Two parts, the law of the cosine, and whether radii have one key.
+_Key = tuple[int, int, CosineLaw, bool]
 # Strata that stand for more of them in a ranking.
 _ROUGH_STRATA = 64
 
@@ -68,9 +70,10 @@ class VarianceModel:
 
     table: SpectralTable
     z: FloatArray
-    _covariances: dict[tuple[int, int, CosineLaw, bool], tuple[FloatArray, FloatArray]] = field(
+    _exact: dict[_Key, tuple[FloatArray, FloatArray]] = field(
         default_factory=dict, init=False, repr=False
     )
+    _rough: dict[_Key, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         z = np.asarray(self.z, dtype=float).ravel()
@@ -119,6 +122,16 @@ class VarianceModel:
         return np.asarray(self.masses[:, None] ** 2 * (self._mean_square - self._mean**2))
 
     @cached_property
+    def _rough_mean(self) -> FloatArray:
+        """E Omega(R z) to 1e-9, from what is tabulated of the laws: for rankings and splits."""
+        return self._waves.plane_waves[0]
+
+    @cached_property
+    def _rough_part_variance(self) -> FloatArray:
+        single, double = self._waves.plane_waves
+        return np.asarray(self.masses[:, None] ** 2 * (0.5 * (1.0 + double) - single**2))
+
+    @cached_property
     def _waves(self) -> Waves:
         laws = [part.law for part in self.table.parts]
         return Waves(self.table.dim, laws, self.z)
@@ -131,14 +144,25 @@ class VarianceModel:
         With ``one_key`` their direction is one, and their radii are functions of one key.
         """
         key = (first, second, cosine, one_key)
-        if key not in self._covariances:
+        if key not in self._exact:
             if one_key:
                 laws = self.table.parts[first].law, self.table.parts[second].law
-                both, error = comonotone_mean(self.table.dim, laws[0], laws[1], self.z)
-                self._covariances[key] = both - self._mean[first] * self._mean[second], error
+                both, error = comonotone_mean(self.table.dim, *laws, self.z)
+                self._exact[key] = both - self._mean[first] * self._mean[second], error
             else:
-                self._covariances[key] = self._waves.covariance(first, second, cosine)
-        return self._covariances[key]
+                self._exact[key] = self._waves.covariance(first, second, cosine)
+        return self._exact[key]
+
+    def _rough_covariance(self, first: int, second: int, pair: Pairs) -> FloatArray:
+        key = (first, second, pair.cosine, pair.one_key)
+        if key not in self._rough:
+            if pair.one_key:
+                laws = self.table.parts[first].law, self.table.parts[second].law
+                both, _ = comonotone_mean(self.table.dim, *laws, self.z, rough=True)
+                self._rough[key] = both - self._rough_mean[first] * self._rough_mean[second]
+            else:
+                self._rough[key], _ = self.covariance(first, second, pair.cosine)
+        return self._rough[key]
 
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
@@ -155,7 +179,8 @@ class VarianceModel:
         _check_radii(radii)
         if not self.z.size:
             return np.zeros(0), np.zeros(0)
-        total = np.sum(self.part_variance / np.array(counts)[:, None], axis=0)
+        single = self.part_variance if most is None else self._rough_part_variance
+        total = np.sum(single / np.array(counts)[:, None], axis=0)
         scale = float(np.sum(self.masses**2 / np.array(counts)))
         errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
         pairs = dependent_pairs(chosen, counts, self.table.dim)
@@ -166,8 +191,10 @@ class VarianceModel:
             weight = self._weight(p, q, pair.count, counts)
             if pair.one_key and radii != "iid" and counts[p] != counts[q]:
                 value, bound = self._same_direction(p, q, counts, most)
-            else:
+            elif most is None:
                 value, bound = self.covariance(p, q, pair.cosine, one_key=pair.one_key)
+            else:
+                value, bound = self._rough_covariance(p, q, pair), np.zeros_like(self.z)
             total = total + weight * value
             errors = errors + abs(weight) * bound
         if radii == "iid":
@@ -199,7 +226,8 @@ class VarianceModel:
             for nodes in (NODES[::-1] if most is None else NODES[-1:])
         )
         fine = rest[0][0] if rest else coarse
-        value = fine - self._mean[p] * self._mean[q]
+        mean = self._mean if most is None else self._rough_mean
+        value = fine - mean[p] * mean[q]
         return value, np.abs(fine - coarse) + lost + 4 * MEAN_ERROR
 
     def _strata(
@@ -213,7 +241,8 @@ class VarianceModel:
         """What the pairs i != j of two parts (or one) add whose radii come from strata."""
         p, q = sorted(key, key=lambda part: counts[part])
         n, m = counts[p], counts[q]
-        product = self._mean[p] * self._mean[q]
+        mean = self._mean if most is None else self._rough_mean
+        product = mean[p] * mean[q]
         radial = [
             (self._weight(*key, number, counts), far)
             for number, far in ((n * (n - 1), False), (n * (m - n), True))
@@ -271,19 +300,9 @@ class VarianceModel:
             for p in range(parts):
                 for q in range(p + 1, parts):
                     both = counts[p] + counts[q]
-                    best, split = summary.of_pair(counts, p, q), counts[p]
-                    for trial in range(1, both):
-                        value = summary.of_pair(
-                            [
-                                *counts[:p],
-                                trial,
-                                *counts[p + 1 : q],
-                                both - trial,
-                                *counts[q + 1 :],
-                            ],
-                            p,
-                            q,
-                        )
+                    values = summary.of_splits(counts, p, q)
+                    split, best = counts[p], values[counts[p] - 1]
+                    for trial, value in enumerate(values, start=1):
                         # A margin, so that rounding cannot make the search go round.
                         if value < best - 1e-12 * summary.scale:
                             best, split = value, trial
@@ -300,22 +319,27 @@ class _Summary:
         self._model = model
         self._coupling = coupling
         self._n = n
-        self._single = model.part_variance.mean(axis=1)
+        self._single = model._rough_part_variance.mean(axis=1)
         self.scale = float(self._single.sum()) / n
-        self._means: dict[tuple[int, int, CosineLaw, bool], float] = {}
+        self._means: dict[_Key, float] = {}
         self._known: dict[tuple[int, int, int, int], float] = {}
 
-    def of_pair(self, counts: Sequence[int], p: int, q: int) -> float:
-        """All terms of the variance that the numbers of the parts p and q appear in."""
-        total = self._own(p, counts[p]) + self._own(q, counts[q])
+    def of_splits(self, counts: Sequence[int], p: int, q: int) -> list[float]:
+        """All terms that the numbers of the parts p < q appear in, for each split of their sum."""
+        both = counts[p] + counts[q]
+        splits = [(n, both - n) for n in range(1, both)]
+        totals = [self._own(p, n) + self._own(q, m) for n, m in splits]
         if not self._coupling.across_parts:
-            return total
-        for r in range(len(counts)):
-            if r != p:
-                total += self._common(min(p, r), max(p, r), counts)
-            if r not in (p, q):
-                total += self._common(min(q, r), max(q, r), counts)
-        return total
+            return totals
+        others = [r for r in range(len(counts)) if r not in (p, q)]
+        return [
+            total
+            + self._common(p, q, n, m)
+            + sum(
+                self._common(p, r, n, counts[r]) + self._common(q, r, m, counts[r]) for r in others
+            )
+            for total, (n, m) in zip(totals, splits, strict=True)
+        ]
 
     def _own(self, p: int, n: int) -> float:
         key = (p, p, n, n)
@@ -324,21 +348,21 @@ class _Summary:
             self._known[key] = float(self._single[p]) / n + self._sum(p, p, pairs, {p: n})
         return self._known[key]
 
-    def _common(self, p: int, q: int, counts: Sequence[int]) -> float:
-        n, m = counts[p], counts[q]
+    def _common(self, p: int, q: int, n: int, m: int) -> float:
+        if p > q:
+            p, q, n, m = q, p, m, n
         key = (p, q, n, m)
         if key not in self._known:
             pairs = pairs_across(self._coupling, n, m, self._model.table.dim, self._n)
             self._known[key] = self._sum(p, q, pairs, {p: n, q: m})
         return self._known[key]
 
-    def _sum(self, p: int, q: int, pairs: list[Pairs], counts: Mapping[int, int]) -> float:
+    def _sum(self, p: int, q: int, pairs: Sequence[Pairs], counts: Mapping[int, int]) -> float:
         total = 0.0
         for pair in pairs:
             key = (p, q, pair.cosine, pair.one_key)
             if key not in self._means:
-                value, _ = self._model.covariance(p, q, pair.cosine, one_key=pair.one_key)
-                self._means[key] = float(np.mean(value))
+                self._means[key] = float(np.mean(self._model._rough_covariance(p, q, pair)))
             total += self._model._weight(p, q, pair.count, counts) * self._means[key]
         return total
 

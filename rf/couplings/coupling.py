@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, final
 
 import numpy as np
@@ -141,15 +142,18 @@ def dependent_pairs(
     ]
 
 
-def pairs_within(coupling: Coupling, n: int, dim: int, total: int) -> list[Pairs]:
+@lru_cache(maxsize=8192)
+def pairs_within(coupling: Coupling, n: int, dim: int, total: int) -> tuple[Pairs, ...]:
     """The dependent pairs of one part; in dimension 1 a cosine does not see its direction."""
-    return [p for p in coupling.within(n, dim, total) if p.count and (dim > 1 or p.one_key)]
+    pairs = coupling.within(n, dim, total)
+    return tuple(p for p in pairs if p.count and (dim > 1 or p.one_key))
 
 
-def pairs_across(coupling: Coupling, n: int, m: int, dim: int, total: int) -> list[Pairs]:
+@lru_cache(maxsize=8192)
+def pairs_across(coupling: Coupling, n: int, m: int, dim: int, total: int) -> tuple[Pairs, ...]:
     """The dependent pairs of two parts, whichever has more frequencies."""
     pairs = coupling.across(min(n, m), max(n, m), dim, total)
-    return [p for p in pairs if p.count and (dim > 1 or p.one_key)]
+    return tuple(p for p in pairs if p.count and (dim > 1 or p.one_key))
 
 
 def pairs_in_blocks(n: int, size: int) -> int:
