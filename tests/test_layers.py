@@ -26,6 +26,7 @@ LAYERS = {
     "spectra.asymmetric": 5,
     "spectra.cache": 5,
     "spectra.density": 5,
+    "spectra.charts": 6,
     "spectra.families": 6,
     "spectra.singularity": 6,
     "spectra.sphere": 7,

@@ -15,10 +15,10 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.charts import RadialSum
 from spectra.density import Component, OscillatingTail
 from spectra.errors import AccuracyError
 from spectra.measure.beats import BeatingTail
-from spectra.measure.charts import RadialSum
 from spectra.measure.lobes import LobedTailMass
 from spectra.quadrature import Enclosure
 

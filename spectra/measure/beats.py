@@ -23,8 +23,8 @@ import numpy as np
 from numpy.polynomial import chebyshev, legendre
 from numpy.typing import NDArray
 
+from spectra.charts import RadialSum
 from spectra.density import Component, EndTail, OscillatingTail, PowerTail
-from spectra.measure.charts import RadialSum
 from spectra.measure.lobes import LobedTailMass
 from spectra.measure.phase_means import (
     MOST_FREE_WAVES,

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
-from spectra.measure.charts import Chart, RadialSum, require_moderate_scale
 from spectra.measure.lobe_integral import LobeIntegral
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
 

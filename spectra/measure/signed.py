@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spectra.charts import RadialSum
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
 from spectra.measure.apart import ApartTail
 from spectra.measure.beats import BeatingTail
-from spectra.measure.charts import RadialSum
 from spectra.measure.lobes import LobedTailMass
 from spectra.measure.stretches import Stretch, overlap, sign_intervals, stretches_of
 from spectra.measure.tails import beating_tail, frequency, why_infinite

@@ -13,8 +13,8 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, EndTail, OscillatingTail
-from spectra.measure.charts import Chart, RadialSum, require_moderate_scale
 from spectra.quadrature import (
     EPS,
     ORDER,

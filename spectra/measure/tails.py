@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from spectra.charts import RadialSum
 from spectra.density import Component, EndTail, OscillatingTail, PowerTail
-from spectra.measure.charts import RadialSum
 from spectra.measure.stretches import sign_intervals, stretches_of
 from spectra.quadrature import Enclosure
 

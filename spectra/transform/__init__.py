@@ -18,10 +18,11 @@ from types import MappingProxyType
 import sympy
 
 from spectra.density import SpectralDensity
-from spectra.errors import NoRouteError, ParameterError
+from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
 from spectra.formula.opaque import Opaque
 from spectra.kernel import Kernel
 from spectra.progress import stage
+from spectra.transform.guard import contradiction
 from spectra.transform.lookup import lookup, unknown_summand
 from spectra.transform.numeric import numeric
 from spectra.transform.series import series
@@ -70,6 +71,10 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
         If ``dim`` is not an integer of at least 1, or the route is unknown.
     NoRouteError
         If no route knows the kernel, or its transform is known not to be a measure.
+    AccuracyError
+        If every density that was found contradicts the kernel: averages of both sides of
+        k(z) = int Omega_d(wz) rho(w) dw, over Gaussians of many widths, are compared before any
+        density is handed out.
 
     Examples
     --------
@@ -94,12 +99,36 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
             f"{', '.join(map(repr, ROUTES))}."
         )
     names = AUTO if route == "auto" else (route,)
+    refuted: list[str] = []
     for name in names:
-        with stage(f"density by the route {name}, d = {dim}"):
-            density = ROUTES[name](kernel, dim)
-        if density is not None:
+        try:
+            with stage(f"density by the route {name}, d = {dim}"):
+                density = ROUTES[name](kernel, dim)
+        except SpectraError as error:
+            if not refuted:
+                raise
+            refuted.append(f"the route {name}: {error}")
+            continue
+        if density is None:
+            continue
+        with stage(f"does the density of the route {name} give back the kernel?"):
+            why = contradiction(density)
+        if not why:
             return density
+        refuted.append(f"the route {name}: {why}")
+    if refuted:
+        raise AccuracyError(_not_believed(kernel, dim, refuted))
     raise NoRouteError(_refusal(kernel, dim, route, names))
+
+
+def _not_believed(kernel: Kernel, dim: int, refuted: list[str]) -> str:
+    """Why densities were found and none is handed out."""
+    return (
+        f"A density of {kernel} on R^{dim} was found, and it does not give back the kernel "
+        f"({'; '.join(refuted)}), so it is not the density of this kernel and is not handed out. "
+        "Please report the kernel and the dimension. Until it is mended, write the kernel in "
+        "another way, or make a finite measure for the distances of your data with design(...)."
+    )
 
 
 def _refusal(kernel: Kernel, dim: int, route: str, names: tuple[str, ...]) -> str:

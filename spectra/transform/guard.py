@@ -1,0 +1,268 @@
+r"""The guard at the door: a density is handed out after it has given back its kernel.
+
+Both sides of the Fourier pair are averaged over a Gaussian of width s around the distance r:
+
+.. math:: \int_0^\infty \rho(w)\,\Omega_d(rw)\,e^{-s^2w^2/2}\,dw
+          + \sum_{atoms} m\,\Omega_d(r w_a)\,e^{-s^2w_a^2/2} = E\,k(|r e + s N|),
+
+e a unit vector and N standard normal in R^d.  The left side needs the density at w < 10/s only and
+exists where the mass is infinite too; the right side needs nothing but values of the kernel; no
+contour, expansion or formula of any route has a part in it.  At r = 0 nothing oscillates but the
+density itself, and a ladder of widths sees every range of radii; around the radii at which a
+kernel ends, averages see the lobes that such an end makes.
+
+What no average can see is a mistake smaller than the errors that the density states, or than
+rounding: 1e-13 of the absolute integral.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, ive
+
+from spectra.charts import Chart, RadialSum
+from spectra.density import EndTail, OscillatingTail, SpectralDensity
+from spectra.kernel import Kernel
+from spectra.quadrature import EPS
+from spectra.special import signed_log_0f1
+from spectra.transform.weighted import ScaledIntegral, Values, below, panels, weighted
+
+__all__ = ["contradiction"]
+
+FloatArray = NDArray[np.float64]
+
+# Both sides may differ by this share of their absolute integrals beyond all stated errors: the
+# rounding of sums, of windows and of formulas whose error is the same at all z; chosen, ten times
+# what the table of problems needs.
+_ROUNDING = 2e-13
+# The parts of a density add up to k(0), in doubles.
+_TOTAL = 64 * EPS
+# A Gaussian ends at nine widths, and a chi law nine beyond its mean.
+_REACH = 9.0
+# exp(-40) is below rounding: so far ends are followed, in e-folds of the integral.
+_DEPTH = 40.0
+# In high dimension a law is its power of w only this many e-folds below its bulk.
+_BELOW = 4.0
+# Charts stay where squares of radii are doubles.
+_FARTHEST = 340.0
+# scipy's ive is nan far beyond this, where it is its leading power for every order in use.
+_IVE_REACH = 1e9
+# Widths around 0, as multiples of 1/radius beyond both ends of the bulk.
+_WIDEST, _NARROWEST = 2.0, 0.25
+_LEAST_WINDOWS, _MOST_WINDOWS = 6, 16
+# No more lobes than these are integrated.
+_MOST_LOBES = 100
+# Within the narrowest width the kernel is so near to k(0), or the width is divided by 4 so often.
+_NEAR_ZERO, _MOST_QUARTERINGS = 1e-3, 12
+# Below exp(-12) of it a kernel is not looked at where it is so near to k(0) there.
+_SHALLOW, _FLAT = 12.0, 1e-9
+# A window around r > 0 has this share of r, over the root of d, for its width.
+_SHARE = 12.0
+# How many samples show where the kernel ends, and the rounding of its values.
+_SAMPLES, _KERNEL_ROUNDING = 129, 8.0
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The Gaussian of standard deviation ``width`` around the sphere |z| = ``centre``."""
+
+    centre: float
+    width: float
+    dim: int
+
+    def at_radius(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and logarithm of its weight at frequencies of length w."""
+        log = -0.5 * (self.width * w) ** 2
+        if self.centre == 0.0:
+            return np.ones_like(w), log
+        sign, wave = signed_log_0f1(0.5 * self.dim, self.centre * w)
+        return sign, log + wave
+
+    def at_distance(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign (always 1) and logarithm of the density of |centre e + width N| at z."""
+        d, r, s = self.dim, self.centre, self.width
+        x = z / s
+        if r == 0.0:
+            front = (1.0 - 0.5 * d) * np.log(2.0) - gammaln(0.5 * d) - np.log(s)
+            return np.ones_like(z), front + (d - 1.0) * np.log(x) - 0.5 * x * x
+        argument = r / s * x
+        with np.errstate(divide="ignore"):
+            bessel = np.log(ive(0.5 * d - 1.0, np.minimum(argument, _IVE_REACH)))
+        bessel -= 0.5 * np.log(np.maximum(argument / _IVE_REACH, 1.0))
+        log = 0.5 * d * np.log(z) - (0.5 * d - 1.0) * np.log(r) - 2.0 * np.log(s)
+        return np.ones_like(z), log - 0.5 * ((z - r) / s) ** 2 + bessel
+
+
+def contradiction(density: SpectralDensity) -> str:
+    """Where a density does not give back its kernel, in words; empty where it does.
+
+    Parameters
+    ----------
+    density : SpectralDensity
+        Of any route; its mass may be infinite.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from spectra.kernel import radial
+    >>> from spectra.transform.lookup import lookup
+    >>> density = lookup(radial("exp(-z**2/2)"), 3)
+    >>> contradiction(density)
+    ''
+    >>> "kernel" in contradiction(replace(density, kernel=radial("exp(-z**2/2)*(1 + z**8/1e9)")))
+    True
+    """
+    at_zero = density.kernel.at_zero
+    total = sum(c.total for c in density.components) + sum(a.mass for a in density.atoms)
+    size = sum(abs(c.total) for c in density.components) + sum(abs(a.mass) for a in density.atoms)
+    if not abs(total - at_zero) <= _TOTAL * max(size, abs(at_zero)):
+        return f"its parts have the total {total!r}, and the kernel is {at_zero!r} at z = 0"
+    windows = _windows(density)
+    if not windows:
+        return ""
+    found = zip(windows, _of_density(density, windows), _of_kernel(density, windows), strict=True)
+    for window, given, wanted in found:
+        # Both signs, so that what remains is their difference, with all errors.
+        missed = given.plus(ScaledIntegral(wanted.log_unit, -wanted.mid, wanted.rad, wanted.size))
+        allowed = missed.rad + _ROUNDING * missed.size
+        if not abs(missed.mid) <= allowed:
+            sizes = [x.mid * np.exp(x.log_unit) for x in (given, wanted)]
+            return (
+                f"averaged over a Gaussian of width {window.width:.4g} around z = "
+                f"{window.centre:.4g}, the density gives {sizes[0]:.10g} and the kernel "
+                f"{sizes[1]:.10g}; their errors allow a difference of "
+                f"{allowed * np.exp(missed.log_unit):.1e}"
+            )
+    return ""
+
+
+# --- windows --------------------------------------------------------------------------------------
+
+
+def _windows(density: SpectralDensity) -> list[_Window]:
+    """Averages that see the whole kernel: a ladder of widths at 0, and the radii where it ends."""
+    kernel, dim, root = density.kernel, density.dim, float(np.sqrt(density.dim))
+    radii = [w for c in density.components for w in c.bulk]
+    radii += [a.radius for a in density.atoms if a.radius > 0.0]
+    supports = [float(p.support) for p in kernel.pieces if np.isfinite(float(p.support))]
+    if not radii and not supports:
+        return []
+    radii += [root / r for r in supports]
+    widest = _WIDEST / min(radii)
+    narrowest = _narrowest(kernel, _NARROWEST / max(radii), widest, dim)
+    wave = max(
+        (c.tail.frequency for c in density.components if isinstance(c.tail, OscillatingTail)),
+        default=0.0,
+    )
+    if wave:
+        narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_LOBES))
+    widest = max(widest, 4.0 * narrowest)
+    count = int(np.clip(np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
+    found = [_Window(0.0, float(s), dim) for s in np.geomspace(narrowest, widest, count)]
+    ends = {c.tail.frequency for c in density.components if isinstance(c.tail, OscillatingTail)}
+    middle = root / float(np.sqrt(min(radii) * max(radii)))
+    for radius in sorted({*supports, *ends}):
+        found.append(_Window(radius, radius / (_SHARE * root), dim))
+    if not supports:
+        found.append(_Window(middle, middle / (_SHARE * root), dim))
+    return found
+
+
+def _narrowest(kernel: Kernel, narrow: float, wide: float, dim: int) -> float:
+    """A width within which the kernel is nearly k(0): the whole density is seen through it."""
+    root = float(np.sqrt(dim))
+    top = float(np.abs(kernel(root * np.geomspace(narrow, max(wide, 2.0 * narrow), 33))).max())
+    top = max(top, abs(kernel.at_zero))
+    for _ in range(_MOST_QUARTERINGS):
+        near = kernel(narrow * root * np.array([0.5, 1.0, 2.0]))
+        if np.all(np.abs(near - kernel.at_zero) <= _NEAR_ZERO * top):
+            break
+        narrow *= 0.25
+    return narrow
+
+
+# --- the two sides --------------------------------------------------------------------------------
+
+
+def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> list[ScaledIntegral]:
+    """The averages by the density, atoms included."""
+    found = [_of_atoms(density, window) for window in windows]
+    components = density.components
+    if not components:
+        return found
+    total = RadialSum(components, density.dim)
+    narrowest, widest = min(w.width for w in windows), max(w.width for w in windows)
+    origin = min(c.origin_exponent for c in components)
+    low = max(-np.log(widest) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
+    high = np.log((_REACH + np.sqrt(density.dim)) / narrowest)
+    depths: dict[float, float] = {}
+    for c in components:
+        own = [*c.breaks]
+        if isinstance(c.tail, EndTail):
+            own.append((c.tail.radius, min(c.tail.exponent, 0.0)))
+        for radius, exponent in own:
+            depths[radius] = max(depths.get(radius, 0.0), _DEPTH / (1.0 + exponent))
+    if all(isinstance(c.tail, EndTail) for c in components):
+        high = min(high, np.log(max(depths)))
+    waves = [(c.tail.frequency, np.inf) for c in components if isinstance(c.tail, OscillatingTail)]
+    waves += [(w.centre, (_REACH + 1.0) / w.width) for w in windows]
+
+    def values(chart: Chart, t: FloatArray) -> Values:
+        logs = total.logs(chart, t)
+        top = np.maximum(logs.positive, logs.negative)
+        safe = np.where(np.isfinite(top), top, 0.0)
+        return Values(top, np.exp(logs.positive - safe) - np.exp(logs.negative - safe), logs.error)
+
+    weights = [w.at_radius for w in windows]
+    inner = weighted(values, panels(low, high, depths, waves, density.dim), weights)
+    parts = zip(found, inner, below(values, weights, low, 1.0 + origin), strict=True)
+    return [atoms.plus(between).plus(head) for atoms, between, head in parts]
+
+
+def _of_atoms(density: SpectralDensity, window: _Window) -> ScaledIntegral:
+    found = ScaledIntegral(-np.inf, 0.0, 0.0, 0.0)
+    for atom in density.atoms:
+        sign, log = window.at_radius(np.array([atom.radius]))
+        wave = float(sign[0]) * atom.mass
+        found = found.plus(ScaledIntegral(float(log[0]), wave, atom.error, abs(wave)))
+    return found
+
+
+def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> list[ScaledIntegral]:
+    """The averages of the kernel's values."""
+    kernel, dim = density.kernel, density.dim
+    narrowest, root = min(w.width for w in windows), float(np.sqrt(density.dim))
+    high = np.log(max(w.centre + w.width * (_REACH + root) for w in windows))
+    t = np.linspace(np.log(narrowest), high, _SAMPLES)
+    k = kernel(np.exp(t))
+    deep = kernel(np.exp(t[:1] - _SHALLOW))[0] - kernel.at_zero
+    flat = abs(deep) <= _FLAT * np.abs(k).max()
+    low = t[0] - min(_DEPTH / dim, _SHALLOW if flat else _DEPTH)
+    with np.errstate(divide="ignore"):
+        size = np.log(np.abs(k)) + dim * t
+    alive = np.flatnonzero(size > size.max() - _DEPTH)
+    if not alive.size:
+        return [ScaledIntegral(-np.inf, 0.0, 0.0, 0.0) for _ in windows]
+    high = min(high, float(t[min(alive[-1] + 1, t.size - 1)]))
+    supports = {float(p.support): _DEPTH for p in kernel.pieces if np.isfinite(float(p.support))}
+    if np.isfinite(kernel.support):
+        high = min(high, np.log(kernel.support))
+    radii = [a.radius for a in density.atoms]
+    radii += [r for c in density.components for r, _ in c.breaks]
+    radii += [c.tail.radius for c in density.components if isinstance(c.tail, EndTail)]
+
+    def values(chart: Chart, t: FloatArray) -> Values:
+        k = kernel(chart.radius(t))
+        with np.errstate(divide="ignore"):
+            top = np.log(np.abs(k)) + chart.log_slope(t)
+        return Values(top, np.sign(k), top + np.log(_KERNEL_ROUNDING * EPS))
+
+    weights = [w.at_distance for w in windows]
+    waves = [(radius, np.inf) for radius in radii]
+    inner = weighted(values, panels(low, high, supports, waves, dim), weights)
+    heads = below(values, weights, low, float(dim))
+    return [between.plus(head) for between, head in zip(inner, heads, strict=True)]
