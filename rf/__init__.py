@@ -23,6 +23,7 @@ _HOME = {
     "Frequencies": "frequencies",
     "GORF": "presets",
     "GRFF": "presets",
+    "GaussianField": "fields",
     "KreinRidge": "krein",
     "KreinRidgeClassifier": "krein",
     "ORF": "presets",
@@ -33,7 +34,6 @@ _HOME = {
     "draw_repeatedly": "frequencies",
     "load_dataset": "datasets",
     "n_components_for": "bounds",
-    "show_config": "backend",
 }
 
 __all__ = sorted(_HOME)

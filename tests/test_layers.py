@@ -48,6 +48,7 @@ LAYERS = {
     "spectra.plot": 11,
     "spectra.plot_verdict": 12,
     "spectra.plot_design": 12,
+    "spectra.plugins": 13,
     "spectra.cli": 13,
     "spectra.__main__": 14,
 }

@@ -1,0 +1,405 @@
+r"""Gaussian random fields with a stationary covariance, drawn through its spectral table."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rf.fields.conditioned import ConditionedField
+from rf.fields.paths import Path
+from rf.frequencies import Frequencies, allocate, draw_frequencies
+from rf.rows import check_cross_distances
+from rf.spectrum import Spectrum, resolve_spectrum
+from rf.variance import VarianceModel
+from spectra.errors import DataError, ParameterError, SpectraError
+from spectra.numeric import checked_dim, real_array
+from spectra.table import RadialLaw, SpectralTable
+
+__all__ = ["GaussianField"]
+
+FloatArray = NDArray[np.float64]
+
+# Streams of the seed: the waves of path j, and the noise that conditioning adds to it.
+_WAVES, _NOISE = 0, 1
+# Radii whose share of probability is q: they grow like q^(-1/a) where the second moment is finite
+# exactly for a > 2.  So far out every law is its tail.
+_FAR_SHARES = (1e-13, 1e-15)
+_SQUARE_SUMMABLE = 0.49
+# Distances at which the number of components is judged, in lengths on which the kernel varies.
+_JUDGED = np.geomspace(1e-2, 1e2, 33)
+_MOST_COMPONENTS = 1 << 24
+_FIRST, _NEARLY = 32, 0.125
+# Dimensions that are looked at for a kernel that is refused: those of space.
+_LOWER = 3
+
+
+@final
+class GaussianField:
+    r"""A Gaussian random field with mean 0 and covariance k(x - y), whose paths are functions.
+
+    .. math:: f(x) = \sum_i \sqrt{a_i}\,(A_i \cos(w_i \cdot x) + B_i \sin(w_i \cdot x)),
+              \qquad E f(x) f(y) = k(x - y)
+
+    The frequencies w are drawn from the exact spectral law of k, so that the covariance is right
+    without bias at every lag for any number of components; A and B are standard normal.  Given
+    its frequencies a path is Gaussian with the covariance :math:`\sum_i a_i \cos(w_i \cdot (x-y))`;
+    :meth:`covariance_error` is its exact standard deviation.
+
+    Parameters
+    ----------
+    kernel : Kernel, Family, str, SpectralMeasure, Design or SpectralTable
+        The covariance: positive definite on R^dim.
+    dim : int, optional
+        Dimension of the points; by default that of the first ones, or that of the table.
+    n_components : int
+        Waves of a path, a cosine and a sine for each frequency.
+    coupling : str
+        How the frequencies depend on one another, as in :func:`rf.draw_frequencies`; "auto" is
+        "orthogonal", which is unbiased and of little variance in every dimension.
+    length_scale : float or array_like of shape (d,)
+        What each coordinate is divided by before the kernel sees it.
+    random_state : int or None
+        The seed.  The same seed gives the same paths, in blocks, for any order of the points.
+
+    Attributes
+    ----------
+    seed : int
+        What ``random_state`` was, or what was drawn in its place.
+
+    Raises
+    ------
+    ParameterError
+        Where the kernel is not positive definite on R^dim (the message says where it is), or a
+        parameter is outside its meaning.
+    InfiniteMassError, UndecidedError, NoRouteError, FormulaError
+        Where the kernel has no table.
+
+    Notes
+    -----
+    Paths have frequencies of their own: the mean of products over paths tends to k, not to the
+    covariance of one draw.
+
+    References
+    ----------
+    M. Shinozuka and C.-M. Jan, "Digital simulation of random processes and its applications",
+    J. Sound Vib. 25 (1972) 111, doi:10.1016/0022-460X(72)90600-1; for the error of the covariance
+    see :mod:`rf.variance`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import GaussianField
+    >>> field = GaussianField("exp(-z)", dim=2, n_components=512, random_state=0)
+    >>> X = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> field(X).shape, field.sample(X, n_paths=3).shape
+    ((100,), (3, 100))
+    >>> bool(np.allclose(field(X[50:]), field(X)[50:]))
+    True
+    >>> grid = field.on_grid(np.linspace(0, 1, 30), np.linspace(0, 1, 20))
+    >>> grid.shape
+    (30, 20)
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        dim: int | None = None,
+        *,
+        n_components: int = 2048,
+        coupling: str = "auto",
+        length_scale: ArrayLike = 1.0,
+        random_state: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = _even(n_components)
+        self.coupling = coupling
+        self.length_scale = length_scale
+        self.seed = _seed(random_state)
+        self._spectrum: Spectrum | None = None
+        if dim is None:
+            dim = getattr(kernel, "dim", None)
+        if dim is not None:
+            self._resolve(checked_dim(dim))
+
+    def __repr__(self) -> str:
+        where = "" if self._spectrum is None else f" on R^{self.dim}"
+        return f"GaussianField({self.kernel}{where}, n_components={self.n_components})"
+
+    # --- what the field is ------------------------------------------------------------------
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the points."""
+        return self.table.dim
+
+    @property
+    def table(self) -> SpectralTable:
+        """The table that the frequencies are drawn from."""
+        if self._spectrum is None:
+            raise ParameterError(
+                "The dimension of the field is not known before it has seen points: pass dim=..."
+            )
+        assert isinstance(self._spectrum.table, SpectralTable)  # held by _resolve
+        return self._spectrum.table
+
+    def covariance(self, z: ArrayLike) -> FloatArray:
+        """k(z): the covariance of two points at the distance z, in units of the lengths."""
+        z = _distances(z)
+        exact = None if self._spectrum is None else self._spectrum.kernel
+        if exact is None:
+            return self.table.expected_kernel(z)
+        values: FloatArray = exact(z)
+        return values
+
+    def covariance_error(self, z: ArrayLike) -> FloatArray:
+        """Exact standard deviation of the covariance that one draw implies, at distances z.
+
+        It is 0 at z = 0: every path has the exact variance k(0).
+        """
+        z = _distances(z)
+        return self._deviation(z.ravel(), self._counts(self.n_components)).reshape(z.shape)
+
+    def n_components_for(self, error: float, z: ArrayLike | None = None) -> int:
+        """Components with which :meth:`covariance_error` is at most ``error``.
+
+        An even number, within an eighth of the least one (64 are not reduced further).
+
+        Parameters
+        ----------
+        error : float
+            Greater than 0, in units of the covariance.
+        z : array_like, optional
+            The distances that matter; by default 33 of them over four decades about the length
+            at which the kernel has lost half of k(0).
+
+        Raises
+        ------
+        ParameterError
+            Where more than 2^24 components would be needed.
+        """
+        error = float(real_array(error, "error"))
+        if not 0.0 < error < np.inf:
+            raise ParameterError(f"The error must be a positive number, and it is {error}.")
+        z = _JUDGED * self._half_length() if z is None else _distances(z).ravel()
+        low, high = 0, max(_FIRST, len(self.table.parts))
+        while float(self._deviation(z, self._counts(2 * high)).max()) > error:
+            low, high = high, 2 * high
+            if high > _MOST_COMPONENTS // 2:
+                raise ParameterError(
+                    f"An error of {error:g} needs more than {_MOST_COMPONENTS} components: the "
+                    "error falls like the square root of their number. Ask for less accuracy."
+                )
+        while low and high - low > _NEARLY * high:
+            middle = (low + high) // 2
+            if float(self._deviation(z, self._counts(2 * middle)).max()) > error:
+                low = middle
+            else:
+                high = middle
+        return 2 * high
+
+    # --- paths ------------------------------------------------------------------------------
+
+    def path(self, number: int = 0) -> Path:
+        """Path number 0, 1, 2, ... of the seed: a function of points."""
+        rng = self._stream(number, _WAVES)
+        drawn = self._draw(rng)
+        a, b = rng.standard_normal((2, len(drawn))) * np.sqrt(drawn.weights)
+        return Path(drawn, a, b, self._lengths())
+
+    def __call__(self, X: ArrayLike) -> FloatArray:
+        """Values of path 0 at the rows of X: shape (rows,)."""
+        X = self._points(X)
+        return self.path()(X)
+
+    def sample(self, X: ArrayLike, *, n_paths: int = 1) -> FloatArray:
+        """Values of the first paths at the rows of X: shape (n_paths, rows)."""
+        X = self._points(X)
+        return np.stack([self.path(j)(X) for j in range(_count(n_paths))])
+
+    def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray:
+        """Values of a path on the grid of d axes; see :meth:`rf.fields.Path.on_grid`."""
+        if self._spectrum is None:
+            self._resolve(checked_dim(len(axes)))
+        if np.isfinite(self.table.domain):
+            ends = np.array([[np.min(a), np.max(a)] for a in axes], dtype=float)
+            self._points(ends.T)
+        return self.path(number).on_grid(*axes)
+
+    def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray:
+        """Gradient of a path at the rows of X: shape (rows, d).
+
+        Raises
+        ------
+        ParameterError
+            Where the frequencies have no finite mean square, so that the field has no gradient
+            (as for exp(-z)) and that of a path grows without bound with its components.
+        """
+        X = self._points(X)
+        for part in self.table.parts:
+            if _spread(part.law) > _SQUARE_SUMMABLE:
+                raise ParameterError(
+                    f"A field with the covariance {self.table.formula} has no gradient: the mean "
+                    "square of its frequencies is infinite, because the covariance is not twice "
+                    "differentiable at 0. Take a smoother one, such as a Matern kernel of nu > 1."
+                )
+        return self.path(number).gradient(X)
+
+    def condition(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        noise: float = 0.0,
+        solver: str = "auto",
+    ) -> ConditionedField:
+        """The field given its values y at the rows of X; see :class:`rf.fields.ConditionedField`.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+        y : array_like of shape (n,)
+            What was observed there.
+        noise : float
+            Standard deviation of the independent normal errors of y, at least 0.
+        solver : {"auto", "cholesky", "cg"}
+            An exact factor of the covariance matrix, conjugate gradients that never hold it, or
+            the first for up to 10 000 rows and the second beyond.
+        """
+        points = self._points(X)
+        return ConditionedField.of(self, points, y, noise=noise, solver=solver)
+
+    # --- inside -----------------------------------------------------------------------------
+
+    def noise(self, number: int, size: int) -> FloatArray:
+        """Standard normal numbers that belong to a path, apart from those of its waves."""
+        return self._stream(number, _NOISE).standard_normal(size)
+
+    def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray:
+        """k(x - y) for the rows of X and of Y, at their true distances: shape (n, m)."""
+        from scipy.spatial.distance import cdist
+
+        lengths = self._lengths()
+        return self.covariance(cdist(self._points(X) / lengths, self._points(Y) / lengths))
+
+    def _stream(self, number: int, stream: int) -> np.random.Generator:
+        key = (_count(number, least=0, what="number"), stream)
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+    def _draw(self, rng: np.random.Generator) -> Frequencies:
+        return draw_frequencies(
+            self.table, self._counts(self.n_components), coupling=self._coupling(), rng=rng
+        )
+
+    def _coupling(self) -> Any:
+        return "orthogonal" if self.coupling == "auto" else self.coupling
+
+    def _counts(self, n_components: int) -> tuple[int, ...]:
+        return allocate(self.table, n_components // 2, allocation="mass")
+
+    def _deviation(self, z: FloatArray, counts: tuple[int, ...]) -> FloatArray:
+        model = VarianceModel(self.table, z)
+        value, error = model.variance(counts, coupling=self._coupling(), radii="stratified")
+        # Where the variance is below its rounding, its bound is what is known.
+        return np.where(z == 0.0, 0.0, np.sqrt(value + error))
+
+    def _half_length(self) -> float:
+        z = np.geomspace(1e-6, 1e6, 241)
+        fallen = self.covariance(z) < 0.5 * self.table.k_zero
+        return float(z[int(np.argmax(fallen))]) if fallen.any() else 1.0
+
+    def _lengths(self) -> FloatArray:
+        lengths = real_array(self.length_scale, "length_scale")
+        if lengths.shape not in ((), (self.dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
+            raise ParameterError(
+                f"length_scale = {self.length_scale!r}: give a positive number, or one for each of "
+                f"the {self.dim} coordinates."
+            )
+        return np.broadcast_to(lengths, (self.dim,))
+
+    def _points(self, X: ArrayLike) -> FloatArray:
+        points = real_array(X, "The points", error=DataError)
+        if points.ndim != 2 or not points.shape[1]:
+            raise DataError(
+                f"The points have the shape {points.shape}: give an array with one point to a row."
+            )
+        if self._spectrum is None:
+            self._resolve(points.shape[1])
+        if points.shape[1] != self.dim:
+            raise DataError(
+                f"The points have {points.shape[1]} coordinate(s), and the field lives on "
+                f"R^{self.dim}."
+            )
+        if np.isfinite(self.table.domain):
+            check_cross_distances(
+                points / self._lengths(), points / self._lengths(), self.table.domain
+            )
+        return points
+
+    def _resolve(self, dim: int) -> None:
+        spectrum = resolve_spectrum(self.kernel, dim)
+        table = spectrum.table
+        if not isinstance(table, SpectralTable) or table.sphere:
+            raise ParameterError(
+                f"{table.formula} is not a function of |x - y| on all of R^{dim}, and a Gaussian "
+                "field here is stationary and isotropic. Give a radial kernel."
+            )
+        if any(part.sign < 0 for part in table.parts) or not table.parts:
+            raise ParameterError(_refusal(self.kernel, table))
+        self._spectrum = spectrum
+        self._lengths()
+
+
+def _refusal(kernel: Any, table: SpectralTable) -> str:
+    """Why there is no field, and in which dimensions there would be one."""
+    negative = sum(part.mass for part in table.parts if part.sign < 0)
+    found = (
+        f"{table.formula} is not positive definite on R^{table.dim}: its spectral measure has the "
+        f"negative mass {negative:.6g}, so no random field has it for a covariance."
+    )
+    if getattr(kernel, "dim", None) is not None:  # a table or a measure, of this dimension
+        return found
+    for dim in range(min(table.dim - 1, _LOWER), 0, -1):
+        try:
+            lower = resolve_spectrum(kernel, dim).table
+        except SpectraError:
+            continue
+        if isinstance(lower, SpectralTable) and all(part.sign > 0 for part in lower.parts):
+            return found + f" In dimension {dim} its measure has no negative mass."
+    return found + f" Nor is there a lower dimension up to {_LOWER} without negative mass."
+
+
+def _spread(law: RadialLaw) -> float:
+    """d log R / d log(1/q) far out: 1/a for a radius beyond which the probability is R^(-a)."""
+    near, far = law.isf(np.array(_FAR_SHARES))
+    return float(np.log(far / near) / np.log(_FAR_SHARES[0] / _FAR_SHARES[1]))
+
+
+def _distances(z: ArrayLike) -> FloatArray:
+    z = real_array(z, "The distances")
+    if not np.all((z >= 0) & np.isfinite(z)):
+        raise ParameterError("Distances are finite and at least 0.")
+    return z
+
+
+def _even(n_components: Any) -> int:
+    n = _count(n_components, least=2, what="n_components")
+    if n % 2:
+        raise ParameterError(
+            f"n_components = {n} is odd, and a wave of a field has a cosine and a sine: give an "
+            "even number."
+        )
+    return n
+
+
+def _count(value: Any, *, least: int = 1, what: str = "n_paths") -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ParameterError(f"{what} = {value!r}: give a whole number of at least {least}.")
+    return int(value)
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    return _count(random_state, least=0, what="random_state")

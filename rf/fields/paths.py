@@ -1,0 +1,155 @@
+r"""One path of a Gaussian field: a finite sum of waves, which is a function on all of R^d.
+
+.. math:: f(x) = \sum_i \sqrt{a_i}\,(A_i \cos(w_i \cdot x) + B_i \sin(w_i \cdot x))
+
+with A and B independent and standard normal.  Given the frequencies, f is Gaussian with the
+covariance :math:`\sum_i a_i \cos(w_i \cdot (x - y))`, whose mean over the draws is the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rf.frequencies import Frequencies
+from rf.waves import wave_columns
+from spectra.errors import DataError
+from spectra.numeric import real_array
+
+__all__ = ["Path"]
+
+FloatArray = NDArray[np.float64]
+
+# Bytes of the waves of one block of points: large enough for one product of matrices each, small
+# enough that memory does not grow with the number of points.
+_BLOCK_BYTES = 1 << 24
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Path:
+    """One path of a Gaussian field, to be asked at any points, as often as one likes.
+
+    Attributes
+    ----------
+    frequencies : Frequencies
+        In units of the lengths.
+    cosines, sines : ndarray of shape (n,)
+        The coefficients of the waves, sqrt(a) A and sqrt(a) B.
+    lengths : ndarray of shape (d,)
+        What a coordinate is divided by.
+
+    Notes
+    -----
+    Values at a point do not depend on which other points are asked for, up to rounding.
+    """
+
+    frequencies: Frequencies
+    cosines: FloatArray
+    sines: FloatArray
+    lengths: FloatArray
+
+    def __call__(self, X: ArrayLike) -> FloatArray:
+        """Values at the rows of X: shape (rows,).
+
+        Raises
+        ------
+        DataError
+            Where X is not a finite array of rows with d columns.
+        """
+        points = self._points(X)
+        coefficients = np.concatenate([self.cosines, self.sines])
+        return np.concatenate([waves @ coefficients for waves in self._waves(points)])
+
+    def gradient(self, X: ArrayLike) -> FloatArray:
+        """The gradient at the rows of X: shape (rows, d), in units of the field per unit of x.
+
+        It is the gradient of this finite sum.  Whether that of the field exists is asked by
+        :meth:`rf.GaussianField.gradient`.
+        """
+        points = self._points(X)
+        slopes = self.frequencies.frequencies / self.lengths
+        coefficients = np.concatenate(
+            [self.sines[:, None] * slopes, -self.cosines[:, None] * slopes]
+        )
+        return np.concatenate([waves @ coefficients for waves in self._waves(points)])
+
+    def on_grid(self, *axes: ArrayLike) -> FloatArray:
+        r"""Values on the grid of d axes, without the list of its points.
+
+        A wave on a grid is a product of one factor for each axis, so that the sum over the
+        frequencies is a product of matrices.
+
+        Parameters
+        ----------
+        *axes : array_like
+            Coordinates along each of the d axes.
+
+        Returns
+        -------
+        ndarray of shape (len(axes[0]), ..., len(axes[d - 1]))
+
+        Raises
+        ------
+        DataError
+            Where there are not d axes, or one is not a list of finite numbers.
+        """
+        lines = _checked_axes(axes, self.lengths)
+        w = self.frequencies.frequencies
+        waves = [np.exp(1j * np.outer(w[:, j], line)) for j, line in enumerate(lines)]
+        shape = tuple(line.size for line in lines)
+        weights = self.cosines - 1j * self.sines
+        if len(lines) == 1:
+            return np.asarray((weights @ waves[0]).real)
+        *outer, last = waves
+        # Real and imaginary parts side by side: the sum asks for the real part of a product.
+        right = np.concatenate([last.real, -last.imag])
+        out = np.empty((int(np.prod(shape[:-1], dtype=int)), shape[-1]))
+        block = max(1, _BLOCK_BYTES // (32 * len(w)))
+        for start in range(0, len(out), block):
+            rows = np.unravel_index(np.arange(start, min(start + block, len(out))), shape[:-1])
+            left = reduce(np.multiply, (e[:, i] for e, i in zip(outer, rows, strict=True)))
+            left = (weights[:, None] * left).T
+            out[start : start + block] = np.concatenate([left.real, left.imag], axis=1) @ right
+        return out.reshape(shape)
+
+    def _waves(self, points: FloatArray) -> Iterator[FloatArray]:
+        """Columns of cosines and sines at blocks of points."""
+        w = self.frequencies.frequencies
+        block = max(1, _BLOCK_BYTES // (16 * len(w)))
+        for start in range(0, max(len(points), 1), block):
+            yield wave_columns(points[start : start + block], w, np.ones(len(w)))
+
+    def _points(self, X: ArrayLike) -> FloatArray:
+        points = real_array(X, "The points", error=DataError)
+        dim = self.lengths.size
+        if points.ndim != 2 or points.shape[1] != dim:
+            raise DataError(
+                f"The points have the shape {points.shape}, and the field lives on R^{dim}: give "
+                f"an array with one point to a row and {dim} column(s)."
+            )
+        if not np.all(np.isfinite(points)):
+            row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+            raise DataError(f"The point in row {row} is not finite: {points[row]}.")
+        return points / self.lengths
+
+
+def _checked_axes(axes: Sequence[ArrayLike], lengths: FloatArray) -> list[FloatArray]:
+    if len(axes) != lengths.size:
+        raise DataError(
+            f"A grid of {len(axes)} axes was asked for, and the field lives on R^{lengths.size}: "
+            "give one list of coordinates for each dimension."
+        )
+    lines = [real_array(axis, "An axis of the grid", error=DataError) for axis in axes]
+    for number, line in enumerate(lines):
+        if line.ndim != 1 or not np.all(np.isfinite(line)):
+            raise DataError(
+                f"Axis {number} of the grid must be a list of finite coordinates, and it has the "
+                f"shape {line.shape}."
+            )
+    return [line / length for line, length in zip(lines, lengths, strict=True)]

@@ -1,0 +1,245 @@
+r"""Kernels as covariance models of GSTools, with frequencies from their exact spectral laws.
+
+GSTools draws a random field as a sum of waves whose radii have the density
+:math:`\rho(w) = S_{d-1} w^{d-1} S(w)`.  A model without a closed quantile function gets that
+density from a numerical Hankel transform, whose noise in the far tail is made positive and sampled
+by a Markov chain: the fields have a nugget that nobody asked for.  With the quantile function of a
+table as ``spectral_rad_ppf`` the same generator inverts the exact law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from spectra.derivation import derive
+from spectra.errors import MissingExtraError, ParameterError
+from spectra.families import kernel_from_text
+from spectra.kernel import Kernel, radial
+from spectra.table import SpectralTable
+from spectra.transform import spectral_density
+
+if TYPE_CHECKING:
+    import gstools
+
+__all__ = ["cov_model", "of"]
+
+FloatArray = NDArray[np.float64]
+
+# What GSTools calls the arguments that every model has.
+_COMMON = ("var", "len_scale", "nugget", "anis", "angles", "rescale")
+# Two statements of one correlation agree to this.
+_SAME = 1e-12
+_COMPARED = np.linspace(0.0, 4.0, 257)
+# Its d-th powers are doubles up to d = 3, and a density is flat there.
+_NEXT_TO_ZERO = 1e-60
+
+
+@lru_cache(maxsize=64)
+def _positive_table(kernel: Kernel, dim: int) -> SpectralTable:
+    table: SpectralTable = derive(kernel, dim)
+    negative = sum(part.mass for part in table.parts if part.sign < 0)
+    if negative:
+        raise ParameterError(
+            f"{kernel} is no covariance in dimension {dim}: its spectral measure has the negative "
+            f"mass {negative:.6g}. GSTools would draw another field without a word. Ask "
+            "spectra.existence(kernel, dim) for what can be done, or take a lower dimension."
+        )
+    return table
+
+
+@lru_cache(maxsize=1)
+def _base() -> type[gstools.CovModel]:
+    """The covariance model whose correlation and spectrum are those of its kernel."""
+    try:
+        import gstools
+    except ImportError as error:
+        raise MissingExtraError(
+            "spectra.plugins.gstools makes models of GSTools, which is not installed: "
+            'pip install "kernel-spectra[gstools]".'
+        ) from error
+
+    class SpectralModel(gstools.CovModel):  # type: ignore[misc]
+        """A covariance model whose correlation and spectrum are those of a kernel."""
+
+        kernel: Kernel
+
+        def cor(self, h: Any) -> FloatArray:
+            """The correlation k(h) / k(0) at distances in units of the rescaled length."""
+            distance = np.abs(np.asarray(h, dtype=float))
+            return np.asarray(self.kernel(distance) / self.kernel.at_zero)
+
+        def _has_ppf(self) -> bool:
+            return True
+
+        def spectral_rad_ppf(self, u: Any) -> FloatArray:
+            """Quantile of the radius of a frequency."""
+            (part,) = _positive_table(self.kernel, int(self.dim)).parts
+            return np.asarray(part.law.ppf(u) / self.len_rescaled)
+
+        def spectral_density(self, k: Any) -> FloatArray:
+            """The density of the frequencies on R^d; it has mass 1."""
+            w = np.abs(np.asarray(k, dtype=float)) * self.len_rescaled
+            density = spectral_density(self.kernel, int(self.dim))
+            # A density has a limit at 0, and is asked for at positive radii.
+            found = density.density(np.where(w > 0.0, w, _NEXT_TO_ZERO))
+            return np.asarray(found * self.len_rescaled**self.dim / self.kernel.at_zero)
+
+    return SpectralModel
+
+
+def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.CovModel:
+    r"""A model of GSTools with the correlation k(h)/k(0), sampled from its exact spectrum.
+
+    Parameters
+    ----------
+    kernel : Kernel or str
+        Radial and positive definite on R^dim; a formula in z, or a name of the catalogue.
+    dim : int
+        Dimension of space.
+    **options
+        As for every model of GSTools: ``var`` (by default k(0)), ``len_scale``, ``nugget``,
+        ``anis``, ``angles``, ...
+
+    Returns
+    -------
+    gstools.CovModel
+        For ``gstools.SRF``, kriging, fitting and variograms.
+
+    Raises
+    ------
+    ParameterError
+        Where the kernel is not positive definite in that dimension, or not radial.
+    InfiniteMassError, UndecidedError, NoRouteError, FormulaError
+        Where the kernel has no table.
+
+    Examples
+    --------
+    >>> import gstools                                                     # doctest: +SKIP
+    >>> from spectra.plugins.gstools import cov_model                      # doctest: +SKIP
+    >>> model = cov_model("1 - 3*z/2 + z**3/2", dim=2, support=1, len_scale=10)  # doctest: +SKIP
+    >>> gstools.SRF(model, seed=1)((0.0, 1.0)).shape                       # doctest: +SKIP
+    (1,)
+    """
+    if isinstance(kernel, str):
+        support = options.pop("support", None)
+        kernel = kernel_from_text(kernel) if support is None else radial(kernel, support=support)
+    if not isinstance(kernel, Kernel):
+        kernel = kernel() if callable(kernel) else kernel
+    if not isinstance(kernel, Kernel) or kernel.is_zonal:
+        raise ParameterError(
+            f"{kernel!r} is not a radial kernel: a covariance of GSTools is a function of the "
+            "distance. Make one with radial(...), a formula in z, or a name of the catalogue."
+        )
+    options.setdefault("var", kernel.at_zero)
+    model = type("SpectralModel", (_base(),), {"kernel": kernel})(dim=dim, **options)
+    # Asked for now, so that what is no covariance is refused where it was written.
+    _positive_table(kernel, int(model.dim))
+    return model
+
+
+# --- models of GSTools --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Formula:
+    """A correlation of GSTools in z = h, with its parameters by their names there."""
+
+    text: str
+    support: int | None = None
+    parameters: tuple[str, ...] = ()
+
+
+#: What two balls have in common: 1 - z I(z)/I(1), where I(z) = int_0^1 (1 - z^2 t^2)^nu dt.
+_BALLS = _Formula(
+    "1 - 2*gamma(nu + 3/2)/(sqrt(pi)*gamma(nu + 1))*z*hyper([1/2, -nu], [3/2], z**2)", support=1
+)
+
+_FORMULAS: Mapping[str, _Formula] = MappingProxyType(
+    {
+        "Gaussian": _Formula("exp(-z**2)"),
+        "Exponential": _Formula("exp(-z)"),
+        "Stable": _Formula("exp(-z**alpha)", parameters=("alpha",)),
+        "Matern": _Formula(
+            "2**(1 - nu)/gamma(nu)*(sqrt(nu)*z)**nu*besselk(nu, sqrt(nu)*z)", parameters=("nu",)
+        ),
+        "Rational": _Formula("(1 + z**2/alpha)**(-alpha)", parameters=("alpha",)),
+        "Cubic": _Formula("1 - 7*z**2 + 35*z**3/4 - 7*z**5/2 + 3*z**7/4", support=1),
+        "Linear": _Formula("1 - z", support=1),
+        "Circular": _Formula("(2/pi)*(acos(z) - z*sqrt(1 - z**2))", support=1),
+        "Spherical": _Formula("1 - 3*z/2 + z**3/2", support=1),
+        "JBessel": _Formula("gamma(nu + 1)*(2/z)**nu*besselj(nu, z)", parameters=("nu",)),
+        "TPLSimple": _Formula("(1 - z)**nu", support=1, parameters=("nu",)),
+    }
+)
+
+
+def _kernel_of(model: Any) -> Kernel:
+    known = _FORMULAS.get(model.name)
+    if model.name in ("HyperSpherical", "SuperSpherical"):
+        power = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu
+        found = radial(_BALLS.text, support=_BALLS.support, nu=_exact(power))
+        # Half-integers have powers and an arc cosine in place of the series.
+        (piece,) = found.pieces
+        return radial(sympy.simplify(sympy.hyperexpand(piece.expr)), support=_BALLS.support)
+    if known is None:
+        raise ParameterError(
+            f"The formula of GSTools' model {model.name} is not known here. Known are "
+            f"{', '.join(sorted([*_FORMULAS, 'HyperSpherical', 'SuperSpherical']))}. Write its "
+            "correlation as a formula in z and use cov_model(formula, dim)."
+        )
+    values = {name: _exact(getattr(model, name)) for name in known.parameters}
+    return radial(known.text, support=known.support, **values)
+
+
+def _exact(value: float) -> Any:
+    """A parameter as the short fraction that it is the double of, where there is one."""
+    short = sympy.nsimplify(value, rational=True, tolerance=1e-15)
+    return short if float(short) == float(value) else sympy.Rational(value)
+
+
+def of(model: Any) -> gstools.CovModel:
+    """A model of GSTools itself, drawn rightly: the same correlation, lengths, variance and nugget.
+
+    Parameters
+    ----------
+    model : gstools.CovModel
+        One of Gaussian, Exponential, Stable, Matern, Rational, Cubic, Linear, Circular, Spherical,
+        HyperSpherical, SuperSpherical, JBessel and TPLSimple.
+
+    Returns
+    -------
+    gstools.CovModel
+        To be used in its place.
+
+    Raises
+    ------
+    ParameterError
+        Where the model is not one of these, its correlation is not what is known of it, or it is
+        no covariance in its dimension.
+
+    Examples
+    --------
+    >>> import gstools                                                     # doctest: +SKIP
+    >>> from spectra.plugins.gstools import of                             # doctest: +SKIP
+    >>> right = of(gstools.Spherical(dim=3, len_scale=2))                  # doctest: +SKIP
+    """
+    if _base().__bases__[0] not in type(model).__mro__:
+        raise ParameterError(f"{model!r} is no covariance model of GSTools.")
+    kernel = _kernel_of(model)
+    apart = float(np.abs(np.asarray(model.cor(_COMPARED)) - kernel(_COMPARED)).max())
+    if apart > _SAME:
+        raise ParameterError(
+            f"The correlation of this {model.name} differs by {apart:.2g} from {kernel}, which it "
+            "should be: GSTools has changed it, or it was changed by hand."
+        )
+    options: dict[str, Any] = {name: getattr(model, name) for name in _COMMON}
+    options |= {"latlon": model.latlon, "temporal": model.temporal, "geo_scale": model.geo_scale}
+    return cov_model(kernel, int(model.dim), **options)

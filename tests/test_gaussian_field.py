@@ -1,0 +1,194 @@
+"""Gaussian fields have the covariance of their kernel, at every lag."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from rf import GaussianField
+from spectra.errors import AccuracyError, DataError, InfiniteMassError, ParameterError
+
+LAGS = np.array([0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0])
+SPHERICAL = sp.radial("1 - 3*z/2 + z**3/2", support=1)
+EXPONENTIAL = sp.radial("exp(-z)")
+SMOOTH = sp.radial("exp(-z**2/2)")
+DRAWS = 200
+
+
+def implied_covariances(field: GaussianField) -> np.ndarray:
+    """Of every draw, along the first axis, at the lags."""
+    rows = np.outer(LAGS, np.eye(field.dim)[0])
+    return np.array([field.path(j).frequencies.estimate(rows) for j in range(DRAWS)])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dim"),
+    [
+        (EXPONENTIAL, 1),
+        (EXPONENTIAL, 2),
+        (EXPONENTIAL, 7),
+        (SMOOTH, 3),
+        pytest.param(SPHERICAL, 2, marks=pytest.mark.slow),
+        pytest.param(SPHERICAL, 3, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_the_mean_of_what_draws_imply_is_the_kernel_and_their_spread_is_the_stated_error(
+    kernel: sp.Kernel, dim: int
+) -> None:
+    field = GaussianField(kernel, dim, n_components=64, random_state=3)
+    implied, error = implied_covariances(field), field.covariance_error(LAGS)
+    off = (implied.mean(axis=0) - kernel(LAGS)) / (error / np.sqrt(DRAWS))
+    assert np.abs(off).max() < 6.0
+    square = (implied - kernel(LAGS)) ** 2
+    spread = square.std(axis=0, ddof=1) / np.sqrt(DRAWS)
+    assert np.all(np.abs(square.mean(axis=0) - error**2) < 6.0 * spread)
+
+
+def test_products_of_values_have_the_mean_of_the_kernel() -> None:
+    # Var f(x)f(y) <= E f(x)^2 f(y)^2 <= 3 k(0)^2 given the frequencies.
+    field = GaussianField(SPHERICAL, 2, n_components=64, random_state=5)
+    X = np.array([[0.0, 0.0], [0.3, 0.4], [2.0, 0.0]])
+    paths = field.sample(X, n_paths=600)
+    products = paths.T @ paths / len(paths)
+    assert np.abs(products - SPHERICAL.gram(X)).max() < 6.0 * np.sqrt(3.0 / len(paths))
+
+
+def test_a_path_is_a_function_whatever_else_is_asked_and_in_whatever_order() -> None:
+    X = np.random.default_rng(0).uniform(-3, 3, (5000, 3))
+    order = np.random.default_rng(1).permutation(len(X))
+    field, again = (GaussianField(EXPONENTIAL, 3, random_state=7) for _ in range(2))
+    whole = field(X)
+    assert np.abs(again(X[order]) - whole[order]).max() < 1e-12
+    assert abs(again(X[4321:4322])[0] - whole[4321]) < 1e-12
+    assert np.abs(field.path(1)(X[:5]) - whole[:5]).max() > 1e-3
+    assert np.abs(GaussianField(EXPONENTIAL, 3, random_state=8)(X[:5]) - whole[:5]).max() > 1e-3
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+def test_a_grid_has_the_values_at_its_points(dim: int) -> None:
+    field = GaussianField(SMOOTH, dim, n_components=128, length_scale=0.7, random_state=0)
+    axes = [np.linspace(-1, 2, 5 + j) for j in range(dim)]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    grid = field.on_grid(*axes, number=2)
+    assert grid.shape == points.shape[:-1]
+    assert np.abs(grid - field.path(2)(points.reshape(-1, dim)).reshape(grid.shape)).max() < 1e-12
+
+
+def test_gradients_are_those_of_the_path() -> None:
+    field = GaussianField(SMOOTH, 3, n_components=64, length_scale=[1.0, 2.0, 0.5], random_state=1)
+    X, step = np.random.default_rng(2).normal(size=(4, 3)), 1e-5
+    slopes = [(field(X + step * e) - field(X - step * e)) / (2 * step) for e in np.eye(3)]
+    assert np.abs(field.gradient(X) - np.array(slopes).T).max() < 1e-7
+
+
+@pytest.mark.parametrize("kernel", [EXPONENTIAL, SPHERICAL, sp.catalogue["matern"](nu=1)], ids=str)
+def test_rough_fields_have_no_gradient(kernel: sp.Kernel) -> None:
+    with pytest.raises(ParameterError, match="has no gradient"):
+        GaussianField(kernel, 2, n_components=16).gradient([[0.0, 0.0]])
+    GaussianField(sp.catalogue["matern"](nu=1.5), 2, n_components=16).gradient([[0.0, 0.0]])
+
+
+def test_lengths_divide_the_coordinates() -> None:
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    lengths = np.array([3.0, 0.25])
+    scaled = GaussianField(EXPONENTIAL, 2, length_scale=lengths, random_state=4)
+    plain = GaussianField(EXPONENTIAL, 2, random_state=4)
+    assert np.abs(scaled(X * lengths) - plain(X)).max() < 1e-12
+
+
+@pytest.mark.parametrize("dim", [1, pytest.param(3, marks=pytest.mark.slow)])
+def test_the_number_of_components_for_an_error_is_enough_and_half_of_it_is_not(dim: int) -> None:
+    n = GaussianField(EXPONENTIAL, dim).n_components_for(0.02, LAGS)
+    enough, half = (GaussianField(EXPONENTIAL, dim, n_components=m) for m in (n, 2 * (n // 4)))
+    assert enough.covariance_error(LAGS).max() <= 0.02 < half.covariance_error(LAGS).max()
+
+
+# --- conditioning -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+def test_paths_go_through_the_data(solver: str) -> None:
+    X = np.random.default_rng(3).uniform(size=(40, 2))
+    y = np.sin(5 * X[:, 0]) + X[:, 1]
+    given = GaussianField(EXPONENTIAL, 2, random_state=0).condition(X, y, solver=solver)
+    assert np.abs(given.sample(X, n_paths=3) - y).max() < 1e-7
+    assert np.abs(given.mean(X) - y).max() < 1e-7
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_mean_and_variance_of_paths_are_those_of_kriging(noise: float) -> None:
+    X = np.array([[0.0, 0.0], [0.5, 0.2], [0.1, 0.9], [1.2, 1.0]])
+    y, new = np.array([1.0, -0.5, 0.3, 2.0]), np.array([[0.4, 0.4], [1.0, 0.1], [3.0, 3.0]])
+    given = GaussianField(SPHERICAL, 2, n_components=64, random_state=9).condition(
+        X, y, noise=noise
+    )
+    matrix = SPHERICAL.gram(X) + noise**2 * np.eye(4)
+    cross = SPHERICAL.gram(new, X)
+    mean = cross @ np.linalg.solve(matrix, y)
+    variance = 1.0 - np.sum(cross * np.linalg.solve(matrix, cross.T).T, axis=1)
+    assert np.abs(given.mean(new) - mean).max() < 1e-12
+    assert np.abs(given.std(new) - np.sqrt(variance)).max() < 1e-7
+    paths = given.sample(new, n_paths=800)
+    assert np.all(np.abs(paths.mean(axis=0) - mean) < 6.0 * np.sqrt(variance / 800))
+    square = (paths - mean) ** 2
+    assert np.all(np.abs(square.mean(axis=0) - variance) < 6.0 * square.std(axis=0) / np.sqrt(800))
+
+
+def test_the_standard_deviation_is_never_below_the_true_one_at_the_data() -> None:
+    X = np.linspace(0, 1, 12)[:, None]
+    given = GaussianField(EXPONENTIAL, 1).condition(X, X[:, 0])
+    assert np.all((given.std(X) >= 0.0) & (given.std(X) < 1e-5))
+
+
+@pytest.mark.parametrize("rows", [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1e-9, 0.0]]])
+def test_points_that_coincide_need_noise(rows: list[list[float]]) -> None:
+    field = GaussianField(SMOOTH, 2)
+    with pytest.raises(AccuracyError, match="Give the noise"):
+        field.condition(rows, [0.0, 1.0])
+    assert np.abs(field.condition(rows, [0.0, 1.0], noise=1.0).mean(rows) - 1 / 3).max() < 1e-8
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+def test_a_kernel_that_is_no_covariance_is_refused_with_a_dimension_where_it_is_one() -> None:
+    with pytest.raises(ParameterError, match="In dimension 3 its"):
+        GaussianField(SPHERICAL, 4)
+    with pytest.raises(ParameterError, match="Nor is there a lower dimension"):
+        GaussianField("exp(-z**2/2) - exp(-z**2/8)", 2)
+    with pytest.raises(InfiniteMassError):
+        GaussianField(sp.zonal("exp(u)"), 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 3}, "even number"),
+        ({"n_components": 0}, "at least 2"),
+        ({"random_state": -1}, "at least 0"),
+        ({"random_state": "seed"}, "whole number"),
+        ({"length_scale": [1.0, 2.0, 3.0]}, "one for each of the 2"),
+        ({"length_scale": 0.0}, "positive number"),
+    ],
+)
+def test_parameters_outside_their_meaning_are_refused(options: dict, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        GaussianField(SMOOTH, 2, **options)
+
+
+@pytest.mark.parametrize("X", [[[np.nan, 0.0]], [0.0, 1.0], [[0.0]], "points", [[1 + 1j, 0.0]]])
+def test_points_that_are_none_are_refused(X: object) -> None:
+    with pytest.raises(DataError):
+        GaussianField(SMOOTH, 2, n_components=16)(X)
+
+
+def test_the_dimension_comes_from_the_first_points() -> None:
+    field = GaussianField(SMOOTH, n_components=16, random_state=0)
+    with pytest.raises(ParameterError, match="pass dim"):
+        field.covariance_error([1.0])
+    assert field([[0.0, 1.0]]).shape == (1,)
+    assert field.dim == 2
+    with pytest.raises(DataError, match="lives on"):
+        field([[0.0, 1.0, 2.0]])

@@ -1,0 +1,111 @@
+"""Fields drawn through the plug-in have the correlation of their model; GSTools' own may not."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from spectra.errors import ParameterError
+
+gstools = pytest.importorskip("gstools", reason="GSTools is an extra: pip install gstools")
+from spectra.plugins.gstools import cov_model, of  # noqa: E402
+
+LAGS = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0])
+SEEDS, MODES = 40, 1000
+
+OWN = [
+    ("Spherical", {}, (1, 2, 3)),
+    ("Cubic", {}, (1, 2, 3)),
+    ("Circular", {}, (1, 2)),
+    ("Linear", {}, (1,)),
+    ("Rational", {"alpha": 1.0}, (1, 2, 3)),
+    ("Stable", {"alpha": 1.5}, (1, 2, 3)),
+    ("Matern", {"nu": 1.0}, (1, 2, 3)),
+    ("SuperSpherical", {"nu": 1.0}, (1, 2, 3)),
+    ("HyperSpherical", {}, (1, 3)),
+    ("JBessel", {"nu": 2.5}, (1, 2, 3)),
+    ("TPLSimple", {"nu": 2.0}, (1, 2, 3)),
+    ("Exponential", {}, (1, 2, 3)),
+    ("Gaussian", {}, (1, 2, 3)),
+]
+
+
+def deviations(model: object, dim: int) -> np.ndarray:
+    """Of the mean correlation that generators imply, in standard errors, at the lags.
+
+    The wave of a frequency is averaged over all directions, so that nothing but its radius counts.
+    """
+    rows = []
+    for seed in range(SEEDS):
+        waves = gstools.field.generator.RandMeth(model, mode_no=MODES, seed=seed)._cov_sample
+        radii = np.linalg.norm(waves, axis=0)
+        rows.append(sp.plane_wave_mean(dim, np.outer(LAGS, radii)).mean(axis=1))
+    values = np.array(rows)
+    error = values.std(axis=0, ddof=1) / np.sqrt(SEEDS)
+    return (values.mean(axis=0) - model.correlation(LAGS)) / error
+
+
+CASES = [(name, options, dim) for name, options, dims in OWN for dim in dims]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options", "dim"), CASES, ids=str)
+def test_the_implied_correlation_is_that_of_the_model(name: str, options: dict, dim: int) -> None:
+    model = of(getattr(gstools, name)(dim=dim, **options))
+    assert np.abs(deviations(model, dim)).max() < 6.0
+
+
+@pytest.mark.slow
+def test_the_test_above_sees_the_bias_of_a_numerical_spectrum() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.abs(deviations(gstools.Spherical(dim=3), 3)).max() > 20.0
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_the_spectrum_and_its_quantiles_belong_together(dim: int) -> None:
+    model = of(gstools.Spherical(dim=dim, len_scale=2.0))
+    exact = gstools.Exponential(dim=dim, len_scale=2.0)
+    ours = cov_model("exp(-z)", dim, len_scale=2.0)
+    w = np.array([0.0, 0.1, 1.0, 5.0])
+    assert np.abs(ours.spectral_density(w) / exact.spectral_density(w) - 1).max() < 1e-12
+    u = np.array([0.1, 0.5, 0.9])
+    assert np.abs(exact.spectral_rad_cdf(ours.spectral_rad_ppf(u)) - u).max() < 1e-12
+    assert np.all(np.diff(model.spectral_rad_ppf(u)) > 0)
+
+
+def test_variances_lengths_and_directions_are_those_of_gstools() -> None:
+    options = {"var": 2.0, "len_scale": [4.0, 2.0], "angles": 0.3, "nugget": 0.1}
+    model, own = of(gstools.Spherical(dim=2, **options)), gstools.Spherical(dim=2, **options)
+    points = np.random.default_rng(0).normal(size=(2, 20))
+    assert np.abs(model.cov_spatial(points) - own.cov_spatial(points)).max() < 1e-12
+    field = gstools.SRF(copy.deepcopy(model), mode_no=100, seed=1)
+    assert field(points).shape == (20,)
+    kriged = gstools.krige.Ordinary(model, points[:, :5], np.arange(5.0))
+    assert np.isfinite(kriged(points)[0]).all()
+
+
+def test_empirical_variograms_of_fields_agree_with_the_model() -> None:
+    # Increments of one field at one lag are dependent, so that fields, not points, are counted.
+    model, lags, fields = of(gstools.Spherical(dim=3)), np.array([0.05, 0.25, 1.0]), 60
+    start = np.random.default_rng(0).uniform(0, 50, (3, 50))
+    found = []
+    for seed in range(fields):
+        field = gstools.SRF(model, mode_no=256, seed=seed)
+        values = [field(start + lag * np.eye(3)[:, :1]) for lag in (0.0, *lags)]
+        found.append([0.5 * np.mean((v - values[0]) ** 2) for v in values[1:]])
+    error = np.std(found, axis=0, ddof=1) / np.sqrt(fields)
+    assert np.all(np.abs(np.mean(found, axis=0) - model.variogram(lags)) < 6.0 * error)
+
+
+def test_what_is_no_covariance_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no covariance in dimension 3"):
+        cov_model("(2/pi)*(acos(z) - z*sqrt(1 - z**2))", 3, support=1)
+    with pytest.raises(ParameterError, match="not a radial kernel"):
+        cov_model(sp.zonal("exp(u)"), 3)
+    with pytest.raises(ParameterError, match="not known here"):
+        of(gstools.Integral(dim=2))
