@@ -21,14 +21,15 @@ import sympy
 from mpmath import mp
 from numpy.typing import NDArray
 
+from spectra.definiteness import has_nonnegative_taylor_series
 from spectra.errors import AccuracyError, ParameterError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import U, Z
 from spectra.harmonics import gegenbauer_sequence, harmonic_count
 from spectra.kernel import Kernel
 from spectra.progress import stage
-from spectra.singularity.branches import KINKS, branch_radii
-from spectra.singularity.germs import ExpansionError, is_zero, sign
+from spectra.singularity.branches import branch_radii
+from spectra.singularity.germs import is_zero, sign
 
 __all__ = ["SphereCoefficients", "has_nonnegative_taylor_series", "sphere_coefficients"]
 
@@ -43,10 +44,6 @@ _LEVELS = (5, 6, 7, 8)
 _WAVES = 40
 #: The difference of two levels at which the finer one is accepted.
 _TOLERANCE = 1e-25
-#: Derivatives taken in search of one with a visibly nonnegative Taylor series.
-_MOST_DERIVATIVES = 4
-#: Operations in a derivative beyond which the search is given up: those that help stay short.
-_LONGEST_DERIVATIVE = 200
 
 
 @dataclass(frozen=True)
@@ -255,77 +252,3 @@ def _all_nonnegative(formula: sympy.Expr, dim: int, degree: int) -> bool | None:
         shifted[0] += c
         vector = shifted
     return all(is_zero(x) or sign(x) > 0 for x in vector)
-
-
-def has_nonnegative_taylor_series(formula: sympy.Expr) -> bool:
-    """Whether it can be proved that every Taylor coefficient in u at 0 is nonnegative.
-
-    Then the kernel is positive definite on the sphere of every dimension, because the powers of
-    <x, y> are and products of positive definite kernels are (Schur).  The proof goes by rules for
-    sums, products and compositions, and by f(0) >= 0 with the same for f'.
-
-    Examples
-    --------
-    >>> import sympy
-    >>> has_nonnegative_taylor_series(U * (sympy.pi - sympy.acos(U)) + sympy.sqrt(1 - U**2))
-    True
-    >>> has_nonnegative_taylor_series(sympy.cos(U))
-    False
-    """
-    if formula.has(*KINKS):
-        return False
-    current = _normal(formula)
-    for _ in range(_MOST_DERIVATIVES):
-        if _is_absolutely_monotone(current):
-            return True
-        value = current.subs(U, 0)
-        try:
-            if not value.is_finite or (not is_zero(value) and sign(value) < 0):
-                return False
-        except ExpansionError:
-            return False
-        slope = sympy.diff(current, U)
-        if sympy.count_ops(slope) > _LONGEST_DERIVATIVE:
-            return False
-        current = _normal(slope)
-    return False
-
-
-def _normal(expr: sympy.Expr) -> sympy.Expr:
-    """Write acos through asin, and all roots of 1 - u^2 over the lowest of their powers."""
-    expr = expr.replace(sympy.acos, lambda x: sympy.pi / 2 - sympy.asin(x))
-    base = 1 - U**2  # before expanding, which would take its powers apart
-    powers = [p.exp for p in expr.atoms(sympy.Pow) if p.base == base and p.exp.is_Rational]
-    powers = [e for e in powers if e.q == 2]
-    if not powers:
-        return sympy.expand(expr)
-    lowest, root = min(powers), sympy.Symbol("s", positive=True)
-    for e in powers:
-        expr = expr.xreplace({base**e: root * sympy.expand(base ** (e - lowest))})
-    collected = sympy.collect(sympy.expand(expr), [root, sympy.asin(U)])
-    return collected.xreplace({root: base**lowest})
-
-
-def _is_absolutely_monotone(expr: sympy.Expr) -> bool:
-    """Rules that make a Taylor series at u = 0 visibly nonnegative, with radius at least 1."""
-    if expr == U:
-        return True
-    if not expr.free_symbols:
-        return bool(expr.is_nonnegative)
-    if expr.is_polynomial(U):
-        return all(bool(c.is_nonnegative) for c in sympy.Poly(expr, U).all_coeffs())
-    if expr.is_Add or expr.is_Mul:
-        return all(_is_absolutely_monotone(a) for a in expr.args)
-    if expr.func in (sympy.exp, sympy.sinh, sympy.cosh, sympy.asin):
-        inner = expr.args[0]
-        odd = expr.func == sympy.asin and inner != U
-        return not odd and _is_absolutely_monotone(inner)
-    if expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
-        return _is_absolutely_monotone(expr.base)
-    if expr.is_Pow and expr.exp.is_negative and not expr.exp.free_symbols:
-        # (c - g)^-b with c > g(1) >= 0: a power series of positive coefficients in g / c.
-        constant = expr.base.subs(U, 0)
-        rest = sympy.expand(constant - expr.base)
-        bounded = (expr.base.subs(U, 1)).is_nonnegative
-        return bool(constant.is_positive and bounded and _is_absolutely_monotone(rest))
-    return False

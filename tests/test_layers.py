@@ -29,6 +29,7 @@ LAYERS = {
     "spectra.charts": 6,
     "spectra.families": 6,
     "spectra.singularity": 6,
+    "spectra.definiteness": 6.5,
     "spectra.sphere": 7,
     "spectra.transform.smooth_pairs": 7.0,
     "spectra.transform.on_balls": 7.0,

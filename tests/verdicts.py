@@ -39,6 +39,7 @@ def _case(name: str, kernel: Kernel, largest: object, why: str) -> Case:
 _EDGE = "term (R - z)^s at the edge: finite iff d < 2s + 1"
 _SMOOTH = "smooth for z > 0, regular at 0, decays"
 _UNBOUNDED = "unbounded"
+_SLOW = "log^q, q < 0: mass of the size j^(q - 1) in each shell 2^j < w^(+-1) < 2^(j + 1)"
 _WAVE = "wave z^-b cos(wz + c): finite iff d < 2b + 1, or d = 2b + 1 with the sphere's phase"
 
 CASES: tuple[Case, ...] = (
@@ -164,6 +165,9 @@ CASES: tuple[Case, ...] = (
     _case("matern 1/3", radial("z**(1/3)*besselk(1/3, z)"), ALL, "z^(2/3) at 0"),
     _case("rational quadratic", radial("(1 + z**2/3)**(-3/2)"), ALL, _SMOOTH),
     _case("slow", radial("(1 + z**2)**(-1/20)"), ALL, "z^(-1/10) at infinity"),
+    _case("slower than powers", radial("(1 - 2*exp(-z))/log(2 + z)"), ALL, _SLOW),
+    _case("slow on both ends", radial("exp(-z)/log(2 + 1/z)"), ALL, _SLOW),
+    _case("slow difference", radial("1/log(2 + z) - 2/log(3 + z**2)"), ALL, _SLOW),
     _case("generalized cauchy", radial("(1 + z**(1/2))**(-2)"), ALL, _SMOOTH),
     _case("dagum", radial("1 - (z/(1 + z))**(1/2)"), ALL, _SMOOTH),
     _case("sech", radial("1/cosh(z)"), ALL, _SMOOTH),

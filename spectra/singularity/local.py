@@ -286,9 +286,6 @@ def _at_origin(expr: sympy.Expr, window: int) -> Ending:
         if size == ONE:
             limit = c
             continue
-        if s == 0:
-            reason = f"The kernel tends to k(0) only like {c}*log(1/z)^({q})"
-            return Ending(gaps=(Gap(reason, location=_NIL),), limit=limit)
         if q != 0 or not (s.is_Integer and s % 2 == 0):
             return Ending(singularities=(Singularity(_NIL, s, right=c, log_power=q),), limit=limit)
     if series.order is not None and series.order[0] <= 0:
@@ -392,9 +389,6 @@ def _at_infinity_term(
         return Ending((_no_limit(),), (gap,))
     if frequency == 0:
         at = Singularity(sympy.oo, beta, right=c, log_power=q)
-        if beta == 0:
-            gap = Gap(f"The kernel tends to its limit only like log(z)^({q})", location=sympy.oo)
-            return Ending((), (gap,), (at,))
         return Ending((), (), (at,))
     angle = sympy.arg(c)
     at = Singularity(sympy.oo, beta, _NIL, 2 * sympy.Abs(c), q, frequency, angle)

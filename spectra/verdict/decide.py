@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from spectra.asymmetric import AsymmetricKernel
+from spectra.definiteness import proved_on_space, proved_on_sphere
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError, UndecidedError
 from spectra.families.asymmetric import AsymmetricFamily
 from spectra.families.named import Family
@@ -29,12 +30,12 @@ from spectra.singularity.local import one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
 from spectra.sphere import SphereCoefficients, sphere_coefficients
 from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
-from spectra.verdict.definite import Definiteness, definiteness, largest_known_dimension
+from spectra.verdict.definite import Definiteness, definiteness
 from spectra.verdict.ladder import Ladder, mass_ladder
 from spectra.verdict.moved import moved_dimension, moved_places
 from spectra.verdict.spherical import cut_at, sphere_places
 from spectra.verdict.stated import Given, analysed, refuse_callables
-from spectra.verdict.status import DomainVerdict, NoTruthValue, SphereVerdict, Status
+from spectra.verdict.status import D, DomainVerdict, NoTruthValue, SphereVerdict, Status
 
 if TYPE_CHECKING:
     from spectra.measure import SpectralMeasure
@@ -51,8 +52,6 @@ __all__ = [
 
 #: Masses are of the size of k(0); products of two of them must not leave the doubles.
 _LEAST_VALUE = sympy.Rational(1, 10**150)
-#: The dimension in conditions.
-D = sympy.Symbol("d", integer=True, positive=True)
 
 
 @dataclass(frozen=True)
@@ -219,9 +218,9 @@ class Verdict(NoTruthValue):
         definite = None if coefficients is None else coefficients.nonnegative
         if definite:
             texts.append("Every Gegenbauer coefficient is nonnegative: positive definite there.")
-        elif definite is None and (known := largest_known_dimension(self)) and known[0] >= dim:
+        elif definite is not False and (proof := proved_on_sphere(kernel, dim)) is not None:
             definite = True
-            texts.append(f"Positive definite on the sphere, as on R^{dim}: {known[1]}")
+            texts.append(f"Positive definite on the sphere: {proof}")
         elif definite is False:
             texts.append("A Gegenbauer coefficient is negative: indefinite.")
         converges = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
@@ -379,6 +378,13 @@ def existence(
             "zonal()."
         )
     places, gaps, notes = with_assumptions(places, loose, stated)
+    if (
+        isinstance(kernel, Kernel)
+        and analysis is not None
+        and (gaps or any(p.gaps for p in places))
+    ):
+        places, gaps, proof = _with_proof(kernel, analysis, places, gaps)
+        notes = proof + notes
     notes = given.notes + notes
     finite = (
         "Every singularity at a finite radius is weak enough, the kernel is regular at z = 0, and "
@@ -439,6 +445,24 @@ def _decide(
     return _Decision(
         Status.FINITE, condition if known else None, (finite, *bound_reasons), deciding
     )
+
+
+def _with_proof(
+    kernel: Kernel, analysis: LocalAnalysis, places: tuple[Ending, ...], gaps: tuple[Gap, ...]
+) -> tuple[tuple[Ending, ...], tuple[Gap, ...], tuple[str, ...]]:
+    """A proof of positive definiteness is one of finite mass, k(0): it closes gaps below it."""
+    proof = proved_on_space(kernel, analysis)
+    if proof is None or any(r.largest < proof.largest for p in places for r in p.requirements):
+        return places, gaps, ()
+
+    def beyond(open_gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
+        if proof.largest == math.inf:
+            return ()
+        least = sympy.Integer(int(proof.largest)) + 1
+        return tuple(replace(g, from_dim=max(g.from_dim, least)) for g in open_gaps)
+
+    text = f"A positive definite kernel has the finite mass k(0). {proof.reason}"
+    return tuple(replace(p, gaps=beyond(p.gaps)) for p in places), beyond(gaps), (text,)
 
 
 def _refuse_extreme_values(kernel: Kernel, analysis: LocalAnalysis | None) -> None:

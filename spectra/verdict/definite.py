@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,24 +11,19 @@ import sympy
 from mpmath import mp
 
 from spectra.asymmetric import AsymmetricKernel
+from spectra.definiteness import Proof, proved_on_space
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, UndecidedError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.singularity.germs import compare, sign
 from spectra.singularity.places import LocalAnalysis, Singularity
-from spectra.verdict.largest import known_largest_dimension
-from spectra.verdict.status import Status
+from spectra.verdict.status import D, Status
 
 if TYPE_CHECKING:
     from spectra.verdict.decide import Verdict
 
-__all__ = [
-    "Definiteness",
-    "definiteness",
-    "is_completely_monotone",
-    "largest_known_dimension",
-]
+__all__ = ["Definiteness", "definiteness"]
 
 _PROBES = 60
 #: The largest distance probed where the kernel has no edge.
@@ -38,7 +33,6 @@ _DIGITS = 30
 _CHECKING_DIGITS = 120
 #: An excess below this is left to other rules.
 _MARGIN = 1e-12
-_LARGEST_MATERN = 40
 
 
 @dataclass(frozen=True)
@@ -71,10 +65,21 @@ def definiteness(verdict: Verdict) -> Definiteness:
         return _of_asymmetric(kernel, dim)
     if not isinstance(kernel, Kernel):
         return Definiteness(None, "A callable shows no formula.")
-    known = largest_known_dimension(verdict)
-    if known is not None:
-        largest, reason = known
-        return Definiteness(largest == math.inf if dim is None else dim <= largest, reason, largest)
+    assert verdict.analysis is not None  # every radial kernel has one
+    if verdict.condition == sympy.false:
+        return Definiteness(
+            False, "A continuous positive definite kernel has finite mass, this has it for no d.", 0
+        )
+    proof = proved_on_space(kernel, verdict.analysis)
+    if proof is not None:
+        proof = _completed(proof, verdict)
+        if proof.exact or (dim is not None and dim <= proof.largest):
+            answer = proof.largest == math.inf if dim is None else dim <= proof.largest
+            return Definiteness(answer, proof.reason, proof.largest if proof.exact else None)
+    else:
+        nowhere = _refuted_everywhere(kernel, verdict.analysis)
+        if nowhere is not None:
+            return Definiteness(False, nowhere, 0)
     if verdict.status is Status.INFINITE:
         return Definiteness(
             False,
@@ -110,27 +115,27 @@ _ASYMMETRY = 1e-6
 _NO_RULE = "No rule that holds in every dimension decides it."
 
 
-def largest_known_dimension(verdict: Verdict) -> tuple[float, str] | None:
-    """The largest dimension in which a radial kernel is positive definite, where that is known."""
-    kernel = verdict.kernel
-    if not isinstance(kernel, Kernel):
-        return None
-    if verdict.condition == sympy.false:
-        text = "A continuous positive definite kernel has finite mass, this one has it for no d."
-        return 0, text
-    unbounded = all(p.support is sympy.oo for p in kernel.pieces)
-    if unbounded and all(is_completely_monotone(p.expr) for p in kernel.pieces):
-        return math.inf, "It is completely monotone in z^2: positive definite in every dimension."
-    exceeded = _exceeds_its_value_at_zero(kernel, verdict.analysis)
+def _completed(proof: Proof, verdict: Verdict) -> Proof:
+    """The proof with what excludes the next dimension, where its own theorem does not say so."""
+    if proof.exact or proof.largest == math.inf:
+        return replace(proof, exact=True)
+    following = int(proof.largest) + 1
+    if verdict.condition is not None and verdict.condition.subs(D, following) == sympy.false:
+        text = f" In d = {following} its mass is infinite."
+    elif (tail := _sign_of_tail(verdict.analysis, following)) is not None:
+        text = f" In d = {following} it is not: {tail}"
+    else:
+        return proof
+    return replace(proof, reason=proof.reason + text, exact=True)
+
+
+def _refuted_everywhere(kernel: Kernel, analysis: LocalAnalysis) -> str | None:
+    """Why a kernel is positive definite in no dimension at all."""
+    exceeded = _exceeds_its_value_at_zero(kernel, analysis)
     if exceeded is not None:
-        return 0, exceeded
-    known = known_largest_dimension(kernel, verdict.analysis)
-    if known is not None:
-        return known
-    on_the_line = _sign_of_tail(verdict.analysis, 1)
-    if on_the_line is not None:
-        return 0, f"Even for d = 1 it is not. {on_the_line}"
-    return None
+        return exceeded
+    on_the_line = _sign_of_tail(analysis, 1)
+    return None if on_the_line is None else f"Even for d = 1 it is not. {on_the_line}"
 
 
 def _exceeds_its_value_at_zero(kernel: Kernel, analysis: LocalAnalysis | None) -> str | None:
@@ -204,98 +209,3 @@ def _by_masses(verdict: Verdict) -> Definiteness:
         text = f"Its spectrum has the negative mass {negative.mid:.6g} in d = {verdict.dim}."
         return Definiteness(False, text, 0 if verdict.dim == 1 else None)
     return Definiteness(None, "No negative part of its spectrum was found, which is no proof.")
-
-
-# --- completely monotone functions of z^2 ---------------------------------------------------
-
-
-def is_completely_monotone(expr: sympy.Expr) -> bool:
-    """Whether a formula in z can be shown to be completely monotone in z^2.
-
-    Such kernels are positive definite in every dimension, and are the only ones that are
-    (I. J. Schoenberg, Metric spaces and completely monotone functions, Ann. Math. 39, 1938).
-    Rules: sums and products; exp(-g), g^-b and (c + g)^-b of a Bernstein function g; the Matern
-    kernels.
-
-    Examples
-    --------
-    >>> import sympy
-    >>> is_completely_monotone(sympy.exp(-Z) / (1 + Z**2)), is_completely_monotone(1 - Z**2)
-    (True, False)
-    """
-    if not expr.free_symbols:
-        return bool(expr.is_nonnegative)
-    if expr.is_Add and all(is_completely_monotone(a) for a in expr.args):
-        return True
-    if _is_matern(expr):
-        return True
-    if expr.is_Mul and all(is_completely_monotone(a) for a in expr.args):
-        return True
-    if expr.func == sympy.exp:
-        return _is_bernstein(-expr.args[0]) or is_completely_monotone(expr.args[0])
-    if expr.is_Pow and not expr.exp.free_symbols:
-        if expr.exp.is_Integer and expr.exp > 0:
-            return is_completely_monotone(expr.base)
-        if expr.exp.is_negative:
-            return _is_bernstein(expr.base)
-    return False
-
-
-def _is_bernstein(expr: sympy.Expr) -> bool:
-    """Whether a formula is visibly a Bernstein function of z^2, plus a constant >= 0."""
-    if not expr.free_symbols:
-        return bool(expr.is_nonnegative)
-    if expr == Z:
-        return True
-    if expr.is_Add:
-        return all(_is_bernstein(a) for a in expr.args)
-    if expr.is_Mul:
-        c, rest = expr.as_independent(Z, as_Add=False)
-        return bool(c.is_positive) and rest != expr and _is_bernstein(rest)
-    if expr.is_Pow and not expr.exp.free_symbols:
-        if expr.base == Z:
-            return bool(expr.exp.is_positive and expr.exp <= 2)
-        return bool(expr.exp.is_positive and expr.exp <= 1) and _is_bernstein(expr.base)
-    if expr.func == sympy.log:
-        return _is_bernstein(expr.args[0] - 1)
-    return False
-
-
-def _is_matern(expr: sympy.Expr) -> bool:
-    """c z^nu K_nu(a z), or exp(-a z) times a nonnegative sum of reverse Bessel polynomials."""
-    c, rest = expr.as_independent(Z, as_Add=False)
-    if not c.is_positive:
-        return False
-    if rest.is_Mul and len(rest.args) == 2:
-        for power, bessel in (rest.args, rest.args[::-1]):
-            if bessel.func != sympy.besselk:
-                continue
-            nu, scale = bessel.args[0], bessel.args[1] / Z
-            if not scale.free_symbols and scale.is_positive and nu.is_positive:
-                return bool(power == Z**nu)
-    exponentials = [e for e in rest.atoms(sympy.exp) if e.free_symbols]
-    if len(exponentials) != 1:
-        return False
-    rate = sympy.expand(-exponentials[0].args[0] / Z)
-    body = sympy.expand(rest / exponentials[0])
-    if rate.free_symbols or not rate.is_positive or not body.is_polynomial(Z):
-        return False
-    poly = sympy.Poly(body.subs(Z, Z / rate), Z)
-    if poly.degree() > _LARGEST_MATERN:
-        return False
-    while not poly.is_zero:
-        n, lead = poly.degree(), poly.LC()
-        if sign(lead) < 0:
-            return False
-        poly = poly - sympy.Poly(lead * _reverse_bessel(n), Z)
-        if not poly.is_zero and poly.degree() >= n:
-            return False
-    return True
-
-
-def _reverse_bessel(n: int) -> sympy.Expr:
-    """The monic theta_n: z^(n + 1/2) K_(n + 1/2)(z) is a multiple of theta_n(z) exp(-z)."""
-    return sum(
-        sympy.factorial(n + k) / (sympy.factorial(n - k) * sympy.factorial(k) * 2**k) * Z ** (n - k)
-        for k in range(n + 1)
-    )

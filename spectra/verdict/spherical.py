@@ -81,18 +81,14 @@ def _told(requirement: Requirement) -> str:
 
 
 def _antipode(expr: sympy.Expr) -> Ending:
-    """Only what is unbounded, or tends to its value more slowly than every power, matters."""
+    """Only what is unbounded matters."""
     try:
         ending = one_sided(expr, _END)
     except ExpansionError as error:
         return Ending(gaps=(Gap(f"The kernel at the antipode z = 2: {error}", location=_END),))
-    slow = tuple(
-        Gap(f"The kernel tends to its value at the antipode only like {s.term}", location=_END)
-        for s in ending.singularities
-        if s.exponent == 0 and s.log_power < 0
-    )
+    unknown = not ending.singularities  # a term that tends to 0 is allowed, however slowly
     return Ending(
         tuple(r for r in ending.requirements if r.bound == 0),
-        (*slow, *(g for g in ending.gaps if g.from_dim <= _ONE and not g.narrow)),
+        tuple(g for g in ending.gaps if unknown and g.from_dim <= _ONE and not g.narrow),
         ending.singularities,
     )

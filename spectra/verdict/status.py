@@ -12,7 +12,10 @@ from spectra.errors import SpectraError
 from spectra.singularity.places import Singularity
 from spectra.sphere import SphereCoefficients
 
-__all__ = ["DomainVerdict", "NoTruthValue", "SphereVerdict", "Status"]
+__all__ = ["D", "DomainVerdict", "NoTruthValue", "SphereVerdict", "Status"]
+
+#: The dimension in conditions.
+D = sympy.Symbol("d", integer=True, positive=True)
 
 
 def _refuse_truth_value(name: str) -> NoReturn:

@@ -15,7 +15,7 @@ from spectra.kernel import Kernel, Piece
 from spectra.singularity.germs import compare, is_zero, sign
 from spectra.singularity.places import LocalAnalysis
 
-__all__ = ["known_largest_dimension"]
+__all__ = ["known_largest_dimension", "largest_of_damped_cosine", "largest_of_edge"]
 
 _NIL = sympy.Integer(0)
 _MOST_STEPS = 12
@@ -47,11 +47,11 @@ def known_largest_dimension(
         return None
     piece = kernel.pieces[0]
     if piece.support is not sympy.oo:
-        return _askey_walk(piece)
-    return _plane_wave_mean(piece.expr, analysis) or _damped_cosine(piece.expr)
+        return largest_of_edge(piece)
+    return _plane_wave_mean(piece.expr, analysis) or largest_of_damped_cosine(piece.expr)
 
 
-def _askey_walk(piece: Piece) -> tuple[float, str] | None:
+def largest_of_edge(piece: Piece) -> tuple[float, str] | None:
     """Askey functions, and m integrals of them: l >= (d + 1)/2 + m."""
     split = _edge_and_polynomial(sympy.factor(piece.expr), piece.support)
     if split is None:
@@ -130,7 +130,7 @@ def _plane_wave_mean(expr: sympy.Expr, analysis: LocalAnalysis | None) -> tuple[
     return int(sympy.floor(m)), text + f"positive definite exactly for d <= {m}."
 
 
-def _damped_cosine(expr: sympy.Expr) -> tuple[float, str] | None:
+def largest_of_damped_cosine(expr: sympy.Expr) -> tuple[float, str] | None:
     """c exp(-a z) cos(b z), c > 0."""
     c, rest = expr.as_independent(Z, as_Add=False)
     if not (c.is_positive and rest.is_Mul and len(rest.args) == 2):

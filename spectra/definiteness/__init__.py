@@ -1,0 +1,19 @@
+"""Is a kernel positive definite? Proofs, each of which holds up to some dimension.
+
+Read in this order: ``monotone`` (completely monotone functions of z^2), ``power_series`` (sums,
+products and power series of positive definite functions), ``closed_forms`` (families whose largest
+dimension is known), ``one_sign`` and ``hats`` (criteria of Polya's type), ``proofs`` (the strongest
+of them).
+"""
+
+from spectra.definiteness.monotone import is_completely_monotone
+from spectra.definiteness.power_series import has_nonnegative_taylor_series
+from spectra.definiteness.proofs import Proof, proved_on_space, proved_on_sphere
+
+__all__ = [
+    "Proof",
+    "has_nonnegative_taylor_series",
+    "is_completely_monotone",
+    "proved_on_space",
+    "proved_on_sphere",
+]

@@ -1,0 +1,272 @@
+r"""Positive definite functions made of others: sums, products and power series.
+
+Sums and products of positive definite functions are positive definite (Schur), and so is
+:math:`F(g) = \sum_n a_n g^n` where every :math:`a_n \ge 0` and the series converges up to g's value
+at coinciding points, which bounds |g|.  What a formula is made of, its *atoms*, is known elsewhere:
+u = <x, y> on the sphere, completely monotone functions and plane waves on R^d.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import sympy
+
+from spectra.formula.parsing import U
+from spectra.singularity.branches import KINKS
+from spectra.singularity.germs import ExpansionError, is_zero, sign
+
+__all__ = ["Closure", "has_nonnegative_taylor_series"]
+
+#: Derivatives taken in search of one with a visibly nonnegative Taylor series.
+_MOST_DERIVATIVES = 4
+#: Operations in a derivative beyond which the search is given up: those that help stay short.
+_LONGEST_DERIVATIVE = 200
+#: Names of a part of a formula: never that of the variable which the formula has itself.
+_X, _Y = sympy.Symbol("x", real=True), sympy.Symbol("y", real=True)
+_ONE = sympy.Integer(1)
+
+
+class Closure:
+    """The largest dimension in which a formula is visibly positive definite.
+
+    Parameters
+    ----------
+    symbol
+        The variable of the formulas.
+    atom
+        The largest dimension in which a formula is known to be positive definite of itself:
+        ``math.inf`` for every one, 0 where it is not known to be.
+    top
+        The value of a formula at coinciding points, or None where it has none that is known.
+
+    Examples
+    --------
+    >>> linear = Closure(U, lambda e: math.inf if e == U else 0, lambda e: e.subs(U, 1))
+    >>> linear(sympy.exp(U) * (1 + U)), linear(sympy.cos(U))
+    (inf, 0)
+    """
+
+    def __init__(
+        self,
+        symbol: sympy.Symbol,
+        atom: Callable[[sympy.Expr], float],
+        top: Callable[[sympy.Expr], sympy.Expr | None],
+    ) -> None:
+        self.symbol, self.atom, self.top = symbol, atom, top
+        self._known: dict[sympy.Expr, float] = {}
+
+    def __call__(self, expr: sympy.Expr) -> float:
+        """The dimension; 0 where no rule shows it."""
+        if expr not in self._known:
+            self._known[expr] = 0  # a formula is no part of itself
+            self._known[expr] = self._found(expr)
+        return self._known[expr]
+
+    def _found(self, expr: sympy.Expr) -> float:
+        if not expr.has(self.symbol):
+            return math.inf if _is_nonnegative(expr) else 0
+        whole = self._as_series(expr)
+        if whole == math.inf:
+            return whole
+        return max(whole, self.atom(expr), self._by_parts(expr))
+
+    def by_rules(self, expr: sympy.Expr) -> float:
+        """The dimension that sums, products and compositions show."""
+        return self._as_series(expr) or self._by_parts(expr)
+
+    def _by_parts(self, expr: sympy.Expr) -> float:
+        """Sums and products, and the power series that are functions of the language."""
+        if expr.is_Add:
+            parts = {a: self(a) for a in expr.args}
+            open_ones = [a for a, known in parts.items() if not known]
+            shown = min((v for v in parts.values() if v), default=math.inf)
+            if open_ones and len(open_ones) < len(parts):
+                shown = min(shown, self(sympy.factor_terms(sympy.Add(*open_ones))))
+            return shown if len(open_ones) < len(parts) else 0
+        if expr.is_Mul:
+            return min(self(a) for a in expr.args)
+        if expr.func == sympy.exp:
+            # exp(c + f + g) is a product, whose factors may be atoms though f and g are none.
+            summands = [a for a in sympy.Add.make_args(expr.args[0]) if a.has(self.symbol)]
+            if summands == [expr.args[0]]:
+                return self(expr.args[0])
+            return min(self(sympy.exp(a)) for a in summands)
+        if expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
+            return self(expr.base)
+        if expr.is_Pow and not expr.base.has(self.symbol) and sign(expr.base - 1) > 0:
+            return min(self(a) for a in sympy.Add.make_args(expr.exp) if a.has(self.symbol))
+        if expr.func in (sympy.sinh, sympy.cosh):
+            return self(expr.args[0])
+        if expr.func == sympy.besseli and expr.args[0].is_Integer:
+            return self(expr.args[1])
+        if expr.func == sympy.asin:
+            return self(expr.args[0]) if self._reaches(expr.args[0], _ONE) else 0
+        if expr.is_Pow and not expr.exp.has(self.symbol) and expr.exp.is_negative:
+            # (c - g)^-b: a power series of positive coefficients in g / c.
+            constant, rest = expr.base.as_independent(self.symbol, as_Add=True)
+            if constant.is_positive and self._reaches(-rest, constant):
+                return self(sympy.expand(-rest))
+        return 0
+
+    def _reaches(self, inner: sympy.Expr, radius: sympy.Expr) -> bool:
+        """Whether a function stays within the radius of convergence."""
+        top = self.top(inner)
+        return top is not None and _is_nonnegative(radius - top)
+
+    def _as_series(self, expr: sympy.Expr) -> float:
+        """A power series F in one part of the formula, which is positive definite itself."""
+        best, name = 0.0, _X if self.symbol != _X else _Y
+        for factor, part in _parts_in_common(expr, self.symbol):
+            series = _as_function_of(expr, part, name / factor)
+            if part == expr or series.has(self.symbol):
+                continue
+            reach, dim = self.top(factor * part), self._of_part(factor * part)
+            if reach is None or not dim > best:
+                continue
+            if has_nonnegative_taylor_series(series, name, reach):
+                best = dim
+        return best
+
+    def _of_part(self, part: sympy.Expr) -> float:
+        return self(part)
+
+
+def _parts_in_common(
+    expr: sympy.Expr, symbol: sympy.Symbol
+) -> Iterator[tuple[sympy.Expr, sympy.Expr]]:
+    """Parts of which the whole may be a function: arguments c * part, as (c, part)."""
+    seen = {symbol, expr}
+    for node in sympy.preorder_traversal(expr):
+        if not node.args or not node.has(symbol) or node.is_Add or node.is_Mul:
+            continue
+        inner = node.base if node.is_Pow and not node.exp.has(symbol) else node.args[-1]
+        factor, part = inner.as_independent(symbol, as_Add=False)
+        for found in ((factor, part), (_ONE, inner), (_ONE, node)):
+            if found[1] not in seen:
+                seen.add(found[1])
+                yield found
+
+
+def _as_function_of(expr: sympy.Expr, part: sympy.Expr, name: sympy.Expr) -> sympy.Expr:
+    """The formula with a new name for one part; exp(n g) is a power of exp(g)."""
+    series = expr.xreplace({part: name, -part: -name})  # asin(-g) is written -asin(g) by sympy
+    if part.func != sympy.exp:
+        return series
+    inner = part.args[0]
+    return series.replace(
+        lambda e: e.func == sympy.exp and (e.args[0] / inner).is_Integer,
+        lambda e: name ** (e.args[0] / inner),
+    )
+
+
+def _is_nonnegative(c: sympy.Expr) -> bool:
+    try:
+        return is_zero(c) or sign(c) > 0
+    except (ExpansionError, TypeError):
+        return False
+
+
+@lru_cache(maxsize=2000)
+def has_nonnegative_taylor_series(
+    formula: sympy.Expr, symbol: sympy.Symbol = U, reach: sympy.Expr = _ONE
+) -> bool:
+    """Whether it can be proved that every Taylor coefficient at 0 is nonnegative, up to ``reach``.
+
+    Then the kernel is positive definite on the sphere of every dimension, because the powers of
+    <x, y> are and products of positive definite kernels are (Schur).  The proof goes by rules for
+    sums, products and compositions, and by f(0) >= 0 with the same for f'.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> has_nonnegative_taylor_series(U * (sympy.pi - sympy.acos(U)) + sympy.sqrt(1 - U**2))
+    True
+    >>> has_nonnegative_taylor_series(sympy.cos(U))
+    False
+    """
+    if formula.has(*KINKS):
+        return False
+    formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
+    return _Series(symbol, reach)(formula) == math.inf
+
+
+class _Series(Closure):
+    """Power series in one variable: the atoms are the variable, and what derivatives show."""
+
+    def __init__(
+        self, symbol: sympy.Symbol, reach: sympy.Expr, *, derived_from: sympy.Expr | None = None
+    ) -> None:
+        super().__init__(symbol, self._known_part, lambda e: _finite(e.subs(symbol, reach)))
+        self._reach = reach
+        #: Of its derivatives only parts are asked for that it has itself: the descent ends.
+        self._source = derived_from
+
+    def _known_part(self, part: sympy.Expr) -> float:
+        if part == self.symbol:
+            return math.inf
+        return 0 if self._source is not None else self._by_derivatives(part)
+
+    def _by_derivatives(self, formula: sympy.Expr) -> float:
+        """Rules show it of a derivative, and f(0) >= 0 of those before it."""
+        if any(not f.args[-1].is_polynomial(self.symbol) for f in formula.atoms(sympy.Function)):
+            return 0  # derivatives of what is nested swell, and parts of it were asked for
+        current, rules = _normal(formula, self.symbol), self
+        formula = current
+        for _ in range(_MOST_DERIVATIVES):
+            if rules.by_rules(current):
+                return math.inf
+            value = _finite(current.subs(self.symbol, 0))
+            if value is None or not _is_nonnegative(value):
+                return 0
+            slope = sympy.diff(current, self.symbol)
+            if sympy.count_ops(slope) > _LONGEST_DERIVATIVE:
+                return 0
+            current = _normal(slope, self.symbol)
+            rules = _Series(self.symbol, self._reach, derived_from=formula)
+        return 0
+
+    def _of_part(self, part: sympy.Expr) -> float:
+        inner = part.as_independent(self.symbol, as_Add=False)[1]
+        if self._source is not None and not (self._source != inner and self._source.has(inner)):
+            return 0
+        whole = has_nonnegative_taylor_series(part, self.symbol, self._reach)
+        return math.inf if whole else 0
+
+
+def _finite(value: sympy.Expr) -> sympy.Expr | None:
+    return None if value.has(sympy.oo, sympy.zoo, sympy.nan) else value
+
+
+def _normal(expr: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
+    """Multiply out, with all roots of 1 - x^2 over the lowest of their powers."""
+    base = 1 - x**2  # before expanding, which would take its powers apart
+    halves = [p for p in expr.atoms(sympy.Pow) if p.exp.is_Rational and p.exp.q == 2]
+    same = {p: base**p.exp for p in halves if p.base != base and sympy.expand(p.base - base) == 0}
+    expr = expr.xreplace(same)
+    powers = [p.exp for p in expr.atoms(sympy.Pow) if p.base == base and p.exp.is_Rational]
+    powers = [e for e in powers if e.q == 2]
+    if not powers:
+        return _multiplied_out(expr)
+    lowest, root = min(powers), sympy.Symbol("s", positive=True)
+    for e in powers:
+        expr = expr.xreplace({base**e: root * sympy.expand(base ** (e - lowest))})
+    collected = sympy.collect(_multiplied_out(expr), [root, sympy.asin(x)])
+    return collected.xreplace({root: base**lowest})
+
+
+def _multiplied_out(expr: sympy.Expr) -> sympy.Expr:
+    """Sums and products multiplied out; arguments of functions stay as they are."""
+    masks: dict[sympy.Expr, sympy.Dummy] = {}
+
+    def masked(node: sympy.Expr) -> sympy.Expr:
+        if node.is_Atom:
+            return node
+        if node.is_Add or node.is_Mul or (node.is_Pow and node.exp.is_Integer):
+            return node.func(*(masked(a) for a in node.args))
+        return masks.setdefault(node, sympy.Dummy())
+
+    plain = sympy.expand(masked(expr))
+    return plain.xreplace({mask: node for node, mask in masks.items()})

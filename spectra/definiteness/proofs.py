@@ -1,0 +1,248 @@
+"""In which dimensions a kernel is proved to be positive definite, and by which theorem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import sympy
+from scipy.linalg import toeplitz
+
+from spectra.definiteness.closed_forms import (
+    known_largest_dimension,
+    largest_of_damped_cosine,
+    largest_of_edge,
+)
+from spectra.definiteness.hats import hat_dimension
+from spectra.definiteness.monotone import is_completely_monotone
+from spectra.definiteness.power_series import Closure, has_nonnegative_taylor_series
+from spectra.formula.at_zero import value_at_zero
+from spectra.formula.opaque import Opaque
+from spectra.formula.parsing import U, Z
+from spectra.kernel import Kernel, Piece
+from spectra.singularity.germs import sign
+from spectra.singularity.places import LocalAnalysis
+
+__all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
+
+#: Distances and number of the points whose matrices are looked at, and what rounding leaves of a
+#: least eigenvalue 0.
+_STEPS, _POINTS, _ROUNDING = (0.05, 0.4, 2.0), 12, 1e-9
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Positive definite on R^d for every d <= ``largest``; ``exact``: and for no other d."""
+
+    largest: float
+    reason: str
+    exact: bool = False
+
+
+@lru_cache(maxsize=200)
+def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
+    """The strongest proof for R^d that a rule of this room gives, or None.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> from spectra.singularity import analyse
+    >>> k = radial("exp(-z**2)*cos(z)")
+    >>> proved_on_space(k, analyse(k)).largest
+    1
+    """
+    pieces = _resolved(kernel, analysis)
+    if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
+        return None
+    proof = _strongest(pieces, analysis)
+    if proof is not None and proof.largest and not _has_positive_matrices(kernel):
+        return None
+    return proof
+
+
+def _strongest(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Proof | None:
+    if all(p.support is sympy.oo and is_completely_monotone(p.expr) for p in pieces):
+        text = "It is completely monotone in z^2: positive definite in every dimension."
+        return Proof(math.inf, text, exact=True)
+    known = known_largest_dimension(Kernel(pieces), analysis)
+    if known is not None:
+        return Proof(*known, exact=True)
+    best: Proof | None = None
+    for dim, reason in _candidates(pieces, analysis):
+        if dim and (best is None or dim > best.largest):
+            best = Proof(dim, f"{reason}: positive definite {_up_to(dim)}.")
+    return best
+
+
+def _candidates(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Iterator[tuple[float, str]]:
+    yield (
+        min(_of_piece(p) for p in pieces),
+        ("It is made of positive definite functions by sums, products and power series"),
+    )
+    yield (
+        hat_dimension(analysis),
+        ("It is a mixture of convolution squares of balls, by Polya's criterion or its like"),
+    )
+
+
+def _has_positive_matrices(kernel: Kernel, *, on_circle: bool = False) -> bool:
+    """Matrices of points on a line or a circle, against a mistake of a rule."""
+    for step in _STEPS:
+        at = step * np.arange(_POINTS)
+        values = kernel(2 * np.abs(np.sin(at / 2)) if on_circle else at)
+        if not np.min(np.linalg.eigvalsh(toeplitz(values))) >= -_ROUNDING * np.max(np.abs(values)):
+            return False
+    return True
+
+
+def _up_to(dim: float) -> str:
+    return "in every dimension" if dim == math.inf else f"for d <= {dim}"
+
+
+def _is_bounded(analysis: LocalAnalysis) -> bool:
+    requirements = (r for place in analysis.places for r in place.requirements)
+    return analysis.origin.limit is not None and all(r.bound != 0 for r in requirements)
+
+
+def _resolved(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
+    """The pieces; of one formula that vanishes beyond a single kink, the part before it."""
+    cut = analysis.profile
+    vanishes = len(cut.radii) == 1 and not cut.gaps and cut.exprs and cut.exprs[-1] == 0
+    if vanishes and all(p.support is sympy.oo for p in kernel.pieces):
+        return (Piece(cut.radii[0], cut.exprs[0]),)
+    return kernel.pieces
+
+
+# --- on R^d ---------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=500)
+def _of_piece(piece: Piece) -> float:
+    if piece.support is sympy.oo:
+        return _on_space(piece.expr)
+    return _of_ball(piece)
+
+
+def _of_ball(piece: Piece) -> float:
+    """What ends at a radius, as a polynomial, times what needs no end."""
+    ending, lasting = sympy.Integer(1), sympy.Integer(1)
+    for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
+        base = factor.as_base_exp()[0]
+        if base.is_polynomial(Z) and factor.has(Z):
+            ending = ending * factor
+        else:
+            lasting = lasting * factor
+    known = largest_of_edge(Piece(piece.support, ending)) if ending.has(Z) else None
+    return 0 if known is None else min(known[0], _on_space(lasting))
+
+
+def _on_space(expr: sympy.Expr) -> float:
+    expr = expr.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
+    plain = _SPACE(expr)
+    rewritten = expr.replace(_is_even_sine, _with_double_angle)
+    return plain if rewritten == expr else max(plain, _SPACE(rewritten))
+
+
+def _is_even_sine(e: sympy.Expr) -> bool:
+    return bool(e.is_Pow and e.base.func == sympy.sin and e.exp.is_even)
+
+
+def _with_double_angle(e: sympy.Expr) -> sympy.Expr:
+    return ((1 - sympy.cos(2 * e.base.args[0])) / 2) ** (e.exp / 2)
+
+
+def _atom(expr: sympy.Expr) -> float:
+    """Formulas that are positive definite of themselves, alone or beside another factor."""
+    if is_completely_monotone(expr):
+        return math.inf
+    if expr.func == sympy.cos and not (expr.args[0] / Z).has(Z):
+        return 1
+    best = 0.0
+    for part, dim in _waves_in(expr) if expr.is_Mul else ():
+        rest = sympy.powsimp(expr / part)
+        best = max(best, min(dim, _SPACE(rest)))
+    return best
+
+
+def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
+    """Factors that are a mean of plane waves together, or a damped one, with their dimensions."""
+    damping = [f for f in product.args if f.func == sympy.exp and not (f.args[0] / Z).has(Z)]
+    for factor in product.args:
+        base, power = factor.as_base_exp()
+        if not (power.is_Integer and power > 0) or not base.args or base.args[-1].has(1 / Z):
+            continue
+        if (base.args[-1] / Z).has(Z):
+            continue
+        if base.func == sympy.sin:
+            yield (base / Z) ** power, 3
+        elif base.func == sympy.besselj and base.args[0] >= -sympy.Rational(1, 2):
+            order = base.args[0]
+            yield (base / Z**order) ** power, int(sympy.floor(2 * order + 2))
+        elif base.func == sympy.cos and power == 1:
+            for f in damping:
+                known = largest_of_damped_cosine(f * factor)
+                if known is not None:
+                    yield f * factor, known[0]
+
+
+@lru_cache(maxsize=2000)
+def _at_zero(expr: sympy.Expr) -> sympy.Expr | None:
+    return value_at_zero(expr, Z)
+
+
+_SPACE = Closure(Z, _atom, _at_zero)
+
+
+# --- on the sphere --------------------------------------------------------------------------
+
+
+def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
+    """Why a kernel is positive definite on the unit sphere of R^dim, where that is proved.
+
+    The formula counts on z <= 2 only: one that is positive definite on R^d without its end is so
+    on the sphere, and so are power series in u = <x, y> with nonnegative coefficients.
+
+    Examples
+    --------
+    >>> from spectra.kernel import zonal
+    >>> proved_on_sphere(zonal("exp(-sqrt(2 - 2*u))"), 5)
+    'It is made of functions that are positive definite on the sphere.'
+    """
+    if any(p.expr.has(Opaque) for p in kernel.pieces):
+        return None
+    reason = _shown_on_sphere(kernel, dim)
+    return reason if reason and _has_positive_matrices(kernel, on_circle=True) else None
+
+
+def _shown_on_sphere(kernel: Kernel, dim: int) -> str | None:
+    if kernel.zonal is not None and has_nonnegative_taylor_series(kernel.zonal):
+        return "Its power series in u has nonnegative coefficients."
+    shown = (
+        _SPHERE(kernel.zonal)
+        if kernel.zonal is not None
+        else min((_of_piece(_unended(p)) for p in kernel.pieces), default=0)
+    )
+    if shown >= dim:
+        return "It is made of functions that are positive definite on the sphere."
+    return None
+
+
+def _unended(piece: Piece) -> Piece:
+    return Piece(sympy.oo, piece.expr) if sign(piece.support - 2) >= 0 else piece
+
+
+def _sphere_atom(expr: sympy.Expr) -> float:
+    if expr == U or has_nonnegative_taylor_series(expr):
+        return math.inf
+    return _on_space(sympy.powdenest(sympy.expand(expr.subs(U, 1 - Z**2 / 2)), force=True))
+
+
+def _at_one(expr: sympy.Expr) -> sympy.Expr | None:
+    value = expr.subs(U, 1)
+    return None if value.has(sympy.oo, sympy.zoo, sympy.nan) else value
+
+
+_SPHERE = Closure(U, _sphere_atom, _at_one)

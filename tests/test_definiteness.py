@@ -1,0 +1,286 @@
+"""Positive definiteness: what is proved, what is not, and that a proof is one of finite mass."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import sympy
+from mpmath import mp
+
+from spectra.definiteness import (
+    has_nonnegative_taylor_series,
+    is_completely_monotone,
+    proved_on_space,
+    proved_on_sphere,
+)
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import U, Z, parse_formula
+from spectra.kernel import Kernel, radial, zonal
+from spectra.singularity import analyse
+from spectra.sphere import sphere_coefficients
+from spectra.transform import spectral_density
+from spectra.verdict import Status, existence
+
+EVERY = math.inf
+
+
+def arc_0(inner: str) -> str:
+    """A layer of steps: the kernel of its signs."""
+    return f"(1 - acos({inner})/pi)"
+
+
+def arc_1(inner: str) -> str:
+    """A layer of rectifiers."""
+    return f"((({inner})*(pi - acos({inner})) + sqrt(1 - ({inner})**2))/pi)"
+
+
+def tangent(layers: int) -> str:
+    """The neural tangent kernel of a network of rectifiers."""
+    covariance = kernel = "u"
+    for _ in range(layers):
+        kernel = f"({kernel}*{arc_0(covariance)} + {arc_1(covariance)})"
+        covariance = arc_1(covariance)
+    return kernel
+
+
+# --- completely monotone functions of z^2 ---------------------------------------------------
+
+MONOTONE = (
+    "2**(-z)",
+    "erfc(z)",
+    "1/cosh(z)",
+    "1/cosh(z)**2",
+    "1 - tanh(z)**2",
+    "exp(-z) - exp(-2*z)/2",
+    "besselk(0, 1 + z)",
+    "1/log(2 + z)",
+    "1/log(log(20 + z))",
+    "exp(-sqrt(1 + sqrt(1 + sqrt(1 + z))))",
+    "exp(z**2)*erfc(z)",
+    "exp(-2*z)*besseli(0, z)",
+    "exp(-z**2)*besseli(0, z**2)",
+    "z/sinh(z)",
+    "z/besseli(1, z)",
+    "tanh(z)/z",
+    "erf(z)/z",
+    "atan(z)/z",
+    "log(1 + z)/z",
+    "log((2 + z)/(1 + z))",
+    "pi/2 - atan(z)",
+    "1 - (z/(1 + z))**(1/2)",
+    "(1 + sqrt(3)*z)*exp(-sqrt(3)*z)",
+    "z**(1/3)*besselk(1/3, 2*z)",
+    "hyper([1/2], [3/2], -z**2)",
+    "hyper([1/2, 1/3], [3/2], -z**2)",
+    "exp(-tanh(z))",
+    "1/(1 + z)**z",
+    "exp(-log(1 + z)**2)",
+)
+NOT_MONOTONE = (
+    "exp(-z**3)",
+    "exp(-z**4)",
+    "cos(z)",
+    "1 - z**2",
+    "exp(-z) - 2*exp(-2*z)/3",
+    "exp(-z)*(1 - z)",
+    "exp(-z)*(1 + 2*z)",
+    "exp(-z**2)*cos(z)",
+    "1/(1 + z**3)",
+    "besselk(0, z + 1)*z",
+    "exp(-2*z)*besseli(0, 3*z)",
+    "exp(-z)*besseli(1, z)",
+    "exp(-z**2) - exp(-2*z**2)/2",
+    "1/cosh(z**2)",
+    "1/(2 - cos(z))",
+    "1/gamma(1 + z)",
+    "log(1 + z)",
+)
+
+
+@pytest.mark.parametrize("text", MONOTONE)
+def test_a_completely_monotone_kernel_is_proved_and_its_differences_alternate(text: str) -> None:
+    expr = parse_formula(text, variable="z")
+    assert is_completely_monotone(expr)
+    function = mpmath_function(expr, Z)
+    with mp.workdps(60):
+        for step in ("0.001", "0.3", "40"):
+            values = [function(mp.sqrt(mp.mpf(step) * n)) for n in range(1, 14)]
+            while values:
+                assert min(values) > 0
+                values = [a - b for a, b in pairwise(values)]
+
+
+@pytest.mark.parametrize("text", NOT_MONOTONE)
+def test_what_is_not_completely_monotone_is_not_proved_to_be(text: str) -> None:
+    assert not is_completely_monotone(parse_formula(text, variable="z"))
+
+
+# --- on R^d ---------------------------------------------------------------------------------
+
+PROVED = (
+    (radial("Max(0, 1 - z)"), 1),
+    (radial("1 - 3*z/2 + z**3/2", support=1), 3),
+    (radial("1 - 15*z/8 + 5*z**3/4 - 3*z**5/8", support=1), 5),  # the hat of d = 5
+    (radial("Max(0, 2 - z) + Max(0, 1 - z)**2"), 1),
+    (radial("Max(exp(-z), 1/2)"), 1),
+    (radial("1 - sqrt(z)", support=1), 1),
+    (radial("(1 - z)**2*exp(-z)", support=1), 3),
+    (radial("exp(-z**2)*cos(z)"), 1),
+    (radial("exp(-z)*cos(z)/(1 + z)"), 2),
+    (radial("besselj(0, z)*exp(-z)"), 2),
+    (radial("(sin(z)/z)**2"), 3),
+    (radial("exp(-2*sin(z/2)**2)"), 1),
+    (radial("exp(cos(z))"), 1),
+    (radial("1/(2 - cos(z))"), 1),
+    (radial("sinh(exp(-z))"), EVERY),
+    (radial("1/(2 - exp(-z**2))"), EVERY),
+    (radial(arc_1("exp(-z)")), EVERY),
+    (radial("exp(-z)"), EVERY),
+)
+
+
+@pytest.mark.parametrize(("kernel", "largest"), PROVED, ids=lambda x: str(x)[:40])
+def test_the_largest_dimension_of_a_proof_is_the_known_one(kernel: Kernel, largest: float) -> None:
+    proof = proved_on_space(kernel, analyse(kernel))
+    assert proof is not None
+    assert proof.largest == largest, proof.reason
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        radial("exp(-z**4)"),
+        radial("exp(-z) - exp(-2*z)"),
+        radial("1 - z**2", support=1),
+        radial("1 - z", support=1) - radial("(1 - z)**2", support=1),
+        radial("2 - z", support=1),
+        radial("cos(z)/sqrt(z)"),
+        radial("exp(sin(z))"),
+        radial("exp(-z**2)*sin(z)"),
+        radial("Max(0, 1 - z)*Abs(z - 1/2)"),
+        radial("exp(-z)*(2 - z)"),
+        radial("1/(1 + z**3)"),
+    ],
+    ids=str,
+)
+def test_what_is_indefinite_is_not_proved_to_be_positive(kernel: Kernel) -> None:
+    proof = proved_on_space(kernel, analyse(kernel))
+    assert proof is None or proof.largest == 0, proof.reason
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dim"),
+    [
+        (radial("1 - 3*z/2 + z**3/2", support=1), 3),
+        (radial("exp(-z) - exp(-2*z)/2"), 7),
+        (radial("exp(-z**2)*cos(z)"), 1),
+        (radial("1/cosh(z)"), 3),
+        (radial("erfc(z)"), 16),
+    ],
+    ids=str,
+)
+def test_the_spectrum_of_what_is_proved_is_nonnegative(kernel: Kernel, dim: int) -> None:
+    assert existence(kernel, dim).positive_definite.answer is True
+    density = spectral_density(kernel, dim)
+    w = np.geomspace(1e-2, 30, 300)
+    assert np.all(density.density(w) >= -density.error(w))
+
+
+def test_the_dimension_after_the_largest_is_refuted_where_a_theorem_does_it() -> None:
+    found = existence(radial("1 - 3*z/2 + z**3/2", support=1)).positive_definite
+    assert (found.answer, found.max_dim) == (False, 3)
+    assert "In d = 4 it is not" in found.reason
+    periodic = existence(radial("exp(cos(z))")).positive_definite
+    assert periodic.max_dim == 1
+
+
+@pytest.mark.parametrize(
+    ("formula", "largest"),
+    [
+        ("1/log(2 + z)", sympy.oo),
+        ("1/(1 + log(1 + z))", sympy.oo),
+        ("1/log(10 + z**2)", sympy.oo),
+        ("1/log(log(20 + z))", sympy.oo),
+        ("exp(cos(z))", 1),
+        ("1/(2 - cos(z))", 1),
+        ("exp(-2*sin(z/2)**2)", 1),
+    ],
+)
+def test_a_proof_of_definiteness_is_one_of_finite_mass(formula: str, largest: object) -> None:
+    verdict = existence(radial(formula))
+    assert verdict.condition is not None, verdict.reasons
+    for dim in (1, 2, 3, 7, 64):
+        expected = Status.FINITE if dim <= largest else Status.INFINITE
+        assert existence(radial(formula), dim).status is expected
+
+
+# --- on the sphere --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "besseli(0, 2*u)",
+        "exp(-acos(u))",
+        "exp(u - 1)",
+        "1 - sqrt(1 - u)",
+        "2**u",
+        *(arc_0(arc_0("u")), arc_0(arc_1("u")), arc_1(arc_0("u")), arc_1(arc_1("u"))),
+        arc_1(arc_1(arc_1("u"))),
+        arc_1(arc_1(arc_1(arc_1("u")))),
+        *(tangent(layers) for layers in (1, 2, 3)),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_networks_of_any_depth_have_a_nonnegative_taylor_series(text: str) -> None:
+    formula = parse_formula(text, variable="u")
+    assert has_nonnegative_taylor_series(formula)
+    with mp.workdps(30):  # Cauchy's formula on |u| = 1/2
+        function = mpmath_function(formula, U)
+        points = [mp.expjpi(mp.mpf(2 * j) / 64) for j in range(64)]
+        values = [function(x / 2) for x in points]
+        for n in range(12):
+            terms = (v * x**-n for v, x in zip(values, points, strict=True))
+            assert mp.re(mp.fsum(terms)) / 64 * 2**n > -mp.mpf("1e-12")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("u - u**2", "u**2 - u**3", "exp(u) - exp(2*u)", "1 - u + u**2", "asin(u) - u**2"),
+        *("sinh(u) - u**3", "exp(u**2) - u**3 - 1", "besseli(0, u) - u", "1/(2 - u) - u**4"),
+        *("asin(u - u**2)", "exp(-asin(u))", "2**(-u)", "sqrt(1 + u)", "1/(1 + u)"),
+        *("exp(u)*(1 - u)", "(1 - u)/(2 - u)", "cosh(u) - cosh(2*u)", "u*asin(-u)"),
+    ],
+)
+def test_differences_of_power_series_are_not_taken_for_sums(text: str) -> None:
+    assert not has_nonnegative_taylor_series(parse_formula(text, variable="u"))
+
+
+@pytest.mark.parametrize(
+    "text", ["acos(acos(u)/pi)", "sqrt(1 - u**2)", arc_0("-u"), "cos(u)", "exp(-u)", arc_1("1 - u")]
+)
+def test_what_has_a_negative_coefficient_is_not_proved(text: str) -> None:
+    assert not has_nonnegative_taylor_series(parse_formula(text, variable="u"))
+
+
+@pytest.mark.parametrize(
+    ("text", "proved"),
+    [
+        ("exp(-sqrt(2 - 2*u))", True),
+        ("u*exp(-(2 - 2*u)**(3/4))", True),
+        ("u**2 + exp(-sqrt(1 - u))", True),
+        ("1/(1 + sqrt(2 - 2*u))", True),
+        ("exp(-acos(u)**3)", False),
+        ("exp(-(2 - 2*u)**(3/2))", False),
+    ],
+)
+def test_what_is_positive_on_the_space_is_so_on_the_sphere(text: str, proved: bool) -> None:
+    kernel = zonal(text)
+    assert (proved_on_sphere(kernel, 5) is not None) is proved
+    found = sphere_coefficients(kernel, 5, degree=8)
+    assert bool(np.all(found.values > -found.error)) is proved
+    assert existence(kernel, 5).on_sphere(degree=8).positive_definite is proved
