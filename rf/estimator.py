@@ -34,6 +34,7 @@ from rf.rows import (
     centre_of,
     check_cross_distances,
     check_distances,
+    check_size,
     check_unit_rows,
     typical_distances,
 )
@@ -140,6 +141,12 @@ class BaseSpectralFeatures(
     spectrum: Any
     n_components: int
     random_state: Any
+    # What fit leaves, whatever was given.
+    table_: Any
+    frequencies_: Any
+    coupling_: Any
+    counts_: tuple[int, ...]
+    plans_: tuple[Plan, ...]
 
     @abstractmethod
     def _scheme(self) -> Scheme:
@@ -186,6 +193,7 @@ class BaseSpectralFeatures(
         scheme = self._scheme()
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         for_data, for_frequencies = np.random.default_rng(seed.tolist()).spawn(2)
+        check_size(X)
         self._centre = centre_of(X)
         self._selection = None
         spectrum = self._resolve(X, for_frequencies)
@@ -226,10 +234,10 @@ class BaseSpectralFeatures(
 
     def _take(self, selection: Selection) -> None:
         """Become the features that were made to order."""
-        for earlier in ("table_", "frequencies_", "counts_", "coupling_", "plans_", "_layout"):
-            if hasattr(self, earlier):
-                delattr(self, earlier)
         self._selection = selection
+        self.table_ = self.frequencies_ = None
+        self.coupling_, self.counts_ = selection.chosen.name, ()
+        self.plans_ = ()
         self.kernel_ = selection.kernel
         self._domain = np.inf if selection.everywhere else selection.z_max
         self._sphere = str(selection.kernel) if selection.kernel.is_zonal else ""
@@ -373,6 +381,7 @@ class BaseSpectralFeatures(
         return self._domain
 
     def _check_rows(self, X: Any) -> None:
+        check_size(X)
         if self._sphere:
             check_unit_rows(X, self._sphere)
         if np.isfinite(self._reach):
@@ -430,7 +439,7 @@ class BaseSpectralFeatures(
     ) -> tuple[str, tuple[int, ...]]:
         """The coupling and the number of frequencies of each part."""
         n = -(-self.n_components // 2)
-        self.plans_: tuple[Plan, ...] = ()
+        self.plans_ = ()
         if scheme.coupling != "auto" and scheme.allocation != "optimal":
             return scheme.coupling, allocate(table, n, allocation=scheme.allocation)
         model = VarianceModel(table, typical_distances(X, rng))

@@ -38,8 +38,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rf.estimator import BaseSpectralFeatures
-from spectra.errors import AccuracyError, ParameterError
+from rf.signs import signature_of
+from spectra.errors import AccuracyError
 
 __all__ = ["KreinRidge", "KreinRidgeClassifier"]
 
@@ -92,16 +92,16 @@ class _KreinModel(BaseEstimator, ABC):  # type: ignore[misc]
 
             return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
         transformer = clone(self.features)
-        # Also of a step of a pipeline; one before the last is refused when its signs are lost.
+        # Also of the steps of a composite; where signs are lost on the way, that is refused.
         asked = [
             name for name in transformer.get_params() if name.split("__")[-1] == "mixed_signature"
         ]
         return transformer.set_params(**dict.fromkeys(asked, "ignore")) if asked else transformer
 
     def _solve(self, X: Any, targets: FloatArray) -> None:
-        self.features_ = self._transformer().fit(X)
+        self.features_ = self._transformer().fit(X, targets)
         Z = np.asarray(self.features_.transform(X), dtype=float)
-        signature = signature_of(self.features_, Z.shape[1])
+        signature = signature_of(self.features_, X)
         mean = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1:])
         self.coef_, self.eigenvalues_ = krein_solve(
             Z, signature, targets - mean, alpha=self.alpha, solver=self.solver
@@ -118,40 +118,6 @@ class _KreinModel(BaseEstimator, ABC):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self._transformer()).input_tags.sparse
         return tags
-
-
-def signature_of(features: Any, columns: int) -> FloatArray:
-    """The signs of the columns that a fitted transformer makes: +1 where it has none.
-
-    The signs of a pipeline are those of its last step.
-
-    Raises
-    ------
-    ParameterError
-        Where signs are lost on the way: an earlier step of a pipeline has negative ones, or the
-        kernel is asymmetric, so that signs alone do not make its matrix.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> signature_of(StandardScaler().fit(np.eye(2)), 2)
-    array([1., 1.])
-    """
-    *before, last = [step for _, step in getattr(features, "steps", [("", features)])]
-    for step in before:
-        if np.any(np.asarray(getattr(step, "signature_", 1.0)) < 0):
-            raise ParameterError(
-                f"{type(step).__name__} makes columns of signature -1, and {type(last).__name__} "
-                "comes after it in the pipeline, so that the signs of its columns are lost and "
-                "another kernel would be learned. Make the signed features the last step."
-            )
-    if isinstance(last, BaseSpectralFeatures) and last.decomposition_ != "radial":
-        raise ParameterError(
-            f"The kernel {last.table_.formula} is asymmetric: its matrix takes right features "
-            "beside the left ones, and ridge regression in a Krein space is for symmetric "
-            "kernels. Take a symmetric kernel."
-        )
-    return np.asarray(getattr(last, "signature_", np.ones(columns)), dtype=float)
 
 
 def krein_solve(
@@ -219,9 +185,9 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
     Parameters
     ----------
     features : transformer, default=None
-        Makes Z; its attribute ``signature_`` (all +1 where there is none) holds the signs, in a
-        pipeline that of the last step.  None
-        stands for ``SpectralFeatures(n_components=512, random_state=0)``: the Gaussian kernel.
+        Makes Z; its attribute ``signature_`` (all +1 where there is none) holds the signs, which
+        come through pipelines, unions and column transformers (:mod:`rf.signs`).  None stands for
+        ``SpectralFeatures(n_components=512, random_state=0)``: the Gaussian kernel.
     alpha : float, default=1.0
         Strength of the regulariser, greater than 0.
     solver : {"flip", "stationary"}, default="flip"
@@ -246,7 +212,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
     AccuracyError
         At fit, for solver "stationary" where -alpha is nearly an eigenvalue.
     ParameterError
-        At fit, where the signs of the features are lost in a pipeline, or their kernel is
+        At fit, where the signs of the features are lost in a composite, or their kernel is
         asymmetric.
 
     Examples

@@ -22,6 +22,7 @@ __all__ = [
     "centre_of",
     "check_cross_distances",
     "check_distances",
+    "check_size",
     "check_unit_rows",
     "range_of_distances",
     "sample_of_rows",
@@ -67,6 +68,31 @@ def check_unit_rows(X: Any, kernel: str) -> None:
             f"Row {worst} has norm {norms[worst]:.9g}, and the zonal kernel {kernel} lives on the "
             f"unit sphere (tolerance {NORM_TOLERANCE:g}). Divide each row by its norm, for "
             "instance with sklearn.preprocessing.normalize."
+        )
+
+
+def check_size(X: Any) -> None:
+    """Refuse rows so long that the square of a distance is no number any more.
+
+    Raises
+    ------
+    DataError
+        It names the longest row.
+
+    Examples
+    --------
+    >>> check_size(np.eye(2))
+    """
+    with np.errstate(over="ignore"):
+        # Twice the largest of d coordinates in each of two rows: no square of a distance is larger.
+        largest = np.abs(X).max(axis=1)
+        largest = np.asarray(largest.toarray() if issparse(largest) else largest, dtype=float)
+    worst = int(largest.argmax())
+    if not largest.ravel()[worst] < 0.5 * np.sqrt(np.finfo(X.dtype).max / X.shape[1]):
+        raise DataError(
+            f"Row {worst} has a coordinate of size {largest.ravel()[worst]:.3g}, and squares of "
+            f"distances are beyond the range of {X.dtype}. Measure the data in a larger unit, for "
+            "instance with sklearn.preprocessing.StandardScaler."
         )
 
 

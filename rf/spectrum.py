@@ -87,9 +87,13 @@ def named_kernel(spectrum: Any) -> Any:
         return spectrum
     from spectra.families import Family, kernel_from_text
     from spectra.families.asymmetric import ASYMMETRIC, AsymmetricFamily
+    from spectra.families.reading import read_numbers, split_call
 
     if isinstance(spectrum, str):
-        spectrum = ASYMMETRIC[spectrum] if spectrum in ASYMMETRIC else kernel_from_text(spectrum)
+        name, parameters = split_call(spectrum)
+        if name not in ASYMMETRIC:
+            return kernel_from_text(spectrum)
+        return ASYMMETRIC[name](**read_numbers(parameters))
     return spectrum() if isinstance(spectrum, Family | AsymmetricFamily) else spectrum
 
 

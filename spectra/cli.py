@@ -129,7 +129,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _derive(arguments: argparse.Namespace) -> int:
-    from spectra.tabulation import tabulate
+    from spectra.derivation import derive
     from spectra.verdict import existence
 
     kernel = _kernel(arguments)
@@ -137,9 +137,7 @@ def _derive(arguments: argparse.Namespace) -> int:
         _show_density(kernel, arguments.dim, arguments.route)
     verdict = existence(kernel, dim=arguments.dim)
     print(verdict)
-    measure = verdict.measure
-    print(measure)
-    table = tabulate(measure, u_error=arguments.u_error)
+    table = derive(kernel, arguments.dim, u_error=arguments.u_error)
     print(f"{table!r}")
     if arguments.out is not None:
         table.save(arguments.out)
@@ -147,7 +145,7 @@ def _derive(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         from spectra.plot import plot_measure
 
-        plot_measure(measure, path=arguments.plot)
+        plot_measure(verdict.measure, path=arguments.plot)
         print(f"drew {arguments.plot}")
     return 0
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 from spectra.cache import TableCache, address_of, default_cache
 from spectra.errors import ParameterError
+from spectra.families import Family, kernel_from_text
 from spectra.kernel import Kernel
 from spectra.numeric import checked_dim
 from spectra.progress import stage
@@ -17,7 +19,7 @@ __all__ = ["derive"]
 
 
 def derive(
-    kernel: Kernel,
+    kernel: Kernel | Family | str,
     dim: int,
     *,
     u_error: float | None = None,
@@ -30,8 +32,9 @@ def derive(
 
     Parameters
     ----------
-    kernel : Kernel
-        Made by ``radial``, ``zonal`` or ``catalogue``.
+    kernel : Kernel, Family or str
+        Made by ``radial``, ``zonal`` or ``catalogue``; or text, as in
+        :func:`spectra.families.kernel_from_text`: a name of the catalogue or a formula.
     dim : int
         Dimension d >= 1.
     u_error : float, optional
@@ -52,18 +55,18 @@ def derive(
         Where the transform is not known, or the error asked for is not reached.
     ParameterError
         Where an argument is not of its kind.
+    FormulaError
+        Where a text is not a formula.
 
     Examples
     --------
     >>> from spectra.kernel import radial
     >>> derive(radial("exp(-z**2/2)"), 3, cache=False).mass
     1.0
+    >>> derive("matern(nu=5/2)", dim=3, cache=False).formula
+    'matern(nu=5/2, length=1)'
     """
-    if not isinstance(kernel, Kernel):
-        raise ParameterError(
-            f"derive takes a kernel, and got {kernel!r} of type {type(kernel).__name__}. Make one "
-            "with radial(...), zonal(...) or catalogue[name]."
-        )
+    kernel = _kernel_of(kernel)
     dim = checked_dim(dim)
     place = _place(cache)
     known = place is not None and (u_error is None or isinstance(u_error, Real))
@@ -77,6 +80,18 @@ def derive(
     if place is not None and address is not None:
         place.put(address, table)
     return table
+
+
+def _kernel_of(named: Any) -> Kernel:
+    if isinstance(named, str):
+        return kernel_from_text(named)
+    kernel = named() if isinstance(named, Family) else named
+    if not isinstance(kernel, Kernel):
+        raise ParameterError(
+            f"derive takes a kernel, and got {named!r} of type {type(named).__name__}. Pass a "
+            "formula, a name of the catalogue, or what radial(...) or zonal(...) made."
+        )
+    return kernel
 
 
 def _place(cache: TableCache | bool | None) -> TableCache | None:

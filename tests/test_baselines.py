@@ -296,6 +296,25 @@ def test_nystroem_ignores_eigenvalues_that_are_rounding_errors():
     np.testing.assert_allclose(f.gram(X), X @ X.T, atol=1e-10)
 
 
+@pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
+def test_an_eigenvalue_that_cancels_does_not_blow_nystroem_up(landmarks):
+    """The eigenvalues of an indefinite matrix pass through 0: each draw must stay near the best."""
+
+    def narrow(X, Y):
+        z2 = np.sum((X[:, None] - Y[None]) ** 2, axis=-1)
+        return np.exp(-z2 / (2 * 0.3**2)) - np.exp(-z2 / 2)
+
+    X = sphere_rows(300, 5)
+    K = narrow(X, X)
+    size = np.sort(np.abs(np.linalg.eigvalsh(K)))
+    for n in (20, 60):
+        best = np.linalg.norm(size[:-n]) / np.linalg.norm(K)
+        for seed in range(12):
+            f = IndefiniteNystroem(narrow, n_components=n, landmarks=landmarks, random_state=seed)
+            error = np.linalg.norm(f.fit(X).gram(X) - K) / np.linalg.norm(K)
+            assert best < error < 6.0 * best  # up to 91 times with all eigenvalues
+
+
 def test_leverage_scores_prefer_rows_that_nothing_else_explains():
     rng = np.random.default_rng(0)
     X = np.vstack([0.01 * rng.standard_normal((300, 2)), 6 * rng.standard_normal((12, 2))])

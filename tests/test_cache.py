@@ -52,6 +52,29 @@ def test_what_is_kept_is_not_derived_again(cache, request):
         sp.derive(sp.radial(KERNEL), 4, cache=cache)
 
 
+@pytest.mark.parametrize(
+    ("named", "kernel"),
+    [
+        ("exp(-z)", sp.radial("exp(-z)")),
+        ("matern(nu=5/2)", sp.catalogue["matern"](nu=2.5)),
+        (sp.catalogue["matern"], sp.catalogue["matern"]()),
+    ],
+)
+def test_whatever_names_a_kernel_is_derived_once(cache, request, named, kernel):
+    derived = sp.derive(named, dim=3, cache=cache)
+    request.getfixturevalue("underivable")
+    assert bits(sp.derive(kernel, 3, cache=cache)) == bits(derived)
+
+
+def test_the_command_derives_once(monkeypatch, tmp_path, request, capsys):
+    monkeypatch.setenv("SPECTRA_CACHE", str(tmp_path / "tables"))
+    assert main(["derive", KERNEL, "--dim", "3", "--out", str(tmp_path / "a.npz")]) == 0
+    request.getfixturevalue("underivable")
+    assert main(["derive", KERNEL, "--dim", "3", "--out", str(tmp_path / "b.npz")]) == 0
+    first, second = (sp.SpectralTable.load(tmp_path / f"{name}.npz") for name in "ab")
+    assert bits(first) == bits(second)
+
+
 def test_all_that_decides_a_table_is_in_its_address():
     k = sp.radial("exp(-z**2)")
     addresses = [

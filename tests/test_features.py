@@ -293,6 +293,15 @@ class TestRefusals:
         with pytest.raises(ParameterError, match=r"gausian.*gaussian"):
             SpectralFeatures("gausian").fit(X)
 
+    @pytest.mark.parametrize("size", [1e160, 1e300])
+    @pytest.mark.parametrize("domain", [None, "data"])
+    def test_rows_whose_distances_are_no_numbers(self, X, size, domain):
+        with pytest.raises(DataError, match=r"Row \d+ has a coordinate.*larger unit"):
+            SpectralFeatures("gaussian", domain=domain).fit(size * X)
+        fitted = SpectralFeatures("gaussian", n_components=8, coupling="iid").fit(X)
+        with pytest.raises(DataError, match="larger unit"):
+            fitted.transform(size * X)
+
     def test_a_kernel_of_infinite_mass(self, X):
         rows = X / np.linalg.norm(X, axis=1, keepdims=True)
         with pytest.raises(InfiniteMassError):
@@ -323,6 +332,16 @@ class TestSpectra:
         grams = [RFF(s, n_components=16, random_state=0).fit(X).gram(X) for s in named]
         for gram in grams[1:]:
             np.testing.assert_allclose(gram, grams[0], atol=1e-9)
+
+    def test_a_name_takes_parameters_in_text(self, X):
+        options = {"n_components": 16, "random_state": 0, "coupling": "iid"}
+        text = SpectralFeatures("matern(nu=5/2, length=2)", **options).fit(X)
+        family = SpectralFeatures(catalogue["matern"](nu=2.5, length=2), **options).fit(X)
+        assert text.kernel_ == family.kernel_
+        np.testing.assert_array_equal(text.transform(X), family.transform(X))
+        shifted = SpectralFeatures("shift_gaussian(r=(0.5, 0, 0, 0), sigma=2)", **options).fit(X)
+        same = catalogue["shift_gaussian"](r=[0.5, 0, 0, 0], sigma=2)
+        np.testing.assert_allclose(shifted.kernel_.gram(X), same.gram(X), atol=1e-15)
 
     def test_the_exact_kernel_stands_beside(self, X):
         features = quiet("exp(-z**2/2) - 0.5*exp(-z**2/8)", n_components=4096).fit(X)

@@ -12,7 +12,9 @@ from spectra.families.named import Family, catalogue
 from spectra.formula.parsing import parse_formula
 from spectra.kernel import Kernel, radial, zonal
 
-__all__ = ["kernel_from_text"]
+__all__ = ["kernel_from_text", "read_numbers", "split_call"]
+
+_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 
 
 def kernel_from_text(
@@ -27,8 +29,8 @@ def kernel_from_text(
     Parameters
     ----------
     text : str
-        A name of the catalogue (a family takes its default parameters), or a formula in
-        z = |x - y| or in u = <x, y>.
+        A name of the catalogue (a family takes its default parameters), such a name with
+        parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.
     support : number or str, optional
         Radius beyond which a formula in z is zero.
     is_zonal : bool, optional
@@ -47,10 +49,17 @@ def kernel_from_text(
     --------
     >>> print(kernel_from_text("matern", parameters={"nu": "3/2"}))
     matern(nu=3/2, length=1)
+    >>> print(kernel_from_text("matern(nu=5/2)"))
+    matern(nu=5/2, length=1)
     >>> kernel_from_text("(1 + u)/2").is_zonal
     True
     """
-    values = {name: _number(value) for name, value in (parameters or {}).items()}
+    text, in_text = split_call(text)
+    if twice := sorted(set(in_text) & set(parameters or {})):
+        raise ParameterError(
+            f"The parameter {twice[0]!r} is given twice, in the text and beside it. Give it once."
+        )
+    values = read_numbers({**in_text, **(parameters or {})})
     if text in catalogue:
         if support is not None or is_zonal:
             raise ParameterError(
@@ -83,6 +92,69 @@ def kernel_from_text(
     return zonal(text, **values)
 
 
+def split_call(text: str) -> tuple[str, dict[str, Any]]:
+    """A name of the catalogue and the texts of its parameters; any other text without parameters.
+
+    Raises
+    ------
+    ParameterError
+        Where what stands between the brackets is not parameter=value, or names one twice.
+
+    Examples
+    --------
+    >>> split_call("matern(nu=5/2, length=sqrt(2))")
+    ('matern', {'nu': '5/2', 'length': 'sqrt(2)'})
+    >>> split_call("exp(-z)")
+    ('exp(-z)', {})
+    """
+    found = _CALL.fullmatch(text)
+    name = found[1] if found else ""
+    if found is None or not (name in catalogue or name in catalogue.asymmetric):
+        return text, {}
+    values: dict[str, Any] = {}
+    for argument in filter(None, (part.strip() for part in _at_commas(found[2], text))):
+        parameter, equals, value = (part.strip() for part in argument.partition("="))
+        if not (equals and parameter.isidentifier() and value) or parameter in values:
+            raise ParameterError(
+                f"{text!r}: the kernel {name} of the catalogue takes parameter=value, each once, "
+                f"and {argument!r} is not that."
+            )
+        sequence = value[0] in "([" and value[-1] in ")]" and "," in value
+        inner = _at_commas(value[1:-1], text) if sequence else []
+        values[parameter] = [v.strip() for v in inner if v.strip()] if sequence else value
+    return name, values
+
+
+def read_numbers(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with their texts read as numbers.
+
+    Examples
+    --------
+    >>> read_numbers({"nu": "5/2", "length": 2})
+    {'nu': 5/2, 'length': 2}
+    """
+    return {name: _number(value) for name, value in parameters.items()}
+
+
+def _at_commas(text: str, whole: str) -> list[str]:
+    """The pieces between the commas that stand in no brackets."""
+    pieces, depth = [""], 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if depth < 0:
+            raise ParameterError(
+                f"{whole!r}: a kernel of the catalogue with its parameters stands by itself. Add, "
+                "subtract and multiply kernels in Python, as catalogue[name](...) or radial(...)."
+            )
+        if character == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += character
+    return pieces
+
+
 def _number(value: Any) -> Any:
-    """Read a number that was typed; anything else goes to the checks of the kernel itself."""
+    """Read numbers that were typed; anything else goes to the checks of the kernel itself."""
+    if isinstance(value, list):
+        return [_number(v) for v in value]
     return parse_formula(value, variable="z") if isinstance(value, str) else value
