@@ -34,6 +34,7 @@ _HOME = {
     "draw_repeatedly": "frequencies",
     "load_dataset": "datasets",
     "n_components_for": "bounds",
+    "show_config": "backend",
 }
 
 __all__ = sorted(_HOME)

@@ -40,7 +40,7 @@ from rf.rows import (
 )
 from rf.spectrum import Spectrum, resolve_spectrum
 from rf.variance import VarianceModel
-from rf.waves import wave_columns
+from rf.waves import copied_into, wave_columns
 from spectra.errors import ParameterError
 from spectra.modulated import AsymmetricTable
 from spectra.numeric import real_array
@@ -245,12 +245,15 @@ class BaseSpectralFeatures(
         self.signature_ = selection.map.signature
         self._n_features_out = len(self.signature_)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, *, out: NDArray[Any] | None = None) -> Any:
         """The (left) features Z of rows: K is estimated by (Z * signature_) @ Z.T.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+        out : ndarray of shape (n_samples, n_components), optional
+            Contiguous, of the type that is returned: Z is written here, which spares the fresh
+            memory that costs more than the work.  Chunks of rows may share one array.
 
         Returns
         -------
@@ -261,15 +264,17 @@ class BaseSpectralFeatures(
         ------
         DataError
             As :meth:`fit` does for the rows.
+        ParameterError
+            For an ``out`` of another shape, type or layout.
         """
-        return self._columns(self._validated(X), left=True)
+        return self._columns(self._validated(X), left=True, out=out)
 
-    def transform_right(self, X: Any) -> NDArray[Any]:
+    def transform_right(self, X: Any, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The right features: K(X, Y) ~ (transform(X) * signature_) @ transform_right(Y).T.
 
         They equal :meth:`transform` unless a part has a phase other than 0 and pi.
         """
-        return self._columns(self._validated(X), left=False)
+        return self._columns(self._validated(X), left=False, out=out)
 
     def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """The estimated kernel matrix, to set beside ``kernel_.gram(X, Y)``.
@@ -387,9 +392,9 @@ class BaseSpectralFeatures(
         if np.isfinite(self._reach):
             check_distances(X, self._reach, centre=self._centre)
 
-    def _columns(self, X: Any, *, left: bool) -> NDArray[Any]:
+    def _columns(self, X: Any, *, left: bool, out: NDArray[Any] | None = None) -> NDArray[Any]:
         if self._selection is not None:
-            return self._selection.map.columns(X)
+            return copied_into(out, self._selection.map.columns(X))
         layout = self._layout
         return wave_columns(
             X,
@@ -397,6 +402,7 @@ class BaseSpectralFeatures(
             layout.scale,
             layout.left_phases if left else layout.right_phases,
             without_sine=layout.lone,
+            out=out,
         )
 
     def _draw(
