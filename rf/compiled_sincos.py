@@ -134,15 +134,12 @@ def waves_with_numba(
 
     All arrays are contiguous.  Other threads run meanwhile.
     """
-    constants = DOUBLE if phase.dtype == np.float64 else SINGLE
-    reduction = (constants.inverse, constants.magic, *constants.half_pi)
-    kernel = _kernel(phase.dtype.name)
-    kernel(phase, scale, out, columns, cosines, sines, reduction, constants.sine, constants.cosine)
+    _kernel(phase.dtype.name)(phase, scale, out, columns, cosines, sines)
 
 
 @lru_cache(maxsize=2)
 def _kernel(name: str) -> Any:
-    """The loop for one type, with the constants as arguments: a cache on disk cannot hold old ones.
+    """The loop for one type.  Its constants are cells of a closure, which name it in the cache.
 
     Only the fusing of products and sums is allowed to the compiler, which keeps infinities, NaN
     and signs of zero, and makes no error larger.
@@ -151,6 +148,9 @@ def _kernel(name: str) -> Any:
     dtype: Any = np.dtype(name).type
     integer, to_sign = constants.integer, constants.integer(constants.to_sign)
     one, half = dtype(1.0), dtype(0.5)
+    inverse, magic = constants.inverse, constants.magic
+    large, middle, small = constants.half_pi
+    sine, cosine = constants.sine, constants.cosine
 
     def waves(
         phase: Any,
@@ -159,11 +159,7 @@ def _kernel(name: str) -> Any:
         columns: Any,
         first_cosine: Any,
         first_sine: Any,
-        reduction: Any,
-        sine: Any,
-        cosine: Any,
     ) -> None:
-        inverse, magic, large, middle, small = reduction
         first, stop = columns
         n = stop - first
         scales = scale[first:stop]

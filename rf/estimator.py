@@ -29,6 +29,7 @@ from rf.frequencies import (
     allocate,
     draw_frequencies,
 )
+from rf.operators import FeatureOperator, checked_ridge
 from rf.ranking import Plan, best_split, candidates, ranked_plans
 from rf.rows import (
     centre_of,
@@ -300,6 +301,59 @@ class BaseSpectralFeatures(
             right = self._columns(Y, left=False)
         matrix: NDArray[Any] = (left * self.signature_.astype(left.dtype)) @ right.T
         return matrix
+
+    def operator(self, X: Any, Y: Any = None, *, ridge: float = 0.0) -> FeatureOperator:
+        """The estimated kernel matrix as a linear operator, which holds neither it nor Z.
+
+        A product takes the time of two transforms and the memory of a few blocks of features, for
+        any number of rows: for the iterative solvers of ``scipy.sparse.linalg``.
+
+        Parameters
+        ----------
+        X, Y : array-like or sparse matrix of shape (n_samples, n_features)
+            As for :meth:`gram`.
+        ridge : float, default=0.0
+            Added to the diagonal of the matrix of X with itself.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator of shape (len(X), len(Y))
+            Its products, and those of its transpose, equal those of gram(X, Y) + ridge I.
+
+        Raises
+        ------
+        DataError
+            As :meth:`gram` does.
+        ParameterError
+            For a ridge beside a Y, or one that is not a finite number.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from scipy.sparse.linalg import cg
+        >>> from rf import SpectralFeatures
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> K = SpectralFeatures("gaussian", random_state=0).fit(X).operator(X, ridge=0.1)
+        >>> solution, _ = cg(K, X[:, 0], rtol=1e-10)
+        >>> bool(np.allclose(K @ solution, X[:, 0]))
+        True
+        """
+        ridge = checked_ridge(ridge, of_two=Y is not None)
+        X = self._validated(X)
+        if Y is None:
+            Y = X
+        else:
+            Y = self._validated(Y)
+            if np.isfinite(self._reach):
+                check_cross_distances(X, Y, self._reach)
+        return FeatureOperator(
+            X,
+            Y,
+            lambda rows, out: self._columns(rows, left=True, out=out),
+            lambda rows, out: self._columns(rows, left=False, out=out),
+            self.signature_,
+            ridge=ridge,
+        )
 
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
         """Exact variance of the estimate of k at distances z, for the fitted draw's scheme.

@@ -22,10 +22,14 @@ __all__ = ["copied_into", "wave_columns"]
 
 FloatArray = NDArray[np.float64]
 
-# Measured on 2 MB of second-level cache: 64 rows of 512 projections in double precision leave room
-# for 512 frequencies in 256 dimensions; fewer rows slow the product down, more rows the waves.
-_BLOCK_BYTES = 1 << 18
+# Columns of a block, and least rows.  Measured on 2 MB of second-level cache, on a busy machine: a
+# megabyte of doubles is still read back from the cache, and the calls are not seen beside the work.
 _PANEL = 512
+_ROWS = 256
+# A product copies its factors before it starts, d for each row and each column: with 2 d rows that
+# is little beside the sums.  Beyond 1024 rows the block leaves the cache for no more gain.
+_ROWS_FOR_DIMENSION = 2
+_MOST_ROWS = 1024
 # Projections of one task for a thread: milliseconds, so that the start of a thread is not seen.
 _TASK = 1 << 20
 # Products below this number of multiplications are not shared out by BLAS either.
@@ -136,6 +140,7 @@ class _Work:
     out: NDArray[Any]
     kernel: WaveKernel
     limit: float
+    block: int  # most projections at once
     rows: int  # of a task
 
     @classmethod
@@ -166,7 +171,10 @@ class _Work:
                     sines[part],
                 )
             )
-        return cls(X, tuple(panels), out, *wave_kernel(X.dtype), rows=max(64, _TASK // max(n, 1)))
+        least = min(max(_ROWS, _ROWS_FOR_DIMENSION * X.shape[1]), _MOST_ROWS)
+        kernel, limit = wave_kernel(X.dtype)
+        task = max(least, _TASK // max(n, 1))
+        return cls(X, tuple(panels), out, kernel, limit, block=least * _PANEL, rows=task)
 
     @property
     def tasks(self) -> int:
@@ -174,7 +182,8 @@ class _Work:
 
     def run(self, tasks: Iterator[int]) -> None:
         """Do the tasks, with scratch arrays of one's own."""
-        scratch = np.empty(_BLOCK_BYTES // self.out.itemsize, self.out.dtype)
+        widest = max((panel.scale.size for panel in self.panels), default=1)
+        scratch = np.empty(min(self.block, widest * self.rows), self.out.dtype)
         for task in tasks:
             first = task * self.rows
             rows = slice(first, min(first + self.rows, self.X.shape[0]))

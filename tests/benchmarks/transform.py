@@ -1,0 +1,194 @@
+"""Rows to features: transform beside RBFSampler, plain numpy, and gpytorch where it is there."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.kernel_approximation import RBFSampler
+from threadpoolctl import threadpool_limits
+
+from rf import SpectralFeatures
+from rf.backend import using
+
+from .timing import Table, number, say
+
+__all__ = ["run"]
+
+_ROWS, _COLUMNS = 20_000, 4096
+_DIMS = (16, 64, 256, 1024)
+_REPEATS = 5
+# Rows whose columns are compared with long doubles.
+_CHECKED = 20
+_RIVALS = ("torch", "gpytorch")
+
+Arms = dict[str, Callable[[], Any]]
+
+
+def run() -> list[Table]:
+    """Times on one thread, on two, and the memory that is held beside the output."""
+    return [_times(), _threads(), _memory()]
+
+
+def _features(dim: int, coupling: str = "iid") -> Any:
+    X = np.random.default_rng(0).normal(size=(2, dim))
+    options: Any = {"coupling": coupling, "allocation": "mass", "random_state": 0}
+    return SpectralFeatures("gaussian", n_components=_COLUMNS, **options).fit(X)
+
+
+def _rows(dim: int, dtype: Any) -> Any:
+    return np.random.default_rng(1).normal(size=(_ROWS, dim)).astype(dtype)
+
+
+def _plain(X: Any, features: Any) -> Any:
+    phase = X @ features.frequencies_.frequencies.T.astype(X.dtype)
+    scale = np.sqrt(features.frequencies_.weights).astype(X.dtype)
+    return np.concatenate([np.cos(phase) * scale, np.sin(phase) * scale], axis=1)
+
+
+def _by(name: Any, work: Callable[[], Any]) -> Callable[[], Any]:
+    def made() -> Any:
+        with using(name):
+            return work()
+
+    return made
+
+
+def _arms(dim: int, dtype: Any, out: Any) -> Arms:
+    X, features = _rows(dim, dtype), _features(dim)
+    sampler = RBFSampler(gamma=0.5, n_components=_COLUMNS, random_state=0).fit(X)
+    weights = np.ascontiguousarray(features.frequencies_.frequencies.T.astype(dtype))
+    half = out.reshape(-1)[: _ROWS * weights.shape[1]].reshape(_ROWS, -1)
+    return {
+        "RBFSampler": lambda: sampler.transform(X),
+        "plain numpy, cos and sin": lambda: _plain(X, features),
+        "rf, numpy, new memory": _by("numpy", lambda: features.transform(X)),
+        "rf, numpy, out=": _by("numpy", lambda: features.transform(X, out=out)),
+        "rf, fast, new memory": _by("numba", lambda: features.transform(X)),
+        "rf, fast, out=": _by("numba", lambda: features.transform(X, out=out)),
+        "product alone": lambda: np.matmul(X, weights, out=half),
+        "writing alone": lambda: out.fill(1.0),
+    }
+
+
+def _error(dim: int, dtype: Any) -> str:
+    X, features = _rows(dim, dtype)[:_CHECKED], _features(dim)
+    draw = features.frequencies_
+    phase = X.astype(np.longdouble) @ draw.frequencies.T
+    exact = np.concatenate([np.cos(phase), np.sin(phase)], axis=1)
+    scale = np.sqrt(np.concatenate([draw.weights, draw.weights]))
+    return number(float(np.abs(features.transform(X) / scale - exact).max()))
+
+
+def _interleaved(arms: Arms) -> dict[str, float]:
+    """Least processor time of each arm; all take turns, so that one load is shared by all."""
+    best = dict.fromkeys(arms, float("inf"))
+    for repeat in range(_REPEATS + 1):
+        for name, work in arms.items():
+            start = time.process_time()
+            result = work()
+            spent = time.process_time() - start
+            del result
+            if repeat:  # the first run warms up
+                best[name] = min(best[name], spent)
+    return best
+
+
+def _missing() -> str:
+    absent = []
+    for name in _RIVALS:
+        try:
+            import_module(name)
+        except ImportError:
+            absent.append(name)
+    return f" Not installed, and so not compared: {', '.join(absent)}." if absent else ""
+
+
+def _times() -> Table:
+    table = Table(
+        "Transform: one thread",
+        f"{_ROWS} rows, {_COLUMNS} columns, Gaussian kernel, by `SpectralFeatures.transform`. "
+        "Processor nanoseconds an element of the output, the least of "
+        f"{_REPEATS} interleaved runs on cores that others used too; the ratio is RBFSampler's "
+        "time over that of the row. New memory: the result is an array of its own, as "
+        "RBFSampler's always is, and most of the time goes into first touches of its pages. The "
+        "error is the largest one of a column before scaling, against long doubles." + _missing(),
+        ("d", "type", "method", "ns an element", "ratio", "error"),
+        [],
+    )
+    say(table.title)
+    for dtype in (np.float64, np.float32):
+        out = np.zeros((_ROWS, _COLUMNS), dtype)
+        for dim in _DIMS:
+            with threadpool_limits(1):
+                best = _interleaved(_arms(dim, dtype, out))
+            for name, spent in best.items():
+                table.add(
+                    str(dim),
+                    np.dtype(dtype).name,
+                    name,
+                    number(spent * 1e9 / out.size),
+                    number(best["RBFSampler"] / spent),
+                    _error(dim, dtype) if name == "rf, fast, out=" else "-",
+                )
+    return table
+
+
+def _threads() -> Table:
+    table = Table(
+        "Transform: two threads",
+        "Wall-clock time of one thread over that of two, `fast`, out=, the median of "
+        f"{_REPEATS} interleaved pairs. The cores were shared with other work, so that two "
+        "threads had less than two cores.",
+        ("d", "type", "one over two"),
+        [],
+    )
+    say(table.title)
+    for dtype in (np.float64, np.float32):
+        out = np.zeros((_ROWS, _COLUMNS), dtype)
+        for dim in (16, 256):
+            X, features, ratios = _rows(dim, dtype), _features(dim), []
+            for _ in range(_REPEATS):
+                spent = []
+                for threads in (1, 2):
+                    with threadpool_limits(threads):
+                        start = time.perf_counter()
+                        features.transform(X, out=out)
+                        spent.append(time.perf_counter() - start)
+                ratios.append(spent[0] / spent[1])
+            table.add(str(dim), np.dtype(dtype).name, number(float(np.median(ratios))))
+    return table
+
+
+def _memory() -> Table:
+    table = Table(
+        "Transform: memory",
+        f"Peak of what was allocated, {_ROWS} rows, less the output, in MB.",
+        ("d", "type", "rf", "RBFSampler", "plain numpy"),
+        [],
+    )
+    say(table.title)
+    for dtype in (np.float64, np.float32):
+        for dim in (16, 1024):
+            X, features = _rows(dim, dtype), _features(dim)
+            sampler = RBFSampler(gamma=0.5, n_components=_COLUMNS, random_state=0).fit(X)
+            works = (
+                lambda f=features, X=X: f.transform(X),
+                lambda s=sampler, X=X: s.transform(X),
+                lambda f=features, X=X: _plain(X, f),
+            )
+            table.add(str(dim), np.dtype(dtype).name, *(number(_beside(work)) for work in works))
+    return table
+
+
+def _beside(work: Callable[[], Any]) -> float:
+    work()
+    tracemalloc.start()
+    made = work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return float((peak - made.nbytes) / 1e6)
