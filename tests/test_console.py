@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import rf.cli
+import rf.commands
 import spectra.cli
 from spectra.console import PICTURES, answered, check_writable
 from spectra.errors import ParameterError
@@ -36,11 +38,13 @@ def test_a_mistake_in_the_code_is_not_explained_away():
         answered("spectra", ending(ZeroDivisionError()), left="")
 
 
-@pytest.mark.parametrize("command", [spectra.cli, rf.cli])
-def test_an_interruption_says_what_is_left(command, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("command", "place", "action"),
+    [(spectra.cli, spectra.cli, "_catalogue"), (rf.cli, rf.commands, "_datasets")],
+)
+def test_an_interruption_says_what_is_left(command, place, action, monkeypatch, capsys):
     name = command.__name__.partition(".")[0]
-    action = {"spectra": "_catalogue", "rf": "_datasets"}[name]
-    monkeypatch.setattr(command, action, lambda _: ending(KeyboardInterrupt())())
+    monkeypatch.setattr(place, action, lambda _: ending(KeyboardInterrupt())())
     assert command.main([action[1:]]) == 130
     assert capsys.readouterr().err.startswith(f"{name}: interrupted; ")
 
@@ -69,3 +73,24 @@ def test_a_file_that_could_not_be_written_is_refused_before(tmp_path):
         check_writable(tmp_path / "k.txt", PICTURES)
     with pytest.raises(ParameterError, match="no folder"):
         check_writable(tmp_path / "none" / "k.png", PICTURES)
+
+
+@pytest.mark.parametrize("package", ["spectra", "rf"])
+def test_help_comes_before_anything_that_takes_time_to_load(package):
+    code = (
+        f"import sys\nfrom {package}.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'sympy', 'matplotlib', 'numba'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "usage: " in done.stdout
+
+
+def test_features_are_loaded_without_plots_compilers_or_symbols():
+    code = (
+        "import sys\nfrom rf import SpectralFeatures\n"
+        "heavy = {'sympy', 'matplotlib', 'numba', 'flint'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

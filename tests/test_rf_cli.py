@@ -34,7 +34,7 @@ def two_cells(monkeypatch):
         ]
 
     experiment = Experiment("A title", "A paper", "Errors", cells)
-    monkeypatch.setattr("rf.cli.EXPERIMENTS", {"gorf-errors": experiment})
+    monkeypatch.setattr("rf.commands.EXPERIMENTS", {"gorf-errors": experiment})
     return state
 
 

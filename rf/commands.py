@@ -1,0 +1,196 @@
+"""What the command ``rf`` does: errors of the couplings, published tables re-run, data sets."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from scipy.spatial.distance import pdist, squareform
+
+from rf.datasets import DATA_VARIABLE, NAMES, SCALINGS, load_dataset
+from rf.experiments import EXPERIMENTS
+from rf.experiments.approximation import ROWS, RUNS, sample_rows, summarise
+from rf.experiments.ledger import Ledger
+from rf.experiments.tables import run_experiment, table_lines
+from rf.features import SpectralFeatures
+from rf.frequencies import ALLOCATIONS, COUPLINGS, RADII
+from rf.spectrum import named_kernel
+from spectra.console import PICTURES, check_writable
+from spectra.errors import DataError, ParameterError
+from spectra.modulated import AsymmetricTable
+from spectra.modulated.radial_interpolant import RadialInterpolant
+from spectra.table import SpectralTable
+
+__all__ = ["add_approximate", "add_datasets", "add_reproduce"]
+
+# Error of the matrix of a bare table, far below that of any features.
+_GRAM_ERROR = 1e-10
+# All but "designed", whose sets cost seconds for every size.
+_DEFAULT_COUPLINGS = ("auto", *(c for c in COUPLINGS if c != "designed"))
+
+
+def add_approximate(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``rf approximate``."""
+    parser.add_argument("data", help=f"a data set: {', '.join(NAMES)}")
+    parser.add_argument(
+        "--kernel", required=True, help="a formula in z or u, a name of the catalogue, or a .npz"
+    )
+    parser.add_argument("--support", help="the kernel is zero beyond this distance")
+    parser.add_argument(
+        "--columns", type=int, nargs="+", required=True, metavar="N", help="numbers of columns"
+    )
+    parser.add_argument(
+        "--coupling",
+        nargs="+",
+        choices=("auto", *COUPLINGS),
+        default=_DEFAULT_COUPLINGS,
+        help="by default all but 'designed'",
+    )
+    parser.add_argument("--radii", choices=tuple(RADII), default="stratified")
+    parser.add_argument("--allocation", choices=ALLOCATIONS, default="optimal")
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"by default {ROWS}")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"by default {RUNS}")
+    parser.add_argument("--scaling", choices=tuple(SCALINGS), default="unit")
+    parser.add_argument("--plot", type=Path, help="draw the errors here (.png)")
+    parser.set_defaults(run=_approximate)
+
+
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``rf reproduce``."""
+    parser.add_argument("name", choices=tuple(EXPERIMENTS), help="which")
+    parser.add_argument("--out", type=Path, help="keep results here, and go on from them")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"by default {RUNS}")
+    parser.add_argument("--only", default="", help="only groups whose name contains this")
+    parser.set_defaults(run=_reproduce)
+
+
+def add_datasets(parser: argparse.ArgumentParser) -> None:
+    """``rf datasets`` has no arguments."""
+    parser.set_defaults(run=_datasets)
+
+
+def _approximate(arguments: argparse.Namespace) -> int:
+    _check_counts(rows=arguments.rows, runs=arguments.runs, columns=min(arguments.columns))
+    check_writable(arguments.plot, PICTURES)
+    X = sample_rows(arguments.data, scaling=arguments.scaling, rows=arguments.rows)
+    spectrum = named_kernel(_spectrum(arguments.kernel, arguments.support))
+    first = SpectralFeatures(
+        spectrum,
+        n_components=max(arguments.columns),
+        coupling=arguments.coupling[0],
+        allocation="mass",
+        mixed_signature="ignore",
+        random_state=0,
+    ).fit(X)
+    # Features made to order have no table.
+    table = getattr(first, "table_", None)
+    formula = str(first.kernel_) if table is None else table.formula
+    if isinstance(table, AsymmetricTable):
+        raise ParameterError(
+            f"{formula} is asymmetric, and this command compares couplings of symmetric kernels. "
+            "See rf reproduce ask-errors, or SpectralFeatures(...).variance."
+        )
+    kernel: Any = first.kernel_
+    exact = _gram_of_table(spectrum, X) if kernel is None else kernel.gram(X)
+    print(f"{formula} on {len(X)} rows of {arguments.data} in R^{X.shape[1]}")
+    print(f"|K - K^|/|K|, mean and deviation of {arguments.runs} runs\n")
+    width = 18
+    print("columns".ljust(14) + "".join(str(n).rjust(width) for n in arguments.columns))
+    means: dict[str, list[float]] = {}
+    for coupling in arguments.coupling:
+        radii = "iid" if coupling == "qmc" else arguments.radii
+        cells = []
+        for n in arguments.columns:
+            summary = summarise(
+                lambda seed, n=n, coupling=coupling, radii=radii: SpectralFeatures(  # type: ignore[misc]
+                    spectrum,
+                    n_components=n,
+                    coupling=coupling,
+                    radii=radii,
+                    allocation=arguments.allocation,
+                    mixed_signature="ignore",
+                    random_state=seed,
+                ),
+                X,
+                exact,
+                arguments.runs,
+            )
+            means.setdefault(coupling, []).append(summary[0])
+            cells.append(str(summary).rjust(width))
+        print(coupling.ljust(14) + "".join(cells), flush=True)
+    if arguments.plot is not None:
+        _draw(arguments.plot, arguments.columns, means, formula)
+        print(f"\ndrew {arguments.plot}")
+    return 0
+
+
+def _spectrum(kernel: str, support: str | None) -> Any:
+    if kernel.endswith(".npz"):
+        return SpectralTable.load(kernel)
+    if support is None:
+        return kernel
+    from spectra.families import kernel_from_text
+
+    return kernel_from_text(kernel, support=support)
+
+
+def _gram_of_table(table: SpectralTable, X: Any) -> Any:
+    """The kernel that a bare table stands for, at the distances of the rows."""
+    distance = squareform(pdist(X))
+    kernel = RadialInterpolant.of(table.expected_kernel, float(distance.max()), _GRAM_ERROR)
+    return kernel(distance)
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    _check_counts(runs=arguments.runs)
+    experiment = EXPERIMENTS[arguments.name]
+    cells = [cell for cell in experiment.cells(None) if arguments.only in cell.group]
+    if not cells:
+        raise ParameterError(f"No group of {arguments.name} contains {arguments.only!r}.")
+    ledger = Ledger(arguments.out)
+    wanted = sum(cell.compute is not None for cell in cells)
+    for done, cell, values in run_experiment(cells, ledger, runs=arguments.runs):
+        text = f"[{done}/{wanted}] {cell.group} | {cell.method} | {cell.column}: {values[0]:.4f}"
+        print(text, file=sys.stderr, flush=True)
+    print(f"{experiment.title}. {experiment.source}")
+    print(f"{experiment.measures}; mean of {arguments.runs} runs")
+    for line in table_lines(cells, ledger, runs=arguments.runs, digits=experiment.digits):
+        print(line)
+    return 0
+
+
+def _datasets(_: argparse.Namespace) -> int:
+    for name in NAMES:
+        try:
+            data = load_dataset(name, scaling="raw", fetch=False)
+        except DataError as error:
+            print(f"{name:12s}-  {error}")
+            continue
+        rows, dim = data.X_train.shape
+        print(f"{name:12s}{rows} + {len(data.X_test)} rows in R^{dim}; {data.origin}")
+    print(f"\nThe folder of data is the environment variable {DATA_VARIABLE}.")
+    return 0
+
+
+def _check_counts(**counts: int) -> None:
+    for name, value in counts.items():
+        if value < 1:
+            raise ParameterError(f"--{name} is {value}, and at least 1 is needed.")
+
+
+def _draw(path: Path, columns: Sequence[int], means: dict[str, list[float]], title: str) -> None:
+    from spectra.plot import pyplot, write_figure
+
+    plt = pyplot()
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    for coupling, values in means.items():
+        axes.loglog(columns, values, marker="o", label=coupling)
+    axes.set(xlabel="columns", ylabel=r"$\|K - \hat K\| / \|K\|$")
+    axes.set_title(title, fontsize=9)
+    axes.set_xticks(columns, [str(n) for n in columns])
+    axes.minorticks_off()
+    axes.legend(frameon=False, fontsize=8)
+    write_figure(figure, path, dpi=110)
