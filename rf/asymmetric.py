@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rf.directions import orthogonal
+from rf.couplings import COUPLINGS
 from rf.frequencies import (
     RADII,
     Allocation,
@@ -25,11 +25,11 @@ from rf.frequencies import (
     apportion,
     draw_frequencies,
 )
-from rf.modulated_blocks import blocks_variance
 from rf.modulated_layers import layered_variance
 from rf.variance import VarianceModel
+from rf.weighted_variance import WeightedModel
 from spectra.errors import AccuracyError, ParameterError
-from spectra.modulated import AsymmetricTable, AxialPart, Decomposition, Draws
+from spectra.modulated import AsymmetricTable, Decomposition, Draws
 
 __all__ = ["AsymmetricPlan", "draw_asymmetric", "plan_asymmetric", "typical_differences"]
 
@@ -125,10 +125,14 @@ class AsymmetricPlan:
     def _of_parts(self, D: FloatArray, radii: Radii, most: int | None) -> FloatArray:
         if self.pooled:
             return self.table.variance(D) / sum(self.counts)
-        of_part = blocks_variance if self.coupling == "orthogonal" else layered_variance
+        if self.coupling != "iid":
+            model = WeightedModel.of(self.table, D)
+            if most is not None:
+                return model.rough_variance(self.counts, coupling=self.coupling, radii=radii)
+            return model.variance(self.counts, coupling=self.coupling, radii=radii)[0]
         parts = zip(self.table.parts, self.counts, strict=True)
         return np.asarray(
-            sum((of_part(p, n, D, radii, most=most) for p, n in parts), np.zeros(len(D)))
+            sum((layered_variance(p, n, D, radii, most=most) for p, n in parts), np.zeros(len(D)))
         )
 
 
@@ -150,8 +154,9 @@ def plan_asymmetric(
         Number of frequencies.  Where they are fewer than the parts, each belongs to a part that
         is drawn with the parts' masses as probabilities.
     coupling : str
-        "auto"; "iid" (the best decomposition); "orthogonal" (blocks of directions of the radial
-        measure, weighted); any other needs a kernel K(D) = k(D + r).
+        "auto"; "iid" (the best decomposition); "orthogonal" and every other coupling within the
+        parts alone (directions of the radial measure, weighted); one across parts needs a kernel
+        K(D) = k(D + r).
     allocation : str
         "equal", "mass" or "optimal".
     differences : ndarray of shape (m, d)
@@ -171,13 +176,10 @@ def plan_asymmetric(
             if _is_known(other, differences):
                 plans.append(plan_parts(other, n, allocation, differences, radii))
     weighted = table.decomposed("weighted")
-    if (
-        coupling in ("auto", "orthogonal")
-        and table.shifted_table() is None
-        and len(weighted.parts) <= n
-    ):
+    blocks = "orthogonal" if coupling == "auto" else coupling
+    if _within_parts(blocks) and table.shifted_table() is None and len(weighted.parts) <= n:
         counts = split_parts(weighted, n, allocation, differences, radii)
-        plans.append(AsymmetricPlan(weighted, "orthogonal", counts, False))
+        plans.append(AsymmetricPlan(weighted, blocks, counts, False))
     best = min(
         ((plan.predicted(differences, radii), plan) for plan in plans),
         key=_value,
@@ -226,6 +228,13 @@ def _is_known(table: AsymmetricTable, differences: FloatArray) -> bool:
         return known and all(part.has_moments(differences) for part in table.parts)
     except AccuracyError:
         return False
+
+
+def _within_parts(coupling: str) -> bool:
+    """Whether a coupling serves weighted draws: known, uniform, and within each part alone."""
+    chosen = COUPLINGS[coupling]
+    within = chosen.known and chosen.uniform and not chosen.across_parts
+    return within and coupling != "iid"
 
 
 def _value(pair: tuple[float, AsymmetricPlan]) -> float:
@@ -285,18 +294,20 @@ def draw_asymmetric(plan: AsymmetricPlan, radii: Radii, rng: np.random.Generator
     """Draw the frequencies of a plan, with weights and phases."""
     if plan.shifted:
         radial, shift = _shifted(plan.table)
-        drawn = draw_frequencies(radial, plan.counts, coupling=plan.coupling, radii=radii, rng=rng)
+        one = draw_frequencies(radial, plan.counts, coupling=plan.coupling, radii=radii, rng=rng)
         # Below one turn, so that single precision keeps the digits of a phase.
-        phases = np.remainder(drawn.phases + drawn.frequencies @ shift, 2.0 * np.pi)
-        return Frequencies(drawn.frequencies, drawn.weights, phases, drawn.part)
+        phases = np.remainder(one.phases + one.frequencies @ shift, 2.0 * np.pi)
+        return Frequencies(one.frequencies, one.weights, phases, one.part)
     if plan.pooled:
         sample = plan.table.sample(sum(plan.counts), rng)
         draw = Draws(sample.frequencies, sample.weights, sample.phases)
         return _joined([draw], plan.counts)
-    if plan.coupling == "orthogonal":
+    if plan.coupling != "iid":
+        parts = plan.table.parts
+        drawn = COUPLINGS[plan.coupling].draw(plan.counts, plan.table.dim, 1, RADII[radii], rng)
         draws = [
-            _orthogonal_draws(part, count, radii, rng)
-            for part, count in zip(plan.table.parts, plan.counts, strict=True)
+            part.draws_of(part.base.law.ppf(u[0])[:, None] * rows[0])
+            for part, (u, rows) in zip(parts, drawn, strict=True)
         ]
         return _joined(draws, plan.counts)
     draws = [
@@ -304,12 +315,6 @@ def draw_asymmetric(plan: AsymmetricPlan, radii: Radii, rng: np.random.Generator
         for part, count in zip(plan.table.parts, plan.counts, strict=True)
     ]
     return _joined(draws, plan.counts)
-
-
-def _orthogonal_draws(part: AxialPart, n: int, radii: Radii, rng: np.random.Generator) -> Draws:
-    """Weighted draws with orthogonal blocks of directions, and radii in layers."""
-    u = RADII[radii](rng.random(n), rng.random(n))
-    return part.draws_of(part.base.law.ppf(u)[:, None] * orthogonal(n, part.dim, rng))
 
 
 def _joined(draws: list[Draws], counts: tuple[int, ...]) -> Frequencies:

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rf.cosines import AngularMeans, CosineLaw, Fixed, angular_means
+from rf.probes import Combination, Probe
 from rf.projection import projection_of, sphere_rule
 from rf.radii import Layers
 from rf.strata import (
     NODES,
+    Side,
     StrataMeans,
     StratumWaves,
     means_of_strata,
@@ -27,7 +29,7 @@ from rf.strata import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from spectra.table import RadialLaw
 
@@ -59,39 +61,42 @@ _PHASE_OF_A_PANEL = 10.0
 
 @dataclass(frozen=True)
 class Moments:
-    """What the laws leave at each distance: H_n = E g_n(R z) for n = 0, 2, ..., degree.
+    """What the laws leave at their points: H_n = E g_n(R z) for n = 0, 2, ..., degree.
 
     Attributes
     ----------
-    harmonics : ndarray of shape (laws, degree / 2 + 1, n)
-    square : ndarray of shape (laws, n)
+    harmonics : tuple of ndarray of shape (points, degree / 2 + 1)
+        One array for each law.
+    square : tuple of ndarray of shape (points,)
         Sum of H_n^2 over all even n, which is E_s phi(z s)^2.
-    products : ndarray of shape (laws, laws, n)
-        E_s[phi phi'](z s).
-    error : ndarray of shape (laws, n)
+    products : tuple of tuple of ndarray of shape (points,)
+        E_s[phi phi'](z s) of all laws, where all are seen at the same distances.
+    error : tuple of ndarray of shape (points,)
         Mean of what the tabulated phi lacks.
     """
 
-    harmonics: FloatArray
-    square: FloatArray
-    products: FloatArray
-    error: FloatArray
+    harmonics: tuple[FloatArray, ...]
+    square: tuple[FloatArray, ...]
+    products: tuple[tuple[FloatArray, ...], ...]
+    error: tuple[FloatArray, ...]
 
     def beyond(self, law: int) -> FloatArray:
-        """Sum of H_n^2 over the even n beyond the degree."""
-        missing = self.square[law] - np.sum(self.harmonics[law] ** 2, axis=0)
-        return np.asarray(np.maximum(missing, 0.0) + 1e-14)
+        """Root of the sum of H_n^2 over the even n beyond the degree."""
+        missing = self.square[law] - np.sum(self.harmonics[law] ** 2, axis=1)
+        return np.asarray(np.sqrt(np.maximum(missing, 0.0) + 1e-14))
 
 
 class Waves:
-    """Covariances of pairs of cosines at distances z, to degrees that are high enough."""
+    """Covariances of pairs of waves, each of one law and seen through one probe."""
 
-    def __init__(self, dim: int, laws: Sequence[RadialLaw], z: FloatArray) -> None:
+    def __init__(self, dim: int, laws: Sequence[RadialLaw], probes: Sequence[Probe]) -> None:
         self._dim = dim
         self._radii = list(laws)
         self._laws = [projection_of(law) for law in laws]
-        self._z = z
-        self._reach = float(z.max(initial=0.0))
+        self._probes = list(probes)
+        self._reach = max(float(probe.lengths.max(initial=0.0)) for probe in probes)
+        self._radial = all(probe.units is None for probe in probes)
+        self._combinations: dict[tuple[int, int, int], Combination] = {}
         self._moments: dict[tuple[int, int], Moments] = {}
         self._degrees: dict[tuple[int, int, CosineLaw], int] = {}
         self._strata: dict[tuple[int, int, int], StratumWaves] = {}
@@ -102,15 +107,30 @@ class Waves:
         if key not in self._moments:
             rule = sphere_rule(self._dim, panels)
             basis = rule.harmonics(degree)
-            x = self._z[:, None] * rule.s
-            values, errors = zip(*(law(x) for law in self._laws), strict=True)
+            values, errors = zip(
+                *(
+                    law(probe.points[:, None] * rule.s)
+                    for law, probe in zip(self._laws, self._probes, strict=True)
+                ),
+                strict=True,
+            )
             self._moments[key] = Moments(
-                harmonics=np.array([basis @ value.T for value in values]),
-                square=np.array([value**2 @ rule.weights for value in values]),
-                products=np.array([[(a * b) @ rule.weights for b in values] for a in values]),
-                error=np.array([error @ rule.weights for error in errors]),
+                harmonics=tuple((basis @ value.T).T for value in values),
+                square=tuple(value**2 @ rule.weights for value in values),
+                products=tuple(
+                    tuple((a * b) @ rule.weights for b in values if self._radial) for a in values
+                ),
+                error=tuple(error @ rule.weights for error in errors),
             )
         return self._moments[key]
+
+    def combination(self, first: int, second: int, degree: int) -> Combination:
+        """How the waves of two parts combine, up to a degree."""
+        key = (first, second, degree)
+        if key not in self._combinations:
+            probes = self._probes[first], self._probes[second]
+            self._combinations[key] = Combination.of(*probes, self._dim, degree)
+        return self._combinations[key]
 
     def panels_for(self, degree: int) -> int:
         """Panels that a degree needs, and the motion of the projections."""
@@ -120,12 +140,13 @@ class Waves:
 
     @cached_property
     def plane_waves(self) -> tuple[FloatArray, FloatArray]:
-        """E Omega(R z) and E Omega(2 R z) of every law, from the tabulated phi: rough ones."""
+        """E Omega(R z) and E Omega(2 R z) of every law at distances, from phi: rough ones."""
         panels = max((law.panels_to(2.0 * self._reach) for law in self._laws), default=1)
         rule = sphere_rule(self._dim, min(max(panels, _FIRST_PANELS), _MOST_PANELS))
-        x = self._z[:, None] * rule.s
+        x = [probe.points[:, None] * rule.s for probe in self._probes]
         single, double = (
-            np.array([law(k * x)[0] @ rule.weights for law in self._laws]) for k in (1.0, 2.0)
+            np.array([law(k * at)[0] @ rule.weights for law, at in zip(self._laws, x, strict=True)])
+            for k in (1.0, 2.0)
         )
         return single, double
 
@@ -142,7 +163,7 @@ class Waves:
         degree = _FIRST_DEGREE
         while True:
             angular = angular_means(law, self._dim, degree)
-            remainder = angular.beyond * np.sqrt(self._beyond(degree, first, second))
+            remainder = angular.beyond * self._beyond(degree, first, second)
             if np.all(remainder <= _TOLERANCE) or _STEP * degree > angular.most:
                 self._degrees[first, second, law] = degree
                 coarse, _ = self._sum(first, second, angular, degree, self.panels_for(degree))
@@ -154,13 +175,15 @@ class Waves:
         self, first: int, second: int, angular: AngularMeans, degree: int, panels: int
     ) -> tuple[FloatArray, FloatArray]:
         moments = self.moments(degree, panels)
-        products = moments.harmonics[first, 1:] * moments.harmonics[second, 1:]
-        error = 2.0 * (moments.error[first] + moments.error[second])
-        return angular.means @ products, error + angular.errors @ np.abs(products)
+        combination = self.combination(first, second, degree)
+        products = combination(moments.harmonics[first], moments.harmonics[second])[..., 1:]
+        error = 2.0 * combination.error(moments.error[first], moments.error[second])
+        return products @ angular.means, error + np.abs(products) @ angular.errors
 
     def _beyond(self, degree: int, first: int, second: int) -> FloatArray:
         moments = self.moments(degree, 2 * self.panels_for(degree))
-        return moments.beyond(first) * moments.beyond(second)
+        combination = self.combination(first, second, 0)
+        return combination.bound(moments.beyond(first), moments.beyond(second))
 
     def _same(self, first: int, second: int) -> tuple[FloatArray, FloatArray]:
         """One direction and independent radii: P_n(1) = 1, and the sum is E_s[phi phi'] - k k'."""
@@ -168,8 +191,8 @@ class Waves:
         results = []
         for count in (panels, 2 * panels):
             moments = self.moments(_FIRST_DEGREE, count)
-            mean = moments.harmonics[:, 0]
-            results.append(moments.products[first, second] - mean[first] * mean[second])
+            means = moments.harmonics[first][:, 0] * moments.harmonics[second][:, 0]
+            results.append(moments.products[first][second] - means)
         error = 2.0 * (moments.error[first] + moments.error[second])
         return results[1], error + np.abs(results[1] - results[0]) + MEAN_ERROR
 
@@ -183,22 +206,33 @@ class Waves:
     ) -> StrataCovariances:
         """Covariances of cosines i != j of one draw in strata, for the laws of their cosines."""
         degree = self._strata_degree(first, second, cosines)
-        laws = self._radii[first], self._radii[second]
+        combination = self.combination(first, second, degree)
         results = []
         for nodes, halves in zip(NODES, (1, 2), strict=True):
             rows = []
-            for z in self._z:
+            for at, (sides, farthest) in enumerate(self._sides(first, second, counts)):
                 panels = max(
-                    self._strata_panels(law, n, float(z), degree)
-                    for law, n in zip(laws, counts, strict=True)
+                    self._strata_panels(side.law, side.n, farthest, degree) for side in sides
                 )
                 rule = sphere_rule(self._dim, panels // halves)
-                rows.append(strata_means(laws, counts, layers, float(z), rule, degree, nodes))
+                one = combination.at(at)
+                rows.append(strata_means(sides, layers, one, rule, degree, nodes))
             results.append(StrataMeans.at_all(rows))
         tabulated = self.moments(degree, self.panels_for(degree)).error
+        errors = 4.0 * combination.error(tabulated[first], tabulated[second])
         fine, coarse = results
-        errors = 4.0 * (tabulated[first] + tabulated[second])
         return StrataCovariances(self._dim, fine, coarse, errors)
+
+    def _sides(
+        self, first: int, second: int, counts: tuple[int, int]
+    ) -> Iterator[tuple[tuple[Side, Side], float]]:
+        """The sides at each difference, within a part twice the same, and the largest length."""
+        one, other = self._probes[first].lengths, self._probes[second].lengths
+        for a, b in zip(one, other, strict=True):
+            side = Side(self._radii[first], counts[0], a)
+            same = first == second and counts[0] == counts[1]
+            pair = side, side if same else Side(self._radii[second], counts[1], b)
+            yield pair, float(max(a.max(), b.max()))
 
     def rough_strata(
         self,
@@ -216,33 +250,31 @@ class Waves:
         """
         degree = _LAST_ROUGH_DEGREE if cosines else 0
         fewer = fewer_strata(counts, most)
+        combination = self.combination(first, second, degree)
         if layers == "systematic":
-            laws = self._radii[first], self._radii[second]
             rule = sphere_rule(self._dim, _FIRST_PANELS)
-            means = StrataMeans.at_all(
-                [
-                    strata_means(laws, fewer, layers, float(z), rule, degree, NODES[-1])
-                    for z in self._z
-                ]
-            )
+            rows = [
+                strata_means(sides, layers, combination.at(at), rule, degree, NODES[-1])
+                for at, (sides, _) in enumerate(self._sides(first, second, fewer))
+            ]
+            means = StrataMeans.at_all(rows)
         else:
-            sides = (
-                self._rough_waves(law, n, degree)
-                for law, n in zip((first, second), fewer, strict=True)
+            means = means_of_strata(
+                self._rough_waves(first, fewer[0], degree),
+                self._rough_waves(second, fewer[1], degree),
+                combination,
             )
-            means = means_of_strata(*sides)
         share = (fewer[0] - 1) / max(counts[0] - 1, 1)
         near = means.far + share * (means.near - means.far)
         rough = StrataMeans(near, means.far, means.beyond)
-        return StrataCovariances(self._dim, rough, rough, np.zeros_like(self._z))
+        return StrataCovariances(self._dim, rough, rough, np.zeros(len(near)))
 
     def _rough_waves(self, law: int, n: int, degree: int) -> StratumWaves:
         key = (law, n, degree)
         if key not in self._strata:
-            whole = self.moments(degree, self.panels_for(degree)).harmonics[law].T
-            self._strata[key] = rough_stratum_waves(
-                self._radii[law], n, self._z, self._dim, degree, whole
-            )
+            whole = self.moments(degree, self.panels_for(degree)).harmonics[law]
+            side = Side(self._radii[law], n, self._probes[law].points)
+            self._strata[key] = rough_stratum_waves(side, self._dim, degree, whole)
         return self._strata[key]
 
     def _strata_degree(self, first: int, second: int, cosines: Sequence[CosineLaw]) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 
 from rf.common_keys import composite_rule, graded_edges, jumps, ranks_of_ranks
 from rf.plane_waves import even_waves
+from rf.probes import Combination
 from rf.projection import SphereRule, projection_of
 from rf.radii import Layers
 from spectra.harmonics import wave_coefficients
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NODES",
+    "Side",
     "StrataMeans",
     "StratumWaves",
     "means_of_strata",
@@ -58,29 +60,29 @@ _SYSTEMATIC_PHASE = 512.0
 
 @dataclass(frozen=True)
 class StrataMeans:
-    """E[g_m(R_i z) g_m(R'_j z)] for i != j of one draw, m = 0, 2, ..., at one distance or many.
+    """E[g_m(R_i z) g_m(R'_j z)] for i != j of one draw, m = 0, 2, ..., combined at each difference.
 
     Attributes
     ----------
-    near : ndarray of shape (degrees,) or (distances, degrees)
+    near : ndarray of shape (differences, degrees)
         For pairs j among the first n of the smaller part.
-    far : ndarray of the same shape
+    far : ndarray of shape (differences, degrees)
         For pairs with j beyond them; the same numbers as ``near`` where there are none.
-    beyond : float or ndarray of shape (distances,)
+    beyond : ndarray of shape (differences,)
         Bound of the sum of the absolute products over the degrees left out.
     """
 
     near: FloatArray
     far: FloatArray
-    beyond: float | FloatArray
+    beyond: FloatArray
 
     @classmethod
     def at_all(cls, means: Sequence[Self]) -> Self:
-        """Those of single distances, along a first axis."""
+        """Those of single differences, along a first axis."""
         return cls(
-            np.array([m.near for m in means]),
-            np.array([m.far for m in means]),
-            np.array([m.beyond for m in means]),
+            np.concatenate([m.near for m in means]),
+            np.concatenate([m.far for m in means]),
+            np.concatenate([m.beyond for m in means]),
         )
 
     def products(self, far: bool) -> FloatArray:
@@ -88,36 +90,43 @@ class StrataMeans:
         return self.far if far else self.near
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The frequencies of one part: its law in n strata, seen at lengths, shape (points,)."""
+
+    law: RadialLaw
+    n: int
+    lengths: FloatArray
+
+
 def strata_means(
-    laws: tuple[RadialLaw, RadialLaw],
-    counts: tuple[int, int],
+    sides: tuple[Side, Side],
     layers: Layers,
-    z: float,
+    combination: Combination,
     rule: SphereRule,
     degree: int,
     nodes: int,
 ) -> StrataMeans:
-    """Means of the products of wave coefficients over the strata of one draw.
+    """Means of the products of wave coefficients over the strata of one draw, at one difference.
 
     Parameters
     ----------
-    laws : (RadialLaw, RadialLaw)
-        Twice the same one within a part.
-    counts : (int, int)
-        Strata of each, the smaller number first.
+    sides : (Side, Side)
+        Twice the same one within a part; the smaller number of strata first.
     layers : {"stratified", "systematic"}
-    z : float
+    combination : Combination
+        At that difference.
     rule : SphereRule
     degree : int
     nodes : int
         Gauss points in a stratum.
     """
     if layers == "systematic":
-        return _systematic(laws, counts, z, rule.dim, degree, nodes)
-    first = stratum_waves(laws[0], counts[0], z, rule, degree, nodes)
-    if laws[0] is laws[1] and counts[0] == counts[1]:
-        return means_of_strata(first, first)
-    return means_of_strata(first, stratum_waves(laws[1], counts[1], z, rule, degree, nodes))
+        return _systematic(sides, combination, rule.dim, degree, nodes)
+    first = stratum_waves(sides[0], rule, degree, nodes)
+    second = first if sides[0] is sides[1] else stratum_waves(sides[1], rule, degree, nodes)
+    return means_of_strata(first, second, combination)
 
 
 @dataclass(frozen=True)
@@ -126,8 +135,8 @@ class StratumWaves:
 
     Attributes
     ----------
-    harmonics : ndarray of shape (n, degrees), or (n, distances, degrees)
-    missing : ndarray of shape (n,), or (n, distances)
+    harmonics : ndarray of shape (n, points, degrees)
+    missing : ndarray of shape (n, points)
         Sum of the squares of higher degrees.
     """
 
@@ -135,52 +144,59 @@ class StratumWaves:
     missing: FloatArray
 
 
-def stratum_waves(
-    law: RadialLaw, n: int, z: float, rule: SphereRule, degree: int, nodes: int
-) -> StratumWaves:
+def stratum_waves(side: Side, rule: SphereRule, degree: int, nodes: int) -> StratumWaves:
     """The wave coefficients of the n strata of a law up to a degree."""
-    waves = _stratum_waves(law, n, z, rule, nodes)
-    harmonics = waves @ rule.harmonics(degree).T
-    missing = np.maximum(waves**2 @ rule.weights - np.sum(harmonics**2, axis=1), 0.0)
-    return StratumWaves(harmonics, missing)
+    basis = rule.harmonics(degree).T
+    harmonics = np.empty((side.n, side.lengths.size, basis.shape[1]))
+    missing = np.empty(harmonics.shape[:2])
+    for j, z in enumerate(side.lengths.tolist()):
+        waves = _stratum_waves(side.law, side.n, z, rule, nodes)
+        harmonics[:, j] = waves @ basis
+        missing[:, j] = waves**2 @ rule.weights - np.sum(harmonics[:, j] ** 2, axis=1)
+    return StratumWaves(harmonics, np.maximum(missing, 0.0))
 
 
-def rough_stratum_waves(
-    law: RadialLaw, n: int, z: FloatArray, dim: int, degree: int, whole: FloatArray
-) -> StratumWaves:
-    """As :func:`stratum_waves` at many distances, from tabulated waves and the coarse nodes.
+def rough_stratum_waves(side: Side, dim: int, degree: int, whole: FloatArray) -> StratumWaves:
+    """As :func:`stratum_waves` at many points, from tabulated waves and the coarse nodes.
 
-    ``whole`` are the means over the law, shape (distances, degrees); no degree counts as missing.
+    ``whole`` are the means over the law, shape (points, degrees); no degree counts as missing.
     """
-    radii, weights, starts = _stratum_rule(law, n, NODES[-1])
-    waves = even_waves(dim, degree, np.multiply.outer(radii[: starts[-1]], z))
+    n = side.n
+    radii, weights, starts = _stratum_rule(side.law, n, NODES[-1])
+    waves = even_waves(dim, degree, np.multiply.outer(radii[: starts[-1]], side.lengths))
     waves *= weights[: starts[-1], None, None]
     out = np.empty((n, *whole.shape))
     if n > 1:
         out[:-1] = n * np.add.reduceat(waves, starts[:-1], axis=0)
     # The last stratum holds the tail, which no nodes resolve: it is what the others leave.
     out[-1] = n * whole - out[:-1].sum(axis=0)
-    return StratumWaves(out, np.zeros((n, z.size)))
+    return StratumWaves(out, np.zeros(out.shape[:2]))
 
 
-def means_of_strata(first: StratumWaves, second: StratumWaves) -> StrataMeans:
+def means_of_strata(
+    first: StratumWaves, second: StratumWaves, combination: Combination
+) -> StrataMeans:
     """Means over the draws in strata of two parts, the one of fewer strata first."""
     a, b = first.harmonics, second.harmonics
     n, m = len(a), len(b)
     ranks = None if n == m else ranks_of_ranks(n, m)
-    missing = np.sqrt(first.missing.mean(axis=0) * second.missing.mean(axis=0))
-    beyond = missing * n / max(n - 1, 1)
-    far = a.mean(axis=0) * b.mean(axis=0)
-    return StrataMeans(_without_itself(a, b, ranks), far, 2.0 * beyond + 1e-14)
+    roots = (np.sqrt(waves.missing.mean(axis=0)) for waves in (first, second))
+    beyond = combination.bound(*roots) * n / max(n - 1, 1)
+    far = combination(a.mean(axis=0), b.mean(axis=0))
+    return StrataMeans(_without_itself(a, b, ranks, combination), far, 2.0 * beyond + 1e-14)
 
 
-def _without_itself(a: FloatArray, b: FloatArray, ranks: csr_array | None) -> FloatArray:
+def _without_itself(
+    a: FloatArray, b: FloatArray, ranks: csr_array | None, combination: Combination
+) -> FloatArray:
     """The mean over i != j among the first n, for strata along the first axis."""
     n = len(a)
     if n == 1:
-        return np.zeros(a.shape[1:])
-    matched = b if ranks is None else (ranks @ b.reshape(len(b), -1)).reshape(a.shape)
-    return np.asarray(((a.sum(axis=0) - a) * matched).sum(axis=0) / (n * (n - 1.0)))
+        return np.zeros_like(combination(a[0], b[0]))
+    matched = b
+    if ranks is not None:
+        matched = (ranks @ b.reshape(len(b), -1)).reshape(n, *b.shape[1:])
+    return np.asarray(combination(a.sum(axis=0) - a, matched).sum(axis=0) / (n * (n - 1.0)))
 
 
 def _stratum_waves(law: RadialLaw, n: int, z: float, rule: SphereRule, nodes: int) -> FloatArray:
@@ -220,30 +236,23 @@ def _inner_edges(law: RadialLaw, n: int) -> FloatArray:
 
 
 def _systematic(
-    laws: tuple[RadialLaw, RadialLaw],
-    counts: tuple[int, int],
-    z: float,
-    dim: int,
-    degree: int,
-    nodes: int,
+    sides: tuple[Side, Side], combination: Combination, dim: int, degree: int, nodes: int
 ) -> StrataMeans:
     """All strata of a draw share one offset, which is integrated last."""
+    counts = sides[0].n, sides[1].n
     ranks = None if counts[0] == counts[1] else ranks_of_ranks(*counts)
-    places = [jumps(law) * k % 1.0 for law, k in zip(laws, counts, strict=True)]
+    places = [jumps(side.law) * side.n % 1.0 for side in sides]
     offsets, weights = composite_rule(np.union1d(graded_edges(), np.concatenate(places)), nodes)
-    tables, beyond = [], []
-    for law, n in zip(laws, counts, strict=True):
-        x = law.ppf((np.arange(n)[:, None] + offsets) / n) * z
-        table, missing = _even_waves(dim, x, degree)
+    tables, roots = [], []
+    for side in sides[:1] if sides[0] is sides[1] else sides:
+        radii = side.law.ppf((np.arange(side.n)[:, None] + offsets) / side.n)
+        table, missing = _even_waves(dim, radii[..., None] * side.lengths, degree)
         tables.append(table)
-        beyond.append(float((missing @ weights).mean()))
-        if laws[0] is laws[1] and counts[0] == counts[1]:
-            tables, beyond = tables * 2, beyond * 2
-            break
-    a, b = tables
-    near = np.einsum("om,o->m", _without_itself(a, b, ranks), weights)
-    far = np.einsum("om,om,o->m", a.mean(axis=0), b.mean(axis=0), weights)
-    return StrataMeans(near, far, 2.0 * float(np.sqrt(beyond[0] * beyond[1])) + 1e-14)
+        roots.append(np.sqrt(np.einsum("ioj,o->ij", missing, weights).mean(axis=0)))
+    a, b = tables[0], tables[-1]
+    near = np.einsum("o...,o->...", _without_itself(a, b, ranks, combination), weights)
+    far = np.einsum("o...,o->...", combination(a.mean(axis=0), b.mean(axis=0)), weights)
+    return StrataMeans(near, far, 2.0 * combination.bound(roots[0], roots[-1]) + 1e-14)
 
 
 def _even_waves(dim: int, x: FloatArray, degree: int) -> tuple[FloatArray, FloatArray]:

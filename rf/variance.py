@@ -17,6 +17,15 @@ with the normalised wave coefficients g_n of :mod:`spectra.harmonics`.  For c = 
 E Omega_d(z sqrt(R^2 + R'^2)) - E Omega_d(R z) E Omega_d(R' z): the statement of Choromanski et
 al. (2018) and of Luo et al. (2021), Theorem 5, there with the opposite sign.
 
+In general, and in every case that is drawn, with E[g_n g_n'] in place of the product H_n H_n',
+
+.. math:: C = \sum_{n \ge 0 \text{ even}} E[g_n(R |v|)\, g_n(R' |v'|)]\;
+              P_n(\cos\angle(v, v'))\; E P_n(c) - E g_0\, E g_0' :
+
+radii in strata are dealt without replacement (:mod:`rf.strata`), radii of one key are one function
+(:mod:`rf.common_keys`), and waves of shifted kernels are seen through several vectors v, which
+for a radial one are the difference itself (:mod:`rf.probes`, :mod:`rf.weighted_variance`).
+
 In dimension 1 a cosine does not see its direction, so every coupling of directions is iid.
 
 All of this holds for uniform directions.  Those of "hadamard" are not quite uniform, so that the
@@ -38,6 +47,7 @@ from rf.common_keys import comonotone_mean, same_direction_mean
 from rf.cosines import CosineLaw
 from rf.couplings import COUPLINGS, Coupling, Pairs
 from rf.couplings.coupling import dependent_pairs, pairs_across, pairs_within
+from rf.probes import Probe
 from rf.radial_means import MEAN_ERROR, Waves, fewer_strata
 from rf.radii import RADII, Layers, Radii
 from rf.strata import NODES
@@ -101,6 +111,11 @@ class VarianceModel:
         return np.array([float(p.mass) for p in self.table.parts])
 
     @cached_property
+    def bounds(self) -> FloatArray:
+        """Bound of the wave of a part of mass 1."""
+        return np.ones(len(self.table.parts))
+
+    @cached_property
     def _mean(self) -> FloatArray:
         return np.array(
             [p.law.expected_plane_wave(self.table.dim, self.z) for p in self.table.parts]
@@ -134,7 +149,7 @@ class VarianceModel:
     @cached_property
     def _waves(self) -> Waves:
         laws = [part.law for part in self.table.parts]
-        return Waves(self.table.dim, laws, self.z)
+        return Waves(self.table.dim, laws, [Probe.at(self.z)] * len(laws))
 
     def covariance(
         self, first: int, second: int, cosine: CosineLaw, *, one_key: bool = False
@@ -181,9 +196,9 @@ class VarianceModel:
             return np.zeros(0), np.zeros(0)
         single = self.part_variance if most is None else self._rough_part_variance
         total = np.sum(single / np.array(counts)[:, None], axis=0)
-        scale = float(np.sum(self.masses**2 / np.array(counts)))
+        scale = float(np.sum((self.bounds * self.masses) ** 2 / np.array(counts)))
         errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
-        pairs = dependent_pairs(chosen, counts, self.table.dim)
+        pairs = self._dependent(chosen, counts)
         in_strata = set() if radii == "iid" else _in_strata(chosen, counts)
         for p, q, pair in pairs:
             if (p, q) in in_strata and not pair.one_key:
@@ -204,6 +219,9 @@ class VarianceModel:
             more, bound = self._strata(key, coupled, counts, radii, most)
             total, errors = total + more, errors + bound
         return total, errors
+
+    def _dependent(self, coupling: Coupling, counts: Sequence[int]) -> list[tuple[int, int, Pairs]]:
+        return dependent_pairs(coupling, counts, self.table.dim)
 
     def _weight(
         self, p: int, q: int, count: int, counts: Sequence[int] | Mapping[int, int]
@@ -258,7 +276,7 @@ class VarianceModel:
         for weight, far in radial:
             value, bound = means.radial(far=far)
             total += weight * (value - product)
-            errors += abs(weight) * (bound + 4 * MEAN_ERROR)
+            errors += abs(weight) * (bound + 4 * MEAN_ERROR * self.bounds[p] * self.bounds[q])
         for weight, pair in angular:
             value, bound = means.angular(pair.cosine, far=pair.far)
             total += weight * value
@@ -279,7 +297,13 @@ class VarianceModel:
         It is for ranking.  At most 64 layers stand for more, since n times the variance hardly
         depends on their number.
         """
-        return float(np.mean(self._variance(n_per_part, coupling, radii, _ROUGH_STRATA)[0]))
+        return float(np.mean(self.rough_variance(n_per_part, coupling=coupling, radii=radii)))
+
+    def rough_variance(
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
+    ) -> FloatArray:
+        """The variance at each distance as roughly as :meth:`rough_mean_variance`."""
+        return self._variance(n_per_part, coupling, radii, _ROUGH_STRATA)[0]
 
     def optimal_allocation(self, n: int, *, coupling: str) -> tuple[int, ...]:
         """Split n frequencies over the parts so that :meth:`mean_variance` is least.

@@ -1,0 +1,113 @@
+"""Weighted draws of sums of shifts: the radial variance, seen through several vectors."""
+
+import numpy as np
+import pytest
+
+from rf.asymmetric import AsymmetricPlan, draw_asymmetric, plan_asymmetric
+from rf.couplings import COUPLINGS
+from rf.modulated_layers import layered_variance
+from rf.radii import RADII
+from rf.variance import VarianceModel
+from rf.weighted_variance import WeightedModel
+from spectra.asymmetric_measure import asymmetric_table
+from spectra.errors import ParameterError
+from spectra.families import catalogue
+from spectra.kernel import radial
+
+GAUSSIAN = radial("exp(-z**2/8)")
+MATERN = catalogue["matern"](nu=1.5)
+WITHIN = [c for c, k in COUPLINGS.items() if k.known and k.uniform and not k.across_parts]
+SUMS = {
+    "one axis": lambda d: GAUSSIAN.shift(0.5 / d) - 0.7 * GAUSSIAN.shift(-1.0 / d),
+    "two axes": lambda d: MATERN.shift(1.2 * np.eye(d)[0]) + 0.5 * GAUSSIAN.shift(0.3),
+}
+
+
+def differences(dim):
+    rng = np.random.default_rng(dim)
+    return np.vstack([np.zeros(dim), rng.normal(size=(3, dim)) / np.sqrt(dim)])
+
+
+def weighted(kernel, dim):
+    return asymmetric_table(kernel, dim).decomposed("weighted")
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("radii", RADII)
+def test_one_shift_is_the_radial_kernel_at_shifted_rows(dim, radii):
+    shift, D = np.full(dim, 0.4 / dim), differences(dim)
+    table = weighted((GAUSSIAN - 0.5 * MATERN).shift(shift), dim)
+    alone, _ = table.shifted_table()
+    model, counts = WeightedModel.of(table, D), (dim + 2, 3)
+    oracle = VarianceModel(alone, np.linalg.norm(D + shift, axis=1))
+    for coupling in WITHIN:
+        value, error = model.variance(counts, coupling=coupling, radii=radii)
+        exact, other = oracle.variance(counts, coupling=coupling, radii=radii)
+        assert np.all(np.abs(value - exact) <= error + other)
+        assert np.all(error < 2e-5)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 7, 16])
+@pytest.mark.parametrize("radii", RADII)
+def test_two_opposite_shifts_are_one_distance_where_rows_agree(dim, radii):
+    """At D = 0 the wave (cos(w.t) + cos(-w.t)) / 2 is that of the distance |t|."""
+    t = 1.5 * np.eye(dim)[0]
+    table = weighted(0.5 * GAUSSIAN.shift(t) + 0.5 * GAUSSIAN.shift(-t), dim)
+    (alone,) = {s.table for s in weighted(GAUSSIAN.shift(t), dim).summands}
+    model = WeightedModel.of(table, np.zeros((1, dim)))
+    oracle = VarianceModel(alone, np.array([1.5]))
+    for coupling in WITHIN:
+        value, error = model.variance((dim + 2,), coupling=coupling, radii=radii)
+        exact, other = oracle.variance((dim + 2,), coupling=coupling, radii=radii)
+        assert np.all(np.abs(value - exact) <= error + other)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+@pytest.mark.parametrize("name", SUMS)
+def test_independent_directions_agree_with_the_means_over_layers(dim, name):
+    """Two derivations: by degrees of harmonics, and by the mean of a draw given its radius."""
+    D, table = differences(dim), weighted(SUMS[name](dim), dim)
+    counts = (5, 3)[: len(table.parts)]
+    for radii in RADII:
+        value, error = WeightedModel.of(table, D).variance(counts, coupling="iid", radii=radii)
+        other = sum(
+            layered_variance(part, n, D, radii) for part, n in zip(table.parts, counts, strict=True)
+        )
+        assert np.all(np.abs(value - other) < error + 1e-5 * table.mass**2)
+
+
+@pytest.mark.parametrize("dim", [2, 4, 7, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("coupling", WITHIN)
+@pytest.mark.parametrize("name", SUMS)
+def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name, coupling, dim):
+    kernel, D = SUMS[name](dim), differences(dim)
+    table, draws = weighted(kernel, dim), 800
+    plan = AsymmetricPlan(table, coupling, (2 * dim + 1, dim)[: len(table.parts)], False)
+    for radii in ("iid", "stratified"):
+        rng = np.random.default_rng(dim)
+        values = np.array([draw_asymmetric(plan, radii, rng).estimate(D) for _ in range(draws)])
+        stated = plan.variance(D, radii)
+        lack = np.abs(values.mean(axis=0) - kernel(D))
+        assert np.all(lack < 6 * np.sqrt(stated / draws) + 1e-9)
+        square = (values - kernel(D)) ** 2
+        spread = square.std(axis=0) / np.sqrt(draws)
+        assert np.all(np.abs(square.mean(axis=0) - stated) < 6 * spread + 1e-8)
+
+
+def test_designed_directions_serve_a_sum_of_shifts_better_than_blocks():
+    dim, table = 7, weighted(SUMS["one axis"](7), 7)
+    D = differences(dim)
+    leaves = {c: AsymmetricPlan(table, c, (40,), False).predicted(D, "iid") for c in WITHIN}
+    assert leaves["designed"] < leaves["orthogonal"] < leaves["iid"]
+    plan = plan_asymmetric(table, 40, coupling="designed", allocation="equal", differences=D)
+    assert (plan.coupling, plan.name) == ("designed", "weighted")
+
+
+def test_what_is_known_of_one_vector_alone_is_refused_for_more():
+    table, D = weighted(SUMS["two axes"](3), 3), differences(3)
+    for coupling in ("shared", "comonotone"):
+        for radii in RADII:
+            with pytest.raises(ParameterError, match="within each part"):
+                WeightedModel.of(table, D).variance((3, 2), coupling=coupling, radii=radii)
+    with pytest.raises(ParameterError, match="uniform directions"):
+        plan_asymmetric(table, 9, coupling="comonotone", allocation="equal", differences=D)
