@@ -53,6 +53,55 @@ LAYERS = {
     "spectra.cli": 13,
     "spectra.__main__": 14,
 }
+# rf has an order of its own, whose rooms are its modules and packages.
+RF_LAYERS = {
+    "rf.callers": 0,
+    "rf.commands": 10,
+    "rf.compiled_sincos": 0,
+    "rf.cosines": 0,
+    "rf.datasets": 0,
+    "rf.directions": 0,
+    "rf.lobed_projection": 0,
+    "rf.monomials": 0,
+    "rf.operators": 0,
+    "rf.plane_waves": 0,
+    "rf.probes": 0,
+    "rf.radii": 0,
+    "rf.rows": 0,
+    "rf.signs": 0,
+    "rf.sincos": 0,
+    "rf.spectrum": 0,
+    "rf.threads": 0,
+    "rf.backend": 1,
+    "rf.common_keys": 1,
+    "rf.designed_directions": 1,
+    "rf.projection": 1,
+    "rf.sobol": 1,
+    "rf.couplings": 2,
+    "rf.modulated_layers": 2,
+    "rf.strata": 2,
+    "rf.waves": 2,
+    "rf.baselines": 3,
+    "rf.radial_means": 3,
+    "rf.portfolio": 4,
+    "rf.variance": 4,
+    "rf.bounds": 5,
+    "rf.frequencies": 5,
+    "rf.weighted_variance": 5,
+    "rf.asymmetric": 6,
+    "rf.fields": 6,
+    "rf.published": 6,
+    "rf.ranking": 6,
+    "rf.estimator": 7,
+    "rf.ask": 8,
+    "rf.features": 8,
+    "rf.presets": 8,
+    "rf.experiments": 9,
+    "rf.krein": 9,
+    "rf.tour": 9,
+    "rf.cli": 11,
+    "rf.__main__": 12,
+}
 FACADE = "spectra"
 # Kernel.shift and Kernel.tilt load the room of asymmetric kernels, which are made of kernels.
 EXCEPTIONS = {("spectra.kernel", "spectra.asymmetric")}
@@ -103,6 +152,18 @@ def test_a_module_imports_only_from_the_layers_below(name, path):
         if (own, other) in EXCEPTIONS:
             continue
         assert other == own or LAYERS[other] < LAYERS[own], f"{name} imports {imported}"
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [pytest.param(n, p, id=n) for n, p in modules(rf) if n != "rf"]
+)
+def test_a_module_of_rf_imports_only_from_the_layers_below(name, path):
+    own = ".".join(name.split(".")[:2])
+    assert own in RF_LAYERS, f"{name} has no layer: add {own} to RF_LAYERS and to docs/map.md"
+    for imported in imports_at_run_time(path):
+        other = ".".join(imported.split(".")[:2])
+        if imported.startswith("rf.") and other != own:
+            assert RF_LAYERS[other] < RF_LAYERS[own], f"{name} imports {imported}"
 
 
 def test_the_map_names_every_module():
