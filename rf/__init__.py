@@ -30,6 +30,7 @@ _HOME = {
     "RFF": "presets",
     "SignatureWarning": "features",
     "SpectralFeatures": "features",
+    "UselessFeaturesWarning": "features",
     "draw_frequencies": "frequencies",
     "draw_repeatedly": "frequencies",
     "load_dataset": "datasets",

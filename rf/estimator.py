@@ -50,13 +50,28 @@ from spectra.table import SpectralTable
 if TYPE_CHECKING:
     from rf.portfolio.choice import Selection
 
-__all__ = ["BaseSpectralFeatures", "MixedSignature", "Scheme", "SignatureWarning"]
+__all__ = [
+    "BaseSpectralFeatures",
+    "MixedSignature",
+    "Scheme",
+    "SignatureWarning",
+    "UselessFeaturesWarning",
+]
 
 FloatArray = NDArray[np.float64]
 MixedSignature = Literal["warn", "ignore", "error"]
 
 # A phase counts as 0 or pi up to rounding.
 _PHASE_TOLERANCE = 1e-12
+
+
+# Features are warned of from this part of the kernel matrix on, as their error: the chosen place
+# between an approximation and none, which has the error 1.
+_USELESS = 0.5
+
+
+class UselessFeaturesWarning(UserWarning):
+    """The features are known to err by half of the kernel matrix or more: zeros err by all."""
 
 
 class SignatureWarning(UserWarning):
@@ -148,6 +163,7 @@ class BaseSpectralFeatures(
     coupling_: Any
     counts_: tuple[int, ...]
     plans_: tuple[Plan, ...]
+    expected_error_: float
 
     @abstractmethod
     def _scheme(self) -> Scheme:
@@ -155,6 +171,8 @@ class BaseSpectralFeatures(
 
     # What features made to order say of themselves; tables have no such things.
     _selection: Selection | None = None
+    # The frequencies of each part where the design of the table decides them.
+    _layout_counts: tuple[int, ...] | None = None
     _domain: float = np.inf
     _sphere: str = ""
 
@@ -196,7 +214,8 @@ class BaseSpectralFeatures(
         for_data, for_frequencies = np.random.default_rng(seed.tolist()).spawn(2)
         check_size(X)
         self._centre = centre_of(X)
-        self._selection = None
+        self._selection, self._layout_counts = None, None
+        self.expected_error_ = float("nan")
         spectrum = self._resolve(X, for_frequencies)
         if not isinstance(spectrum, Spectrum):
             self._take(spectrum)
@@ -222,14 +241,17 @@ class BaseSpectralFeatures(
             self.decomposition_ = "radial"
             self.coupling_, self.counts_ = self._plan(scheme, table, X, for_data)
             self.frequencies_ = self._draw(scheme, table, X, for_frequencies)
+        columns = self.n_components
+        if self._layout_counts is not None:
+            columns = min(columns, 2 * len(self.frequencies_))
         self._layout = _Layout.of(
             self.frequencies_,
-            self.n_components,
+            columns,
             for_frequencies,
             signed=isinstance(table, SpectralTable),
         )
         self.signature_ = self._layout.signature
-        self._n_features_out = self.n_components
+        self._n_features_out = columns
         self._announce(scheme.mixed_signature)
         return self
 
@@ -245,6 +267,17 @@ class BaseSpectralFeatures(
         self.decomposition_ = "made to order"
         self.signature_ = selection.map.signature
         self._n_features_out = len(self.signature_)
+        self.expected_error_ = selection.chosen.error
+        if self.expected_error_ >= _USELESS:
+            warnings.warn(
+                f"The best {self._n_features_out} features of {selection.kernel} for these rows "
+                f"are expected to err by {100 * self.expected_error_:.3g} % of its matrix "
+                "(Frobenius norm), and a matrix of zeros errs by 100 %. Allow more columns, or "
+                "take a kernel that varies less over the distances of the data; explain() shows "
+                "what was tried.",
+                UselessFeaturesWarning,
+                stacklevel=outside(),
+            )
 
     def transform(self, X: Any, *, out: NDArray[Any] | None = None) -> Any:
         """The (left) features Z of rows: K is estimated by (Z * signature_) @ Z.T.
@@ -500,6 +533,8 @@ class BaseSpectralFeatures(
         """The coupling and the number of frequencies of each part."""
         n = -(-self.n_components // 2)
         self.plans_ = ()
+        if self._layout_counts is not None:
+            return scheme.coupling, self._layout_counts
         if scheme.coupling != "auto" and scheme.allocation != "optimal":
             return scheme.coupling, allocate(table, n, allocation=scheme.allocation)
         model = VarianceModel(table, typical_distances(X, rng))

@@ -11,7 +11,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rf.asymmetric import AsymmetricPlan, plan_asymmetric
-from rf.estimator import BaseSpectralFeatures, MixedSignature, Scheme, SignatureWarning
+from rf.estimator import (
+    BaseSpectralFeatures,
+    MixedSignature,
+    Scheme,
+    SignatureWarning,
+    UselessFeaturesWarning,
+)
 from rf.frequencies import (
     ALLOCATIONS,
     COUPLINGS,
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["SignatureWarning", "SpectralFeatures"]
+__all__ = ["SignatureWarning", "SpectralFeatures", "UselessFeaturesWarning"]
 
 _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
@@ -200,7 +206,7 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     def _resolve(self, X: Any, for_draw: np.random.Generator) -> Spectrum | Selection:
         named = named_kernel(self.spectrum)
-        self.note_, self.expected_error_ = "", float("nan")
+        self.note_ = ""
         self.comparison_: tuple[Prediction, ...] = ()
         if not isinstance(named, SpectralTable | AsymmetricTable):
             from rf.portfolio.commission import commission_for
@@ -227,11 +233,11 @@ class SpectralFeatures(BaseSpectralFeatures):
         from rf.portfolio.commission import made_to_order, table_to_order
 
         if self.coupling != "auto":
-            table = table_to_order(order, X, self.n_components, self.coupling)
+            table, self._layout_counts = table_to_order(order, X, self.n_components, self.coupling)
             return Spectrum(table, order.kernel)
         strict = self.mixed_signature == "error"
         made = made_to_order(order, X, self.n_components, positive=strict, for_draw=for_draw)
-        self.expected_error_, self.comparison_ = made.chosen.error, made.comparison
+        self.comparison_ = made.comparison
         if made.everywhere:
             self.z_max_ = 2.0
         return made

@@ -175,7 +175,8 @@ class GRFF(BaseSpectralFeatures):
           their density.  **Biased** by the mass beyond 10.  It needs the kernel.
         * "importance": all n frequencies from a Gaussian surrogate whose median length is that of
           the measure, weighted by mu(w)/q(w) (:func:`rf.published.importance_frequencies`):
-          unbiased, of a variance that grows with d.  It needs the kernel.
+          unbiased, of a variance that grows with d and is infinite where q falls faster than
+          mu^2, which is refused (exp(-z^2/2) - exp(-z^2/200) is such a case).  It needs the kernel.
         * "leverage": drawn by ridge leverage scores on X from a pool of four times as many
           (:func:`rf.published.leverage_frequencies`, ridge 1e-3): unbiased, adapted to X.
 

@@ -28,6 +28,8 @@ FloatArray = NDArray[np.float64]
 Density = Callable[[FloatArray], FloatArray]
 
 _GRID_REACH = 10.0
+# Radii up to which a density is looked at, in deviations of its surrogate.
+_FAR = 1e4
 _GRID_POINTS = 10_000
 
 
@@ -163,8 +165,9 @@ def importance_frequencies(
     r"""Frequencies of a Gaussian surrogate, weighted by mu(w)/q(w).  Unbiased, of large variance.
 
     :math:`\hat k(D) = \frac1n \sum \frac{\mu(w_i)}{q(w_i)} \cos(w_i \cdot D)`, w_i ~ q = N(0,
-    deviation^2 I).  The variance is finite only where mu^2/q has a finite integral, which an
-    algebraic tail of mu does not have; and it grows with d.
+    deviation^2 I).  The variance is finite only where mu^2/q has a finite integral: never for an
+    algebraic tail of mu, and for Gaussian parts of deviation tau in frequency only where
+    tau^2 < 2 deviation^2 for all of them.  It grows with d.  An infinite one is refused.
 
     Parameters
     ----------
@@ -175,12 +178,19 @@ def importance_frequencies(
         Standard deviation of a coordinate of the surrogate.
     rng : Generator, int or None
 
+    Raises
+    ------
+    ParameterError
+        For a deviation that is not positive, and where mu^2/q still grows at the largest radius
+        at which mu is a double: the variance is infinite then, or beyond all use.
+
     References
     ----------
     Liu, Huang, Chen, Suykens, AISTATS 2021, Figure 4.
     """
     if not 0.0 < deviation < np.inf:
         raise ParameterError(f"The deviation of the surrogate must be positive; got {deviation}.")
+    _refuse_infinite_variance(density, dim, deviation)
     rng = np.random.default_rng(rng)
     w = deviation * rng.standard_normal((n, dim))
     radius = np.linalg.norm(w, axis=1)
@@ -194,6 +204,23 @@ def importance_frequencies(
     return Frequencies(
         w[order], ratio[order] / n, phases[order], (phases[order] > 0.0).astype(np.intp)
     )
+
+
+def _refuse_infinite_variance(density: Density, dim: int, deviation: float) -> None:
+    """Look whether w^(d-1) mu(w)^2 / q(w) falls where mu ends, as an integrable function does."""
+    radius = deviation * np.geomspace(1.0, _FAR, 400)
+    with np.errstate(divide="ignore"):
+        size = np.log(np.abs(np.asarray(density(radius), dtype=float)))
+    log_square = 2.0 * size + 0.5 * (radius / deviation) ** 2 + (dim - 1.0) * np.log(radius)
+    seen = log_square[size > np.log(np.finfo(float).tiny)]
+    # The envelope of a density that changes its sign: the largest value from each radius on.
+    if seen.size and seen[-(seen.size // 4) - 1 :].max() >= seen.max():
+        raise ParameterError(
+            "The variance of importance sampling from this Gaussian surrogate is infinite, or "
+            f"beyond all use: mu^2/q still grows where mu ends (deviation {deviation:.4g} of q, "
+            f"dimension {dim}), since q falls faster than the square of the density. Take "
+            "sampling='inverse-cdf', which samples the measure itself."
+        )
 
 
 def leverage_frequencies(

@@ -18,6 +18,7 @@ from sklearn.utils.extmath import row_norms
 from spectra.errors import DataError
 
 __all__ = [
+    "MARGIN",
     "NORM_TOLERANCE",
     "centre_of",
     "check_cross_distances",
@@ -43,7 +44,7 @@ _LEVELS = 16
 # Up to this number of rows all pairs are looked at for the largest distance: two seconds.
 _ALL_PAIRS = 20_000
 # New rows may be this much further apart than those that were seen.
-_MARGIN = 0.05
+MARGIN = 0.05
 # Products of rows lose about this much of their squared norms.
 _PRODUCT_ROUNDING = 1e-9
 
@@ -198,11 +199,11 @@ def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
         root = float(np.sqrt(2.0) * norms.max())
         bounds.append((root, "no two rows without negative entries are further apart"))
     radius = float(_distances_from(X, norms, centre).max())
-    bounds.append((2.0 * radius * (1.0 + _MARGIN), "twice the largest distance from the mean"))
+    bounds.append((2.0 * radius * (1.0 + MARGIN), "twice the largest distance from the mean"))
     if X.shape[0] <= _ALL_PAIRS:
         seen = max(_largest_distance(X), NORM_TOLERANCE * float(norms.max()))
         bounds.append(
-            ((1.0 + _MARGIN) * seen, f"{100 * _MARGIN:g} % more than the largest distance of X")
+            ((1.0 + MARGIN) * seen, f"{100 * MARGIN:g} % more than the largest distance of X")
         )
     z_max, reason = min(bounds)
     return (z_max, reason) if z_max > 0.0 else (1.0, "all rows are 0")

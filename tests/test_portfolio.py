@@ -9,11 +9,12 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 
-from rf import RFF, SpectralFeatures, draw_frequencies
+from rf import RFF, SpectralFeatures, UselessFeaturesWarning, draw_frequencies
+from rf.couplings import COUPLINGS
 from rf.directions import orthogonal
 from rf.portfolio.choice import select
 from rf.portfolio.designed_waves import design_offers
-from rf.portfolio.exact_powers import exact_offers
+from rf.portfolio.exact_powers import exact_offers, powers_of_square
 from rf.portfolio.neurons import arc_cosine_weights, neuron_offers
 from rf.portfolio.offer import Order
 from rf.portfolio.zonal_features import gegenbauer_offers
@@ -67,6 +68,95 @@ def test_a_polynomial_that_fits_is_served_exactly(dim):
     monomials = 1 + dim + dim * (dim + 1) // 2 if dim > 1 else 2
     assert features.transform(X).shape == (40, monomials)
     assert "exact polynomial" in features.explain()
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("degree", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_polynomial_in_the_square_of_the_distance_is_served_exactly_on_any_rows(
+    dim, degree, dtype
+):
+    kernel = radial(["3", "1 - z**2/9", "1/2 - z**2/5 + z**4/40"][degree], support=2)
+    rng = np.random.default_rng(0)
+    X = 5.0 + rng.uniform(-1.0, 1.0, (40, dim)) / np.sqrt(dim)
+    X = X.astype(dtype)
+    options = {"n_components": 200, "mixed_signature": "ignore", "domain": "data"}
+    features = SpectralFeatures(kernel, **options).fit(X)
+    eps = np.finfo(dtype).eps
+    # Rows that lie 5 from the origin carry their own rounding into every distance.
+    np.testing.assert_allclose(features.gram(X), kernel.gram(X), atol=60 * eps)
+    assert features.transform(X).dtype == dtype
+    assert features.coupling_ == f"exact polynomial of degree {degree} in z^2"
+    columns = {0: 1, 1: dim + 2, 2: 3 + 2 * dim + dim * (dim + 1) // 2}[degree]
+    assert features.transform(X).shape == (40, columns)
+    sparse = scipy.sparse.csr_array(X)
+    np.testing.assert_allclose(features.transform(sparse), features.transform(X), atol=60 * eps)
+    assert features.z_max_ <= 2.0
+    far = np.zeros((1, dim), dtype=dtype)
+    with pytest.raises(DataError):
+        features.transform(far)
+
+
+def test_what_is_no_polynomial_on_the_range_is_none():
+    for kernel, z_max in (
+        (radial("1 - z**2/9", support=2), 2.1),
+        (radial("1 - z"), 1.0),
+        (radial("exp(-z**2)"), 1.0),
+        (radial("1 - z**2/9", support=2) + radial("z**2", support=1), 1.5),
+    ):
+        assert powers_of_square(kernel, z_max) is None
+    both = radial("1 - z**2/9", support=2) + radial("z**2", support=1)
+    assert powers_of_square(both, 1.0) == [1.0, pytest.approx(8 / 9)]
+
+
+@pytest.mark.parametrize(
+    ("formula", "columns", "sphere"),
+    [
+        pytest.param("cos(30*z)", 256, False, marks=pytest.mark.slow),
+        ("Heaviside(1-z)", 256, False),
+        pytest.param("cos(40*u)", 256, True, marks=pytest.mark.slow),
+        pytest.param("tanh(20*u)", 64, True, marks=pytest.mark.slow),
+    ],
+)
+def test_features_that_are_known_to_be_useless_say_so(formula, columns, sphere):
+    X = np.random.default_rng(0).normal(size=(200, 16)) / 4
+    if sphere:
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    features = SpectralFeatures(formula, n_components=columns, mixed_signature="ignore")
+    with pytest.warns(UselessFeaturesWarning, match="zeros errs by 100 %") as record:
+        features.fit(X)
+    assert record[0].filename == __file__
+    exact = features.kernel_.gram(X)
+    error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
+    assert error == pytest.approx(features.expected_error_, rel=0.1)
+    assert error > 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["(1 + u)/2", RAMP, "tanh(2*u + 1)"])
+def test_no_coupling_samples_masses_that_cancel(kernel):
+    """Masses of 1e5 cancel only with the directions and the split that they were made for."""
+    X = sphere_rows(150, 16, spread=3.0)
+    options = {"n_components": 64, "mixed_signature": "ignore", "random_state": 0}
+    exact = zonal(kernel).gram(X)
+    for coupling in COUPLINGS:
+        features = SpectralFeatures(kernel, coupling=coupling, **options).fit(X)
+        error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
+        assert error < 0.75, coupling
+        assert features.transform(X).shape[1] <= 64
+
+
+@pytest.mark.parametrize("spectrum", ["gaussian", "(1 + u)/2", "1 - z**2/4", "shift_gaussian"])
+def test_the_same_attributes_whatever_was_given(spectrum):
+    X = sphere_rows(30, 3)
+    options = {"mixed_signature": "ignore", "random_state": 0}
+    features = SpectralFeatures(spectrum, n_components=20, **options).fit(X)
+    assert features.transform(X).shape == (30, features.signature_.size)
+    assert isinstance(features.coupling_, str)
+    assert isinstance(features.counts_, tuple)
+    assert isinstance(features.expected_error_, float)
+    assert (features.table_ is None) == (features.frequencies_ is None)
+    assert (features.table_ is None) == (features.counts_ == ())
 
 
 @pytest.mark.parametrize("dim", [2, 3, 16])

@@ -87,6 +87,30 @@ def test_importance_sampling_is_unbiased_for_signed_densities(dim):
     assert np.abs(pooled(draw, along_axis(dim), kernel(Z))).max() < 6
 
 
+@pytest.mark.parametrize(
+    ("formula", "dim", "deviation"),
+    [
+        ("exp(-z**2/2) - exp(-z**2/200)", 16, 0.55),
+        ("exp(-z**2/2)", 1, 0.70),  # 1/sqrt(2) is the least deviation of finite variance
+        ("exp(-z**2/2)", 16, 0.70),
+        ("exp(-z)", 3, 5.0),
+    ],
+)
+def test_importance_sampling_of_infinite_variance_is_refused(formula, dim, deviation):
+    density = spectral_density(radial(formula), dim).density
+    with pytest.raises(ParameterError, match="infinite"):
+        importance_frequencies(density, dim, 10, deviation=deviation, rng=0)
+    gaussian = spectral_density(radial("exp(-z**2/2)"), dim).density
+    assert len(importance_frequencies(gaussian, dim, 10, deviation=0.75, rng=0)) == 10
+
+
+def test_grff_refuses_a_surrogate_that_falls_too_fast():
+    X = np.random.default_rng(0).normal(size=(8, 16))
+    features = GRFF("delta_gaussian", sampling="importance", mixed_signature="ignore")
+    with pytest.raises(ParameterError, match="inverse-cdf"):
+        features.fit(X)
+
+
 @pytest.mark.parametrize("dim", [2, 7])
 def test_leverage_resampling_is_unbiased(dim):
     kernel = radial("exp(-z**2/2) - exp(-z**2/8)")

@@ -44,8 +44,9 @@ def hadamard(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = 
 
     The rows are **not** exactly uniform: they take finitely many values, and E cos(w . D) depends
     on the axis of D (its mean over all axes is right).  The bias at the phase |w||D| = 2 sqrt(d),
-    where a Gaussian kernel is 0.14, with D along a coordinate axis, its worst case: 0.22 at d = 2,
-    0.13 at 4, 0.031 at 8, 0.005 at 16, below 0.002 at 32 and more.  In dimension 1 the rows are
+    where a Gaussian kernel is 0.14, with D along a coordinate axis: 0.22 at d = 2, 0.32 at 3
+    (whose rows are the 8 corners of a cube: 0.38 at the phase 3.65, 1.09 at 10.9), 0.13 at 4, 0.06
+    at 5, 0.031 at 8, 0.005 at 16, below 0.002 at 32 and more.  In dimension 1 the rows are
     exact.  Take another coupling where d is below about 16.
 
     Parameters and errors as :func:`rf.directions.iid`.

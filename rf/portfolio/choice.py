@@ -150,7 +150,8 @@ def select(
     rows = np.asarray(dense(rows[:_ROWS]), dtype=float)
     asked = (order.kernel, order.dim, order.n_components, order.z_max, order.positive)
     key = (*asked, tuple(members), n_rows)
-    key_of_data = order.distances.tobytes(), rows.tobytes()
+    centre = b"" if order.centre is None else order.centre.tobytes()
+    key_of_data = order.distances.tobytes(), rows.tobytes(), centre
     if (key, key_of_data) not in _kept:
         _kept[key, key_of_data] = _compare(order, rows, n_rows, members)
         while len(_kept) > _MOST_KEPT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
@@ -13,9 +14,11 @@ from scipy.spatial.distance import pdist
 
 from rf.portfolio.choice import PORTFOLIO, Selection, select
 from rf.portfolio.designed_waves import design_offers
+from rf.portfolio.exact_powers import exact_offers
 from rf.portfolio.offer import Member, Order, dense
 from rf.portfolio.zonal_features import is_definite
 from rf.rows import (
+    MARGIN,
     centre_of,
     check_distances,
     check_unit_rows,
@@ -35,6 +38,10 @@ FloatArray = NDArray[np.float64]
 
 # What is ordered depends on the data and not on the random state.
 _SEED = 20_240_302
+# The members that need no sphere.
+_FOR_ANY_ROWS: Mapping[str, Member] = MappingProxyType(
+    {"exact polynomial": exact_offers, "designed waves": design_offers}
+)
 
 
 @final
@@ -121,6 +128,10 @@ def commission(
         check_unit_rows(X, str(kernel))
     if domain is None or domain == "data":
         z_max, reason = range_of_distances(X, sphere=kernel.is_zonal)
+        if kernel.support < z_max <= (1.0 + MARGIN) * kernel.support:
+            # The room for new rows does not have to reach over the edge where the kernel ends.
+            z_max, reason = kernel.support, "the end of the kernel's support"
+            check_distances(X, z_max, centre=centre_of(X))
     else:
         z_max, reason = float(domain), "given as domain"
         if not 0.0 < z_max < np.inf:
@@ -145,18 +156,21 @@ def made_to_order(
 ) -> Selection:
     """The features of least error for the data and the number of columns.
 
-    Rows of a kernel on the sphere are offered the whole portfolio, others designed plane waves.
+    Rows of a kernel on the sphere are offered the whole portfolio, others the exact map of a
+    polynomial in z^2 and designed plane waves.
     With ``positive``, a kernel that is positive definite on the sphere gets no signature -1.
     """
     rng = np.random.default_rng(_SEED)
     rows = sample_of_rows(X, rng)
     distances = _distances(rows, X.shape[0], order.z_max)
-    wanted = Order(order.kernel, X.shape[1], n_components, order.z_max, distances)
+    wanted = Order(
+        order.kernel, X.shape[1], n_components, order.z_max, distances, centre=centre_of(X)
+    )
     if positive and is_definite(wanted):
         wanted = replace(wanted, positive=True)
     rows = rows[rng.permutation(rows.shape[0])]
     if members is None:
-        members = PORTFOLIO if order.kernel.is_zonal else {"designed waves": design_offers}
+        members = PORTFOLIO if order.kernel.is_zonal else _FOR_ANY_ROWS
     return select(
         wanted,
         rows,
@@ -166,19 +180,33 @@ def made_to_order(
     )
 
 
-def table_to_order(order: Commission, X: Any, n_components: int, coupling: str) -> SpectralTable:
-    """The table of a design for a coupling by name, which features draw like any other."""
+def table_to_order(
+    order: Commission, X: Any, n_components: int, coupling: str
+) -> tuple[SpectralTable, tuple[int, ...] | None]:
+    """The table of a design for a coupling by name, and its split where masses may cancel.
+
+    Masses that cancel do so only with the directions that they were designed for: whole orthogonal
+    blocks of each radius, or the same directions for all.  Couplings that promise neither draw
+    the design for independent directions, whose masses are small, with any split.
+    """
     from spectra.designs import design
 
+    layout: Literal["iid", "orthogonal", "shared"]
+    if coupling in ("orthogonal", "designed"):
+        layout = "orthogonal"
+    else:
+        layout = "shared" if coupling in ("shared", "comonotone") else "iid"
     rows = sample_of_rows(X, np.random.default_rng(_SEED))
-    return design(
+    made = design(
         order.kernel,
         X.shape[1],
         domain=(0.0, order.z_max),
         budget=n_components,
-        coupling="iid" if coupling == "iid" else "orthogonal",
+        coupling=layout,
         distances=_distances(rows, X.shape[0], order.z_max),
-    ).table
+    )
+    used = tuple(n for n, c in zip(made.counts, made.masses, strict=True) if c != 0.0)
+    return made.table, None if layout == "iid" else used
 
 
 def _distances(rows: Any, n_rows: int, z_max: float) -> FloatArray:

@@ -36,6 +36,8 @@ class Order:
         Distances that stand for all pairs of rows, each row with itself included.
     positive : bool
         Whether every column must have the signature +1.
+    centre : ndarray of shape (d,) or None
+        Mean of the rows, where it is known.
     """
 
     kernel: Kernel
@@ -44,6 +46,7 @@ class Order:
     z_max: float
     distances: FloatArray
     positive: bool = False
+    centre: FloatArray | None = None
 
 
 class DrawnMap(ABC):
