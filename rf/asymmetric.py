@@ -180,23 +180,10 @@ def plan_asymmetric(
     if _within_parts(blocks) and table.shifted_table() is None and len(weighted.parts) <= n:
         counts = split_parts(weighted, n, allocation, differences, radii)
         plans.append(AsymmetricPlan(weighted, blocks, counts, False))
-    best = min(
-        ((plan.predicted(differences, radii), plan) for plan in plans),
-        key=_value,
-        default=None,
-    )
+    best = _least(plans, differences, radii)
     if coupling != "iid":
-        radial = [
-            (plan.predicted(differences, radii), plan)
-            for plan in _shifted_plans(table, n, coupling, allocation, differences)
-        ]
-        if radial:
-            value, plan = min(radial, key=_value)
-            if best is not None and value > best[0] and radii != "iid":
-                few = differences[:_FEW]
-                value *= plan.variance(few, radii).mean() / plan.variance(few, "iid").mean()
-            if best is None or value <= best[0]:
-                best = value, plan
+        radial = _shifted_plans(table, n, coupling, allocation, differences)
+        best = _better(best, _least(radial, differences, radii), differences, radii)
     if best is None:
         raise ParameterError(
             f"coupling={coupling!r} needs uniform directions and at least one frequency for each "
@@ -237,8 +224,27 @@ def _within_parts(coupling: str) -> bool:
     return within and coupling != "iid"
 
 
-def _value(pair: tuple[float, AsymmetricPlan]) -> float:
-    return pair[0]
+def _least(
+    plans: list[AsymmetricPlan], differences: FloatArray, radii: Radii
+) -> tuple[float, AsymmetricPlan] | None:
+    values = ((plan.predicted(differences, radii), plan) for plan in plans)
+    return min(values, key=lambda pair: pair[0], default=None)
+
+
+def _better(
+    best: tuple[float, AsymmetricPlan] | None,
+    radial: tuple[float, AsymmetricPlan] | None,
+    differences: FloatArray,
+    radii: Radii,
+) -> tuple[float, AsymmetricPlan] | None:
+    """The better one, where what layers take from the radial one may decide."""
+    if best is None or radial is None:
+        return best or radial
+    value, plan = radial
+    if value > best[0] and radii != "iid":
+        few = differences[:_FEW]
+        value *= plan.variance(few, radii).mean() / plan.variance(few, "iid").mean()
+    return (value, plan) if value <= best[0] else best
 
 
 def _shifted_plans(

@@ -105,6 +105,18 @@ def ranked_plans(
     >>> [plan.coupling for plan in plans]
     ['designed', 'orthogonal', 'iid']
     """
+    plans = [
+        Plan(name, counts, model.rough_mean_variance(counts, coupling=name, radii=radii))
+        for name, counts in _splits(model, n, couplings, allocation)
+        if any(COUPLINGS[name].gains(m, model.table.dim) for m in counts)
+    ]
+    return tuple(sorted(plans, key=lambda plan: plan.variance))
+
+
+def _splits(
+    model: VarianceModel, n: int, couplings: Sequence[str], allocation: Allocation
+) -> dict[tuple[str, tuple[int, ...]], None]:
+    """Each coupling with every split that may serve it, in order and once."""
     known: dict[str, tuple[int, ...]] = {}
     wanted: dict[tuple[str, tuple[int, ...]], None] = {}
     for name in couplings:
@@ -116,12 +128,7 @@ def ranked_plans(
                     model.table, n, allocation=allocation, coupling=other, distances=model
                 )
             wanted[name, known[other]] = None
-    plans = [
-        Plan(name, counts, model.rough_mean_variance(counts, coupling=name, radii=radii))
-        for name, counts in wanted
-        if any(COUPLINGS[name].gains(m, model.table.dim) for m in counts)
-    ]
-    return tuple(sorted(plans, key=lambda plan: plan.variance))
+    return wanted
 
 
 def best_split(model: VarianceModel, n: int, *, coupling: str, radii: Radii) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ axes, the squared bias included, with the laws of the cosines of :mod:`rf.coupli
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -46,10 +46,11 @@ from numpy.typing import ArrayLike, NDArray
 from rf.common_keys import comonotone_mean, same_direction_mean
 from rf.cosines import CosineLaw
 from rf.couplings import COUPLINGS, Coupling, Pairs
-from rf.couplings.coupling import dependent_pairs, pairs_across, pairs_within
+from rf.couplings.coupling import dependent_pairs
 from rf.probes import Probe
 from rf.radial_means import MEAN_ERROR, Waves, fewer_strata
 from rf.radii import RADII, Layers, Radii
+from rf.splits import least_split
 from rf.strata import NODES
 from spectra.errors import ParameterError
 
@@ -142,7 +143,8 @@ class VarianceModel:
         return self._waves.plane_waves[0]
 
     @cached_property
-    def _rough_part_variance(self) -> FloatArray:
+    def rough_part_variance(self) -> FloatArray:
+        """As :attr:`part_variance` to 1e-9 of the squared mass, and much faster."""
         single, double = self._waves.plane_waves
         return np.asarray(self.masses[:, None] ** 2 * (0.5 * (1.0 + double) - single**2))
 
@@ -168,7 +170,8 @@ class VarianceModel:
                 self._exact[key] = self._waves.covariance(first, second, cosine)
         return self._exact[key]
 
-    def _rough_covariance(self, first: int, second: int, pair: Pairs) -> FloatArray:
+    def rough_covariance(self, first: int, second: int, pair: Pairs) -> FloatArray:
+        """As :meth:`covariance`, without an error and with the rough means."""
         key = (first, second, pair.cosine, pair.one_key)
         if key not in self._rough:
             if pair.one_key:
@@ -194,7 +197,7 @@ class VarianceModel:
         _check_radii(radii)
         if not self.z.size:
             return np.zeros(0), np.zeros(0)
-        single = self.part_variance if most is None else self._rough_part_variance
+        single = self.part_variance if most is None else self.rough_part_variance
         total = np.sum(single / np.array(counts)[:, None], axis=0)
         scale = float(np.sum((self.bounds * self.masses) ** 2 / np.array(counts)))
         errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
@@ -209,7 +212,7 @@ class VarianceModel:
             elif most is None:
                 value, bound = self.covariance(p, q, pair.cosine, one_key=pair.one_key)
             else:
-                value, bound = self._rough_covariance(p, q, pair), np.zeros_like(self.z)
+                value, bound = self.rough_covariance(p, q, pair), np.zeros_like(self.z)
             total = total + weight * value
             errors = errors + abs(weight) * bound
         if radii == "iid":
@@ -223,9 +226,7 @@ class VarianceModel:
     def _dependent(self, coupling: Coupling, counts: Sequence[int]) -> list[tuple[int, int, Pairs]]:
         return dependent_pairs(coupling, counts, self.table.dim)
 
-    def _weight(
-        self, p: int, q: int, count: int, counts: Sequence[int] | Mapping[int, int]
-    ) -> float:
+    def _weight(self, p: int, q: int, count: int, counts: Sequence[int]) -> float:
         """What one covariance counts in the variance: pairs, masses, signs, both orders."""
         both = (1.0 if p == q else 2.0) * count / (counts[p] * counts[q])
         return float(both * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
@@ -306,89 +307,8 @@ class VarianceModel:
         return self._variance(n_per_part, coupling, radii, _ROUGH_STRATA)[0]
 
     def optimal_allocation(self, n: int, *, coupling: str) -> tuple[int, ...]:
-        """Split n frequencies over the parts so that :meth:`mean_variance` is least.
-
-        Pairs of parts are split anew, by trying every split, until no pair changes.  With two
-        parts that is the exact optimum; iid gives Neyman's rule n_p ~ mass times deviation.
-        """
-        parts, n = len(self.table.parts), int(n)
-        if n < parts:
-            raise ParameterError(
-                f"{n} frequencies cannot serve {parts} parts: each needs at least one."
-            )
-        summary = _Summary(self, _known(coupling), n)
-        counts = [n // parts + (1 if p < n % parts else 0) for p in range(parts)]
-        changed = parts > 1
-        while changed:
-            changed = False
-            for p in range(parts):
-                for q in range(p + 1, parts):
-                    both = counts[p] + counts[q]
-                    values = summary.of_splits(counts, p, q)
-                    split, best = counts[p], values[counts[p] - 1]
-                    for trial, value in enumerate(values, start=1):
-                        # A margin, so that rounding cannot make the search go round.
-                        if value < best - 1e-12 * summary.scale:
-                            best, split = value, trial
-                    if split != counts[p]:
-                        counts[p], counts[q] = split, both - split
-                        changed = True
-        return tuple(counts)
-
-
-class _Summary:
-    """The mean variance over the distances as a function of the split of n frequencies."""
-
-    def __init__(self, model: VarianceModel, coupling: Coupling, n: int) -> None:
-        self._model = model
-        self._coupling = coupling
-        self._n = n
-        self._single = model._rough_part_variance.mean(axis=1)
-        self.scale = float(self._single.sum()) / n
-        self._means: dict[_Key, float] = {}
-        self._known: dict[tuple[int, int, int, int], float] = {}
-
-    def of_splits(self, counts: Sequence[int], p: int, q: int) -> list[float]:
-        """All terms that the numbers of the parts p < q appear in, for each split of their sum."""
-        both = counts[p] + counts[q]
-        splits = [(n, both - n) for n in range(1, both)]
-        totals = [self._own(p, n) + self._own(q, m) for n, m in splits]
-        if not self._coupling.across_parts:
-            return totals
-        others = [r for r in range(len(counts)) if r not in (p, q)]
-        return [
-            total
-            + self._common(p, q, n, m)
-            + sum(
-                self._common(p, r, n, counts[r]) + self._common(q, r, m, counts[r]) for r in others
-            )
-            for total, (n, m) in zip(totals, splits, strict=True)
-        ]
-
-    def _own(self, p: int, n: int) -> float:
-        key = (p, p, n, n)
-        if key not in self._known:
-            pairs = pairs_within(self._coupling, n, self._model.table.dim, self._n)
-            self._known[key] = float(self._single[p]) / n + self._sum(p, p, pairs, {p: n})
-        return self._known[key]
-
-    def _common(self, p: int, q: int, n: int, m: int) -> float:
-        if p > q:
-            p, q, n, m = q, p, m, n
-        key = (p, q, n, m)
-        if key not in self._known:
-            pairs = pairs_across(self._coupling, n, m, self._model.table.dim, self._n)
-            self._known[key] = self._sum(p, q, pairs, {p: n, q: m})
-        return self._known[key]
-
-    def _sum(self, p: int, q: int, pairs: Sequence[Pairs], counts: Mapping[int, int]) -> float:
-        total = 0.0
-        for pair in pairs:
-            key = (p, q, pair.cosine, pair.one_key)
-            if key not in self._means:
-                self._means[key] = float(np.mean(self._model._rough_covariance(p, q, pair)))
-            total += self._model._weight(p, q, pair.count, counts) * self._means[key]
-        return total
+        """The split of n frequencies of least :meth:`mean_variance`, :mod:`rf.splits`."""
+        return least_split(self, int(n), _known(coupling))
 
 
 def _in_strata(coupling: Coupling, counts: Sequence[int]) -> set[tuple[int, int]]:

@@ -92,7 +92,8 @@ class WeightedModel(VarianceModel):
         return self._mean
 
     @cached_property
-    def _rough_part_variance(self) -> FloatArray:
+    def rough_part_variance(self) -> FloatArray:
+        """The same."""
         return self.part_variance
 
     def _dependent(self, coupling: Coupling, counts: Sequence[int]) -> list[tuple[int, int, Pairs]]:

@@ -80,6 +80,7 @@ RF_LAYERS = {
     "rf.couplings": 2,
     "rf.modulated_layers": 2,
     "rf.strata": 2,
+    "rf.splits": 3,
     "rf.waves": 2,
     "rf.baselines": 3,
     "rf.radial_means": 3,
