@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from spectra.console import ENVIRONMENT, answered
+from spectra.console import ENVIRONMENT, answered, time_option
 
 __all__ = ["main"]
 
@@ -25,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "rf",
         lambda: int(arguments.run(arguments)),
         left="finished results in the file of --out are kept",
+        limit=getattr(arguments, "time_limit", None),
     )
 
 
@@ -38,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         required=True, metavar="COMMAND", dest="command", parser_class=_Command
     )
     for name, text in _COMMANDS.items():
-        commands.add_parser(name, help=text)
+        commands.add_parser(name, help=text, parents=[time_option()])
     return parser
 
 

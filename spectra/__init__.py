@@ -53,6 +53,7 @@ _HOME = {
     "spectral_measure": "verdict",
     "symbolic_density": "transform",
     "tabulate": "tabulation",
+    "time_limit": "steps",
     "truncate": "measure",
     "zonal": "kernel",
 }

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import sys
+from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 
 from spectra.errors import ParameterError, SpectraError
+from spectra.steps import VARIABLE, limit_from, time_limit
 
-__all__ = ["ENVIRONMENT", "PICTURES", "answered", "check_writable"]
+__all__ = ["ENVIRONMENT", "PICTURES", "answered", "check_writable", "time_option"]
 
 #: What both commands take from the environment, for their help.
 ENVIRONMENT = (
     "Environment: SPECTRA_CACHE is the folder of derived tables, or 'off'; SPECTRA_PROGRESS is "
     "'on' or 'off' where a line on work of more than two seconds is to be shown on stderr though "
-    "it is no terminal, or not to be shown on one."
+    "it is no terminal, or not to be shown on one; SPECTRA_TIME_LIMIT is the seconds of processor "
+    "time that each step may take, or 'none' (10 by default)."
 )
 #: Endings of the files that pictures are drawn to.
 PICTURES = (".png", ".pdf", ".svg")
 
 
-def answered(program: str, work: Callable[[], int], *, left: str) -> int:
+def time_option() -> ArgumentParser:
+    """The option --time-limit, as a parent of the parsers of commands that compute."""
+    parent = ArgumentParser(add_help=False)
+    parent.add_argument(
+        "--time-limit",
+        default=SUPPRESS,
+        metavar="SECONDS",
+        help=f"processor time for each step, or none; by default {VARIABLE}, or 10",
+    )
+    return parent
+
+
+def answered(program: str, work: Callable[[], int], *, left: str, limit: str | None = None) -> int:
     """Status of a command: that of its work, or the one of the error that ended it.
 
     Parameters
@@ -31,6 +46,8 @@ def answered(program: str, work: Callable[[], int], *, left: str) -> int:
         What it does.
     left : str
         What an interruption leaves behind, in words.
+    limit : str, optional
+        What --time-limit says.
 
     Returns
     -------
@@ -44,7 +61,10 @@ def answered(program: str, work: Callable[[], int], *, left: str) -> int:
     0
     """
     try:
-        return work()
+        if limit is None:
+            return work()
+        with time_limit(limit_from(limit, source="--time-limit")):
+            return work()
     except BrokenPipeError:
         # Python would complain again, of output that is left over, when it closes down.
         sys.stderr.close()

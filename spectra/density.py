@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import NoRouteError, ParameterError
 from spectra.numeric import real_array
+from spectra.progress import staged
 from spectra.special import log_sphere_area
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ class SpectralDensity:
     route: str
     expr: sympy.Expr | None = None
 
+    @staged("evaluating a spectral density")
     def signed_log_radial(self, w: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho(w)|, which is safe in every dimension."""
         w = _positive_radii(w)
@@ -233,6 +235,7 @@ class SpectralDensity:
 
         return str(sympy.latex(self.expr))
 
+    @staged("evaluating the error of a spectral density")
     def error(self, w: ArrayLike) -> FloatArray:
         """Bound of |error| of :meth:`radial` at w."""
         w = _positive_radii(w)

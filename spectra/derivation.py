@@ -75,7 +75,7 @@ def derive(
         kept = place.get(address, formula=str(kernel), dim=dim)
         if kept is not None:
             return kept
-    with stage(f"deriving a table, d = {dim}"):
+    with stage(f"deriving a table, d = {dim}", has_limit=False):
         table = tabulate(spectral_measure(kernel, dim), u_error=u_error)
     if place is not None and address is not None:
         place.put(address, table)

@@ -17,6 +17,7 @@ __all__ = [
     "ParameterError",
     "SpectraError",
     "TableFileError",
+    "TimeLimitError",
     "UndecidedError",
 ]
 
@@ -51,6 +52,10 @@ class UndecidedError(SpectraError):
 
 class AccuracyError(SpectraError):
     """A result could not be brought within the tolerance that was asked for."""
+
+
+class TimeLimitError(SpectraError):
+    """A step took more processor time than is allowed; see :func:`spectra.time_limit`."""
 
 
 class TableFileError(SpectraError, ValueError):

@@ -25,6 +25,7 @@ from spectra.formula.opaque import opaque_function, stated_facts
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.parsing import U, Z, check_expression, parse_formula
 from spectra.numeric import real_array
+from spectra.progress import staged
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
@@ -99,6 +100,7 @@ class Kernel:
         return max((float(p.support) for p in self.pieces), default=0.0)
 
     @cached_property
+    @staged("finding the limit at z = 0")
     def at_zero(self) -> float:
         """k(0), the limit of k(z) as z falls to 0.
 

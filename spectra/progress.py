@@ -1,8 +1,9 @@
-"""One line on the terminal for work that takes more than two seconds.
+"""The stages of long work: each has a line on the terminal, and a limit on its processor time.
 
 The rule is the same everywhere: a line is shown on stderr where that is a terminal, and nowhere
 else; the environment variable SPECTRA_PROGRESS, "on" or "off", decides otherwise.  Nothing is
-shown of work that is over within two seconds, and the line is wiped when it ends.
+shown of work that is over within two seconds, and the line is wiped when it ends.  The limit is
+that of :mod:`spectra.steps`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["progress", "stage"]
+from spectra.steps import OutOfTime, Step, undisturbed
+
+__all__ = ["progress", "stage", "staged"]
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _VARIABLE = "SPECTRA_PROGRESS"
 # Seconds of silence before a line appears, and between two of its states.
@@ -26,11 +30,29 @@ _TICK = 0.5
 _WIDTH = 28
 
 
-@contextmanager
-def stage(label: str) -> Iterator[None]:
-    """Show what is being done for as long as this context lasts, if it lasts.
+class stage:
+    """Show what is being done for as long as this context lasts, and refuse to go on for ever.
 
-    Stages may lie in one another: the innermost is named, with the seconds of the outermost.
+    Stages may lie in one another.  The innermost is shown, with the seconds of the outermost; the
+    time of a stage is its own and that of all within it.
+
+    Parameters
+    ----------
+    label : str
+        What is done, and in which dimension.
+    of : object, optional
+        With what: a kernel, or a text.  It is written out in a refusal only.
+    advice : str, optional
+        What else could be done where this takes too long, as the end of a sentence.
+    has_limit : bool
+        False for work that is made of stages with limits of their own, and for proofs, which take
+        the time that they take.
+
+    Raises
+    ------
+    TimeLimitError
+        At the end of the context, where the work took longer than :func:`spectra.time_limit`
+        allows.
 
     Examples
     --------
@@ -38,14 +60,77 @@ def stage(label: str) -> Iterator[None]:
     ...     print(1 + 1)
     2
     """
-    if not _is_shown():
-        yield
-        return
-    line = _LINE.enter(label)
-    try:
-        yield
-    finally:
-        _LINE.leave(line)
+
+    def __init__(
+        self, label: str, *, of: object = None, advice: str = "", has_limit: bool = True
+    ) -> None:
+        self._label = label
+        self._step = Step(label, of=of, advice=advice, has_limit=has_limit)
+        self._line: list[str] | None = None
+
+    def __enter__(self) -> None:
+        if _is_shown():
+            self._line = _LINE.enter(self._label)
+        self._step.enter()
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if self._line is not None:
+            undisturbed(partial(_LINE.leave, self._line))
+        is_over = kind is None or issubclass(kind, Exception | OutOfTime)
+        try:
+            self._step.leave()
+        except OutOfTime:
+            # A stage around this one is out of time, and says so; an interruption goes before.
+            if is_over:
+                raise
+            return
+        # Work that came to an end with the signal under way may have swallowed it.
+        if is_over and (self._step.expired or kind is OutOfTime):
+            raise self._step.refusal() from None
+
+
+def staged(label: str, *, advice: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Make a function a stage; a refusal names its first argument, and its dimension if it has one.
+
+    Parameters
+    ----------
+    label, advice : str
+        As for :class:`stage`.
+
+    Examples
+    --------
+    >>> @staged("doubling")
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(3)
+    6
+    """
+
+    def decorate(work: Callable[P, T]) -> Callable[P, T]:
+        @wraps(work)
+        def limited(*args: P.args, **kwargs: P.kwargs) -> T:
+            with stage(label, of=_Subject(args, kwargs), advice=advice):
+                return work(*args, **kwargs)
+
+        return limited
+
+    return decorate
+
+
+class _Subject:
+    """What a function was called with, written out when it is wanted: the kernel, and d."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._args, self._kwargs = args, kwargs
+
+    def __str__(self) -> str:
+        values = (*self._args, *self._kwargs.values())
+        # A designed measure has no kernel.
+        kernel = getattr(values[0], "kernel", values[0])
+        text = "a design" if kernel is None else str(kernel)
+        second = self._args[1] if len(self._args) > 1 else None
+        dim = self._kwargs.get("dim", getattr(values[0], "dim", second))
+        return f"{text} in d = {dim}" if isinstance(dim, int) else text
 
 
 def progress(items: Sequence[T], *, label: str) -> Iterator[T]:

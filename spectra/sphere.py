@@ -119,7 +119,7 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
         )
     degree = int(degree)
     dim = int(dim)
-    with stage(f"expanding on the sphere, d = {dim}"):
+    with stage(f"expanding on the sphere, d = {dim}", of=kernel):
         exact, change = _coefficients(kernel, dim, degree)
     counts = [harmonic_count(n, dim) for n in range(degree + 1)]
     values = np.array([float(c) for c in exact])

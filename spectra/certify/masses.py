@@ -108,7 +108,7 @@ def certified_masses(measure: SpectralMeasure) -> CertifiedMasses:
     if flint is None:
         return _estimated(measure, "python-flint is missing: pip install kernel-spectra[certify]")
     try:
-        with stage("proving the masses"):
+        with stage("proving the masses", has_limit=False):
             return _proved(measure)
     except Unproved as why:
         return _estimated(measure, str(why))

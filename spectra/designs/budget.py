@@ -36,6 +36,7 @@ from spectra.errors import ParameterError
 from spectra.formula.parsing import U
 from spectra.harmonics import gegenbauer_at_zero, wave_coefficients
 from spectra.kernel import Kernel, zonal
+from spectra.progress import staged
 from spectra.quadrature import Enclosure
 from spectra.special import plane_wave_mean
 
@@ -206,6 +207,7 @@ def block_angular_means(dim: int, n: int) -> FloatArray:
     return np.array(means)
 
 
+@staged("designing a measure for a budget")
 def design_for_budget(
     kernel: Kernel,
     dim: int,

@@ -21,6 +21,7 @@ from spectra.designs.distances import check_domain, law_of_distances
 from spectra.designs.program import Program, solve
 from spectra.designs.waves import WaveTable, block_covariance, block_variance, iid_variance
 from spectra.errors import AccuracyError, ParameterError
+from spectra.progress import staged
 from spectra.quadrature import Enclosure
 from spectra.special import plane_wave_mean
 
@@ -29,11 +30,22 @@ if TYPE_CHECKING:
     from spectra.measure import SpectralMeasure
     from spectra.table import SpectralTable
 
-__all__ = ["Coupling", "Design", "Objective", "PriceCurve", "design_within", "price_curve"]
+__all__ = [
+    "ADVICE",
+    "Coupling",
+    "Design",
+    "Objective",
+    "PriceCurve",
+    "design_within",
+    "price_curve",
+]
 
 FloatArray = NDArray[np.float64]
 Objective = Literal["mass", "variance"]
 Coupling = Literal["orthogonal", "shared", "iid"]
+
+#: What to do where a design takes too long.
+ADVICE = "ask for a larger tol or a smaller domain, or bound the measure with max_mass, max_radius"
 
 # Radii are sought up to this many times (sqrt(d) + 5) / z_max: a kink at z = 0 of tolerance 1e-3
 # needs a few hundred, and what lies beyond lowers the mass by less than a percent.
@@ -166,6 +178,7 @@ class Design:
         return _ULPS_PER_MASS * float(np.finfo(dtype).eps) / 2.0 * self.mass
 
 
+@staged("designing a measure within a tolerance", advice=ADVICE)
 def design_within(
     kernel: Kernel,
     dim: int,

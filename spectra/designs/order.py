@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from spectra.designs.allocation import design_for_separate
 from spectra.designs.budget import BudgetDesign, design_for_budget
-from spectra.designs.least import Coupling, Design, Objective, design_within
+from spectra.designs.least import ADVICE, Coupling, Design, Objective, design_within
 from spectra.errors import ParameterError
 from spectra.progress import stage
 
@@ -139,7 +139,7 @@ def design(
     wanted = (kernel, dim, tuple(map(float, domain)), tol, objective, coupling, budget)
     key = (*wanted, _fingerprint(distances), max_mass, max_radius)
     if key not in _kept:
-        with stage(f"designing a measure, d = {dim}"):
+        with stage(f"designing a measure, d = {dim}", of=kernel, advice=ADVICE):
             if tol is not None:
                 made: Design | BudgetDesign = design_within(
                     kernel,

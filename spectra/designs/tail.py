@@ -15,10 +15,11 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.designs.distances import check_domain
-from spectra.designs.least import Design, Objective, design_within
+from spectra.designs.least import ADVICE, Design, Objective, design_within
 from spectra.errors import AccuracyError, ParameterError
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
+from spectra.progress import staged
 from spectra.quadrature import Enclosure
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class TailedDesign:
         )
 
 
+@staged("designing a measure with a tail", advice=ADVICE)
 def design_with_tail(
     kernel: Kernel,
     dim: int,

@@ -20,6 +20,7 @@ from spectra.formula.reading import Reader
 from spectra.formula.syntax import checked_text
 from spectra.formula.whitelist import audited, rebuilt
 from spectra.formula.wording import short
+from spectra.progress import staged
 
 __all__ = ["U", "Z", "check_expression", "parse_formula"]
 
@@ -30,6 +31,7 @@ U = sympy.Symbol("u", real=True)
 _VARIABLES = {"z": Z, "u": U}
 
 
+@staged("reading the formula", advice="write it shorter, or give a callable")
 def parse_formula(
     text: str, *, variable: str, parameters: Mapping[str, Any] | None = None
 ) -> sympy.Expr:
@@ -72,6 +74,7 @@ def parse_formula(
     return audited(expr, symbol)
 
 
+@staged("reading the expression", advice="write it shorter, or give a callable")
 def check_expression(
     expr: sympy.Expr, *, variable: str, parameters: Mapping[str, Any] | None = None
 ) -> sympy.Expr:

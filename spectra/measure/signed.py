@@ -19,6 +19,7 @@ from spectra.measure.lobes import LobedTailMass
 from spectra.measure.stretches import Stretch, overlap, sign_intervals, stretches_of
 from spectra.measure.tails import beating_tail, frequency, why_infinite
 from spectra.numeric import checked_dim, real_array
+from spectra.progress import staged
 from spectra.quadrature import EPS, Enclosure
 
 if TYPE_CHECKING:
@@ -229,6 +230,7 @@ class SpectralMeasure:
         return self.positive_mass + self.negative_mass
 
     @cached_property
+    @staged("finding the mass that cancels")
     def cancelled_mass(self) -> Enclosure:
         r"""Mass lost where positive and negative summands overlap, :math:`\int\min(\rho_1,\rho_2)`.
 
@@ -346,6 +348,7 @@ class SpectralMeasure:
     def _split(self) -> _Split:
         return self._split_of(self.components)
 
+    @staged("finding the sign changes and the mass of each sign")
     def _split_of(self, components: tuple[Component, ...]) -> _Split:
         density = RadialSum(components, self.dim)
         oscillating = [c for c in components if isinstance(c.tail, OscillatingTail)]
@@ -380,6 +383,7 @@ class SpectralMeasure:
         return _Split(intervals, changes, stretches, lobes, first, unresolved, masses, beats, cut)
 
     @cached_property
+    @staged("finding the masses")
     def _masses(self) -> tuple[Enclosure, Enclosure]:
         result = []
         for sign in (1, -1):

@@ -12,6 +12,7 @@ from spectra.density import Atom
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.signed import MeasurePart, SpectralMeasure
 from spectra.measure.stretches import refined
+from spectra.progress import staged
 from spectra.quadrature import EPS
 from spectra.table import Part, SpectralTable
 from spectra.table.lobed_tail import LobedTail
@@ -58,6 +59,10 @@ _UNSEEN = 2.0
 _MEASURED_AT = np.array([0.013, 0.171, 0.377, 0.619, 0.853, 0.991])
 
 
+@staged(
+    "tabulating",
+    advice="ask for less with u_error=, or make a measure for your distances with design(...)",
+)
 def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> SpectralTable:
     r"""Tabulate the law of the radius of each Jordan part of a finite measure.
 

@@ -21,7 +21,7 @@ from spectra.density import SpectralDensity
 from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
 from spectra.formula.opaque import Opaque
 from spectra.kernel import Kernel
-from spectra.progress import stage
+from spectra.progress import stage, staged
 from spectra.transform.guard import contradiction
 from spectra.transform.lookup import lookup, unknown_summand
 from spectra.transform.numeric import numeric
@@ -44,6 +44,11 @@ AUTO = ("lookup", "series", "numeric")
 LARGEST_DIMENSION = 20_000
 
 
+@staged(
+    "finding a spectral density",
+    advice="try another route (route=...), or make a finite measure for the distances of your data "
+    "with design(kernel, dim, domain=..., tol=...)",
+)
 def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> SpectralDensity:
     r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
 

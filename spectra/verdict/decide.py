@@ -23,7 +23,7 @@ from spectra.families.asymmetric import AsymmetricFamily
 from spectra.families.named import Family
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
-from spectra.progress import stage
+from spectra.progress import stage, staged
 from spectra.singularity.branches import same_radius
 from spectra.singularity.germs import ExpansionError, is_zero
 from spectra.singularity.local import one_sided
@@ -183,6 +183,7 @@ class Verdict(NoTruthValue):
         raise ParameterError(f"A callable shows no formula, and {what} needs one: use radial(...).")
 
     @cached_property
+    @staged("deciding on positive definiteness")
     def positive_definite(self) -> Definiteness:
         """Whether the kernel is positive definite on R^d, with the reason.
 
@@ -190,6 +191,7 @@ class Verdict(NoTruthValue):
         """
         return definiteness(self)
 
+    @staged("deciding on the sphere")
     def on_sphere(self, dim: int | None = None, *, degree: int = 40) -> SphereVerdict:
         """Decide the same question for the kernel on the unit sphere itself.
 
@@ -242,6 +244,7 @@ class Verdict(NoTruthValue):
         )
 
     @cached_property
+    @staged("partial masses")
     def ladder(self) -> Ladder:
         """Partial masses M(W) on a growing ladder of W, beside the growth that was predicted.
 
@@ -268,6 +271,7 @@ class Verdict(NoTruthValue):
         text = f"Not shown: the partial masses contradict the local analysis ({self.ladder})."
         return replace(self, status=Status.UNDECIDED, condition=None, reasons=(text, *self.reasons))
 
+    @staged("deciding on a range of distances")
     def on_domain(self, z_max: float | sympy.Expr | None = None) -> DomainVerdict:
         """Decide whether any continuation beyond ``z_max`` has finite mass.
 
@@ -304,6 +308,11 @@ class Verdict(NoTruthValue):
         return DomainVerdict(end, self.dim, **decision.__dict__)
 
 
+@staged(
+    "deciding on finite mass",
+    advice="make a finite measure for the distances of your data, which needs no verdict: "
+    "design(kernel, dim, domain=..., tol=...)",
+)
 def existence(
     kernel: Kernel | AsymmetricKernel | Callable[..., Any],
     dim: int | None = None,

@@ -1,0 +1,360 @@
+"""Every question has an answer or a refusal within a stated time, on which no answer depends."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import sympy
+
+import spectra as sp
+from spectra import steps
+from spectra.errors import FormulaError, ParameterError, SpectraError, TimeLimitError
+from spectra.progress import stage, staged
+
+SHORT = 0.2
+# A thread is told within a tick of the watch, and a loaded machine may be late with that.
+LATE = 2.0
+
+
+def work(seconds):
+    """Take this much processor time in pure Python."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def refused(call, seconds=SHORT):
+    """The refusal of a call under a limit, and the processor time that it took."""
+    begin = time.thread_time()
+    with sp.time_limit(seconds), pytest.raises(TimeLimitError) as caught:
+        call()
+    return str(caught.value), time.thread_time() - begin
+
+
+def endless(label="counting", **options):
+    with stage(label, **options):
+        work(60.0)
+
+
+# --- the limit itself -------------------------------------------------------------------------
+
+
+def test_work_beyond_the_limit_is_stopped_soon_after_it_and_says_what_it_was():
+    said, spent = refused(lambda: endless(of="exp(-z)", advice="do without"))
+    assert SHORT <= spent < SHORT + LATE
+    assert said.startswith("counting of exp(-z): stopped after 0.2 s")
+    assert "0.2 s are allowed" in said
+    assert "spectra.time_limit" in said
+    assert "SPECTRA_TIME_LIMIT" in said
+    assert said.endswith("; or do without.")
+
+
+def test_a_refusal_is_an_error_of_the_toolkit_and_is_not_in_the_way_of_others():
+    assert issubclass(TimeLimitError, SpectraError)
+    assert not issubclass(steps.OutOfTime, Exception)
+
+
+def test_work_within_the_limit_returns_what_it_made():
+    @staged("doubling")
+    def twice(x):
+        work(SHORT / 4)
+        return 2 * x
+
+    with sp.time_limit(SHORT):
+        assert [twice(i) for i in range(8)] == [2 * i for i in range(8)]  # twice the limit in all
+
+
+def test_waiting_takes_no_processor_time():
+    with sp.time_limit(SHORT), stage("waiting"):
+        time.sleep(3 * SHORT)
+
+
+def test_without_a_limit_nothing_is_stopped():
+    with sp.time_limit(None), stage("working"):
+        work(2 * SHORT)
+    with sp.time_limit(SHORT), stage("a proof", has_limit=False):
+        work(2 * SHORT)
+
+
+def test_the_environment_sets_the_limit_and_a_context_goes_before_it(monkeypatch):
+    monkeypatch.setenv("SPECTRA_TIME_LIMIT", str(SHORT))
+    with pytest.raises(TimeLimitError, match=r"0\.2 s are allowed"):
+        endless()
+    with sp.time_limit(30.0), stage("working"):
+        work(2 * SHORT)
+    monkeypatch.setenv("SPECTRA_TIME_LIMIT", "none")
+    with stage("working"):
+        assert steps.seconds_left() is None
+    monkeypatch.delenv("SPECTRA_TIME_LIMIT")
+    with stage("working"):
+        assert 0.0 < steps.seconds_left() <= steps.DEFAULT
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, float("inf"), float("nan"), "ten", True, [1]])
+def test_a_limit_is_a_positive_number_of_seconds(wrong):
+    with pytest.raises(ParameterError, match="positive number of seconds"), sp.time_limit(wrong):
+        pass
+
+
+def test_a_wrong_limit_in_the_environment_is_named(monkeypatch):
+    monkeypatch.setenv("SPECTRA_TIME_LIMIT", "soon")
+    with pytest.raises(ParameterError, match="SPECTRA_TIME_LIMIT='soon'"):
+        sp.radial("exp(-z)")
+
+
+# --- steps in steps, threads, processes -------------------------------------------------------
+
+
+def test_the_time_of_a_step_includes_all_steps_within_it_and_the_innermost_is_named():
+    def several():
+        with stage("a measure"):
+            for _ in range(100):
+                with stage("a density"):
+                    work(SHORT / 4)
+
+    said, spent = refused(several)
+    assert said.startswith("a measure: stopped")
+    assert "busy with a density" in said
+    assert spent < SHORT + LATE
+
+
+def test_a_shorter_limit_inside_ends_the_inner_step_alone():
+    with sp.time_limit(60.0), stage("outside"):
+        said, _ = refused(lambda: endless("inside"))
+        assert said.startswith("inside")
+        work(SHORT)  # and the outer one goes on
+    assert steps._innermost() is None
+
+
+def test_a_longer_limit_inside_does_not_lift_the_outer_one():
+    def nested():
+        with stage("outside"), sp.time_limit(None), stage("inside"):
+            work(60.0)
+
+    said, _ = refused(nested)
+    assert said.startswith("outside")
+
+
+def test_steps_after_a_refusal_have_their_whole_time():
+    for _ in range(3):
+        refused(endless)
+        with sp.time_limit(SHORT), stage("short"):
+            work(SHORT / 2)
+
+
+def test_each_thread_has_its_own_clock():
+    said = []
+
+    def alone():
+        said.append(refused(endless)[0])
+
+    thread = threading.Thread(target=alone)
+    with sp.time_limit(60.0), stage("the main thread"):
+        thread.start()
+        thread.join()
+        work(SHORT)
+    assert len(said) == 1
+    assert said[0].startswith("counting")
+
+
+def test_two_threads_are_stopped_each_for_itself():
+    ends = {}
+
+    def alone(name, seconds):
+        with sp.time_limit(seconds):
+            try:
+                with stage(name):
+                    work(4 * SHORT)
+                ends[name] = "done"
+            except TimeLimitError:
+                ends[name] = "refused"
+
+    threads = [threading.Thread(target=alone, args=a) for a in (("short", SHORT), ("long", 60.0))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ends == {"short": "refused", "long": "done"}
+
+
+def test_the_watch_ends_when_there_is_nothing_to_watch():
+    with stage("short"):
+        pass
+    end = time.monotonic() + 30.0
+    while steps._WATCH._thread is not None and time.monotonic() < end:
+        time.sleep(0.05)
+    assert steps._WATCH._thread is None
+    assert not any(t.name == "spectra time limit" for t in threading.enumerate())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
+def test_a_forked_process_watches_its_own_steps():
+    code = """
+import os, sys, spectra as sp, test_time_limit as tests
+from spectra.progress import stage
+with stage("the parent has a watch"):
+    child = os.fork()
+    if child == 0:
+        try:
+            tests.refused(tests.endless)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    here = __file__.rpartition("test_time_limit")[0]
+    subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {here!r}){code}"], check=True
+    )
+
+
+def _in_a_process(queue):
+    queue.put(refused(endless)[0])
+
+
+def test_a_spawned_process_has_its_own_limit():
+    context = multiprocessing.get_context("spawn")
+    queue = context.SimpleQueue()
+    process = context.Process(target=_in_a_process, args=(queue,))
+    process.start()
+    process.join()
+    assert queue.get().startswith("counting")
+
+
+# --- what code may do with the signal ---------------------------------------------------------
+
+
+def test_no_except_exception_holds_the_signal():
+    def careless():
+        with stage("careless"):
+            for _ in range(1000):
+                try:
+                    work(0.05)
+                except Exception:
+                    continue
+
+    assert refused(careless)[1] < SHORT + LATE
+
+
+def test_code_that_swallows_the_signal_is_told_again_and_its_answer_is_not_believed():
+    def deaf():
+        with stage("deaf"):
+            for _ in range(2):
+                try:
+                    work(60.0)
+                except BaseException:
+                    continue
+            return "an answer that the limit made"
+
+    said, spent = refused(deaf)
+    assert said.startswith("deaf")
+    assert spent < 2 * (SHORT + LATE)
+
+
+def test_code_that_makes_another_error_of_the_signal_is_refused_for_its_time():
+    def rewording():
+        with stage("rewording"):
+            try:
+                work(60.0)
+            except BaseException:
+                raise FormulaError("no such function") from None
+
+    assert refused(rewording)[0].startswith("rewording")
+
+
+def test_errors_and_interruptions_pass_as_they_are():
+    for kind in (FormulaError, KeyboardInterrupt, SystemExit):
+        with pytest.raises(kind), sp.time_limit(SHORT), stage("failing"):
+            raise kind
+
+
+def test_an_interruption_goes_before_a_refusal():
+    def interrupted():
+        with sp.time_limit(SHORT), stage("late"):
+            try:
+                work(60.0)
+            except BaseException:
+                raise KeyboardInterrupt from None
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+
+def test_locks_caches_and_clean_up_survive_a_refusal():
+    lock, left = threading.Lock(), []
+
+    def holding():
+        with stage("holding"):
+            try:
+                with lock:
+                    work(60.0)
+            finally:
+                left.append(True)
+
+    refused(holding)
+    assert left == [True]
+    assert lock.acquire(blocking=False)
+
+
+def test_steps_that_end_just_when_their_time_does_return_or_refuse_and_nothing_else():
+    # The signal and the end of the step race: whoever wins, nothing is left behind.
+    limit = 0.02
+    for i in range(60):
+        with sp.time_limit(limit):
+            try:
+                with stage("racing"):
+                    work(limit + (i - 30) * 5e-4)
+            except TimeLimitError:
+                pass
+        work(1e-3)
+    assert steps._innermost() is None
+    gc.collect()
+    assert not list(steps._WATCH._steps)
+
+
+# --- the toolkit's own steps ------------------------------------------------------------------
+
+
+def test_sympy_itself_is_stopped_and_is_right_afterwards():
+    z = sympy.Symbol("z", positive=True)
+    hard = sympy.exp(-(z**3)) * sympy.cos(z) * sympy.log(1 + z) / (1 + z)
+
+    def integrating():
+        with stage("integrating"):
+            sympy.integrate(hard, (z, 0, sympy.oo))
+
+    assert refused(integrating)[1] < SHORT + LATE
+    assert sympy.integrate(z * sympy.exp(-z), (z, 0, sympy.oo)) == 1
+
+
+def test_a_density_that_is_refused_for_its_time_is_right_when_it_is_given_time():
+    kernel = sp.radial("exp(-z**2/2)/(3 + z)")
+    said, _ = refused(lambda: sp.spectral_density(kernel, 2), seconds=0.01)
+    assert "exp(-z**2/2)/(3 + z) in d = 2" in said
+    assert "route=" in said
+    measure = sp.spectral_measure(kernel, 2)
+    assert abs(measure.mass.mid - 1 / 3) < 1e-9
+
+
+def test_a_verdict_is_refused_under_a_limit_and_the_same_afterwards():
+    kernel = sp.radial("exp(-z)/(1+z**2) + log(1+exp(-z))*cos(z)")
+    before = sp.existence(kernel, dim=3).status
+    said, _ = refused(lambda: sp.existence(sp.radial("exp(-z)/(2+z**2)"), dim=3), seconds=1e-3)
+    assert "spectra.time_limit" in said
+    assert sp.existence(kernel, dim=3).status is before
+
+
+def test_the_command_takes_a_limit(capsys):
+    from spectra.cli import main
+
+    assert main(["check", "exp(-z)/(5+z**2)", "--dim", "3", "--time-limit", "0.001"]) == 2
+    assert "stopped after" in capsys.readouterr().err
+    assert main(["check", "exp(-z)/(5+z**2)", "--dim", "3", "--time-limit", "none"]) == 0
+    assert main(["check", "exp(-z)", "--dim", "3", "--time-limit", "soon"]) == 2
+    assert "positive number of seconds" in capsys.readouterr().err
