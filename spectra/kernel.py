@@ -25,7 +25,7 @@ from spectra.formula.opaque import opaque_function, stated_facts
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.parsing import U, Z, check_expression, parse_formula
 from spectra.numeric import real_array
-from spectra.progress import staged
+from spectra.progress import stage, staged
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
@@ -37,6 +37,10 @@ FloatArray = NDArray[np.float64]
 # Rows count as unit rows up to this error of their norm: what float32 data carry.
 UNIT_NORM_TOLERANCE = 1e-6
 _PROBES_PER_PIECE = 61
+# Where a formula is looked at for whether it cancels (chosen: no special point), and what part of
+# its largest term is no rounding.
+_PROBE = np.array([0.007421])
+_CLEARLY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -247,6 +251,7 @@ class Kernel:
         return (-self) + other
 
 
+@staged("making a kernel", advice="write its formula shorter, or give a callable")
 def radial(
     formula: str | sympy.Expr | Callable[..., Any],
     *,
@@ -301,6 +306,7 @@ def radial(
     return kernel
 
 
+@staged("making a kernel", advice="write its formula shorter")
 def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel:
     """Make a kernel on the unit sphere from a formula in u = <x, y>.
 
@@ -366,15 +372,31 @@ def _assemble(
     zonal: sympy.Expr | None = None,
     label: str = "",
 ) -> Kernel:
-    by_support: dict[sympy.Expr, sympy.Expr] = {}
-    for support, expr in pieces:
-        by_support[support] = by_support.get(support, sympy.Integer(0)) + expr
-    merged = []
-    for support in sorted(by_support, key=lambda s: float(s)):
-        expr = by_support[support]
-        if expr != 0 and sympy.expand(expr) != 0:
-            merged.append(Piece(support, expr))
-    return Kernel(tuple(merged), zonal, label)
+    with stage("adding up the pieces of a kernel", of=label):
+        by_support: dict[sympy.Expr, sympy.Expr] = {}
+        for support, expr in pieces:
+            by_support[support] = by_support.get(support, sympy.Integer(0)) + expr
+        ascending = sorted(by_support.items(), key=lambda item: float(item[0]))
+        merged = [Piece(support, expr) for support, expr in ascending if not _is_nothing(expr)]
+        return Kernel(tuple(merged), zonal, label)
+
+
+def _is_nothing(expr: sympy.Expr) -> bool:
+    """Whether everything in a formula cancels.
+
+    A value beyond rounding shows that it does not.  Expanding, which shows that it does, may cost
+    more than anybody can wait for, and is for sums that are small where their terms are not.
+    """
+    if expr.is_Mul:
+        return any(_is_nothing(factor) for factor in expr.args)
+    if expr.is_Pow:
+        return _is_nothing(expr.base)
+    if not expr.is_Add:
+        return bool(expr == 0)
+    terms = np.array([numpy_function(term, Z)(_PROBE) for term in expr.args])
+    if abs(terms.sum()) > _CLEARLY * np.abs(terms).max():
+        return False
+    return bool(sympy.expand(expr) == 0)
 
 
 def _is_summand(other: object) -> bool:

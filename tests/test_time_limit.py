@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import subprocess
@@ -14,7 +15,7 @@ import sympy
 
 import spectra as sp
 from spectra import steps
-from spectra.errors import FormulaError, ParameterError, SpectraError, TimeLimitError
+from spectra.errors import AccuracyError, FormulaError, ParameterError, SpectraError, TimeLimitError
 from spectra.progress import stage, staged
 
 SHORT = 0.2
@@ -116,7 +117,7 @@ def test_the_time_of_a_step_includes_all_steps_within_it_and_the_innermost_is_na
         with stage("a measure"):
             for _ in range(100):
                 with stage("a density"):
-                    work(SHORT / 4)
+                    work(0.7 * SHORT)  # so that the time is over in the middle of the second
 
     said, spent = refused(several)
     assert said.startswith("a measure: stopped")
@@ -358,3 +359,36 @@ def test_the_command_takes_a_limit(capsys):
     assert main(["check", "exp(-z)/(5+z**2)", "--dim", "3", "--time-limit", "none"]) == 0
     assert main(["check", "exp(-z)", "--dim", "3", "--time-limit", "soon"]) == 2
     assert "positive number of seconds" in capsys.readouterr().err
+
+
+# --- texts that would cause work without end --------------------------------------------------
+
+HEAVY = {
+    "a power of a polynomial": "(1+z+z**2)**400",
+    "a product of powers": "(1+z)**999*(1-z)**999*exp(-z)",
+    "a tower of exponentials": "exp(" * 20 + "z" + ")" * 20,
+    "a tower as an exponent": "(1+z)**exp(exp(exp(exp(exp(z)))))",
+    "waves of a tower": "sin(exp(exp(exp(exp(exp(z))))))",
+    "nested powers": "((((1+z)**9)**9)**9)**(1/9)",
+    "nested roots": "sqrt(1+" * 12 + "z" + ")" * 12,
+    "nested cosines": "cos(" * 25 + "z" + ")" * 25,
+    "algebraic numbers": "(sqrt(2)+sqrt(3)+sqrt(5)+sqrt(7)+sqrt(11))**20*exp(-z)",
+    "a long product": "*".join(f"(1+z/{i})" for i in range(1, 150)) + "*exp(-z)",
+    "many branches": "Max(" + ",".join(f"{i}-z" for i in range(60)) + ")",
+}
+
+
+@pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY)
+def test_reading_takes_seconds_whatever_the_text(text):
+    begin = time.thread_time()
+    with contextlib.suppress(FormulaError, AccuracyError):  # a true refusal is an answer
+        assert isinstance(sp.radial(text), sp.Kernel)
+    assert time.thread_time() - begin < 5.0
+
+
+def test_kernels_whose_terms_cancel_are_still_nothing():
+    for text in ("(1+z)**2 - 1 - 2*z - z**2", "((1+z)**2 - 1 - 2*z - z**2)*exp(-z)"):
+        assert sp.radial(text).pieces == ()
+    whole = sp.radial("(1+z)**9*exp(-z)")
+    assert (whole - sp.radial("exp(-z)") * sp.radial("(1+z)**9")).pieces == ()
+    assert (whole - 1e-9 * sp.radial("exp(-z)") - whole).pieces != ()

@@ -14,6 +14,7 @@ import mpmath
 import numpy as np
 import sympy
 from mpmath import mp
+from mpmath.libmp import fzero
 from numpy.typing import NDArray
 
 from spectra.errors import FormulaError
@@ -23,6 +24,10 @@ from spectra.formula.rules import RULES, Step, to_float
 __all__ = ["Compiler", "Program"]
 
 Array = NDArray[Any]
+
+# The exponent of the largest number that a function is given (chosen): its cost grows with that,
+# and e^(2^100000) is far beyond what a double, or a bound of one, can need.
+_MOST_BITS = 100_000
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,9 @@ class Compiler:
         if node not in self._place:
             function, operands = self._plan(node)
             if self._backend == "mpmath" and operands:
-                function = _strict(function, None if node.is_Boolean else self._rounding)
+                rounding = None if node.is_Boolean else self._rounding
+                is_sum = isinstance(node, sympy.Add | sympy.Mul)
+                function = _strict(function, rounding, is_bounded=not is_sum)
             places = tuple(self._visit(operand) for operand in operands)
             self._steps.append((function, places))
             self._place[node] = len(self._steps)
@@ -142,14 +149,25 @@ def _mp_ratio(p: int, q: int) -> Any:
     return mp.mpf(p) / q
 
 
+def _bits(value: Any) -> int:
+    """The exponent of a real number; of a complex one the larger of its two."""
+    parts = value._mpc_ if isinstance(value, mpmath.mpc) else (getattr(value, "_mpf_", fzero),)
+    return max(int(exponent + length) for _, _, exponent, length in parts)
+
+
 def _strict(
-    function: Callable[..., Any], rounding: Callable[[Any], Any] | None
+    function: Callable[..., Any],
+    rounding: Callable[[Any], Any] | None,
+    *,
+    is_bounded: bool,
 ) -> Callable[..., Any]:
     """Propagate nan, read a pole as nan, and never leave the reals from real arguments."""
 
     def evaluate(*values: Any) -> Any:
         if any(mp.isnan(value) for value in values):
             return mp.nan
+        if is_bounded and any(_bits(value) > _MOST_BITS for value in values):
+            raise OverflowError(f"a number is beyond 2**{_MOST_BITS}")
         try:
             result = function(*values)
         except ZeroDivisionError:
