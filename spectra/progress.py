@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from spectra.steps import OutOfTime, Step, undisturbed
+from spectra.steps import OutOfTime, Step, border, undisturbed
 
 __all__ = ["progress", "stage", "staged"]
 
@@ -68,11 +68,13 @@ class stage:
         self._step = Step(label, of=of, advice=advice, has_limit=has_limit)
         self._line: list[str] | None = None
 
+    @border
     def __enter__(self) -> None:
         if _is_shown():
             self._line = _LINE.enter(self._label)
         self._step.enter()
 
+    @border
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         if self._line is not None:
             undisturbed(partial(_LINE.leave, self._line))

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from types import CodeType, FrameType
+from typing import Any, TypeVar
 
 from spectra.errors import ParameterError, TimeLimitError
 
@@ -28,6 +30,7 @@ __all__ = [
     "DEFAULT",
     "OutOfTime",
     "Step",
+    "border",
     "limit_from",
     "seconds_left",
     "time_limit",
@@ -46,9 +49,21 @@ _LEAST_WAIT = 0.01
 _AGAIN = 1.0
 _LONGEST_NAME = 120
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 class OutOfTime(BaseException):
     """The time of a step is over; no ``except Exception`` on the way to its border may hold it."""
+
+
+# What a step begins and ends in: nothing is raised there, where no handler is, or none any more.
+_BORDERS: set[CodeType] = set()
+
+
+def border(function: F) -> F:
+    """Declare a method that begins or ends a step."""
+    _BORDERS.add(function.__code__)
+    return function
 
 
 class _Unset:
@@ -166,7 +181,8 @@ class Step:
         self._outer = _innermost()
 
     def enter(self) -> None:
-        """Begin."""
+        """Begin, for the caller of the caller: with its frame the step ends, if not before."""
+        self._frame: FrameType | None = sys._getframe(2)
         for step in _outwards(self._outer):
             step.busy_with = self.label
         _here.step = weakref.ref(self)
@@ -188,9 +204,22 @@ class Step:
     def _end(self) -> None:
         if self.limit is not None:
             _WATCH.remove(self)
+        self._frame = None
         _here.step = None if self._outer is None else weakref.ref(self._outer)
         for step in _outwards(self._outer):
             step.busy_with = self._outer.label if self._outer is not None else ""
+
+    def stands_at(self) -> str:
+        """Where its thread is: "within" the step, at its "border", or "beyond" it."""
+        frame = sys._current_frames().get(self.thread)
+        place = "within"
+        while frame is not None:
+            if frame is self._frame:
+                return place
+            if frame.f_code in _BORDERS:
+                place = "border"
+            frame = frame.f_back
+        return "beyond"
 
     def refusal(self) -> TimeLimitError:
         """Why there is no answer, and what could be done."""
@@ -247,7 +276,7 @@ def _stopwatch() -> Callable[[], float]:
 class _Watch:
     """The steps under way that have a limit, and the thread that looks at their clocks.
 
-    The steps are held weakly: one whose frame is gone is never told of its time.
+    One whose frame is gone, or which is about to end by itself, is not told of its time.
     """
 
     def __init__(self) -> None:
@@ -291,19 +320,25 @@ class _Watch:
     def _look(self) -> float | None:
         """Tell the steps whose time is over; seconds until the next look, None without steps."""
         wait = None
-        for step in self._steps:
+        for step in list(self._steps):
             try:
                 spent = step.spent()
             except OSError:  # its thread is gone
                 continue
             assert step.limit is not None
             left = step.limit - spent
-            if left <= 0.0 and (step.expired is None or spent > step.told + _AGAIN):
-                step.expired = step.expired or (spent, step.busy_with)
-                step.told = spent
-                _raise_in(step.thread, OutOfTime)
             # A thread takes no more processor time than passes on the wall.
-            soon = min(max(left, _LEAST_WAIT), _TICK) if left > 0.0 else _TICK
+            soon = min(max(left, _LEAST_WAIT), _TICK)
+            if left <= 0.0 and (step.expired is None or spent > step.told + _AGAIN):
+                place = step.stands_at()
+                if place == "beyond":
+                    self._steps.discard(step)
+                    continue
+                if place == "within":
+                    step.expired = step.expired or (spent, step.busy_with)
+                    step.told = spent
+                    _raise_in(step.thread, OutOfTime)
+                    soon = _TICK
             wait = soon if wait is None else min(wait, soon)
         return wait
 

@@ -305,18 +305,35 @@ def test_locks_caches_and_clean_up_survive_a_refusal():
 
 def test_steps_that_end_just_when_their_time_does_return_or_refuse_and_nothing_else():
     # The signal and the end of the step race: whoever wins, nothing is left behind.
-    limit = 0.02
-    for i in range(60):
+    limit = 0.003
+    for i in range(600):
         with sp.time_limit(limit):
             try:
                 with stage("racing"):
-                    work(limit + (i - 30) * 5e-4)
+                    work(limit + (i % 60 - 30) * 2e-5)
             except TimeLimitError:
                 pass
-        work(1e-3)
     assert steps._innermost() is None
     gc.collect()
     assert not list(steps._WATCH._steps)
+
+
+def test_a_step_whose_frame_is_gone_is_told_nothing():
+    kept = []
+
+    def begun_and_never_ended():
+        kept.append(stage("lost"))
+        kept[0].__enter__()
+
+    with sp.time_limit(SHORT):
+        begun_and_never_ended()
+    work(SHORT + LATE)
+    assert steps._innermost() is kept[0]._step
+    assert kept[0]._step.expired is None
+    assert kept[0]._step not in steps._WATCH._steps
+    kept.clear()
+    gc.collect()
+    assert steps._innermost() is None
 
 
 # --- the toolkit's own steps ------------------------------------------------------------------
