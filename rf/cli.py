@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from spectra.console import ENVIRONMENT, answered, time_option
+from spectra.console import ENVIRONMENT, add_time_option, answered
 
 __all__ = ["main"]
 
@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         required=True, metavar="COMMAND", dest="command", parser_class=_Command
     )
     for name, text in _COMMANDS.items():
-        commands.add_parser(name, help=text, parents=[time_option()])
+        add_time_option(commands.add_parser(name, help=text))
     return parser
 
 

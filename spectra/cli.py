@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spectra.console import ENVIRONMENT, PICTURES, answered, check_writable, time_option
+from spectra.console import ENVIRONMENT, PICTURES, add_time_option, answered, check_writable
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -39,24 +39,19 @@ def _parser() -> argparse.ArgumentParser:
         description="Spectral measures of stationary kernels, and verdicts on them.",
         epilog=ENVIRONMENT,
     )
-    limited = [time_option()]
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     catalogue = commands.add_parser("catalogue", help="list the kernels that have a name")
     catalogue.set_defaults(run=_catalogue)
 
-    check = commands.add_parser(
-        "check", parents=limited, help="does a positive decomposition exist?"
-    )
+    check = commands.add_parser("check", help="does a positive decomposition exist?")
     _add_kernel_arguments(check)
     check.add_argument("--dim", type=int, help="dimension; without it, the condition on d is given")
     check.add_argument("--json", action="store_true", help="print for a program")
     check.add_argument("--plot", type=Path, help="draw what decides, and the masses, here (.png)")
     check.set_defaults(run=_check)
 
-    derive = commands.add_parser(
-        "derive", parents=limited, help="derive the measure and tabulate its parts"
-    )
+    derive = commands.add_parser("derive", help="derive the measure and tabulate its parts")
     _add_kernel_arguments(derive)
     derive.add_argument("--dim", type=int, required=True, help="dimension")
     derive.add_argument("--out", type=Path, help="write the table here (.npz)")
@@ -72,9 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     cache.add_argument("action", choices=("list", "clear"), help="what to do with them")
     cache.set_defaults(run=_cache)
 
-    order = commands.add_parser(
-        "design", parents=limited, help="a measure made to order for a range of distances"
-    )
+    order = commands.add_parser("design", help="a measure made to order for a range of distances")
     _add_kernel_arguments(order)
     order.add_argument("--dim", type=int, required=True, help="dimension")
     order.add_argument("--z-max", type=float, required=True, help="largest distance to be served")
@@ -91,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
+    add_time_option(parser)
     parser.add_argument("kernel", help="a formula in z (or u), or a name of the catalogue")
     parser.add_argument("--support", help="the kernel is zero beyond this distance")
     parser.add_argument(

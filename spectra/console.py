@@ -10,7 +10,7 @@ from pathlib import Path
 from spectra.errors import ParameterError, SpectraError
 from spectra.steps import VARIABLE, limit_from, time_limit
 
-__all__ = ["ENVIRONMENT", "PICTURES", "answered", "check_writable", "time_option"]
+__all__ = ["ENVIRONMENT", "PICTURES", "add_time_option", "answered", "check_writable"]
 
 #: What both commands take from the environment, for their help.
 ENVIRONMENT = (
@@ -23,16 +23,14 @@ ENVIRONMENT = (
 PICTURES = (".png", ".pdf", ".svg")
 
 
-def time_option() -> ArgumentParser:
-    """The option --time-limit, as a parent of the parsers of commands that compute."""
-    parent = ArgumentParser(add_help=False)
-    parent.add_argument(
+def add_time_option(parser: ArgumentParser) -> None:
+    """Give a command that computes the option --time-limit."""
+    parser.add_argument(
         "--time-limit",
         default=SUPPRESS,
         metavar="SECONDS",
         help=f"processor time for each step, or none; by default {VARIABLE}, or 10",
     )
-    return parent
 
 
 def answered(program: str, work: Callable[[], int], *, left: str, limit: str | None = None) -> int:
