@@ -15,6 +15,7 @@ from rf.ranking import best_split, candidates, ranked_plans
 from rf.rows import typical_distances
 from rf.variance import VarianceModel
 from spectra.errors import ParameterError
+from spectra.table import RadialLaw
 
 
 @cache
@@ -124,6 +125,32 @@ def test_few_strata_are_not_rough_at_all():
     exact = model.mean_variance((30, 11), coupling="comonotone", radii="stratified")
     rough = model.rough_mean_variance((30, 11), coupling="comonotone", radii="stratified")
     assert rough == pytest.approx(exact, rel=1e-5)
+
+
+@pytest.mark.parametrize("dim", [2, 7, 64])
+def test_a_rough_variance_holds_where_phases_leave_the_table_of_waves(dim):
+    """Radii of a Laplace kernel, times these distances, are in the thousands; strata are few."""
+    model = VarianceModel(table_of(dim, [(1.0, matern_law(dim, 0.5))]), np.array([0.5, 20.0, 60.0]))
+    for coupling in ("iid", "orthogonal"):
+        exact = model.variance((60,), coupling=coupling, radii="stratified")[0]
+        rough = model.rough_variance((60,), coupling=coupling, radii="stratified")
+        np.testing.assert_allclose(rough, exact, rtol=0.01)
+
+
+def test_a_ranking_asks_no_law_for_its_exact_means(monkeypatch):
+    """They would cost many times what all plans do; the projection of each law has them to 1e-9."""
+    model = model_of("delta-Gaussian (1, 2)", "wine")
+    before = plans_of(model, 40)
+
+    def refuse(*_):
+        raise AssertionError("an exact mean was asked for")
+
+    monkeypatch.setattr(RadialLaw, "expected_plane_wave", refuse)
+    again = plans_of(VarianceModel(model.table, model.z), 40)
+    assert again == before
+    exact = VarianceModel(model.table, model.z)
+    with pytest.raises(AssertionError, match="exact mean"):
+        exact.mean_variance(before[0].counts, coupling="iid")
 
 
 @pytest.mark.parametrize("allocation", ["equal", "mass", "optimal"])
