@@ -15,11 +15,13 @@ import numpy as np
 
 from rf.sincos import LIMIT, waves_with_numpy
 from rf.threads import serial_blas
+from rf.walsh import walsh_phases_with_numpy
 from spectra.errors import ParameterError
 
 __all__ = ["Implementation", "WaveKernel", "implementation", "show_config", "using", "wave_kernel"]
 
 Implementation = Literal["numba", "numpy"]
+WalshKernel = Callable[[Any, Any, Any, Any], None]
 WaveKernel = Callable[[Any, Any, Any, tuple[int, int], int, int], None]
 
 #: Names an implementation for a whole process.
@@ -87,6 +89,15 @@ def wave_kernel(dtype: Any) -> tuple[WaveKernel, float]:
     kernels = _numba()[0]
     constants = kernels.DOUBLE if np.dtype(dtype) == np.float64 else kernels.SINGLE
     return kernels.waves_with_numba, constants.limit
+
+
+def walsh_kernel(dtype: Any) -> tuple[WalshKernel, int]:
+    """The function that projects on a block, and the order from which it beats the product."""
+    if implementation() == "numpy":
+        return walsh_phases_with_numpy, 1024
+    from rf.compiled_walsh import walsh_phases_with_numba
+
+    return walsh_phases_with_numba, 256 if np.dtype(dtype) == np.float64 else 512
 
 
 def show_config() -> None:

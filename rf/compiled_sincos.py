@@ -31,7 +31,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DOUBLE", "SINGLE", "SineCosine", "waves_with_numba"]
+__all__ = ["DOUBLE", "SINGLE", "SineCosine", "compiled", "waves_with_numba"]
 
 
 @final
@@ -139,11 +139,7 @@ def waves_with_numba(
 
 @lru_cache(maxsize=2)
 def _kernel(name: str) -> Any:
-    """The loop for one type.  Its constants are cells of a closure, which name it in the cache.
-
-    Only the fusing of products and sums is allowed to the compiler, which keeps infinities, NaN
-    and signs of zero, and makes no error larger.
-    """
+    """The loop for one type.  Its constants are cells of a closure, which name it in the cache."""
     constants = DOUBLE if name == "float64" else SINGLE
     dtype: Any = np.dtype(name).type
     integer, to_sign = constants.integer, constants.integer(constants.to_sign)
@@ -188,8 +184,17 @@ def _kernel(name: str) -> Any:
                 sines[j] = integer(u ^ ((quadrant & 2) << to_sign)).view(dtype)
                 cosines[j] = integer(v ^ (((quadrant + 1) & 2) << to_sign)).view(dtype)
 
+    return compiled(waves)
+
+
+def compiled(function: Any) -> Any:
+    """The function compiled at its first call, kept on disk, and run beside other threads.
+
+    Only the fusing of products and sums is allowed to the compiler, which keeps infinities, NaN
+    and signs of zero, and makes no error larger.
+    """
     options: dict[str, Any] = {"fastmath": {"contract"}, "nogil": True, "error_model": "numpy"}
     try:
-        return numba.njit(cache=True, **options)(waves)
+        return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder to keep it in: it is compiled anew in every process
-        return numba.njit(**options)(waves)
+        return numba.njit(**options)(function)

@@ -489,6 +489,7 @@ class BaseSpectralFeatures(
             layout.scale,
             layout.left_phases if left else layout.right_phases,
             without_sine=layout.lone,
+            blocks=self.frequencies_.blocks,
             out=out,
         )
 

@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rf.couplings import COUPLINGS
+from rf.couplings.coupling import UnitBlock
 from rf.radii import RADII, Radii
 from rf.variance import VarianceModel
+from rf.walsh import WalshBlock
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -69,12 +71,15 @@ class Frequencies:
         0 for a positive part, pi for a negative one.
     part : ndarray of int, shape (n,)
         Index of the part in ``table.parts``; the frequencies of one part are consecutive.
+    blocks : tuple of rf.walsh.WalshBlock
+        For coupling "hadamard" the same frequencies as fast transforms, in order; else empty.
     """
 
     frequencies: FloatArray
     weights: FloatArray
     phases: FloatArray
     part: IntArray
+    blocks: tuple[WalshBlock, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.frequencies, self.weights, self.phases, self.part):
@@ -182,14 +187,33 @@ def draw_repeatedly(
         )
     chosen = _choice(COUPLINGS, coupling, "coupling")
     rule = _choice(RADII, radii, "radii")
-    drawn = chosen.draw([int(n) for n in counts], table.dim, draws, rule, rng)
+    drawn, units = chosen.draw_with_blocks([int(n) for n in counts], table.dim, draws, rule, rng)
     frequencies = np.concatenate(
         [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
     )
     weights = np.repeat([p.mass / n for p, n in zip(parts, counts, strict=True)], counts)
     phases = np.repeat([float(p.phase) for p in parts], counts)
     part = np.repeat(np.arange(len(parts)), counts)
-    return tuple(Frequencies(one, weights, phases, part) for one in frequencies)
+    return tuple(
+        Frequencies(one, weights, phases, part, _blocks(one, counts, [u[i] for u in units]))
+        for i, one in enumerate(frequencies)
+    )
+
+
+def _blocks(
+    frequencies: FloatArray, counts: Sequence[int], units: list[list[UnitBlock]]
+) -> tuple[WalshBlock, ...]:
+    """Blocks of directions, times the lengths of their frequencies; the last of a part is cut."""
+    blocks = []
+    last = 0
+    for count, of_part in zip(counts, units, strict=bool(units)):
+        first, last = last, last + int(count)
+        for signs, lengths in of_part:
+            size = min(len(lengths), last - first)
+            norms = np.linalg.norm(frequencies[first : first + size], axis=1)
+            blocks.append(WalshBlock(signs, norms / lengths[:size]))
+            first += size
+    return tuple(blocks)
 
 
 # --- allocation: how many frequencies each part gets -------------------------------------------

@@ -103,7 +103,8 @@ def grid_frequencies(
         weights.append(np.full(count, part.sum() / mass / count))
         phases.append(np.full(count, phase))
         index.append(np.full(count, number))
-    return Frequencies(*(np.concatenate(a) for a in (rows, weights, phases, index)))
+    together = np.concatenate
+    return Frequencies(together(rows), together(weights), together(phases), together(index))
 
 
 def grid_mean(

@@ -6,16 +6,19 @@ cosines and sines are written straight into their places, scaled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rf.backend import WaveKernel, wave_kernel
+from rf.backend import WalshKernel, WaveKernel, walsh_kernel, wave_kernel
 from rf.threads import on_threads, serial_blas
+from rf.walsh import WalshBlock
 from spectra.errors import ParameterError
 
 __all__ = ["copied_into", "wave_columns"]
@@ -43,6 +46,7 @@ def wave_columns(
     phases: FloatArray | None = None,
     *,
     without_sine: int | None = None,
+    blocks: Sequence[WalshBlock] = (),
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Columns scale * cos(X w + phase) for all frequencies, then scale * sin(X w + phase).
@@ -57,6 +61,9 @@ def wave_columns(
         Zero where left out.
     without_sine : int, optional
         A frequency that gets no sine column.
+    blocks : sequence of WalshBlock
+        The same frequencies, where they are blocks of fast transforms, which project dense rows
+        of many coordinates.
     out : ndarray, optional
         Where the columns are written, instead of into a new array: contiguous, of the shape and
         type of what is returned.  New memory costs more than all else for few coordinates.
@@ -76,7 +83,8 @@ def wave_columns(
     With u = 2^-53 for float64 and 2^-24 for float32, the sine and cosine of the rounded phase are
     right to 2 u, and the phase errs by at most (d + 3) u (sum_k |w_k x_k| + |phase|): by about
     as much as the rounding of X to its own type makes uncertain.  A column is off by no more than
-    scale times the sum of both, and 3 u.
+    scale times the sum of both, and 3 u.  Blocks have the length of w times that of x in place of
+    the sum.
 
     Examples
     --------
@@ -85,7 +93,7 @@ def wave_columns(
     """
     columns = 2 * len(frequencies) - (without_sine is not None)
     out = _checked(out, (X.shape[0], columns), X.dtype)
-    work = _Work.of(X, frequencies, scale, phases, without_sine, out)
+    work = _Work.of(X, frequencies, scale, phases, without_sine, blocks, out)
     if X.shape[0] * len(frequencies) * X.shape[1] <= _SMALL:
         work.run(iter(range(work.tasks)))
         return out
@@ -116,13 +124,53 @@ def _checked(out: NDArray[Any] | None, shape: tuple[int, int], dtype: Any) -> ND
     return out
 
 
+Projection = Callable[[Any, NDArray[Any]], None]
+
+
+@final
+@dataclass(frozen=True)
+class _Dense:
+    """Projections on any frequencies, by a product."""
+
+    weights: NDArray[Any]  # (d, columns)
+
+    @classmethod
+    def of(cls, frequencies: FloatArray, dtype: Any) -> _Dense:
+        return cls(np.ascontiguousarray(frequencies.T, dtype=dtype))
+
+    def __call__(self, X: Any, out: NDArray[Any]) -> None:
+        if issparse(X):
+            out[:] = X @ self.weights
+        else:
+            np.matmul(X, self.weights, out=out)
+
+
+def _fast(blocks: Sequence[WalshBlock], dtype: Any) -> tuple[Projection, ...]:
+    """Projections by fast transforms, where the blocks are long enough for them to gain."""
+    if not blocks:
+        return ()
+    kernel, least = walsh_kernel(dtype)
+    if blocks[0].order < least:
+        return ()
+    return tuple(
+        partial(_walsh, kernel, block.signs.astype(dtype), block.factor.astype(dtype))
+        for block in blocks
+    )
+
+
+def _walsh(
+    kernel: WalshKernel, signs: NDArray[Any], factor: NDArray[Any], X: Any, out: NDArray[Any]
+) -> None:
+    kernel(X, signs, factor, out)
+
+
 @final
 @dataclass(frozen=True)
 class _Panel:
     """Consecutive frequencies that are projected at once."""
 
     start: int
-    weights: NDArray[Any]  # (d, columns)
+    project: Projection
     scale: NDArray[Any]
     shift: NDArray[Any] | None
     reach: float  # largest norm of a frequency
@@ -151,19 +199,25 @@ class _Work:
         scale: FloatArray,
         phases: FloatArray | None,
         lone: int | None,
+        blocks: Sequence[WalshBlock],
         out: NDArray[Any],
     ) -> _Work:
         n = len(frequencies)
+        fast = () if issparse(X) else _fast(blocks, X.dtype)
+        if fast:
+            cuts = np.cumsum([0, *(block.factor.size for block in blocks)]).tolist()
+        else:
+            cuts = [*range(0, n, _PANEL), n]
         sines = n + np.arange(n) if lone is None else np.insert(n + np.arange(n - 1), lone, -1)
         reach = np.linalg.norm(frequencies, axis=1)
         panels = []
-        for start in range(0, n, _PANEL):
-            part = slice(start, start + _PANEL)
+        for i, (start, stop) in enumerate(itertools.pairwise(cuts)):
+            part = slice(start, stop)
             shift = None if phases is None else phases[part]
             panels.append(
                 _Panel(
                     start,
-                    np.ascontiguousarray(frequencies[part].T, dtype=X.dtype),
+                    fast[i] if fast else _Dense.of(frequencies[part], X.dtype),
                     scale[part].astype(X.dtype),
                     None if shift is None else shift.astype(X.dtype),
                     float(reach[part].max()),
@@ -171,7 +225,7 @@ class _Work:
                     sines[part],
                 )
             )
-        least = min(max(_ROWS, _ROWS_FOR_DIMENSION * X.shape[1]), _MOST_ROWS)
+        least = _ROWS if fast else min(max(_ROWS, _ROWS_FOR_DIMENSION * X.shape[1]), _MOST_ROWS)
         kernel, limit = wave_kernel(X.dtype)
         task = max(least, _TASK // max(n, 1))
         return cls(X, tuple(panels), out, kernel, limit, block=least * _PANEL, rows=task)
@@ -204,11 +258,8 @@ class _Work:
         block = max(1, scratch.size // n)
         for start in range(0, out.shape[0], block):
             rows = slice(start, min(start + block, out.shape[0]))
-            if issparse(X):
-                phase = np.ascontiguousarray(X[rows] @ panel.weights)
-            else:
-                phase = scratch[: (rows.stop - start) * n].reshape(-1, n)
-                np.matmul(X[rows], panel.weights, out=phase)
+            phase = scratch[: (rows.stop - start) * n].reshape(-1, n)
+            panel.project(X[rows], phase)
             if panel.shift is not None:
                 phase += panel.shift
             bounded = length[rows].max() * panel.reach + panel.offset <= self.limit

@@ -24,6 +24,7 @@ __all__ = [
     "Coupling",
     "Drawn",
     "Pairs",
+    "UnitBlock",
     "dependent_pairs",
     "pairs_across",
     "pairs_in_blocks",
@@ -32,6 +33,8 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
+#: The diagonals of a block of directions, and the lengths of its rows before they are unit rows.
+UnitBlock = tuple[FloatArray, FloatArray]
 #: Probabilities u of the radii, shape (draws, n), and directions, shape (draws, n, d), by parts.
 Drawn = list[tuple[FloatArray, FloatArray]]
 
@@ -119,6 +122,17 @@ class Coupling(ABC):
             (own_radii(draws, n, radii, rng), self.directions(n, dim, rng, draws=draws))
             for n in counts
         ]
+
+    def draw_with_blocks(
+        self,
+        counts: Sequence[int],
+        dim: int,
+        draws: int,
+        radii: RadiusRule,
+        rng: np.random.Generator,
+    ) -> tuple[Drawn, list[list[list[UnitBlock]]]]:
+        """What :meth:`draw` gives, and fast transforms of each part and draw; by default none."""
+        return self.draw(counts, dim, draws, radii, rng), []
 
 
 def dependent_pairs(

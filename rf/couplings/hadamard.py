@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rf.cosines import GROUPS, CosineLaw, CosineNodes
-from rf.couplings.coupling import Coupling, Pairs
+from rf.couplings.coupling import Coupling, Drawn, Pairs, UnitBlock
 from rf.directions import checked_draws, first_or_all, unit_rows
+from rf.radii import RadiusRule, own_radii
 from spectra.errors import ParameterError
 
 __all__ = [
@@ -95,12 +96,19 @@ def hadamard_blocks(
         signs = (2.0 * bits - 1.0).reshape(-1, 3, order).swapaxes(0, 1)
         rows = _walsh_blocks(np.asarray(signs), dim)
         return unit_rows(rows[np.any(rows, axis=2).all(axis=1)])
-    rng = np.random.default_rng(rng)
-    rows = _walsh_blocks(_signs(count, order, rng), dim)
+    return unit_rows(_signed_blocks(dim, count, np.random.default_rng(rng))[1])
+
+
+def _signed_blocks(dim: int, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Signs (3, count, order) and rows (count, order, dim), which are whole numbers."""
+    order = hadamard_order(dim)
+    signs = _signs(count, order, rng)
+    rows = _walsh_blocks(signs, dim)
     # A row of a small block can lie wholly in the columns that are cut, and have no direction.
     while (lost := ~np.any(rows, axis=2).all(axis=1)).any():
-        rows[lost] = _walsh_blocks(_signs(int(lost.sum()), order, rng), dim)
-    return unit_rows(rows)
+        signs[:, lost] = _signs(int(lost.sum()), order, rng)
+        rows[lost] = _walsh_blocks(signs[:, lost], dim)
+    return signs, rows
 
 
 @final
@@ -138,6 +146,27 @@ class Hadamard(Coupling):
     ) -> FloatArray:
         """See :func:`hadamard`."""
         return hadamard(n, dim, rng, draws=draws)
+
+    def draw_with_blocks(
+        self,
+        counts: Sequence[int],
+        dim: int,
+        draws: int,
+        radii: RadiusRule,
+        rng: np.random.Generator,
+    ) -> tuple[Drawn, list[list[list[UnitBlock]]]]:
+        """The same draw, with the diagonals of every block."""
+        drawn: Drawn = []
+        blocks = []
+        for n in counts:
+            u = own_radii(draws, n, radii, rng)
+            each = -(-n // hadamard_order(dim))
+            signs, rows = _signed_blocks(dim, checked_draws(n, dim, draws) * each, rng)
+            lengths = np.linalg.norm(rows, axis=2)
+            drawn.append((u, unit_rows(rows).reshape(draws, -1, dim)[:, :n]))
+            pairs = list(zip(signs.swapaxes(0, 1), lengths, strict=True))
+            blocks.append([pairs[i : i + each] for i in range(0, len(pairs), each)])
+        return drawn, blocks
 
     def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:
         """All pairs: those of a block, and those of two, whose laws are not uniform either."""
