@@ -41,6 +41,8 @@ _PROBES_PER_PIECE = 61
 # its largest term is no rounding.
 _PROBE = np.array([0.007421])
 _CLEARLY = 1e-6
+#: Points without a value at which a limit is looked for: more of them are no isolated ones.
+_MOST_LIMITS = 3
 
 
 @dataclass(frozen=True)
@@ -128,11 +130,18 @@ class Kernel:
     def _functions(self) -> tuple[tuple[float, Callable[[FloatArray], FloatArray]], ...]:
         return tuple((float(p.support), numpy_function(p.expr, Z)) for p in self.pieces)
 
-    def _end_value(self, i: int) -> float:
-        """The limit of a piece at its support; nan where it has none."""
+    def _limit(self, i: int, z: float) -> float:
+        """The limit of a piece at a point where its formula has no value; nan where it has none.
+
+        From both sides, as of (z - 1)**4*log(Abs(z - 1)) at 1; from below at its support.
+        """
         piece = self.pieces[i]
-        limit = value_at_zero(piece.expr.subs(Z, piece.support - Z), Z)
-        return float("nan") if limit is None else float(limit)
+        end = z == float(piece.support)
+        point = piece.support if end else sympy.Rational(z)
+        sides = (point - Z,) if end else (point - Z, point + Z)
+        limits = {value_at_zero(piece.expr.subs(Z, side), Z) for side in sides}
+        limit = limits.pop()
+        return float("nan") if limits or limit is None else float(limit)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"pieces": self.pieces, "zonal": self.zonal, "label": self.label}
@@ -152,9 +161,8 @@ class Kernel:
         for i, (support, function) in enumerate(self._functions):
             inside = (z <= support) & (z > 0)
             part = function(z[inside])
-            ends = np.isnan(part) & (z[inside] == support)
-            if np.any(ends):  # as of (1 - z)**2*log(1 - z), where the product has no value
-                part[ends] = self._end_value(i)
+            for point in np.unique(z[inside][np.isnan(part)])[:_MOST_LIMITS]:
+                part[z[inside] == point] = self._limit(i, float(point))
             value[inside] += part
         if np.any(z == 0):
             value[z == 0] = self.at_zero
@@ -430,8 +438,8 @@ def _check_real(kernel: Kernel) -> None:
         else:
             probes = support * np.linspace(0.0, 1.0, _PROBES_PER_PIECE)[1:]
         values = function(probes)
-        if np.isnan(values[-1]) and probes[-1] == support:
-            values[-1] = kernel._end_value(i)
+        for j in np.flatnonzero(np.isnan(values))[:_MOST_LIMITS]:
+            values[j] = kernel._limit(i, float(probes[j]))
         bad = np.isnan(values)
         if np.any(bad):
             raise FormulaError(

@@ -38,6 +38,9 @@ def _case(name: str, kernel: Kernel, largest: object, why: str) -> Case:
 
 _EDGE = "term (R - z)^s at the edge: finite iff d < 2s + 1"
 _SMOOTH = "smooth for z > 0, regular at 0, decays"
+_CHIRP = "chirp z^-a cos(z^p): finite iff d < 2a/p"
+_EVEN = "even and periodic: an absolutely convergent Fourier series, and no limit for d >= 2"
+_KINKS = "kinks |z - R_j|^s whose weights are summable: finite iff d < 2s + 1"
 _UNBOUNDED = "unbounded"
 _SLOW = "log^q, q < 0: mass of the size j^(q - 1) in each shell 2^j < w^(+-1) < 2^(j + 1)"
 _WAVE = "wave z^-b cos(wz + c): finite iff d < 2b + 1, or d = 2b + 1 with the sphere's phase"
@@ -206,6 +209,61 @@ CASES: tuple[Case, ...] = (
     _case("damped slowly", radial("cos(z)/(1 + z**2)"), 5, "the sphere's phase in d = 5"),
     _case("misaligned wave", radial("sin(z)/(1 + z**2)"), 4, "d = 5 has the wrong phase"),
     _case("aligned wave", radial("cos(z)/(1 + z**4)"), 9, "d = 9 has the sphere's phase"),
+    # --- chirps z^-a cos(z^p): a shell has the mass z^(dp/2 - a - 1) dz
+    _case("chirp", radial("cos(z**2)/(1 + z)**2"), 1, _CHIRP),
+    _case("chirp without decay", radial("cos(z**2)"), 0, _CHIRP),
+    _case("chirp 3/2", radial("cos(z**(3/2))/(1 + z)**4"), 5, _CHIRP),
+    _case("slow chirp", radial("cos(sqrt(z))/(1 + z)"), 3, _CHIRP),
+    _case("chirp of a root", radial("cos(sqrt(1 + z**4))/(1 + z)**3"), 2, _CHIRP),
+    _case("Bessel chirp", radial("besselj(0, z**2)"), 0, "a = 1, p = 2"),
+    _case("damped chirp", radial("cos(z**2)*exp(-z)"), ALL, _SMOOTH),
+    # --- periodic: an even one has an absolutely convergent Fourier series, another no means
+    _case("von Mises", radial("exp(cos(z))"), 1, _EVEN),
+    _case("periodic Gaussian", radial("exp(-2*sin(z/2)**2)"), 1, _EVEN),
+    _case("Poisson", radial("1/(2 - cos(z))"), 1, _EVEN),
+    _case("periodic, indefinite", radial("exp(sin(z)**2) - 3*cos(2*z)"), 1, _EVEN),
+    _case("rectified sine", radial("Abs(sin(z))"), 1, _EVEN),
+    _case("half wave", radial("Max(0, cos(z))"), 1, _EVEN),
+    _case("odd periodic", radial("exp(sin(z))"), 0, "its one-sided means differ"),
+    _case("square wave", radial("Heaviside(cos(z))"), 0, "jumps"),
+    # --- kinks without end
+    _case("rectified", radial("Abs(sin(z))*exp(-z)"), 2, _KINKS),
+    _case("rectified half", radial("Max(0, cos(z))*exp(-z)"), 2, _KINKS),
+    _case("rectified cubed", radial("Abs(cos(z))**3*exp(-z)"), 6, _KINKS),
+    _case("rectified squared", radial("Max(0, cos(z))**2*exp(-z**2)"), 4, _KINKS),
+    _case("rectified odd", radial("Abs(sin(z))*sin(z)*exp(-z)"), 4, _KINKS),
+    _case("rectified Bessel", radial("Abs(besselj(0, z))*exp(-z)"), 2, _KINKS),
+    _case("rectified chirp", radial("Abs(sin(z**2))*exp(-z)"), 2, _KINKS),
+    _case("in a denominator", radial("exp(-z)/(1 + Abs(sin(z)))"), 2, _KINKS),
+    _case("beside a smooth one", radial("exp(-z) + Abs(sin(z))*exp(-2*z)"), 2, _KINKS),
+    _case("rooted wave", radial("sqrt(Abs(sin(z)))*exp(-z)"), 1, _KINKS),
+    _case("square wave, damped", radial("Heaviside(cos(z))*exp(-z)"), 0, "jumps"),
+    # --- faster than exponentials
+    _case("Gumbel", radial("exp(-exp(z))"), ALL, _SMOOTH),
+    _case("Gumbel, weighted", radial("exp(z - exp(2*z))"), ALL, _SMOOTH),
+    _case("reciprocal gamma", radial("1/gamma(1 + z)"), ALL, _SMOOTH),
+    _case("gamma", radial("gamma(1 + z)"), 0, _UNBOUNDED),
+    _case("ratio of gammas", radial("gamma(1 + z)/gamma(3 + z)"), ALL, "z^-2 at infinity"),
+    # --- fractional powers that no polynomial has
+    _case("power below", radial("exp(-z)/(1 + Abs(z - 2)**(5/2))"), 5, "s = 5/2"),
+    _case("power in a root", radial("(1 + Abs(z - 2)**(5/2))**(1/3)*exp(-z)"), 5, "s = 5/2"),
+    _case("irrational power", radial("1/(2 + Abs(z - 1)**pi)"), 7, "s = pi"),
+    _case("beside z", radial("exp(-z)/(z + Abs(z - 2)**(3/2))"), 3, "s = 3/2"),
+    _case("removable at a probe", radial("(z - 1)**4*log(Abs(z - 1))*exp(-z)"), 8, "s = 4"),
+    # --- radii and frequencies that are equal and do not look it
+    _case(
+        "equal radii",
+        radial("1 - z/log(6)", support=sympy.log(6))
+        - radial("1 - z/log(6)", support=sympy.log(2) + sympy.log(3)),
+        ALL,
+        "log 6 = log 2 + log 3",
+    ),
+    _case(
+        "equal frequencies",
+        radial("cos(log(6)*z) - cos((log(2) + log(3))*z) + exp(-z)"),
+        ALL,
+        "log 6 = log 2 + log 3",
+    ),
     # --- unbounded
     _case("multiquadric", radial("-sqrt(1 + z**2)"), 0, _UNBOUNDED),
     _case("distance", radial("-z"), 0, _UNBOUNDED),

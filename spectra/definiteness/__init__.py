@@ -1,14 +1,13 @@
 """Is a kernel positive definite? Proofs, each of which holds up to some dimension.
 
-Read in this order: ``monotone`` (completely monotone functions of z^2), ``power_series`` (sums,
-products and power series of positive definite functions), ``closed_forms`` (families whose largest
-dimension is known), ``one_sign`` and ``hats`` (criteria of Polya's type), ``proofs`` (the strongest
-of them).
+Read in this order: ``monotone`` (completely monotone functions of z^2), ``closed_forms`` (families
+whose largest dimension is known), ``one_sign`` and ``hats`` (criteria of Polya's type), ``proofs``
+(the strongest of them, also for sums, products and power series of positive definite functions).
 """
 
 from spectra.definiteness.monotone import is_completely_monotone
-from spectra.definiteness.power_series import has_nonnegative_taylor_series
 from spectra.definiteness.proofs import Proof, proved_on_space, proved_on_sphere
+from spectra.singularity.power_series import has_nonnegative_taylor_series
 
 __all__ = [
     "Proof",

@@ -18,13 +18,13 @@ from spectra.definiteness.closed_forms import (
 )
 from spectra.definiteness.hats import hat_dimension
 from spectra.definiteness.monotone import is_completely_monotone
-from spectra.definiteness.power_series import Closure, has_nonnegative_taylor_series
 from spectra.formula.at_zero import value_at_zero
 from spectra.formula.opaque import Opaque
 from spectra.formula.parsing import U, Z
 from spectra.kernel import Kernel, Piece
 from spectra.singularity.germs import sign
 from spectra.singularity.places import LocalAnalysis
+from spectra.singularity.power_series import Closure, has_nonnegative_taylor_series
 
 __all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
 

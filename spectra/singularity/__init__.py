@@ -1,8 +1,9 @@
 """Where a kernel is not smooth, and how, exactly from its formula.
 
 Read in this order: ``germs`` (the algebra of one-sided expansions), ``expansion`` (from a formula
-to a germ), ``branches`` (the radii where a formula changes), ``places`` (what is found), ``local``
-(the analysis of a kernel at zero, at each radius and at infinity).
+to a germ), ``power_series`` (what is bounded by its value at coinciding points), ``branches`` (the
+radii where a formula changes), ``places`` (what is found), ``local`` (the analysis of a kernel at
+zero, at each radius and at infinity), ``recurring`` (where its radii have no end).
 """
 
 from spectra.singularity.local import analyse, one_sided, profile

@@ -17,6 +17,7 @@ from spectra.errors import AccuracyError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.singularity.germs import ExpansionError, is_zero
+from spectra.singularity.power_series import is_below_its_end
 
 __all__ = [
     "KINKS",
@@ -31,6 +32,8 @@ __all__ = [
 
 _X = sympy.Symbol("x", nonnegative=True)
 _Y = sympy.Symbol("y", real=True)
+#: The antipode of the unit sphere, where u = <x, y> is -1.
+_TWO = sympy.Integer(2)
 #: A number below this may be zero: a place may then be singular, or a root real.
 _SAME = sympy.Float(10, 30) ** -40
 #: More zeros than this on a support are taken as too many to follow.
@@ -43,6 +46,10 @@ KINKS = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)
 
 class UnresolvedZeros(ExpansionError):
     """The zeros of an argument could not all be found; the message names it."""
+
+
+class _NotReal(Exception):
+    """A formula has no real value on an interval."""
 
 
 def same_radius(a: sympy.Expr, b: sympy.Expr) -> bool:
@@ -179,12 +186,15 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
         return _zeros(expr.args[0] - 1, upper)
     if expr.func in (sympy.sin, sympy.cos):
         return _circular_zeros(expr.args[0], expr.func == sympy.cos, upper)
+    if upper is not sympy.oo and upper.evalf(30) <= 2 and is_below_its_end(expr):
+        return [_TWO] if is_zero(expr.subs(Z, _TWO)) else []
     numerator = sympy.fraction(sympy.together(expr))[0]
     if numerator.is_positive or numerator.is_negative:
         return []
     roots = _algebraic_zeros(numerator)
-    if roots is None:
-        roots = _zeros_through_a_function(sympy.expand(numerator), upper)
+    for form in (numerator, sympy.expand(numerator)):  # expanding takes roots of sums apart
+        if roots is None:
+            roots = _zeros_through_a_function(form, upper)
     if roots is None and _has_one_sign(expr, upper):
         roots = []
     if roots is None:
@@ -298,7 +308,7 @@ def _algebraic_zeros_any_sign(expr: sympy.Expr) -> list[sympy.Expr] | None:
 
 
 def _is_root(node: sympy.Basic) -> bool:
-    return bool(node.is_Pow and node.exp.is_Rational and not node.exp.is_Integer)
+    return bool(node.is_Pow and node.exp.is_real and not (node.exp.has(Z) or node.exp.is_Integer))
 
 
 _CIRCULAR = (sympy.sin, sympy.cos)
@@ -358,6 +368,8 @@ def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
         low, high = todo.pop()
         try:
             value = _enclose(expr, mpmath.iv.mpf([low, high]))
+        except _NotReal:
+            continue  # another branch holds there
         except (ZeroDivisionError, ValueError, mpmath.libmp.ComplexResult):
             value = None
         if value is not None and (value.a > 0 or value.b < 0):
@@ -389,8 +401,11 @@ def _enclose(node: sympy.Expr, z: mpmath.iv.mpf) -> mpmath.iv.mpf:
         return product
     if node.is_Pow and node.exp.is_Integer:
         return _enclose(node.base, z) ** int(node.exp)
-    if node.is_Pow and node.exp == sympy.S.Half:
-        return iv.sqrt(_enclose(node.base, z))
+    if node.is_Pow and node.exp.is_Rational:
+        base = _enclose(node.base, z)
+        if base.b < 0:
+            raise _NotReal
+        return iv.mpf([max(base.a, 0), base.b]) ** (iv.mpf(int(node.exp.p)) / int(node.exp.q))
     rule = _INTERVAL_RULES.get(node.func)
     if rule is None:
         raise ValueError(f"no interval rule for {node.func}")
@@ -405,6 +420,10 @@ _INTERVAL_RULES = {
     sympy.cosh: lambda x: (mpmath.iv.exp(x) + mpmath.iv.exp(-x)) / 2,
     sympy.sinh: lambda x: (mpmath.iv.exp(x) - mpmath.iv.exp(-x)) / 2,
 }
+
+
+#: So many sevenths of a radian are more than a turn.
+_TURN = 45
 
 
 def is_periodic(expr: sympy.Expr) -> bool:
@@ -424,7 +443,7 @@ def is_periodic(expr: sympy.Expr) -> bool:
         rest = rest.xreplace({node: sympy.Symbol(f"f{len(rates)}")})
     if not rates or rest.has(Z) or not all((r / rates[0]).is_Rational for r in rates):
         return False
-    values = [_value(expr, sympy.Rational(n, 7)) for n in range(1, 4)]
+    values = [_value(expr, sympy.Rational(n, 7) / rates[0]) for n in range(1, _TURN)]
     return any(abs(v - values[0]) > mp.mpf("1e-20") for v in values)
 
 

@@ -161,11 +161,20 @@ class _Expander:
             else:
                 small.append((size, x))
         others = [(p, s) for p, s in g.parts if p != ZERO]
+        if any(p.growth > 0 for p, _ in others):
+            return self._doubly_exponential(g)
         delta = Germ.of([(ZERO, Series.of(small, base.order)), *others])
         if not delta.small:
             raise ExpansionError("the exponential of an oscillating or exponential argument")
         head = Germ.of([(Phase(tuple(phase)), Series.of([((a, _NIL), c)]))])
         return head.times(delta.compose(_exp_series(), self.window), self.window)
+
+    def _doubly_exponential(self, g: Germ) -> Germ:
+        """exp(g) of a g that falls like -exp(phi), which is flat."""
+        lead, _, c, _ = g.split_lead()
+        if not (sign(c) < 0 and all(is_zero(sympy.im(x)) for _, x in lead.terms)):
+            raise ExpansionError("the exponential of an exponential argument")
+        return Germ(((ZERO, Series((), FLAT)),))
 
     def exp(self, node: sympy.Expr) -> Germ:
         return self._exp(self.visit(node.args[0]))
@@ -384,6 +393,27 @@ class _Expander:
         wave = self._exp(g).times(body, self.window)
         return wave.times(root, self.window).scaled(1 / sympy.sqrt(2 * sympy.pi))
 
+    def gamma(self, node: sympy.Expr) -> Germ:
+        """Stirling's series at infinity, DLMF 5.11.1; derivatives elsewhere."""
+        g = self.visit(node.args[0])
+        if self._limit(g) is not None:
+            return self._analytic(node)
+        if sign(g.plain.terms[0][1]) < 0:
+            raise ExpansionError("gamma at -infinity")
+
+        def coefficients() -> Iterator[sympy.Expr]:
+            k = 1
+            while True:
+                yield sympy.bernoulli(2 * k) / (2 * k * (2 * k - 1))
+                k += 1
+
+        head = (g + Germ.constant(-_HALF)).times(self._log(g), self.window)
+        inverse = self._power(g, -_ONE)
+        square = inverse.times(inverse, self.window)
+        tail = square.compose(coefficients(), self.window).times(inverse, self.window)
+        constant = Germ.constant(sympy.log(2 * sympy.pi) / 2)
+        return self._exp(head + g.scaled(-_ONE) + constant + tail)
+
     def hyper(self, node: sympy.Expr) -> Germ:
         g = self.visit(node.argument)
         limit = self._limit(g)
@@ -463,5 +493,6 @@ _RULES: dict[object, Callable[[_Expander, sympy.Expr], Germ]] = {
     sympy.besselj: _Expander.bessel,
     sympy.besseli: _Expander.bessel,
     sympy.besselk: _Expander.bessel,
+    sympy.gamma: _Expander.gamma,
     sympy.hyper: _Expander.hyper,
 }

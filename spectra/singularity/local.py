@@ -33,19 +33,21 @@ from spectra.singularity.germs import (
     Germ,
     MoreTermsNeeded,
     Phase,
+    Series,
     Size,
     compare,
     is_zero,
     sign,
 )
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
+from spectra.singularity.recurring import recurring_analysis
 from spectra.singularity.verification import expansion_agrees
 
 __all__ = ["analyse", "one_sided", "profile"]
 
 #: Powers of t kept in an expansion, tried in turn until the singularity shows.
 _WINDOWS = (5, 12, 30, 64)
-_NIL = sympy.Integer(0)
+_NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
 #: Neighbouring radii differ by this relatively: values between them have 30 digits.
 _APART = sympy.Rational(1, 10**20)
 
@@ -101,7 +103,11 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
     windows = _WINDOWS if window is None else (window,)
     cut = profile(kernel)
     far = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _NIL)
+    endless = all(p.support is sympy.oo for p in kernel.pieces)
     if not cut.exprs:
+        found = recurring_analysis(far, analyse) if endless else None
+        if found is not None:
+            return found
         return LocalAnalysis(cut, Ending(), (), _if_periodic(far, Ending()), cut.gaps)
     radii = tuple(
         (r, _first_settled(partial(_at_radius, cut, i, r), windows, r))
@@ -109,6 +115,10 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
     )
     origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), windows, _NIL)
     infinity = _first_settled(lambda w: _at_infinity(cut.exprs[-1], w), windows, sympy.oo)
+    if infinity.gaps and endless and is_periodic(far):
+        found = recurring_analysis(far, analyse)
+        if found is not None:
+            return replace(found, profile=cut, gaps=())
     infinity = _if_periodic(far, infinity) if infinity.gaps else infinity
     return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
 
@@ -314,7 +324,8 @@ def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
     seen: list[Singularity] = []
     limit: sympy.Expr | None = _NIL
     oscillates = has_oscillation(germ)
-    _check_distinct(germ)
+    germ = _with_frequencies_joined(germ)
+    speed = max([_ONE, *(_degree(phase) for phase, _ in germ.parts if phase.growth == 0)])
     for phase, series in germ.parts:
         if phase.growth < 0:
             continue
@@ -347,20 +358,35 @@ def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if compare(order, ONE) <= 0:
             raise MoreTermsNeeded("more terms are needed at infinity")
         if oscillates:
-            # A remainder O(z^-A) with its derivatives is a transform of an L1 function if A > d/2.
+            # A remainder O(z^-A) whose derivatives grow like those of exp(i z^p), p >= 1, is a
+            # transform of an L1 function if A > dp/2.
             reason = f"The kernel is known at infinity up to z^(-{order[0]})"
-            gaps.append(Gap(reason, 2 * order[0], sympy.oo, narrow=True))
+            gaps.append(Gap(reason, 2 * order[0] / speed, sympy.oo, narrow=True))
     if any(s.frequency != 0 and s.exponent == 0 for s in seen):
         limit = None
     return Ending(tuple(requirements), tuple(gaps), tuple(seen), limit)
 
 
-def _check_distinct(germ: Germ) -> None:
-    """Refuse two frequencies that are equal though they do not look it: they might cancel."""
-    frequencies = [w for w in (_frequency(p) for p, _ in germ.parts) if w is not None]
-    for i, w in enumerate(frequencies):
-        if any(is_zero(w - v) for v in frequencies[i + 1 :]):
-            raise ExpansionError(f"the frequency {w} occurs in two forms")
+def _with_frequencies_joined(germ: Germ) -> Germ:
+    """Add the parts of frequencies that are equal though they do not look it: they may cancel."""
+    joined: list[tuple[Phase, Series]] = []
+    for phase, series in germ.parts:
+        w = _frequency(phase)
+        for i, (known, _) in enumerate(joined):
+            v = _frequency(known)
+            if w is not None and v is not None and is_zero(w - v):
+                joined[i] = (known, joined[i][1] + series)
+                break
+        else:
+            joined.append((phase, series))
+    return Germ.of(joined)
+
+
+def _degree(phase: Phase) -> sympy.Expr:
+    """The p of a phase that grows like z^p; 0 where there is none, or a logarithm beside it."""
+    if not phase.terms or phase.terms[0][0][1] != 0:
+        return _NIL
+    return -phase.terms[0][0][0]
 
 
 def _frequency(phase: Phase) -> sympy.Expr | None:
@@ -381,12 +407,7 @@ def _at_infinity_term(
         at = Singularity(sympy.oo, beta, right=c, log_power=q, frequency=frequency or _NIL)
         return _unbounded(sympy.oo, at)
     if frequency is None:
-        gap = Gap(
-            "The kernel oscillates at infinity with another phase than w*z", location=sympy.oo
-        )
-        if compare(size, ONE) > 0:
-            return Ending(gaps=(gap,))
-        return Ending((_no_limit(),), (gap,))
+        return _chirp(size, c, phase)
     if frequency == 0:
         at = Singularity(sympy.oo, beta, right=c, log_power=q)
         return Ending((), (), (at,))
@@ -405,6 +426,30 @@ def _at_infinity_term(
     gaps = (Gap(f"A logarithmic wave in d = {bound}", bound, sympy.oo),) if q < 0 else ()
     closed = bool((aligned or q < 0) and bound.is_Integer)
     return Ending((Requirement(bound, closed, reason, at),), gaps, (at,))
+
+
+def _chirp(size: Size, c: sympy.Expr, phase: Phase) -> Ending:
+    r"""z^(-a) log^q(z) cos(b z^p + ...), p != 1: finite exactly for d < 2a/p.
+
+    The wave of radius z has the frequency w ~ z^(p-1), and by stationary phase a shell of it the
+    mass :math:`z^{-a} z^{(d-1)/2} w^{(d-1)/2} |\varphi''|^{1/2} dz = z^{-a + dp/2 - 1} dz`.
+    """
+    a, q, p = size[0], -size[1], _degree(phase)
+    if p in (0, 1):
+        gap = Gap("The kernel oscillates at infinity like no power of z", location=sympy.oo)
+        return Ending((_no_limit(),) if compare(size, ONE) == 0 else (), (gap,))
+    rate = phase.terms[0][1] / sympy.I
+    if sign(rate) < 0:  # the conjugate of another
+        return Ending()
+    at = Singularity(
+        sympy.oo, a, _NIL, 2 * sympy.Abs(c), q, sympy.expand(rate), sympy.arg(c), degree=p
+    )
+    bound = max(2 * a / p, _NIL)
+    reason = (
+        f"At infinity the kernel has the chirp {at.term}: its spectrum is integrable exactly for d "
+        f"{'<=' if q < -1 else '<'} {bound}."
+    )
+    return Ending((Requirement(bound, bool(q < -1), reason, at),), (), (at,))
 
 
 def _if_periodic(expr: sympy.Expr, known: Ending) -> Ending:

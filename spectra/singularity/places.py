@@ -10,6 +10,7 @@ import sympy
 from spectra.singularity.germs import is_zero
 
 __all__ = [
+    "UNKNOWN",
     "Ending",
     "Gap",
     "LocalAnalysis",
@@ -20,6 +21,8 @@ __all__ = [
 
 _NIL = sympy.Integer(0)
 _EVERY = sympy.Integer(1)
+#: The coefficient of a term that is there, of a size that was not asked for.
+UNKNOWN = sympy.Symbol("c", nonzero=True)
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Singularity:
     At a radius R > 0 the kernel is a smooth function plus
     ``left`` * (R - z)_+^s log^q(1/(R - z)) + ``right`` * (z - R)_+^s log^q(1/(z - R)) + smaller.
     At 0 it has the term ``right`` * z^s log^q(1/z).  At infinity the term is
-    ``right`` * z^(-s) log^q(z) cos(``frequency`` z + ``phase``).
+    ``right`` * z^(-s) log^q(z) cos(``frequency`` z^``degree`` + ``phase``).
 
     Attributes
     ----------
@@ -52,6 +55,7 @@ class Singularity:
     frequency: sympy.Expr = _NIL
     phase: sympy.Expr = _NIL
     exact: bool = True
+    degree: sympy.Expr = _EVERY
 
     def __post_init__(self) -> None:
         numbers = (self.left, self.right, self.frequency, self.phase)
@@ -86,7 +90,8 @@ class Singularity:
         power = "" if s == 1 else f"^({s})" if s.is_negative or not s.is_Integer else f"^{s}"
         if self.location is sympy.oo:
             log = f" log(z)^{q}" if q != 0 else ""
-            wave = f" cos({self.frequency * _Z_TEXT + self.phase})" if self.frequency != 0 else ""
+            turn = self.frequency * _Z_TEXT**self.degree + self.phase
+            wave = f" cos({turn})" if self.frequency != 0 else ""
             return f"{_factor(self.right)}z^({-s}){log}{wave}"
         if self.location == 0:
             log = f" log(1/z)^{q}" if q != 0 else ""
@@ -103,7 +108,16 @@ class Singularity:
 
     def as_dict(self) -> dict[str, Any]:
         """The singularity as plain data; exact numbers are text."""
-        names = ("location", "exponent", "log_power", "left", "right", "frequency", "phase")
+        names = (
+            "location",
+            "exponent",
+            "log_power",
+            "left",
+            "right",
+            "frequency",
+            "phase",
+            "degree",
+        )
         data: dict[str, Any] = {name: str(_shown(getattr(self, name))) for name in names}
         return data | {"side": self.side, "term": self.term, "exact": self.exact}
 

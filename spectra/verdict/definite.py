@@ -172,6 +172,8 @@ def _sign_of_tail(analysis: LocalAnalysis | None, dim: int) -> str | None:
     """A spectrum that is negative at large w: it oscillates, or its power tail is negative."""
     if analysis is None or analysis.gaps or any(p.gaps for p in analysis.places):
         return None
+    if not analysis.profile.exprs:  # its radii have no end, and are not listed
+        return None
     rough = [s for _, e in analysis.radii for s in e.singularities]
     origin = analysis.origin.singularities
     if any(s.log_power != 0 for s in (*rough, *origin)):

@@ -35,7 +35,7 @@ def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAna
     >>> [str(r) for r, _ in cut_at(rectified, analyse(rectified), sympy.Integer(5)).radii]
     ['pi', '5']
     """
-    if not analysis.gaps:
+    if analysis.profile.exprs and not analysis.gaps:
         return analysis
     pieces: dict[sympy.Expr, sympy.Expr] = {}
     for piece in kernel.pieces:

@@ -15,6 +15,7 @@ from spectra.kernel import Kernel, Piece
 from spectra.singularity.branches import same_radius
 from spectra.singularity.local import analyse
 from spectra.singularity.places import (
+    UNKNOWN,
     Ending,
     Gap,
     LocalAnalysis,
@@ -27,8 +28,6 @@ from spectra.transform.callables.opaque_fit import found_edge, found_origin
 __all__ = ["Given", "analysed", "refuse_callables"]
 
 _NIL = sympy.Integer(0)
-#: The coefficient of a stated term, which is not known.
-_UNKNOWN = sympy.Symbol("c", nonzero=True)
 
 
 @dataclass(frozen=True)
@@ -178,14 +177,14 @@ def _at_origin(term: OpaqueTerm) -> Ending:
         return Ending(gaps=(Gap(text, location=_NIL),))
     if s is sympy.oo:
         return Ending()
-    return Ending(singularities=(Singularity(_NIL, s, right=_UNKNOWN, exact=False),))
+    return Ending(singularities=(Singularity(_NIL, s, right=UNKNOWN, exact=False),))
 
 
 def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -> Ending:
     if s is None:
         text = f"how smooth {name} is at z = {radius}; state {hint}"
         return Ending(gaps=(Gap(text, location=radius),))
-    seen = Singularity(radius, s, left=_UNKNOWN, exact=False)
+    seen = Singularity(radius, s, left=UNKNOWN, exact=False)
     bound = 2 * s + 1
     reason = (
         f"At z = {radius} the callable {name} has, as stated, a singularity of exponent {s}; its "

@@ -14,11 +14,10 @@ from functools import lru_cache
 
 import sympy
 
-from spectra.formula.parsing import U
-from spectra.singularity.branches import KINKS
+from spectra.formula.parsing import U, Z
 from spectra.singularity.germs import ExpansionError, is_zero, sign
 
-__all__ = ["Closure", "has_nonnegative_taylor_series"]
+__all__ = ["Closure", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
 
 #: Derivatives taken in search of one with a visibly nonnegative Taylor series.
 _MOST_DERIVATIVES = 4
@@ -27,6 +26,7 @@ _LONGEST_DERIVATIVE = 200
 #: Names of a part of a formula: never that of the variable which the formula has itself.
 _X, _Y = sympy.Symbol("x", real=True), sympy.Symbol("y", real=True)
 _ONE = sympy.Integer(1)
+_KINKS = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)
 
 
 class Closure:
@@ -187,7 +187,7 @@ def has_nonnegative_taylor_series(
     >>> has_nonnegative_taylor_series(sympy.cos(U))
     False
     """
-    if formula.has(*KINKS):
+    if formula.has(*_KINKS):
         return False
     formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
     return _Series(symbol, reach)(formula) == math.inf
@@ -270,3 +270,53 @@ def _multiplied_out(expr: sympy.Expr) -> sympy.Expr:
 
     plain = sympy.expand(masked(expr))
     return plain.xreplace({mask: node for node, mask in masks.items()})
+
+
+# --- formulas in z^2 = 2 - 2u ---------------------------------------------------------------
+
+
+def in_cosine(expr: sympy.Expr) -> sympy.Expr:
+    """A formula in z as one in u = 1 - z^2/2, on 0 <= z <= 2.
+
+    Examples
+    --------
+    >>> in_cosine(2 * sympy.asin(Z / 2) + Z * sympy.sqrt(1 - Z**2 / 4))
+    acos(u) + sqrt(1 - u**2)
+    """
+    arc, far = sympy.acos(U) / 2, (1 + U) / 2
+    expr = expr.replace(sympy.asin(Z / 2), arc).xreplace({1 - Z**2 / 4: far, 1 - Z**2 / 2: U})
+    expr = expr.subs(Z, sympy.sqrt(2) * sympy.sqrt(1 - U))
+
+    def joined(product: sympy.Expr) -> sympy.Expr:
+        powers = [p for p in product.args if p.is_Pow]
+        for near in (p for p in powers if p.base == 1 - U):
+            for p in (q for q in powers if q.exp == near.exp and sympy.expand(q.base - far) == 0):
+                return product / (near * p) * (1 - U**2) ** p.exp * sympy.Rational(1, 2) ** p.exp
+        return product
+
+    return expr.replace(lambda e: e.is_Mul, joined)
+
+
+@lru_cache(maxsize=500)
+def is_below_its_end(expr: sympy.Expr) -> bool:
+    """Whether c - g or c + g is shown to vanish for no |u| < 1, as g has a nonnegative series.
+
+    Then |g(u)| <= g(|u|) < g(1), so that |c| >= g(1) suffices.
+
+    Examples
+    --------
+    >>> is_below_its_end(1 - sympy.asin(1 - Z**2 / 2) / 2)
+    False
+    >>> is_below_its_end(2 - sympy.asin(1 - Z**2 / 2))
+    True
+    """
+    constant, rest = in_cosine(expr).as_independent(U, as_Add=True)
+    if rest.has(Z) or not rest.has(U) or rest.is_polynomial(U):
+        return False
+    for g in (rest, -rest):
+        end = _finite(g.subs(U, 1))
+        if end is None or not _is_nonnegative(sympy.Abs(constant) - end):
+            continue
+        if has_nonnegative_taylor_series(g):
+            return True
+    return False

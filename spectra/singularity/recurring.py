@@ -1,0 +1,227 @@
+r"""Kernels whose singular radii have no end: periodic ones, and waves with kinks under a weight.
+
+A periodic kernel of period T has a discrete spectrum on the line.  Its one-sided means over z > 0
+and z < 0 agree for a finite measure (dominated convergence), so that it must be even; then the mass
+is finite in d = 1 exactly where its Fourier series converges absolutely, which its singularities
+within a period tell.  For d >= 2 it has no limit at infinity.
+
+A kernel W(z) K(z), where K is a function of waves with a kink in every turn, and W decays
+exponentially with its derivatives, is a sum of singular terms W(R_j) |z - R_j|^s, whose masses grow
+with R_j like a power only: the sum converges absolutely exactly where each term does, d < 2s + 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce
+
+import sympy
+
+from spectra.formula.parsing import Z
+from spectra.kernel import Kernel, Piece
+from spectra.singularity.branches import KINKS, UnresolvedZeros, branch_radii, is_periodic
+from spectra.singularity.expansion import expand_at
+from spectra.singularity.germs import ZERO, ExpansionError, compare, is_zero, sign
+from spectra.singularity.places import (
+    UNKNOWN,
+    Ending,
+    Gap,
+    LocalAnalysis,
+    Profile,
+    Requirement,
+    Singularity,
+)
+
+__all__ = ["recurring_analysis"]
+
+_NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
+_WINDOW = 5
+#: One of endless radii that have no formula of their own.
+_RADIUS = sympy.Symbol("R", positive=True)
+#: Where the values of a formula at z and -z are compared.
+_PROBE = sympy.Rational(5, 7)
+Analysis = Callable[[Kernel], LocalAnalysis]
+
+
+def recurring_analysis(expr: sympy.Expr, analyse: Analysis) -> LocalAnalysis | None:
+    """The local analysis of a formula on z > 0 with endless radii; None where no rule applies.
+
+    Examples
+    --------
+    >>> from spectra.singularity.local import analyse
+    >>> found = recurring_analysis(sympy.Abs(sympy.sin(Z)) * sympy.exp(-Z), analyse)
+    >>> min(r.bound for place in found.places for r in place.requirements)
+    3
+    """
+    if is_periodic(expr):
+        return _periodic(expr, analyse)
+    terms = sympy.Add.make_args(expr)
+    endless = [t for t in terms if not _has_few_radii(t)]
+    rest = [t for t in terms if t not in endless]
+    if len(endless) != 1:
+        return None
+    try:
+        wave, weight = _split(endless[0])
+        known = _least_bound(wave, analyse) if _decays_exponentially(weight) else None
+        start = _branch_at_zero(expr)
+    except ExpansionError:
+        return None
+    if known is None or start is None:
+        return None
+    bound, requirements = known
+    # A sum of masses that decay exponentially: nothing is left but the kinks themselves.
+    plain = analyse(Kernel((Piece(sympy.oo, sympy.Add(*rest)),)))
+    begun = analyse(Kernel((Piece(sympy.oo, start),)))
+    gaps = () if requirements else (Gap("where the least smooth kink is", bound),)
+    far = plain.infinity
+    far = replace(far, requirements=far.requirements + requirements, gaps=far.gaps + gaps)
+    return replace(plain, profile=Profile((), ()), origin=begun.origin, infinity=far)
+
+
+def _has_few_radii(term: sympy.Expr) -> bool:
+    try:
+        branch_radii(term, sympy.oo)
+    except UnresolvedZeros:
+        return False
+    return True
+
+
+# --- periodic kernels -----------------------------------------------------------------------
+
+
+def _period(expr: sympy.Expr) -> sympy.Expr:
+    """The period of what is periodic: the least common one of its waves."""
+    rates = [w.args[0].diff(Z) for w in expr.atoms(sympy.sin, sympy.cos, sympy.tan) if w.has(Z)]
+    shares = [sympy.Abs(r / rates[0]) for r in rates]
+    return 2 * sympy.pi / (sympy.Abs(rates[0]) * reduce(sympy.gcd, shares))
+
+
+def _one_turn(expr: sympy.Expr, analyse: Analysis) -> LocalAnalysis:
+    """The analysis up to two periods, without the end at which it is cut: of all its radii."""
+    end = 2 * _period(expr)
+    found = analyse(Kernel((Piece(end, expr),)))
+    return replace(found, radii=tuple(p for p in found.radii if p[0] != end))
+
+
+def _periodic(expr: sympy.Expr, analyse: Analysis) -> LocalAnalysis:
+    turn = _one_turn(expr, analyse)
+    reflected = expr.subs(Z, -Z)
+    if reflected != expr and not is_zero((reflected - expr).subs(Z, _PROBE)):
+        text = (
+            "The kernel is periodic and its formula is not even: its one-sided means differ for "
+            "z and -z, which those of no finite measure do."
+        )
+        return replace(turn, infinity=Ending((Requirement(_NIL, True, text),)))
+    if reflected != expr:
+        open_ = Gap("whether the periodic kernel is an even formula", location=sympy.oo)
+        return replace(turn, infinity=Ending(gaps=(open_,)))
+    text = (
+        "The kernel is periodic: its spectrum is discrete for d = 1, and for d >= 2 every finite "
+        "mass gives a kernel a limit at infinity, which this one has not."
+    )
+    wave = Singularity(sympy.oo, _NIL, right=UNKNOWN, frequency=2 * sympy.pi / _period(expr))
+    return replace(turn, infinity=Ending((Requirement(_ONE, True, text, wave),), (), (wave,)))
+
+
+# --- waves with kinks under a weight --------------------------------------------------------
+
+
+def _split(product: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    """What turns and what only decays: a weight vanishes at finitely many radii."""
+    wave, weight = _ONE, _ONE
+    for factor in sympy.Mul.make_args(product):
+        if factor.has(*KINKS) or _turns(factor):
+            wave = wave * factor
+        else:
+            weight = weight * factor
+    return wave, weight
+
+
+def _turns(factor: sympy.Expr) -> bool:
+    phases = [p for p, _ in expand_at(factor, sympy.oo, 1, _WINDOW).parts]
+    return any(not is_zero(sympy.im(c)) for p in phases for _, c in p.terms)
+
+
+def _decays_exponentially(weight: sympy.Expr) -> bool:
+    """Whether a smooth function falls faster than every power, with all of its derivatives."""
+    if not weight.has(Z) or weight.has(*KINKS) or branch_radii(weight, sympy.oo):
+        return False
+    germ = expand_at(weight, sympy.oo, 1, _WINDOW)
+    return all(p.growth < 0 or (p == ZERO and not s.terms) for p, s in germ.parts)
+
+
+def _least_bound(
+    wave: sympy.Expr, analyse: Analysis
+) -> tuple[sympy.Expr, tuple[Requirement, ...]] | None:
+    """The bound of d at every kink but finitely many better ones, and what is certain of it."""
+    if is_periodic(wave):
+        turn = _one_turn(wave, analyse)
+        places = [e for _, e in turn.radii]
+        if any(e.gaps for e in places):
+            return None
+        found = [r for e in places for r in e.requirements]
+        least = min(found, key=lambda r: float(r.bound), default=None)
+        return (
+            None if least is None else (least.bound, (replace(least, reason=_text(least.bound)),))
+        )
+    base, power = wave.as_base_exp()
+    if not (base.func in (sympy.Abs, sympy.Max, sympy.Min) and power.is_positive):
+        return None
+    inner = base.args[0] if base.func == sympy.Abs else sympy.Add(*base.args)
+    signed = base.func == sympy.Abs and power.is_even
+    if (base.func != sympy.Abs and 0 not in base.args) or signed or not _is_a_wave(inner):
+        return None
+    bound = 2 * power + 1
+    kink = Singularity(_RADIUS, power, left=UNKNOWN)
+    return bound, (Requirement(bound, False, _text(bound), kink),)
+
+
+def _text(bound: sympy.Expr) -> str:
+    return (
+        f"The kernel has kinks (z - R)^({(bound - 1) / 2}) without end, under a weight that makes "
+        f"their sum converge; the spectrum of each is integrable exactly for d < {bound}."
+    )
+
+
+def _is_a_wave(expr: sympy.Expr) -> bool:
+    """One oscillation leads at infinity: all zeros but finitely many are simple."""
+    if expr.has(*KINKS) or branch_radii(expr, sympy.oo):
+        return False
+    parts = expand_at(expr, sympy.oo, 1, _WINDOW).parts
+    waves = [(p, s) for p, s in parts if p != ZERO and p.growth == 0]
+    others = [(p, s) for p, s in parts if p == ZERO or p.growth > 0]
+    if len(waves) != 2 or waves[0][0] != -waves[1][0] or any(p.growth > 0 for p, _ in others):
+        return False
+    first, second = (s.terms[0][0] if s.terms else None for _, s in waves)
+    if first is None or first != second:
+        return False
+    return all(s.lead is None or compare(s.lead, first) > 0 for _, s in others)
+
+
+def _branch_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
+    """The formula before its first radius: each kink by the sign that its parts start with."""
+    while expr.has(*KINKS):
+        kinks = [n for n in sympy.postorder_traversal(expr) if isinstance(n, KINKS)]
+        kink = kinks[0]
+        if isinstance(kink, sympy.Piecewise):
+            return None
+        choices = list(kink.args)
+        if isinstance(kink, sympy.Abs):
+            choices, largest = [kink.args[0], -kink.args[0]], True
+        elif isinstance(kink, sympy.Heaviside):
+            start = expand_at(kink.args[0], _NIL, 1, _WINDOW).plain.terms
+            if not start:
+                return None
+            expr = expr.xreplace({kink: sympy.Integer(sign(start[0][1]) > 0)})
+            continue
+        else:
+            largest = isinstance(kink, sympy.Max)
+        best = choices[0]
+        for other in choices[1:]:
+            terms = expand_at(other - best, _NIL, 1, _WINDOW).plain.terms
+            if not terms:
+                return None
+            best = other if (sign(terms[0][1]) > 0) == largest else best
+        expr = expr.xreplace({kink: best})
+    return expr
