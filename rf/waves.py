@@ -21,7 +21,7 @@ from rf.threads import on_threads, serial_blas
 from rf.walsh import WalshBlock
 from spectra.errors import ParameterError
 
-__all__ = ["copied_into", "wave_columns"]
+__all__ = ["Rays", "copied_into", "wave_columns"]
 
 FloatArray = NDArray[np.float64]
 
@@ -47,6 +47,7 @@ def wave_columns(
     *,
     without_sine: int | None = None,
     blocks: Sequence[WalshBlock] = (),
+    rays: Rays | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Columns scale * cos(X w + phase) for all frequencies, then scale * sin(X w + phase).
@@ -64,6 +65,8 @@ def wave_columns(
     blocks : sequence of WalshBlock
         The same frequencies, where they are blocks of fast transforms, which project dense rows
         of many coordinates.
+    rays : Rays, optional
+        The same frequencies, where they are all radii on all directions: rows are projected once.
     out : ndarray, optional
         Where the columns are written, instead of into a new array: contiguous, of the shape and
         type of what is returned.  New memory costs more than all else for few coordinates.
@@ -93,7 +96,7 @@ def wave_columns(
     """
     columns = 2 * len(frequencies) - (without_sine is not None)
     out = _checked(out, (X.shape[0], columns), X.dtype)
-    work = _Work.of(X, frequencies, scale, phases, without_sine, blocks, out)
+    work = _Work.of(X, frequencies, scale, phases, without_sine, blocks, rays, out)
     if X.shape[0] * len(frequencies) * X.shape[1] <= _SMALL:
         work.run(iter(range(work.tasks)))
         return out
@@ -122,6 +125,32 @@ def _checked(out: NDArray[Any] | None, shape: tuple[int, int], dtype: Any) -> ND
             + f". Pass np.empty({shape}, {str(dtype)!r}), or whole rows of a larger array."
         )
     return out
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rays:
+    """Frequencies radius_i direction_j, those of the first radius first.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (P, d)
+    radii : ndarray of shape (R,)
+
+    Examples
+    --------
+    >>> Rays(np.eye(2), np.array([1.0, 3.0])).frequencies.tolist()
+    [[1.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.0, 3.0]]
+    """
+
+    directions: FloatArray
+    radii: FloatArray
+
+    @property
+    def frequencies(self) -> FloatArray:
+        """All of them, shape (R P, d)."""
+        rows = self.radii[:, None, None] * self.directions
+        return np.asarray(rows.reshape(-1, self.directions.shape[1]))
 
 
 Projection = Callable[[Any, NDArray[Any]], None]
@@ -167,10 +196,10 @@ def _walsh(
 @final
 @dataclass(frozen=True)
 class _Panel:
-    """Consecutive frequencies that are projected at once."""
+    """Consecutive frequencies: those of a projection, or this radius times its directions."""
 
     start: int
-    project: Projection
+    radius: Any
     scale: NDArray[Any]
     shift: NDArray[Any] | None
     reach: float  # largest norm of a frequency
@@ -180,11 +209,20 @@ class _Panel:
 
 @final
 @dataclass(frozen=True)
+class _Group:
+    """One projection, and the panels that use it."""
+
+    project: Projection
+    panels: tuple[_Panel, ...]
+
+
+@final
+@dataclass(frozen=True)
 class _Work:
     """All that a thread needs, and what it does: tasks of some rows by all panels."""
 
     X: Any
-    panels: tuple[_Panel, ...]
+    groups: tuple[_Group, ...]
     out: NDArray[Any]
     kernel: WaveKernel
     limit: float
@@ -200,35 +238,49 @@ class _Work:
         phases: FloatArray | None,
         lone: int | None,
         blocks: Sequence[WalshBlock],
+        rays: Rays | None,
         out: NDArray[Any],
     ) -> _Work:
-        n = len(frequencies)
-        fast = () if issparse(X) else _fast(blocks, X.dtype)
-        if fast:
-            cuts = np.cumsum([0, *(block.factor.size for block in blocks)]).tolist()
-        else:
-            cuts = [*range(0, n, _PANEL), n]
+        n, dtype = len(frequencies), X.dtype
         sines = n + np.arange(n) if lone is None else np.insert(n + np.arange(n - 1), lone, -1)
         reach = np.linalg.norm(frequencies, axis=1)
-        panels = []
-        for i, (start, stop) in enumerate(itertools.pairwise(cuts)):
+
+        def panel(start: int, stop: int, radius: float | None = None) -> _Panel:
             part = slice(start, stop)
             shift = None if phases is None else phases[part]
-            panels.append(
-                _Panel(
-                    start,
-                    fast[i] if fast else _Dense.of(frequencies[part], X.dtype),
-                    scale[part].astype(X.dtype),
-                    None if shift is None else shift.astype(X.dtype),
-                    float(reach[part].max()),
-                    0.0 if shift is None else float(np.abs(shift).max()),
-                    sines[part],
-                )
+            return _Panel(
+                start,
+                None if radius is None else np.dtype(dtype).type(radius),
+                scale[part].astype(dtype),
+                None if shift is None else shift.astype(dtype),
+                float(reach[part].max()),
+                0.0 if shift is None else float(np.abs(shift).max()),
+                sines[part],
             )
+
+        if fast := () if issparse(X) else _fast(blocks, dtype):
+            cuts = np.cumsum([0, *(block.factor.size for block in blocks)]).tolist()
+            groups = [
+                _Group(project, (panel(*ends),))
+                for project, ends in zip(fast, itertools.pairwise(cuts), strict=True)
+            ]
+        elif rays is not None:
+            size = len(rays.directions)
+            groups = [
+                _Group(
+                    _Dense.of(rays.directions[a:b], dtype),
+                    tuple(panel(i * size + a, i * size + b, r) for i, r in enumerate(rays.radii)),
+                )
+                for a, b in _stretches(size)
+            ]
+        else:
+            groups = [
+                _Group(_Dense.of(frequencies[a:b], dtype), (panel(a, b),)) for a, b in _stretches(n)
+            ]
         least = _ROWS if fast else min(max(_ROWS, _ROWS_FOR_DIMENSION * X.shape[1]), _MOST_ROWS)
-        kernel, limit = wave_kernel(X.dtype)
+        kernel, limit = wave_kernel(dtype)
         task = max(least, _TASK // max(n, 1))
-        return cls(X, tuple(panels), out, kernel, limit, block=least * _PANEL, rows=task)
+        return cls(X, tuple(groups), out, kernel, limit, block=least * _PANEL, rows=task)
 
     @property
     def tasks(self) -> int:
@@ -236,37 +288,36 @@ class _Work:
 
     def run(self, tasks: Iterator[int]) -> None:
         """Do the tasks, with scratch arrays of one's own."""
-        widest = max((panel.scale.size for panel in self.panels), default=1)
-        scratch = np.empty(min(self.block, widest * self.rows), self.out.dtype)
+        widths = [group.panels[0].scale.size for group in self.groups]
+        size = max(min(self.block, max(widths, default=0) * self.rows), *widths, 0)
+        # Radii need a second array: the projections serve all of them.
+        scaled = any(group.panels[0].radius is not None for group in self.groups)
+        scratch = np.empty((1 + scaled, size), self.out.dtype)
         for task in tasks:
             first = task * self.rows
             rows = slice(first, min(first + self.rows, self.X.shape[0]))
             X, out = self.X[rows], self.out[rows]
             length = _row_norms(X)
-            for panel in self.panels:
-                self._panel(panel, X, length, out, scratch)
+            for group, n in zip(self.groups, widths, strict=True):
+                step = size // n
+                for start in range(0, len(out), step):
+                    few = slice(start, min(start + step, len(out)))
+                    each = scratch[:, : (few.stop - start) * n].reshape(1 + scaled, -1, n)
+                    group.project(X[few], each[0])
+                    for panel in group.panels:
+                        phase = each[-1]
+                        if panel.radius is not None:
+                            np.multiply(each[0], panel.radius, out=phase)
+                        self._panel(panel, phase, float(length[few].max()), out[few])
 
-    def _panel(
-        self,
-        panel: _Panel,
-        X: Any,
-        length: FloatArray,
-        out: NDArray[Any],
-        scratch: NDArray[Any],
-    ) -> None:
-        n = panel.scale.size
-        block = max(1, scratch.size // n)
-        for start in range(0, out.shape[0], block):
-            rows = slice(start, min(start + block, out.shape[0]))
-            phase = scratch[: (rows.stop - start) * n].reshape(-1, n)
-            panel.project(X[rows], phase)
-            if panel.shift is not None:
-                phase += panel.shift
-            bounded = length[rows].max() * panel.reach + panel.offset <= self.limit
-            huge = None if bounded else _far(phase, self.limit)
-            self._waves(panel, phase, out[rows])
-            if huge is not None:
-                _put(huge, panel, out[rows])
+    def _panel(self, panel: _Panel, phase: NDArray[Any], length: float, out: NDArray[Any]) -> None:
+        if panel.shift is not None:
+            phase += panel.shift
+        bounded = length * panel.reach + panel.offset <= self.limit
+        huge = None if bounded else _far(phase, self.limit)
+        self._waves(panel, phase, out)
+        if huge is not None:
+            _put(huge, panel, out)
 
     def _waves(self, panel: _Panel, phase: NDArray[Any], out: NDArray[Any]) -> None:
         """Cosines and sines before, at and after the frequency that has no sine."""
@@ -285,6 +336,10 @@ class _Work:
         if first < stop:
             sines = int(panel.sines[first])
             self.kernel(phase, panel.scale, out, (first, stop), panel.start + first, sines)
+
+
+def _stretches(n: int) -> Iterator[tuple[int, int]]:
+    return itertools.pairwise([*range(0, n, _PANEL), n])
 
 
 _Far = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]

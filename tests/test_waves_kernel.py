@@ -14,7 +14,7 @@ import rf
 from rf.backend import VARIABLE, implementation, using, wave_kernel
 from rf.sincos import LIMIT
 from rf.threads import on_threads, serial_blas
-from rf.waves import wave_columns
+from rf.waves import Rays, wave_columns
 from spectra.errors import ParameterError
 
 IMPLEMENTATIONS = ["numpy", "numba"]
@@ -193,6 +193,24 @@ class TestColumns:
         floor = np.finfo(np.float32).eps / 6  # rounding of the result alone
         assert np.sqrt(np.mean(error**2)) < 4.0 * np.sqrt(np.mean(of_input**2)) + 2 * floor
         assert np.sqrt(np.mean(error**2)) > 0.5 * floor
+
+    @pytest.mark.parametrize("dtype", TYPES)
+    @pytest.mark.parametrize("lone", [None, 1300])
+    def test_radii_on_common_directions_are_projected_once(self, dtype, lone):
+        """To the stated error, where a radius is 1e6 too, for dense rows and sparse ones."""
+        rng = np.random.default_rng(0)
+        rays = Rays(rng.normal(size=(600, 16)), np.array([0.3, 1.0, 1e6, 2.5]))
+        X = np.where(rng.random((300, 16)) < 0.5, rng.normal(size=(300, 16)), 0.0).astype(dtype)
+        w, phases = rays.frequencies, rng.uniform(-3, 3, 2400)
+        exact = X.astype(np.longdouble) @ w.T.astype(np.longdouble) + phases
+        size = np.abs(X).astype(float) @ np.abs(w).T + np.abs(phases)
+        allowed = np.finfo(dtype).eps / 2 * (19.0 * (size + np.abs(exact)) + 5.0)
+        kept = np.arange(2400) if lone is None else np.delete(np.arange(2400), lone)
+        for rows in (X, scipy.sparse.csr_array(X)):
+            out = wave_columns(rows, w, np.ones(2400), phases, without_sine=lone, rays=rays)
+            assert 1e-3 < (np.abs(out[:, :2400] - np.cos(exact)) / allowed).max() < 1.0
+            error = np.abs(out[:, 2400:] - np.sin(exact)[:, kept]) / allowed[:, kept]
+            assert 1e-3 < error.max() < 1.0
 
     def test_far_phases_among_near_ones(self):
         """Each by its own way, in the columns where they belong."""

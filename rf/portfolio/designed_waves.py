@@ -18,7 +18,7 @@ from rf.designed_directions import designed, designed_angular_means, designed_si
 from rf.directions import orthogonal
 from rf.monomials import MonomialMap
 from rf.portfolio.offer import DrawnMap, Offer, Order, monomial_part
-from rf.waves import wave_columns
+from rf.waves import Rays, wave_columns
 from spectra.designs import BudgetDesign, design_for_budget
 from spectra.designs.budget import block_angular_means, monomial_count
 
@@ -46,20 +46,21 @@ class WaveMap(DrawnMap):
 
     Attributes
     ----------
-    frequencies : ndarray of shape (n, d)
+    rays : Rays
+        All radii on one set of directions.
     scale : ndarray of shape (n,)
         Root of the weight of each wave.
     monomials : MonomialMap
     signature : ndarray
     """
 
-    frequencies: FloatArray
+    rays: Rays
     scale: FloatArray
     monomials: MonomialMap
     signature: FloatArray
 
     def columns(self, X: Any) -> NDArray[Any]:
-        waves = wave_columns(X, self.frequencies, self.scale)
+        waves = wave_columns(X, self.rays.frequencies, self.scale, rays=self.rays)
         if not self.monomials.kept:
             return waves
         return np.concatenate([waves, monomial_part(self.monomials, X)], axis=1)
@@ -164,16 +165,16 @@ def _draw(made: BudgetDesign, rng: np.random.Generator) -> WaveMap:
     radii, masses = made.radii[at], made.masses[at]
     constant = float(made.masses[made.radii == 0.0].sum())
     return _map(
-        (radii[:, None, None] * directions).reshape(-1, dim),
+        Rays(directions, radii),
         np.repeat(masses / n, n),
         MonomialMap.of(dim, [constant, *made.powers.tolist()]),
     )
 
 
-def _map(frequencies: FloatArray, weights: FloatArray, monomials: MonomialMap) -> WaveMap:
+def _map(rays: Rays, weights: FloatArray, monomials: MonomialMap) -> WaveMap:
     sign = np.where(weights < 0.0, -1.0, 1.0)
     return WaveMap(
-        frequencies,
+        rays,
         np.sqrt(sign * weights),
         monomials,
         np.concatenate([sign, sign, monomials.signature]),
