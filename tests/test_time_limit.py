@@ -12,6 +12,7 @@ import time
 
 import pytest
 import sympy
+from mpmath import mp
 
 import spectra as sp
 from spectra import steps
@@ -409,3 +410,42 @@ def test_kernels_whose_terms_cancel_are_still_nothing():
     whole = sp.radial("(1+z)**9*exp(-z)")
     assert (whole - sp.radial("exp(-z)") * sp.radial("(1+z)**9")).pieces == ()
     assert (whole - 1e-9 * sp.radial("exp(-z)") - whole).pieces != ()
+
+
+# --- questions that took minutes --------------------------------------------------------------
+
+
+def exact_radial(k, dim, w):
+    """rho(w) of a kernel on z <= 1 by quadrature of its values, DLMF 10.22 for the measure."""
+    half = mp.mpf(dim) / 2
+    waves = [mp.mpf(j) / 12 for j in range(13)] if w < 60 else mp.linspace(0, 1, int(w / 3))
+    integral = mp.quad(lambda z: k(z) * z**half * mp.besselj(half - 1, w * z), waves)
+    return 2 ** (1 - half) / mp.gamma(half) * mp.mpf(w) ** half * integral
+
+
+SLOW_ONCE = {
+    "flat at its edge": ("(1-z)**60", lambda z: (1 - z) ** 60, (1, 3, 7)),
+    "flatter": ("(1-z)**200", lambda z: (1 - z) ** 200, (3,)),
+    "no first odd powers": (
+        "(1-z)**6*(35*z**2+18*z+3)/3*cos(z)",
+        lambda z: (1 - z) ** 6 * (35 * z**2 + 18 * z + 3) / 3 * mp.cos(z),
+        (1, 3),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "k", "dim"),
+    [pytest.param(t, k, d, id=f"{n}, {d}") for n, (t, k, ds) in SLOW_ONCE.items() for d in ds],
+)
+def test_kernels_on_a_ball_that_took_minutes_take_seconds_and_are_right(text, k, dim):
+    radii = [0.4, 17.0, 140.0]
+    with sp.time_limit(10.0):
+        density = sp.spectral_density(sp.radial(text, support=1), dim)
+        found, errors = density.radial(radii), density.error(radii)
+    with mp.workdps(30):
+        exact = [exact_radial(k, dim, w) for w in radii]
+    for value, error, true in zip(found, errors, exact, strict=True):
+        assert abs(value - float(true)) <= error
+        assert error <= 1e-12 * float(max(map(abs, exact)))

@@ -90,19 +90,15 @@ def _polynomial_sum(monomials: Monomials, dim: sympy.Expr, x: sympy.Expr) -> sym
     if not monomials:
         return sympy.Integer(0)
     if all(c.is_Rational for _, c in monomials):
-        a = sympy.Dummy("a")
-        moment = sympy.together(sum(c / (a + m) for m, c in monomials))
-        top, bottom = (sympy.Poly(e, a) for e in sympy.fraction(sympy.cancel(moment)))
-        roots = sympy.roots(top) if top.degree() else {}
-        if sum(roots.values()) == top.degree() and all(r.is_Rational for r in roots):
-            poles = sympy.roots(bottom)
-            upper = [(dim - r) / 2 for r, k in poles.items() for _ in range(k)]
-            upper += [(dim - r) / 2 + 1 for r, k in roots.items() for _ in range(k)]
-            lower = [dim / 2] + [(dim - r) / 2 + 1 for r, k in poles.items() for _ in range(k)]
-            lower += [(dim - r) / 2 for r, k in roots.items() for _ in range(k)]
-            first = sympy.factor(moment.subs(a, dim))
+        lead, roots, degree = _moment_factors(monomials)
+        if sum(roots.values()) == degree:
+            poles = [-m for m, _ in monomials]
+            zeros = [r for r, k in roots.items() for _ in range(k)]
+            upper = [(dim - r) / 2 for r in poles] + [(dim - r) / 2 + 1 for r in zeros]
+            lower = [dim / 2] + [(dim - r) / 2 + 1 for r in poles] + [(dim - r) / 2 for r in zeros]
+            first = lead * sympy.prod(dim - r for r in zeros) / sympy.prod(dim - r for r in poles)
             if first != 0 and not any(b.is_integer and b <= 0 for b in lower if b.is_number):
-                return first * _hyper(upper, lower, x)
+                return sympy.factor(first) * _hyper(upper, lower, x)
     return sum(
         (
             c / (dim + m) * _hyper(((dim + m) / 2,), (dim / 2, (dim + m) / 2 + 1), x)
@@ -110,6 +106,19 @@ def _polynomial_sum(monomials: Monomials, dim: sympy.Expr, x: sympy.Expr) -> sym
         ),
         sympy.Integer(0),
     )
+
+
+def _moment_factors(
+    monomials: Monomials,
+) -> tuple[sympy.Rational, dict[sympy.Rational, int], int]:
+    """Leading coefficient, rational roots and degree in a of sum c/(a + m), over prod(a + m)."""
+    a = sympy.Dummy("a")
+    # The sum and the product of what came before: no multiplication is made twice.
+    top, bottom = (sympy.Poly(c, a, domain="QQ") for c in (0, 1))
+    for m, c in monomials:
+        factor = sympy.Poly([1, m], a, domain="QQ")
+        top, bottom = top * factor + bottom * sympy.Poly(c, a, domain="QQ"), bottom * factor
+    return top.LC(), top.ground_roots(), top.degree()
 
 
 def _hyper(upper: Iterable[sympy.Expr], lower: Iterable[sympy.Expr], x: sympy.Expr) -> sympy.Expr:

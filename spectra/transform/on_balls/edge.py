@@ -45,6 +45,12 @@ _FIRST_PHASE = 42.0
 # (large exponents) reach it later.  Found by trial; the loop below raises them where needed.
 _FIRST_START = 76.0
 _START_PER_EXPONENT = 4.0
+# From this exponent on (chosen) the edge may be so flat that its wave is nothing beside the
+# background long before its series serves.
+_FLAT = 12.0
+# What the background may fall to, relative to its leading power, while it bounds that wave.
+_STEADY = 0.1
+_STEADY_POINTS = 513
 _GROWTH = 1.2
 _MAX_TRIES = 12
 # The tail is accepted where its series end and agree with the ascending series to this.
@@ -141,8 +147,13 @@ def build_tail(
     """
     exponents = form.edge_exponents
     lead = float(exponents[0])
-    start = _first_start(0.5 * dim + lead, lead, exact=form.has_finite_edge)
-    start = max(start, least_start)
+    order = 0.5 * dim + lead
+    if lead >= _FLAT and not form.has_finite_edge:
+        start = max(_first_start(order, lead, exact=True), least_start)
+        tail = _TailBuilder(form, dim, start).build(series)
+        if tail is not None and tail.fit_error <= _TAIL_TOLERANCE:
+            return tail
+    start = max(_first_start(order, lead, exact=form.has_finite_edge), least_start)
     best = math.inf
     for _ in range(_MAX_TRIES):
         tail = _TailBuilder(form, dim, start).build(series)
@@ -180,11 +191,17 @@ class _TailBuilder:
             counts = []
             left_out = mpmath.mpf(0)
             leading = None
+            share = mpmath.mpf(1)
             for family in families:
                 _, sizes, hankel_error = family(s, _MAX_TERMS)
-                leading = sizes[0] if leading is None else leading
+                if leading is None:
+                    leading = sizes[0]
+                    share = self._share(self._edge_unit() * leading)
                 scale = self._offset_scale(family)
-                terms, left = _truncate(sizes, _TRUNCATION * leading / scale, ends=family.ends)
+                floor = _TRUNCATION * leading / (scale * share)
+                terms, left = _truncate(sizes, floor, ends=family.ends)
+                if share < _TRUNCATION:
+                    terms = max(terms, 1)
                 if terms == 0:
                     return None
                 counts.append(terms)
@@ -196,7 +213,7 @@ class _TailBuilder:
             truncation = float((left_out * self._edge_unit() + left_background) / at_start)
             if truncation > _TAIL_TOLERANCE / 4:
                 return None
-            tail = self._fit(families, counts, size, background, unit, truncation)
+            tail = self._fit(families, counts, size, background, unit, truncation, float(share))
             return None if tail is None else self._compared(tail, series)
 
     def _compared(self, tail: EdgeTail, series: AscendingSeries) -> EdgeTail:
@@ -242,6 +259,20 @@ class _TailBuilder:
         shape = (s / 2) ** (mpmath.mpf(self.dim) / 2 - p) / s
         return mpmath.gamma(p + 1) * shape * mpmath.sqrt(2 / (mpmath.pi * s))
 
+    def _share(self, unit: Any) -> Any:
+        """A bound of the part of the edge wave in the density, here and further out; 1 for none."""
+        background, _ = self._background(unit)
+        if not background or float(self.exponents[0]) - 0.5 * (self.dim - 1) <= background[0][0]:
+            return mpmath.mpf(1)
+        s = mpmath.mpf(self.start_scaled)
+        first = background[0][0]
+        sizes = [(float(m - first), float(b * s ** (-1 - to_mpf(m)))) for m, b in background]
+        x = np.linspace(0.0, 1.0, _STEADY_POINTS)
+        course = np.abs(np.sum([v * x**k for k, v in sizes], axis=0))
+        if np.min(course) < _STEADY * course[-1]:
+            return mpmath.mpf(1)
+        return min(unit / (_STEADY * mpmath.mpf(course[-1])), mpmath.mpf(1))
+
     def _background(self, unit: Any) -> tuple[list[tuple[Any, Any]], Any]:
         """Terms (m, b_m) of the background sum b_m s^(-1-m), in units of 2 R / Gamma(d/2).
 
@@ -273,6 +304,7 @@ class _TailBuilder:
         background: list[tuple[Any, Any]],
         unit: Any,
         truncation: float,
+        share: float,
     ) -> EdgeTail | None:
         s0 = mpmath.mpf(self.start_scaled)
         n = to_mpf(self.order)
@@ -294,13 +326,13 @@ class _TailBuilder:
             nodes = _unit_nodes(degree)
             rows = [modulations(s0 / mpmath.mpf(x)) for x in nodes]
             fits = [chebyshev_coefficients(row) for row in np.array(rows, dtype=complex).T]
-            if all(np.max(np.abs(f[-3:])) <= _FIT_TOLERANCE for f in fits):
+            if all(share * np.max(np.abs(f[-3:])) <= _FIT_TOLERANCE for f in fits):
                 break
         else:
             return None
         fit_error = 2.0 * truncation
         for f in fits:
-            fit_error += float(4 * np.max(np.abs(f[-3:])) + 4 * EPS * np.sum(np.abs(f)))
+            fit_error += share * float(4 * np.max(np.abs(f[-3:])) + 4 * EPS * np.sum(np.abs(f)))
         offsets = [float(e - self.exponents[0]) for e in self.exponents]
         stored = tuple((o, _trim(f)) for o, f in zip(offsets, fits, strict=True))
         constant = 2 * to_mpf(self.form.radius) / mpmath.gamma(mpmath.mpf(self.dim) / 2)

@@ -182,7 +182,9 @@ class NumericBall:
         size = max(abs(c) for c in series[: _SEARCHED * root])
         if all(_negligible(c, size) for m, c in odd if m < _SEARCHED):
             return []
-        return [(int(m) if m.denominator == 1 else m, c) for m, c in odd]
+        # The first term decides where the sum of them ends: it must be none of rounding.
+        first = next(i for i, (_, c) in enumerate(odd) if not _negligible(c, size))
+        return [(int(m) if m.denominator == 1 else m, c) for m, c in odd[first:]]
 
     # --- power series at both ends ------------------------------------------------------------
 
