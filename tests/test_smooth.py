@@ -217,6 +217,37 @@ def test_log_scaled_bessel_k_is_right_at_every_order(order: float) -> None:
             assert bound < 5e-13
 
 
+@pytest.mark.parametrize(
+    "order", [0.4, 0.51, 0.75, 0.8824, 0.97, 1.83, 2.9, 4.89, 7.93, 19.9, 49.9]
+)
+def test_bessel_k_is_right_where_series_of_scipy_cancel(order: float) -> None:
+    """Orders a little below an integer, arguments around 2: its errors there reach 3e-13."""
+    x = np.array([0.49, 0.51, 0.7, 0.93, 1.3, 1.55, 1.7, 1.875, 1.9925, 2.0, 2.0001, 2.5])
+    found, error = log_scaled_bessel_k(order, x), log_scaled_bessel_k_error(order, x)
+    with mp.workdps(35):
+        limit = mp.loggamma(order) - mp.log(2) if order >= 1 else mp.mpf(0)
+        for value, bound, point in zip(found, error, x, strict=True):
+            y = mp.mpf(point)
+            true = log_bessel_k(mp.mpf(order), y) + order * mp.log(y / 2) - limit
+            assert abs(value - true) <= bound + 4e-16 * abs(true)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "dim", "w"), [("1/10", 1, 1.9925), ("7/3", 3, 1.98), ("51/100", 2, 1.96),
+                            ("3/4", 1, 1.99), ("9/25", 7, 1.9925), ("9/25", 64, 1.9925)]
+)  # fmt: skip
+def test_a_rational_quadratic_of_real_order_states_its_error(alpha: str, dim: int, w: float):
+    density = spectral_density(radial(f"(1 + z**2)**(-{alpha})"), dim)
+    with mp.workdps(35):
+        power, half, x = mp.mpf(exact(R(alpha))), mp.mpf(dim) / 2, mp.mpf(w)
+        # S w^(d-1) (2 pi)^(-d/2) 2^(1 - alpha)/Gamma(alpha) w^(alpha - d/2) K_(d/2 - alpha)(w)
+        log = 2 * mp.log(2) - half * mp.log(2) - power * mp.log(2) - mp.loggamma(half)
+        log += (half + power - 1) * mp.log(x) + log_bessel_k(abs(half - power), x)
+        true = mp.exp(log) / mp.gamma(power)
+    assert abs(mp.mpf(float(density.radial([w])[0])) - true) <= density.error([w])[0]
+    assert density.error([w])[0] <= 2e-13 * true
+
+
 def test_log_scaled_bessel_k_meets_scipy_where_scipy_works() -> None:
     x = np.geomspace(0.5, 200, 20)
     expected = np.log(kve(2.5, x)) - x + 2.5 * np.log(x / 2)
