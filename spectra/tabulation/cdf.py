@@ -194,7 +194,8 @@ class ContinuousLaw:
         high = n - np.searchsorted(self.above[::-1], above, side="left")
         i = np.clip(np.where(from_above, high, i), 0, n - 1)
         width = self.stop[i] - self.start[i]
-        whole = self.below[i + 1] - self.below[i]
+        # Not the difference of two sums, which far out is nothing but their rounding.
+        whole = width * self.coefficients[i, 0]
         under = np.where(from_above, self.above[i] - above, below - self.below[i])
         over = np.where(from_above, above - self.above[i + 1], self.below[i + 1] - below)
         # A mass at an edge belongs to either panel; rounding must not carry it beyond both.

@@ -38,6 +38,8 @@ _STAGNANT = 0.125
 # A bound of an error is several times what is seen of it: no panel is refined below this share.
 _SEEN = 1.0 / 16.0
 _CHECKS = 9
+# A tail is a power where the one seen at the outermost panel is that of the far end.
+_SETTLED_POWER = 1e-9
 _MOST_GENERATIONS = 70
 _MOST_PANELS = 4000
 # A power panel is tried only up to this power (beyond it, it rarely fits and its nodes leave the
@@ -75,6 +77,8 @@ class Piece:
         Largest error of the fit to the piece that this one was cut from, in probability.
     touches_at : float or None
         The radius at the end that has a power, where the density touches zero inside the law.
+    beside_tail : bool
+        Whether it was cut from a piece whose radius is infinite at c = 0.
     """
 
     low: float
@@ -87,6 +91,7 @@ class Piece:
     starts_at_zero: bool = False
     missed_before: float = np.inf
     touches_at: float | None = None
+    beside_tail: bool = False
 
     @property
     def kind(self) -> PanelKind | None:
@@ -104,8 +109,12 @@ class Piece:
 
     @property
     def negligible(self) -> bool:
-        """Whether no draw, or none that floating point can place, falls into the piece."""
-        return self.high - self.low <= max(END_PROBABILITY, 4.0 * EPS * self.low)
+        """Whether no draw, or none that floating point can place, falls into the piece.
+
+        Beside a tail radii differ by whole factors down to its last panel, and are fitted.
+        """
+        least = 0.0 if self.beside_tail else END_PROBABILITY
+        return self.high - self.low <= max(least, 4.0 * EPS * self.low)
 
     @property
     def exponent(self) -> float:
@@ -142,6 +151,7 @@ class Piece:
             above=(above, self.above[1]),
             low_power=1.0,
             tail=False,
+            beside_tail=self.tail or self.beside_tail,
             starts_at_zero=False,
             touches_at=self.touches_at if self.high_power != 1.0 else None,
         )
@@ -352,6 +362,8 @@ def _end_panel(law: ContinuousLaw, piece: Piece) -> PanelRow:
     coefficients[0] = w[0]
     if piece.tail:
         rate = float(np.log(2.0) / max(np.log(w[1] / w[0]), 1e-12))
+        if abs(rate - law.tail.rate) <= _SETTLED_POWER * law.tail.rate:
+            rate = law.tail.rate
         return PanelRow(low, high, coefficients, PanelKind.TAIL_POWER, rate)
     coefficients[0], coefficients[1] = 0.5 * (w[0] + w[2]), 0.5 * (w[0] - w[2])
     if piece.low_power != 1.0 and low == 0.0:

@@ -16,6 +16,7 @@ import numpy as np
 import sympy
 from numpy.polynomial import Polynomial, chebyshev
 from numpy.typing import NDArray
+from scipy.fft import dct
 from scipy.special import gammaln, rgamma
 
 from spectra.density import Component, FastTail, PowerTail
@@ -43,7 +44,11 @@ _WIDTH = 0.4
 _NARROWEST = 1e-3
 # A panel may fall by about e^-2.
 _FALL = 2.0
-_MOST_PANELS = 300
+_MOST_PANELS = 1500
+# Values of the cosine series that shows the highest frequency; what is left beyond it is so quiet,
+# and no coefficient of rounding is so many times larger than their median, or than rounding.
+_COSINES = (256, 1024, 4096, 16384, 65536)
+_COSINE_QUIET, _COSINE_NOISE, _COSINE_ROUNDING = 1e-12, 10.0, 4.0 * EPS
 # The last panel: its error is this share of it, and it is e^-3 of the largest one at most.
 _NOISE_LIMIT, _FALLEN = 2e-3, 3.0
 # The least power of 1/w at which the density is taken to fall on beyond its last panel.
@@ -117,24 +122,50 @@ def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Compone
             f"The callable {name} has no support and starts like z^({origin}); values give the "
             "density of one that starts like an odd power. Write it as a formula."
         )
-    return [_integrated(term, _reach(term), origin, dim)]
+    return [_integrated(term, _reach(term, dim), origin, dim)]
 
 
 def _values(term: OpaqueTerm, z: FloatArray) -> FloatArray:
     return np.asarray(float(term.coefficient) * term.function.values(z / float(term.scale)))
 
 
-def _reach(term: OpaqueTerm) -> float:
-    """A distance beyond which the callable is below rounding."""
+def _reach(term: OpaqueTerm, dim: int) -> float:
+    """A distance beyond which the callable is below rounding, in the integral over R^dim."""
     z = float(term.scale) * np.geomspace(1e-3, _LARGEST_REACH, 401)
-    value = np.abs(_values(term, z))
-    alive = np.flatnonzero(value > _ENDED * value.max())
+    with np.errstate(divide="ignore"):
+        size = np.log(np.abs(_values(term, z))) + (dim - 1) * np.log(z)
+    alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
     if alive[-1] == z.size - 1:
         raise NoRouteError(
             f"The callable {term.function.__name__} has not decayed at z = {z[-1]:g}. Values alone "
             "give the density of a kernel with a support or a fast decay; write it as a formula."
         )
     return float(z[alive[-1] + 1])
+
+
+def _highest_frequency(term: OpaqueTerm, reach: float, dim: int) -> float:
+    r"""The highest frequency that the callable holds above the rounding of its values.
+
+    A smooth even function that has ended at ``reach`` is a cosine series on [0, reach], whose
+    coefficients are its spectrum on a line. Where the upper half of them is rounding, the series
+    is all there is; in R^dim the spectrum ends where it ends on a line.
+    """
+    highest = 0.0
+    for count in _COSINES:
+        z = reach * np.arange(count + 1) / count
+        spectrum = np.abs(dct(_values(term, z), type=1))
+        top, rest = float(spectrum.max()), float(np.median(spectrum[count // 2 :]))
+        if top == 0.0:
+            return 0.0
+        above = np.flatnonzero(spectrum > max(_COSINE_NOISE * rest, _COSINE_ROUNDING * top))
+        highest = float(np.pi * above[-1] / reach) if above.size else np.inf
+        if rest <= _COSINE_QUIET * top and above[-1] < count // 2:
+            return highest
+    raise AccuracyError(
+        f"The callable {term.function.__name__} holds frequencies up to {highest:.3g} or more on "
+        f"z <= {reach:.3g}: {_COSINES[-1]} values do not resolve it. It is not as smooth as was "
+        "stated (origin=), or it varies much faster than it ends: write it as a formula."
+    )
 
 
 # --- quadrature ----------------------------------------------------------------------------------
@@ -158,6 +189,8 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
     panels = [panel]
     _check_digits(panel, term, dim)
     odd = None if origin is sympy.oo else _OddTail.of(term, reach, origin, dim)
+    # Spectra have gaps: where one peak has fallen to rounding another may follow.
+    highest = 0.0 if odd is not None else _highest_frequency(term, reach, dim)
     best = -np.inf
     width = _WIDTH
     while len(panels) < _MOST_PANELS:
@@ -176,10 +209,16 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
                 break
         if height >= best - _FALLEN:
             _check_digits(panel, term, dim)
-        elif share > _NOISE_LIMIT:
+        elif share > _NOISE_LIMIT and np.exp(panel.high) > highest:
             break
         # Noise counts in units of the least value of a panel: it should not be much below others.
         width = min(_WIDTH, 2.0 * width, _FALL / max(abs(panel.slope), 1.0))
+    else:
+        raise AccuracyError(
+            f"The spectrum of the callable {term.function.__name__} needs more than "
+            f"{_MOST_PANELS} panels up to w = {np.exp(panels[-1].high):.4g}: it has too many "
+            "narrow peaks. Write the kernel as a formula."
+        )
     heights = [_height(p) for p in panels]
     bulk = [p for p, h in zip(panels, heights, strict=True) if h > max(heights) - _BULK]
     ends = (float(np.exp(bulk[0].low)), float(np.exp(bulk[-1].high)))
@@ -223,8 +262,10 @@ def _sampled(
         rounding = (
             np.abs(weight * np.exp(log_z)).sum() * EPS * 2.0 + np.abs(terms).sum(axis=1) * EPS
         )
-    log_front = (2 - dim) * np.log(2.0) - 2.0 * gammaln(0.5 * dim) + (dim - 1) * np.log(w * reach)
-    front = np.exp(log_front)
+    parts = ((2 - dim) * np.log(2.0), 2.0 * gammaln(0.5 * dim), (dim - 1) * np.log(w * reach))
+    front = np.exp(parts[0] - parts[1] + parts[2])
+    # A logarithm is rounded to its own size, and so is the value.
+    rounding = rounding + EPS * (4.0 + sum(np.abs(p) for p in parts)) * np.abs(results[1])
     return front * results[1], front * (np.abs(results[1] - results[0]) + rounding)
 
 
