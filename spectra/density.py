@@ -127,8 +127,11 @@ class Component(ABC):
         Radii at which it is not smooth: there it behaves like ``|w - radius|**exponent`` at most,
         with -1 < exponent <= 0, times at most a logarithm.  A kernel with a wave exp(ibz) that
         decays slowly has one at b.
+    has_one_sign : bool
+        Whether its formula proves that it has the sign of its total everywhere.
     """
 
+    has_one_sign: bool = False
     breaks: tuple[tuple[float, float], ...] = ()
     total: float
     origin_exponent: float

@@ -79,6 +79,7 @@ class MeasurePart:
 class _Split:
     """The absolutely continuous part, divided by sign."""
 
+    components: tuple[Component, ...]
     intervals: tuple[Interval, ...]
     changes: FloatArray
     stretches: tuple[Stretch, ...]
@@ -96,7 +97,16 @@ class _Split:
                 total = total + stretch.mass
             elif stretch.mass.mid == 0.0:
                 total = total + Enclosure(0.0, stretch.mass.rad)
-        return total + self.unresolved
+        total = total + self.unresolved
+        if total.mid == 0.0 and not self.is_proved_to_have(-sign):
+            # No stretch of this sign was seen: there may be one where the other is an error.
+            unseen = self.lobe_mass(-sign).rad + sum(s.mass.rad for s in self.stretches)
+            total = total + Enclosure(0.0, float(unseen))
+        return total
+
+    def is_proved_to_have(self, sign: int) -> bool:
+        """Whether formulas prove that the density has this sign wherever it is not zero."""
+        return all(c.has_one_sign and np.sign(c.total) == sign for c in self.components)
 
     def lobe_mass(self, sign: int) -> Enclosure:
         """Mass of the lobes that are not listed."""
@@ -221,7 +231,11 @@ class SpectralMeasure:
 
     @cached_property
     def negative_mass(self) -> Enclosure:
-        """M-, the mass of the negative part; exactly 0 where no stretch is negative."""
+        """M-, the mass of the negative part.
+
+        It is 0 without an error where formulas of all components prove it; where no stretch is
+        negative as far as values show, it is 0 with what their errors may hide.
+        """
         return self._masses[1]
 
     @cached_property
@@ -380,7 +394,9 @@ class SpectralMeasure:
             masses = (lobes.mass_from(first, 1), lobes.mass_from(first + 1, -1))
         elif beats is not None and beats.has_means:
             masses = beats.masses()
-        return _Split(intervals, changes, stretches, lobes, first, unresolved, masses, beats, cut)
+        return _Split(
+            components, intervals, changes, stretches, lobes, first, unresolved, masses, beats, cut
+        )
 
     @cached_property
     @staged("finding the masses")

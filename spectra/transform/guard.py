@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ive
 
-from spectra.charts import Chart, RadialSum
+from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import EndTail, OscillatingTail, SpectralDensity
 from spectra.kernel import Kernel
 from spectra.quadrature import EPS
@@ -105,6 +105,11 @@ def contradiction(density: SpectralDensity) -> str:
     density : SpectralDensity
         Of any route; its mass may be infinite.
 
+    Raises
+    ------
+    AccuracyError
+        Where the powers of its radii leave the range of doubles, so that nothing can be compared.
+
     Examples
     --------
     >>> from dataclasses import replace
@@ -121,6 +126,7 @@ def contradiction(density: SpectralDensity) -> str:
     size = sum(abs(c.total) for c in density.components) + sum(abs(a.mass) for a in density.atoms)
     if not abs(total - at_zero) <= _TOTAL * max(size, abs(at_zero)):
         return f"its parts have the total {total!r}, and the kernel is {at_zero!r} at z = 0"
+    require_moderate_scale(density.components)
     windows = _windows(density)
     if not windows:
         return ""

@@ -122,6 +122,11 @@ class Gaussian(CentredComponent):
     _taylor: FloatArray = field(init=False, repr=False, compare=False)
     _powers: FloatArray = field(init=False, repr=False, compare=False)
 
+    @property
+    def has_one_sign(self) -> bool:  # type: ignore[override]
+        """Whether it is a Gaussian without a polynomial."""
+        return len(self.coefficients) == 1
+
     def __post_init__(self) -> None:
         d, degree = self.dim, len(self.coefficients) - 1
         with mp.workdps(DIGITS):
@@ -243,6 +248,8 @@ class Matern(CentredComponent):
     1.0
     """
 
+    has_one_sign = True
+
     dim: int
     nu: sympy.Expr
     rate: sympy.Expr
@@ -343,6 +350,8 @@ class RationalQuadratic(CentredComponent):
     0.135335283237
     """
 
+    has_one_sign = True
+
     dim: int
     alpha: sympy.Expr
     scale: sympy.Expr
@@ -442,6 +451,8 @@ class PlaneWaveMean(CentredComponent):
     >>> np.exp(sinc.signed_log(np.array([0.2, 0.9, 1.1]))[1])
     array([1., 1., 0.])
     """
+
+    has_one_sign = True
 
     dim: int
     order_dim: sympy.Expr
