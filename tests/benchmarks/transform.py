@@ -135,8 +135,9 @@ def _times() -> Table:
         "others used too; the ratio is RBFSampler's "
         "time over that of the row. The allocator was told to keep what is freed: on this machine "
         "the first touch of new memory takes 2 to 40 ns an element more, in every row but those "
-        "with out=. Only for d = 256 and more is hadamard a fast transform. The "
-        "error is the largest one of a column before scaling, against long doubles." + _missing(),
+        "with out=. From d = 256 on (512 in float32) hadamard is a fast transform. "
+        "The error is the largest one of a column before scaling, against long doubles."
+        + _missing(),
         ("d", "type", "method", "ns an element", "ratio", "error"),
         [],
     )
