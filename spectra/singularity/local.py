@@ -15,6 +15,7 @@ from itertools import pairwise
 import sympy
 
 from spectra.kernel import Kernel
+from spectra.singularity.at_infinity import at_infinity, if_periodic
 from spectra.singularity.branches import (
     KINKS,
     UnresolvedZeros,
@@ -32,16 +33,21 @@ from spectra.singularity.germs import (
     ExpansionError,
     Germ,
     MoreTermsNeeded,
-    Phase,
-    Series,
     Size,
     compare,
     is_zero,
-    sign,
 )
-from spectra.singularity.places import Ending, Gap, LocalAnalysis, Profile, Requirement, Singularity
+from spectra.singularity.places import (
+    Ending,
+    Gap,
+    LocalAnalysis,
+    Profile,
+    Requirement,
+    Singularity,
+    unbounded,
+)
 from spectra.singularity.recurring import recurring_analysis
-from spectra.singularity.verification import expansion_agrees
+from spectra.singularity.verification import verify
 
 __all__ = ["analyse", "one_sided", "profile"]
 
@@ -108,18 +114,18 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
         found = recurring_analysis(far, analyse) if endless else None
         if found is not None:
             return found
-        return LocalAnalysis(cut, Ending(), (), _if_periodic(far, Ending()), cut.gaps)
+        return LocalAnalysis(cut, Ending(), (), if_periodic(far, Ending()), cut.gaps)
     radii = tuple(
         (r, _first_settled(partial(_at_radius, cut, i, r), windows, r))
         for i, r in enumerate(cut.radii)
     )
     origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), windows, _NIL)
-    infinity = _first_settled(lambda w: _at_infinity(cut.exprs[-1], w), windows, sympy.oo)
+    infinity = _first_settled(lambda w: at_infinity(cut.exprs[-1], w), windows, sympy.oo)
     if infinity.gaps and endless and is_periodic(far):
         found = recurring_analysis(far, analyse)
         if found is not None:
             return replace(found, profile=cut, gaps=())
-    infinity = _if_periodic(far, infinity) if infinity.gaps else infinity
+    infinity = if_periodic(far, infinity) if infinity.gaps else infinity
     return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
 
 
@@ -174,15 +180,15 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
         if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
             return Ending()
         left, right = expand_at(difference, r, -1, window), Germ(())
-        _verify(difference, left, r, -1)
+        verify(difference, left, r, -1)
     else:
         left = expand_at(left_expr, r, -1, window)
         right = expand_at(right_expr, r, 1, window)
-        _verify(left_expr, left, r, -1)
-        _verify(right_expr, right, r, 1)
+        verify(left_expr, left, r, -1)
+        verify(right_expr, right, r, 1)
     for germ in (left, right):
         if any(p.growth > 0 for p, _ in germ.parts):
-            return _unbounded(r)
+            return unbounded(r)
     a, b = left.plain, right.plain
     sizes = _merged_sizes(a.terms, b.terms)
     order = min((o for o in (a.order, b.order) if o is not None), default=None, key=_SIZE_KEY)
@@ -213,9 +219,9 @@ def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
 
 def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
     germ = expand_at(expr, r, -1, window)
-    _verify(expr, germ, r, -1)
+    verify(expr, germ, r, -1)
     if any(p.growth > 0 for p, _ in germ.parts):
-        return _unbounded(r)
+        return unbounded(r)
     series = germ.plain
     for size, c in series.terms:
         s, q = size[0], -size[1]
@@ -223,7 +229,7 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
             continue
         at = Singularity(r, s, left=c, log_power=q)
         if compare(size, ONE) < 0:
-            return _unbounded(r, at)
+            return unbounded(r, at)
         bound = 2 * s + 1
         reason = (
             f"At z = {r} the kernel has the one-sided term {at.term}, which no continuation of "
@@ -244,7 +250,7 @@ def _merged_sizes(*terms: tuple[tuple[Size, sympy.Expr], ...]) -> list[Size]:
 def _singular(at: Singularity) -> Ending:
     s, q = at.exponent, at.log_power
     if compare((s, -q), ONE) < 0:
-        return _unbounded(at.location, at)
+        return unbounded(at.location, at)
     bound = 2 * s + 1
     closed = bool(at.effective_log_power < -1)
     sign_text = "<=" if closed else "<"
@@ -255,36 +261,14 @@ def _singular(at: Singularity) -> Ending:
     return Ending((Requirement(bound, closed, reason, at),), (), (at,))
 
 
-def _unbounded(r: sympy.Expr, at: Singularity | None = None) -> Ending:
-    reason = (
-        f"The kernel is unbounded at z = {r}, and a kernel with a finite spectral measure is "
-        "bounded by its mass."
-    )
-    if r is sympy.oo and at is not None and at.frequency == 0:
-        reason += (
-            f" It grows like {at.term}: no kernel does that is conditionally positive definite of "
-            f"an order below {_least_order(at)}."
-        )
-    requirement = Requirement(_NIL, True, reason, at)
-    return Ending((requirement,), (), (at,) if at is not None else ())
-
-
-def _least_order(at: Singularity) -> sympy.Expr:
-    """The least m with z^a log^q = O(z^(2m)), which conditional positive definiteness implies."""
-    half, log = -at.exponent / 2, at.log_power
-    if half.is_Integer and log > 0:
-        return half + 1
-    return max(sympy.ceiling(half), sympy.Integer(1))
-
-
 # --- the origin -----------------------------------------------------------------------------
 
 
 def _at_origin(expr: sympy.Expr, window: int) -> Ending:
     germ = expand_at(expr, _NIL, 1, window)
-    _verify(expr, germ, _NIL, 1)
+    verify(expr, germ, _NIL, 1)
     if any(p.growth > 0 for p, _ in germ.parts):
-        return _unbounded(_NIL)
+        return unbounded(_NIL)
     if has_oscillation(germ):
         return _oscillating_origin(germ)
     series = germ.plain
@@ -292,7 +276,7 @@ def _at_origin(expr: sympy.Expr, window: int) -> Ending:
     for size, c in series.terms:
         s, q = size[0], -size[1]
         if compare(size, ONE) < 0:
-            return _unbounded(_NIL, Singularity(_NIL, s, right=c, log_power=q))
+            return unbounded(_NIL, Singularity(_NIL, s, right=c, log_power=q))
         if size == ONE:
             limit = c
             continue
@@ -311,166 +295,7 @@ def _oscillating_origin(germ: Germ) -> Ending:
     return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))
 
 
-# --- infinity -------------------------------------------------------------------------------
-
-
-def _at_infinity(expr: sympy.Expr, window: int) -> Ending:
-    if expr == 0:
-        return Ending(limit=_NIL)
-    germ = expand_at(expr, sympy.oo, 1, window)
-    _verify(expr, germ, sympy.oo, 1)
-    requirements: list[Requirement] = []
-    gaps: list[Gap] = []
-    seen: list[Singularity] = []
-    limit: sympy.Expr | None = _NIL
-    oscillates = has_oscillation(germ)
-    germ = _with_frequencies_joined(germ)
-    speed = max([_ONE, *(_degree(phase) for phase, _ in germ.parts if phase.growth == 0)])
-    for phase, series in germ.parts:
-        if phase.growth < 0:
-            continue
-        if phase.growth > 0:
-            if series.terms:
-                return _unbounded(sympy.oo)
-            gaps.append(
-                Gap(
-                    "A growing part of the kernel at infinity may cancel",
-                    location=sympy.oo,
-                    narrow=True,
-                )
-            )
-            continue
-        frequency = _frequency(phase)
-        for size, c in series.terms:
-            if phase == ZERO and size == ONE:
-                limit = c
-                continue
-            if frequency is not None and sign(frequency) < 0:  # the conjugate of another
-                break
-            ending = _at_infinity_term(size, c, phase, frequency)
-            requirements += ending.requirements
-            gaps += ending.gaps
-            seen += ending.singularities
-            break
-        order = series.order
-        if order is None or order == FLAT:
-            continue
-        if compare(order, ONE) <= 0:
-            raise MoreTermsNeeded("more terms are needed at infinity")
-        if oscillates:
-            # A remainder O(z^-A) whose derivatives grow like those of exp(i z^p), p >= 1, is a
-            # transform of an L1 function if A > dp/2.
-            reason = f"The kernel is known at infinity up to z^(-{order[0]})"
-            gaps.append(Gap(reason, 2 * order[0] / speed, sympy.oo, narrow=True))
-    if any(s.frequency != 0 and s.exponent == 0 for s in seen):
-        limit = None
-    return Ending(tuple(requirements), tuple(gaps), tuple(seen), limit)
-
-
-def _with_frequencies_joined(germ: Germ) -> Germ:
-    """Add the parts of frequencies that are equal though they do not look it: they may cancel."""
-    joined: list[tuple[Phase, Series]] = []
-    for phase, series in germ.parts:
-        w = _frequency(phase)
-        for i, (known, _) in enumerate(joined):
-            v = _frequency(known)
-            if w is not None and v is not None and is_zero(w - v):
-                joined[i] = (known, joined[i][1] + series)
-                break
-        else:
-            joined.append((phase, series))
-    return Germ.of(joined)
-
-
-def _degree(phase: Phase) -> sympy.Expr:
-    """The p of a phase that grows like z^p; 0 where there is none, or a logarithm beside it."""
-    if not phase.terms or phase.terms[0][0][1] != 0:
-        return _NIL
-    return -phase.terms[0][0][0]
-
-
-def _frequency(phase: Phase) -> sympy.Expr | None:
-    """The w of exp(i w z), or None where the phase is another."""
-    if phase == ZERO:
-        return _NIL
-    if len(phase.terms) == 1 and phase.terms[0][0] == (sympy.Integer(-1), _NIL):
-        w = sympy.expand(phase.terms[0][1] / sympy.I)
-        return w if is_zero(sympy.im(w)) else None
-    return None
-
-
-def _at_infinity_term(
-    size: Size, c: sympy.Expr, phase: Phase, frequency: sympy.Expr | None
-) -> Ending:
-    beta, q = size[0], -size[1]
-    if compare(size, ONE) < 0:
-        at = Singularity(sympy.oo, beta, right=c, log_power=q, frequency=frequency or _NIL)
-        return _unbounded(sympy.oo, at)
-    if frequency is None:
-        return _chirp(size, c, phase)
-    if frequency == 0:
-        at = Singularity(sympy.oo, beta, right=c, log_power=q)
-        return Ending((), (), (at,))
-    angle = sympy.arg(c)
-    at = Singularity(sympy.oo, beta, _NIL, 2 * sympy.Abs(c), q, frequency, angle)
-    bound = 2 * beta + 1
-    turned = c * (sympy.cos(beta * sympy.pi / 2) + sympy.I * sympy.sin(beta * sympy.pi / 2))
-    aligned = q == 0 and is_zero(sympy.im(sympy.expand(turned)))
-    reason = (
-        f"At infinity the kernel has the wave {at.term}: its spectrum is singular on the sphere "
-        f"|w| = {frequency}, and integrable there for d < {bound}."
-    )
-    if bound.is_Integer:
-        whole = "is" if aligned else "is not"
-        reason += f" In d = {bound} its phase {whole} that of a finite measure on the sphere."
-    gaps = (Gap(f"A logarithmic wave in d = {bound}", bound, sympy.oo),) if q < 0 else ()
-    closed = bool((aligned or q < 0) and bound.is_Integer)
-    return Ending((Requirement(bound, closed, reason, at),), gaps, (at,))
-
-
-def _chirp(size: Size, c: sympy.Expr, phase: Phase) -> Ending:
-    r"""z^(-a) log^q(z) cos(b z^p + ...), p != 1: finite exactly for d < 2a/p.
-
-    The wave of radius z has the frequency w ~ z^(p-1), and by stationary phase a shell of it the
-    mass :math:`z^{-a} z^{(d-1)/2} w^{(d-1)/2} |\varphi''|^{1/2} dz = z^{-a + dp/2 - 1} dz`.
-    """
-    a, q, p = size[0], -size[1], _degree(phase)
-    if p in (0, 1):
-        gap = Gap("The kernel oscillates at infinity like no power of z", location=sympy.oo)
-        return Ending((_no_limit(),) if compare(size, ONE) == 0 else (), (gap,))
-    rate = phase.terms[0][1] / sympy.I
-    if sign(rate) < 0:  # the conjugate of another
-        return Ending()
-    at = Singularity(
-        sympy.oo, a, _NIL, 2 * sympy.Abs(c), q, sympy.expand(rate), sympy.arg(c), degree=p
-    )
-    bound = max(2 * a / p, _NIL)
-    reason = (
-        f"At infinity the kernel has the chirp {at.term}: its spectrum is integrable exactly for d "
-        f"{'<=' if q < -1 else '<'} {bound}."
-    )
-    return Ending((Requirement(bound, bool(q < -1), reason, at),), (), (at,))
-
-
-def _if_periodic(expr: sympy.Expr, known: Ending) -> Ending:
-    """Add that a periodic kernel has no limit at infinity, where it is visibly periodic."""
-    if not is_periodic(expr):
-        return known
-    return replace(known, requirements=(*known.requirements, _no_limit()))
-
-
-def _no_limit() -> Requirement:
-    reason = "The kernel has no limit at infinity, which every finite mass gives it for d >= 2."
-    return Requirement(sympy.Integer(1), True, reason)
-
-
 # --- helpers --------------------------------------------------------------------------------
-
-
-def _verify(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int) -> None:
-    """Compare an exact expansion with numbers, against a mistake of either."""
-    if not expansion_agrees(expr, germ, place, side):
-        raise ExpansionError(f"the expansion at z = {place} disagrees with numerical values")
 
 
 class _SIZE_KEY:

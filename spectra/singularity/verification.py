@@ -11,9 +11,9 @@ from mpmath import mp
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
-from spectra.singularity.germs import FLAT, PRECISE, Germ
+from spectra.singularity.germs import FLAT, PRECISE, ExpansionError, Germ
 
-__all__ = ["expansion_agrees"]
+__all__ = ["expansion_agrees", "verify"]
 
 #: Two distances t at which the remainder of an expansion is measured.
 _DISTANCES = (("1e-6", "1e-9"), ("1e-14", "1e-20"))
@@ -23,6 +23,18 @@ _SLACK = 0.5
 _GUARD = 90
 #: Beyond this many digits the comparison takes too long and is left out.
 _MOST_DIGITS = 1200
+
+
+def verify(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int) -> None:
+    """Compare an exact expansion with numbers, against a mistake of either.
+
+    Raises
+    ------
+    ExpansionError
+        Where they disagree.
+    """
+    if not expansion_agrees(expr, germ, place, side):
+        raise ExpansionError(f"the expansion at z = {place} disagrees with numerical values")
 
 
 def expansion_agrees(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int) -> bool:

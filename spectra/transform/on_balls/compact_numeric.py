@@ -143,8 +143,10 @@ def _component(expr: sympy.Expr, radius: sympy.Expr, dim: int) -> BallComponent:
     start, origin_root = _exponents(expr, sympy.Integer(0), 1)
     if start.is_negative:
         raise NoRouteError(
-            f"The formula {expr} on z <= {radius} is unbounded at z = 0 (like z^({start})), so it "
-            "is no part of a kernel with a spectral measure."
+            f"The formula {expr} on z <= {radius} is unbounded at z = 0 (like z^({start})). Where "
+            "it is the difference of two branches, the one beyond the radius has no bounded "
+            "continuation to z = 0, and no numeric route transforms it: use a finite measure made "
+            "to order on the range of your data (design)."
         )
     origin_root = math.lcm(origin_root, int(start.q) if start.is_Rational else 0)
     if not 0 < origin_root <= _LARGEST_ROOT:
