@@ -20,6 +20,7 @@ _HOME = {
     "AsKRFF": "ask",
     "DroppedPartWarning": "ask",
     "Dataset": "datasets",
+    "FlippedFeatures": "krein",
     "Frequencies": "frequencies",
     "GORF": "presets",
     "GRFF": "presets",

@@ -30,40 +30,76 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from rf.krein_sums import KreinSpace, KreinSums
 from rf.signs import signature_of
-from spectra.errors import AccuracyError
+from spectra.errors import ParameterError
 
-__all__ = ["KreinRidge", "KreinRidgeClassifier"]
+__all__ = ["FlippedFeatures", "KreinRidge", "KreinRidgeClassifier", "krein_solve"]
 
 FloatArray = NDArray[np.float64]
-
-# A stationary point is refused where an eigenvalue comes this near to -alpha, relative to the
-# spectral radius: its coefficients would be amplified beyond half of the digits of a double.
-_NEAR_SINGULAR = 1e-8
 
 # Enough that the default features do not keep a few hundred rows from being fitted.
 _DEFAULT_COLUMNS = 512
 
+_FEATURES: dict[str, Any] = {"features": [HasMethods(["fit", "transform"]), None]}
 _CONSTRAINTS: dict[str, Any] = {
-    "features": [HasMethods(["fit", "transform"]), None],
+    **_FEATURES,
     "alpha": [Interval(Real, 0, None, closed="neither")],
     "solver": [StrOptions({"flip", "stationary"})],
     "fit_intercept": ["boolean"],
 }
 
 
-class _KreinModel(BaseEstimator, ABC):  # type: ignore[misc]
-    """What the regressor and the classifier share: the features and the solve."""
+class _OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
+    """What the models share: features with signs, and the sums of the rows that were seen."""
 
     features: Any
+
+    def _transformer(self) -> Any:
+        """A fresh transformer, told that its signature is going to be used."""
+        if self.features is None:
+            from rf.features import SpectralFeatures
+
+            return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
+        transformer = clone(self.features)
+        # Also of the steps of a composite; where signs are lost on the way, that is refused.
+        asked = [
+            name for name in transformer.get_params() if name.split("__")[-1] == "mixed_signature"
+        ]
+        return transformer.set_params(**dict.fromkeys(asked, "ignore")) if asked else transformer
+
+    def _fit_features(self, X: Any, y: Any) -> None:
+        self.features_ = self._transformer().fit(X, y)
+        self.signature_ = signature_of(self.features_, X)
+
+    def _rows(self, X: Any) -> FloatArray:
+        return np.asarray(self.features_.transform(X), dtype=float)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self._transformer()).input_tags.sparse
+        return tags
+
+
+class _KreinModel(_OnFeatures):
+    """What the regressor and the classifier share: the solve, by chunks of rows or at once."""
+
     alpha: float
     solver: Literal["flip", "stationary"]
     fit_intercept: bool
@@ -82,48 +118,67 @@ class _KreinModel(BaseEstimator, ABC):  # type: ignore[misc]
         self.fit_intercept = fit_intercept
 
     @abstractmethod
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the features to X, and solve for the coefficients."""
 
-    def _transformer(self) -> Any:
-        """A fresh transformer, told that its signature is going to be used."""
-        if self.features is None:
-            from rf.features import SpectralFeatures
+    def merge(self, other: Self) -> Self:
+        """Take in the rows that another model has seen, through the same features.
 
-            return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
-        transformer = clone(self.features)
-        # Also of the steps of a composite; where signs are lost on the way, that is refused.
-        asked = [
-            name for name in transformer.get_params() if name.split("__")[-1] == "mixed_signature"
-        ]
-        return transformer.set_params(**dict.fromkeys(asked, "ignore")) if asked else transformer
+        Models that were fitted to parts of the data, by machines of their own, become the model of
+        all of it, up to rounding.  Their features must be the same ones: give both a
+        ``sklearn.frozen.FrozenEstimator`` of fitted features.
 
-    def _solve(self, X: Any, targets: FloatArray) -> None:
-        self.features_ = self._transformer().fit(X, targets)
-        Z = np.asarray(self.features_.transform(X), dtype=float)
-        signature = signature_of(self.features_, X)
-        mean = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1:])
-        self.coef_, self.eigenvalues_ = krein_solve(
-            Z, signature, targets - mean, alpha=self.alpha, solver=self.solver
-        )
-        self.intercept_ = mean
-
-    def _predict(self, X: Any) -> FloatArray:
+        Raises
+        ------
+        ParameterError
+            Where the models have other features or targets.
+        """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
-        Z = np.asarray(self.features_.transform(X), dtype=float)
+        check_is_fitted(other)
+        probe = np.linspace(-0.5, 0.5, 3 * self.n_features_in_).reshape(3, -1)
+        probe /= np.linalg.norm(probe, axis=1, keepdims=True)
+        ours, theirs = (np.asarray(m.features_.transform(probe)) for m in (self, other))
+        if (
+            not np.array_equal(ours, theirs)
+            or self.sums_.targets.shape[1] != other.sums_.targets.shape[1]
+            or not np.array_equal(getattr(self, "classes_", ()), getattr(other, "classes_", ()))
+        ):
+            raise ParameterError(
+                "The models have other features, or other targets, so that their sums do not add "
+                "up. Fit the features once, and give each model FrozenEstimator(features)."
+            )
+        self._solve(self.sums_ + other.sums_)
+        return self
+
+    def _learn(self, X: Any, targets: FloatArray, sample_weight: Any, *, more: bool) -> None:
+        """Take in rows with targets of shape (n, t), after those that were seen where ``more``."""
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=float, ensure_non_negative=True)
+        sums = KreinSums.of(self._rows(X), targets, weights)
+        self._solve(self.sums_ + sums if more else sums)
+
+    def _solve(self, sums: KreinSums) -> None:
+        self.sums_ = sums
+        mean = sums.mean if self.fit_intercept else np.zeros_like(sums.mean)
+        space = KreinSpace(sums, self.signature_)
+        beta = space.coefficients(mean, alpha=self.alpha, solver=self.solver)
+        self.eigenvalues_ = space.eigenvalues
+        self.coef_ = beta[:, 0] if self._one_target else beta
+        self.intercept_ = mean[0] if self._one_target else mean
+
+    def _predict(self, Z: FloatArray) -> FloatArray:
         return np.asarray(Z @ self.coef_ + self.intercept_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self._transformer()).input_tags.sparse
-        return tags
+    def _new_rows(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        return self._rows(validate_data(self, X, accept_sparse="csr", reset=False))
 
 
 def krein_solve(
     Z: FloatArray,
     signature: FloatArray,
-    y: FloatArray,
+    y: ArrayLike,
     *,
     alpha: float,
     solver: Literal["flip", "stationary"],
@@ -135,7 +190,7 @@ def krein_solve(
     Z : ndarray of shape (n, p)
     signature : ndarray of shape (p,)
         +1 or -1.
-    y : ndarray of shape (n,) or (n, targets)
+    y : array_like of shape (n,) or (n, targets)
     alpha : float
         Greater than 0.
     solver : {"flip", "stationary"}
@@ -154,28 +209,10 @@ def krein_solve(
     >>> bool(np.allclose(Z @ beta, K @ np.linalg.solve(K + np.eye(2), y)))
     True
     """
-    Q, R = np.linalg.qr(Z)
-    eigenvalues, vectors = np.linalg.eigh((R * signature) @ R.T)
-    radius = float(np.abs(eigenvalues).max(initial=0.0))
-    if solver == "flip":
-        # On the null space the model has no say, and the sign of a rounding error none either.
-        null = np.abs(eigenvalues) <= radius * max(Z.shape) * np.finfo(float).eps
-        inverse = np.where(null, 0.0, np.sign(eigenvalues)) / (np.abs(eigenvalues) + alpha)
-    else:
-        gap = eigenvalues + alpha
-        worst = int(np.argmin(np.abs(gap)))
-        if abs(gap[worst]) <= _NEAR_SINGULAR * max(radius, alpha):
-            raise AccuracyError(
-                f"The kernel matrix has the eigenvalue {eigenvalues[worst]:.6g}, and alpha is "
-                f"{alpha:.6g}: K + alpha I is singular to half of the digits, so the stationary "
-                "point is not defined. Change alpha, or take solver='flip', which is well posed "
-                "for every alpha."
-            )
-        inverse = 1.0 / gap
-    dual = vectors @ (inverse.reshape((-1,) + (1,) * (y.ndim - 1)) * (vectors.T @ (Q.T @ y)))
-    beta = R.T @ dual
-    beta = signature.reshape((-1,) + (1,) * (y.ndim - 1)) * beta
-    return np.asarray(beta), np.asarray(eigenvalues)
+    targets = np.asarray(y, dtype=float)
+    space = KreinSpace(KreinSums.of(Z, targets.reshape(len(Z), -1)), signature)
+    beta = space.coefficients(np.zeros(space.sums.total.size), alpha=alpha, solver=solver)
+    return beta.reshape(len(signature), *targets.shape[1:]), space.eigenvalues
 
 
 @final
@@ -203,8 +240,12 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
         f(x) = z(x)' coef_ + intercept_.
     intercept_ : ndarray
     eigenvalues_ : ndarray
-        Of the approximate kernel matrix of the training rows, ascending; the negative ones are
-        what makes the kernel indefinite on these data.
+        Of the approximate kernel matrix of the (weighted) training rows, ascending; the negative
+        ones are what makes the kernel indefinite on these data.
+    signature_ : ndarray of shape (n_columns,)
+        The signs of the columns.
+    sums_ : rf.krein_sums.KreinSums
+        All that is kept of the rows, in the memory of columns squared.
     n_features_in_ : int
 
     Raises
@@ -228,18 +269,67 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
 
     _parameter_constraints: ClassVar[dict[str, Any]] = _CONSTRAINTS
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the features to X, and solve for the coefficients."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the features to X, and solve for the coefficients.
+
+        ``sample_weight``, of shape (n,), counts a row as often as it says; a weight may be a
+        fraction.
+        """
         self._validate_params()
+        return self._take(X, y, sample_weight, more=False)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take in more rows; the features are fitted to the first of them.
+
+        One pass over chunks gives the model of all rows together, up to rounding.
+        """
+        self._validate_params()
+        return self._take(X, y, sample_weight, more=hasattr(self, "sums_"))
+
+    def _take(self, X: Any, y: Any, sample_weight: Any, *, more: bool) -> Self:
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            multi_output=True,
+            y_numeric=True,
+            dtype=np.float64,
+            reset=not more,
         )
-        self._solve(X, np.asarray(y, dtype=float))
+        targets = np.asarray(y, dtype=float)
+        if not more:
+            self._fit_features(X, y)
+            self._one_target = targets.ndim == 1
+        self._learn(X, targets.reshape(len(targets), -1), sample_weight, more=more)
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """Predicted values, of shape (n,) or (n, n_targets)."""
-        return self._predict(X)
+    def predict(
+        self, X: Any, return_std: bool = False
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Predicted values, of shape (n,) or (n, n_targets).
+
+        With ``return_std`` also their standard deviation, of shape (n,): the model is the posterior
+        mean of a Gaussian process with this kernel and noise of variance alpha, where the kernel
+        is positive (no sign -1).  It is that of the function, without the noise, and leaves the
+        uncertainty of the intercept out.
+
+        Raises
+        ------
+        ParameterError
+            For ``return_std`` with columns of signature -1, which are no covariance.
+        """
+        Z = self._new_rows(X)
+        if not return_std:
+            return self._predict(Z)
+        if np.any(self.signature_ < 0):
+            raise ParameterError(
+                f"{int(np.sum(self.signature_ < 0))} columns have signature -1, so that the kernel "
+                "is no covariance, and no Gaussian process stands behind the model. Take features "
+                "of a positive definite kernel, or mixed_signature='error' to ask for such."
+            )
+        deviation = KreinSpace(self.sums_, self.signature_).deviation(Z, alpha=self.alpha)
+        return self._predict(Z), deviation
 
 
 @final
@@ -256,6 +346,12 @@ class KreinRidgeClassifier(ClassifierMixin, _KreinModel):  # type: ignore[misc]
     classes_ : ndarray
         The labels.
 
+    Notes
+    -----
+    There is no ``predict_proba``: least squares scores leave [0, 1], and cutting them off would
+    make probabilities of what are none.  ``sklearn.calibration.CalibratedClassifierCV`` of this
+    model has calibrated ones, and so has ``LogisticRegression`` on :class:`FlippedFeatures`.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -269,24 +365,45 @@ class KreinRidgeClassifier(ClassifierMixin, _KreinModel):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = _CONSTRAINTS
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the features to X, and solve for the coefficients of each class."""
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        return self._take(X, y, sample_weight, None, more=False)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Take in more rows; the first call fits the features, and ``classes`` names all labels.
+
+        Raises
+        ------
+        ParameterError
+            For a label that is not among the classes.
+        """
+        self._validate_params()
+        return self._take(X, y, sample_weight, classes, more=hasattr(self, "sums_"))
+
+    def _take(self, X: Any, y: Any, sample_weight: Any, classes: Any, *, more: bool) -> Self:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=not more)
         check_classification_targets(y)
-        binarizer = LabelBinarizer(neg_label=-1, pos_label=1)
-        targets = binarizer.fit_transform(y).astype(float)
-        self.classes_ = binarizer.classes_
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"The classifier can't train when only one class is present: {self.classes_}."
+        if not more:
+            self.classes_ = np.unique(y if classes is None else classes)
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    f"The classifier can't train when only one class is present: {self.classes_}."
+                )
+            self._one_target = len(self.classes_) == 2
+            self._fit_features(X, y)
+        if unknown := sorted(set(np.unique(y).tolist()) - set(self.classes_.tolist())):
+            raise ParameterError(
+                f"The label {unknown[0]!r} is none of the classes {self.classes_.tolist()}. Name "
+                "all of them in the first call of partial_fit."
             )
-        self._solve(X, targets[:, 0] if len(self.classes_) == 2 else targets)
+        binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(self.classes_)
+        self._learn(X, binarizer.transform(y).astype(float), sample_weight, more=more)
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score of the second class, shape (n,), or of each class, shape (n, n_classes)."""
-        return self._predict(X)
+        return self._predict(self._new_rows(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels of the largest score."""
@@ -294,3 +411,78 @@ class KreinRidgeClassifier(ClassifierMixin, _KreinModel):  # type: ignore[misc]
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[index]
         return labels
+
+
+@final
+class FlippedFeatures(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    _OnFeatures,
+):
+    r"""Columns on which any linear model is its own version in the Krein space of signed features.
+
+    With the eigenvectors U and eigenvalues of K = Z S Z' on the fitted rows, the columns F have
+
+    .. math:: F F' = U |\Lambda| U', \qquad F_{new} F' = K_{new} U\, \mathrm{sgn}(\Lambda)\, U',
+
+    so that a linear model is fitted in the associated Hilbert space, where the problem is convex,
+    and is projected back to functions of k: with ``LinearSVC`` that is the support vector machine
+    in Krein spaces of Loosli et al., with ``LogisticRegression`` one with probabilities, with
+    ``Ridge`` it is :class:`KreinRidge`.  The same models on the signed features themselves would
+    learn with Z Z', another kernel.
+
+    Parameters
+    ----------
+    features : transformer, default=None
+        As in :class:`KreinRidge`.
+
+    Attributes
+    ----------
+    features_ : transformer
+    signature_is_used_ : bool
+        Whether a column of the features has the sign -1.
+    eigenvalues_ : ndarray
+        Of K, ascending.
+    n_features_in_ : int
+
+    References
+    ----------
+    Loosli, Canu, Ong, "Learning SVM in Krein spaces", IEEE TPAMI 38 (2016).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> from rf import SpectralFeatures
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> signed = SpectralFeatures("exp(-z**2) - exp(-z**2/8)/2", n_components=100, random_state=0)
+    >>> machine = make_pipeline(FlippedFeatures(signed), LinearSVC(C=10.0)).fit(X, y)
+    >>> bool(machine.score(X, y) > 0.97)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = _FEATURES
+
+    def __init__(self, features: Any = None) -> None:
+        self.features = features
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the features to X, and find the eigenvectors of their signed kernel matrix."""
+        self._validate_params()
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        self._fit_features(X, y)
+        Z = self._rows(X)
+        space = KreinSpace(KreinSums.of(Z, np.zeros((len(Z), 1))), self.signature_)
+        self._map, self.eigenvalues_ = space.flipped(), space.eigenvalues
+        # The signs are in the columns now, and whoever asks for them would use them twice.
+        self.signature_is_used_ = bool(np.any(self.signature_ < 0))
+        del self.signature_
+        self._n_features_out = self._map.shape[1]
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """The columns F, of shape (n, rank of K)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(self._rows(X) @ self._map)

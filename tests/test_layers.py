@@ -61,6 +61,7 @@ RF_LAYERS = {
     "rf.compiled_sincos": 0,
     "rf.cosines": 0,
     "rf.datasets": 0,
+    "rf.krein_sums": 0,
     "rf.directions": 0,
     "rf.lobed_projection": 0,
     "rf.monomials": 0,

@@ -142,7 +142,7 @@ def test_no_coupling_samples_masses_that_cancel(kernel):
     for coupling in COUPLINGS:
         features = SpectralFeatures(kernel, coupling=coupling, **options).fit(X)
         error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
-        assert error < 0.75, coupling
+        assert error < (0.3 if coupling in ("orthogonal", "shared", "comonotone") else 0.75)
         assert features.transform(X).shape[1] <= 64
 
 

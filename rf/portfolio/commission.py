@@ -38,6 +38,8 @@ FloatArray = NDArray[np.float64]
 
 # What is ordered depends on the data and not on the random state.
 _SEED = 20_240_302
+# Couplings of one part whose blocks are orthonormal, and those that give all parts one set.
+_IN_BLOCKS, _ON_ONE_SET = ("orthogonal", "designed", "kerdock"), ("shared", "comonotone")
 # The members that need no sphere.
 _FOR_ANY_ROWS: Mapping[str, Member] = MappingProxyType(
     {"exact polynomial": exact_offers, "designed waves": design_offers}
@@ -185,28 +187,33 @@ def table_to_order(
 ) -> tuple[SpectralTable, tuple[int, ...] | None]:
     """The table of a design for a coupling by name, and its split where masses may cancel.
 
-    Masses that cancel do so only with the directions that they were designed for: whole orthogonal
-    blocks of each radius, or the same directions for all.  Couplings that promise neither draw
-    the design for independent directions, whose masses are small, with any split.
+    Masses that cancel do so only with the directions that they were designed for: those of one
+    radius in orthogonal blocks beside a constant, or the same directions for all radii.  Couplings
+    that promise neither draw the design for independent directions, with any split.
     """
-    from spectra.designs import design
+    from spectra.designs import design, design_for_budget
 
-    layout: Literal["iid", "orthogonal", "shared"]
-    if coupling in ("orthogonal", "designed"):
-        layout = "orthogonal"
-    else:
-        layout = "shared" if coupling in ("shared", "comonotone") else "iid"
     rows = sample_of_rows(X, np.random.default_rng(_SEED))
-    made = design(
+    domain, distances = (0.0, order.z_max), _distances(rows, X.shape[0], order.z_max)
+    if coupling not in _IN_BLOCKS and coupling not in _ON_ONE_SET:
+        made = design(
+            order.kernel,
+            X.shape[1],
+            domain=domain,
+            budget=n_components,
+            coupling="iid",
+            distances=distances,
+        )
+        return made.table, None
+    made = design_for_budget(
         order.kernel,
         X.shape[1],
-        domain=(0.0, order.z_max),
+        domain=domain,
         budget=n_components,
-        coupling=layout,
-        distances=_distances(rows, X.shape[0], order.z_max),
+        distances=distances,
+        most_radii=1 if coupling in _IN_BLOCKS else 3,
     )
-    used = tuple(n for n, c in zip(made.counts, made.masses, strict=True) if c != 0.0)
-    return made.table, None if layout == "iid" else used
+    return made.table, tuple(n for n, c in zip(made.counts, made.masses, strict=True) if c != 0.0)
 
 
 def _distances(rows: Any, n_rows: int, z_max: float) -> FloatArray:

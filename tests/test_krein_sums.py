@@ -1,0 +1,187 @@
+"""Models from sums: weights are repetitions, chunks are the whole, and flipped columns are |K|."""
+
+import numpy as np
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_moons
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import DotProduct
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rf import FlippedFeatures, KreinRidge, KreinRidgeClassifier, SpectralFeatures
+from rf.baselines import ExactPolynomial, IndefiniteNystroem
+from rf.krein_sums import KreinSums
+from spectra.errors import ParameterError
+
+SIGNED = "exp(-z**2/2) - exp(-z**2/8)"
+
+
+def signed(n=40):
+    return SpectralFeatures(
+        SIGNED, n_components=n, coupling="orthogonal", allocation="equal", random_state=0
+    ).set_params(mixed_signature="ignore")
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    return X, np.sin(X[:, 0]) + X[:, 1] ** 2, rng.normal(size=(20, 3))
+
+
+@parametrize_with_checks([FlippedFeatures(IndefiniteNystroem(random_state=0))])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("columns", [5, 40, 200])
+def test_sums_of_chunks_are_the_sums_of_all(columns):
+    rng = np.random.default_rng(1)
+    Z, y, w = rng.normal(size=(60, columns)), rng.normal(size=(60, 2)), rng.uniform(0, 3, 60)
+    whole = KreinSums.of(Z, y, w)
+    cut = [slice(0, 1), slice(1, 30), slice(30, 60)]
+    parts = [KreinSums.of(Z[s], y[s], w[s]) for s in cut]
+    for found in (parts[0] + parts[1] + parts[2], parts[2] + (parts[0] + parts[1]), whole):
+        R = found.triangle
+        np.testing.assert_allclose(R.T @ R, (Z.T * w) @ Z, atol=1e-11)
+        np.testing.assert_allclose(R.T @ found.targets, (Z.T * w) @ y, atol=1e-11)
+        np.testing.assert_allclose(R.T @ found.ones, Z.T @ w, atol=1e-11)
+        np.testing.assert_allclose(found.mean, w @ y / w.sum(), atol=1e-14)
+        assert found.rows == 60
+        assert R.shape[0] <= columns
+
+
+@pytest.mark.parametrize("solver", ["flip", "stationary"])
+def test_a_weight_is_a_repetition(data, solver):
+    X, y, new = data
+    times = np.random.default_rng(0).integers(0, 4, len(X))
+    features = FrozenEstimator(signed().fit(X))
+    options = {"alpha": 0.3, "solver": solver}
+    weighted = KreinRidge(features, **options).fit(X, y, sample_weight=times)
+    repeated = KreinRidge(features, **options).fit(np.repeat(X, times, 0), np.repeat(y, times))
+    np.testing.assert_allclose(weighted.predict(new), repeated.predict(new), atol=1e-8)
+    assert weighted.eigenvalues_.min() < -0.1
+    labels = y > 0.5
+    weighted = KreinRidgeClassifier(features, **options).fit(X, labels, times)
+    repeated = KreinRidgeClassifier(features, **options).fit(
+        np.repeat(X, times, 0), np.repeat(labels, times)
+    )
+    np.testing.assert_allclose(
+        weighted.decision_function(new), repeated.decision_function(new), atol=1e-8
+    )
+    with pytest.raises(ValueError, match="non-zero"):
+        KreinRidge(features).fit(X, y, np.zeros(len(X)))
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        KreinRidge(features).fit(X, y, -np.ones(len(X)))
+
+
+@pytest.mark.parametrize("solver", ["flip", "stationary"])
+def test_one_pass_over_chunks_is_the_fit_to_all(data, solver):
+    X, y, new = data
+    frozen = FrozenEstimator(signed().fit(X))
+    whole = KreinRidge(frozen, alpha=0.3, solver=solver).fit(X, y)
+    passing = KreinRidge(frozen, alpha=0.3, solver=solver)
+    for start in range(0, 90, 30):
+        passing.partial_fit(X[start : start + 30], y[start : start + 30])
+    np.testing.assert_allclose(passing.predict(new), whole.predict(new), atol=1e-9)
+    # fitted apart, put together
+    parts = [
+        KreinRidge(frozen, alpha=0.3, solver=solver).fit(X[s], y[s])
+        for s in (slice(0, 50), slice(50, 90))
+    ]
+    np.testing.assert_allclose(parts[0].merge(parts[1]).predict(new), whole.predict(new), atol=1e-9)
+    with pytest.raises(ParameterError, match="other features"):
+        parts[0].merge(KreinRidge(signed(38)).fit(X, y))
+    with pytest.raises(ParameterError, match="other targets"):
+        parts[0].merge(KreinRidge(frozen).fit(X, np.stack([y, y], axis=1)))
+
+
+def test_a_classifier_learns_by_chunks_and_knows_its_labels(data):
+    X, y, new = data
+    labels = np.digitize(y, [0.0, 1.0])
+    frozen = FrozenEstimator(signed().fit(X))
+    whole = KreinRidgeClassifier(frozen).fit(X, labels)
+    passing = KreinRidgeClassifier(frozen)
+    for s in (slice(0, 10), slice(10, 90)):
+        passing.partial_fit(X[s], labels[s], classes=[0, 1, 2])
+    np.testing.assert_allclose(
+        passing.decision_function(new), whole.decision_function(new), atol=1e-9
+    )
+    with pytest.raises(ParameterError, match="label 7 is none"):
+        passing.partial_fit(X[:2], [7, 1])
+
+
+@pytest.mark.parametrize("rows", [4, 90])
+def test_a_positive_kernel_gives_the_deviation_of_its_gaussian_process(data, rows):
+    X, y, new = data
+    X, y = X[:rows], y[:rows]
+    features = ExactPolynomial((1.0, 1.0))  # 1 + <x, y>
+    model = KreinRidge(features, alpha=0.2, fit_intercept=False).fit(X, y)
+    process = GaussianProcessRegressor(DotProduct(sigma_0=1.0), alpha=0.2, optimizer=None)
+    expected, deviation = process.fit(X, y).predict(new, return_std=True)
+    mean, found = model.predict(new, return_std=True)
+    np.testing.assert_allclose(mean, expected, atol=1e-9)
+    np.testing.assert_allclose(found, deviation, atol=1e-9)
+    with pytest.raises(ParameterError, match="no covariance"):
+        KreinRidge(signed()).fit(X, y).predict(new, return_std=True)
+
+
+def test_flipped_columns_are_the_modulus_on_the_rows_and_k_on_others(data):
+    X, _, new = data
+    flipped = FlippedFeatures(signed()).fit(X)
+    Z, Z_new = (flipped.features_.transform(rows) for rows in (X, new))
+    S = flipped.features_.signature_
+    K, K_new = (Z * S) @ Z.T, (Z_new * S) @ Z.T
+    values, vectors = np.linalg.eigh(K)
+    values[np.abs(values) < 1e-9] = 0.0
+    F, F_new = flipped.transform(X), flipped.transform(new)
+    np.testing.assert_allclose(F @ F.T, (vectors * np.abs(values)) @ vectors.T, atol=1e-10)
+    signs = (vectors * np.sign(values)) @ vectors.T
+    np.testing.assert_allclose(F_new @ F.T, K_new @ signs, atol=1e-9)
+    assert not hasattr(flipped, "signature_")
+
+
+def test_ridge_on_flipped_columns_is_krein_ridge(data):
+    X, y, new = data
+    krein = KreinRidge(signed(), alpha=0.3, fit_intercept=False).fit(X, y)
+    ridge = make_pipeline(FlippedFeatures(signed()), Ridge(0.3, fit_intercept=False)).fit(X, y)
+    np.testing.assert_allclose(ridge.predict(new), krein.predict(new), atol=1e-9)
+
+
+def test_a_linear_machine_on_flipped_columns_is_the_machine_in_a_krein_space():
+    """The published algorithm: a machine with U |Lambda| U', and its coefficients times U S U'."""
+    X, y = make_moons(120, noise=0.2, random_state=0)
+    flipped = FlippedFeatures(signed(60)).fit(X[:80])
+    Z, Z_new = (flipped.features_.transform(rows) for rows in (X[:80], X[80:]))
+    S = flipped.features_.signature_
+    values, vectors = np.linalg.eigh((Z * S) @ Z.T)
+    values[np.abs(values) < 1e-9] = 0.0
+    modulus = (vectors * np.abs(values)) @ vectors.T
+    dual = SVC(kernel="precomputed", C=2.0, tol=1e-9).fit(modulus, y[:80])
+    alpha = np.zeros(80)
+    alpha[dual.support_] = dual.dual_coef_[0]
+    alpha = (vectors * np.sign(values)) @ (vectors.T @ alpha)
+    expected = (Z_new * S) @ Z.T @ alpha + dual.intercept_
+    found = SVC(kernel="linear", C=2.0, tol=1e-9).fit(flipped.transform(X[:80]), y[:80])
+    np.testing.assert_allclose(
+        found.decision_function(flipped.transform(X[80:])), expected, atol=1e-5
+    )
+    assert make_pipeline(FlippedFeatures(signed(60)), LinearSVC()).fit(X, y).score(X, y) > 0.85
+    assert np.any(flipped.eigenvalues_ < -0.1)
+    machine = make_pipeline(FlippedFeatures(signed(60)), LogisticRegression(C=10.0))
+    assert machine.fit(X[:80], y[:80]).score(X[80:], y[80:]) > 0.85
+    chances = machine.predict_proba(X[80:])
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+
+
+def test_probabilities_come_from_calibration():
+    X, y = make_moons(120, noise=0.2, random_state=0)
+    assert not hasattr(KreinRidgeClassifier(), "predict_proba")
+    model = CalibratedClassifierCV(KreinRidgeClassifier(signed(60), alpha=0.1), cv=3).fit(X, y)
+    chances = model.predict_proba(X)[:, 1]
+    assert np.all((chances > 0) & (chances < 1))
+    assert np.mean((chances > 0.5) == y) > 0.85
