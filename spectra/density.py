@@ -246,8 +246,8 @@ class SpectralDensity:
         for c in self.components:
             log = c.log_envelope(w)
             share = c.relative_error(w) + 4 * np.finfo(float).eps
-            # Numbers below the smallest normal one lose their digits; only an exact zero does not.
-            bound += _exp(log) * share + np.where(np.isneginf(log), 0.0, np.finfo(float).tiny)
+            # Numbers below the smallest normal one lose their digits, down to a logarithm of -inf.
+            bound += _exp(log) * share + np.finfo(float).tiny
         return bound
 
 

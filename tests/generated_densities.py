@@ -37,7 +37,7 @@ from spectra.transform import spectral_density
 __all__ = ["Density", "generated", "judge", "toolkit_kernel", "toolkit_values"]
 
 DIMS = (1, 2, 3, 5, 16, 64)
-SECONDS = 20
+SECONDS = 10
 #: Radii that do not depend on the toolkit, of which each density meets some.
 GRID = 2.0 ** (np.arange(-8, 15) / 2)
 

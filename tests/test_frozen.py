@@ -1,0 +1,70 @@
+"""No answer has become worse than the frozen one; ``frozen`` says what that means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from frozen import ask, frozen, worse
+
+from spectra.errors import SpectraError
+
+#: Seconds that the frozen answers of a sample took together.
+BUDGET = {"density": 25.0, "masses": 12.0, "table": 12.0}
+
+
+def lost(stage: str, name: str, dim: int) -> list[str]:
+    """What the toolkit has lost against the frozen answer."""
+    try:
+        now = ask(name, dim, stage)
+    except SpectraError as error:
+        now = {"refused": type(error).__name__, "reason": str(error)}
+    return worse(stage, frozen()[stage, name, dim], now)
+
+
+def sample(stage: str) -> Iterator[tuple[str, int]]:
+    """Kernels and dimensions whose answers were quick, spread over all of them by their names."""
+    left = BUDGET[stage]
+    longest = left / 15
+    served = [
+        (name, dim, entry["seconds"])
+        for (at, name, dim), entry in frozen().items()
+        if at == stage and "refused" not in entry and entry["seconds"] <= longest
+    ]
+    for name, dim, seconds in sorted(served, key=lambda s: (sum(map(ord, s[0])) * s[1]) % 101):
+        left -= seconds
+        if left < 0:
+            return
+        yield name, dim
+
+
+def test_the_frozen_file_is_whole():
+    stages = {stage for stage, _, _ in frozen()}
+    assert stages == {"verdict", "density", "masses", "table"}
+    assert len({name for _, name, _ in frozen()}) > 150
+
+
+def test_worse_sees_a_moved_value_a_larger_error_and_a_refusal():
+    then = {"plus": [1.5, 1e-12], "minus": [0.5, 1e-12]}
+    assert not worse("masses", then, {"plus": [1.5 + 1e-12, 5e-12], "minus": [0.5, 1e-13]})
+    assert worse("masses", then, {"plus": [1.5 + 1e-11, 5e-12], "minus": [0.5, 1e-13]})
+    assert worse("masses", then, {"plus": [1.5, 5e-11], "minus": [0.5, 1e-13]})
+    assert worse("masses", then, {"refused": "NoRouteError"})
+    assert not worse("masses", {"refused": "NoRouteError"}, then)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("dim", [1, 3, 16, 64])
+def test_no_verdict_is_lost(dim):
+    names = [name for stage, name, d in frozen() if stage == "verdict" and d == dim]
+    assert {name: told for name in names if (told := lost("verdict", name, dim))} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("stage", ["density", "masses", "table"])
+def test_no_answer_of_a_sample_is_worse(stage):
+    told = {(name, dim): lost(stage, name, dim) for name, dim in sample(stage)}
+    assert len(told) >= 15
+    assert {key: value for key, value in told.items() if value} == {}
