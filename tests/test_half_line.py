@@ -328,3 +328,14 @@ def test_two_units_agree_within_their_errors(formula, dim, unit):
     here, there = spectral_density(kernel, dim), spectral_density(kernel.rescale(unit), dim)
     gap = np.abs(here.radial(w) - there.radial(w / unit) / unit)
     assert np.all(gap <= here.error(w) + there.error(w / unit) / unit)
+
+
+@pytest.mark.parametrize(("formula", "dim"), [("1/cosh(z)", 1), ("1/cosh(z)", 3)])
+def test_parts_too_large_to_be_numbers_do_not_keep_a_kernel_from_its_density(formula, dim):
+    """cosh(z) has more than 1e5 bits at z = 1e5; the transform of sech is sech."""
+    density = spectral_density(sp.radial(formula), dim)
+    for w in (0.5, 2.0):
+        # mu_1 = sech(pi w/2)/2 and mu_3 = -mu_1'/(2 pi w)
+        x = np.pi * w / 2
+        exact = 1 / np.cosh(x) if dim == 1 else w * (np.pi / 2) * np.tanh(x) / np.cosh(x)
+        assert abs(density.radial([w])[0] - exact) <= density.error([w])[0] + 4e-16 * exact

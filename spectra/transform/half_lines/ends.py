@@ -213,6 +213,17 @@ def _in_doubles(expr: sympy.Expr) -> Callable[[Array], Array]:
     return value
 
 
+def _values_while_bounded(exact: Callable[[Any], Any], z: FloatArray) -> FloatArray:
+    """Values at ascending z, up to where a part of the formula is too large a number to be had."""
+    values: list[float] = []
+    for x in z.tolist():
+        try:
+            values.append(float(exact(mp.mpf(x))))
+        except OverflowError:  # cosh(z) at z = 1e5, where 1/cosh(z) has long been 0
+            break
+    return np.array(values)
+
+
 def stable_value(
     expr: sympy.Expr,
     zero: Expansion,
@@ -244,7 +255,8 @@ def stable_value(
     low, high = max(zero.near, 1e-12), min(far, farthest)
     z = np.geomspace(low, max(high, low), _SAMPLES)
     with mp.workdps(_DIGITS):
-        true = np.array([float(exact(mp.mpf(x))) for x in z.tolist()])
+        true = _values_while_bounded(exact, z)
+    z = z[: true.size]
     matters = np.abs(true) > _LEAST_SHARE * np.abs(true).max()
     # Beside a zero the size of what follows counts.
     size = np.maximum.accumulate(np.abs(true)[::-1])[::-1]
