@@ -76,6 +76,9 @@ class SpectralFeatures(BaseSpectralFeatures):
         coupling "auto", and for a kernel of infinite spectral mass, which has no other features.
     outside : {"error", "ignore"}, default="error"
         What transform does with rows further apart than the domain of features made to order.
+    kernel_params : dict, default=None
+        Parameters of a family, a name of the catalogue or a formula, such as ``{"nu": 2.5}`` for
+        "matern", which a grid can search.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -143,6 +146,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         "mixed_signature": _MIXED,
         "domain": [Interval(Real, 0, None, closed="neither"), StrOptions({"data"}), None],
         "outside": [StrOptions({"error", "ignore"})],
+        "kernel_params": [dict, None],
         "random_state": ["random_state"],
     }
 
@@ -157,6 +161,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         mixed_signature: MixedSignature = "warn",
         domain: float | Literal["data"] | None = None,
         outside: Literal["error", "ignore"] = "error",
+        kernel_params: dict[str, Any] | None = None,
         random_state: Any = None,
     ) -> None:
         self.spectrum = spectrum
@@ -167,6 +172,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         self.mixed_signature = mixed_signature
         self.domain = domain
         self.outside = outside
+        self.kernel_params = kernel_params
         self.random_state = random_state
 
     def explain(self) -> str:
@@ -205,7 +211,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         return Scheme(self.coupling, self.radii, self.allocation, self.mixed_signature)
 
     def _resolve(self, X: Any, for_draw: np.random.Generator) -> Spectrum | Selection:
-        named = named_kernel(self.spectrum)
+        named = named_kernel(self.spectrum, self.kernel_params)
         self.note_ = ""
         self.comparison_: tuple[Prediction, ...] = ()
         if not isinstance(named, SpectralTable | AsymmetricTable):

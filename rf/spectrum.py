@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
 
 from spectra.errors import DataError, ParameterError
 from spectra.modulated import AsymmetricTable
@@ -75,26 +78,47 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     )
 
 
-def named_kernel(spectrum: Any) -> Any:
+def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> Any:
     """The kernel that a name, a formula or a family stands for; anything else as it is.
+
+    ``parameters`` are those of a family, of a name of the catalogue, or of a formula.
+
+    Raises
+    ------
+    ParameterError
+        For parameters of what has none.
 
     Examples
     --------
     >>> str(named_kernel("exp(u)")), named_kernel(3)
     ('exp(u)', 3)
+    >>> str(named_kernel("matern", {"nu": 2.5}))
+    'matern(nu=5/2, length=1)'
     """
-    if isinstance(spectrum, SpectralTable | AsymmetricTable):
+    given = dict(parameters or {})
+    if isinstance(spectrum, SpectralTable | AsymmetricTable) and not given:
         return spectrum
     from spectra.families import Family, kernel_from_text
     from spectra.families.asymmetric import ASYMMETRIC, AsymmetricFamily
     from spectra.families.reading import read_numbers, split_call
 
     if isinstance(spectrum, str):
-        name, parameters = split_call(spectrum)
+        name, in_text = split_call(spectrum)
         if name not in ASYMMETRIC:
-            return kernel_from_text(spectrum)
-        return ASYMMETRIC[name](**read_numbers(parameters))
-    return spectrum() if isinstance(spectrum, Family | AsymmetricFamily) else spectrum
+            return kernel_from_text(spectrum, parameters=given)
+        family = ASYMMETRIC[name]
+        values = {**read_numbers(in_text), **given}
+        if name != spectrum and family.vector in values:
+            values[family.vector] = np.array(values[family.vector], dtype=float)
+        return family(**values)
+    if isinstance(spectrum, Family | AsymmetricFamily):
+        return spectrum(**given)
+    if given:
+        raise ParameterError(
+            f"kernel_params gives {', '.join(given)}, and {spectrum!r} has no open parameters. "
+            "Pass a family of the catalogue, its name, or a formula with these parameters."
+        )
+    return spectrum
 
 
 @lru_cache(maxsize=_RECENT_TABLES)

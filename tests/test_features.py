@@ -12,6 +12,8 @@ import scipy.sparse
 from laws import gaussian_law, gaussian_mixture, table_of
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -342,6 +344,21 @@ class TestSpectra:
         shifted = SpectralFeatures("shift_gaussian(r=(0.5, 0, 0, 0), sigma=2)", **options).fit(X)
         same = catalogue["shift_gaussian"](r=[0.5, 0, 0, 0], sigma=2)
         np.testing.assert_allclose(shifted.kernel_.gram(X), same.gram(X), atol=1e-15)
+
+    def test_a_grid_searches_the_parameters_of_a_family(self, X):
+        named = {"nu": 2.5, "length": 2}
+        for spectrum in ("matern", catalogue["matern"]):
+            features = SpectralFeatures(spectrum, n_components=8, coupling="iid")
+            features.set_params(kernel_params=named)
+            assert clone(features).fit(X).kernel_ == catalogue["matern"](**named)
+        formula = SpectralFeatures("exp(-a*z)", coupling="iid", kernel_params={"a": 2})
+        assert formula.fit(X).kernel_(0.5) == pytest.approx(np.exp(-1.0), rel=1e-12)
+        steps = make_pipeline(SpectralFeatures("matern", n_components=8, random_state=0), Ridge())
+        grid = {"spectralfeatures__kernel_params": [{"nu": 1.5}, {"nu": 2.5}]}
+        found = GridSearchCV(steps, grid, cv=2).fit(X, X[:, 0])
+        assert found.best_params_["spectralfeatures__kernel_params"]["nu"] in (1.5, 2.5)
+        with pytest.raises(ParameterError, match="no open parameters"):
+            SpectralFeatures(radial("exp(-z)"), kernel_params={"a": 1}).fit(X)
 
     def test_the_exact_kernel_stands_beside(self, X):
         features = quiet("exp(-z**2/2) - 0.5*exp(-z**2/8)", n_components=4096).fit(X)
