@@ -65,6 +65,8 @@ class AsymmetricFamily:
             raise ParameterError(f"A length must be positive, and sigma = {sigma} is not.")
         gaussian = radial("exp(-z**2/(2*sigma**2))", sigma=sigma)
         vector = parameters.get(self.vector, self.default)
+        if isinstance(vector, list):  # its entries are exact numbers where they come from text
+            vector = [float(exact_parameter(self.vector, entry)) for entry in vector]
         return AsymmetricKernel(
             self.build(gaussian, vector).terms, label=f"{self.id}(sigma={sigma})"
         )
