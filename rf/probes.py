@@ -117,6 +117,11 @@ class Combination:
         angular = None if self.angular is None else self.angular[one]
         return Combination(self.first, self.second, angular)
 
+    @property
+    def size(self) -> float:
+        """Bound of the combination of waves of size 1."""
+        return self.first.bound * self.second.bound
+
     def bound(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """Bound of the combination of waves of sizes a (..., m J) and b (..., m K)."""
         return self.first.total(a) * self.second.total(b)

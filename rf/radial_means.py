@@ -266,7 +266,7 @@ class Waves:
             )
         share = (fewer[0] - 1) / max(counts[0] - 1, 1)
         near = means.far + share * (means.near - means.far)
-        rough = StrataMeans(near, means.far, means.beyond)
+        rough = StrataMeans(near, means.far, means.beyond, means.lost)
         return StrataCovariances(self._dim, rough, rough, np.zeros(len(near)))
 
     def _rough_waves(self, law: int, n: int, degree: int) -> StratumWaves:
@@ -300,7 +300,7 @@ class StrataCovariances:
     def radial(self, *, far: bool) -> tuple[FloatArray, FloatArray]:
         """E Omega(R_i z) Omega(R'_j z), and the error."""
         value, coarse = (side.products(far)[:, 0] for side in (self.fine, self.coarse))
-        return value, np.abs(value - coarse) + self.error_of_phi
+        return value, np.abs(value - coarse) + self.fine.lost + self.error_of_phi
 
     def angular(self, law: CosineLaw, *, far: bool) -> tuple[FloatArray, FloatArray]:
         """The sum over m >= 2 for a pair of this law of the cosine, and the error."""
@@ -309,7 +309,7 @@ class StrataCovariances:
         value = products @ angular.means
         error = np.abs(value - coarse @ angular.means) + np.abs(products) @ angular.errors
         beyond = angular.beyond * self.fine.beyond
-        return value, error + beyond + self.error_of_phi
+        return value, error + beyond + self.fine.lost + self.error_of_phi
 
 
 def fewer_strata(counts: tuple[int, int], most: int) -> tuple[int, int]:

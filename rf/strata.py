@@ -53,6 +53,11 @@ NODES = (6, 4)
 _FEW = 8
 # Values of cosines that are held at one time (32 MB).
 _CHUNK = 4_000_000
+# Systematic radii: panels of the offset halve towards its end so often, are cut for waves of this
+# phase, which six Gauss nodes resolve to 1e-7, and into so many pieces at most.
+_OFFSET_LEVELS = 30
+_OFFSET_PHASE = 3.0
+_MOST_PIECES = 16
 # Waves of systematic radii beyond this phase are left out above degree 0: the layers of one draw
 # share one offset, so that every phase would have to be resolved at once.
 _SYSTEMATIC_PHASE = 512.0
@@ -70,11 +75,14 @@ class StrataMeans:
         For pairs with j beyond them; the same numbers as ``near`` where there are none.
     beyond : ndarray of shape (differences,)
         Bound of the sum of the absolute products over the degrees left out.
+    lost : ndarray of shape (differences,)
+        Bound of what waves that no node resolves leave in a sum of products.
     """
 
     near: FloatArray
     far: FloatArray
     beyond: FloatArray
+    lost: FloatArray
 
     @classmethod
     def at_all(cls, means: Sequence[Self]) -> Self:
@@ -83,6 +91,7 @@ class StrataMeans:
             np.concatenate([m.near for m in means]),
             np.concatenate([m.far for m in means]),
             np.concatenate([m.beyond for m in means]),
+            np.concatenate([m.lost for m in means]),
         )
 
     def products(self, far: bool) -> FloatArray:
@@ -183,7 +192,8 @@ def means_of_strata(
     roots = (np.sqrt(waves.missing.mean(axis=0)) for waves in (first, second))
     beyond = combination.bound(*roots) * n / max(n - 1, 1)
     far = combination(a.mean(axis=0), b.mean(axis=0))
-    return StrataMeans(_without_itself(a, b, ranks, combination), far, 2.0 * beyond + 1e-14)
+    near = _without_itself(a, b, ranks, combination)
+    return StrataMeans(near, far, 2.0 * beyond + 1e-14, np.zeros(len(far)))
 
 
 def _without_itself(
@@ -241,18 +251,54 @@ def _systematic(
     """All strata of a draw share one offset, which is integrated last."""
     counts = sides[0].n, sides[1].n
     ranks = None if counts[0] == counts[1] else ranks_of_ranks(*counts)
+    offsets, weights, lost = _offset_rule(sides, nodes)
+    near: FloatArray | float = 0.0
+    far: FloatArray | float = 0.0
+    squares = [np.zeros(side.lengths.size) for side in sides]
+    step = max(1, _CHUNK // (max(counts) * (degree // 2 + 1) * sides[0].lengths.size))
+    for start in range(0, offsets.size, step):
+        some, share = offsets[start : start + step], weights[start : start + step]
+        tables: list[FloatArray] = []
+        for side, square in zip(sides, squares, strict=True):
+            if side is not sides[0] or not tables:
+                radii = side.law.ppf((np.arange(side.n)[:, None] + some) / side.n)
+                table, missing = _even_waves(dim, radii[..., None] * side.lengths, degree)
+            tables.append(table)
+            square += np.einsum("ioj,o->ij", missing, share).mean(axis=0)
+        a, b = tables
+        near = near + np.einsum("o...,o->...", _without_itself(a, b, ranks, combination), share)
+        means = combination(a.mean(axis=0), b.mean(axis=0))
+        far = far + np.einsum("o...,o->...", means, share)
+    beyond = 2.0 * combination.bound(np.sqrt(squares[0]), np.sqrt(squares[1])) + 1e-14
+    # The waves of the last strata are in this share of the products.
+    share_of_last = (1.0 / counts[0] + 1.0 / counts[1]) * combination.size
+    last = np.full(beyond.shape, share_of_last * lost)
+    return StrataMeans(np.asarray(near), np.asarray(far), beyond, last)
+
+
+def _offset_rule(sides: tuple[Side, Side], nodes: int) -> tuple[FloatArray, FloatArray, float]:
+    """Offsets, weights, and the share of them at which waves of the last strata are lost.
+
+    Panels halve towards the end of the law, and are cut so that the nodes resolve the waves of the
+    last strata; what turns faster cancels, by van der Corput's lemma to 8 over the phase.
+    """
     places = [jumps(side.law) * side.n % 1.0 for side in sides]
-    offsets, weights = composite_rule(np.union1d(graded_edges(), np.concatenate(places)), nodes)
-    tables, roots = [], []
-    for side in sides[:1] if sides[0] is sides[1] else sides:
-        radii = side.law.ppf((np.arange(side.n)[:, None] + offsets) / side.n)
-        table, missing = _even_waves(dim, radii[..., None] * side.lengths, degree)
-        tables.append(table)
-        roots.append(np.sqrt(np.einsum("ioj,o->ij", missing, weights).mean(axis=0)))
-    a, b = tables[0], tables[-1]
-    near = np.einsum("o...,o->...", _without_itself(a, b, ranks, combination), weights)
-    far = np.einsum("o...,o->...", combination(a.mean(axis=0), b.mean(axis=0)), weights)
-    return StrataMeans(near, far, 2.0 * combination.bound(roots[0], roots[-1]) + 1e-14)
+    finer = 1.0 - 2.0 ** -np.arange(1.0, _OFFSET_LEVELS + 1.0)
+    edges = np.union1d(graded_edges(), np.concatenate([*places, finer]))
+    inside = np.minimum(edges, np.nextafter(1.0, 0.0))
+    phase = np.zeros(edges.size - 1)
+    for side in sides:
+        u = np.minimum((side.n - 1 + inside) / side.n, np.nextafter(1.0, 0.0))
+        phase = np.maximum(phase, np.diff(side.law.ppf(u)) * side.lengths.max())
+    pieces = np.clip(np.ceil(phase / _OFFSET_PHASE), 1, _MOST_PIECES)
+    unresolved = phase > _OFFSET_PHASE * _MOST_PIECES
+    lost = float(np.diff(edges)[unresolved] @ np.minimum(1.0, 8.0 / phase[unresolved]))
+    lost += 2.0**-_OFFSET_LEVELS
+    cut = [
+        np.linspace(low, high, int(k), endpoint=False)
+        for low, high, k in zip(edges[:-1], edges[1:], pieces, strict=True)
+    ]
+    return *composite_rule(np.append(np.concatenate(cut), 1.0), nodes), lost
 
 
 def _even_waves(dim: int, x: FloatArray, degree: int) -> tuple[FloatArray, FloatArray]:

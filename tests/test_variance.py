@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import mpmath
 import numpy as np
 import pytest
-from laws import gaussian_atoms, gaussian_mixture
+from laws import gaussian_atoms, gaussian_mixture, matern_law
 from scipy.stats import chi
 
+from rf import radial_means
 from rf.common_keys import ranks_of_ranks
 from rf.cosines import Fixed, gegenbauer_means
 from rf.couplings import COUPLINGS as EVERY_COUPLING
@@ -320,6 +321,27 @@ def test_the_prediction_holds_for_three_parts_and_every_allocation(coupling, dim
     predicted, error = model.variance(counts, coupling=coupling, radii="stratified")
     deviation = square.std(axis=0) / draws**0.5
     assert np.all(np.abs(square.mean(axis=0) - predicted) < 5 * deviation + error)
+
+
+@pytest.mark.parametrize(
+    ("nu", "n", "dim"),
+    [
+        (0.5, 9, 1),
+        pytest.param(0.5, 9, 2, marks=pytest.mark.slow),
+        pytest.param(0.5, 9, 7, marks=pytest.mark.slow),
+        *((nu, n, dim) for nu, n in ((1.5, 4), (2.5, 2)) for dim in (1, 2, 7)),
+    ],
+)
+def test_a_common_offset_under_a_heavy_tail_states_its_error(dim, nu, n, monkeypatch):
+    """The last stratum turns its waves thousands of times: two rules once agreed on an error."""
+    table, z = table_of(dim, part(1.0, 0.0, matern_law(dim, nu))), np.array([0.3, 1.5])
+    model = VarianceModel(table, z)
+    value, error = model.variance((n,), coupling="orthogonal", radii="systematic")
+    monkeypatch.setattr(radial_means, "NODES", (16, 13))
+    finer = VarianceModel(table, z)
+    exact, _ = finer.variance((n,), coupling="orthogonal", radii="systematic")
+    assert np.all(np.abs(value - exact) <= error)
+    assert np.all(error < (0.05 if nu == 0.5 else 3e-4))
 
 
 def test_the_same_check_catches_the_published_signs():
