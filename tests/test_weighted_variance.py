@@ -33,7 +33,9 @@ def weighted(kernel, dim):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
-@pytest.mark.parametrize("radii", RADII)
+@pytest.mark.parametrize(
+    "radii", ["iid", "stratified", pytest.param("systematic", marks=pytest.mark.slow)]
+)
 def test_one_shift_is_the_radial_kernel_at_shifted_rows(dim, radii):
     shift, D = np.full(dim, 0.4 / dim), differences(dim)
     table = weighted((GAUSSIAN - 0.5 * MATERN).shift(shift), dim)
