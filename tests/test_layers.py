@@ -34,6 +34,7 @@ LAYERS = {
     "spectra.sphere": 7,
     "spectra.transform.smooth_pairs": 7.0,
     "spectra.transform.on_balls": 7.0,
+    "spectra.transform.rays": 7.0,
     "spectra.transform.half_lines": 7.1,
     "spectra.transform.callables": 7.2,
     "spectra.transform.lookup": 7.2,
@@ -180,8 +181,12 @@ def test_the_map_names_every_module():
 
 
 @pytest.mark.parametrize("statement", ["import rf", "import spectra.table"])
-def test_features_and_tables_need_no_sympy(statement):
-    code = f"{statement}\nimport sys\nassert 'sympy' not in sys.modules, 'sympy was imported'"
+def test_features_and_tables_need_neither_sympy_nor_flint(statement):
+    code = (
+        f"{statement}\nimport sys\n"
+        "assert 'sympy' not in sys.modules, 'sympy was imported'\n"
+        "assert 'flint' not in sys.modules, 'flint was imported'"
+    )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True)
 
 

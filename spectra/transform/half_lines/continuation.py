@@ -383,6 +383,19 @@ class Continuation:
         return len(known) == len(legs) and abs(sum(known)) < 1.0
 
 
+def _digits(expr: sympy.Expr) -> Callable[[Any], Any]:
+    """Values in mpmath; infinite where a part of the formula is beyond what it is let hold."""
+    exact = mpmath_function(expr, Z)
+
+    def value(x: Any) -> Any:
+        try:
+            return exact(x)
+        except OverflowError:
+            return mp.mpc(mp.inf, mp.inf)
+
+    return value
+
+
 def _logs(low: float, high: float) -> FloatArray:
     count = 9 + int(_POINTS_PER_DECADE * max(np.log10(high / low), 0.0))
     return np.linspace(np.log(low), np.log(high), count)
@@ -455,7 +468,7 @@ def continuation(
     odd = OddPart(
         scale=scale,
         grows=not decays_fast and not waves,
-        digits=mpmath_function(expr, Z),
+        digits=_digits(expr),
         value=value,
         near=zero.near,
         start=zero.imaginary_part,

@@ -47,6 +47,9 @@ _LEAST = 1e-18
 _REACH_SHARE = 1.25
 _MOST_PANELS = 2000
 _UNDERFLOW = 1e-280
+# Arcs are looked at in so many places, and must be below this; by so many heights a ray that is
+# followed further is as close to the real axis as its angle lets it be.
+_ARC_POINTS, _CLOSED, _FAR_HEIGHTS = 65, 1e-10, 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +137,27 @@ class Hankel:
         if contour.angle > 0.0 and falling > 0.0:
             length = min(length, DEPTH / (falling * float(np.sin(contour.angle))))
         ray = doubling(0.0, length, first, widest)
-        if ray is None:
+        if ray is None or not self._ends_closed(start, contour.angle, length, low):
             return None
         parts.append(self._on_a_ray(w, start, contour.angle, ray))
         return parts
+
+    def _ends_closed(self, start: complex, angle: float, length: float, low: float) -> bool:
+        """Whether the integrand is negligible from the end of a ray on, and up to the real axis.
+
+        A ray that begins high up may end while a sector in which the kernel grows still lies
+        between it and the axis, and then its integral is another one, however small.
+        """
+        if not self.kernel.decays_fast:
+            return True
+        direction = complex(np.cos(angle), np.sin(angle))
+        far = max(length, self.kernel.reach, _FAR_HEIGHTS * abs(start))
+        end = start + far * direction
+        onwards = start + direction * np.linspace(length, far, _ARC_POINTS)
+        arc = abs(end) * np.exp(1j * np.linspace(0.0, np.angle(end), _ARC_POINTS))
+        places = np.concatenate([onwards, arc])
+        size = np.log(self.kernel.size(places) + TINY) - low * np.imag(places)
+        return bool(np.all(np.isfinite(size)) and size.max() < np.log(_CLOSED))
 
     def _closes(self, angle: float, low: float, falling: float) -> bool:
         if self.kernel.closes(angle, low):

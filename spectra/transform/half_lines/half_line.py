@@ -12,14 +12,32 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.density import Atom, Component
+from spectra.errors import AccuracyError, NoRouteError
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.outwards import Builder
-from spectra.transform.half_lines.prepared import prepared
-from spectra.transform.half_lines.slow_waves import slow_waves
+from spectra.transform.half_lines.prepared import Expanded, expanded, plane
+from spectra.transform.half_lines.slow_waves import by_paths, slow_waves
+from spectra.transform.rays.sums import Plane, RaySums
 
 __all__ = ["half_line"]
 
 FloatArray = NDArray[np.float64]
+
+
+# log(1e-26): a tail that oscillates takes more panels the further it is followed.
+_NEGLIGIBLE = -60.0
+# Functions whose expansions at infinity change from sector to sector.
+_STOKES = (
+    sympy.exp,
+    sympy.cosh,
+    sympy.sinh,
+    sympy.tanh,
+    sympy.erf,
+    sympy.erfc,
+    sympy.gamma,
+    sympy.besseli,
+    sympy.besselk,
+)
 
 
 def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
@@ -49,7 +67,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     >>> round(float(np.exp(log[0])), 10)
     0.240992654
     """
-    found = prepared(expr)
+    found = expanded(expr)
     atoms = []
     if found.limit != 0:
         mass = float(found.limit)
@@ -57,4 +75,30 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     if found.turning:
         components, spheres = slow_waves(found, dim)
         return components, [*atoms, *spheres]
-    return [Builder(found, dim).component()], atoms
+    if _needs_balls(found):
+        return [_by_rays(found, plane(found.expr), dim)], atoms
+    try:
+        return [by_paths(found, dim).component()], atoms
+    except (AccuracyError, NoRouteError):
+        rays = plane(found.expr)
+        if not rays.angles:
+            raise
+        return [_by_rays(found, rays, dim)], atoms
+
+
+def _needs_balls(found: Expanded) -> bool:
+    """Whether the powers of a kernel at infinity are no more than its values on the half-line.
+
+    exp(-z^2) I_0(z^2) is an algebraic series there and grows beside it, which paths would not see:
+    they take the series for the kernel in every direction.
+    """
+    if found.decays_fast or not found.expr.has(*_STOKES):
+        return False
+    rays = plane(found.expr)
+    return bool(rays.angles) and not rays.is_tame
+
+
+def _by_rays(found: Expanded, rays: Plane, dim: int) -> Component:
+    whole = all(q == 0 and a.is_Integer for a, q, _ in found.zero.terms)
+    sums = RaySums(rays, dim, analytic=whole)
+    return Builder(found, rays.shape(dim), sums, dim, negligible=_NEGLIGIBLE).component()

@@ -10,12 +10,16 @@ from scipy.special import gammaln
 
 from spectra.density import FastTail, PowerTail, Tail
 from spectra.errors import AccuracyError, NoRouteError
-from spectra.transform.half_lines.contours import Hankel
+from spectra.quadrature import NODES
 from spectra.transform.half_lines.ends import PowerEnding, power_ending
-from spectra.transform.half_lines.panelled import Ending, Panel, Panelled, fit_panel
-from spectra.transform.half_lines.path_sums import TINY
-from spectra.transform.half_lines.paths import PathFinder
-from spectra.transform.half_lines.prepared import Prepared
+from spectra.transform.half_lines.panelled import (
+    Ending,
+    Panel,
+    Panelled,
+    panel_through,
+)
+from spectra.transform.half_lines.prepared import Expanded
+from spectra.transform.rays.sampled import Sampler, Shape
 
 __all__ = ["Builder", "Start"]
 
@@ -49,6 +53,8 @@ _NEXT_JOIN = 1.5
 _MOST_JOINS = 6
 # Stretches overlap by this share, so that rounding leaves nothing between them.
 _OVERLAP = 1e-9
+# The width of a panel that is only looked at.
+_NARROW_LOOK = 1.0 / 64.0
 _OUTSIDE = 0.01
 # Where w |rho| is within exp(-14) of its largest value, errors above this share are refused.
 _USELESS = 1e-4
@@ -70,7 +76,7 @@ class Start:
     smooth: bool = False
 
     @classmethod
-    def at_origin(cls, found: Prepared, dim: int) -> Start:
+    def at_origin(cls, found: Expanded, dim: int) -> Start:
         """At radius 0, by the decay of the kernel."""
         decay = next((a for a, _, _ in found.infinity.terms), None)
         if decay is None:
@@ -83,8 +89,12 @@ class Builder:
 
     Parameters
     ----------
-    found : Prepared
-        The kernel.
+    found : Expanded
+        The kernel, expanded at both ends.
+    shape : Shape
+        Where it is.
+    sample : Sampler
+        Its density.
     dim : int
         Dimension.
     pivot, side : float
@@ -93,24 +103,28 @@ class Builder:
         How it begins at distance 0; by default how it does at the origin.
     peak : float
         A known value of log(w |rho|).
+    negligible : float
+        What is so far below the largest log(w |rho|) is not followed.
     """
 
     def __init__(
         self,
-        found: Prepared,
+        found: Expanded,
+        shape: Shape,
+        sample: Sampler,
         dim: int,
         *,
         pivot: float = 0.0,
         side: float = 1.0,
         start: Start | None = None,
         peak: float = -np.inf,
+        negligible: float = _NEGLIGIBLE,
     ) -> None:
-        self.found = found
+        self.found, self.shape, self.sample = found, shape, sample
         self.dim = dim
         self.pivot, self.side = pivot, side
         self.start = Start.at_origin(found, dim) if start is None else start
-        self.sample = PathFinder(Hankel(found.kernel, dim), pivot, side)
-        self.peak = peak
+        self.peak, self.negligible = peak, negligible
 
     def up_to(self, distance: float) -> Panelled:
         """The density from distance 0 to this one, and a little beyond."""
@@ -159,24 +173,24 @@ class Builder:
 
         A kernel of fast waves has its mass at their frequencies.
         """
-        kernel = self.found.kernel
+        shape = self.shape
         if self.pivot:
-            return float(np.log(self.pivot))
-        places = [0.5 * self.dim / kernel.scale]
-        if kernel.decays_fast:
-            places += [wave.frequency for wave in kernel.waves if wave.frequency > 0.0]
-        if self.dim > _LOW_DIMENSION and kernel.decays_fast:
-            z = np.geomspace(1e-3 * kernel.scale, kernel.reach, _CENTRE_GRID)
-            log = np.log(np.abs(kernel.value(z)) + TINY) + (self.dim - 1) * np.log(z)
+            return _dyadic(float(np.log(self.pivot)))
+        places = [0.5 * self.dim / shape.scale]
+        if shape.decays_fast:
+            places += [b for b in shape.frequencies if b > 0.0]
+        if self.dim > _LOW_DIMENSION and shape.decays_fast:
+            z = np.geomspace(1e-3 * shape.scale, shape.reach, _CENTRE_GRID)
+            log = shape.log_size(z) + (self.dim - 1) * np.log(z)
             places.append(self.dim / float(z[int(np.argmax(log))]))
-        if len(places) == 1:
-            return float(np.log(places[0]))
         heights = []
-        for w in places:
-            value, error = self.sample(w * np.array([1.0, 1.1 if w == places[0] else 1.001]))
-            known = np.maximum(np.abs(value) - error, 0.0)
-            heights.append(w * float(known.max()))
-        return float(np.log(places[int(np.argmax(heights))]))
+        for w in places if len(places) > 1 else ():
+            x = _dyadic(float(np.log(w)))
+            sampled = self.sample.on_panel(x, x + _NARROW_LOOK)
+            known = np.maximum(np.abs(sampled.value) - sampled.wrong, np.finfo(float).tiny)
+            heights.append(x + float((np.log(known) + sampled.log).max()))
+        best = int(np.argmax(heights)) if heights else 0
+        return _dyadic(float(np.log(places[best])))
 
     # --- towards infinity ---------------------------------------------------------------------
 
@@ -185,7 +199,7 @@ class Builder:
         x, width = start, _FIRST_WIDTH
         end = np.inf
         if ending is not None:
-            end = float(np.log(max(ending.start - self.pivot, np.exp(start))))
+            end = _dyadic(float(np.log(max(ending.start - self.pivot, np.exp(start)))), up=True)
         while x < end or not panels:
             panel = self._fitted(x, min(x + width, max(end, x + _NARROWEST)))
             panels.append(panel)
@@ -201,7 +215,7 @@ class Builder:
     def _fitted(self, low: float, high: float, *, downwards: bool = False) -> Panel:
         """The widest panel from ``low`` upwards (or ``high`` downwards) that is resolved."""
         while True:
-            panel, resolved = fit_panel(low, high, self.sample)
+            panel, resolved = panel_through(low, high, self.sample.on_panel(low, high))
             if resolved:
                 self.peak = max(self.peak, _height(panel))
                 self._check_accuracy(panel)
@@ -230,7 +244,7 @@ class Builder:
     def _is_negligible(self, panel: Panel, end: float) -> bool:
         height = panel.level + (panel.slope + 1.0) * end + float(np.log(panel.top))
         return height < self.peak + (
-            _NEGLIGIBLE_INSIDE if self.pivot and end < 0.0 else _NEGLIGIBLE
+            _NEGLIGIBLE_INSIDE if self.pivot and end < 0.0 else self.negligible
         )
 
     def _count(self, panels: list[Panel]) -> None:
@@ -241,14 +255,13 @@ class Builder:
             )
 
     def _joins(self, last: Panel, ending: PowerEnding) -> bool:
-        x = np.array([last.low + 0.9 * (last.high - last.low), last.high])
-        w = self.pivot + np.exp(x)
+        sampled = self.sample.on_panel(last.low, last.high)
+        w = self.pivot + np.exp(last.low + 0.5 * (last.high - last.low) * (1.0 + NODES[-2:]))
         inside = w >= ending.start
-        value, error = self.sample(np.exp(x))
         sign, log = ending.signed_log(w)
-        series = sign * np.exp(log)
-        bound = error + np.abs(series) * ending.relative_error(w)
-        return not np.any((np.abs(value - series) > _JOIN_SLACK * bound)[inside])
+        series = sign * np.exp(log - sampled.log[-2:])
+        bound = sampled.wrong[-2:] + np.abs(series) * ending.relative_error(w)
+        return not np.any((np.abs(sampled.value[-2:] - series) > _JOIN_SLACK * bound)[inside])
 
     # --- towards the origin -------------------------------------------------------------------
 
@@ -257,11 +270,12 @@ class Builder:
         panels: list[Panel] = []
         x, width = start, _FIRST_WIDTH
         exponent = self.start.exponent
-        first = float(np.log(min(_LINEAR_REACH / self.found.kernel.scale, self._before_waves())))
+        first = float(np.log(min(_LINEAR_REACH / self.shape.scale, self._before_waves())))
         while True:
             if self.start.smooth and x <= first:
                 try:
-                    panel, resolved = fit_panel(x - 1.0, x, self.sample, power=exponent)
+                    sampled = self.sample.on_panel(x - 1.0, x, exponent)
+                    panel, resolved = panel_through(x - 1.0, x, sampled, power=exponent)
                 except NoRouteError:
                     # In high dimension w^(d-1) is below every double there, and all of no account.
                     if not panels or not self._is_lost(panels[0]):
@@ -293,17 +307,16 @@ class Builder:
     def _is_noise(self, panel: Panel) -> bool:
         """Whether a kernel of fast waves has next to nothing on a panel, and errors as small."""
         height = panel.level + (panel.slope + 1.0) * panel.high + float(np.log(panel.error))
-        return bool(self.found.kernel.waves) and height < self.peak + _NOISE
+        return bool(self.shape.frequencies) and height < self.peak + _NOISE
 
     def _largest_below(self, panel: Panel) -> float:
         """What w^(1-d) rho may be below a panel, relative to what it is at its lower end.
 
         |w^(1-d) rho| is largest where no wave cancels: 2^(2-d)/Gamma(d/2)^2 int |k| z^(d-1) dz.
         """
-        kernel = self.found.kernel.in_dimension(self.dim)
-        x = np.linspace(np.log(_LEAST_DISTANCE * kernel.scale), np.log(kernel.reach), _SUM_NODES)
-        with np.errstate(divide="ignore"):
-            terms = np.log(kernel.size(np.exp(x))) + self.dim * x
+        shape = self.shape
+        x = np.linspace(np.log(_LEAST_DISTANCE * shape.scale), np.log(shape.reach), _SUM_NODES)
+        terms = shape.log_size(np.exp(x)) + self.dim * x
         top = float(terms.max())
         log = top + float(np.log(np.exp(terms - top).sum() * (x[1] - x[0])))
         log += (2.0 - self.dim) * float(np.log(2.0)) - 2.0 * float(gammaln(0.5 * self.dim))
@@ -314,8 +327,13 @@ class Builder:
 
     def _before_waves(self) -> float:
         """A radius that is small against every frequency."""
-        turning = (w.frequency for w in self.found.kernel.waves if w.frequency > 0.0)
+        turning = (b for b in self.shape.frequencies if b > 0.0)
         return _SHARE_OF_FREQUENCY * min(turning, default=np.inf)
+
+
+def _dyadic(x: float, *, up: bool = False) -> float:
+    """A multiple of 1/8, so that panels share the values of what is sampled."""
+    return float((np.ceil if up else np.round)(8.0 * x) / 8.0)
 
 
 def _height(panel: Panel) -> float:

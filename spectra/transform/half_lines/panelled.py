@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from spectra.density import Component, Tail
 from spectra.quadrature import ANALYSIS, EPS, NODES, ORDER
+from spectra.transform.rays.sampled import Sampled
 
-__all__ = ["Ending", "Panel", "Panelled", "fit_panel"]
+__all__ = ["Ending", "Panel", "Panelled", "fit_panel", "panel_through"]
 
 FloatArray = NDArray[np.float64]
 
@@ -81,11 +82,15 @@ class Panel:
     steady: bool
 
 
-def _slope(x: FloatArray, size: FloatArray) -> float:
+def _short(x: float) -> float:
+    return float(np.round(8.0 * x) / 8.0)
+
+
+def _slope(x: FloatArray, log_size: FloatArray) -> float:
     """The power of w that makes both ends of a panel alike."""
     third = ORDER // 3
-    ends = np.log([size[:third].max(), size[-third:].max()])
-    return float(ends[1] - ends[0]) / float(x[-third:].mean() - x[:third].mean())
+    rise = float(log_size[-third:].max() - log_size[:third].max())
+    return rise / float(x[-third:].mean() - x[:third].mean())
 
 
 def fit_panel(
@@ -106,26 +111,37 @@ def fit_panel(
     power : float, optional
         For the panel next to the origin: rho is w**power times a function that is smooth in w.
     """
-    linear = power is not None
-    if linear:
-        w = np.exp(high) * 0.5 * (1.0 + NODES)
-        x = np.log(w)
+    if power is None:
+        w = np.exp(low + 0.5 * (high - low) * (1.0 + NODES))
     else:
-        x = low + 0.5 * (high - low) * (1.0 + NODES)
-        w = np.exp(x)
+        w = np.exp(high) * 0.5 * (1.0 + NODES)
     value, error = sample(w)
     size = np.abs(value) + error
+    return panel_through(low, high, Sampled(value / size, error / size, np.log(size)), power=power)
+
+
+def panel_through(
+    low: float, high: float, sampled: Sampled, *, power: float | None = None
+) -> tuple[Panel, bool]:
+    """The panel through values at its nodes, and whether the series resolves them."""
+    linear = power is not None
+    # What is taken out is made of short numbers, so that it is taken out exactly.
+    if linear:
+        base, t = high, np.log(0.5 * (1.0 + NODES))
+    else:
+        base, t = low, 0.5 * (high - low) * (1.0 + NODES)
     slope = power
     if slope is None:
-        slope = _slope(x, size)
-        share = error / size
+        slope = _slope(t, sampled.log)
+        share = sampled.wrong
         if share.max() > _LOST and share.min() < share.max() * _UNEVEN:
             # One end is noise: a power would carry its error to the other one.
-            slope = _slope(x, error)
-    logs = np.log(size) - slope * x
-    level = float(logs.max())
-    front = np.exp(-level - slope * x)
-    scaled, wrong = value * front, error * front
+            slope = _slope(t, sampled.log + np.log(share))
+        slope = _short(slope)
+    logs = sampled.log - slope * base
+    level = _short(float((logs - slope * t).max()))
+    front = np.exp((logs - level) - slope * t)
+    scaled, wrong = sampled.value * front, sampled.wrong * front
     series = ANALYSIS @ scaled
     left_out = float(np.abs(series[-3:]).max())
     noise = float(wrong.max())
@@ -134,7 +150,7 @@ def fit_panel(
     blurred = noise > _CLEAN * top and high - low > _NARROW
     resolved = left_out <= max(RESOLVED * top, _NOISE * noise) and not (blurred and not linear)
     least = float((np.abs(scaled) - wrong).min())
-    steady = bool(np.all(np.sign(value) == np.sign(value[0])) and least > _STEADY * top)
+    steady = bool(np.all(np.sign(scaled) == np.sign(scaled[0])) and least > _STEADY * top)
     # Interpolation in twenty Legendre nodes multiplies noise by 3.2 at most.
     bound = _NOISE * noise + ORDER * left_out + _ROUNDING * EPS * top
     return Panel(low, high, linear, level, slope, series, bound, top, steady), resolved

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
+from spectra.quadrature import NODES
 from spectra.transform.half_lines.continuation import ANGLES, Continuation
 from spectra.transform.half_lines.contours import Hankel
 from spectra.transform.half_lines.path_sums import Contour, Integral, Radii
+from spectra.transform.rays.sampled import Sampled, Shape
 
-__all__ = ["PathFinder"]
+__all__ = ["PathFinder", "shape_on_paths"]
 
 FloatArray = NDArray[np.float64]
 
@@ -100,6 +102,16 @@ class PathFinder:
             )
         self._known.append((x, best))
         return result.value, result.error
+
+    def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
+        """Values at the nodes of a panel of the logarithm of the distance."""
+        if power is None:
+            distance = np.exp(low + 0.5 * (high - low) * (1.0 + NODES))
+        else:
+            distance = np.exp(high) * 0.5 * (1.0 + NODES)
+        value, error = self(distance)
+        size = np.abs(value) + error
+        return Sampled(value / size, error / size, np.log(size))
 
     def _radii(self, distance: FloatArray) -> Radii:
         return Radii(self.pivot, self.side * distance)
@@ -238,3 +250,15 @@ def _best(found: dict[Key, Integral]) -> Key | None:
 
 def _relative(found: Integral) -> float:
     return float((found.error / (np.abs(found.value) + found.error + _TINY)).max())
+
+
+def shape_on_paths(kernel: Continuation, dim: int) -> Shape:
+    """Where a kernel is, as its continuation knows it."""
+    here = kernel.in_dimension(dim)
+
+    def log_size(z: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(here.size(z) + _TINY))
+
+    frequencies = tuple(wave.frequency for wave in here.waves)
+    return Shape(here.scale, here.reach, here.decays_fast, log_size, frequencies)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
 import sympy
 
 from spectra.errors import FormulaError, NoRouteError
@@ -14,17 +15,34 @@ from spectra.kernel import Kernel, Piece
 from spectra.singularity.local import profile
 from spectra.transform.half_lines.continuation import Continuation, continuation
 from spectra.transform.half_lines.ends import Expansion, expansion_of, stable_value
-from spectra.transform.half_lines.waves import Turning, oscillation, read_waves
+from spectra.transform.half_lines.waves import Turning, Wave, oscillation, read_waves
+from spectra.transform.rays.sums import Plane
 
-__all__ = ["Prepared", "prepared"]
+__all__ = ["Expanded", "continued", "decays_fast", "expanded", "plane"]
 
 # Values in doubles are held to those of many digits up to these distances.
 _WAVES_SEEN, _FARTHEST = 1e2, 1e12
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """What every dimension needs of a formula."""
+class Expanded:
+    """A formula in Z without its limit at infinity, expanded at both ends.
+
+    Attributes
+    ----------
+    limit : sympy number
+        The limit that was taken away.
+    total : float
+        k(0) without it.
+    zero, infinity : Expansion
+        What does not oscillate at the ends.
+    turning : tuple of Turning
+        The waves that decay like powers.
+    waves : tuple of Wave
+        All waves.
+    decays_fast : bool
+        Whether it decays faster than every power.
+    """
 
     expr: sympy.Expr
     limit: sympy.Expr
@@ -32,12 +50,13 @@ class Prepared:
     zero: Expansion
     infinity: Expansion
     turning: tuple[Turning, ...]
-    kernel: Continuation
+    waves: tuple[Wave, ...]
+    decays_fast: bool
 
 
 @lru_cache(maxsize=64)
-def prepared(expr: sympy.Expr) -> Prepared:
-    """The ends and the continuation of a formula in Z on the whole half-line.
+def expanded(expr: sympy.Expr) -> Expanded:
+    """The ends of a formula in Z on the whole half-line.
 
     Raises
     ------
@@ -53,29 +72,67 @@ def prepared(expr: sympy.Expr) -> Prepared:
             "a finite measure for your range of distances."
         )
     smooth = cut.exprs[0]
-    waves = read_waves(smooth)
-    infinity, turning = oscillation(smooth) if waves else (expansion_of(smooth, sympy.oo), ())
+    waves, infinity, turning = _ending(smooth)
     limit = next((c for a, q, c in infinity.terms if a == 0 and q == 0), sympy.Integer(0))
     if any(a.is_negative or (a == 0 and q > 0) for a, q, _ in infinity.terms):
         raise NoRouteError(f"The formula {expr} is unbounded at infinity: it has no measure.")
     if limit != 0:
         smooth = smooth - limit
-        waves = read_waves(smooth)
-        infinity, turning = oscillation(smooth) if waves else (expansion_of(smooth, sympy.oo), ())
+        waves, infinity, turning = _ending(smooth)
     zero = expansion_of(smooth, sympy.Integer(0))
     at_zero = value_at_zero(smooth, Z)
     if at_zero is None:
         raise NoRouteError(f"The formula {expr} has no finite value at z = 0 that could be found.")
+    fast = not infinity.terms and not turning
     ends = {float(t.frequency): t.terms for t in turning} | {0.0: infinity.terms}
     waves = tuple(wave.with_end(ends.get(wave.frequency, ())) for wave in waves)
+    return Expanded(smooth, limit, float(at_zero), zero, infinity, turning, waves, fast)
+
+
+def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], Expansion, tuple[Turning, ...]]:
+    """Waves and ending of a formula; none of either kind where it is only seen to decay fast."""
+    try:
+        waves = read_waves(expr)
+        return (waves, *oscillation(expr)) if waves else ((), expansion_of(expr, sympy.oo), ())
+    except NoRouteError:
+        # What is not known of an ending does not matter where every power has long gone.
+        if decays_fast(expr):
+            return (), Expansion((), 0.0), ()
+        raise
+
+
+def decays_fast(expr: sympy.Expr) -> bool:
+    """Whether values on the half-line fall faster than every power of interest."""
+    try:
+        return bool(np.isfinite(plane(expr).reach.end))
+    except FormulaError:
+        return False
+
+
+@lru_cache(maxsize=64)
+def plane(expr: sympy.Expr) -> Plane:
+    """The kernel on rays, which every dimension shares."""
+    return Plane(expr)
+
+
+@lru_cache(maxsize=64)
+def continued(expr: sympy.Expr) -> Continuation:
+    """The continuation of a formula, for paths.
+
+    Raises
+    ------
+    NoRouteError
+        Where there is none.
+    """
+    found = expanded(expr)
+    smooth, waves = found.expr, found.waves
     # Far out the waves of a kernel have lost their phase in doubles, and are not looked at.
-    known = Expansion((), 0.0) if waves else infinity
+    known = Expansion((), 0.0) if waves else found.infinity
     fastest = max((wave.frequency for wave in waves), default=0.0)
     seen = min(_WAVES_SEEN / fastest, _FARTHEST) if fastest > 0.0 else _FARTHEST
-    value = stable_value(smooth, zero, known, farthest=seen)
-    decays_fast = not infinity.terms and not turning
+    value = stable_value(smooth, found.zero, known, farthest=seen)
     try:
-        kernel = continuation(smooth, value, zero, decays_fast=decays_fast, waves=waves)
+        return continuation(smooth, value, found.zero, decays_fast=found.decays_fast, waves=waves)
     except FormulaError as error:
         raise NoRouteError(
             f"The formula {expr} cannot be continued from the half-line into the plane: {error}. "
@@ -83,4 +140,3 @@ def prepared(expr: sympy.Expr) -> Prepared:
             "Bessel functions, give its values as a callable (docs/callables.md), or design a "
             "finite measure for your range of distances (design)."
         ) from error
-    return Prepared(smooth, limit, float(at_zero), zero, infinity, turning, kernel)

@@ -17,11 +17,13 @@ from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.between import BetweenWaves, Side
+from spectra.transform.half_lines.contours import Hankel
 from spectra.transform.half_lines.outwards import Builder, Start
-from spectra.transform.half_lines.prepared import Prepared, prepared
+from spectra.transform.half_lines.paths import PathFinder, shape_on_paths
+from spectra.transform.half_lines.prepared import Expanded, continued, expanded
 from spectra.transform.half_lines.waves import Turning
 
-__all__ = ["slow_waves"]
+__all__ = ["by_paths", "slow_waves"]
 
 # More atoms than this have one frequency after another.
 _MOST_ATOMS = 8
@@ -33,7 +35,23 @@ _PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
 _NO_SHARE = 1e-9
 
 
-def slow_waves(found: Prepared, dim: int) -> tuple[list[Component], list[Atom]]:
+def by_paths(
+    found: Expanded,
+    dim: int,
+    *,
+    pivot: float = 0.0,
+    side: float = 1.0,
+    start: Start | None = None,
+    peak: float = -np.inf,
+) -> Builder:
+    """Panels of a density that is integrated along paths."""
+    kernel = continued(found.expr)
+    sample = PathFinder(Hankel(kernel, dim), pivot, side)
+    shape = shape_on_paths(kernel, dim)
+    return Builder(found, shape, sample, dim, pivot=pivot, side=side, start=start, peak=peak)
+
+
+def slow_waves(found: Expanded, dim: int) -> tuple[list[Component], list[Atom]]:
     """Component and atoms of a kernel with waves that decay like powers.
 
     Raises
@@ -52,13 +70,13 @@ def slow_waves(found: Prepared, dim: int) -> tuple[list[Component], list[Atom]]:
                 f"The formula {found.expr} has more than {_MOST_ATOMS} waves of the decay "
                 f"z^-({dim - 1}/2), each of them an atom. Give them as summands of their own."
             )
-        found = prepared(rest)
+        found = expanded(rest)
     if not found.turning:
-        return [Builder(found, dim).component()], atoms
+        return [by_paths(found, dim).component()], atoms
     return [_component(found, dim)], atoms
 
 
-def _slowest(found: Prepared, dim: int) -> Turning | None:
+def _slowest(found: Expanded, dim: int) -> Turning | None:
     """A wave of the decay of a plane wave's mean."""
     least = sympy.Rational(dim - 1, 2)
     for wave in found.turning:
@@ -72,7 +90,7 @@ def _slowest(found: Prepared, dim: int) -> Turning | None:
     return next((wave for wave in found.turning if wave.exponent == least), None)
 
 
-def _without(found: Prepared, wave: Turning, dim: int) -> tuple[Atom, sympy.Expr]:
+def _without(found: Expanded, wave: Turning, dim: int) -> tuple[Atom, sympy.Expr]:
     """The atom of a wave, and the formula without it."""
     b, half = wave.frequency, sympy.Rational(dim, 2)
     order = half - 1
@@ -122,9 +140,10 @@ def _is_double(number: sympy.Expr) -> bool:
     return bool(number.is_Rational and sympy.Rational(float(number)) == number)
 
 
-def _peak(found: Prepared, dim: int, bounds: list[float], middles: list[float]) -> float:
+def _peak(found: Expanded, dim: int, bounds: list[float], middles: list[float]) -> float:
     """log(w |rho|) where it may be large: a density may vanish between two frequencies."""
-    sample = Builder(found, dim).sample
+    kernel = continued(found.expr)
+    sample = PathFinder(Hankel(kernel, dim))
     places = [*middles, *(b * (1.0 + shift) for b in bounds for shift in (-_NEAR, _NEAR))]
     heights = []
     for w in sorted(places):
@@ -133,9 +152,9 @@ def _peak(found: Prepared, dim: int, bounds: list[float], middles: list[float]) 
     return float(np.log(max(max(heights), np.finfo(float).tiny)))
 
 
-def _component(found: Prepared, dim: int) -> Component:
+def _component(found: Expanded, dim: int) -> Component:
     """The density on both sides of each frequency, and next to the origin."""
-    band_limited = found.kernel.is_band_limited
+    band_limited = continued(found.expr).is_band_limited
     kinks = {float(t.frequency): float(t.exponent) - 0.5 * (dim + 1) for t in found.turning}
     bounds = sorted(kinks)
     exact = {float(b): _is_double(b) for b in (t.frequency for t in found.turning)}
@@ -147,7 +166,7 @@ def _component(found: Prepared, dim: int) -> Component:
     for i, b in enumerate(bounds):
         ends = band_limited and b == bounds[-1]
         under = Start(kinks[b]) if ends else _start(found.turning[i], dim, -1.0)
-        below = Builder(found, dim, pivot=b, side=-1.0, start=under, peak=peak)
+        below = by_paths(found, dim, pivot=b, side=-1.0, start=under, peak=peak)
         sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i]), exact[b]))
         peak = below.peak
         if ends:
@@ -155,7 +174,7 @@ def _component(found: Prepared, dim: int) -> Component:
             break
         over = _start(found.turning[i], dim, 1.0)
         breaks.append((b, min(under.exponent, over.exponent)))
-        above = Builder(found, dim, pivot=b, side=1.0, start=over, peak=peak)
+        above = by_paths(found, dim, pivot=b, side=1.0, start=over, peak=peak)
         if b == bounds[-1]:
             last = above.component()
             sides.append(Side(b, np.inf, b, 1.0, last, exact[b]))
@@ -164,7 +183,7 @@ def _component(found: Prepared, dim: int) -> Component:
             high = middles[i + 1]
             sides.append(Side(b, high, b, 1.0, above.up_to(high - b), exact[b]))
         peak = above.peak
-    origin = Builder(found, dim, peak=peak)
+    origin = by_paths(found, dim, peak=peak)
     first = Side(0.0, middles[0], 0.0, 1.0, origin.up_to(middles[0]))
     assert tail is not None  # there is a last frequency
     return BetweenWaves(

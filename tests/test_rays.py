@@ -1,0 +1,171 @@
+"""Sums in ball arithmetic: right where a kernel decays on the axis and grows beside it.
+
+The truth is integrated on the real axis by mpmath, or a closed form in mpmath; both share no code
+with the toolkit.
+"""
+
+import flint
+import numpy as np
+import pytest
+import sympy
+from mpmath import mp
+
+import spectra as sp
+from spectra.errors import FormulaError
+from spectra.formula.parsing import Z
+from spectra.transform.half_lines.half_line import half_line
+from spectra.transform.rays.continuation import Continuation
+from spectra.transform.rays.hankel import HankelWaves
+from spectra.transform.rays.precision import working
+from spectra.transform.rays.ray import Ray, has_one_integral, reach_of
+
+SLOW = pytest.mark.slow
+
+
+def on_the_axis(k, end):
+    """rho by Gauss and Legendre on short panels of the real axis, where k ends at ``end``."""
+
+    def density(w, d):
+        order, half = mp.mpf(d) / 2 - 1, mp.mpf(d) / 2
+        places = mp.linspace(0, end, 5 + int(end * w / 8))
+        # z^(d/2) J is elementary in one and in three dimensions (DLMF 10.16.1).
+        wave = {
+            1: lambda z: mp.sqrt(2 / (mp.pi * w)) * mp.cos(w * z),
+            3: lambda z: mp.sqrt(2 / (mp.pi * w)) * z * mp.sin(w * z),
+        }.get(d, lambda z: z**half * mp.besselj(order, w * z))
+        integral = mp.quad(lambda z: k(z) * wave(z), places, method="gauss-legendre")
+        return 2 ** (1 - half) / mp.gamma(half) * w**half * integral
+
+    return density
+
+
+def bessel_mixture(n):
+    """exp(-z^2) I_n(z^2) is the mean of cos(nt) exp(-(1 - cos t) z^2) over 0 < t < pi."""
+
+    def density(w, d):
+        def gaussian(t):
+            a, half = 4 * (1 - mp.cos(t)), mp.mpf(d) / 2
+            return mp.cos(n * t) * a**-half * mp.exp(-w * w / a)
+
+        front = 2 * w ** (d - 1) / mp.gamma(mp.mpf(d) / 2) / mp.pi
+        return front * mp.quad(gaussian, mp.linspace(0, mp.pi, 9))
+
+    return density
+
+
+#: (formula, radial density, dimension, radii)
+CASES = (
+    ("exp(-z**4-z**2/10)", on_the_axis(lambda z: mp.exp(-(z**4) - z**2 / 10), 4), 2,
+     (0.3, 2.08, 7.0)),
+    ("exp(-z**4-z**2/20)", on_the_axis(lambda z: mp.exp(-(z**4) - z**2 / 20), 4), 3,
+     (0.3, 2.08, 7.0, 21.0)),
+    ("exp(-z**4)*cosh(z)", on_the_axis(lambda z: mp.exp(-(z**4)) * mp.cosh(z), 4), 1,
+     (0.3, 8.16)),
+    ("exp(-z**4)*cos(z/2)", on_the_axis(lambda z: mp.exp(-(z**4)) * mp.cos(z / 2), 4), 1,
+     (0.3, 2.5, 8.16)),
+    ("z**2*exp(-z**4-z**2/20)", on_the_axis(lambda z: z**2 * mp.exp(-(z**4) - z**2 / 20), 4), 7,
+     (0.3, 4.0)),
+    ("exp(-z**4-z)", on_the_axis(lambda z: mp.exp(-(z**4) - z), 4), 3, (0.3, 2.08, 7.0)),
+    ("exp(-z**4)/(1+z)", on_the_axis(lambda z: mp.exp(-(z**4)) / (1 + z), 4), 3, (0.3, 7.0)),
+    ("exp(-cosh(z))", on_the_axis(lambda z: mp.exp(-mp.cosh(z)), 6), 3, (0.3, 2.08, 7.0)),
+    ("erfc(z**2)", on_the_axis(lambda z: mp.erfc(z**2), 4), 1, (0.3, 2.08, 7.0)),
+    ("z**2/sinh(z**2)", on_the_axis(lambda z: z**2 / mp.sinh(z**2), 11), 3, (0.3, 2.08, 7.0)),
+    ("exp(-2*sin(z)**2)*exp(-z**2/8)",
+     on_the_axis(lambda z: mp.exp(-2 * mp.sin(z) ** 2 - z * z / 8), 29), 1, (0.3, 2.08, 7.0)),
+    ("exp(-z**2)*besseli(1,z**2)", bessel_mixture(1), 1, (0.05, 0.7, 1.9, 4.0)),
+    ("exp(-z**2)*besseli(0,z**2)", bessel_mixture(0), 3, (0.05, 0.7, 1.9, 4.0)),
+)  # fmt: skip
+# Refused by the paths, which do not follow the singularities of gamma.
+CASES += (
+    ("gamma(1+z)*exp(-z**2)", on_the_axis(lambda z: mp.gamma(1 + z) * mp.exp(-z * z), 12), 3,
+     (0.3, 2.08)),
+)  # fmt: skip
+DEFAULT = {("exp(-z**4-z)", 3)}
+
+
+@pytest.mark.parametrize(
+    ("text", "density", "dim", "radii"),
+    [
+        pytest.param(*case, id=f"{case[0]}-{case[2]}",
+                     marks=() if (case[0], case[2]) in DEFAULT else SLOW)
+        for case in CASES
+    ],
+)  # fmt: skip
+def test_kernels_that_grow_in_sectors_have_their_true_densities(text, density, dim, radii):
+    (component,), _ = half_line(sp.radial(text).pieces[0].expr, dim)
+    w = np.array(radii)
+    sign, log = component.signed_log(w)
+    bound = np.exp(component.log_envelope(w)) * component.relative_error(w)
+    with mp.workdps(40):
+        for i, x in enumerate(radii):
+            true = density(mp.mpf(x), dim)
+            found = int(sign[i]) * mp.exp(mp.mpf(float(log[i])))
+            assert abs(found - true) <= bound[i], (x, found, true)
+    assert np.all(component.relative_error(w) < 1e-9)
+
+
+@pytest.mark.parametrize(
+    "dim", [1, 3, 7, pytest.param(2, marks=SLOW), pytest.param(16, marks=SLOW)]
+)
+@pytest.mark.parametrize("angle", [0.0, 0.05, 0.7, 1.2])
+def test_hankel_functions_on_rays_lie_in_their_balls(dim, angle):
+    waves = HankelWaves(dim, angle, 160)
+    for shift in (-12.0, 0.0, 2.5, 3.75, 4.25, 6.0):
+        re, im = waves(0.1, shift)
+        with mp.workdps(90):
+            y = mp.exp(mp.mpf(0.1) + mp.mpf(shift) + 1j * mp.mpf(angle))
+            order = mp.mpf(dim) / 2 - 1
+            if angle:
+                front = 2 / (mp.pi * 1j) * mp.exp(-1j * mp.pi * order / 2)
+                true = front * mp.besselk(order, -1j * y) * y ** (order + 2)
+            else:
+                true = mp.mpc(mp.besselj(order, y.real) * y.real ** (order + 2))
+            pairs = ((re, true.real), (im, true.imag))
+            for ball, part in pairs:
+                miss = abs(mp.mpf(ball.mid().str(60, radius=False)) - part)
+                radius = mp.mpf(ball.rad().str(10, radius=False))
+                assert miss <= radius * 1.01 + mp.mpf(10) ** -58 * abs(part)
+                assert radius <= 1e-35 * abs(true)
+
+
+@pytest.mark.parametrize(
+    ("text", "serves", "fails"),
+    [
+        ("exp(-z)/((z-1)**2+1/100)", 0.05, 0.17),  # poles at 1 +- i/10
+        ("exp(-z**4)", 0.25, 0.55),  # grows between pi/8 and 3 pi/8
+        ("exp(-z**4)", 0.17, 1.2),  # decays at 1.2 again, with another integral
+        ("1/(1+z**3)", 0.8, 1.2),  # a pole at exp(i pi/3)
+    ],
+)
+def test_a_ray_serves_up_to_the_first_singularity_or_growth(text, serves, fails):
+    kernel = Continuation(sp.radial(text).pieces[0].expr)
+    axis = Ray(kernel, 0.0, 128)
+    reach = reach_of(axis)
+    assert has_one_integral(Ray(kernel, serves, 128), axis, reach)
+    assert not has_one_integral(Ray(kernel, fails, 128), axis, reach)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["exp(-2*z)*besseli(0,z)", "erfc(z**2)", "z**2/sinh(z**2)", "1/(1+z**(5/2))", "sqrt(1+z**2)-z",
+     "besselk(1/3,z)*z**(1/3)", "atan(1/z)", "exp(-z)*atan(50*(z-2))"],
+)  # fmt: skip
+def test_a_formula_in_balls_is_the_formula(text):
+    kernel = sp.radial(text)
+    continued = Continuation(kernel.pieces[0].expr)
+    z = np.array([1e-3, 0.4, 1.7, 12.0])
+    found = [continued(flint.acb(x), 128) for x in z]
+    np.testing.assert_allclose([float(v.real) for v in found], kernel(z), rtol=4e-13)
+    assert all(v.rel_accuracy_bits() > 80 for v in found)
+
+
+def test_cancellation_costs_bits_and_no_digits():
+    k = Continuation(sympy.sqrt(1 + Z**2) - Z)
+    far = k(flint.acb(10) ** 12, 128)
+    with working(128):
+        assert abs(far.real * 2 * flint.arb(10) ** 12 - 1) < 1e-20
+
+
+def test_functions_without_a_continuation_are_refused():
+    with pytest.raises(FormulaError, match="Heaviside"):
+        Continuation(sympy.exp(-Z) * sympy.Heaviside(Z - 1))
