@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ from scipy.optimize import linprog
 
 from spectra.designs.waves import WaveTable
 from spectra.errors import AccuracyError
+from spectra.steps import seconds_left
 
 __all__ = ["Program", "Solution", "solve"]
 
@@ -50,6 +53,11 @@ _ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("hig
 # falls by a few units for a doubled tolerance), then thirty times more until it vanishes.
 _FIRST_PENALTY = 100.0
 _PENALTY_GROWTH = 30.0
+# What HiGHS is given first of the time on the wall, for each second that is left to the step, and
+# at least (chosen); and the status by which scipy reports that it was not enough.
+_WALL_PER_PROCESSOR_TIME = 2.0
+_LEAST_PATIENCE = 0.1
+_STOPPED = 1
 # Masses below this part of the whole are rounding of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
 # A design keeps only radii at which the dual touches its bound to this part, where that suffices.
@@ -417,9 +425,26 @@ def _simplex(
             "primal_feasibility_tolerance": feasibility,
             "dual_feasibility_tolerance": feasibility,
         }
-        result = linprog(
-            cost, A_ub=rows, b_ub=limits, bounds=(0, None), method=method, options=options
-        )
+        solver = partial(linprog, cost, A_ub=rows, b_ub=limits, bounds=(0, None), method=method)
+        result = _within_the_time(solver, options)
         if result.status == 0:
             return result.x, float(result.fun), result.ineqlin.marginals
     return None
+
+
+def _within_the_time(solver: Callable[..., Any], options: dict[str, float]) -> Any:
+    """What a solver finds; it returns to Python, where its step can be ended, in due time.
+
+    HiGHS looks at the clock on the wall, which a loaded machine moves faster than the processor
+    time that is limited: where it stopped too early it begins again with more of it.
+    """
+    patience = _WALL_PER_PROCESSOR_TIME
+    while True:
+        left = seconds_left()
+        if left is None:
+            return solver(options=options)
+        time_limit = max(patience * left, _LEAST_PATIENCE)
+        result = solver(options={**options, "time_limit": time_limit})
+        if result.status != _STOPPED:
+            return result
+        patience *= 2.0
