@@ -18,6 +18,8 @@ from typed_formulas import TYPED, typed_kernel
 import spectra as sp
 from spectra import steps
 from spectra.errors import AccuracyError, FormulaError, ParameterError, SpectraError, TimeLimitError
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import Z
 from spectra.progress import stage, staged
 
 SHORT = 0.2
@@ -403,6 +405,22 @@ def test_reading_takes_seconds_whatever_the_text(text):
     with contextlib.suppress(FormulaError, AccuracyError):  # a true refusal is an answer
         assert isinstance(sp.radial(text), sp.Kernel)
     assert time.thread_time() - begin < 5.0
+
+
+@pytest.mark.parametrize(
+    "text", ["1/cosh(z)", "z/sinh(z)", "1/log(3+exp(z))", "exp(-z)*atan(exp(z))"]
+)
+def test_numbers_beyond_doubles_are_refused_only_where_they_cost(text):
+    # The paths of integration look at these where the exponential has a million digits.
+    function = mpmath_function(sp.radial(text).pieces[0].expr, Z)
+    value = function(mp.mpf(10) ** 6)
+    assert mp.isfinite(value)
+    assert 0 <= value <= 2e-6
+
+
+def test_an_exponential_of_a_tower_falls_to_nothing():
+    falling = sp.radial("exp(-exp(z))").pieces[0].expr
+    assert mpmath_function(falling, Z)(mp.mpf(10) ** 6) == 0
 
 
 def test_kernels_whose_terms_cancel_are_still_nothing():

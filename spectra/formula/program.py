@@ -28,6 +28,7 @@ Array = NDArray[Any]
 # The exponent of the largest number that a function is given (chosen): its cost grows with that,
 # and e^(2^100000) is far beyond what a double, or a bound of one, can need.
 _MOST_BITS = 100_000
+_REDUCING = (sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh)
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,9 @@ class Compiler:
             function, operands = self._plan(node)
             if self._backend == "mpmath" and operands:
                 rounding = None if node.is_Boolean else self._rounding
-                is_sum = isinstance(node, sympy.Add | sympy.Mul)
-                function = _strict(function, rounding, is_bounded=not is_sum)
+                function = _strict(function, rounding)
+                if isinstance(node, _REDUCING) or (node.is_Pow and not node.exp.is_Rational):
+                    function = _bounded(function, falls=node.func is sympy.exp)
             places = tuple(self._visit(operand) for operand in operands)
             self._steps.append((function, places))
             self._place[node] = len(self._steps)
@@ -155,19 +157,31 @@ def _bits(value: Any) -> int:
     return max(int(exponent + length) for _, _, exponent, length in parts)
 
 
+def _bounded(function: Callable[..., Any], *, falls: bool) -> Callable[..., Any]:
+    """Refuse arguments that would cost more digits of pi or ln 2 than anybody can wait for.
+
+    Where the function ``falls`` on the left, like exp, its value there is 0: the numbers that could
+    make something of it again are refused.
+    """
+
+    def evaluate(*values: Any) -> Any:
+        if any(_bits(value) > _MOST_BITS for value in values if not mp.isnan(value)):
+            if falls and mp.re(values[0]) < 0 and _bits(mp.re(values[0])) > _MOST_BITS:
+                return mp.zero
+            raise OverflowError(f"a number is beyond 2**{_MOST_BITS}")
+        return function(*values)
+
+    return evaluate
+
+
 def _strict(
-    function: Callable[..., Any],
-    rounding: Callable[[Any], Any] | None,
-    *,
-    is_bounded: bool,
+    function: Callable[..., Any], rounding: Callable[[Any], Any] | None
 ) -> Callable[..., Any]:
     """Propagate nan, read a pole as nan, and never leave the reals from real arguments."""
 
     def evaluate(*values: Any) -> Any:
         if any(mp.isnan(value) for value in values):
             return mp.nan
-        if is_bounded and any(_bits(value) > _MOST_BITS for value in values):
-            raise OverflowError(f"a number is beyond 2**{_MOST_BITS}")
         try:
             result = function(*values)
         except ZeroDivisionError:
