@@ -189,6 +189,15 @@ def test_the_spectrum_of_what_is_proved_is_nonnegative(kernel: Kernel, dim: int)
     assert np.all(density.density(w) >= -density.error(w))
 
 
+def test_a_chirp_hides_the_sign_of_the_tail_that_the_origin_makes() -> None:
+    # z at 0 makes a tail w^-2 in d = 1, and the chirp one of w^(-3/2) that turns.
+    found = existence(radial("cos(z**2)/(1 + z)**2 - exp(-z)/4"), 1).positive_definite
+    assert found.answer is not True
+    assert "At large w" not in found.reason
+    tail = existence(radial("exp(-z**2)*(1 + z)"), 1).positive_definite
+    assert (tail.answer, "exceeds" in tail.reason or "At large w" in tail.reason) == (False, True)
+
+
 def test_the_dimension_after_the_largest_is_refuted_where_a_theorem_does_it() -> None:
     found = existence(radial("1 - 3*z/2 + z**3/2", support=1)).positive_definite
     assert (found.answer, found.max_dim) == (False, 3)

@@ -174,6 +174,8 @@ def _sign_of_tail(analysis: LocalAnalysis | None, dim: int) -> str | None:
         return None
     if not analysis.profile.exprs:  # its radii have no end, and are not listed
         return None
+    if any(s.degree > 1 for s in analysis.infinity.singularities):  # chirps reach every frequency
+        return None
     rough = [s for _, e in analysis.radii for s in e.singularities]
     origin = analysis.origin.singularities
     if any(s.log_power != 0 for s in (*rough, *origin)):
