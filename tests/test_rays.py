@@ -45,6 +45,8 @@ def bessel_mixture(n):
     def density(w, d):
         def gaussian(t):
             a, half = 4 * (1 - mp.cos(t)), mp.mpf(d) / 2
+            if a == 0:  # the Gaussian of width zero has nothing there
+                return mp.mpf(0)
             return mp.cos(n * t) * a**-half * mp.exp(-w * w / a)
 
         front = 2 * w ** (d - 1) / mp.gamma(mp.mpf(d) / 2) / mp.pi
