@@ -114,7 +114,9 @@ def worse(stage: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
             if now[key] > TIMES * max(then[key], _ROUNDING)
         ]
     if stage == "masses":
-        pairs = [(key, *then[key], *now[key]) for key in ("plus", "minus")]
+        # A mass of nothing was stated as 0 +- 0, and was known no better than the one beside it.
+        was = max(then["plus"][1], then["minus"][1])
+        pairs = [(key, then[key][0], was, *now[key]) for key in ("plus", "minus")]
     else:
         keys = [f"w = {w:.3g}" for w in radii(then["dim"])]
         pairs = list(zip(keys, then["rho"], then["error"], now["rho"], now["error"], strict=True))
