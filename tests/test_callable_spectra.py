@@ -66,7 +66,13 @@ def test_the_masses_of_a_spectrum_with_a_gap_are_those_of_its_peaks():
 @pytest.mark.parametrize("dim", [1, 2, 7, 16, 32])
 def test_the_end_of_a_callable_is_where_its_integral_has_ended(dim):
     """In high dimension z^(d-1) k(z) goes on where k has long been below rounding."""
-    density = spectral_density(sp.radial(doubled, **STATED), dim)
+    try:
+        density = spectral_density(sp.radial(doubled, **STATED), dim)
+    except AccuracyError as error:
+        # So high up doubles keep next to no digit of the bulk, and that may be said.
+        assert dim == 32
+        assert "cancels in dimension 32" in str(error)  # noqa: PT017
+        return
     formula = sp.radial("exp(-z**2/2)*(1 + sin(z)**2)")
     for w in (0.01, 0.2857):
         with mp.workdps(30):

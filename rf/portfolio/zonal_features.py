@@ -83,13 +83,12 @@ class ZonalMap(DrawnMap):
 def gegenbauer_offers(order: Order) -> list[Offer] | str:
     """Random Gegenbauer features, with none and with the lowest degrees exact.
 
-        Examples
-        --------
-        >>> from spectra.harmonics import gegenbauer_sequence, harmonic_count_log
-    from spectra.kernel import zonal
-        >>> order = Order(zonal("exp(u)"), 5, 60, 2.0, np.ones(1))
-        >>> [offer.name for offer in gegenbauer_offers(order)][-1]
-        'Gegenbauer features, exact to degree 2'
+    Examples
+    --------
+    >>> from spectra.kernel import zonal
+    >>> order = Order(zonal("exp(u)"), 5, 60, 2.0, np.ones(1))
+    >>> [offer.name for offer in gegenbauer_offers(order)][-1]
+    'Gegenbauer features, exact to degree 2'
     """
     if not order.kernel.is_zonal:
         return "polynomials of <x, y> serve a formula in u"

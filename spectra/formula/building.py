@@ -99,6 +99,9 @@ def power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     if exponent.is_negative:
         _refuse_zero(base)
     result = sympy.Pow(base, exponent)
+    if result.is_Mul:
+        # Of a power of numbers sympy leaves a product within a product.
+        result = result.func(*result.args)
     if result.is_Pow and result.exp.is_Rational and abs(result.exp) > MAX_EXPONENT:
         raise FormulaError(f"its exponent {short(result.exp)} is beyond {MAX_EXPONENT}")
     return _real(result)
