@@ -124,7 +124,7 @@ def contradiction(density: SpectralDensity) -> str:
     at_zero = density.kernel.at_zero
     total = sum(c.total for c in density.components) + sum(a.mass for a in density.atoms)
     size = sum(abs(c.total) for c in density.components) + sum(abs(a.mass) for a in density.atoms)
-    if not abs(total - at_zero) <= _TOTAL * max(size, abs(at_zero)):
+    if not abs(total - at_zero) <= _TOTAL * max(size, _height(density)):
         return f"its parts have the total {total!r}, and the kernel is {at_zero!r} at z = 0"
     require_moderate_scale(density.components)
     windows = _windows(density)
@@ -144,6 +144,16 @@ def contradiction(density: SpectralDensity) -> str:
                 f"{allowed * np.exp(missed.log_unit):.1e}"
             )
     return ""
+
+
+def _height(density: SpectralDensity) -> float:
+    """The largest value of the kernel that a few distances around its scale show."""
+    radii = [w for c in density.components for w in c.bulk]
+    if not radii:
+        return abs(density.kernel.at_zero)
+    root = float(np.sqrt(density.dim))
+    z = root * np.geomspace(_NARROWEST / max(radii), _WIDEST / min(radii), 33)
+    return max(abs(density.kernel.at_zero), float(np.abs(density.kernel(z)).max()))
 
 
 # --- windows --------------------------------------------------------------------------------------
