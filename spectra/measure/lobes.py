@@ -271,7 +271,12 @@ class LobedTailMass:
     def _far_ratio(self) -> tuple[FloatArray, FloatArray]:
         """background / amplitude at radii up to 1e12 starts, as far as it is a normal number."""
         w = self.tail.start * np.geomspace(1.0, self._reach(1e12), 241)
-        return w, self.background(w)[0] / self.amplitude(w)
+        return w, self._ratio(w)
+
+    def _ratio(self, w: FloatArray) -> FloatArray:
+        """background / amplitude: infinite beside a wave that is below every double."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.background(w)[0] / self.amplitude(w))
 
     @cached_property
     def touching(self) -> bool:
@@ -315,7 +320,7 @@ class LobedTailMass:
         width = np.full(s.shape, 0.5 * np.pi)
         for _ in range(_ITERATIONS):
             w, _ = self.radius(np.pi * s + side * width)
-            ratio = sign * self.background(w)[0] / self.amplitude(w)
+            ratio = sign * self._ratio(w)
             if self.touching:
                 ratio = np.sign(ratio)
             # Beyond 1 the other sign does not occur, and the lobe fills the period (or nothing).
