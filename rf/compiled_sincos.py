@@ -27,11 +27,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, final
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DOUBLE", "SINGLE", "SineCosine", "compiled", "waves_with_numba"]
+from spectra.compiled import compiled
+
+__all__ = ["DOUBLE", "SINGLE", "SineCosine", "waves_with_numba"]
 
 
 @final
@@ -184,17 +185,4 @@ def _kernel(name: str) -> Any:
                 sines[j] = integer(u ^ ((quadrant & 2) << to_sign)).view(dtype)
                 cosines[j] = integer(v ^ (((quadrant + 1) & 2) << to_sign)).view(dtype)
 
-    return compiled(waves)
-
-
-def compiled(function: Any) -> Any:
-    """The function compiled at its first call, kept on disk, and run beside other threads.
-
-    Only the fusing of products and sums is allowed to the compiler, which keeps infinities, NaN
-    and signs of zero, and makes no error larger.
-    """
-    options: dict[str, Any] = {"fastmath": {"contract"}, "nogil": True, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder to keep it in: it is compiled anew in every process
-        return numba.njit(**options)(function)
+    return compiled(waves, fused=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.compiled_sincos import compiled
+from spectra.compiled import compiled
 
 __all__ = ["walsh_phases_with_numba"]
 
@@ -70,4 +70,4 @@ def _kernel() -> Any:
                 for k in range(factor.size):
                     phase[k] = values[k, r] * factor[k]
 
-    return compiled(phases)
+    return compiled(phases, fused=True)

@@ -12,6 +12,7 @@ import spectra
 
 LAYERS = {
     "spectra.errors": 0,
+    "spectra.compiled": 1,
     "spectra.numeric": 1,
     "spectra.files": 0,
     "spectra.steps": 0.1,
@@ -76,7 +77,7 @@ RF_LAYERS = {
     "rf.spectrum": 0,
     "rf.threads": 0,
     "rf.walsh": 0,
-    "rf.compiled_walsh": 1,
+    "rf.compiled_walsh": 0,
     "rf.common_keys": 1,
     "rf.designed_directions": 1,
     "rf.projection": 1,

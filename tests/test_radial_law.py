@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 from scipy import stats
 
+from spectra.compiled import using
 from spectra.errors import AccuracyError, ParameterError
 from spectra.special import plane_wave_mean
 from spectra.table import LobedTail, PanelKind, Panels, RadialLaw, panel_integrals
@@ -265,6 +266,23 @@ def test_what_is_drawn_is_what_is_stored_but_for_roundings(name):
     w, (exact, slope) = law.ppf(u), of_the_panels(law, u)
     assert np.all(np.abs(w - exact) <= 6e-16 * slope)
     assert np.array_equal(law.ppf(u[::7]), w[::7])
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_the_compiled_loop_draws_the_same_bits(name):
+    pytest.importorskip("numba")
+    law = STORED[name]()
+    u = np.random.default_rng(7).random(300_000)
+    u[:4] = 0.0, 1.0, law.split, np.nextafter(law.split, 0.0)
+    q = np.concatenate([u, np.geomspace(5e-324, 0.1, 500)])
+    assert law.cells.loop(u.size) == law.cells._fill_with_numba
+    with using("numpy"):
+        assert law.cells.loop(u.size) == law.cells._fill_with_numpy
+        below, above = law.ppf(u), law.isf(q)
+    assert np.array_equal(law.ppf(u), below)
+    assert np.array_equal(law.isf(q), above)
+    assert np.array_equal(law.ppf(u[:1000]), below[:1000])
+    assert np.array_equal(law.sample(u.size, rng=3)[:1000], law.sample(1000, rng=3))
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 16, 64])

@@ -5,10 +5,11 @@ import pytest
 from laws import gaussian_law, gaussian_mixture, table_of
 
 from rf import SpectralFeatures
-from rf.backend import using, walsh_kernel
+from rf.backend import walsh_kernel
 from rf.frequencies import draw_frequencies, draw_repeatedly
 from rf.walsh import walsh_transform
 from rf.waves import wave_columns
+from spectra.compiled import using
 
 TYPES = [np.float64, np.float32]
 

@@ -11,10 +11,11 @@ from mpmath import mp, mpf
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rf
-from rf.backend import VARIABLE, implementation, using, wave_kernel
+from rf.backend import wave_kernel
 from rf.sincos import LIMIT
 from rf.threads import on_threads, serial_blas
 from rf.waves import Rays, wave_columns
+from spectra.compiled import VARIABLE, implementation, using
 from spectra.errors import ParameterError
 
 IMPLEMENTATIONS = ["numpy", "numba"]

@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Self, final
+from functools import cache, cached_property
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.compiled import compiled, implementation
 from spectra.table.arrays import FloatArray, IntArray
 
 __all__ = ["Cells"]
 
-# Draws are evaluated in blocks whose buffers stay, with the cells, in the second-level cache.
-_BLOCK = 1 << 13
+# From this number of draws on the compiled loop is worth loading, half a second once in a process.
+# It gives the same bits.
+_COMPILED = 1 << 18
 # Cells for each panel, and the least and most of them; powers of two, so that a product with
 # their number is exact.
 _PER_PANEL, _LEAST, _MOST = 32.0, 12, 15
@@ -111,29 +113,72 @@ class Cells:
         is_open[closed[good]] = False
         return cls(count, first, columns, is_open)
 
-    def fill(self, key: FloatArray, out: FloatArray) -> IntArray:
-        """Write the radii at keys into ``out``; return the places that fall into open cells."""
-        size = min(_BLOCK, key.size)
-        scaled, cell, term = np.empty((3, size))
-        number, left = np.empty(size, np.intp), np.empty(size, bool)
-        open_at = []
-        for start in range(0, key.size, _BLOCK):
-            w = out[start : start + _BLOCK]
-            s, c, t = scaled[: w.size], cell[: w.size], term[: w.size]
-            i, beyond = number[: w.size], left[: w.size]
-            # All of this is exact, as the count is a power of two.
-            np.multiply(key[start : start + _BLOCK], self.count, out=s)
-            np.floor(s, out=c)
-            s -= c
-            c -= self.first
-            np.copyto(i, c, casting="unsafe")
-            np.take(self.columns[-1], i, out=w, mode="clip")
-            for column in self.columns[-2::-1]:
-                w *= s
-                w += np.take(column, i, out=t, mode="clip")
-            np.take(self.is_open, i, out=beyond, mode="clip")
-            open_at.append(start + np.flatnonzero(beyond))
-        return np.concatenate(open_at) if open_at else np.zeros(0, np.intp)
+    def loop(self, draws: int) -> Callable[[FloatArray, FloatArray], IntArray]:
+        """What writes the radii at the keys of a block, for so many draws in all.
+
+        It takes the keys and the radii to be written, and returns the places of the keys that fall
+        into open cells, whose radii are left to others.  The keys lie between the edges.
+
+        Examples
+        --------
+        >>> cells = Cells(2, 0, np.array([[1.0, 2.0]]), np.array([False, True]))
+        >>> out = np.empty(2)
+        >>> cells.loop(2)(np.array([0.0, 0.75]), out), out
+        (array([1]), array([1., 2.]))
+        """
+        many = draws >= _COMPILED and implementation() == "numba"
+        return self._fill_with_numba if many else self._fill_with_numpy
+
+    def _fill_with_numpy(self, key: FloatArray, out: FloatArray) -> IntArray:
+        # All of this is exact, as the count is a power of two.
+        share = key * self.count
+        cell = np.floor(share)
+        share -= cell
+        cell -= self.first
+        i, term = cell.astype(np.intp), cell
+        np.take(self.columns[-1], i, out=out, mode="clip")
+        for column in self.columns[-2::-1]:
+            out *= share
+            out += np.take(column, i, out=term, mode="clip")
+        return np.flatnonzero(np.take(self.is_open, i, mode="clip"))
+
+    def _fill_with_numba(self, key: FloatArray, out: FloatArray) -> IntArray:
+        places = np.empty(key.size + 1, np.intp)
+        count = _fill()(key, self.count, self.first, self._rows, self.is_open, out, places)
+        return places[:count]
+
+    @cached_property
+    def _rows(self) -> FloatArray:
+        """The coefficients of each cell side by side, so that a draw reads one place."""
+        missing = _DEGREE + 1 - len(self.columns)
+        return np.ascontiguousarray(np.pad(self.columns.T, ((0, 0), (0, missing))))
+
+
+@cache
+def _fill() -> Any:
+    """The loop that is compiled.  Nothing is fused in it, so that numpy gives the same bits."""
+
+    def fill(
+        key: Any, count: Any, first: Any, rows: Any, is_open: Any, out: Any, places: Any
+    ) -> Any:
+        number = 0
+        last = len(rows) - 1
+        for j in range(key.size):
+            share = key[j] * count
+            cell = np.floor(share)
+            share -= cell
+            row = min(max(int(cell) - first, 0), last)
+            # Written out, as numba keeps a loop over the powers, at twice the time.
+            a, b, c = rows[row, 6], rows[row, 5], rows[row, 4]
+            d, e, f, g = rows[row, 3], rows[row, 2], rows[row, 1], rows[row, 0]
+            out[j] = (((((a * share + b) * share + c) * share + d) * share + e) * share + f) * (
+                share
+            ) + g
+            places[number] = j
+            number += is_open[row]
+        return number
+
+    return compiled(fill, fused=False)
 
 
 @cache

@@ -9,6 +9,7 @@ only: a saved table is used without sympy.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, final
@@ -27,6 +28,7 @@ from spectra.table.panels import PanelKind, Panels
 
 __all__ = ["RadialLaw", "Seed"]
 
+BoolArray = NDArray[np.bool_]
 Seed = np.random.Generator | np.random.SeedSequence | int | None
 
 # Panels are evaluated in blocks whose buffers stay in the second-level cache.
@@ -175,8 +177,7 @@ class RadialLaw:
         ParameterError
             If a probability is outside [0, 1] or not a number.
         """
-        u = _probabilities(u)
-        return self._radii(u - (u >= self.split), np.flatnonzero(u == 1.0))
+        return self._radii(_probabilities(u), lambda u: (u - (u >= self.split), u == 1.0))
 
     def isf(self, q: ArrayLike) -> FloatArray:
         """Radius above which the probability is q: the inverse of the survival function.
@@ -189,11 +190,14 @@ class RadialLaw:
 
         Where a law ends at a finite radius the last doubles before it are all that can be told.
         """
-        q = _probabilities(q)
-        u = 1.0 - q
-        # Without a right side there are no keys beyond 1 - q, which may round to 1.
-        last = q == 0.0 if self.split < 1.0 else u == 1.0
-        return self._radii(np.where(u >= self.split, -q, u), np.flatnonzero(last))
+
+        def key(q: FloatArray) -> tuple[FloatArray, BoolArray]:
+            u = 1.0 - q
+            # Without a right side there are no keys beyond 1 - q, which may round to 1.
+            last = q == 0.0 if self.split < 1.0 else u == 1.0
+            return np.where(u >= self.split, -q, u), last
+
+        return self._radii(_probabilities(q), key)
 
     def sample(self, size: int | tuple[int, ...], rng: Seed = None) -> FloatArray:
         """Independent radii, one double of ``rng`` (a Generator or a seed) for each.
@@ -205,16 +209,13 @@ class RadialLaw:
         [1.0, 2.0]
         """
         u = np.random.default_rng(rng).random(size)
-        # A double of the generator is a multiple of 2^-53 below 1, so that 1 - u is exact.
-        key = u - (u >= self.split)
         if not isinstance(self.tail, MixedTail):
-            return self._radii(key, np.zeros(0, np.intp))
+            return self.ppf(u)
         # A draw needs no inverse of the sum of several tails.
-        beyond = (key < 0.0) & (key >= -self.tail.mass)
-        drawn = self.tail.draws(-key[beyond])
-        key[beyond] = self.right.edges[-1] * -1.0
-        radii = self._radii(key, np.zeros(0, np.intp))
-        radii[beyond] = drawn
+        beyond = u - 1.0 >= -self.tail.mass
+        radii = np.empty_like(u)
+        radii[beyond] = self.tail.draws(1.0 - u[beyond])
+        radii[~beyond] = self.ppf(u[~beyond])
         return radii
 
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
@@ -307,20 +308,30 @@ class RadialLaw:
         steps = lookup.columns.shape[0] == 1 and not lookup.special.any()
         return Cells.of(self.panel_radii, edges, rough=rough, steps=steps and rough is None)
 
-    def _radii(self, key: FloatArray, last: IntArray) -> FloatArray:
-        """Radii at keys: u on the left, -q on the right, so that one sorted list serves both.
+    def _radii(
+        self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
+    ) -> FloatArray:
+        """Radii at probabilities.
 
-        At q = 0, which are the places ``last``, there is no key.
+        ``keys`` makes their keys, u on the left and -q on the right, so that one sorted list
+        serves both sides, and tells where q is 0, which has none.
         """
-        # The split and its complement are rounded, so a key can miss the first edge by that.
-        flat = np.maximum(np.ravel(key), self._lookup.edges[0])
-        flat[last] = self._lookup.edges[0]
-        out = np.empty(flat.size)
-        open_at = self.cells.fill(flat, out)
-        if open_at.size:
-            out[open_at] = self.panel_radii(flat[open_at])
-        out[last] = self.upper
-        return out.reshape(np.shape(key))
+        flat, first = np.ravel(values), self._lookup.edges[0]
+        out, fill = np.empty(flat.size), self.cells.loop(flat.size)
+        open_at, open_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
+        for start in range(0, flat.size, _BLOCK):
+            key, last = keys(flat[start : start + _BLOCK])
+            key[last] = first
+            # The split and its complement are rounded, so a key can miss the first edge by that.
+            np.maximum(key, first, out=key)
+            radii = out[start : start + _BLOCK]
+            places = fill(key, radii)
+            radii[last] = self.upper
+            places = places[~last[places]]
+            open_at.append(start + places)
+            open_keys.append(key[places])
+        out[np.concatenate(open_at)] = self.panel_radii(np.concatenate(open_keys))
+        return out.reshape(np.shape(values))
 
     def panel_radii(self, key: FloatArray) -> FloatArray:
         """Radii at keys (u on the left, -q on the right) by the panels and the tail themselves."""

@@ -14,7 +14,7 @@ from sklearn.kernel_approximation import RBFSampler
 from threadpoolctl import threadpool_limits
 
 from rf import SpectralFeatures
-from rf.backend import using
+from spectra.compiled import using
 
 from .timing import Table, number, say
 

@@ -1,0 +1,98 @@
+"""Which implementation of the inner loops runs: numba's (the extra ``fast``), or numpy's.
+
+Numba is loaded when a loop is first asked for, never by an import of ours.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Literal
+
+from spectra.errors import ParameterError
+
+__all__ = ["VARIABLE", "Implementation", "compiled", "implementation", "using", "why_no_numba"]
+
+Implementation = Literal["numba", "numpy"]
+
+#: Names an implementation for a whole process.
+VARIABLE = "SPECTRA_IMPLEMENTATION"
+
+_CHOSEN: ContextVar[Implementation | None] = ContextVar("implementation", default=None)
+
+
+@lru_cache(maxsize=1)
+def why_no_numba() -> str:
+    """Why numba cannot be loaded; empty where it can."""
+    try:
+        import_module("numba")
+    except ImportError as fault:
+        return str(fault).splitlines()[0]
+    return ""
+
+
+def implementation() -> Implementation:
+    """The implementation that runs here: "numba" or "numpy".
+
+    Raises
+    ------
+    ParameterError
+        Where SPECTRA_IMPLEMENTATION, or :func:`using`, names another, or numba where it is missing.
+    """
+    name = _CHOSEN.get() or os.environ.get(VARIABLE, "")
+    if name == "numpy":
+        return "numpy"
+    why = why_no_numba()
+    if name in ("", "numba") and not why:
+        return "numba"
+    if not name:
+        return "numpy"
+    raise ParameterError(
+        f"The inner loop was to run with {name!r}, and "
+        + (f"numba cannot be loaded ({why})" if name == "numba" else "there is no such way")
+        + ". Take 'numpy', which always runs, or install the extra: pip install "
+        '"kernel-spectra[fast]".'
+    )
+
+
+@contextmanager
+def using(name: Implementation) -> Iterator[None]:
+    """Let one implementation run inside of a ``with`` block.
+
+    Examples
+    --------
+    >>> with using("numpy"):
+    ...     implementation()
+    'numpy'
+    """
+    token = _CHOSEN.set(name)
+    try:
+        implementation()
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+def compiled(function: Callable[..., Any], *, fused: bool) -> Any:
+    """The function compiled by numba at its first call, kept on disk, and run beside other threads.
+
+    Parameters
+    ----------
+    function : callable
+    fused : bool
+        Whether products and sums may be fused, which makes no error larger, and results that
+        differ from those of numpy by roundings.  Nothing else is allowed to the compiler:
+        infinities, NaN and signs of zero are kept.
+    """
+    numba = import_module("numba")
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    if fused:
+        options["fastmath"] = {"contract"}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder to keep it in: it is compiled anew in every process
+        return numba.njit(**options)(function)
