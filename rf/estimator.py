@@ -32,6 +32,7 @@ from rf.frequencies import (
 from rf.operators import FeatureOperator, checked_ridge
 from rf.ranking import Plan, best_split, candidates, ranked_plans
 from rf.rows import (
+    FITTING_ADVICE,
     centre_of,
     check_cross_distances,
     check_distances,
@@ -45,6 +46,7 @@ from rf.waves import copied_into, wave_columns
 from spectra.errors import ParameterError
 from spectra.modulated import AsymmetricTable
 from spectra.numeric import real_array
+from spectra.progress import stage
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
@@ -235,12 +237,13 @@ class BaseSpectralFeatures(
                 "so there is nothing to draw: the kernel is 0, or a difference that cancels below "
                 "what can be computed. Check the formula, or scale the difference up."
             )
-        if isinstance(table, AsymmetricTable):
-            self._draw_asymmetric(scheme, table, X, for_data, for_frequencies)
-        else:
-            self.decomposition_ = "radial"
-            self.coupling_, self.counts_ = self._plan(scheme, table, X, for_data)
-            self.frequencies_ = self._draw(scheme, table, X, for_frequencies)
+        with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
+            if isinstance(table, AsymmetricTable):
+                self._draw_asymmetric(scheme, table, X, for_data, for_frequencies)
+            else:
+                self.decomposition_ = "radial"
+                self.coupling_, self.counts_ = self._plan(scheme, table, X, for_data)
+                self.frequencies_ = self._draw(scheme, table, X, for_frequencies)
         columns = self.n_components
         if self._layout_counts is not None:
             columns = min(columns, 2 * len(self.frequencies_))

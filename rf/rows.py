@@ -18,6 +18,7 @@ from sklearn.utils.extmath import row_norms
 from spectra.errors import DataError
 
 __all__ = [
+    "FITTING_ADVICE",
     "MARGIN",
     "NORM_TOLERANCE",
     "centre_of",
@@ -216,6 +217,11 @@ def sample_of_rows(X: Any, rng: np.random.Generator, most: int = _SAMPLE) -> Any
     return X[np.sort(rng.choice(X.shape[0], most, replace=False))]
 
 
+#: What to do where a fit is refused for its time.
+FITTING_ADVICE = (
+    "measure the rows in a unit in which the kernel varies over their distances, since a variance "
+    "at distances of thousands of its lengths is dear; or ask for fewer columns"
+)
 _WAY_OUT = "Rescale the data, or design the table on a larger domain."
 
 

@@ -78,8 +78,8 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     """Set how much processor time each step may take while this context lasts, in this thread.
 
     A step is what one call asks: reading a formula, a verdict, a density, the masses, a table, a
-    design.  Without this context the environment variable SPECTRA_TIME_LIMIT decides ("none" for
-    no limit), and without that the limit is 10 seconds.
+    design, a fit.  Without this context the environment variable SPECTRA_TIME_LIMIT decides ("none"
+    for no limit), and without that the limit is 10 seconds.
 
     Parameters
     ----------

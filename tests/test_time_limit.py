@@ -10,12 +10,14 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 import sympy
 from mpmath import mp
 from typed_formulas import TYPED, typed_kernel
 
 import spectra as sp
+from rf import SpectralFeatures
 from spectra import steps
 from spectra.errors import AccuracyError, FormulaError, ParameterError, SpectraError, TimeLimitError
 from spectra.formula.evaluate import mpmath_function
@@ -380,6 +382,39 @@ def test_the_command_takes_a_limit(capsys):
     assert main(["check", "exp(-z)/(5+z**2)", "--dim", "3", "--time-limit", "none"]) == 0
     assert main(["check", "exp(-z)", "--dim", "3", "--time-limit", "soon"]) == 2
     assert "positive number of seconds" in capsys.readouterr().err
+
+
+# --- fits are steps too -----------------------------------------------------------------------
+
+DELTA_GAUSSIAN = "exp(-z**2/2) - exp(-z**2/200)"
+
+
+@pytest.mark.parametrize("unit", [1e4, 1e7])
+@pytest.mark.parametrize("coupling", ["auto", "comonotone"])
+def test_a_fit_on_rows_in_a_wrong_unit_is_refused_and_one_in_the_right_unit_is_not(unit, coupling):
+    # The choice of the split integrates variances at distances of 1e4 and more lengths.
+    rows = np.random.default_rng(0).normal(size=(200, 6))
+    table = sp.derive(sp.radial(DELTA_GAUSSIAN), 6)
+    features = SpectralFeatures(
+        table, n_components=256, coupling=coupling, mixed_signature="ignore"
+    )
+    said, spent = refused(lambda: features.fit(unit * rows), seconds=1.0)
+    assert said.startswith(f"fitting features of {table.formula}: stopped after 1.")
+    assert "measure the rows in a unit in which the kernel varies" in said
+    assert spent < 1.0 + LATE
+    with sp.time_limit(1.0):
+        fitted = features.fit(rows)
+    assert fitted.transform(rows).shape == (200, 256)
+
+
+@pytest.mark.parametrize("coupling", ["auto", "orthogonal"])
+def test_making_features_to_order_is_a_step(coupling):
+    rows = np.random.default_rng(0).normal(size=(50, 6))
+    features = SpectralFeatures("exp(-z)", coupling=coupling, domain="data")
+    said, spent = refused(lambda: features.fit(rows), seconds=0.01)
+    assert "to order of exp(-z)" in said
+    assert "spectra.time_limit" in said
+    assert spent < LATE
 
 
 # --- texts that would cause work without end --------------------------------------------------

@@ -171,7 +171,7 @@ def _compare(
     if not np.any(exact):
         raise ParameterError(
             f"The kernel {order.kernel} is 0 everywhere on the data, so there is nothing to draw. "
-            "Check the formula."
+            "Check the formula, and the unit of the distances."
         )
     rng = np.random.default_rng(_SEED)
     offers: list[tuple[Offer, Prediction]] = []

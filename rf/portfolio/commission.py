@@ -18,6 +18,7 @@ from rf.portfolio.exact_powers import exact_offers
 from rf.portfolio.offer import Member, Order, dense
 from rf.portfolio.zonal_features import is_definite
 from rf.rows import (
+    FITTING_ADVICE,
     MARGIN,
     centre_of,
     check_distances,
@@ -27,6 +28,7 @@ from rf.rows import (
 )
 from rf.spectrum import resolve_spectrum
 from spectra.errors import InfiniteMassError, ParameterError
+from spectra.progress import staged
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
@@ -147,6 +149,7 @@ def commission(
     return Commission(kernel, z_max, note)
 
 
+@staged("making features to order", advice=FITTING_ADVICE)
 def made_to_order(
     order: Commission,
     X: Any,
@@ -182,6 +185,7 @@ def made_to_order(
     )
 
 
+@staged("making a table to order", advice=FITTING_ADVICE)
 def table_to_order(
     order: Commission, X: Any, n_components: int, coupling: str
 ) -> tuple[SpectralTable, tuple[int, ...] | None]:
