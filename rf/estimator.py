@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from rf.arrays import beside, is_foreign, on_host, refuse_other_library, validated_rows
 from rf.asymmetric import AsymmetricPlan, draw_asymmetric, typical_differences
 from rf.bounds import n_components_for
 from rf.callers import outside
@@ -210,7 +211,8 @@ class BaseSpectralFeatures(
             Where the kernel has no table.
         """
         self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        given = validated_rows(self, X, reset=True)
+        X = on_host(given)
         scheme = self._scheme()
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         for_data, for_frequencies = np.random.default_rng(seed.tolist()).spawn(2)
@@ -221,8 +223,7 @@ class BaseSpectralFeatures(
         spectrum = self._resolve(X, for_frequencies)
         if not isinstance(spectrum, Spectrum):
             self._take(spectrum)
-            self._announce(scheme.mixed_signature)
-            return self
+            return self._announced(scheme.mixed_signature, given)
         if isinstance(spectrum.table, SpectralTable):
             self._check_table(spectrum.table)
         self.table_ = spectrum.table
@@ -255,8 +256,7 @@ class BaseSpectralFeatures(
         )
         self.signature_ = self._layout.signature
         self._n_features_out = columns
-        self._announce(scheme.mixed_signature)
-        return self
+        return self._announced(scheme.mixed_signature, given)
 
     def _take(self, selection: Selection) -> None:
         """Become the features that were made to order."""
@@ -333,9 +333,9 @@ class BaseSpectralFeatures(
         else:
             Y = self._validated(Y)
             if np.isfinite(self._reach):
-                check_cross_distances(X, Y, self._reach)
+                check_cross_distances(on_host(X), on_host(Y), self._reach)
             right = self._columns(Y, left=False)
-        matrix: NDArray[Any] = (left * self.signature_.astype(left.dtype)) @ right.T
+        matrix: NDArray[Any] = (left * beside(self.signature_, left)) @ right.T
         return matrix
 
     def operator(self, X: Any, Y: Any = None, *, ridge: float = 0.0) -> FeatureOperator:
@@ -375,19 +375,19 @@ class BaseSpectralFeatures(
         True
         """
         ridge = checked_ridge(ridge, of_two=Y is not None)
-        X = self._validated(X)
+        X = on_host(self._validated(X, "operator"))
         if Y is None:
             Y = X
         else:
-            Y = self._validated(Y)
+            Y = on_host(self._validated(Y, "operator"))
             if np.isfinite(self._reach):
-                check_cross_distances(X, Y, self._reach)
+                check_cross_distances(on_host(X), on_host(Y), self._reach)
         return FeatureOperator(
             X,
             Y,
             lambda rows, out: self._columns(rows, left=True, out=out),
             lambda rows, out: self._columns(rows, left=False, out=out),
-            self.signature_,
+            on_host(self.signature_),
             ridge=ridge,
         )
 
@@ -456,9 +456,10 @@ class BaseSpectralFeatures(
             allocation=allocation,
         )
 
-    def _validated(self, X: Any) -> Any:
+    def _validated(self, X: Any, method: str = "transform") -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validated_rows(self, X, reset=False)
+        refuse_other_library(self, X, self.signature_, method)
         self._check_rows(X)
         return X
 
@@ -478,13 +479,13 @@ class BaseSpectralFeatures(
     def _check_rows(self, X: Any) -> None:
         check_size(X)
         if self._sphere:
-            check_unit_rows(X, self._sphere)
+            check_unit_rows(on_host(X), self._sphere)
         if np.isfinite(self._reach):
-            check_distances(X, self._reach, centre=self._centre)
+            check_distances(on_host(X), self._reach, centre=on_host(self._centre))
 
     def _columns(self, X: Any, *, left: bool, out: NDArray[Any] | None = None) -> NDArray[Any]:
         if self._selection is not None:
-            return copied_into(out, self._selection.map.columns(X))
+            return copied_into(out, self._selection.map.columns(on_host(X)), X)
         layout = self._layout
         return wave_columns(
             X,
@@ -554,6 +555,14 @@ class BaseSpectralFeatures(
         )
         return self.plans_[0].coupling, self.plans_[0].counts
 
+    def _announced(self, mixed: MixedSignature, given: Any) -> Self:
+        """The fitted estimator, whose arrays lie beside the rows that were given."""
+        self._announce(mixed)
+        if is_foreign(given):
+            self.signature_ = beside(self.signature_, given, double=True)
+            self._centre = beside(self._centre, given, double=True)
+        return self
+
     def _announce(self, mixed: MixedSignature) -> None:
         negative = int(np.sum(self.signature_ < 0))
         if negative == 0 or mixed == "ignore":
@@ -572,5 +581,6 @@ class BaseSpectralFeatures(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist, pdist
 from sklearn.utils.extmath import row_norms
 
+from rf.arrays import fits_squared, is_foreign, on_host
 from spectra.errors import DataError
 
 __all__ = [
@@ -85,6 +86,10 @@ def check_size(X: Any) -> None:
     --------
     >>> check_size(np.eye(2))
     """
+    if is_foreign(X):
+        if fits_squared(X):
+            return
+        X = on_host(X)
     with np.errstate(over="ignore"):
         # Twice the largest of d coordinates in each of two rows: no square of a distance is larger.
         largest = np.abs(X).max(axis=1)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from rf.arrays import array_waves, beside, is_foreign
 from rf.backend import WalshKernel, WaveKernel, walsh_kernel, wave_kernel
 from rf.threads import on_threads, serial_blas
 from rf.walsh import WalshBlock
@@ -54,7 +55,7 @@ def wave_columns(
 
     Parameters
     ----------
-    X : ndarray or sparse array of shape (rows, d)
+    X : ndarray, sparse array or array of another library, of shape (rows, d)
         float32 or float64.
     frequencies : ndarray of shape (n, d)
     scale : ndarray of shape (n,)
@@ -94,6 +95,9 @@ def wave_columns(
     >>> wave_columns(np.zeros((1, 2)), np.ones((1, 2)), np.ones(1))
     array([[1., 0.]])
     """
+    if is_foreign(X):
+        waves: NDArray[Any] = array_waves(X, frequencies, scale, phases, without_sine, out)
+        return waves
     columns = 2 * len(frequencies) - (without_sine is not None)
     out = _checked(out, (X.shape[0], columns), X.dtype)
     work = _Work.of(X, frequencies, scale, phases, without_sine, blocks, rays, out)
@@ -105,8 +109,11 @@ def wave_columns(
     return out
 
 
-def copied_into(out: NDArray[Any] | None, columns: NDArray[Any]) -> NDArray[Any]:
-    """Columns that were made elsewhere, in ``out`` where there is one."""
+def copied_into(out: NDArray[Any] | None, columns: NDArray[Any], X: Any) -> NDArray[Any]:
+    """Columns of rows X that were made elsewhere, in ``out`` where there is one."""
+    if is_foreign(X):
+        moved: NDArray[Any] = beside(columns, X)
+        return moved
     if out is None:
         return columns
     _checked(out, (columns.shape[0], columns.shape[1]), columns.dtype)[:] = columns

@@ -58,6 +58,7 @@ LAYERS = {
 }
 # rf has an order of its own, whose rooms are its modules and packages.
 RF_LAYERS = {
+    "rf.arrays": 0,
     "rf.callers": 0,
     "rf.commands": 10,
     "rf.compiled_sincos": 0,
@@ -71,7 +72,7 @@ RF_LAYERS = {
     "rf.plane_waves": 0,
     "rf.probes": 0,
     "rf.radii": 0,
-    "rf.rows": 0,
+    "rf.rows": 0.5,
     "rf.signs": 0,
     "rf.sincos": 0,
     "rf.spectrum": 0,
