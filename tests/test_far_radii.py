@@ -1,10 +1,11 @@
-"""The radii of the smallest probabilities, far out on every kind of tail, against exact laws."""
+"""The radii of the smallest probabilities, beside 0 and far out on a tail, against exact laws."""
 
 from __future__ import annotations
 
 from functools import cache
 
 import exact_radii
+import numpy as np
 import pytest
 from exact_radii import EXACT
 from mpmath import mp
@@ -66,3 +67,43 @@ def test_the_cauchy_law_is_right_to_its_smallest_probability(q):
     (part,) = table_of("laplace", 1).parts
     exact = float(1 / mp.tan(mp.pi * mp.mpf(q) / 2))
     assert abs(part.law.isf([q])[0] / exact - 1.0) <= 1e-10
+
+
+#: The density at the origin.
+AT_ORIGIN = {
+    "gaussian": lambda d: float((2 * mp.pi) ** (-mp.mpf(d) / 2)),
+    "laplace": lambda d: float(mp.gamma((mp.mpf(d) + 1) / 2) / mp.pi ** ((mp.mpf(d) + 1) / 2)),
+}
+
+
+@pytest.mark.parametrize("name", AT_ORIGIN)
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_radii_beside_0_have_their_own_digits(name, dim):
+    """P(R <= w) = mu(0) V_d w^d there, V_d the volume of the ball."""
+    volume = float(mp.pi ** (mp.mpf(dim) / 2) / mp.gamma(mp.mpf(dim) / 2 + 1))
+    (part,) = table_of(name, dim).parts
+    u = np.logspace(-300, -8 * dim, 200)
+    exact = (u / (AT_ORIGIN[name](dim) * volume)) ** (1.0 / dim)
+    np.testing.assert_allclose(part.law.ppf(u), exact, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "dim"),
+    [
+        ("laplace", 3),
+        ("delta_gaussian", 1),
+        ("delta_gaussian", 3),
+        ("damped_wave", 3),
+        ("wendland_31", 3),
+        ("rational_quadratic_3", 7),
+        ("gaussian", 16),
+        ("laplace_difference", 7),
+    ],
+)
+def test_no_radius_is_negative_and_none_falls(name, dim):
+    u = np.concatenate([[0.0], np.logspace(-320, -3, 3000)])
+    for part in table_of(name, dim).parts:
+        radii = part.law.ppf(u)
+        assert radii[0] >= 0.0
+        assert np.all(radii[1:] > 0.0)
+        assert np.all(np.diff(radii) >= -4 * np.finfo(float).eps * radii[1:])

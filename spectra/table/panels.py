@@ -133,6 +133,10 @@ class Panels:
         signs = np.where(np.arange(rows.shape[1]) % 2, -1.0, 1.0)
         return np.stack([rows @ signs, rows.sum(axis=1)], axis=1)
 
+    def rows(self, width: int) -> FloatArray:
+        """The coefficients with zeros for the powers that are missing, shape (n, width)."""
+        return np.pad(self.coefficients, ((0, 0), (0, width - self.coefficients.shape[1])))
+
     @classmethod
     def empty(cls) -> Self:
         """No panels: the side of a law that has no mass of its own."""

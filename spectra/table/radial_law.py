@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
-from spectra.table.arrays import FloatArray, IntArray, frozen_array
+from spectra.table.arrays import FloatArray, frozen_array
 from spectra.table.cells import Cells
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
 from spectra.table.mixed_tail import MixedTail
 from spectra.table.panel_integrals import PanelIntegrals
+from spectra.table.panel_lookup import PanelLookup
 from spectra.table.panels import PanelKind, Panels
 
 __all__ = ["RadialLaw", "Seed"]
@@ -285,15 +286,15 @@ class RadialLaw:
         sides = (self.left, self.right)
         degree = max(s.coefficients.shape[1] for s in sides)
         return PanelIntegrals.of(
-            coefficients=np.concatenate([_padded(s.coefficients, degree) for s in sides]),
+            coefficients=np.concatenate([s.rows(degree) for s in sides]),
             masses=np.concatenate([np.diff(s.edges) for s in sides]),
             kinds=np.concatenate([s.kinds for s in sides]),
             exponents=np.concatenate([s.exponents for s in sides]),
         )
 
     @cached_property
-    def _lookup(self) -> _Lookup:
-        return _Lookup.of(self)
+    def _lookup(self) -> PanelLookup:
+        return PanelLookup.of(self.left, self.right, gap=self.tail is not None)
 
     @cached_property
     def cells(self) -> Cells:
@@ -345,10 +346,6 @@ class RadialLaw:
         return out.reshape(key.shape)
 
 
-def _padded(rows: FloatArray, width: int) -> FloatArray:
-    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
-
-
 def _probabilities(values: ArrayLike) -> FloatArray:
     p = np.asarray(values, dtype=float)
     # Neither holds where one of them is not a number.
@@ -358,89 +355,3 @@ def _probabilities(values: ArrayLike) -> FloatArray:
             f"An inverse CDF was asked for at the probability {bad}. Give probabilities in [0, 1]."
         )
     return p
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Lookup:
-    """The panels of both sides in one list sorted by key."""
-
-    edges: FloatArray
-    near: FloatArray
-    far: FloatArray
-    columns: FloatArray
-    kinds: NDArray[np.int8]
-    exponents: FloatArray
-    special: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, law: RadialLaw) -> Self:
-        left, right = law.left, law.right
-        width = max(left.coefficients.shape[1], right.coefficients.shape[1])
-        gap = 0 if law.tail is None else 1
-        # The lobed tail is a panel of zeros here, which the law fills in.
-        rows = np.concatenate(
-            [
-                _padded(right.coefficients[::-1], width),
-                np.zeros((gap, width)),
-                _padded(left.coefficients, width),
-            ]
-        )
-        kinds = np.concatenate([right.kinds[::-1], np.zeros(gap, np.int8), left.kinds])
-        exponents = np.concatenate([right.exponents[::-1], np.ones(gap), left.exponents])
-        edges = np.concatenate([-right.edges[::-1], np.zeros(gap), left.edges[1:]])
-        near = np.concatenate([-right.edges[:-1][::-1], np.zeros(gap), left.edges[:-1]])
-        far = np.concatenate([-right.edges[1:][::-1], np.ones(gap), left.edges[1:]])
-        return cls(
-            edges=edges,
-            near=near,
-            far=far,
-            columns=np.ascontiguousarray(rows.T),
-            kinds=kinds,
-            exponents=exponents,
-            special=kinds != PanelKind.LINEAR,
-        )
-
-    def evaluate(self, key: FloatArray, out: FloatArray) -> None:
-        """Radii at the keys of one block, written into ``out``."""
-        index = np.searchsorted(self.edges, key, side="right") - 1
-        np.minimum(index, self.kinds.size - 1, out=index)
-        any_special = bool(self.special.any())
-        if self.columns.shape[0] == 1 and not any_special:
-            np.take(self.columns[0], index, out=out, mode="clip")
-            return
-        near = self.near[index]
-        t = key - near
-        t /= self.far[index] - near
-        t *= 2.0
-        t -= 1.0
-        tail_power = None
-        if any_special:
-            special = np.flatnonzero(self.special[index])
-            kind = self.kinds[index[special]]
-            for name in (PanelKind.POWER_LOW, PanelKind.POWER_HIGH, PanelKind.LOBE):
-                chosen = special[kind == name]
-                if chosen.size:
-                    t[chosen] = self._warp(name, key[chosen], index[chosen])
-            tail_power = special[kind == PanelKind.TAIL_POWER]
-        buffer = np.empty_like(t)
-        np.take(self.columns[-1], index, out=out, mode="clip")
-        for column in self.columns[-2::-1]:
-            out *= t
-            out += np.take(column, index, out=buffer, mode="clip")
-        if tail_power is not None and tail_power.size:
-            i = index[tail_power]
-            x = (key[tail_power] - self.near[i]) / (self.far[i] - self.near[i])
-            # A radius beyond the range of doubles is infinite, which is what it is.
-            with np.errstate(over="ignore"):
-                out[tail_power] = self.columns[0][i] * x ** (-1.0 / self.exponents[i])
-
-    def _warp(self, kind: PanelKind, key: FloatArray, i: IntArray) -> FloatArray:
-        near, far = self.near[i], self.far[i]
-        if kind == PanelKind.POWER_HIGH:
-            y = (far - key) / (far - near)
-            return np.asarray(1.0 - 2.0 * y ** (1.0 / self.exponents[i]))
-        x = (key - near) / (far - near)
-        if kind == PanelKind.POWER_LOW:
-            return np.asarray(2.0 * x ** (1.0 / self.exponents[i]) - 1.0)
-        return np.asarray((4.0 / np.pi) * np.arcsin(np.sqrt(x)) - 1.0)

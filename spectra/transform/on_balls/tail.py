@@ -13,6 +13,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.fft import dct
 
+from spectra.errors import ParameterError
 from spectra.transform.on_balls.ball import to_mpf
 
 __all__ = ["EPS", "EdgeTail", "ScaledRadius", "chebyshev_coefficients", "edge_angles"]
@@ -20,6 +21,8 @@ __all__ = ["EPS", "EdgeTail", "ScaledRadius", "chebyshev_coefficients", "edge_an
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
 _ANGLE_POINTS = 513
+# Radii up to here can be split in halves whose products are doubles.
+_LARGEST = 2.0**1020
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,20 @@ class ScaledRadius:
             return cls(high, float(exact - high))
 
     def __call__(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """High and low part of R w (Dekker's product)."""
+        """High and low part of R w (Dekker's product).
+
+        Raises
+        ------
+        ParameterError
+            Where w or R w is so large that its halves are no doubles.
+        """
+        largest = _LARGEST / max(self.high, 1.0)
+        if np.any(w > largest):
+            raise ParameterError(
+                f"The spectral density was asked for at the radius {np.max(w):.6g}, where the wave "
+                f"of a kernel that ends at {self.high:.6g} has no phase in doubles. Ask for radii "
+                f"up to {largest:.6g}."
+            )
         product = self.high * w
         a1, a2 = _split(np.asarray(self.high))
         b1, b2 = _split(w)
@@ -62,7 +78,8 @@ def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def debye_phase(order: float, s: FloatArray) -> FloatArray:
     """The part sqrt(s^2 - n^2) - s + n arcsin(n/s) of the phase of H_n, which vanishes at oo."""
-    root = np.sqrt((s - order) * (s + order))
+    # Two roots, since a square would leave the doubles at half of their exponents.
+    root = np.sqrt(s - order) * np.sqrt(s + order)
     return np.asarray(order * np.arcsin(order / s) - order * (order / (s + root)))
 
 
