@@ -20,7 +20,7 @@ _HOME = {
     "AsKRFF": "ask",
     "DroppedPartWarning": "ask",
     "Dataset": "datasets",
-    "FlippedFeatures": "krein",
+    "FlippedFeatures": "flipped",
     "Frequencies": "frequencies",
     "GORF": "presets",
     "GRFF": "presets",

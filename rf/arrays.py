@@ -17,6 +17,7 @@ from sklearn import get_config
 from sklearn.utils._array_api import _convert_to_numpy, get_namespace_and_device
 from sklearn.utils.validation import validate_data
 
+from rf.dask_arrays import first_chunk
 from spectra.errors import ParameterError
 
 __all__ = [
@@ -42,7 +43,11 @@ def is_foreign(X: Any) -> bool:
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Rows as scikit-learn validates them: float64 or float32, in the library that they came in."""
+    """Rows as scikit-learn validates them: float64 or float32, in the library that they came in.
+
+    Of rows in an array of dask the first chunk is taken, for a fit, which looks at a sample.
+    """
+    X = first_chunk(X) if reset else X
     xp, _, _ = get_namespace_and_device(X)
     types = [xp.float64, xp.float32]
     return validate_data(estimator, X, accept_sparse="csr", dtype=types, reset=reset)

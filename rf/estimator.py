@@ -23,6 +23,7 @@ from rf.arrays import beside, is_foreign, on_host, refuse_other_library, validat
 from rf.asymmetric import AsymmetricPlan, draw_asymmetric, typical_differences
 from rf.bounds import n_components_for
 from rf.callers import outside
+from rf.dask_arrays import by_chunks
 from rf.frequencies import (
     Allocation,
     Frequencies,
@@ -282,6 +283,7 @@ class BaseSpectralFeatures(
                 stacklevel=outside(),
             )
 
+    @by_chunks
     def transform(self, X: Any, *, out: NDArray[Any] | None = None) -> Any:
         """The (left) features Z of rows: K is estimated by (Z * signature_) @ Z.T.
 
@@ -306,6 +308,7 @@ class BaseSpectralFeatures(
         """
         return self._columns(self._validated(X), left=True, out=out)
 
+    @by_chunks
     def transform_right(self, X: Any, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The right features: K(X, Y) ~ (transform(X) * signature_) @ transform_right(Y).T.
 
@@ -313,6 +316,7 @@ class BaseSpectralFeatures(
         """
         return self._columns(self._validated(X), left=False, out=out)
 
+    @by_chunks
     def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """The estimated kernel matrix, to set beside ``kernel_.gram(X, Y)``.
 

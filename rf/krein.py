@@ -26,18 +26,17 @@ linear SVM on Z does the same (so do the published experiments that gave a solve
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
     MultiOutputMixin,
     RegressorMixin,
-    TransformerMixin,
     clone,
 )
 from sklearn.preprocessing import LabelBinarizer
@@ -46,27 +45,34 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rf.krein_sums import KreinSpace, KreinSums
+from rf.dask_arrays import first_chunk, first_rows, is_dask, sums_of_dask
+from rf.krein_sums import GramSums, KreinSpace, KreinSums, krein_solve
 from rf.signs import signature_of
 from spectra.errors import ParameterError
+from spectra.progress import progress, stage
 
-__all__ = ["FlippedFeatures", "KreinRidge", "KreinRidgeClassifier", "krein_solve"]
+__all__ = ["FEATURES", "KreinRidge", "KreinRidgeClassifier", "OnFeatures", "krein_solve"]
 
 FloatArray = NDArray[np.float64]
 
 # Enough that the default features do not keep a few hundred rows from being fitted.
 _DEFAULT_COLUMNS = 512
 
-_FEATURES: dict[str, Any] = {"features": [HasMethods(["fit", "transform"]), None]}
+#: What constrains the parameter ``features``.
+FEATURES: dict[str, Any] = {"features": [HasMethods(["fit", "transform"]), None]}
+# Bytes of features beyond which only sums over blocks of rows are held: a fraction of the memory of
+# any machine.
+_HELD = 1 << 30
+
 _CONSTRAINTS: dict[str, Any] = {
-    **_FEATURES,
+    **FEATURES,
     "alpha": [Interval(Real, 0, None, closed="neither")],
     "solver": [StrOptions({"flip", "stationary"})],
     "fit_intercept": ["boolean"],
 }
 
 
-class _OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
+class OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
     """What the models share: features with signs, and the sums of the rows that were seen."""
 
     features: Any
@@ -97,7 +103,7 @@ class _OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
         return tags
 
 
-class _KreinModel(_OnFeatures):
+class _KreinModel(OnFeatures):
     """What the regressor and the classifier share: the solve, by chunks of rows or at once."""
 
     alpha: float
@@ -155,7 +161,10 @@ class _KreinModel(_OnFeatures):
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=float, ensure_non_negative=True)
-        sums = KreinSums.of(self._rows(X), targets, weights)
+        if 8 * X.shape[0] * len(self.signature_) > _HELD:
+            sums = GramSums.of_rows(self.features_, X, targets, weights).triangular()
+        else:
+            sums = KreinSums.of(self._rows(X), targets, weights)
         self._solve(self.sums_ + sums if more else sums)
 
     def _solve(self, sums: KreinSums) -> None:
@@ -173,46 +182,6 @@ class _KreinModel(_OnFeatures):
     def _new_rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         return self._rows(validate_data(self, X, accept_sparse="csr", reset=False))
-
-
-def krein_solve(
-    Z: FloatArray,
-    signature: FloatArray,
-    y: ArrayLike,
-    *,
-    alpha: float,
-    solver: Literal["flip", "stationary"],
-) -> tuple[FloatArray, FloatArray]:
-    """Coefficients beta of f(x) = z(x)' beta, and the eigenvalues of K = Z S Z' on its range.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, p)
-    signature : ndarray of shape (p,)
-        +1 or -1.
-    y : array_like of shape (n,) or (n, targets)
-    alpha : float
-        Greater than 0.
-    solver : {"flip", "stationary"}
-        See the module.
-
-    Raises
-    ------
-    AccuracyError
-        For "stationary", where an eigenvalue of K is too near to -alpha.
-
-    Examples
-    --------
-    >>> Z, y = np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([1.0, 2.0])
-    >>> beta, _ = krein_solve(Z, np.ones(2), y, alpha=1.0, solver="flip")
-    >>> K = Z @ Z.T
-    >>> bool(np.allclose(Z @ beta, K @ np.linalg.solve(K + np.eye(2), y)))
-    True
-    """
-    targets = np.asarray(y, dtype=float)
-    space = KreinSpace(KreinSums.of(Z, targets.reshape(len(Z), -1)), signature)
-    beta = space.coefficients(np.zeros(space.sums.total.size), alpha=alpha, solver=solver)
-    return beta.reshape(len(signature), *targets.shape[1:]), space.eigenvalues
 
 
 @final
@@ -274,9 +243,59 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
 
         ``sample_weight``, of shape (n,), counts a row as often as it says; a weight may be a
         fraction.
+
+        Where X is a collection of dask, as y may be too, the sums of all its chunks are one graph,
+        and the features are fitted to the first chunk.  A memory map is read by blocks of rows.
         """
         self._validate_params()
-        return self._take(X, y, sample_weight, more=False)
+        if not is_dask(X):
+            return self._take(X, y, sample_weight, more=False)
+        rows = first_chunk(X)
+        self._begin(rows, first_rows(y, len(rows)))
+        with stage("sums over the chunks of a dask array", has_limit=False):
+            sums = sums_of_dask(self.features_, X, y, sample_weight)
+        self._solve(sums.triangular())
+        return self
+
+    def fit_chunks(self, chunks: Iterable[tuple[Any, ...]]) -> Self:
+        """Fit in one pass over chunks of rows, which need not fit into memory together.
+
+        Parameters
+        ----------
+        chunks : iterable of (X, y) or (X, y, sample_weight)
+            The features are fitted to the first.  Each is seen once, and forgotten.
+
+        Raises
+        ------
+        ParameterError
+            Where there is none.
+
+        Notes
+        -----
+        Unlike :meth:`partial_fit` it solves once, at the end.  The sums are those of products:
+        directions of the features whose squares are below the rounding of the sum of all squares,
+        which is rows times 2.2e-16 of the largest, are left out of the model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rf import KreinRidge
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> chunks = ((X[i : i + 100], X[i : i + 100, 0]) for i in range(0, 300, 100))
+        >>> bool(KreinRidge(alpha=1e-3).fit_chunks(chunks).score(X, X[:, 0]) > 0.99)
+        True
+        """
+        self._validate_params()
+        each = iter(chunks)
+        first = next(each, None)
+        if first is None:
+            raise ParameterError("There is no chunk of rows to fit: the iterable is empty.")
+        self._begin(*first[:2])
+        sums = [GramSums.of_rows(self.features_, *first)]
+        for chunk in progress(each, label="chunks of rows"):
+            sums[0] += GramSums.of_rows(self.features_, *chunk)
+        self._solve(sums[0].triangular())
+        return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take in more rows; the features are fitted to the first of them.
@@ -287,6 +306,18 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
         return self._take(X, y, sample_weight, more=hasattr(self, "sums_"))
 
     def _take(self, X: Any, y: Any, sample_weight: Any, *, more: bool) -> Self:
+        X, targets = self._checked(X, y, reset=False) if more else self._begin(X, y)
+        self._learn(X, targets.reshape(len(targets), -1), sample_weight, more=more)
+        return self
+
+    def _begin(self, X: Any, y: Any) -> tuple[Any, FloatArray]:
+        """Fit the features to the first rows, which say how many targets there are."""
+        X, targets = self._checked(X, y, reset=True)
+        self._fit_features(X, targets)
+        self._one_target = targets.ndim == 1
+        return X, targets
+
+    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, FloatArray]:
         X, y = validate_data(
             self,
             X,
@@ -295,14 +326,9 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
             multi_output=True,
             y_numeric=True,
             dtype=np.float64,
-            reset=not more,
+            reset=reset,
         )
-        targets = np.asarray(y, dtype=float)
-        if not more:
-            self._fit_features(X, y)
-            self._one_target = targets.ndim == 1
-        self._learn(X, targets.reshape(len(targets), -1), sample_weight, more=more)
-        return self
+        return X, np.asarray(y, dtype=float)
 
     def predict(
         self, X: Any, return_std: bool = False
@@ -411,78 +437,3 @@ class KreinRidgeClassifier(ClassifierMixin, _KreinModel):  # type: ignore[misc]
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[index]
         return labels
-
-
-@final
-class FlippedFeatures(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    _OnFeatures,
-):
-    r"""Columns on which any linear model is its own version in the Krein space of signed features.
-
-    With the eigenvectors U and eigenvalues of K = Z S Z' on the fitted rows, the columns F have
-
-    .. math:: F F' = U |\Lambda| U', \qquad F_{new} F' = K_{new} U\, \mathrm{sgn}(\Lambda)\, U',
-
-    so that a linear model is fitted in the associated Hilbert space, where the problem is convex,
-    and is projected back to functions of k: with ``LinearSVC`` that is the support vector machine
-    in Krein spaces of Loosli et al., with ``LogisticRegression`` one with probabilities, with
-    ``Ridge`` it is :class:`KreinRidge`.  The same models on the signed features themselves would
-    learn with Z Z', another kernel.
-
-    Parameters
-    ----------
-    features : transformer, default=None
-        As in :class:`KreinRidge`.
-
-    Attributes
-    ----------
-    features_ : transformer
-    signature_is_used_ : bool
-        Whether a column of the features has the sign -1.
-    eigenvalues_ : ndarray
-        Of K, ascending.
-    n_features_in_ : int
-
-    References
-    ----------
-    Loosli, Canu, Ong, "Learning SVM in Krein spaces", IEEE TPAMI 38 (2016).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.svm import LinearSVC
-    >>> from rf import SpectralFeatures
-    >>> X, y = make_moons(200, noise=0.1, random_state=0)
-    >>> signed = SpectralFeatures("exp(-z**2) - exp(-z**2/8)/2", n_components=100, random_state=0)
-    >>> machine = make_pipeline(FlippedFeatures(signed), LinearSVC(C=10.0)).fit(X, y)
-    >>> bool(machine.score(X, y) > 0.97)
-    True
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = _FEATURES
-
-    def __init__(self, features: Any = None) -> None:
-        self.features = features
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the features to X, and find the eigenvectors of their signed kernel matrix."""
-        self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        self._fit_features(X, y)
-        Z = self._rows(X)
-        space = KreinSpace(KreinSums.of(Z, np.zeros((len(Z), 1))), self.signature_)
-        self._map, self.eigenvalues_ = space.flipped(), space.eigenvalues
-        # The signs are in the columns now, and whoever asks for them would use them twice.
-        self.signature_is_used_ = bool(np.any(self.signature_ < 0))
-        del self.signature_
-        self._n_features_out = self._map.shape[1]
-        return self
-
-    def transform(self, X: Any) -> FloatArray:
-        """The columns F, of shape (n, rank of K)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.asarray(self._rows(X) @ self._map)

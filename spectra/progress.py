@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -135,8 +135,8 @@ class _Subject:
         return f"{text} in d = {dim}" if isinstance(dim, int) else text
 
 
-def progress(items: Sequence[T], *, label: str) -> Iterator[T]:
-    """Yield the items, and show how many are done.
+def progress(items: Iterable[T], *, label: str) -> Iterator[T]:
+    """Yield the items, and show how many are done, and of how many where that is known.
 
     Examples
     --------
@@ -146,16 +146,19 @@ def progress(items: Sequence[T], *, label: str) -> Iterator[T]:
     if not _is_shown():
         yield from items
         return
-    line = _LINE.enter(_bar(0, len(items), label))
+    count = len(items) if isinstance(items, Sized) else None
+    line = _LINE.enter(_bar(0, count, label))
     try:
         for done, item in enumerate(items):
-            line[0] = _bar(done, len(items), label)
+            line[0] = _bar(done, count, label)
             yield item
     finally:
         _LINE.leave(line)
 
 
-def _bar(done: int, count: int, label: str) -> str:
+def _bar(done: int, count: int | None, label: str) -> str:
+    if count is None:
+        return f"{label}  {done}"
     filled = _WIDTH * done // max(count, 1)
     return f"{label}  [{'#' * filled + '.' * (_WIDTH - filled)}] {done}/{count}"
 

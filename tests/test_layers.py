@@ -58,11 +58,12 @@ LAYERS = {
 }
 # rf has an order of its own, whose rooms are its modules and packages.
 RF_LAYERS = {
-    "rf.arrays": 0,
+    "rf.arrays": 0.4,
     "rf.callers": 0,
     "rf.commands": 10,
     "rf.compiled_sincos": 0,
     "rf.cosines": 0,
+    "rf.dask_arrays": 0.2,
     "rf.datasets": 0,
     "rf.krein_sums": 0,
     "rf.directions": 0,
@@ -106,6 +107,7 @@ RF_LAYERS = {
     "rf.presets": 8,
     "rf.experiments": 9,
     "rf.krein": 9,
+    "rf.flipped": 9.5,
     "rf.tour": 9,
     "rf.cli": 11,
     "rf.__main__": 12,
