@@ -16,8 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.asymmetric import AsymmetricPlan, plan_parts
 from rf.callers import outside
-from rf.estimator import BaseSpectralFeatures, Scheme
+from rf.estimator import BaseSpectralFeatures
+from rf.feature_map import FourierMap
 from rf.frequencies import Frequencies, Radii
+from rf.plans import Scheme
 from spectra.errors import DataError, ParameterError
 from spectra.modulated import NEGLIGIBLE, AsymmetricTable
 from spectra.table import SpectralTable
@@ -49,7 +51,7 @@ class AsKRFF(BaseSpectralFeatures):
 
     Parameters
     ----------
-    spectrum : AsymmetricKernel, AsymmetricTable or str, default="shift_gaussian"
+    kernel : AsymmetricKernel, AsymmetricTable or str, default="shift_gaussian"
         Text is the name of an asymmetric family of ``spectra.catalogue``.
     n_components : int, default=100
         Number of output columns, two for each frequency; the paper's M is a third (or, where a
@@ -89,7 +91,7 @@ class AsKRFF(BaseSpectralFeatures):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "spectrum": "no_validation",
+        "kernel": "no_validation",
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "masses": [StrOptions({"exact", "least-squares"})],
         "n_samples": [Interval(Integral, 2, None, closed="left")],
@@ -99,7 +101,7 @@ class AsKRFF(BaseSpectralFeatures):
 
     def __init__(
         self,
-        spectrum: Any = "shift_gaussian",
+        kernel: Any = "shift_gaussian",
         *,
         n_components: int = 100,
         masses: Literal["exact", "least-squares"] = "exact",
@@ -107,15 +109,17 @@ class AsKRFF(BaseSpectralFeatures):
         negligible: float = NEGLIGIBLE,
         random_state: Any = None,
     ) -> None:
-        self.spectrum = spectrum
+        self.kernel = kernel
         self.n_components = n_components
         self.masses = masses
         self.n_samples = n_samples
         self.negligible = negligible
         self.random_state = random_state
 
+    table_: AsymmetricTable
+
     def _scheme(self) -> Scheme:
-        return Scheme("iid", "iid", "equal", "ignore")
+        return Scheme("iid", "iid", "equal")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the frequencies, and fit the masses where that is asked for.
@@ -146,7 +150,7 @@ class AsKRFF(BaseSpectralFeatures):
         )
 
     def _plan_asymmetric(
-        self, scheme: Scheme, table: AsymmetricTable, n: int, differences: FloatArray
+        self, table: AsymmetricTable, n: int, differences: FloatArray
     ) -> AsymmetricPlan:
         table = replace(table, decomposition="jordan", negligible=self.negligible)
         gone = [(p.kind, p.mass) for p in table.dropped if p.mass > 0.0]
@@ -191,11 +195,8 @@ class AsKRFF(BaseSpectralFeatures):
             self.frequencies_, rows, kernel.gram(rows), self.table_.k_zero
         )
         weights = (self.masses_ / np.array(self.counts_))[self.frequencies_.part]
-        self.frequencies_ = replace(self.frequencies_, weights=weights)
-        scale = np.sqrt(weights)
-        if self._layout.lone is not None:
-            scale[self._layout.lone] *= np.sqrt(2.0)
-        self._layout = replace(self._layout, scale=scale)
+        assert isinstance(self.feature_map_, FourierMap)  # of every asymmetric plan
+        self._take(self.feature_map_.reweighted(weights))
 
 
 def least_squares_masses(

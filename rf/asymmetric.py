@@ -9,13 +9,14 @@ at D = 0, polar has less mass.  The exact variances at differences of the data d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rf.couplings import COUPLINGS
+from rf.feature_map import FeatureMap, FourierMap
 from rf.frequencies import (
     RADII,
     Allocation,
@@ -26,17 +27,26 @@ from rf.frequencies import (
     draw_frequencies,
 )
 from rf.modulated_layers import layered_variance
+from rf.plans import FeaturePlan, relative_error
 from rf.variance import VarianceModel
 from rf.weighted_variance import WeightedModel
 from spectra.errors import AccuracyError, ParameterError
 from spectra.modulated import AsymmetricTable, Decomposition, Draws
 
-__all__ = ["AsymmetricPlan", "draw_asymmetric", "plan_asymmetric", "typical_differences"]
+__all__ = [
+    "STATED_PAIRS",
+    "AsymmetricPlan",
+    "draw_asymmetric",
+    "plan_asymmetric",
+    "typical_differences",
+]
 
 FloatArray = NDArray[np.float64]
 
-# Random pairs of rows whose differences stand for all.
+# Random pairs of rows whose differences stand for all in a choice, and in what is stated of the
+# error, which is then known to five percent or so.
 _PAIRS = 48
+STATED_PAIRS = 384
 # Layers that a choice between plans reckons with, and a split over parts: each more lowers a
 # variance by less than the square of their number.
 _LAYERS = 256
@@ -52,7 +62,7 @@ _ACROSS: tuple[str, ...] = ("shared", "comonotone")
 
 @final
 @dataclass(frozen=True, eq=False)
-class AsymmetricPlan:
+class AsymmetricPlan(FeaturePlan):
     """What is drawn: the table with its decomposition, the coupling, the split over the parts.
 
     Attributes
@@ -66,6 +76,10 @@ class AsymmetricPlan:
     pooled : bool
         Whether each frequency belongs to a part that is drawn by mass; ``counts`` is then their
         number alone.
+    differences : ndarray of shape (m, d) or None
+        Differences that stand for those of all pairs of rows.
+    n_rows : int
+        How many rows there are.
     """
 
     table: AsymmetricTable
@@ -73,11 +87,40 @@ class AsymmetricPlan:
     counts: tuple[int, ...]
     shifted: bool
     pooled: bool = False
+    differences: FloatArray | None = None
+    n_rows: int = 1
+    compared = ()
 
     @property
-    def name(self) -> Literal["jordan", "polar", "weighted", "shifted"]:
-        """The decomposition, or "shifted" where radial frequencies serve shifted rows."""
+    def decomposition(self) -> str:  # type: ignore[override]
+        """That of the table, or "shifted" where radial frequencies serve shifted rows."""
         return "shifted" if self.shifted else self.table.decomposition
+
+    def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> FeatureMap:
+        frequencies = draw_asymmetric(self, radii, rng)
+        return FourierMap.of(frequencies, n_columns, rng, signed=False)
+
+    def expected_error(self, radii: Radii, extra_variance: float) -> float:
+        D, zero = self.differences, np.zeros((1, self.table.dim))
+        if D is None or not COUPLINGS[self.coupling].known:
+            return float("nan")
+        both = np.concatenate([D, zero])
+        if self.shifted:
+            model = self._model(both)
+            spread = model.rough_variance(self.counts, coupling=self.coupling, radii=radii)
+        else:
+            spread = self._of_parts(both, "iid" if radii == "iid" else "stratified", _LAYERS)
+        square = spread + extra_variance + self.table.bias**2
+        kernel = self.table.expected_kernel(both)
+        diagonal = float(square[-1]), float(kernel[-1])
+        return relative_error(square[:-1], kernel[:-1], diagonal, self.n_rows)
+
+    def explain(self) -> str:
+        return (
+            f"Drawn from the {self.decomposition} parts of its measure with coupling "
+            f"{self.coupling!r}: {self.counts} frequencies, of least exact variance at "
+            "differences of rows."
+        )
 
     def variance(self, differences: FloatArray, radii: Radii) -> FloatArray:
         """Exact variance of the estimate at differences D, shape (n, d).
@@ -332,13 +375,13 @@ def _joined(draws: list[Draws], counts: tuple[int, ...]) -> Frequencies:
     )
 
 
-def typical_differences(X: Any, rng: np.random.Generator) -> FloatArray:
-    """Differences x - y of random pairs of distinct rows, shape (48, d); 0 for a single row."""
+def typical_differences(X: Any, rng: np.random.Generator, pairs: int = _PAIRS) -> FloatArray:
+    """Differences x - y of random pairs of distinct rows, shape (pairs, d); 0 for a single row."""
     rows = X.shape[0]
     if rows == 1:
         return np.zeros((1, X.shape[1]))
-    first = rng.integers(rows, size=_PAIRS)
-    second = (first + rng.integers(1, rows, size=_PAIRS)) % rows
+    first = rng.integers(rows, size=pairs)
+    second = (first + rng.integers(1, rows, size=pairs)) % rows
     difference = X[first] - X[second]
     return np.asarray(difference.toarray() if issparse(X) else difference, dtype=float)
 

@@ -85,8 +85,7 @@ def _approximate(arguments: argparse.Namespace) -> int:
         mixed_signature="ignore",
         random_state=0,
     ).fit(X)
-    # Features made to order have no table.
-    table = getattr(first, "table_", None)
+    table = first.table_
     formula = str(first.kernel_) if table is None else table.formula
     if isinstance(table, AsymmetricTable):
         raise ParameterError(

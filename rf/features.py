@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
@@ -11,13 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rf.asymmetric import AsymmetricPlan, plan_asymmetric
-from rf.estimator import (
-    BaseSpectralFeatures,
-    MixedSignature,
-    Scheme,
-    SignatureWarning,
-    UselessFeaturesWarning,
-)
+from rf.callers import outside as outside_of_rf
+from rf.estimator import BaseSpectralFeatures, MixedSignature, SignatureWarning
 from rf.frequencies import (
     ALLOCATIONS,
     COUPLINGS,
@@ -25,13 +21,14 @@ from rf.frequencies import (
     Allocation,
     Radii,
 )
-from rf.spectrum import Spectrum, named_kernel, resolve_spectrum
+from rf.plans import FeaturePlan, Scheme
+from rf.spectrum import named_kernel, resolve_spectrum
 from spectra.errors import ParameterError
 from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
-    from rf.portfolio.choice import Prediction, Selection
+    from rf.portfolio.choice import Prediction
     from rf.portfolio.commission import Commission
 
 FloatArray = NDArray[np.float64]
@@ -40,6 +37,13 @@ __all__ = ["SignatureWarning", "SpectralFeatures", "UselessFeaturesWarning"]
 
 _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
+# Features are warned of from this part of the kernel matrix on, as their error: the chosen place
+# between an approximation and none, which has the error 1.
+_USELESS = 0.5
+
+
+class UselessFeaturesWarning(UserWarning):
+    """The features are known to err by half of the kernel matrix or more: zeros err by all."""
 
 
 @final
@@ -50,10 +54,11 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     Parameters
     ----------
-    spectrum : SpectralTable, SpectralMeasure, Kernel, Family or str, default="gaussian"
+    kernel : Kernel, Family, str, SpectralMeasure, design or SpectralTable, default="gaussian"
         What names the kernel, which may be an AsymmetricKernel or AsymmetricTable too; text is a
-        name of ``spectra.catalogue`` or a formula in z = |x - y|
-        or u = <x, y>.  All but tables and measures are resolved at fit, for the dimension of X.
+        name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  Kernels are
+        resolved at fit, for the dimension of X.  A design for a number of columns is drawn with
+        the coupling and the frequencies that it was made for.
     n_components : int, default=100
         Number of output columns: n cosines, then n sines.  An odd number leaves one frequency a
         single column with a random offset, which is unbiased but adds variance: prefer even ones.
@@ -85,17 +90,20 @@ class SpectralFeatures(BaseSpectralFeatures):
     ----------
     signature_ : ndarray of shape (n_components,)
         +1 or -1 for each column.
-    frequencies_ : rf.Frequencies
-        The draw; not there for features that the portfolio made.
-    table_ : SpectralTable
+    feature_map_ : rf.feature_map.FeatureMap
+        What makes the columns.
+    frequencies_ : rf.Frequencies or None
+        The draw; None for features that the portfolio made.
+    table_ : SpectralTable, AsymmetricTable or None
         The laws it was drawn from, likewise.
     z_max_ : float
         Largest distance that is served; infinite where the measure is that of the kernel.
     note_ : str
         Why features were made to order, and where z_max_ comes from; else empty.
     expected_error_ : float
-        Expected relative error of the kernel matrix of X in the Frobenius norm, as seen on a
-        sample; nan for features drawn from a table.
+        Expected relative error of the kernel matrix of X in the Frobenius norm: as seen on a
+        sample for features made to order; else from the variance at distances that stand for all
+        (to a few percent; nan for coupling "qmc", whose variance is not known).
     comparison_ : tuple of rf.portfolio.choice.Prediction
         The ways that were compared, best first; empty for features drawn from a table.
     kernel_ : Kernel or None
@@ -106,7 +114,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         What "auto" compared, best first: coupling, frequencies of each part, predicted variance.
     decomposition_ : str
         "radial"; for an asymmetric kernel "jordan", "polar", "weighted" or "shifted", whichever
-        has the least exact variance on differences of X (see :mod:`rf.asymmetric`).
+        has the least exact variance on differences of X (see :mod:`rf.asymmetric`); or "made to
+        order".
     counts_ : tuple of int
         Number of frequencies of each part of the table.
     n_features_in_ : int
@@ -138,7 +147,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "spectrum": "no_validation",
+        "kernel": "no_validation",
         "n_components": _N_COMPONENTS,
         "coupling": [StrOptions({"auto", *COUPLINGS})],
         "radii": [StrOptions(set(RADII))],
@@ -152,7 +161,7 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     def __init__(
         self,
-        spectrum: Any = "gaussian",
+        kernel: Any = "gaussian",
         *,
         n_components: int = 100,
         coupling: str = "auto",
@@ -164,7 +173,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         kernel_params: dict[str, Any] | None = None,
         random_state: Any = None,
     ) -> None:
-        self.spectrum = spectrum
+        self.kernel = kernel
         self.n_components = n_components
         self.coupling = coupling
         self.radii = radii
@@ -187,79 +196,76 @@ class SpectralFeatures(BaseSpectralFeatures):
         'exact polynomial of degree 1: no bias'
         """
         check_is_fitted(self)
-        if self._selection is not None:
-            kernel, how = str(self._selection.kernel), self._selection.explain()
-        else:
-            masses = ", ".join(f"{float(p.mass):.4g}" for p in self.table_.parts)
-            kernel, how = (
-                self.table_.formula,
-                (
-                    f"Drawn from the table of its measure with coupling {self.coupling_!r}: "
-                    f"{self.counts_} frequencies for parts of mass {masses}."
-                ),
-            )
-            if plans := getattr(self, "plans_", ()):
-                # A variance that is zero up to rounding can come out below it.
-                compared = (
-                    f"{p.coupling} {p.counts} {max(p.variance, 0.0) ** 0.5:.3g}" for p in plans
-                )
-                how += "\nPredicted root mean square error: " + ", ".join(compared) + "."
-        head = f"{self.n_components} columns for {kernel} in dimension {self.n_features_in_}."
-        return "\n".join(line for line in (head, self.note_, how) if line)
+        head = (
+            f"{self.n_components} columns for {self._formula} in dimension {self.n_features_in_}."
+        )
+        return "\n".join(line for line in (head, self.note_, self._plan.explain()) if line)
 
     def _scheme(self) -> Scheme:
-        return Scheme(self.coupling, self.radii, self.allocation, self.mixed_signature)
+        return Scheme(self.coupling, self.radii, self.allocation)
 
-    def _resolve(self, X: Any, for_draw: np.random.Generator) -> Spectrum | Selection:
-        named = named_kernel(self.spectrum, self.kernel_params)
+    def _planned(self, X: Any, rng: np.random.Generator) -> tuple[FeaturePlan, Any]:
+        named = named_kernel(self.kernel, self.kernel_params)
         self.note_ = ""
         self.comparison_: tuple[Prediction, ...] = ()
-        if not isinstance(named, SpectralTable | AsymmetricTable):
-            from rf.portfolio.commission import commission_for
+        order = self._order(named, X)
+        if order is not None:
+            self.note_, self.z_max_ = order.note, order.z_max
+            if self.coupling == "auto":
+                return self._made_to_order(order, X), order.kernel
+            from rf.portfolio.commission import spectrum_to_order
 
-            order = commission_for(named, X, domain=self.domain, coupling=self.coupling)
-            if order is not None:
-                self.note_, self.z_max_ = order.note, order.z_max
-                return self._made(order, X, for_draw)
-        elif self.domain is not None:
-            raise ParameterError(
-                "domain= makes features of a kernel to order, and the spectrum is a table, which "
-                "is made already. Pass the kernel, or leave domain out."
-            )
-        spectrum = resolve_spectrum(named, X.shape[1])
+            spectrum = spectrum_to_order(order, X, self.n_components, self.coupling)
+        else:
+            spectrum = resolve_spectrum(named, X.shape[1])
         self.z_max_ = spectrum.table.domain
-        return spectrum
+        return self._plan_table(spectrum, X, rng)
 
-    def _made(
-        self,
-        order: Commission,
-        X: Any,
-        for_draw: np.random.Generator,
-    ) -> Spectrum | Selection:
-        from rf.portfolio.commission import made_to_order, table_to_order
+    def _order(self, named: Any, X: Any) -> Commission | None:
+        """What is to be made to order; tables do without the room and its imports."""
+        if isinstance(named, SpectralTable | AsymmetricTable):
+            if self.domain is None:
+                return None
+            raise ParameterError(
+                "domain= makes features of a kernel to order, and the kernel is given as a table, "
+                "which is made already. Pass the kernel, or leave domain out."
+            )
+        from rf.portfolio.commission import commission_for
 
-        if self.coupling != "auto":
-            table, self._layout_counts = table_to_order(order, X, self.n_components, self.coupling)
-            return Spectrum(table, order.kernel)
+        return commission_for(named, X, domain=self.domain, coupling=self.coupling)
+
+    def _made_to_order(self, order: Commission, X: Any) -> FeaturePlan:
+        from rf.portfolio.commission import made_to_order
+
         strict = self.mixed_signature == "error"
-        made = made_to_order(order, X, self.n_components, positive=strict, for_draw=for_draw)
-        self.comparison_ = made.comparison
-        if made.everywhere:
-            self.z_max_ = 2.0
+        made = made_to_order(order, X, self.n_components, positive=strict)
+        self.comparison_, self.z_max_ = made.comparison, made.z_max
+        sphere = str(order.kernel) if order.kernel.is_zonal else ""
+        self._serve(np.inf if made.everywhere else made.z_max, sphere, X)
+        error = made.chosen.error
+        if error >= _USELESS:
+            warnings.warn(
+                f"The best {made.chosen.columns} features of {order.kernel} for these rows are "
+                f"expected to err by {100 * error:.3g} % of its matrix (Frobenius norm), and a "
+                "matrix of zeros errs by 100 %. Allow more columns, or take a kernel that varies "
+                "less over the distances of the data; explain() shows what was tried.",
+                UselessFeaturesWarning,
+                stacklevel=outside_of_rf(),
+            )
         return made
 
     @property
-    def _reach(self) -> float:
-        return np.inf if self.outside == "ignore" else self._domain
+    def _at_any_distance(self) -> bool:
+        return self.outside == "ignore"
 
     def _plan_asymmetric(
-        self, scheme: Scheme, table: AsymmetricTable, n: int, differences: FloatArray
+        self, table: AsymmetricTable, n: int, differences: FloatArray
     ) -> AsymmetricPlan:
         return plan_asymmetric(
             table,
             n,
-            coupling=scheme.coupling,
-            allocation=scheme.allocation,
+            coupling=self.coupling,
+            allocation=self.allocation,
             differences=differences,
-            radii=scheme.radii,
+            radii=self.radii,
         )

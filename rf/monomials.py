@@ -38,6 +38,7 @@ class MonomialMap:
 
     Attributes
     ----------
+    dim : int
     powers : tuple of (parent, factor)
         A column of degree n is the column ``parent`` of degree n - 1 times a coordinate.
     weights : tuple of ndarray
@@ -56,6 +57,7 @@ class MonomialMap:
            [0.64, 1.  ]])
     """
 
+    dim: int
     powers: tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]
     weights: tuple[FloatArray, ...]
     kept: tuple[int, ...]
@@ -80,7 +82,8 @@ class MonomialMap:
             weights.append(np.sqrt(abs(a) * np.array(multinomial)))
         kept = tuple(n for n, a in enumerate(coefficients) if a != 0)
         signs = [np.full(weights[n].size, math.copysign(1.0, coefficients[n])) for n in kept]
-        return cls(tuple(powers), tuple(weights), kept, np.concatenate([np.zeros(0), *signs]))
+        signature = np.concatenate([np.zeros(0), *signs])
+        return cls(dim, tuple(powers), tuple(weights), kept, signature)
 
     def columns(self, X: FloatArray) -> FloatArray:
         """The columns at the rows of X."""

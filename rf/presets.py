@@ -11,7 +11,8 @@ from scipy.sparse import issparse
 from scipy.stats import chi
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.estimator import BaseSpectralFeatures, MixedSignature, Scheme
+from rf.estimator import BaseSpectralFeatures, MixedSignature
+from rf.feature_map import FeatureMap
 from rf.frequencies import (
     ALLOCATIONS,
     COUPLINGS,
@@ -20,6 +21,7 @@ from rf.frequencies import (
     Radii,
     draw_frequencies,
 )
+from rf.plans import FeaturePlan, RadialPlan, Scheme
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
@@ -51,7 +53,7 @@ class RFF(BaseSpectralFeatures):
 
     Parameters
     ----------
-    spectrum, n_components, random_state
+    kernel, n_components, random_state
         As in :class:`rf.SpectralFeatures`, whose attributes it has too.
 
     Raises
@@ -72,20 +74,20 @@ class RFF(BaseSpectralFeatures):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "spectrum": "no_validation",
+        "kernel": "no_validation",
         "n_components": _N_COMPONENTS,
         "random_state": ["random_state"],
     }
 
     def __init__(
-        self, spectrum: Any = "gaussian", *, n_components: int = 100, random_state: Any = None
+        self, kernel: Any = "gaussian", *, n_components: int = 100, random_state: Any = None
     ) -> None:
-        self.spectrum = spectrum
+        self.kernel = kernel
         self.n_components = n_components
         self.random_state = random_state
 
     def _scheme(self) -> Scheme:
-        return Scheme("iid", "iid", "equal", "error")
+        return Scheme("iid", "iid", "equal")
 
     def _check_table(self, table: SpectralTable) -> None:
         phases = [float(p.phase) for p in table.parts]
@@ -107,7 +109,7 @@ class ORF(BaseSpectralFeatures):
 
     Parameters
     ----------
-    spectrum, n_components, mixed_signature, random_state
+    kernel, n_components, mixed_signature, random_state
         As in :class:`rf.SpectralFeatures`, whose attributes it has too.
     allocation : {"equal", "mass", "optimal"}, default="equal"
 
@@ -124,7 +126,7 @@ class ORF(BaseSpectralFeatures):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "spectrum": "no_validation",
+        "kernel": "no_validation",
         "n_components": _N_COMPONENTS,
         "allocation": [StrOptions(set(ALLOCATIONS))],
         "mixed_signature": _MIXED,
@@ -133,21 +135,21 @@ class ORF(BaseSpectralFeatures):
 
     def __init__(
         self,
-        spectrum: Any = "gaussian",
+        kernel: Any = "gaussian",
         *,
         n_components: int = 100,
         allocation: Allocation = "equal",
         mixed_signature: MixedSignature = "warn",
         random_state: Any = None,
     ) -> None:
-        self.spectrum = spectrum
+        self.kernel = kernel
         self.n_components = n_components
         self.allocation = allocation
         self.mixed_signature = mixed_signature
         self.random_state = random_state
 
     def _scheme(self) -> Scheme:
-        return Scheme("orthogonal", "iid", self.allocation, self.mixed_signature)
+        return Scheme("orthogonal", "iid", self.allocation)
 
 
 @final
@@ -159,7 +161,7 @@ class GRFF(BaseSpectralFeatures):
 
     Parameters
     ----------
-    spectrum, n_components, mixed_signature, random_state
+    kernel, n_components, mixed_signature, random_state
         As in :class:`rf.SpectralFeatures`, whose attributes it has too.
     allocation : {"equal", "mass", "optimal"}, default="equal"
     law : {"exact", "published"}, default="exact"
@@ -205,7 +207,7 @@ class GRFF(BaseSpectralFeatures):
 
     def __init__(
         self,
-        spectrum: Any = "gaussian",
+        kernel: Any = "gaussian",
         *,
         n_components: int = 100,
         allocation: Allocation = "equal",
@@ -214,7 +216,7 @@ class GRFF(BaseSpectralFeatures):
         mixed_signature: MixedSignature = "warn",
         random_state: Any = None,
     ) -> None:
-        self.spectrum = spectrum
+        self.kernel = kernel
         self.n_components = n_components
         self.allocation = allocation
         self.law = law
@@ -223,7 +225,7 @@ class GRFF(BaseSpectralFeatures):
         self.random_state = random_state
 
     def _scheme(self) -> Scheme:
-        return Scheme("iid", "iid", self.allocation, self.mixed_signature)
+        return Scheme("iid", "iid", self.allocation)
 
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
         """Exact variance at distances z, where frequencies have the law of the table.
@@ -247,9 +249,14 @@ class GRFF(BaseSpectralFeatures):
             )
         return super().variance(z, radii=radii)
 
-    def _draw(
-        self, scheme: Scheme, table: SpectralTable, X: Any, rng: np.random.Generator
-    ) -> Frequencies:
+    def _draw(self, plan: FeaturePlan, X: Any, rng: np.random.Generator) -> FeatureMap:
+        if not isinstance(plan, RadialPlan) or (
+            self.law == "exact" and self.sampling == "inverse-cdf"
+        ):
+            return super()._draw(plan, X, rng)
+        return plan.map_of(self._published(plan.table, X, rng), self.n_components, rng)
+
+    def _published(self, table: SpectralTable, X: Any, rng: np.random.Generator) -> Frequencies:
         from rf.published import grid_frequencies, importance_frequencies, leverage_frequencies
 
         if self.law == "published" and self.sampling in ("importance", "leverage"):
@@ -262,8 +269,6 @@ class GRFF(BaseSpectralFeatures):
             pool = draw_frequencies(table, many, coupling="iid", radii="iid", rng=rng)
             rows = X.toarray() if issparse(X) else np.asarray(X)
             return leverage_frequencies(pool, rows, sum(self.counts_), ridge=_RIDGE, rng=rng)
-        if self.law == "exact" and self.sampling == "inverse-cdf":
-            return super()._draw(scheme, table, X, rng)
         density = self._density(table)
         if self.sampling == "importance":
             n, deviation = sum(self.counts_), _surrogate_deviation(table)
@@ -309,7 +314,7 @@ class GORF(BaseSpectralFeatures):
 
     Parameters
     ----------
-    spectrum, n_components, mixed_signature, random_state
+    kernel, n_components, mixed_signature, random_state
         As in :class:`rf.SpectralFeatures`, whose attributes it has too.
     coupling : str, default="haar"
         As in :class:`rf.SpectralFeatures`.
@@ -336,7 +341,7 @@ class GORF(BaseSpectralFeatures):
 
     def __init__(
         self,
-        spectrum: Any = "gaussian",
+        kernel: Any = "gaussian",
         *,
         n_components: int = 100,
         coupling: str = "haar",
@@ -344,7 +349,7 @@ class GORF(BaseSpectralFeatures):
         mixed_signature: MixedSignature = "warn",
         random_state: Any = None,
     ) -> None:
-        self.spectrum = spectrum
+        self.kernel = kernel
         self.n_components = n_components
         self.coupling = coupling
         self.allocation = allocation
@@ -352,4 +357,4 @@ class GORF(BaseSpectralFeatures):
         self.random_state = random_state
 
     def _scheme(self) -> Scheme:
-        return Scheme(self.coupling, "iid", self.allocation, self.mixed_signature)
+        return Scheme(self.coupling, "iid", self.allocation)

@@ -7,7 +7,8 @@ bounds leave open are compared pair by pair.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ __all__ = [
     "FITTING_ADVICE",
     "MARGIN",
     "NORM_TOLERANCE",
+    "RowRange",
     "centre_of",
     "check_cross_distances",
     "check_distances",
@@ -49,6 +51,54 @@ _ALL_PAIRS = 20_000
 MARGIN = 0.05
 # Products of rows lose about this much of their squared norms.
 _PRODUCT_ROUNDING = 1e-9
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowRange:
+    """The rows that features serve, as they were fitted.
+
+    Attributes
+    ----------
+    domain : float
+        Largest distance of two rows.
+    sphere : str
+        The kernel whose rows lie on the unit sphere; empty where they lie anywhere.
+    centre : ndarray of shape (d,)
+        Mean of the fitted rows.
+    """
+
+    domain: float
+    sphere: str
+    centre: FloatArray
+
+    def check(self, X: Any, *, at_any_distance: bool = False) -> None:
+        """Refuse rows that are not served.
+
+        Raises
+        ------
+        DataError
+            It names the worst one.
+
+        Examples
+        --------
+        >>> RowRange(1.5, "", np.zeros(2)).check(np.eye(2))
+        """
+        if self.sphere:
+            check_unit_rows(on_host(X), self.sphere)
+        if np.isfinite(self.domain) and not at_any_distance:
+            check_distances(on_host(X), self.domain, centre=self.centre)
+
+    def check_between(self, X: Any, Y: Any) -> None:
+        """Refuse a row of X and one of Y that are too far apart.
+
+        Raises
+        ------
+        DataError
+            It names their distance.
+        """
+        if np.isfinite(self.domain):
+            check_cross_distances(on_host(X), on_host(Y), self.domain)
 
 
 def check_unit_rows(X: Any, kernel: str) -> None:
@@ -159,8 +209,8 @@ def check_cross_distances(X: Any, Y: Any, domain: float) -> None:
         _refuse_far(_dense(X[start : start + _BLOCK]), other, domain, limit)
 
 
-def typical_distances(X: Any, rng: np.random.Generator) -> FloatArray:
-    """Distances that stand for all pairs of rows: midpoints of equal layers of a sample.
+def typical_distances(rows: Any) -> FloatArray:
+    """Distances that stand for those of all pairs of rows: midpoints of equal layers.
 
     Returns
     -------
@@ -169,10 +219,9 @@ def typical_distances(X: Any, rng: np.random.Generator) -> FloatArray:
 
     Examples
     --------
-    >>> typical_distances(np.eye(3), np.random.default_rng(0))[[0, -1]].round(6)
+    >>> typical_distances(np.eye(3))[[0, -1]].round(6)
     array([1.414214, 1.414214])
     """
-    rows = sample_of_rows(X, rng)
     if rows.shape[0] == 1:
         return np.zeros(1)
     levels = (np.arange(_LEVELS) + 0.5) / _LEVELS

@@ -15,12 +15,32 @@ from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
+    from spectra.designs import BudgetDesign
     from spectra.kernel import Kernel
 
-__all__ = ["Spectrum", "named_kernel", "resolve_spectrum"]
+__all__ = ["Layout", "Spectrum", "layout_of", "named_kernel", "resolve_spectrum"]
 
 # Tables of recent kernels: a grid search fits the same kernel in the same dimension many times.
 _RECENT_TABLES = 64
+
+
+@final
+@dataclass(frozen=True)
+class Layout:
+    """Frequencies that the masses of a table were made for: others would not cancel as they do.
+
+    Attributes
+    ----------
+    coupling : str
+    counts : tuple of int
+        Frequencies of each part.
+    columns : int
+        Columns that they fill.
+    """
+
+    coupling: str
+    counts: tuple[int, ...]
+    columns: int
 
 
 @final
@@ -30,6 +50,7 @@ class Spectrum:
 
     table: SpectralTable | AsymmetricTable
     kernel: Kernel | AsymmetricKernel | None
+    layout: Layout | None = None
 
 
 def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
@@ -37,9 +58,9 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
 
     Parameters
     ----------
-    spectrum : SpectralTable, SpectralMeasure, Design, Kernel, AsymmetricKernel, Family or str
-        Or an AsymmetricTable.  Text is a name of ``spectra.catalogue`` (a family takes its default
-        parameters) or else a formula in z = |x - y| or in u = <x, y>.
+    spectrum : SpectralTable, SpectralMeasure, Kernel, AsymmetricKernel, Family or str
+        Or an AsymmetricTable, or a design of any kind.  Text is a name of ``spectra.catalogue``
+        (a family takes its default parameters) or else a formula in z = |x - y| or in u = <x, y>.
     dim : int
         Number of columns of the data.
 
@@ -56,7 +77,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
     from spectra.asymmetric import AsymmetricKernel
-    from spectra.designs import Design
+    from spectra.designs import BudgetDesign, Design, TailedDesign
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
     from spectra.tabulation import tabulate
@@ -64,18 +85,26 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     if isinstance(spectrum, SpectralMeasure):
         _check_dimension("measure", spectrum.dim, dim)
         return Spectrum(tabulate(spectrum), spectrum.kernel)
-    if isinstance(spectrum, Design):
-        _check_dimension("design", spectrum.dim, dim)
-        return Spectrum(spectrum.table, spectrum.kernel)
+    if isinstance(spectrum, Design | BudgetDesign | TailedDesign):
+        made_for = spectrum.rest if isinstance(spectrum, TailedDesign) else spectrum
+        _check_dimension("design", made_for.dim, dim)
+        layout = layout_of(spectrum) if isinstance(spectrum, BudgetDesign) else None
+        return Spectrum(spectrum.table, spectrum.kernel, layout)
     spectrum = named_kernel(spectrum)
     if isinstance(spectrum, AsymmetricKernel):
         return Spectrum(_asymmetric_table_of(spectrum, dim), spectrum)
     if isinstance(spectrum, Kernel):
         return Spectrum(_table_of(spectrum, dim), spectrum)
     raise ParameterError(
-        f"spectrum is {spectrum!r}, of type {type(spectrum).__name__}. It must be a SpectralTable, "
-        "a SpectralMeasure, a Kernel, a name of spectra.catalogue, or a formula in z or u."
+        f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
+        "of spectra.catalogue, a formula in z or u, a SpectralMeasure, a design or a SpectralTable."
     )
+
+
+def layout_of(made: BudgetDesign) -> Layout:
+    """The frequencies of a design for a number of columns; a mass of 0 has no part."""
+    used = tuple(n for n, c in zip(made.counts, made.masses, strict=True) if c != 0.0)
+    return Layout(made.coupling, used, made.columns)
 
 
 def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> Any:

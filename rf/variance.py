@@ -142,6 +142,11 @@ class VarianceModel:
         """E Omega(R z) to 1e-9, from what is tabulated of the laws: for rankings and splits."""
         return self._waves.plane_waves[0]
 
+    @property
+    def rough_kernel(self) -> FloatArray:
+        """The kernel of the table at the distances, to 1e-9 of its mass."""
+        return np.asarray((self.signs * self.masses) @ self._rough_mean)
+
     @cached_property
     def rough_part_variance(self) -> FloatArray:
         """As :attr:`part_variance` to 1e-9 of the squared mass, and much faster."""

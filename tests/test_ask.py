@@ -66,7 +66,7 @@ def test_shifted_rows_take_every_coupling(coupling, dim):
     kernel, D = published("cosh_gaussian", dim), differences(dim)
     table = asymmetric_table(kernel, dim)
     plan = plan_asymmetric(table, 8, coupling=coupling, allocation="equal", differences=D)
-    assert plan.name == "shifted"
+    assert plan.decomposition == "shifted"
     z, estimates = pooled(plan, "stratified", D, kernel(D), 500)
     assert np.abs(z).max() < 6
     if coupling != "qmc":
@@ -80,7 +80,7 @@ def test_orthogonal_blocks_of_a_modulated_measure(dim, n):
     kernel, D = published("sinh_gaussian", dim), differences(dim)
     table = asymmetric_table(kernel, dim)
     plan = plan_asymmetric(table, n, coupling="orthogonal", allocation="equal", differences=D)
-    assert plan.name == "weighted"
+    assert plan.decomposition == "weighted"
     for radii in ("iid", "stratified", "systematic"):
         z, estimates = pooled(plan, radii, D, kernel(D), 1000)
         assert np.abs(z).max() < 6
@@ -262,7 +262,7 @@ def test_features_state_the_variance_of_what_they_draw():
     D = np.array([[0.3, -0.2, 0.4]])
     for name in NAMES:
         features = SpectralFeatures(published(name, 3), n_components=25, random_state=0).fit(X)
-        plan, stated = features._asymmetric_plan, features.variance(D)[0]
+        plan, stated = features._plan, features.variance(D)[0]
         _, estimates = pooled(plan, "stratified", D, published(name, 3)(D), 150)
         # The frequency that has a cosine alone adds half of its squared weight.
         stated -= features.frequencies_.weights.min() ** 2 / 2
@@ -315,7 +315,7 @@ def test_auto_takes_the_least_variance():
     X = np.random.default_rng(0).random((60, 16))
     for name in NAMES[1:]:
         features = SpectralFeatures(published(name, 16), n_components=120, random_state=0).fit(X)
-        chosen = features._asymmetric_plan
+        chosen = features._plan
         D = X[:30] - X[30:]
         table = asymmetric_table(published(name, 16), 16)
         for decomposition in DECOMPOSITIONS:

@@ -288,7 +288,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("spectrum", [None, 3.0, object()])
     def test_what_is_no_spectrum(self, X, spectrum):
-        with pytest.raises(ParameterError, match="spectrum is"):
+        with pytest.raises(ParameterError, match="kernel is"):
             SpectralFeatures(spectrum).fit(X)
 
     def test_a_name_that_the_catalogue_does_not_hold(self, X):
@@ -440,6 +440,35 @@ class TestPlan:
             "GORF": "haar",
         }
         assert all(f.counts_ == (16, 16) for f in plans.values())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        ("exp(-z**2/2) - exp(-z**2/8)", {"n_components": 40}),
+        ("exp(-z)", {"n_components": 31, "coupling": "iid", "radii": "iid"}),
+        ("gaussian", {"n_components": 1}),
+        ("gaussian", {"n_components": 50, "coupling": "hadamard"}),
+        (radial("exp(-z**2/2)").shift([0.5, 0.1, 0.0, 0.0]), {"n_components": 40}),
+    ],
+)
+def test_the_expected_error_is_the_error_that_is_seen(X, kernel, options):
+    fitted = [
+        SpectralFeatures(kernel, mixed_signature="ignore", random_state=seed, **options).fit(X)
+        for seed in range(20)
+    ]
+    exact = fitted[0].kernel_.gram(X)
+    squares = np.array([np.sum((f.gram(X) - exact) ** 2) for f in fitted]) / np.sum(exact**2)
+    stated = np.mean([f.expected_error_**2 for f in fitted])
+    # The variance of all pairs is that at a few typical distances to some percent.
+    assert abs(squares.mean() - stated) < 6 * squares.std() / 20**0.5 + 0.1 * stated
+
+
+def test_the_expected_error_is_not_known_where_no_variance_is(X):
+    features = SpectralFeatures("gaussian", coupling="qmc", radii="iid", n_components=16).fit(X)
+    assert np.isnan(features.expected_error_)
+    with pytest.raises(AttributeError):
+        _ = SpectralFeatures("gaussian").expected_error_
 
 
 def test_an_odd_column_is_a_constant_where_the_measure_has_one():

@@ -19,7 +19,7 @@ from rf.portfolio.neurons import arc_cosine_weights, neuron_offers
 from rf.portfolio.offer import Order
 from rf.portfolio.zonal_features import gegenbauer_offers
 from rf.rows import range_of_distances
-from spectra.designs import design, design_for_budget
+from spectra.designs import design, design_for_budget, design_with_tail
 from spectra.errors import DataError, ParameterError
 from spectra.kernel import radial, zonal
 
@@ -201,8 +201,7 @@ def test_designed_waves_are_their_design_on_average(dim, columns):
     assert len(offers) == 2
     z = np.sqrt(np.maximum(2.0 - 2.0 * X @ X.T, 0.0))
     for offer in offers:
-        # the design that the offer draws, in its closure
-        made = offer.draw.__closure__[0].cell_contents
+        (made,) = offer.draw.args  # the design that the offer draws
         assert_right_on_average(offer, X, made(z))
         assert made.columns == offer.columns <= columns
 
@@ -256,9 +255,7 @@ def test_the_errors_of_all_ways_are_predicted_not_of_the_best_alone():
     wanted = order(kernel, X, 50)
     ways = {"waves": design_offers, "neurons": neuron_offers, "gegenbauer": gegenbauer_offers}
     for name, member in ways.items():
-        made = select(
-            wanted, X, n_rows=150, for_draw=np.random.default_rng(0), members={name: member}
-        )
+        made = select(wanted, X, n_rows=150, members={name: member})
         offers = {offer.name: offer for offer in member(wanted)}
         for prediction in made.comparison:
             rng = np.random.default_rng(2)
@@ -418,6 +415,46 @@ def test_a_design_is_a_spectrum_like_any_other():
     assert len(features.table_.parts) == made.radii.size
     with pytest.raises(ParameterError, match="radial kernel to order"):
         SpectralFeatures(made, domain=1.0).fit(X)
+
+
+@pytest.mark.parametrize("coupling", ["shared", "orthogonal", "iid"])
+def test_a_design_for_a_budget_is_drawn_as_it_was_made(coupling):
+    """On average it is the design, with the variance that is stated and the columns asked for."""
+    kernel, X = radial("exp(-z**2/2)"), sphere_rows(60, 5)
+    made = design(kernel, 5, domain=(0, 2), budget=81, coupling=coupling)
+    options = {"n_components": made.columns, "mixed_signature": "ignore"}
+    fitted = [SpectralFeatures(made, random_state=seed, **options).fit(X) for seed in range(200)]
+    assert fitted[0].coupling_ == coupling
+    assert fitted[0].transform(X).shape[1] == made.columns <= 81
+    assert sum(fitted[0].counts_) == sum(made.counts)
+    z = np.linalg.norm(X[0] - X[1:9], axis=1)
+    values = np.array([f.gram(X[:1], X[1:9])[0] for f in fitted])
+    deviation = np.sqrt(fitted[0].variance(z))
+    assert np.all(np.abs(values.mean(axis=0) - made(z)) < 6 * deviation / 200**0.5 + 1e-12)
+    np.testing.assert_allclose(values.std(axis=0), deviation, rtol=0.35)
+    other = {"shared": "iid"}.get(coupling, "shared")
+    with pytest.raises(ParameterError, match="masses cancel"):
+        SpectralFeatures(made, coupling=other, **options).fit(X)
+    with pytest.raises(ParameterError, match=f"{made.columns} columns"):
+        SpectralFeatures(made, n_components=made.columns - 1).fit(X)
+
+
+def test_designs_with_exact_powers_and_with_tails_are_kernels_like_any_other():
+    X = sphere_rows(60, 5)
+    powers = design_for_budget(zonal("exp(2*u)"), 5, budget=120, domain=(0, 2), exact_degree=2)
+    tailed = design_with_tail(radial("exp(-z) + z/2"), 5, domain=(0, 2), tol=1e-2)
+    for made in (powers, tailed):
+        features = SpectralFeatures(made, n_components=400, mixed_signature="ignore").fit(X)
+        exact = made.kernel.gram(X)
+        error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
+        assert error < 2 * features.expected_error_ < 0.3
+        with pytest.raises(DataError, match="dimension 5"):
+            SpectralFeatures(made).fit(X[:, :4])
+    assert SpectralFeatures(powers, n_components=120).set_params(mixed_signature="ignore").fit(
+        X
+    ).transform(X).shape == (60, powers.columns)
+    with pytest.raises(ParameterError, match=f"needs {powers.columns} columns"):
+        SpectralFeatures(powers, n_components=powers.columns - 1).fit(X)
 
 
 @pytest.mark.parametrize("coupling", ["orthogonal", pytest.param("iid", marks=pytest.mark.slow)])

@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler
 from rf.directions import iid
 from rf.frequencies import draw_repeatedly
 from rf.ranking import best_split, candidates, ranked_plans
-from rf.rows import typical_distances
+from rf.rows import sample_of_rows, typical_distances
 from rf.variance import VarianceModel
 from spectra.errors import ParameterError
 from spectra.table import RadialLaw
@@ -28,7 +28,7 @@ def distances(data):
         X = MinMaxScaler().fit_transform(load_wine().data)
         if data == "three columns of wine":
             X = 4.0 * X[:, :3]
-    return X.shape[1], typical_distances(X, np.random.default_rng(0))
+    return X.shape[1], typical_distances(sample_of_rows(X, np.random.default_rng(0)))
 
 
 KERNELS = {

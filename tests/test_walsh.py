@@ -87,7 +87,7 @@ def test_features_of_blocks_are_those_of_the_product(dtype, columns, implementat
     table = gaussian_mixture(dim, [(1.5, 1.0), (-0.5, 2.0)])
     options = {"coupling": "hadamard", "allocation": "mass", "mixed_signature": "ignore"}
     features = SpectralFeatures(table, n_components=columns, random_state=0, **options).fit(X)
-    draw, layout = features.frequencies_, features._layout
+    draw, layout = features.frequencies_, features.feature_map_
     assert draw.blocks[0].order == 1024 >= walsh_kernel(dtype)[1]
     dense = wave_columns(
         X.astype(float),

@@ -102,7 +102,7 @@ def test_designed_directions_serve_a_sum_of_shifts_better_than_blocks():
     leaves = {c: AsymmetricPlan(table, c, (40,), False).predicted(D, "iid") for c in WITHIN}
     assert leaves["designed"] < leaves["orthogonal"] < leaves["iid"]
     plan = plan_asymmetric(table, 40, coupling="designed", allocation="equal", differences=D)
-    assert (plan.coupling, plan.name) == ("designed", "weighted")
+    assert (plan.coupling, plan.decomposition) == ("designed", "weighted")
 
 
 def test_what_is_known_of_one_vector_alone_is_refused_for_more():

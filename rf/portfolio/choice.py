@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from rf.plans import FeaturePlan
 from rf.portfolio.designed_waves import design_offers
 from rf.portfolio.exact_powers import exact_offers
 from rf.portfolio.neurons import neuron_offers
@@ -24,7 +25,8 @@ from rf.portfolio.zonal_features import gegenbauer_offers
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
-    from spectra.kernel import Kernel
+    from rf.frequencies import Radii
+    from spectra.table import SpectralTable
 
 __all__ = ["PORTFOLIO", "Prediction", "Selection", "select"]
 
@@ -77,28 +79,59 @@ class Prediction:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Selection:
-    """The features that were chosen, and the comparison that chose them.
+class Selection(FeaturePlan):
+    """The offer that was chosen, and the comparison that chose it.
 
     Attributes
     ----------
-    map : DrawnMap
-    chosen : Prediction
+    offer : Offer
     comparison : tuple of Prediction
-        All of them, best first, closed ways last.
-    everywhere : bool
-        Whether the features serve the whole sphere, or only distances up to z_max.
-    kernel : Kernel
+        All of them, the chosen one first, closed ways last.
     z_max : float
-        Of the order.
+        Largest distance that is served.
     """
 
-    map: DrawnMap
-    chosen: Prediction
+    offer: Offer
     comparison: tuple[Prediction, ...]
-    everywhere: bool
-    kernel: Kernel
     z_max: float
+    table = None
+    counts = ()
+    decomposition = "made to order"
+    compared = ()
+
+    @property
+    def chosen(self) -> Prediction:
+        """What was chosen."""
+        return self.comparison[0]
+
+    @property
+    def coupling(self) -> str:  # type: ignore[override]
+        """Its name."""
+        return self.chosen.name
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the features serve the whole sphere, not only distances up to z_max."""
+        return self.offer.everywhere
+
+    def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> DrawnMap:
+        return self.offer.draw(rng)
+
+    def variance(self, z: FloatArray, radii: Radii) -> FloatArray:
+        raise ParameterError(self._unknown("The variance at a distance"))
+
+    def expected_error(self, radii: Radii, extra_variance: float) -> float:
+        return self.chosen.error
+
+    def radial_table(self, what: str) -> SpectralTable:
+        raise ParameterError(self._unknown(what))
+
+    def _unknown(self, what: str) -> str:
+        return (
+            f"{what} is known for features that are drawn from a table, and these were made to "
+            f"order ({self.chosen.name}). Their expected error on the data is expected_error_, and "
+            "explain() compares it with that of other ways."
+        )
 
     def explain(self) -> str:
         """The comparison as a table in plain text."""
@@ -116,13 +149,11 @@ def select(
     rows: Any,
     *,
     n_rows: int,
-    for_draw: np.random.Generator,
     members: Mapping[str, Member] = PORTFOLIO,
 ) -> Selection:
-    """Ask all members, predict the error of every offer on sampled rows, and draw the best one.
+    """Ask all members, predict the error of every offer on sampled rows, and choose the best one.
 
-    What is chosen depends on the order and the rows alone, and is kept in memory; only the draw is
-    random.
+    What is chosen depends on the order and the rows alone, and is kept in memory.
 
     Parameters
     ----------
@@ -143,13 +174,13 @@ def select(
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
     >>> order = Order(zonal("(1 + u)/2"), 3, 20, 2.0, np.linspace(0.0, 2.0, 50))
-    >>> made = select(order, X, n_rows=50, for_draw=np.random.default_rng(1))
+    >>> made = select(order, X, n_rows=50)
     >>> made.chosen.name, made.chosen.columns
     ('exact polynomial of degree 1', 4)
     """
     rows = np.asarray(dense(rows[:_ROWS]), dtype=float)
     asked = (order.kernel, order.dim, order.n_components, order.z_max, order.positive)
-    key = (*asked, tuple(members), n_rows)
+    key = (*asked, tuple(members.items()), n_rows)
     centre = b"" if order.centre is None else order.centre.tobytes()
     key_of_data = order.distances.tobytes(), rows.tobytes(), centre
     if (key, key_of_data) not in _kept:
@@ -158,9 +189,7 @@ def select(
             _kept.popitem(last=False)
     _kept.move_to_end((key, key_of_data))
     best, comparison = _kept[key, key_of_data]
-    return Selection(
-        best.draw(for_draw), comparison[0], comparison, best.everywhere, order.kernel, order.z_max
-    )
+    return Selection(best, comparison, 2.0 if best.everywhere else order.z_max)
 
 
 def _compare(

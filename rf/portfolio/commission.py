@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from rf.portfolio.choice import PORTFOLIO, Selection, select
-from rf.portfolio.designed_waves import design_offers
+from rf.portfolio.designed_waves import design_offers, given_design
 from rf.portfolio.exact_powers import exact_offers
 from rf.portfolio.offer import Member, Order, dense
 from rf.portfolio.zonal_features import is_definite
@@ -26,15 +26,15 @@ from rf.rows import (
     range_of_distances,
     sample_of_rows,
 )
-from rf.spectrum import resolve_spectrum
-from spectra.errors import InfiniteMassError, ParameterError
+from rf.spectrum import Spectrum, layout_of, resolve_spectrum
+from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.progress import staged
-from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
+    from spectra.designs import BudgetDesign
     from spectra.kernel import Kernel
 
-__all__ = ["Commission", "commission", "commission_for", "made_to_order", "table_to_order"]
+__all__ = ["Commission", "commission", "commission_for", "made_to_order", "spectrum_to_order"]
 
 FloatArray = NDArray[np.float64]
 
@@ -60,11 +60,14 @@ class Commission:
         Largest distance that features made to order serve.
     note : str
         Why they are made to order, and where z_max comes from.
+    members : mapping of str to Member
+        The ways that are compared.
     """
 
     kernel: Kernel
     z_max: float
     note: str
+    members: Mapping[str, Member]
 
 
 def commission_for(
@@ -73,20 +76,24 @@ def commission_for(
     """What has to be made to order for the data, or None where the kernel's own measure serves.
 
     That is asked for by a domain; for a kernel on the unit sphere unless its coupling has a name;
-    and for every kernel of infinite spectral mass.
+    for every kernel of infinite spectral mass; and by a design that holds exact powers of <x, y>,
+    which no table has.
 
     Raises
     ------
     ParameterError
         For a domain without a radial kernel.
     """
+    from spectra.designs import BudgetDesign
     from spectra.kernel import Kernel
 
+    if isinstance(named, BudgetDesign) and named.powers.size and domain is None:
+        return _given(named, X)
     if not isinstance(named, Kernel):
         if domain is not None:
             raise ParameterError(
-                f"domain = {domain} makes features of a radial kernel to order, and the spectrum "
-                f"is of type {type(named).__name__}. Pass the kernel, or leave domain out."
+                f"domain = {domain} makes features of a radial kernel to order, and the kernel is "
+                f"given as a {type(named).__name__}. Pass the kernel, or leave domain out."
             )
         return None
     if domain is not None:
@@ -98,6 +105,16 @@ def commission_for(
     else:
         return None
     return commission(named, X, domain=domain, why=why)
+
+
+def _given(made: BudgetDesign, X: Any) -> Commission:
+    """A design with exact powers is the only way that is asked for."""
+    if made.dim != X.shape[1]:
+        raise DataError(
+            f"The design was made for dimension {made.dim}, and X has {X.shape[1]} column(s)."
+        )
+    found = commission(made.kernel, X, domain=made.domain[1], why="A design was given.")
+    return replace(found, members={"the given design": partial(given_design, made)})
 
 
 @lru_cache(maxsize=64)
@@ -146,7 +163,8 @@ def commission(
     note = (
         f"{why} The features are made to order for distances up to z_max_ = {z_max:.6g} ({reason})."
     )
-    return Commission(kernel, z_max, note)
+    members = PORTFOLIO if kernel.is_zonal else _FOR_ANY_ROWS
+    return Commission(kernel, z_max, note, members)
 
 
 @staged("making features to order", advice=FITTING_ADVICE)
@@ -155,14 +173,10 @@ def made_to_order(
     X: Any,
     n_components: int,
     *,
-    members: Mapping[str, Member] | None = None,
     positive: bool = False,
-    for_draw: np.random.Generator,
 ) -> Selection:
     """The features of least error for the data and the number of columns.
 
-    Rows of a kernel on the sphere are offered the whole portfolio, others the exact map of a
-    polynomial in z^2 and designed plane waves.
     With ``positive``, a kernel that is positive definite on the sphere gets no signature -1.
     """
     rng = np.random.default_rng(_SEED)
@@ -174,22 +188,12 @@ def made_to_order(
     if positive and is_definite(wanted):
         wanted = replace(wanted, positive=True)
     rows = rows[rng.permutation(rows.shape[0])]
-    if members is None:
-        members = PORTFOLIO if order.kernel.is_zonal else _FOR_ANY_ROWS
-    return select(
-        wanted,
-        rows,
-        n_rows=X.shape[0],
-        for_draw=for_draw,
-        members=members,
-    )
+    return select(wanted, rows, n_rows=X.shape[0], members=order.members)
 
 
 @staged("making a table to order", advice=FITTING_ADVICE)
-def table_to_order(
-    order: Commission, X: Any, n_components: int, coupling: str
-) -> tuple[SpectralTable, tuple[int, ...] | None]:
-    """The table of a design for a coupling by name, and its split where masses may cancel.
+def spectrum_to_order(order: Commission, X: Any, n_components: int, coupling: str) -> Spectrum:
+    """The table of a design for a coupling by name, and its layout where masses may cancel.
 
     Masses that cancel do so only with the directions that they were designed for: those of one
     radius in orthogonal blocks beside a constant, or the same directions for all radii.  Couplings
@@ -198,26 +202,14 @@ def table_to_order(
     from spectra.designs import design, design_for_budget
 
     rows = sample_of_rows(X, np.random.default_rng(_SEED))
-    domain, distances = (0.0, order.z_max), _distances(rows, X.shape[0], order.z_max)
+    dim, distances = X.shape[1], _distances(rows, X.shape[0], order.z_max)
+    asked: Any = {"domain": (0.0, order.z_max), "budget": n_components, "distances": distances}
     if coupling not in _IN_BLOCKS and coupling not in _ON_ONE_SET:
-        made = design(
-            order.kernel,
-            X.shape[1],
-            domain=domain,
-            budget=n_components,
-            coupling="iid",
-            distances=distances,
-        )
-        return made.table, None
-    made = design_for_budget(
-        order.kernel,
-        X.shape[1],
-        domain=domain,
-        budget=n_components,
-        distances=distances,
-        most_radii=1 if coupling in _IN_BLOCKS else 3,
-    )
-    return made.table, tuple(n for n, c in zip(made.counts, made.masses, strict=True) if c != 0.0)
+        made = design(order.kernel, dim, coupling="iid", **asked)
+        return Spectrum(made.table, order.kernel)
+    most_radii = 1 if coupling in _IN_BLOCKS else 3
+    made = design_for_budget(order.kernel, dim, most_radii=most_radii, **asked)
+    return Spectrum(made.table, order.kernel, replace(layout_of(made), coupling=coupling))
 
 
 def _distances(rows: Any, n_rows: int, z_max: float) -> FloatArray:

@@ -94,6 +94,13 @@ def design_offers(order: Order) -> list[Offer] | str:
     return offers
 
 
+def given_design(made: BudgetDesign, order: Order) -> list[Offer] | str:
+    """A design that is made already, where the columns suffice."""
+    if made.columns > order.n_components:
+        return f"needs {made.columns} columns"
+    return [_offer(order, made, "the given design")]
+
+
 def _design(order: Order, degree: int) -> BudgetDesign:
     return design_for_budget(
         order.kernel,
@@ -152,7 +159,7 @@ def _offer(order: Order, made: BudgetDesign, name: str) -> Offer:
         name,
         made.columns,
         False,
-        lambda rng: _draw(made, rng),
+        partial(_draw, made),
         f"{radii} radi{'us' if radii == 1 else 'i'} on {made.n_directions} directions, bias at "
         f"most {sup:.2g} up to z = {order.z_max:.4g}, mass {np.abs(made.masses[waves]).sum():.3g}",
     )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import comb, factorial
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -157,12 +158,14 @@ def exact_offers(order: Order) -> list[Offer] | str:
     columns = monomial_columns(order.dim, powers)
     if columns > order.n_components:
         return f"needs {columns} columns"
+    chart = MonomialMap.of(order.dim, powers)
+    name = f"exact polynomial of degree {len(powers) - 1}"
+    return [Offer(name, columns, True, partial(_exact, ExactMap(chart, chart.signature)))]
 
-    def draw(rng: np.random.Generator) -> ExactMap:
-        chart = MonomialMap.of(order.dim, powers)
-        return ExactMap(chart, chart.signature)
 
-    return [Offer(f"exact polynomial of degree {len(powers) - 1}", columns, True, draw)]
+def _exact(drawn: DrawnMap, rng: np.random.Generator) -> DrawnMap:
+    """Nothing is drawn."""
+    return drawn
 
 
 def _radial_offers(order: Order) -> list[Offer] | str:
@@ -176,4 +179,4 @@ def _radial_offers(order: Order) -> list[Offer] | str:
     centre = np.zeros(order.dim) if order.centre is None else order.centre
     drawn = RadialMap.of(powers, centre, order.z_max)
     name = f"exact polynomial of degree {len(powers) - 1} in z^2"
-    return [Offer(name, drawn.signature.size, False, lambda rng: drawn)]
+    return [Offer(name, drawn.signature.size, False, partial(_exact, drawn))]

@@ -15,6 +15,7 @@ Y. Cho and L. K. Saul, "Kernel methods for deep learning", NIPS 2009.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -132,11 +133,19 @@ def neuron_offers(order: Order) -> list[Offer] | str:
     scales[2] *= np.sqrt(dim)  # E (x.t)(y.t) = u / d
     monomials = MonomialMap.of(dim, powers)
     signature = np.concatenate([np.repeat(np.sign(kinds[used]), n), monomials.signature])
-
-    def draw(rng: np.random.Generator) -> NeuronMap:
-        directions, seconds = orthogonal(n, dim, rng), orthogonal(n, dim, rng)
-        step, ramp, product = scales.tolist()
-        return NeuronMap(directions, seconds, (step, ramp, product), monomials, signature)
-
+    step, ramp, product = scales.tolist()
+    draw = partial(_draw, n, (step, ramp, product), monomials, signature)
     detail = f"{n} orthogonal directions, constant and linear part exact, no bias"
     return [Offer("steps and ramps", signature.size, True, draw, detail)]
+
+
+def _draw(
+    n: int,
+    scales: tuple[float, float, float],
+    monomials: MonomialMap,
+    signature: FloatArray,
+    rng: np.random.Generator,
+) -> NeuronMap:
+    dim = monomials.dim
+    directions, seconds = orthogonal(n, dim, rng), orthogonal(n, dim, rng)
+    return NeuronMap(directions, seconds, scales, monomials, signature)

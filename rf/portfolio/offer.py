@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+
+from rf.arrays import on_host
+from rf.feature_map import FeatureMap
+from rf.waves import copied_into
 
 if TYPE_CHECKING:
     from rf.monomials import MonomialMap
@@ -49,20 +53,22 @@ class Order:
     centre: FloatArray | None = None
 
 
-class DrawnMap(ABC):
-    """A feature map that is drawn: K is estimated by (Z * signature) Z'.
+class DrawnMap(FeatureMap):
+    """A feature map that is made to order: K is estimated by (Z * signature) Z'."""
 
-    Attributes
-    ----------
-    signature : ndarray of shape (n_columns,)
-        +1 or -1 for each column.
-    """
-
-    signature: FloatArray
+    frequencies = None
+    symmetric = True
+    extra_variance = 0.0
 
     @abstractmethod
     def columns(self, X: Any) -> NDArray[Any]:
         """The columns Z at rows of the data (dense or sparse), of the type of X."""
+
+    def left(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        return copied_into(out, self.columns(on_host(X)), X)
+
+    def right(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        return self.left(X, out)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ sign of lambda_n, for the signature.  The lowest degrees may be served exactly b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -156,12 +157,19 @@ def _offer(order: Order, c: FloatArray, root_count: FloatArray, last: int) -> Of
     weights = np.array(classes)[:, :used] / np.sqrt(n)
     monomials = MonomialMap.of(order.dim, powers)
     signature = np.concatenate([np.repeat(signs, n), monomials.signature])
-
-    def draw(rng: np.random.Generator) -> ZonalMap:
-        return ZonalMap(orthogonal(n, order.dim, rng), weights, monomials, signature)
-
+    draw = partial(_draw, n, weights, monomials, signature)
     name = "Gegenbauer features" + (f", exact to degree {last}" if last else "")
     return Offer(name, signature.size, True, draw, f"{n} orthogonal directions")
+
+
+def _draw(
+    n: int,
+    weights: FloatArray,
+    monomials: MonomialMap,
+    signature: FloatArray,
+    rng: np.random.Generator,
+) -> ZonalMap:
+    return ZonalMap(orthogonal(n, monomials.dim, rng), weights, monomials, signature)
 
 
 def _powers(dim: int, c: FloatArray) -> list[float]:
