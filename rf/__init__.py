@@ -26,7 +26,7 @@ _HOME = {
     "GRFF": "presets",
     "GaussianField": "fields",
     "KreinRidge": "krein",
-    "KreinRidgeClassifier": "krein",
+    "KreinRidgeClassifier": "krein_classifier",
     "ORF": "presets",
     "RFF": "presets",
     "SignatureWarning": "features",

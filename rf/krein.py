@@ -4,7 +4,7 @@ With features Z and their signature S the kernel matrix is K = Z S Z' with eigen
 eigenvalues lambda, some of them negative.  A model is f(x) = sum_i c_i k(x, x_i), that is
 f(x) = z(x)' beta with beta = S Z' c: the signature enters the solve and never the prediction.
 
-Two solves are offered, both through an eigenproblem of the size of the features:
+Two solves are offered through an eigenproblem of the size of the features, and one by products:
 
 ``flip``
     c = U diag(sign(lambda) / (|lambda| + alpha)) U' y.  The regulariser is the norm of the
@@ -18,7 +18,13 @@ Two solves are offered, both through an eigenproblem of the size of the features
     one, so it is refused there.  Ong, Mary, Canu, Smola, "Learning with non-positive kernels",
     ICML 2004.
 
-For a positive definite kernel both are kernel ridge regression.  A linear model on Z alone is
+``iterative``
+    The stationary point by MINRES, through products with K that hold neither it nor Z nor sums of
+    columns squared: for more columns than the other two have memory for.  What is left of the
+    residual is measured, and refused above 1e-8.  Paige, Saunders, "Solution of sparse indefinite
+    systems of linear equations", SIAM J. Numer. Anal. 12 (1975).
+
+For a positive definite kernel all are kernel ridge regression.  A linear model on Z alone is
 neither: ridge on Z learns with Z Z' = K+ + K-, whose functions the signature never reaches, and a
 linear SVM on Z does the same (so do the published experiments that gave a solver real features).
 """
@@ -34,15 +40,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
     MultiOutputMixin,
     RegressorMixin,
     clone,
 )
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from rf.dask_arrays import first_chunk, first_rows, is_dask, sums_of_dask
@@ -51,7 +54,7 @@ from rf.signs import signature_of
 from spectra.errors import ParameterError
 from spectra.progress import progress, stage
 
-__all__ = ["FEATURES", "KreinRidge", "KreinRidgeClassifier", "OnFeatures", "krein_solve"]
+__all__ = ["CONSTRAINTS", "FEATURES", "KreinModel", "KreinRidge", "OnFeatures", "krein_solve"]
 
 FloatArray = NDArray[np.float64]
 
@@ -64,10 +67,11 @@ FEATURES: dict[str, Any] = {"features": [HasMethods(["fit", "transform"]), None]
 # any machine.
 _HELD = 1 << 30
 
-_CONSTRAINTS: dict[str, Any] = {
+#: What constrains the parameters of both models.
+CONSTRAINTS: dict[str, Any] = {
     **FEATURES,
     "alpha": [Interval(Real, 0, None, closed="neither")],
-    "solver": [StrOptions({"flip", "stationary"})],
+    "solver": [StrOptions({"flip", "stationary", "iterative"})],
     "fit_intercept": ["boolean"],
 }
 
@@ -103,11 +107,11 @@ class OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
         return tags
 
 
-class _KreinModel(OnFeatures):
+class KreinModel(OnFeatures):
     """What the regressor and the classifier share: the solve, by chunks of rows or at once."""
 
     alpha: float
-    solver: Literal["flip", "stationary"]
+    solver: Literal["flip", "stationary", "iterative"]
     fit_intercept: bool
 
     def __init__(
@@ -115,7 +119,7 @@ class _KreinModel(OnFeatures):
         features: Any = None,
         *,
         alpha: float = 1.0,
-        solver: Literal["flip", "stationary"] = "flip",
+        solver: Literal["flip", "stationary", "iterative"] = "flip",
         fit_intercept: bool = True,
     ) -> None:
         self.features = features
@@ -139,6 +143,7 @@ class _KreinModel(OnFeatures):
         ParameterError
             Where the models have other features or targets.
         """
+        self._refuse_sums()
         check_is_fitted(self)
         check_is_fitted(other)
         probe = np.linspace(-0.5, 0.5, 3 * self.n_features_in_).reshape(3, -1)
@@ -158,6 +163,11 @@ class _KreinModel(OnFeatures):
 
     def _learn(self, X: Any, targets: FloatArray, sample_weight: Any, *, more: bool) -> None:
         """Take in rows with targets of shape (n, t), after those that were seen where ``more``."""
+        if self.solver == "iterative":
+            if more or sample_weight is not None:
+                self._refuse_sums()
+            self._iterate(X, targets)
+            return
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=float, ensure_non_negative=True)
@@ -171,10 +181,32 @@ class _KreinModel(OnFeatures):
         self.sums_ = sums
         mean = sums.mean if self.fit_intercept else np.zeros_like(sums.mean)
         space = KreinSpace(sums, self.signature_)
-        beta = space.coefficients(mean, alpha=self.alpha, solver=self.solver)
+        solver: Literal["flip", "stationary"] = "flip" if self.solver == "flip" else "stationary"
+        beta = space.coefficients(mean, alpha=self.alpha, solver=solver)
         self.eigenvalues_ = space.eigenvalues
         self.coef_ = beta[:, 0] if self._one_target else beta
         self.intercept_ = mean[0] if self._one_target else mean
+
+    def _iterate(self, X: Any, targets: FloatArray) -> None:
+        """Solve by products with the matrix of the rows, which holds neither it nor the sums."""
+        if not hasattr(self.features_, "operator"):
+            raise ParameterError(
+                f"solver='iterative' needs features with a method operator, and {self.features_} "
+                "has none. Take features of this package, or another solver."
+            )
+        mean = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1])
+        K = self.features_.operator(X, ridge=self.alpha)
+        dual, self.residual_ = K.solve(targets - mean)
+        beta = K.coefficients(dual)
+        self.coef_ = beta[:, 0] if self._one_target else beta
+        self.intercept_ = mean[0] if self._one_target else mean
+
+    def _refuse_sums(self) -> None:
+        if self.solver == "iterative":
+            raise ParameterError(
+                "solver='iterative' keeps no sums of the rows, which weights, chunks, merging and "
+                "return_std need. Take solver='flip' or 'stationary'."
+            )
 
     def _predict(self, Z: FloatArray) -> FloatArray:
         return np.asarray(Z @ self.coef_ + self.intercept_)
@@ -185,7 +217,7 @@ class _KreinModel(OnFeatures):
 
 
 @final
-class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore[misc]
+class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[misc]
     """Ridge regression with an indefinite kernel, through signed random features.
 
     Parameters
@@ -196,8 +228,8 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
         ``SpectralFeatures(n_components=512, random_state=0)``: the Gaussian kernel.
     alpha : float, default=1.0
         Strength of the regulariser, greater than 0.
-    solver : {"flip", "stationary"}, default="flip"
-        See :mod:`rf.krein`.
+    solver : {"flip", "stationary", "iterative"}, default="flip"
+        See :mod:`rf.krein`; "iterative" has no ``eigenvalues_`` and no ``sums_``.
     fit_intercept : bool, default=True
         Take the mean of y off before the solve and add it to the predictions.
 
@@ -213,6 +245,8 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
         ones are what makes the kernel indefinite on these data.
     signature_ : ndarray of shape (n_columns,)
         The signs of the columns.
+    residual_ : float
+        Of solver "iterative": |K c - y| / |y|, as measured.
     sums_ : rf.krein_sums.KreinSums
         All that is kept of the rows, in the memory of columns squared.
     n_features_in_ : int
@@ -236,7 +270,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = _CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the features to X, and solve for the coefficients.
@@ -250,6 +284,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
         self._validate_params()
         if not is_dask(X):
             return self._take(X, y, sample_weight, more=False)
+        self._refuse_sums()
         rows = first_chunk(X)
         self._begin(rows, first_rows(y, len(rows)))
         with stage("sums over the chunks of a dask array", has_limit=False):
@@ -286,6 +321,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
         True
         """
         self._validate_params()
+        self._refuse_sums()
         each = iter(chunks)
         first = next(each, None)
         if first is None:
@@ -348,6 +384,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
         Z = self._new_rows(X)
         if not return_std:
             return self._predict(Z)
+        self._refuse_sums()
         if np.any(self.signature_ < 0):
             raise ParameterError(
                 f"{int(np.sum(self.signature_ < 0))} columns have signature -1, so that the kernel "
@@ -356,84 +393,3 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, _KreinModel):  # type: ignore
             )
         deviation = KreinSpace(self.sums_, self.signature_).deviation(Z, alpha=self.alpha)
         return self._predict(Z), deviation
-
-
-@final
-class KreinRidgeClassifier(ClassifierMixin, _KreinModel):  # type: ignore[misc]
-    """Classification by :class:`KreinRidge` on targets of -1 and +1, one for each class.
-
-    Parameters
-    ----------
-    features, alpha, solver, fit_intercept
-        As in :class:`KreinRidge`, whose attributes it has too.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The labels.
-
-    Notes
-    -----
-    There is no ``predict_proba``: least squares scores leave [0, 1], and cutting them off would
-    make probabilities of what are none.  ``sklearn.calibration.CalibratedClassifierCV`` of this
-    model has calibrated ones, and so has ``LogisticRegression`` on :class:`FlippedFeatures`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.kernel_approximation import RBFSampler
-    >>> from rf.krein import KreinRidgeClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = KreinRidgeClassifier(RBFSampler(gamma=0.1, random_state=0), alpha=1e-2)
-    >>> bool(model.fit(X, y).score(X, y) > 0.95)
-    True
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = _CONSTRAINTS
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the features to X, and solve for the coefficients of each class."""
-        self._validate_params()
-        return self._take(X, y, sample_weight, None, more=False)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Take in more rows; the first call fits the features, and ``classes`` names all labels.
-
-        Raises
-        ------
-        ParameterError
-            For a label that is not among the classes.
-        """
-        self._validate_params()
-        return self._take(X, y, sample_weight, classes, more=hasattr(self, "sums_"))
-
-    def _take(self, X: Any, y: Any, sample_weight: Any, classes: Any, *, more: bool) -> Self:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=not more)
-        check_classification_targets(y)
-        if not more:
-            self.classes_ = np.unique(y if classes is None else classes)
-            if len(self.classes_) < 2:
-                raise ValueError(
-                    f"The classifier can't train when only one class is present: {self.classes_}."
-                )
-            self._one_target = len(self.classes_) == 2
-            self._fit_features(X, y)
-        if unknown := sorted(set(np.unique(y).tolist()) - set(self.classes_.tolist())):
-            raise ParameterError(
-                f"The label {unknown[0]!r} is none of the classes {self.classes_.tolist()}. Name "
-                "all of them in the first call of partial_fit."
-            )
-        binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(self.classes_)
-        self._learn(X, binarizer.transform(y).astype(float), sample_weight, more=more)
-        return self
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Score of the second class, shape (n,), or of each class, shape (n, n_classes)."""
-        return self._predict(self._new_rows(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Labels of the largest score."""
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[index]
-        return labels

@@ -7,9 +7,9 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, minres
 
-from spectra.errors import ParameterError
+from spectra.errors import AccuracyError, ParameterError
 from spectra.numeric import real_array
 
 __all__ = ["FeatureOperator", "checked_ridge"]
@@ -17,6 +17,11 @@ __all__ = ["FeatureOperator", "checked_ridge"]
 # Bytes of the features of one block of rows: a few blocks are all that is held, and the work that
 # starts each is not seen.
 _BLOCK_BYTES = 1 << 24
+
+# What MINRES aims at, relative to |K| |c|, and what is accepted of the residual relative to |y|.
+_RESIDUAL, _ACCEPTED = 1e-14, 1e-8
+# Each is two transforms: a matrix that needs more is near to a singular one.
+_ITERATIONS = 1000
 
 Columns = Callable[[Any, NDArray[Any]], NDArray[Any]]
 
@@ -69,6 +74,33 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
         self._ridge = ridge
         super().__init__(np.result_type(X.dtype, Y.dtype), (X.shape[0], Y.shape[0]))
 
+    def coefficients(self, dual: NDArray[Any]) -> NDArray[np.float64]:
+        """beta = S R(Y)' c of shape (columns, t), for c of shape (n, t): K c = L(X) beta."""
+        return np.asarray(self._signature[:, None] * self._sums(self._sides[1], dual))
+
+    def solve(self, targets: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """c of shape (n, t) with K c = targets by MINRES, and the relative residual that is left.
+
+        The matrix is symmetric: right and left features are the same.
+
+        Raises
+        ------
+        AccuracyError
+            Where the residual is above 1e-8 of a target at the end.
+        """
+        solved = [minres(self, t, rtol=_RESIDUAL, maxiter=_ITERATIONS)[0] for t in targets.T]
+        dual = np.stack(solved, axis=1)
+        left = np.linalg.norm(targets - self @ dual, axis=0)
+        size = np.linalg.norm(targets, axis=0)
+        worst = float(np.max(left / np.where(size > 0.0, size, 1.0)))
+        if not worst <= _ACCEPTED:
+            raise AccuracyError(
+                f"MINRES leaves a relative residual of {worst:.2g}, and "
+                f"{_ACCEPTED:g} is asked for: K + alpha I is too near to a singular matrix. Take "
+                "a larger alpha, or a solver that holds the sums of all columns."
+            )
+        return dual, worst
+
     def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
         left, right = self._sides
         return self._product(left, right, V)
@@ -83,11 +115,7 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
     def _product(
         self, to: tuple[Any, Columns], of: tuple[Any, Columns], V: NDArray[Any]
     ) -> NDArray[Any]:
-        wide = np.result_type(np.float64, V)
-        sums = np.zeros((self._signature.size, V.shape[1]), wide)
-        for rows, Z in self._blocks(*of):
-            sums += Z.T @ V[rows].astype(_beside(Z, V))
-        sums *= self._signature[:, None]
+        sums = self._signature[:, None] * self._sums(of, V)
         narrow = sums.astype(_beside(self, V))
         result = np.empty((to[0].shape[0], V.shape[1]), narrow.dtype)
         for rows, Z in self._blocks(*to):
@@ -95,6 +123,12 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
         if self._ridge:
             result += (self._ridge * V).astype(result.dtype)
         return result
+
+    def _sums(self, of: tuple[Any, Columns], V: NDArray[Any]) -> NDArray[Any]:
+        sums = np.zeros((self._signature.size, V.shape[1]), np.result_type(np.float64, V))
+        for rows, Z in self._blocks(*of):
+            sums += Z.T @ V[rows].astype(_beside(Z, V))
+        return sums
 
     def _blocks(self, X: Any, columns: Columns) -> Iterator[tuple[slice, NDArray[Any]]]:
         """The features of all rows, one block after the other in the same memory."""

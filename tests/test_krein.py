@@ -15,7 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GRFF, SpectralFeatures
 from rf.baselines import ExactPolynomial, IndefiniteNystroem
-from rf.krein import KreinRidge, KreinRidgeClassifier, krein_solve
+from rf.krein import KreinRidge, krein_solve
+from rf.krein_classifier import KreinRidgeClassifier
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernel import radial
 

@@ -7,11 +7,12 @@ import pytest
 import scipy.sparse
 from laws import gaussian_law, gaussian_mixture, table_of
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, minres
+from sklearn.kernel_approximation import RBFSampler
 
 import spectra as sp
-from rf import RFF, SpectralFeatures
+from rf import RFF, KreinRidge, SpectralFeatures
 from rf import operators as module
-from spectra.errors import DataError, ParameterError
+from spectra.errors import AccuracyError, DataError, ParameterError
 
 
 @pytest.fixture(params=[None, 1 << 14], ids=["one block", "many blocks"], autouse=True)
@@ -135,3 +136,42 @@ def test_rows_too_far_apart_are_refused():
     features = SpectralFeatures(table, n_components=8, random_state=0).fit(np.zeros((2, 2)))
     with pytest.raises(DataError):
         features.operator(np.zeros((2, 2)), np.full((2, 2), 2.0))
+
+
+class TestIterativeRidge:
+    @pytest.mark.parametrize("kernel", ["gaussian", "exp(-z**2/2) - exp(-z**2/8)/2"])
+    @pytest.mark.parametrize("dim", [1, 2, 3, 7, 30])
+    def test_it_is_the_stationary_point_without_sums(self, dim, kernel):
+        rng = np.random.default_rng(dim)
+        X = rng.normal(size=(200, dim))
+        Y = np.stack([np.sin(X[:, 0]), X.sum(axis=1)], axis=1)
+        features = SpectralFeatures(
+            kernel, n_components=60, mixed_signature="ignore", random_state=0
+        )
+        found = KreinRidge(features, alpha=2.0, solver="iterative").fit(X, Y)
+        exact = KreinRidge(features, alpha=2.0, solver="stationary").fit(X, Y)
+        assert 0.0 < found.residual_ <= 1e-8
+        # An error of c is at most the residual over the distance of K + alpha I to a singular one.
+        gap = np.abs(np.append(exact.eigenvalues_, 0.0) + 2.0).min()
+        bound = found.residual_ * np.linalg.norm(Y - Y.mean(axis=0), axis=0) / gap
+        largest = np.sqrt(np.abs(exact.eigenvalues_).max() * 2)
+        assert np.all(np.abs(found.predict(X) - exact.predict(X)) <= largest**2 * bound + 1e-12)
+        assert not hasattr(found, "sums_")
+        one = KreinRidge(features, alpha=2.0, solver="iterative").fit(X, Y[:, 0])
+        assert one.predict(X).shape == (200,)
+        assert np.allclose(one.predict(X), found.predict(X)[:, 0], atol=1e-7)
+
+    def test_what_needs_sums_or_an_operator_or_converges_not_is_refused(self):
+        X = np.random.default_rng(0).normal(size=(60, 2))
+        y = X[:, 0]
+        model = KreinRidge(alpha=1.0, solver="iterative")
+        with pytest.raises(ParameterError, match="keeps no sums"):
+            model.fit(X, y, np.ones(60))
+        with pytest.raises(ParameterError, match="keeps no sums"):
+            model.fit_chunks([(X, y)])
+        with pytest.raises(ParameterError, match="keeps no sums"):
+            model.fit(X, y).predict(X, return_std=True)
+        with pytest.raises(ParameterError, match="has none"):
+            KreinRidge(RBFSampler(), solver="iterative").fit(X, y)
+        with pytest.raises(AccuracyError, match="too near to a singular matrix"):
+            KreinRidge(alpha=1e-16, solver="iterative").fit(X, y)
