@@ -201,7 +201,7 @@ def test_designed_waves_are_their_design_on_average(dim, columns):
     assert len(offers) == 2
     z = np.sqrt(np.maximum(2.0 - 2.0 * X @ X.T, 0.0))
     for offer in offers:
-        (made,) = offer.draw.args  # the design that the offer draws
+        made, _ = offer.draw.args  # the design that the offer draws
         assert_right_on_average(offer, X, made(z))
         assert made.columns == offer.columns <= columns
 
@@ -217,10 +217,46 @@ def test_exact_powers_of_a_design_are_part_of_its_certificate():
     assert made.columns <= 120
     with pytest.raises(ParameterError, match="exact_degree=0"):
         _ = made.measure
-    with pytest.raises(ParameterError, match="formula in u"):
-        design_for_budget(radial("exp(-z)"), 5, budget=120, domain=(0, 2), exact_degree=1)
     with pytest.raises(ParameterError, match="56 monomials"):
         design_for_budget(kernel, 5, budget=50, domain=(0, 2), exact_degree=3)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("degree", [1, 2])
+def test_exact_powers_off_the_sphere_are_those_of_the_distance(dim, degree):
+    """Drawn features have the design for their mean, on rows of any length, and its columns."""
+    kernel = radial("exp(-z**2/2)")
+    X = 3.0 + np.random.default_rng(0).uniform(-1, 1, (30, dim)) / np.sqrt(dim)
+    made = design_for_budget(kernel, dim, budget=400, domain=(0, 2), exact_degree=degree)
+    z = np.linspace(0, 2, 2001)
+    seen = np.abs(made(z) - kernel(z)).max()
+    stated = made.sup_error.mid + made.sup_error.rad
+    assert 0.98 * stated < seen <= stated
+    features = [
+        SpectralFeatures(
+            made, n_components=made.columns, random_state=s, mixed_signature="ignore"
+        ).fit(X)
+        for s in range(20)
+    ]
+    assert features[0].transform(X).shape == (30, made.columns)
+    grams = np.array([f.gram(X) for f in features])
+    mean = made(np.linalg.norm(X[:, None] - X[None], axis=2))
+    bound = 6.0 * grams.std(axis=0) / np.sqrt(20)
+    assert np.all(np.abs(grams.mean(axis=0) - mean) <= bound + 1e-12)
+    far = np.zeros((1, dim))
+    with pytest.raises(DataError):
+        features[0].transform(far)
+
+
+def test_exact_powers_are_offered_to_radial_kernels_and_win_where_they_fit():
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 5)) / np.sqrt(5)
+    options = {"domain": "data", "mixed_signature": "ignore"}
+    made = SpectralFeatures("exp(-z**2/2)", n_components=200, **options).fit(X)
+    exact = made.kernel_.gram(X)
+    error = np.linalg.norm(made.gram(X) - exact) / np.linalg.norm(exact)
+    assert "exact powers" in made.coupling_
+    assert error < 2e-4
+    assert error == pytest.approx(made.expected_error_, rel=0.3)
 
 
 @pytest.mark.parametrize(
@@ -417,7 +453,14 @@ def test_a_design_is_a_spectrum_like_any_other():
         SpectralFeatures(made, domain=1.0).fit(X)
 
 
-@pytest.mark.parametrize("coupling", ["shared", "orthogonal", "iid"])
+@pytest.mark.parametrize(
+    "coupling",
+    [
+        "shared",
+        pytest.param("orthogonal", marks=pytest.mark.slow),
+        pytest.param("iid", marks=pytest.mark.slow),
+    ],
+)
 def test_a_design_for_a_budget_is_drawn_as_it_was_made(coupling):
     """On average it is the design, with the variance that is stated and the columns asked for."""
     kernel, X = radial("exp(-z**2/2)"), sphere_rows(60, 5)

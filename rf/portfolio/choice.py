@@ -42,8 +42,8 @@ PORTFOLIO: Mapping[str, Member] = MappingProxyType(
     }
 )
 
-# Rows on which offers are compared: 32 640 pairs.
-_ROWS = 256
+# Rows on which offers are compared: 130 816 pairs.
+_ROWS = 512
 # Draws of each offer; the errors of two draws differ by some ten percent.
 _DRAWS = 4
 # An error below this part of the exact matrix is rounding, which no other way improves.
@@ -159,7 +159,7 @@ def select(
     ----------
     order : Order
     rows : ndarray or sparse array of shape (m, d)
-        A sample of the data; at most 256 of them are used.
+        A sample of the data; at most 512 of them are used.
     n_rows : int
         Rows of the data, of which the diagonal is one part in n_rows.
 

@@ -1,4 +1,4 @@
-"""Designed plane waves, and exact low powers of <x, y> with designed waves for the rest.
+"""Designed plane waves, and exact low powers of <x, y> or z^2 with designed waves for the rest.
 
 The measure is made for the number of columns by :func:`spectra.designs.design_for_budget`; all its
 radii share one set of directions of least energy, turned by one random rotation.
@@ -12,15 +12,23 @@ from functools import lru_cache, partial
 from typing import Any, final
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
-from rf.designed_directions import designed, designed_angular_means, designed_sizes
+from rf.designed_directions import (
+    designed,
+    designed_angular_means,
+    designed_sizes,
+    quick_angular_means,
+)
 from rf.directions import orthogonal
 from rf.monomials import MonomialMap
-from rf.portfolio.offer import DrawnMap, Offer, Order, monomial_part
+from rf.portfolio.exact_powers import ExactMap, RadialMap
+from rf.portfolio.offer import DrawnMap, Offer, Order
 from rf.waves import Rays, wave_columns
 from spectra.designs import BudgetDesign, design_for_budget
-from spectra.designs.budget import block_angular_means, monomial_count
+from spectra.designs.budget import block_angular_means
+from spectra.designs.powers import power_columns
 
 __all__ = ["WaveMap", "design_offers", "set_means"]
 
@@ -33,16 +41,18 @@ _MOST_SHARE = 0.6
 # From this part of d (d + 2) directions, sets of least energy beat orthogonal blocks enough to be
 # worth their minimisation: 9 % at P = 64 in dimension 16, 30 % at 144, 38 % at 288.
 _WORTH = 1.0 / 6.0
-# Sizes for which angular means are computed, as powers of this ratio: designs of all degrees are
-# ranked with the means of few sets, and the last one made with its own.
-_LADDER = 2.0**0.5
+# Sizes for which angular means are computed: all up to this one, and its doubles.  Designs of all
+# degrees are ranked with the means of few sets.
 _FREE_SIZE = 100
+# Waves alone on more directions than this, whose set would cost half a second and more, are not
+# offered where exact powers leave so much less (chosen, well above what a ranking errs by).
+_CHEAP, _HOPELESS = 400, 4.0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class WaveMap(DrawnMap):
-    """Cosines and sines of all waves, then constants and monomials.
+    """Cosines and sines of all waves, then what is served exactly.
 
     Attributes
     ----------
@@ -50,20 +60,21 @@ class WaveMap(DrawnMap):
         All radii on one set of directions.
     scale : ndarray of shape (n,)
         Root of the weight of each wave.
-    monomials : MonomialMap
+    exact : DrawnMap
+        A constant, and powers of <x, y> or of z^2.
     signature : ndarray
     """
 
     rays: Rays
     scale: FloatArray
-    monomials: MonomialMap
+    exact: DrawnMap
     signature: FloatArray
 
     def columns(self, X: Any) -> NDArray[Any]:
         waves = wave_columns(X, self.rays.frequencies, self.scale, rays=self.rays)
-        if not self.monomials.kept:
+        if not self.exact.signature.size:
             return waves
-        return np.concatenate([waves, monomial_part(self.monomials, X)], axis=1)
+        return np.concatenate([waves, self.exact.columns(X)], axis=1)
 
 
 def design_offers(order: Order) -> list[Offer] | str:
@@ -79,16 +90,17 @@ def design_offers(order: Order) -> list[Offer] | str:
     if order.n_components < 3:
         return "needs at least 3 columns"
     plain = _design(order, 0)
-    offers = [_offer(order, plain, "designed waves")]
-    if not order.kernel.is_zonal:
-        return offers
     trials = [
         _design(order, degree)
         for degree in range(1, _MOST_EXACT + 1)
-        if monomial_count(order.dim, degree) <= _MOST_SHARE * order.n_components
+        if power_columns(order.kernel, order.dim, degree) <= _MOST_SHARE * order.n_components
     ]
+    best = min(trials, key=lambda d: d.expected_error, default=plain)
+    offers = []
+    hopeless = plain.expected_error > _HOPELESS * best.expected_error
+    if plain.n_directions <= _CHEAP or not hopeless:
+        offers.append(_offer(order, plain, "designed waves"))
     if trials:
-        best = min(trials, key=lambda d: d.expected_error)
         name = f"exact powers to degree {best.powers.size} + designed waves"
         offers.append(_offer(order, best, name))
     return offers
@@ -115,17 +127,23 @@ def _design(order: Order, degree: int) -> BudgetDesign:
 
 
 def _ranking_means(dim: int, n: int) -> FloatArray:
-    """Angular means of about n directions: those of the next smaller set on the ladder.
+    """Angular means of about n directions: those of a set that is the next smaller on the ladder.
 
     What a set leaves of a degree that it does not integrate exactly falls like 1/n.
     """
-    rung = n
-    if n > _FREE_SIZE:
-        steps = int(np.log(n / _FREE_SIZE) / np.log(_LADDER) + 1e-9)
-        rung = int(_FREE_SIZE * _LADDER**steps)
-    means = set_means(rung, dim) * (rung / n)
+    if n <= _FREE_SIZE:
+        return set_means(n, dim)
+    rung = _FREE_SIZE * 2 ** int(np.log2(n / _FREE_SIZE))
+    means: FloatArray = _rung_means(rung, dim) * (rung / n)
     means[0] = 1.0
     return means
+
+
+@lru_cache(maxsize=64)
+def _rung_means(rung: int, dim: int) -> FloatArray:
+    if _scheme(rung, dim) is orthogonal:
+        return block_angular_means(dim, rung)
+    return quick_angular_means(rung, dim)
 
 
 def _scheme(n: int, dim: int) -> Callable[[int, int, np.random.Generator], FloatArray]:
@@ -152,37 +170,37 @@ def set_means(n: int, dim: int) -> FloatArray:
 
 
 def _offer(order: Order, made: BudgetDesign, name: str) -> Offer:
-    radii = int(np.count_nonzero(made.radii))
     sup = made.sup_error.mid + made.sup_error.rad
     waves = made.radii > 0.0
+    radii, exact = int(np.count_nonzero(waves)), _exact_part(made, order.centre)
     return Offer(
         name,
-        made.columns,
+        2 * radii * made.n_directions + exact.signature.size,
         False,
-        partial(_draw, made),
+        partial(_draw, made, exact),
         f"{radii} radi{'us' if radii == 1 else 'i'} on {made.n_directions} directions, bias at "
         f"most {sup:.2g} up to z = {order.z_max:.4g}, mass {np.abs(made.masses[waves]).sum():.3g}",
     )
 
 
-def _draw(made: BudgetDesign, rng: np.random.Generator) -> WaveMap:
+def _exact_part(made: BudgetDesign, centre: FloatArray | None) -> DrawnMap:
+    """The constant and the powers of u of a design."""
+    constant = float(made.masses[made.radii == 0.0].sum())
+    powers = [constant, *made.powers.tolist()]
+    if made.kernel.is_zonal or not made.powers.size:
+        monomials = MonomialMap.of(made.dim, powers)
+        return ExactMap(monomials, monomials.signature)
+    of_square: list[float] = Polynomial(powers)(Polynomial([1.0, -0.5])).coef.tolist()
+    of_distance = [a / made.unit ** (2 * p) for p, a in enumerate(of_square)]
+    middle = np.zeros(made.dim) if centre is None else centre
+    return RadialMap.of(of_distance, middle, made.domain[1])
+
+
+def _draw(made: BudgetDesign, exact: DrawnMap, rng: np.random.Generator) -> WaveMap:
     n, dim = made.n_directions, made.dim
     directions = _scheme(n, dim)(n, dim, rng)
-    at = np.flatnonzero(made.radii > 0.0)
-    radii, masses = made.radii[at], made.masses[at]
-    constant = float(made.masses[made.radii == 0.0].sum())
-    return _map(
-        Rays(directions, radii),
-        np.repeat(masses / n, n),
-        MonomialMap.of(dim, [constant, *made.powers.tolist()]),
-    )
-
-
-def _map(rays: Rays, weights: FloatArray, monomials: MonomialMap) -> WaveMap:
+    at = made.radii > 0.0
+    weights = np.repeat(made.masses[at] / n, n)
     sign = np.where(weights < 0.0, -1.0, 1.0)
-    return WaveMap(
-        rays,
-        np.sqrt(sign * weights),
-        monomials,
-        np.concatenate([sign, sign, monomials.signature]),
-    )
+    signature = np.concatenate([sign, sign, exact.signature])
+    return WaveMap(Rays(directions, made.radii[at]), np.sqrt(sign * weights), exact, signature)

@@ -24,7 +24,7 @@ import sympy
 from numpy.typing import NDArray
 
 from rf.monomials import MonomialMap, monomial_columns
-from rf.portfolio.offer import DrawnMap, Offer, Order, dense
+from rf.portfolio.offer import DrawnMap, Offer, Order, dense, monomial_part
 from spectra.formula.parsing import U, Z
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ExactMap(DrawnMap):
     signature: FloatArray
 
     def columns(self, X: Any) -> NDArray[Any]:
-        return self.monomials.columns(dense(X))
+        return monomial_part(self.monomials, X)
 
 
 @final
