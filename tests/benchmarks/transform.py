@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from rf import SpectralFeatures
 from spectra.compiled import using
 
+from .pictures import PICTURE, draw_times
 from .timing import Table, number, say
 
 __all__ = ["run"]
@@ -37,10 +38,12 @@ _KEPT_MEMORY = ((-4, 0), (-1, -1))
 
 
 def run() -> list[Table]:
-    """Times on one thread, on two, and the memory that is held beside the output."""
+    """Times on one thread, their growth, on two, and the memory that is held beside the output."""
     memory = _memory()
     _keep_memory()
-    return [_times(), _threads(), memory]
+    times = _times()
+    draw_times(times, PICTURE)
+    return [times, _growth(), _threads(), memory]
 
 
 def _keep_memory() -> None:
@@ -51,10 +54,10 @@ def _keep_memory() -> None:
             library.mallopt(option, value)
 
 
-def _features(dim: int, coupling: str = "iid") -> Any:
+def _features(dim: int, coupling: str = "iid", *, columns: int = _COLUMNS) -> Any:
     X = np.random.default_rng(0).normal(size=(2, dim))
     options: Any = {"coupling": coupling, "allocation": "mass", "random_state": 0}
-    return SpectralFeatures("gaussian", n_components=_COLUMNS, **options).fit(X)
+    return SpectralFeatures("gaussian", n_components=columns, **options).fit(X)
 
 
 def _rows(dim: int, dtype: Any) -> Any:
@@ -83,6 +86,7 @@ def _arms(dim: int, dtype: Any, out: Any) -> Arms:
     return {
         "RBFSampler": lambda: sampler.transform(X),
         "plain numpy, cos and sin": lambda: _plain(X, features),
+        **_with_torch(X, weights, np.sqrt(features.frequencies_.weights)),
         "rf, numpy alone": _by("numpy", lambda: features.transform(X, out=out)),
         "rf, fast": _by("numba", lambda: features.transform(X)),
         "rf, fast, out=": _by("numba", lambda: features.transform(X, out=out)),
@@ -90,6 +94,22 @@ def _arms(dim: int, dtype: Any, out: Any) -> Arms:
         "product alone": lambda: np.matmul(X, weights, out=half),
         "writing alone": lambda: out.fill(1.0),
     }
+
+
+def _with_torch(X: Any, weights: Any, scale: Any) -> Arms:
+    """The same columns by torch's own functions, where it is installed."""
+    try:
+        torch = import_module("torch")
+    except ImportError:
+        return {}
+    rows, W, a = (torch.asarray(np.asarray(v, X.dtype)) for v in (X, weights, scale))
+
+    def columns() -> Any:
+        torch.set_num_threads(1)
+        phase = rows @ W
+        return torch.cat([torch.cos(phase) * a, torch.sin(phase) * a], dim=1)
+
+    return {"plain torch, cos and sin": columns}
 
 
 def _error(dim: int, dtype: Any) -> str:
@@ -156,6 +176,32 @@ def _times() -> Table:
                     number(best["RBFSampler"] / spent),
                     _error(dim, dtype) if name == "rf, fast, out=" else "-",
                 )
+    return table
+
+
+def _growth() -> Table:
+    table = Table(
+        "Transform: growth",
+        f"d = {_DIMS[0]}, float64, one thread, `fast`, out=: processor nanoseconds an element, the "
+        f"least of {_REPEATS} runs, where one of rows and columns grows and the other stays.",
+        ("rows", "columns", "ns an element"),
+        [],
+    )
+    say(table.title)
+    sizes = [(n, 1024) for n in (100, 1000, 10_000, 100_000)]
+    sizes += [(5000, m) for m in (64, 512, 4096, 16_384)]
+    for rows, columns in sizes:
+        X = np.random.default_rng(1).normal(size=(rows, _DIMS[0]))
+        features, out = _features(_DIMS[0], columns=columns), np.zeros((rows, columns))
+        calls = max(1, 10_000_000 // out.size)  # so that the clock is not what is read
+
+        def work(features: Any = features, X: Any = X, out: Any = out, calls: int = calls) -> None:
+            for _ in range(calls):
+                features.transform(X, out=out)
+
+        with threadpool_limits(1):
+            spent = _interleaved({"rf": work})["rf"]
+        table.add(f"{rows}", f"{columns}", number(spent * 1e9 / (out.size * calls)))
     return table
 
 
