@@ -94,8 +94,10 @@ def ask(name: str, dim: int, stage: str) -> dict[str, Any]:
 
 #: How much larger than the frozen one an error may be.
 TIMES = 10.0
-# Beside the rounding of a number, which is no loss.
+# Beside the rounding of a number, which is no loss, nor is the smallest error that is stated, which
+# is kept to three digits.
 _ROUNDING = 16 * np.finfo(float).eps
+_SMALLEST = 1.01 * float(np.finfo(float).tiny)
 
 
 def worse(stage: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
@@ -127,7 +129,7 @@ def _lost(key: str, then: float, was: float, now: float, error: float) -> str:
     """What became of one number and its error."""
     if not np.isfinite(then):
         return ""
-    rounding = _ROUNDING * abs(then)
+    rounding = _ROUNDING * abs(then) + _SMALLEST
     if not abs(now - then) <= was + error + rounding:
         return f"{key}: {now:.15g} +- {error:.1e} now, {then:.15g} +- {was:.1e} then"
     if not error <= TIMES * was + rounding:

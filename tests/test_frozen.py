@@ -9,6 +9,13 @@ from frozen import ask, frozen, worse
 
 from spectra.errors import SpectraError
 
+#: Answers of a sample that are worse than the frozen ones, each with the reason; no others are.
+WORSE = {
+    ("density", "sinh(z)*exp(-2*z)/z", 1): "At w = 60, where the density has fallen to 1e-3 of its "
+    "size, it is 3.53e-4 +- 2e-16 where it was +- 2e-17: the error that is stated is that of "
+    "doubles beside the whole density, and the answer itself is the exact one to the last digit.",
+}
+
 #: Seconds that the frozen answers of a sample took together.
 BUDGET = {"density": 25.0, "masses": 12.0, "table": 12.0}
 
@@ -44,6 +51,12 @@ def test_the_frozen_file_is_whole():
     assert len({name for _, name, _ in frozen()}) > 150
 
 
+def test_a_zero_with_the_smallest_error_is_no_loss():
+    then = {"plus": [0.0, 0.0], "minus": [0.0, 0.0]}
+    assert not worse("masses", then, {"plus": [0.0, 2.23e-308], "minus": [0.0, 0.0]})
+    assert worse("masses", then, {"plus": [0.0, 1e-307], "minus": [0.0, 0.0]})
+
+
 def test_worse_sees_a_moved_value_a_larger_error_and_a_refusal():
     then = {"plus": [1.5, 1e-12], "minus": [0.5, 1e-12]}
     assert not worse("masses", then, {"plus": [1.5 + 1e-12, 5e-12], "minus": [0.5, 1e-13]})
@@ -63,18 +76,13 @@ def test_no_verdict_is_lost(dim):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "stage",
-    [
-        pytest.param(
-            "density",
-            marks=pytest.mark.xfail(reason="an OverflowError left the route; --compare says where"),
-        ),
-        "masses",
-        "table",
-    ],
-)
+@pytest.mark.parametrize("stage", BUDGET)
 def test_no_answer_of_a_sample_is_worse(stage):
-    told = {(name, dim): lost(stage, name, dim) for name, dim in sample(stage)}
+    told = {(stage, name, dim): lost(stage, name, dim) for name, dim in sample(stage)}
     assert len(told) >= 15
-    assert {key: value for key, value in told.items() if value} == {}
+    assert {key: lines for key, lines in told.items() if lines and key not in WORSE} == {}
+
+
+def test_what_is_known_to_be_worse_is_in_a_sample():
+    asked = {(stage, name, dim) for stage in BUDGET for name, dim in sample(stage)}
+    assert set(WORSE) <= asked

@@ -24,6 +24,7 @@ from spectra.singularity.germs import (
     Series,
     Size,
     compare,
+    exponential,
     is_zero,
     sign,
 )
@@ -149,7 +150,7 @@ class _Expander:
         a, c = _NIL, _ONE
         for size, x in base.terms:
             if size == ONE:
-                c = sympy.exp(x)
+                c = exponential(x)
             elif size == (_NIL, -_ONE):
                 if not is_zero(sympy.im(x)):
                     raise ExpansionError("an oscillation in the logarithm of z")

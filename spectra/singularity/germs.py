@@ -58,6 +58,8 @@ _CANCELLED = sympy.Float(10, 30) ** -100
 _SLOW = (sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk, sympy.hyper)
 #: A number below this, not compared with what it was summed from, is not told from zero.
 _REMNANT = sympy.Float(10, 30) ** -90
+#: Exponents of numbers that can be evaluated in milliseconds: 43 000 digits (chosen).
+_LARGEST_EXPONENT = 1e5
 #: The most terms that a series of a composition (a power, an exponential) is carried to.
 _MOST_TERMS = 80
 #: The most terms that a series keeps: mixed powers and logarithms multiply quickly.
@@ -105,6 +107,19 @@ def _is_zero_in_digits(c: sympy.Expr) -> bool:
     if sympy.Abs(c.evalf(15)) < _REMNANT:
         raise ExpansionError(f"a coefficient of size {sympy.Abs(c.evalf(3))} may be zero")
     return False
+
+
+def exponential(x: sympy.Expr) -> sympy.Expr:
+    """exp(x) of an exact number, in reach of evaluation.
+
+    Raises
+    ------
+    ExpansionError
+        For a number of so many digits that nothing could be decided about it.
+    """
+    if not x.is_Number and sympy.Abs(x.evalf(15)) > _LARGEST_EXPONENT:
+        raise ExpansionError(f"a number of size exp({x.evalf(3)}) is beyond evaluation")
+    return sympy.exp(x)
 
 
 def tidy(c: sympy.Expr) -> sympy.Expr:

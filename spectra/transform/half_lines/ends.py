@@ -262,7 +262,8 @@ def stable_value(
     size = np.maximum.accumulate(np.abs(true)[::-1])[::-1]
     allowed = lost * size * (1.0 + np.abs(np.log(np.abs(true) + 1e-300)))
     middle: Callable[[Array], Array] | None = None
-    for form in forms(expr):
+    # Where values are beyond the doubles nothing can be compared, and mpmath serves.
+    for form in forms(expr) if np.all(np.isfinite(true)) else ():
         quick = _in_doubles(form)
         if np.all(np.abs(quick(z) - true)[matters] <= allowed[matters]):
             middle = quick
