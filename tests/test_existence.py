@@ -151,7 +151,7 @@ def test_scaling_changes_no_verdict(
 
 
 def test_what_cannot_be_shown_is_undecided_and_an_assumption_decides_it() -> None:
-    rectified = radial("Abs(sin(z))/(1 + z)**3")
+    rectified = radial("Abs(sin(z) + sin(sqrt(2)*z))/(1 + z)**3")
     verdict = existence(rectified, 3)
     assert verdict.status is Status.UNDECIDED
     assert "sin(z)" in verdict.reasons[0]
@@ -161,6 +161,23 @@ def test_what_cannot_be_shown_is_undecided_and_an_assumption_decides_it() -> Non
     assert stated.status is Status.FINITE
     assert any("Assumed" in reason for reason in stated.reasons)
     assert existence(rectified, 3, assume={"smoothness": 0.9}).status is Status.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Max(0, 1 - acos(u)/pi)", "1 - acos(u)/pi"),
+        ("Abs(1 - acos(u)/pi)", "1 - acos(u)/pi"),
+        ("Min(3, exp(u))", "exp(u)"),
+    ],
+)
+@pytest.mark.parametrize("dim", [2, 3, 16])
+def test_kinks_that_are_not_reached_on_the_sphere_decide_nothing(text, plain, dim) -> None:
+    found, other = (existence(zonal(t), dim).on_sphere(degree=6) for t in (text, plain))
+    assert found.positive_definite is True
+    assert found.status is other.status is Status.FINITE
+    reached = existence(zonal(f"{plain} - Max(0, u)"), dim).on_sphere(degree=6)
+    assert reached.positive_definite is not True
 
 
 def test_a_callable_decides_nothing_of_itself() -> None:

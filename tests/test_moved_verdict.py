@@ -110,7 +110,7 @@ def test_what_cannot_be_shown_is_undecided() -> None:
     slow = existence(radial("exp(-z)/log(2 + z)").tilt([1.0]))
     assert slow.status is Status.UNDECIDED
     assert "tilt" in slow.reasons[0]
-    rectified = radial("Abs(sin(z))/(1 + z)**3").shift(1)
+    rectified = radial("Abs(sin(z) + sin(sqrt(2)*z))/(1 + z)**3").shift(1)
     assert existence(rectified, 2).status is Status.UNDECIDED
     assert existence(rectified, 2, assume={"smoothness": 0.9}).status is Status.FINITE
 

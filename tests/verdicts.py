@@ -237,6 +237,9 @@ CASES: tuple[Case, ...] = (
     _case("in a denominator", radial("exp(-z)/(1 + Abs(sin(z)))"), 2, _KINKS),
     _case("beside a smooth one", radial("exp(-z) + Abs(sin(z))*exp(-2*z)"), 2, _KINKS),
     _case("rooted wave", radial("sqrt(Abs(sin(z)))*exp(-z)"), 1, _KINKS),
+    _case("rectified, slow weight", radial("Abs(sin(z))/(1 + z)**3"), 2, _KINKS),
+    _case("under a slow weight", radial("Abs(sin(z))**3/(1 + z)**(1/4)"), 1, "d < 2a + 1"),
+    _case("half waves, slow", radial("Max(0, cos(z))**3/(1 + z)**(5/4)"), 3, "d < 2a + 1"),
     _case("square wave, damped", radial("Heaviside(cos(z))*exp(-z)"), 0, "jumps"),
     # --- faster than exponentials
     _case("Gumbel", radial("exp(-exp(z))"), ALL, _SMOOTH),
@@ -246,6 +249,7 @@ CASES: tuple[Case, ...] = (
     _case("ratio of gammas", radial("gamma(1 + z)/gamma(3 + z)"), ALL, "z^-2 at infinity"),
     # --- fractional powers that no polynomial has
     _case("power below", radial("exp(-z)/(1 + Abs(z - 2)**(5/2))"), 5, "s = 5/2"),
+    _case("power beside a corner", radial("exp(-z)/(1+Abs(z-2)**(5/2)+Abs(z-1))"), 2, "s = 1"),
     _case("power in a root", radial("(1 + Abs(z - 2)**(5/2))**(1/3)*exp(-z)"), 5, "s = 5/2"),
     _case("irrational power", radial("1/(2 + Abs(z - 1)**pi)"), 7, "s = pi"),
     _case("beside z", radial("exp(-z)/(z + Abs(z - 2)**(3/2))"), 3, "s = 3/2"),

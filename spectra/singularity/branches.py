@@ -162,12 +162,10 @@ def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...
 
 
 def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
-    if not expr.free_symbols:
+    if not expr.free_symbols or expr.is_positive or expr.is_negative:
         return []
     if expr.has(*KINKS):
         return [r for branch in _all_branches(expr) for r in _zeros(branch, upper)]
-    if expr.is_positive or expr.is_negative:
-        return []
     if expr == Z:
         return []
     if expr.is_Mul:

@@ -8,6 +8,11 @@ within a period tell.  For d >= 2 it has no limit at infinity.
 A kernel W(z) K(z), where K is a function of waves with a kink in every turn, and W decays
 exponentially with its derivatives, is a sum of singular terms W(R_j) |z - R_j|^s, whose masses grow
 with R_j like a power only: the sum converges absolutely exactly where each term does, d < 2s + 1.
+
+Where W falls like z^(-a) only, and K is periodic with the Fourier coefficients c_n = O(n^(-s-1)) of
+its kinks, the wave W(z) cos(nvz) has a finite mass exactly for d < 2a + 1, which grows with n like
+n^((d-1)/2): about the sphere of radius nv its radial density is n^((d-1)/2) times that of
+W(z) z^((d-1)/2) on the line.  The sum over n converges for d < 2s + 1, which each kink asks anyway.
 """
 
 from __future__ import annotations
@@ -63,19 +68,24 @@ def recurring_analysis(expr: sympy.Expr, analyse: Analysis) -> LocalAnalysis | N
         return None
     try:
         wave, weight = _split(endless[0])
-        known = _least_bound(wave, analyse) if _decays_exponentially(weight) else None
+        ending = _under(weight, periodic=is_periodic(wave))
+        known = None if ending is None else _least_bound(wave, analyse)
         start = _branch_at_zero(expr)
     except ExpansionError:
         return None
-    if known is None or start is None:
+    if ending is None or known is None or start is None:
         return None
     bound, requirements = known
-    # A sum of masses that decay exponentially: nothing is left but the kinks themselves.
+    # The sum of masses converges wherever that of the waves and that of each kink does.
     plain = analyse(Kernel((Piece(sympy.oo, sympy.Add(*rest)),)))
     begun = analyse(Kernel((Piece(sympy.oo, start),)))
     gaps = () if requirements else (Gap("where the least smooth kink is", bound),)
     far = plain.infinity
-    far = replace(far, requirements=far.requirements + requirements, gaps=far.gaps + gaps)
+    far = replace(
+        far,
+        requirements=far.requirements + ending.requirements + requirements,
+        gaps=far.gaps + ending.gaps + gaps,
+    )
     return replace(plain, profile=Profile((), ()), origin=begun.origin, infinity=far)
 
 
@@ -143,12 +153,27 @@ def _turns(factor: sympy.Expr) -> bool:
     return any(not is_zero(sympy.im(c)) for p in phases for _, c in p.terms)
 
 
-def _decays_exponentially(weight: sympy.Expr) -> bool:
-    """Whether a smooth function falls faster than every power, with all of its derivatives."""
+def _under(weight: sympy.Expr, *, periodic: bool) -> Ending | None:
+    """What a smooth weight asks of d beside the kinks; None where no rule knows.
+
+    Nothing, where it falls faster than every power, with all of its derivatives.
+    """
     if not weight.has(Z) or weight.has(*KINKS) or branch_radii(weight, sympy.oo):
-        return False
+        return None
     germ = expand_at(weight, sympy.oo, 1, _WINDOW)
-    return all(p.growth < 0 or (p == ZERO and not s.terms) for p, s in germ.parts)
+    if all(p.growth < 0 or (p == ZERO and not s.terms) for p, s in germ.parts):
+        return Ending()
+    lead = germ.plain.lead if all(p == ZERO or p.growth < 0 for p, _ in germ.parts) else None
+    if not periodic or lead is None or sign(lead[0]) <= 0:
+        return None
+    bound = 2 * lead[0] + 1
+    text = (
+        f"At infinity the kernel has waves under a weight like z^(-({lead[0]})), which have a "
+        f"finite mass for d < {bound} only."
+    )
+    wave = Singularity(sympy.oo, lead[0], right=UNKNOWN, frequency=UNKNOWN)
+    equal = Gap("whether waves at infinity are those of spheres", bound, sympy.oo)
+    return Ending((Requirement(bound, True, text, wave),), (equal,) if bound.is_Integer else ())
 
 
 def _least_bound(

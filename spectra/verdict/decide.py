@@ -33,7 +33,7 @@ from spectra.verdict.assumed import callable_places, checked_assumptions, with_a
 from spectra.verdict.definite import Definiteness, definiteness
 from spectra.verdict.ladder import Ladder, mass_ladder
 from spectra.verdict.moved import moved_dimension, moved_places
-from spectra.verdict.spherical import cut_at, sphere_places
+from spectra.verdict.spherical import cut_at, sphere_places, without_idle_kinks
 from spectra.verdict.stated import Given, analysed, refuse_callables
 from spectra.verdict.status import D, DomainVerdict, NoTruthValue, SphereVerdict, Status
 
@@ -210,6 +210,7 @@ class Verdict(NoTruthValue):
         """
         kernel = self._radial("a verdict on the sphere")
         assert self.analysis is not None  # every radial kernel has one
+        kernel = without_idle_kinks(kernel, self.analysis)
         dim = checked_dimension(self.dim if dim is None else dim, least=2)
         coefficients: SphereCoefficients | None = None
         texts: list[str] = []

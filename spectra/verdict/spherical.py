@@ -13,13 +13,14 @@ from dataclasses import replace
 
 import sympy
 
+from spectra.formula.parsing import U, Z
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.branches import same_radius
+from spectra.singularity.branches import KINKS, resolve, same_radius
 from spectra.singularity.germs import ExpansionError
 from spectra.singularity.local import analyse, one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement
 
-__all__ = ["cut_at", "sphere_places"]
+__all__ = ["cut_at", "sphere_places", "without_idle_kinks"]
 
 _END = sympy.Integer(2)
 _ONE = sympy.Integer(1)
@@ -43,6 +44,27 @@ def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAna
         pieces[support] = pieces.get(support, sympy.Integer(0)) + piece.expr
     ordered = sorted(pieces.items(), key=lambda item: float(item[0]))
     return analyse(Kernel(tuple(Piece(s, e) for s, e in ordered)))
+
+
+def without_idle_kinks(kernel: Kernel, analysis: LocalAnalysis) -> Kernel:
+    """The kernel by its only branch on the sphere: Max(0, f) is f where f >= 0 on z < 2.
+
+    Examples
+    --------
+    >>> from spectra.kernel import zonal
+    >>> kernel = zonal("Max(0, 1 - acos(u)/pi)")
+    >>> str(without_idle_kinks(kernel, analyse(kernel)).pieces[0].expr)
+    '-2*asin(z/2)/pi + 1'
+    """
+    profile = cut_at(kernel, analysis, _END).profile
+    if not profile.exprs or len(kernel.pieces) != 1 or not kernel.pieces[0].expr.has(*KINKS):
+        return kernel
+    if profile.radii and profile.radii[0].evalf(30) < 2 and not same_radius(profile.radii[0], _END):
+        return kernel
+    formula = kernel.zonal
+    if formula is not None:
+        formula = resolve(formula.subs(U, 1 - Z**2 / 2), _ONE).subs(Z, sympy.sqrt(2 - 2 * U))
+    return replace(kernel, pieces=(Piece(_END, profile.exprs[0]),), zonal=formula)
 
 
 def sphere_places(
