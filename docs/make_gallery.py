@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rf import GORF, GRFF, SignatureWarning, SpectralFeatures
-from rf.published import grid_mean
+from rf.rivals import PublishedGRFF
+from rf.rivals.samplers import grid_mean
 from spectra import (
     design,
     design_for_budget,
@@ -150,7 +151,7 @@ def published(folder: Path) -> None:
     exact = DIFFERENCE.gram(X)
     columns = [32, 64, 128, 256, 512, 1024, 2048]
     for label, make in (
-        ("GRFF, law='published'", lambda n: GRFF(DIFFERENCE, n_components=n, law="published")),
+        ("GRFF as published", lambda n: PublishedGRFF(DIFFERENCE, n_components=n)),
         ("GRFF", lambda n: GRFF(DIFFERENCE, n_components=n)),
         ("GORF, coupling='haar'", lambda n: GORF(DIFFERENCE, n_components=n, coupling="haar")),
         ("SpectralFeatures", lambda n: SpectralFeatures(DIFFERENCE, n_components=n)),
@@ -183,7 +184,7 @@ def _means(
         value = density.density if law == "published" else density.radial
         mean = grid_mean(value, dim, z, law=law)
         axes.plot(z, mean, "--", lw=1.2, label=f"grid to w = 10, {law} law")
-    drawn = GRFF(kernel, n_components=160_000, law="published", random_state=0)
+    drawn = PublishedGRFF(kernel, n_components=160_000, random_state=0)
     dots = z[4::8, None] * np.eye(1, dim)
     drawn.fit(dots)
     axes.plot(dots[:, 0], drawn.gram(dots, np.zeros((1, dim)))[:, 0], "C0o", ms=4, label="as drawn")

@@ -14,7 +14,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import normalize
 
-from rf.presets import GRFF, ORF
+from rf.rivals import GRFF, ORF
 from spectra.families import catalogue
 from spectra.kernel import Kernel, radial
 from spectra.measure import SpectralMeasure

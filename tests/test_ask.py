@@ -11,10 +11,10 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GRFF, AsKRFF, SpectralFeatures
-from rf.ask import DroppedPartWarning
 from rf.asymmetric import AsymmetricPlan, draw_asymmetric, plan_asymmetric
 from rf.frequencies import RADII
 from rf.modulated_layers import layer_rule, layered_variance
+from rf.rivals.ask import DroppedPartWarning
 from spectra.asymmetric_measure import asymmetric_table
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.families import catalogue
@@ -381,13 +381,13 @@ def test_the_presets_for_symmetric_kernels_say_so():
         AsKRFF(GAUSSIAN).fit(X)
 
 
-@pytest.mark.filterwarnings("ignore::rf.ask.DroppedPartWarning")
+@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
 @parametrize_with_checks([AsKRFF()])
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.filterwarnings("ignore::rf.ask.DroppedPartWarning")
+@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
 @pytest.mark.parametrize(
     "estimator", [AsKRFF(random_state=0), AsKRFF(masses="least-squares", random_state=0)]
 )

@@ -13,8 +13,8 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import FlippedFeatures, KreinRidge, KreinRidgeClassifier, SpectralFeatures
-from rf.baselines import ExactPolynomial, IndefiniteNystroem
 from rf.krein_sums import KreinSums
+from rf.rivals import ExactPolynomial, IndefiniteNystroem
 from spectra.errors import ParameterError
 
 SIGNED = "exp(-z**2/2) - exp(-z**2/8)"

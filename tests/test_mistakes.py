@@ -13,11 +13,11 @@ from pooling import estimates, mean_score, random_differences, variance_score
 from scipy import linalg, stats
 from sklearn.kernel_approximation import Nystroem
 
-from rf.baselines import IndefiniteNystroem, RandomMaclaurin
-from rf.baselines.dot_product import taylor_coefficients
 from rf.couplings.hadamard import hadamard_blocks
 from rf.directions import iid, orthogonal
 from rf.frequencies import draw_repeatedly
+from rf.rivals import IndefiniteNystroem, RandomMaclaurin
+from rf.rivals.dot_product import taylor_coefficients
 from rf.variance import VarianceModel
 
 DRAWS = 2000

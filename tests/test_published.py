@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import gamma, hyp2f1
 
-from rf import GRFF
 from rf.frequencies import draw_frequencies
-from rf.published import (
+from rf.rivals import PublishedGRFF
+from rf.rivals.samplers import (
     grid_frequencies,
     grid_mean,
     importance_frequencies,
@@ -106,7 +106,9 @@ def test_importance_sampling_of_infinite_variance_is_refused(formula, dim, devia
 
 def test_grff_refuses_a_surrogate_that_falls_too_fast():
     X = np.random.default_rng(0).normal(size=(8, 16))
-    features = GRFF("delta_gaussian", sampling="importance", mixed_signature="ignore")
+    features = PublishedGRFF(
+        "delta_gaussian", law="exact", sampling="importance", mixed_signature="ignore"
+    )
     with pytest.raises(ParameterError, match="inverse-cdf"):
         features.fit(X)
 
@@ -128,7 +130,7 @@ def test_leverage_resampling_is_unbiased(dim):
 def test_grff_with_the_published_law_estimates_another_kernel():
     X = np.random.default_rng(0).normal(size=(6, 16)) / 4
     kernel = catalogue["gaussian"]()
-    features = GRFF(kernel, n_components=20_000, law="published", random_state=0).fit(X)
+    features = PublishedGRFF(kernel, n_components=20_000, law="published", random_state=0).fit(X)
     z = np.linalg.norm(X[:, None] - X[None], axis=-1)
     other = grid_mean(spectral_density(kernel, 16).density, 16, z)
     assert np.abs(features.gram(X) - other).max() < 0.05
@@ -144,7 +146,14 @@ def test_the_papers_ways_to_sample_are_unbiased_with_the_exact_law(sampling):
     kernel = radial("exp(-z**2/2) - exp(-z**2/8)/2")
     z = np.linalg.norm(X[1:] - X[0], axis=1)
     rows = [
-        GRFF(kernel, n_components=60, sampling=sampling, mixed_signature="ignore", random_state=s)
+        PublishedGRFF(
+            kernel,
+            n_components=60,
+            law="exact",
+            sampling=sampling,
+            mixed_signature="ignore",
+            random_state=s,
+        )
         .fit(X)
         .gram(X)[0, 1:]
         for s in range(200)
@@ -159,7 +168,9 @@ def test_a_grid_that_ends_has_the_bias_that_is_said():
     X = np.array([[0.0, 0.0, 0.0], [0.01, 0.0, 0.0], [0.3, 0.0, 0.0]])
     z = np.linalg.norm(X[1:] - X[0], axis=1)
     rows = [
-        GRFF(kernel, n_components=200, sampling="rejection-grid", random_state=seed)
+        PublishedGRFF(
+            kernel, n_components=200, law="exact", sampling="rejection-grid", random_state=seed
+        )
         .fit(X)
         .gram(X)[0, 1:]
         for seed in range(100)
@@ -178,16 +189,18 @@ def test_what_a_way_to_sample_lacks_is_refused():
         ("importance", "mu/q"),
         ("leverage", "the pool"),
     ):
-        features = GRFF(kernel, n_components=20, sampling=sampling, random_state=0).fit(X)
+        features = PublishedGRFF(
+            kernel, n_components=20, law="exact", sampling=sampling, random_state=0
+        ).fit(X)
         with pytest.raises(ParameterError, match=reason):
             features.variance([1.0])
     for sampling in ("importance", "leverage"):
         with pytest.raises(ParameterError, match="takes no grid"):
-            GRFF(kernel, law="published", sampling=sampling).fit(X)
+            PublishedGRFF(kernel, law="published", sampling=sampling).fit(X)
     table = tabulate(spectral_measure(kernel, 3))
     for sampling in ("rejection-grid", "importance"):
         with pytest.raises(ParameterError, match="Pass the kernel"):
-            GRFF(table, sampling=sampling).fit(X)
+            PublishedGRFF(table, law="exact", sampling=sampling).fit(X)
 
 
 def test_a_density_that_is_infinite_at_zero_has_no_grid():

@@ -51,7 +51,7 @@ def relative_error(features: _HasGram, X: FloatArray, exact: FloatArray) -> floa
 
     Examples
     --------
-    >>> from rf.baselines import ExactPolynomial
+    >>> from rf.rivals import ExactPolynomial
     >>> X = np.eye(3)
     >>> relative_error(ExactPolynomial((1.0, 1.0)), X, 1.0 + X @ X.T)
     0.0

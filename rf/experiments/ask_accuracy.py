@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from rf.ask import AsKRFF, DroppedPartWarning
 from rf.datasets import Dataset, load_dataset
 from rf.experiments.ask_errors import published_kernel
 from rf.experiments.tables import Cell, Experiment
-from rf.presets import RFF
+from rf.rivals import RFF
+from rf.rivals.ask import AsKRFF, DroppedPartWarning
 
 __all__ = ["ASK_ACCURACY"]
 

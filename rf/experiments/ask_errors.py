@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from rf.ask import AsKRFF, DroppedPartWarning
 from rf.experiments.approximation import sample_rows, summarise
 from rf.experiments.tables import Cell, Experiment
 from rf.features import SpectralFeatures
+from rf.rivals.ask import AsKRFF, DroppedPartWarning
 
 __all__ = ["ASK_ERRORS", "published_kernel"]
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.baselines import ExactPolynomial, PublishedGRFF
-from rf.baselines.dot_product import spherical_polynomial
 from rf.experiments.approximation import sample_rows, summarise
 from rf.experiments.tables import Cell, Experiment
 from rf.features import SpectralFeatures
+from rf.rivals import ExactPolynomial, PolynomialGRFF
+from rf.rivals.dot_product import spherical_polynomial
 
 __all__ = ["GORF_ERRORS", "GRID_REACH", "delta_gaussian_features"]
 
@@ -95,7 +95,7 @@ def _polynomial_cell(
     def make(seed: int) -> Any:
         if method.startswith("exact"):
             return ExactPolynomial(spherical_polynomial(3.0, 1))
-        return PublishedGRFF(
+        return PolynomialGRFF(
             a=3.0,
             degree=1,
             n_frequencies=s,

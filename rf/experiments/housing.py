@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVR
 
-from rf.baselines import (
+from rf.datasets import load_dataset
+from rf.experiments.gorf_errors import GRID_REACH, delta_gaussian_features
+from rf.experiments.tables import Cell, Experiment
+from rf.rivals import (
     ExactPolynomial,
-    PublishedGRFF,
+    PolynomialGRFF,
     RandomMaclaurin,
     SphericalRandomFeatures,
     TensorSketch,
 )
-from rf.baselines.dot_product import spherical_polynomial
-from rf.datasets import load_dataset
-from rf.experiments.gorf_errors import GRID_REACH, delta_gaussian_features
-from rf.experiments.tables import Cell, Experiment
+from rf.rivals.dot_product import spherical_polynomial
 
 __all__ = ["HOUSING"]
 
@@ -92,7 +92,7 @@ def _make(kernel: str, method: str, s: int, seed: int) -> Any:
     if name == "SRF":
         return SphericalRandomFeatures(_polynomial, n_components=columns, random_state=seed)
     if name == "GORF":
-        return PublishedGRFF(
+        return PolynomialGRFF(
             a=3.0, degree=1, n_frequencies=s, coupling="haar", w_max=GRID_REACH, random_state=seed
         )
     return ExactPolynomial(taylor)

@@ -14,23 +14,26 @@ sign of lambda_n, for the signature.  The lowest degrees may be served exactly b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import roots_jacobi
 
-from rf.baselines.gegenbauer import gegenbauer_coefficients
 from rf.directions import orthogonal
 from rf.monomials import MonomialMap, monomial_columns
 from rf.portfolio.offer import DrawnMap, Offer, Order, monomial_part
-from spectra.harmonics import gegenbauer_sequence, harmonic_count_log
+from spectra.harmonics import gegenbauer, gegenbauer_sequence, harmonic_count_log
 
-__all__ = ["ZonalMap", "gegenbauer_offers", "is_definite"]
+__all__ = ["ZonalMap", "gegenbauer_coefficients", "gegenbauer_offers", "is_definite"]
 
 FloatArray = NDArray[np.float64]
 
+# Quadrature nodes beyond the degree: a kernel with a square-root end needs them.
+_EXTRA_NODES = 500
 # Degrees kept; what lies beyond is a bias, which the comparison measures with all else.
 _DEGREE = 60
 # Coefficients below this part of the largest are rounding of their quadrature and have no sign.
@@ -79,6 +82,29 @@ class ZonalMap(DrawnMap):
             for c, weight in enumerate(weights):
                 if weight != 0.0:
                     out[:, c] += weight * wave
+
+
+def gegenbauer_coefficients(
+    kernel: Callable[[FloatArray], FloatArray], dim: int, degree: int
+) -> FloatArray:
+    r"""Coefficients c_n of f(u) = sum_n c_n P_n(u), n = 0 ... degree, by Gauss-Jacobi quadrature.
+
+    .. math:: c_n = N(n, d) \int f P_n\, d\nu, \qquad d\nu \propto (1 - u^2)^{(d-3)/2} du
+
+    Examples
+    --------
+    >>> gegenbauer_coefficients(lambda u: u**2, 3, 3).round(12) + 0.0
+    array([0.33333333, 0.        , 0.66666667, 0.        ])
+    """
+    u, weights = _rule(degree + _EXTRA_NODES, dim)
+    count = np.exp(harmonic_count_log(np.arange(degree + 1), dim))
+    return np.asarray(count * (gegenbauer(dim, degree, u) @ (weights * kernel(u))))
+
+
+@lru_cache(maxsize=4)
+def _rule(nodes: int, dim: int) -> tuple[FloatArray, FloatArray]:
+    u, weights = roots_jacobi(nodes, 0.5 * (dim - 3), 0.5 * (dim - 3))
+    return u, weights / weights.sum()
 
 
 def gegenbauer_offers(order: Order) -> list[Offer] | str:

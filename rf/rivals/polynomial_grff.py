@@ -19,18 +19,18 @@ from scipy.special import gammaln
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.baselines.base import Baseline
 from rf.couplings import COUPLINGS
+from rf.rivals.base import Rival
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean, signed_log_0f1
 
-__all__ = ["PublishedGRFF"]
+__all__ = ["PolynomialGRFF"]
 
 FloatArray = NDArray[np.float64]
 
 
 @final
-class PublishedGRFF(Baseline):
+class PolynomialGRFF(Rival):
     r"""GRFF or GORF of (1 - z^2/a^2)^p on z <= 2 as published: a biased system, for comparison.
 
     The density is (up to a factor, which the scaling of the masses removes)
@@ -64,7 +64,7 @@ class PublishedGRFF(Baseline):
 
     Examples
     --------
-    >>> f = PublishedGRFF(a=3.0, degree=1, random_state=0).fit(np.eye(16))
+    >>> f = PolynomialGRFF(a=3.0, degree=1, random_state=0).fit(np.eye(16))
     >>> f.masses_.round(5)
     array([9.9923e-01, 7.7000e-04])
     """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rf.baselines.base import Baseline
+from rf.rivals.base import Rival
 
 __all__ = ["TensorizedRandomProjection"]
 
@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 
 @final
-class TensorizedRandomProjection(Baseline):
+class TensorizedRandomProjection(Rival):
     r"""Unbiased features of the polynomial kernel (coef0 + gamma <x, y>)^degree.
 
     .. math:: Z_j(x) = D^{-1/2} \prod_{i \le p} \langle \omega_{ij}, \tilde x \rangle,

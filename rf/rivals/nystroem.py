@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from rf.baselines.base import Baseline
+from rf.rivals.base import Rival
 from spectra.errors import ParameterError
 
 __all__ = ["IndefiniteNystroem"]
@@ -35,7 +35,7 @@ _MOST_GROWTH, _HARMLESS = 4.0, 0.03
 
 
 @final
-class IndefiniteNystroem(Baseline):
+class IndefiniteNystroem(Rival):
     r"""Nystroem features of any symmetric kernel, with the signature of its landmark matrix.
 
     With landmarks L and K_LL = V diag(lambda) V',

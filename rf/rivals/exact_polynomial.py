@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from rf.baselines.base import Baseline
-from rf.baselines.dot_product import check_coefficients
 from rf.monomials import MonomialMap, monomial_columns
+from rf.rivals.base import Rival
+from rf.rivals.dot_product import check_coefficients
 from spectra.errors import ParameterError
 
 __all__ = ["ExactPolynomial"]
@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 
 
 @final
-class ExactPolynomial(Baseline):
+class ExactPolynomial(Rival):
     r"""Exact features of f(u) = sum_n a_n u^n: no randomness, no error but rounding.
 
     .. math:: \langle x, y \rangle^n = \sum_{|m| = n} \frac{n!}{m!}\, x^m y^m

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rf.baselines.base import Baseline
+from rf.rivals.base import Rival
 from spectra.errors import ParameterError
 
 __all__ = ["SphericalRandomFeatures", "quadratic_decay"]
@@ -29,7 +29,7 @@ def quadratic_decay(z: FloatArray) -> FloatArray:
 
 
 @final
-class SphericalRandomFeatures(Baseline):
+class SphericalRandomFeatures(Rival):
     r"""Random Fourier features of the best positive mixture of Gaussians, which is another kernel.
 
     .. math:: k(z) \approx \sum_i c_i e^{-\sigma_i^2 z^2 / 2}, \qquad c_i \ge 0,\ \sum_i c_i = k(0),

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectra.errors import DataError
 
-__all__ = ["Baseline", "check_sphere"]
+__all__ = ["Rival", "check_sphere"]
 
 FloatArray = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ _DTYPES = [np.float64, np.float32]
 _SPARSE_ROWS = 1024
 
 
-class Baseline(
+class Rival(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]

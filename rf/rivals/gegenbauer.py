@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from itertools import islice
 from numbers import Integral
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import roots_jacobi
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.baselines.base import Baseline, check_sphere
 from rf.couplings import COUPLINGS
+from rf.portfolio.zonal_features import gegenbauer_coefficients
+from rf.rivals.base import Rival, check_sphere
 from spectra.errors import ParameterError
-from spectra.harmonics import gegenbauer, gegenbauer_sequence, harmonic_count_log
+from spectra.harmonics import gegenbauer_sequence, harmonic_count_log
 
-__all__ = ["GegenbauerFeatures", "gegenbauer_coefficients", "half_affine_square"]
+__all__ = ["GegenbauerFeatures", "half_affine_square"]
 
 FloatArray = NDArray[np.float64]
-
-# Quadrature nodes beyond the degree: a kernel with a square-root end needs them.
-_EXTRA_NODES = 500
 
 
 def half_affine_square(u: FloatArray) -> FloatArray:
@@ -32,31 +28,8 @@ def half_affine_square(u: FloatArray) -> FloatArray:
     return np.asarray((0.5 + 0.5 * u) ** 2)
 
 
-def gegenbauer_coefficients(
-    kernel: Callable[[FloatArray], FloatArray], dim: int, degree: int
-) -> FloatArray:
-    r"""Coefficients c_n of f(u) = sum_n c_n P_n(u), n = 0 ... degree, by Gauss-Jacobi quadrature.
-
-    .. math:: c_n = N(n, d) \int f P_n\, d\nu, \qquad d\nu \propto (1 - u^2)^{(d-3)/2} du
-
-    Examples
-    --------
-    >>> gegenbauer_coefficients(lambda u: u**2, 3, 3).round(12) + 0.0
-    array([0.33333333, 0.        , 0.66666667, 0.        ])
-    """
-    u, weights = _rule(degree + _EXTRA_NODES, dim)
-    count = np.exp(harmonic_count_log(np.arange(degree + 1), dim))
-    return np.asarray(count * (gegenbauer(dim, degree, u) @ (weights * kernel(u))))
-
-
-@lru_cache(maxsize=4)
-def _rule(nodes: int, dim: int) -> tuple[FloatArray, FloatArray]:
-    u, weights = roots_jacobi(nodes, 0.5 * (dim - 3), 0.5 * (dim - 3))
-    return u, weights / weights.sum()
-
-
 @final
-class GegenbauerFeatures(Baseline):
+class GegenbauerFeatures(Rival):
     r"""Unbiased features of a zonal kernel cut at a degree, definite or not.
 
     With uniform directions s, E[P_n(x.s) P_m(y.s)] = delta_nm P_n(x.y) / N(n, d), so that

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.baselines.base import Baseline
-from rf.baselines.dot_product import check_coefficients
+from rf.rivals.base import Rival
+from rf.rivals.dot_product import check_coefficients
 from spectra.errors import ParameterError
 
 __all__ = ["RandomMaclaurin"]
@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 
 
 @final
-class RandomMaclaurin(Baseline):
+class RandomMaclaurin(Rival):
     r"""Unbiased features of a dot-product kernel f(u) = sum_n a_n u^n of any signs.
 
     Column j has the degree n with probability P(n) and is
@@ -34,7 +34,7 @@ class RandomMaclaurin(Baseline):
     ----------
     coefficients : sequence of float
         a_0, a_1, ... = f^(n)(0)/n!; the factorial belongs to them
-        (:func:`rf.baselines.dot_product.taylor_coefficients`).
+        (:func:`rf.rivals.dot_product.taylor_coefficients`).
     n_components : int, default=100
         Number of columns D.
     degree_law : {"geometric", "proportional"}, default="geometric"

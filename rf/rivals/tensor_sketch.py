@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import PolynomialCountSketch
 from sklearn.utils._param_validation import Interval
 
-from rf.baselines.base import Baseline
+from rf.rivals.base import Rival
 
 __all__ = ["TensorSketch"]
 
@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 
 @final
-class TensorSketch(Baseline):
+class TensorSketch(Rival):
     """Unbiased features of (coef0 + gamma <x, y>)^degree by FFTs of count sketches.
 
     Parameters

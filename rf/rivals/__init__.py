@@ -1,0 +1,67 @@
+"""The papers' systems and their rivals, one to a file, by name in :data:`RIVALS`.
+
+The systems (RFF, ORF, GRFF, GORF, AsKRFF) draw from the table of a kernel, as
+:class:`rf.SpectralFeatures` does; the rivals make features of their own.  What is biased is so in a
+class that says it: PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, and AsKRFF with fitted
+masses.  A rival is added by a file and a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from rf.rivals.ask import AsKRFF
+from rf.rivals.base import Rival
+from rf.rivals.exact_polynomial import ExactPolynomial
+from rf.rivals.gegenbauer import GegenbauerFeatures
+from rf.rivals.gorf import GORF
+from rf.rivals.grff import GRFF
+from rf.rivals.nystroem import IndefiniteNystroem
+from rf.rivals.orf import ORF
+from rf.rivals.polynomial_grff import PolynomialGRFF
+from rf.rivals.published_grff import PublishedGRFF
+from rf.rivals.random_maclaurin import RandomMaclaurin
+from rf.rivals.rff import RFF
+from rf.rivals.srf import SphericalRandomFeatures
+from rf.rivals.tensor_sketch import TensorSketch
+from rf.rivals.trp import TensorizedRandomProjection
+
+__all__ = [
+    "GORF",
+    "GRFF",
+    "ORF",
+    "RFF",
+    "RIVALS",
+    "AsKRFF",
+    "ExactPolynomial",
+    "GegenbauerFeatures",
+    "IndefiniteNystroem",
+    "PolynomialGRFF",
+    "PublishedGRFF",
+    "RandomMaclaurin",
+    "Rival",
+    "SphericalRandomFeatures",
+    "TensorSketch",
+    "TensorizedRandomProjection",
+]
+
+RIVALS: Mapping[str, type[Any]] = MappingProxyType(
+    {
+        "rff": RFF,
+        "orf": ORF,
+        "grff": GRFF,
+        "gorf": GORF,
+        "ask-rff": AsKRFF,
+        "published-grff": PublishedGRFF,
+        "polynomial-grff": PolynomialGRFF,
+        "exact-polynomial": ExactPolynomial,
+        "gegenbauer": GegenbauerFeatures,
+        "nystroem": IndefiniteNystroem,
+        "random-maclaurin": RandomMaclaurin,
+        "srf": SphericalRandomFeatures,
+        "tensor-sketch": TensorSketch,
+        "trp": TensorizedRandomProjection,
+    }
+)
