@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -28,6 +28,9 @@ from spectra.table import SpectralTable
 __all__ = ["FeaturePlan", "RadialPlan", "Scheme", "plan_radial", "relative_error"]
 
 FloatArray = NDArray[np.float64]
+
+# Models of the variance kept in memory: a grid search fits the same kernel to the same rows again.
+_RECENT_MODELS = 8
 
 
 @dataclass(frozen=True)
@@ -206,6 +209,12 @@ class RadialPlan(FeaturePlan):
         return how
 
 
+@lru_cache(maxsize=_RECENT_MODELS)
+def _model_at(table: SpectralTable, distances: bytes) -> VarianceModel:
+    """What was integrated at distances serves every fit on the same rows."""
+    return VarianceModel(table, np.frombuffer(distances))
+
+
 def plan_radial(
     table: SpectralTable, n: int, scheme: Scheme, X: Any, rng: np.random.Generator
 ) -> RadialPlan:
@@ -236,7 +245,7 @@ def plan_radial(
         return plan(scheme.coupling, scheme.counts)
     if scheme.coupling != "auto" and scheme.allocation != "optimal":
         return plan(scheme.coupling, allocate(table, n, allocation=scheme.allocation))
-    model = VarianceModel(table, typical_distances(rows))
+    model = _model_at(table, typical_distances(rows).tobytes())
     if scheme.coupling != "auto":
         counts = best_split(model, n, coupling=scheme.coupling, radii=scheme.radii)
         return plan(scheme.coupling, counts)

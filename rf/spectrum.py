@@ -127,19 +127,11 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
     given = dict(parameters or {})
     if isinstance(spectrum, SpectralTable | AsymmetricTable) and not given:
         return spectrum
-    from spectra.families import Family, kernel_from_text
-    from spectra.families.asymmetric import ASYMMETRIC, AsymmetricFamily
-    from spectra.families.reading import read_numbers, split_call
-
     if isinstance(spectrum, str):
-        name, in_text = split_call(spectrum)
-        if name not in ASYMMETRIC:
-            return kernel_from_text(spectrum, parameters=given)
-        family = ASYMMETRIC[name]
-        values = {**read_numbers(in_text), **given}
-        if name != spectrum and family.vector in values:
-            values[family.vector] = np.array(values[family.vector], dtype=float)
-        return family(**values)
+        return _from_text(spectrum, given) if given else _from_text_alone(spectrum)
+    from spectra.families import Family
+    from spectra.families.asymmetric import AsymmetricFamily
+
     if isinstance(spectrum, Family | AsymmetricFamily):
         return spectrum(**given)
     if given:
@@ -148,6 +140,26 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
             "Pass a family of the catalogue, its name, or a formula with these parameters."
         )
     return spectrum
+
+
+@lru_cache(maxsize=_RECENT_TABLES)
+def _from_text_alone(text: str) -> Any:
+    return _from_text(text, {})
+
+
+def _from_text(text: str, given: dict[str, Any]) -> Any:
+    from spectra.families import kernel_from_text
+    from spectra.families.asymmetric import ASYMMETRIC
+    from spectra.families.reading import read_numbers, split_call
+
+    name, in_text = split_call(text)
+    if name not in ASYMMETRIC:
+        return kernel_from_text(text, parameters=given)
+    family = ASYMMETRIC[name]
+    values = {**read_numbers(in_text), **given}
+    if name != text and family.vector in values:
+        values[family.vector] = np.array(values[family.vector], dtype=float)
+    return family(**values)
 
 
 @lru_cache(maxsize=_RECENT_TABLES)

@@ -85,6 +85,9 @@ class VarianceModel:
         default_factory=dict, init=False, repr=False
     )
     _rough: dict[_Key, FloatArray] = field(default_factory=dict, init=False, repr=False)
+    _ranked: dict[tuple[tuple[int, ...], str, str], float] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         z = np.asarray(self.z, dtype=float).ravel()
@@ -303,7 +306,11 @@ class VarianceModel:
         It is for ranking.  At most 64 layers stand for more, since n times the variance hardly
         depends on their number.
         """
-        return float(np.mean(self.rough_variance(n_per_part, coupling=coupling, radii=radii)))
+        key = (tuple(n_per_part), coupling, radii)
+        if key not in self._ranked:
+            value = self.rough_variance(n_per_part, coupling=coupling, radii=radii)
+            self._ranked[key] = float(np.mean(value))
+        return self._ranked[key]
 
     def rough_variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
