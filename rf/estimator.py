@@ -68,6 +68,7 @@ class BaseSpectralFeatures(
     plans_: tuple[Plan, ...]
     decomposition_: str
     signature_: Any
+    mass_: float
     feature_map_: FeatureMap
     _plan: FeaturePlan
     _radii: Radii
@@ -184,6 +185,7 @@ class BaseSpectralFeatures(
         self.plans_, self.decomposition_ = plan.compared, plan.decomposition
         with stage("drawing features", of=self._formula, advice=FITTING_ADVICE):
             self._take(self._draw(plan, X, for_draw))
+            self.mass_ = self.feature_map_.mass(X)
         self._announce()
         if is_foreign(given):
             self.signature_ = beside(self.signature_, given, double=True)

@@ -51,6 +51,10 @@ class FeatureMap(ABC):
         """The left columns at rows (dense or sparse), of the type of X; into ``out`` if given."""
 
     @abstractmethod
+    def mass(self, X: Any) -> float:
+        """Bound of the sum of the absolute terms of an entry of the matrix of X."""
+
+    @abstractmethod
     def right(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The right columns, likewise."""
 
@@ -129,6 +133,10 @@ class FourierMap(FeatureMap):
         if self.lone is not None:
             scale[self.lone] *= np.sqrt(2.0)
         return replace(self, frequencies=replace(self.frequencies, weights=weights), scale=scale)
+
+    def mass(self, X: Any) -> float:
+        # |cos a cos b| + |sin a sin b| <= 1 for each frequency.
+        return float(np.sum(self.scale**2))
 
     def left(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
         return self._waves(X, self.left_phases, out)

@@ -104,6 +104,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         Expected relative error of the kernel matrix of X in the Frobenius norm: as seen on a
         sample for features made to order; else from the variance at distances that stand for all
         (to a few percent; nan for coupling "qmc", whose variance is not known).
+    mass_ : float
+        Bound of the sum of the absolute terms of an entry of the matrix of X (see Notes).
     comparison_ : tuple of rf.portfolio.choice.Prediction
         The ways that were compared, best first; empty for features drawn from a table.
     kernel_ : Kernel or None
@@ -131,6 +133,10 @@ class SpectralFeatures(BaseSpectralFeatures):
     :meth:`explain` prints the comparison.  New data should be of the law of X: the design is best
     on the distances that X has, and right up to the bias that explain() states on all others.
     With a coupling by name, a designed measure is drawn with that coupling.
+
+    Masses that cancel cost digits: rounding errs by about 8 u ``mass_`` in an entry of the matrix,
+    beside the rounding of the phases, with u = 1.1e-16 in double and 6e-8 in single precision.
+    Masses of 1e5 leave ten digits in double precision and two in single.
 
     See Also
     --------

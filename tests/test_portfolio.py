@@ -97,6 +97,28 @@ def test_a_polynomial_in_the_square_of_the_distance_is_served_exactly_on_any_row
         features.transform(far)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "coupling", "least"),
+    [
+        (radial("1 - z**2/9", support=2), "auto", 1.0),
+        (radial("1 - z**2/9", support=2), "orthogonal", 30.0),
+        (zonal("tanh(2*u + 1)"), "auto", 1.0),
+        ("gaussian", "auto", 1.0),
+    ],
+)
+def test_rounding_is_that_of_the_mass(kernel, coupling, least):
+    """In single precision, where it is seen: masses that cancel cost the digits that are said."""
+    X = sphere_rows(60, 7)
+    options = {"n_components": 64, "coupling": coupling, "mixed_signature": "ignore"}
+    features = SpectralFeatures(kernel, random_state=0, **options).fit(X)
+    assert features.mass_ >= least
+    # Rows that are exact in single precision, so that nothing but the work is rounded.
+    X = X.astype(np.float32)
+    error = np.abs(features.gram(X) - features.gram(X.astype(float))).max()
+    stated = 8 * 2.0**-24 * features.mass_
+    assert stated / 300 < error < stated
+
+
 def test_what_is_no_polynomial_on_the_range_is_none():
     for kernel, z_max in (
         (radial("1 - z**2/9", support=2), 2.1),

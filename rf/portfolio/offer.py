@@ -23,6 +23,9 @@ __all__ = ["DrawnMap", "Member", "Offer", "Order", "dense", "monomial_part"]
 
 FloatArray = NDArray[np.float64]
 
+# Rows whose columns are held at one time where their norms are looked at.
+_MASS_ROWS = 1024
+
 
 @dataclass(frozen=True, eq=False)
 class Order:
@@ -63,6 +66,13 @@ class DrawnMap(FeatureMap):
     @abstractmethod
     def columns(self, X: Any) -> NDArray[Any]:
         """The columns Z at rows of the data (dense or sparse), of the type of X."""
+
+    def mass(self, X: Any) -> float:
+        largest = 0.0
+        for start in range(0, X.shape[0], _MASS_ROWS):
+            Z = self.columns(X[start : start + _MASS_ROWS])
+            largest = max(largest, float(np.square(Z, dtype=float).sum(axis=1).max()))
+        return largest
 
     def left(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
         return copied_into(out, self.columns(on_host(X)), X)
