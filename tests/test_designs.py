@@ -1,6 +1,7 @@
 """Designed measures: right on their domain, no dearer than need be, and honest about both."""
 
 import os
+import time
 from pathlib import Path
 
 import mpmath
@@ -447,3 +448,19 @@ def test_the_least_mass_of_a_positive_definite_kink_is_settled(formula, dim, hig
     assert made.mass < 0.995
     z = np.linspace(0, high, 5001)
     assert np.abs(made(z) - kernel(z)).max() <= 1e-2
+
+
+@pytest.mark.parametrize("objective", ["mass", "variance"])
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_a_tolerance_below_the_rounding_of_sums_is_refused_at_once(objective, size):
+    kernel = size * radial("exp(-z**2/2)")
+    begin = time.thread_time()
+    with pytest.raises(AccuracyError, match=r"beyond double precision.*Ask for tol >= 3\.6e"):
+        design(kernel, 3, domain=(0, 2), tol=1e-12 * size, objective=objective)
+    assert time.thread_time() - begin < 1.0
+
+
+def test_ten_digits_are_served():
+    made = design(radial("exp(-z**2/2)"), 3, domain=(0, 2), tol=1e-10, objective="mass")
+    assert made.sup_error.mid + made.sup_error.rad <= 1e-10
+    assert made.mass == pytest.approx(1.0, rel=3e-3)

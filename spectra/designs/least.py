@@ -63,6 +63,11 @@ _CHEAP_MASS = 100.0
 _STEEP = 0.75
 # Distances at which the size of a kernel is looked at.
 _SIZE_NODES = 48
+# A sum of thirty waves is rounded by this much of the kernel's size, and the exchange has to tell
+# errors apart to this part of the tolerance: below their quotient the simplex method alternates
+# between values of 1 and of 0 (seen at 2e-12 for a Gaussian, which is served at 1e-11).
+_ROUNDING_OF_A_SUM = 32.0 * float(np.finfo(float).eps)
+_TOLD_APART = 2e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +211,9 @@ def design_within(
     nodes, weights = law_of_distances(kernel, (low, high), distances)
     if max_radius is None:
         max_radius = default_radius(dim, high)
+    size = float(np.abs(kernel(np.linspace(low, high, _SIZE_NODES))).max())
+    _refuse_below_rounding(tol, size)
     if max_mass is None:
-        size = float(np.abs(kernel(np.linspace(low, high, _SIZE_NODES))).max())
         max_mass = max(tol / (_ULPS_PER_MASS * _FLOAT32_ROUNDING), _CHEAP_MASS * size)
     if not (max_mass > 0 and max_radius > 0):
         raise ParameterError(
@@ -388,6 +394,16 @@ def _deviation(
         return np.asarray(np.sqrt(values @ weights))
 
     return deviation
+
+
+def _refuse_below_rounding(tol: float, size: float) -> None:
+    least = _ROUNDING_OF_A_SUM / _TOLD_APART * size
+    if tol < least:
+        raise AccuracyError(
+            f"tol = {tol:g} is beyond double precision: the kernel is of size {size:.3g}, sums of "
+            "its waves are rounded to 7e-15 of that, and a design compares their errors to 0.2 % "
+            f"of the tolerance. Ask for tol >= {least:.2g}."
+        )
 
 
 def _check(dim: int, tol: float, objective: str, coupling: str) -> None:
