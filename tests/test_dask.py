@@ -75,7 +75,7 @@ def test_both_sides_of_an_asymmetric_kernel_are_lazy():
 
 def test_rows_of_a_chunk_are_checked_and_out_is_refused():
     X, _ = data(2)
-    designed = SpectralFeatures("exp(-z**2/2)", domain=9.0, n_components=20, random_state=0).fit(X)
+    designed = features(20, "exp(-z**2/2)").set_params(domain=9.0).fit(X)
     far = np.concatenate([X, X + 40.0])
     lazy = designed.transform(da.from_array(far, chunks=100))
     with pytest.raises(DataError, match="from the mean of the fitted rows"):
