@@ -217,3 +217,19 @@ def test_radii_whose_phase_is_no_double_are_refused():
     assert abs(density.radial([1e307])[0]) < 1e-300
     with pytest.raises(sp.errors.ParameterError, match="no phase in doubles"):
         density.radial([1.5e308])
+
+
+@pytest.mark.parametrize("text", ["Min(1, 1/z)", "1/Max(1, z)"])
+def test_a_branch_without_a_bounded_continuation_is_refused_with_that_reason(text):
+    kernel = sp.radial(text)
+    for dim in (1, 2):
+        assert sp.existence(kernel, dim).status is sp.Status.FINITE
+        with pytest.raises(sp.errors.NoRouteError, match="no bounded continuation to z = 0"):
+            sp.spectral_density(kernel, dim)
+    assert sp.existence(kernel, 3).status is sp.Status.INFINITE
+
+
+def test_a_difference_that_cancels_to_its_last_digits_says_what_is_known_of_it():
+    kernel = sp.radial("exp(-z**2/2) - exp(-z**2/(2*(1 + 10**(-12))))")
+    with pytest.raises(sp.errors.AccuracyError, match=r"reached an error of .* Ask for u_error="):
+        sp.derive(kernel, 3)

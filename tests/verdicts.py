@@ -241,6 +241,9 @@ CASES: tuple[Case, ...] = (
     _case("under a slow weight", radial("Abs(sin(z))**3/(1 + z)**(1/4)"), 1, "d < 2a + 1"),
     _case("half waves, slow", radial("Max(0, cos(z))**3/(1 + z)**(5/4)"), 3, "d < 2a + 1"),
     _case("square wave, damped", radial("Heaviside(cos(z))*exp(-z)"), 0, "jumps"),
+    # --- constant up to a radius
+    _case("Min", radial("Min(1, 1/z)"), 2, "s = 1"),
+    _case("Max in a denominator", radial("1/Max(1, z)"), 2, "s = 1"),
     # --- faster than exponentials
     _case("Gumbel", radial("exp(-exp(z))"), ALL, _SMOOTH),
     _case("Gumbel, weighted", radial("exp(z - exp(2*z))"), ALL, _SMOOTH),
