@@ -205,7 +205,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         head = (
             f"{self.n_components} columns for {self._formula} in dimension {self.n_features_in_}."
         )
-        return "\n".join(line for line in (head, self.note_, self._plan.explain()) if line)
+        drawn = "" if self.table_ is None else _said(self.expected_error_)
+        return "\n".join(line for line in (head, self.note_, self._plan.explain(), drawn) if line)
 
     def _scheme(self) -> Scheme:
         return Scheme(self.coupling, self.radii, self.allocation)
@@ -275,3 +276,14 @@ class SpectralFeatures(BaseSpectralFeatures):
             differences=differences,
             radii=self.radii,
         )
+
+
+def _said(error: float) -> str:
+    """The expected error of drawn features in words; nothing where it is not known."""
+    if np.isnan(error):
+        return ""
+    beside = ", and a matrix of zeros errs by 100 %" if error >= _USELESS else ""
+    return (
+        f"They are expected to err by {100 * error:.3g} % of the kernel matrix of the fitted rows "
+        f"(Frobenius norm){beside}."
+    )

@@ -464,6 +464,17 @@ def test_the_expected_error_is_the_error_that_is_seen(X, kernel, options):
     assert abs(squares.mean() - stated) < 6 * squares.std() / 20**0.5 + 0.1 * stated
 
 
+@pytest.mark.parametrize(("unit", "useless"), [(0.1, False), (30.0, True)])
+def test_the_explanation_says_when_drawn_features_are_no_better_than_zero(X, unit, useless):
+    features = SpectralFeatures("gaussian", n_components=64, random_state=0).fit(unit * X)
+    exact = features.kernel_.gram(unit * X)
+    error = np.linalg.norm(features.gram(unit * X) - exact) / np.linalg.norm(exact)
+    assert (features.expected_error_ > 0.5) == (error > 0.5) == useless
+    said = features.explain().splitlines()[-1]
+    assert f"err by {100 * features.expected_error_:.3g} % of the kernel matrix" in said
+    assert ("zeros errs by 100 %" in said) == useless
+
+
 def test_the_expected_error_is_not_known_where_no_variance_is(X):
     features = SpectralFeatures("gaussian", coupling="qmc", radii="iid", n_components=16).fit(X)
     assert np.isnan(features.expected_error_)
