@@ -300,6 +300,13 @@ def test_the_last_radius_of_one_side_lies_beyond_the_smallest_probabilities(degr
     assert law.isf(1.0) == law.ppf(0.0)
 
 
+def test_a_radius_of_zero_has_no_sign():
+    law = RadialLaw(Panels([0.0, 1.0], [[1.0, 1.0]]), NONE)
+    for radii in (law.ppf(np.zeros(9)), law.isf(np.ones(9))):
+        assert not radii.any()
+        assert not np.signbit(radii).any()
+
+
 def test_one_double_is_used_per_draw_and_seeds_repeat():
     law = chi_law(3)
     u = np.random.default_rng(5).random(1000)

@@ -317,7 +317,8 @@ class RadialLaw:
         ``keys`` makes their keys, u on the left and -q on the right, so that one sorted list
         serves both sides, and tells where q is 0, which has none.
         """
-        flat, first = np.ravel(values), self._lookup.edges[0]
+        # The first edge may be -0, and the radius at it would be that too.
+        flat, first = np.ravel(values), self._lookup.edges[0] + 0.0
         out, fill = np.empty(flat.size), self.cells.loop(flat.size)
         open_at, open_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
         for start in range(0, flat.size, _BLOCK):
