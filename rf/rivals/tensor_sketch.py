@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import PolynomialCountSketch
-from sklearn.utils._param_validation import Interval
 
-from rf.rivals.base import Rival
+from rf.rivals.power import PowerRival
 
 __all__ = ["TensorSketch"]
 
@@ -18,7 +16,7 @@ FloatArray = NDArray[np.float64]
 
 
 @final
-class TensorSketch(Rival):
+class TensorSketch(PowerRival):
     """Unbiased features of (coef0 + gamma <x, y>)^degree by FFTs of count sketches.
 
     Parameters
@@ -41,29 +39,6 @@ class TensorSketch(Rival):
     >>> bool(np.abs(f.gram(X) - (X @ X.T) ** 2).max() < 0.2)
     True
     """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, 0, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        *,
-        degree: int = 2,
-        gamma: float = 1.0,
-        coef0: float = 0.0,
-        n_components: int = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.random_state = random_state
 
     def _draw(self, X: FloatArray) -> FloatArray:
         self._sketch = PolynomialCountSketch(

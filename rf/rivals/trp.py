@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
-from typing import Any, ClassVar, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
-from rf.rivals.base import Rival
+from rf.rivals.power import PowerRival
 
 __all__ = ["TensorizedRandomProjection"]
 
@@ -19,7 +17,7 @@ FloatArray = NDArray[np.float64]
 
 
 @final
-class TensorizedRandomProjection(Rival):
+class TensorizedRandomProjection(PowerRival):
     r"""Unbiased features of the polynomial kernel (coef0 + gamma <x, y>)^degree.
 
     .. math:: Z_j(x) = D^{-1/2} \prod_{i \le p} \langle \omega_{ij}, \tilde x \rangle,
@@ -50,29 +48,6 @@ class TensorizedRandomProjection(Rival):
     >>> bool(np.abs(f.gram(X) - (X @ X.T) ** 2).max() < 0.1)
     True
     """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, 0, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        *,
-        degree: int = 2,
-        gamma: float = 1.0,
-        coef0: float = 0.0,
-        n_components: int = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.random_state = random_state
 
     def _draw(self, X: FloatArray) -> FloatArray:
         random = check_random_state(self.random_state)
