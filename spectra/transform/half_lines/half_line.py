@@ -99,6 +99,5 @@ def _needs_balls(found: Expanded) -> bool:
 
 
 def _by_rays(found: Expanded, rays: Plane, dim: int) -> Component:
-    whole = all(q == 0 and a.is_Integer for a, q, _ in found.zero.terms)
-    sums = RaySums(rays, dim, analytic=whole)
+    sums = RaySums(rays, dim)
     return Builder(found, rays.shape(dim), sums, dim, negligible=_NEGLIGIBLE).component()

@@ -55,10 +55,8 @@ class HankelWaves:
     def __init__(self, dim: int, angle: float, bits: int) -> None:
         self.dim, self.angle, self.bits = dim, angle, bits
         self._far = _FAR_SHARE * bits + _FAR_LEAST
-        self._known: dict[float, dict[float, tuple[Ball, Ball]]] = {}
-        self._logs: dict[tuple[float, float], float] = {}
-        self._by_offset: dict[float, tuple[Ball, Ball]] = {}
-        self._by_shift: dict[float, tuple[Ball, Ball]] = {}
+        self._known: dict[float, tuple[Ball, Ball]] = {}
+        self._logs: dict[float, float] = {}
         with working(bits):
             # 2/(i pi) exp(-i pi n/2) = 2/pi exp(-i pi d/4)
             turn = flint.acb(0, -flint.arb.pi() * dim / 4)
@@ -67,47 +65,37 @@ class HankelWaves:
                 # K = sqrt(pi/(2q)) exp(-q) p(1/q), and sqrt(y/q) = exp(i pi/4).
                 self._front *= (flint.arb.pi() / 2).sqrt() * (flint.acb.pi() * _I / 4).exp()
 
-    def __call__(self, offset: float, shift: float) -> tuple[Ball, Ball]:
-        """Re G and Im G at x = offset + shift, a sum that is not rounded."""
-        row = self._known.setdefault(offset, {})
-        found = row.get(shift)
+    def __call__(self, x: float) -> tuple[Ball, Ball]:
+        """Re G and Im G at y = exp(x + i psi)."""
+        found = self._known.get(x)
         if found is None:
             with working(self.bits):
-                found = row[shift] = self._computed(offset, shift)
+                found = self._known[x] = self._computed(x)
         return found
 
-    def log_size(self, offset: float, shift: float) -> float:
+    def log_size(self, x: float) -> float:
         """log|G|."""
-        if (offset, shift) not in self._logs:
-            re, im = self(offset, shift)
+        if x not in self._logs:
+            re, im = self(x)
             size = (re.mid() ** 2 + im.mid() ** 2).mid()
-            log = 0.5 * float(size.log().mid()) if size > 0 else -np.inf
-            self._logs[offset, shift] = log
-        return self._logs[offset, shift]
+            self._logs[x] = 0.5 * float(size.log().mid()) if size > 0 else -np.inf
+        return self._logs[x]
 
-    def summed(self, offset: float, terms: list[tuple[float, Ball, Ball]]) -> Ball:
-        """Re sum a G over terms (shift, Re a, Im a), at the precision of the waves."""
-        row, total = self._known.setdefault(offset, {}), flint.arb(0)
-        real = self.angle == 0.0
-        for shift, re, im in terms:
-            found = row.get(shift)
-            if found is None:
-                found = row[shift] = self._computed(offset, shift)
-            total += re * found[0] if real else re * found[0] - im * found[1]
-        return total
-
-    def _computed(self, offset: float, shift: float) -> tuple[Ball, Ball]:
-        about = offset + shift
+    def _computed(self, about: float) -> tuple[Ball, Ball]:
+        x = flint.arb(about)
         if self.angle == 0.0 and exp(about) < max(self._far, _TURNING * 0.5 * self.dim):
-            x = flint.arb(offset) + flint.arb(shift)
             half = flint.arb(self.dim) / 2
             return ((half + 1) * x).exp() * self._bessel_j(x, about), _ZERO
-        q, power = self._argument(offset, shift)
+        # q = -iy, and the power of y that goes before K, with all factors.
+        log_y = flint.acb(x, flint.arb(self.angle))
+        q = -_I * log_y.exp()
+        exponent = flint.arb(self.dim + (1 if self.dim % 2 else 2)) / 2
+        power = self._front * (exponent * log_y).exp()
         if self.dim % 2:
             low = high = power * (-q).exp()
             wanted, twice_order = (self.dim - 1) // 2, 1
         else:
-            low, high = self._of_integer_order(offset, shift)
+            low, high = self._of_integer_order(x, about)
             low, high = power * low, power * high
             wanted, twice_order = self.dim // 2 - 1, 2
         # low and high are of neighbouring orders, and wanted counts from the lower one.
@@ -119,24 +107,11 @@ class HankelWaves:
         value = high if wanted else low
         return value.real, (_ZERO if self.angle == 0.0 else value.imag)
 
-    def _argument(self, offset: float, shift: float) -> tuple[Ball, Ball]:
-        """q = -iy, and the power of y that goes before K, with all factors."""
-        exponent = flint.arb(self.dim + (1 if self.dim % 2 else 2)) / 2
-        if offset not in self._by_offset:
-            y = flint.acb(flint.arb(offset), flint.arb(self.angle))
-            self._by_offset[offset] = (-_I * y.exp(), self._front * (exponent * y).exp())
-        if shift not in self._by_shift:
-            x = flint.arb(shift)
-            self._by_shift[shift] = (x.exp(), (exponent * x).exp())
-        (q, power), (factor, its_power) = self._by_offset[offset], self._by_shift[shift]
-        return q * factor, power * its_power
-
     def _log_q(self, x: Ball) -> Ball:
         return flint.acb(x, flint.arb(self.angle) - flint.arb.pi() / 2)
 
-    def _of_integer_order(self, offset: float, shift: float) -> tuple[Ball, Ball]:
+    def _of_integer_order(self, x: Ball, about: float) -> tuple[Ball, Ball]:
         """K_0 and K_1."""
-        x, about = flint.arb(offset) + flint.arb(shift), offset + shift
         size = exp(about)
         if size > self._far:
             log_q = self._log_q(x)

@@ -3,11 +3,11 @@ r"""Radial densities as sums along a ray, with an error that is observed.
 .. math:: w \rho(w) = \frac{2^{1-d/2}}{\Gamma(d/2)} \Re\, h\sum_n k(z_n)\,G(w z_n),
           \qquad z_n = e^{nh + i\psi},\quad G(y) = y^{d/2+1} H_{d/2-1}(y).
 
-H depends on log w + log z only, so that panels of log w whose ends are multiples of h share their
-values.  A sum is known by its ball, which holds all rounding and all cancellation, and by what the
-sum of every other term differs by, which is the error of twice the step and far above its own.
-The angle, the step and the bits are tried until both are small; on the real axis, angle 0, J stands
-in the place of H, and nothing has to be continued.
+G depends on log w + log z only, so that the sums at equal steps of log w are one product of two
+polynomials, and N + M values of G serve N M terms.  A sum is known by its ball, which holds all
+rounding and all cancellation, and by what half the step changes; the angle, the step, the bits and
+the length are tried until both are small.  On the real axis, angle 0, J stands in the place of H,
+and nothing has to be continued.  Between the equal steps a density is interpolated.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.quadrature import NODES
-from spectra.transform.rays.axis import AxisRule, sum_at, sums_over
 from spectra.transform.rays.continuation import Continuation
-from spectra.transform.rays.hankel import hankel_waves
+from spectra.transform.rays.grid import MARGIN, Grid
+from spectra.transform.rays.hankel import HankelWaves, hankel_waves
 from spectra.transform.rays.precision import Ball, working
 from spectra.transform.rays.ray import Ray, Reach, has_one_integral, reach_of
 from spectra.transform.rays.sampled import Sampled, Shape
@@ -42,28 +42,25 @@ _GOOD = 2e-15
 _DEPTH = 46.0
 # What rounding may leave of a value; more bits are taken in steps.
 _BLUR = 1e-18
-_BITS_AT_ONCE, _DEPTH_AT_ONCE = 512.0, 200.0
+# Beyond exp(-66) of the largest w |rho| no digit is asked for; tables end at exp(-60).
+_IGNORED = float(np.exp(-66.0))
+_BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE = 512.0, 128, 200.0
 _NEIGHBOURS = 2
 _COARSE = 0.5
 # Steps 2^-k: from the first, and while the sum has no more than this many terms.
-_FIRST_STEP, _LAST_STEP = 3, 10
-# The first step for an angle, times it: the sector is taken to be twice as wide.
-_FIRST_SHARE = 6.0
-# A smaller step that gains less than this says that something else is wrong.
-_STALLED = 0.1
-# Errors of a step itself are looked at, by its half, at three nodes of a panel if those of twice
-# the step are below this share; they vary between nodes, and are taken ten times.
-_PROMISING, _SAFETY, _CHECKED = 1e-5, 10.0, (0, 10, 19)
-_MOST_TERMS = 12000
-_MOST_AXIS_PANELS = 32
+_FIRST_STEP, _LAST_STEP, _MOST_TERMS = 3, 11, 60000
+# Where sums converge, half a step that gains fewer e-folds says that something else is wrong.
+_LEAST_GAIN, _CONVERGES = 2.0, 8.0
+# The first step is so many times twice the expected one.
+_STEPS_BEFORE = 1
+# Densities are summed over so many e-folds of the radius at once, at steps 2^-k.
+_BLOCK, _FIRST_SPACING, _LAST_SPACING = 1.0, 4, 10
 _MOST_BITS = 8192
 _ENDLESS = 400.0
+_LARGEST = 700.0
 # Kernels are looked for between these e-folds about their scale; below exp(-140) of its largest
 # value k z^(d-1) is nothing.
 _BEFORE, _AFTER, _NEGLIGIBLE, _NOTHING = 12.0, 33.0, -140.0, -1e300
-
-
-_Term = tuple[float, Ball, Ball]
 
 
 class Plane:
@@ -143,16 +140,43 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Sums at the nodes of a panel: balls, errors, and what they were made with."""
+class _Sums:
+    """Sums at equal steps of log w: balls, and errors relative to the envelope of all of them."""
 
     values: list[Ball]
-    errors: list[Ball]
+    sizes: list[Ball]
+    worst: float
     angle: float
     step: int
-    worst: float
-    missing_bits: float
-    missing_depth: float
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Radii at equal steps of log w: exp(start + j * 2^-spacing)."""
+
+    start: float
+    spacing: int
+    count: int
+
+    @classmethod
+    def number(cls, i: int, spacing: int) -> _Block:
+        """The i-th one, with the neighbours that interpolation asks for."""
+        h = 2.0**-spacing
+        return cls(i * _BLOCK - (MARGIN - 1) * h, spacing, int(_BLOCK / h) + 2 * MARGIN)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last log w."""
+        return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A range of log z, and the logarithm of the largest term there."""
+
+    low: float
+    high: float
+    peak: float
 
 
 class RaySums:
@@ -164,17 +188,14 @@ class RaySums:
         The kernel.
     dim : int
         Dimension d >= 1.
-    analytic : bool
-        Whether the kernel has whole powers of z at zero.
     """
 
-    def __init__(self, plane: Plane, dim: int, *, analytic: bool = False) -> None:
+    def __init__(self, plane: Plane, dim: int) -> None:
         self.plane, self.dim = plane, dim
-        self._analytic = analytic
-        self._rule: AxisRule | None = None
-        self._bits = 128 + 64 * ((6 * dim) // 64)
+        self._bits = _SURVEY_BITS * (1 + (6 * dim) // _SURVEY_BITS)
         self._depth = _DEPTH
-        self._last: tuple[float, int] | None = None
+        self._top: Ball | None = None
+        self._grids: dict[int, Grid] = {}
 
     def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
         """Values at the nodes of a panel, or of one that is linear in w where a power is given."""
@@ -182,187 +203,190 @@ class RaySums:
             base, offsets = low, 0.5 * (high - low) * (1.0 + NODES)
         else:
             base, offsets = high, np.log(0.5 * (1.0 + NODES))
-        found = self._best(base, tuple(float(t) for t in offsets))
-        return self._sampled(found, base, offsets)
+        value, wrong, exponent = (np.empty(offsets.size) for _ in range(3))
+        block = np.floor((base + offsets) / _BLOCK).astype(int)
+        for i in np.unique(block):
+            here = block == i
+            value[here], wrong[here], exponent[here] = self._in_block(int(i), base, offsets[here])
+        return self._sampled(value, wrong, exponent, base, offsets)
 
-    def _sampled(self, found: _Found, base: float, offsets: FloatArray) -> Sampled:
-        with working(self._bits):
+    def _sampled(
+        self, value: FloatArray, wrong: FloatArray, exponent: FloatArray, base: float, t: FloatArray
+    ) -> Sampled:
+        """rho = F/w, its size a short logarithm and what that leaves a double."""
+        with working(_SURVEY_BITS):
             front = _front(self.dim)
-            mantissa, wrong, logs = [], [], []
-            for t, value, error in zip(offsets, found.values, found.errors, strict=True):
-                x = flint.arb(base) + flint.arb(float(t))
-                size = abs(value).mid() + error
-                if not size > 0:
-                    size = flint.arb(2) ** (-_MOST_BITS)
-                # The logarithm is a short number, and what it leaves is in the values.
-                log = float(np.round(8.0 * float((size * front).log().mid() - x.mid())) / 8.0)
-                unit = (flint.arb(log) + x).exp() / front
-                logs.append(log)
-                mantissa.append(float((value.mid() / unit).mid()))
-                wrong.append(float((error / unit).mid()))
-        return Sampled(np.array(mantissa), np.array(wrong), np.array(logs))
+            units, logs = [], []
+            for size, e, offset in zip(np.abs(value) + wrong, exponent, t, strict=True):
+                x = flint.arb(base) + flint.arb(float(offset))
+                scale = front * flint.arb(2) ** int(e)
+                log = float(((flint.arb(float(size)) * scale).log() - x).mid())
+                logs.append(float(np.round(8.0 * log) / 8.0))
+                units.append(float((scale / (flint.arb(logs[-1]) + x).exp()).mid()))
+        unit = np.array(units)
+        return Sampled(value * unit, wrong * unit, np.array(logs))
 
-    def _on_axis(self, base: float, offsets: tuple[float, ...]) -> _Found | None:
-        """The integrals on the half-line; None where they would take too many nodes."""
-        panels, depth, best = 0, self._depth, None
+    def _in_block(
+        self, i: int, base: float, offsets: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values between the equal steps, which are halved until they resolve the density."""
         while True:
-            axis = self.plane.ray(0.0, self._bits)
-            if self._rule is None or self._rule.axis is not axis:
-                self._rule = AxisRule(axis, self.dim)
-            end = self.plane.end(self.dim, depth)
-            panels = max(panels, self._rule.panels(base + max(offsets), end))
-            if panels > _MOST_AXIS_PANELS:
-                return best
-            found, lost = self._axis_sum(base, offsets, end, panels)
-            if best is None or found.worst < best.worst:
-                best = found
-            if found.worst <= _GOOD or self._bits > _MOST_BITS:
-                return found
-            if found.missing_bits > 0.0:
-                self._bits += 64 * int(np.ceil(found.missing_bits / 64.0))
-            elif lost + _DEPTH > depth + 1.0:
-                depth = self._depth = lost + _DEPTH + 2.0
-            else:
-                panels *= 2
+            grid = self._grids.get(i)
+            if grid is None:
+                grid = self._grids[i] = self._grid(_Block.number(i, _FIRST_SPACING))
+            value, wrong, exponent, resolved = grid.at(base, offsets)
+            spacing = round(-np.log2(grid.step))
+            if resolved or spacing == _LAST_SPACING:
+                return value, wrong, exponent
+            self._grids[i] = self._grid(_Block.number(i, spacing + 1))
 
-    def _axis_sum(
-        self, base: float, offsets: tuple[float, ...], end: float, panels: int
-    ) -> tuple[_Found, float]:
-        assert self._rule is not None
-        with working(self._bits):
-            radii = [(flint.arb(base) + flint.arb(t)).exp() for t in offsets]
-            terms, finer = (self._rule.terms(end, n) for n in (panels, 2 * panels))
-            sums = sums_over(self.dim, radii, terms)
-            values = [value for value, _ in sums]
-            sizes = _envelope(values)
-            # The rule has most to resolve at the largest radius.
-            apart = {i: abs(sum_at(self.dim, radii[i], finer) - values[i]) for i in (0, -1)}
-            seen = _SAFETY * max(_ratio(a.upper(), sizes[i]) for i, a in apart.items())
-            blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
-            lost = max(_log(s) - _log(z) for (_, s), z in zip(sums, sizes, strict=True))
-            # Beyond its end the kernel is below exp(-depth) of its largest value.
-            cut = float(np.exp(min(lost - self._depth, 0.0)))
-            worst = seen + blur + cut
-            errors = [size * worst for size in sizes]
-        bits = min(np.log2(blur / _BLUR), _BITS_AT_ONCE) if blur > _BLUR else 0.0
-        return _Found(values, errors, 0.0, 0, worst, bits, 0.0), lost
+    def _grid(self, block: _Block) -> Grid:
+        found = self._best(block)
+        top = max(found.sizes)
+        self._top = top if self._top is None else max(self._top, top)
+        ln2 = float(np.log(2.0))
+        exponent = [round(_log(z) / ln2) if z > 0 else -_MOST_BITS for z in found.sizes]
+        with working(_SURVEY_BITS):
+            units = [flint.arb(2) ** -e for e in exponent]
+            value = [float((v * u).mid()) for v, u in zip(found.values, units, strict=True)]
+            size = [float((z * u).mid()) for z, u in zip(found.sizes, units, strict=True)]
+        return Grid(
+            block.start,
+            2.0**-block.spacing,
+            np.array(value),
+            np.array(exponent),
+            found.worst * np.array(size),
+        )
 
-    def _best(self, base: float, offsets: tuple[float, ...]) -> _Found:
+    def _best(self, block: _Block) -> _Sums:
         """The first sums that are good, or else the best."""
-        best: _Found | None = None
-        if self._analytic and np.isfinite(self.plane.reach.end):
-            best = self._on_axis(base, offsets)
+        best: _Sums | None = None
+        for angle in self._order(block):
+            found = self._on_ray(block, angle)
+            if found is not None and (best is None or found.worst < best.worst):
+                best = found
             if best is not None and best.worst <= _GOOD:
                 return best
-        for angle in self._order(base):
-            before = np.inf
-            for step in range(self._first_step(angle), _LAST_STEP + 1):
-                found = self._resolved(base, offsets, angle, step)
-                if found is None:
-                    break
-                if best is None or found.worst < best.worst:
-                    best = found
-                if found.worst <= _GOOD:
-                    self._last = (angle, step)
-                    return found
-                if found.worst > _STALLED * before:
-                    break
-                before = found.worst
         if best is None:
             raise NoRouteError(
-                f"The density of {self.plane.kernel.expr} is not reached near log w = {base:.4g}: "
-                "the kernel is singular, or grows, too close to the real axis. A callable with "
-                "decay= or support= is read by its values (docs/callables.md)."
+                f"The density of {self.plane.kernel.expr} is not reached near log w = "
+                f"{block.start:.4g}: the kernel is singular, or grows, too close to the real axis. "
+                "A callable with decay= or support= is read by its values (docs/callables.md)."
             )
         return best
 
-    def _order(self, base: float) -> list[float]:
-        angles = list(self.plane.angles)
-        first = None if self._last is None else self._last[0]
-        if 0.0 in angles and base + self.plane.reach.end < 3.0:
-            first = 0.0
-        if first in angles:
-            angles.remove(first)
-            angles.insert(0, first)
-        return [a for a in angles if a is not None]
+    def _order(self, block: _Block) -> list[float]:
+        """The angles, those first that are expected to take the fewest terms."""
+        expected: dict[float, float] = {}
+        for angle in self.plane.angles:
+            span = self._span(block, angle)
+            if span is not None:
+                expected[angle] = (span.high - span.low) / self._expected_step(block, angle, span)
+        return sorted(expected, key=lambda angle: expected[angle])
 
-    def _first_step(self, angle: float) -> int:
-        if self._last is not None and self._last[0] == angle:
-            return max(self._last[1] - (self._last[1] > _FIRST_STEP), _FIRST_STEP)
-        return max(_FIRST_STEP, int(np.ceil(np.log2(_FIRST_SHARE / max(angle, 0.3)))))
+    def _expected_step(self, block: _Block, angle: float, span: _Span) -> float:
+        """The error is exp(-2 pi a/h), times exp(w z a) where the ray is the half-line itself.
 
-    def _resolved(
-        self, base: float, offsets: tuple[float, ...], angle: float, step: int
-    ) -> _Found | None:
-        """The sums with as many bits, and as long, as their cancellation asks for."""
-        while True:
-            found = self._summed(base, offsets, angle, step)
-            if found is None or (found.missing_bits <= 0.0 and found.missing_depth <= 0.0):
-                return found
-            if self._bits >= _MOST_BITS:
-                return found
-            self._depth += max(found.missing_depth, 0.0)
-            if found.missing_bits > 0.0:
-                self._bits += 64 * int(np.ceil(found.missing_bits / 64.0))
+        There a is at most the widest angle; else at most that of the ray, where waves grow.
+        """
+        if angle:
+            return 2.0 * np.pi * angle / self._depth
+        phase = np.exp(min(block.ends[1] + span.high, _LARGEST))
+        return float(2.0 * np.pi / (phase + self._depth / max(self.plane.angles[0], ANGLES[-1])))
+
+    def _on_ray(self, block: _Block, angle: float) -> _Sums | None:
+        """Sums of smaller and smaller steps; None where their terms do not end."""
+        span = self._span(block, angle)
+        if span is None:
+            return None
+        expected = self._expected_step(block, angle, span)
+        step = max(int(-np.log2(expected)) - _STEPS_BEFORE, _FIRST_STEP)
+        coarse: list[Ball] | None = None
+        best: _Sums | None = None
+        before = np.inf
+        while step <= _LAST_STEP:
+            span = self._span(block, angle)
+            if span is None or (span.high - span.low) * 2.0 ** (step + 1) > _MOST_TERMS:
+                return best
+            if coarse is None:
+                coarse = self._summed(block, angle, step, span, shifted=False)
+            between = self._summed(block, angle, step, span, shifted=True)
+            with working(self._bits):
+                values = [(a + b) / 2 for a, b in zip(coarse, between, strict=True)]
+                apart = [abs(a - b).upper() / 2 for a, b in zip(coarse, between, strict=True)]
+                sizes = self._sizes(values)
+                seen = max(_ratio(a, z) for a, z in zip(apart, sizes, strict=True))
+                blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
+                least = min(_log(z) for z in sizes)
+            if self._asks_for_more(blur, span.peak - least):
+                coarse = None
+                continue
+            # What is cut off falls from there on, at least like z, or like the exponential.
+            cut = float(np.exp(min(span.peak - self._depth - least, 0.0)))
+            found = _Sums(values, sizes, seen + blur + cut, angle, step)
+            if best is None or found.worst < best.worst:
+                best = found
+            largest = max(_log(a) for a in apart)
+            stalled = before - _LEAST_GAIN < largest < span.peak - _CONVERGES
+            if best.worst <= _GOOD or stalled:
+                return best
+            coarse, step, before = values, step + 1, largest
+        return best
+
+    def _sizes(self, values: list[Ball]) -> list[Ball]:
+        """The envelope; what is negligible against the largest value known is not resolved."""
+        sizes = _envelope(values)
+        top = max(self._top, *sizes) if self._top is not None else max(sizes)
+        return [max(size, top * _IGNORED) for size in sizes]
+
+    def _asks_for_more(self, blur: float, cancelled: float) -> bool:
+        """Take as many bits, and sums as long, as what cancels asks for."""
+        more_bits, more_depth = blur > _BLUR, cancelled + _DEPTH > self._depth
+        if self._bits >= _MOST_BITS or not (more_bits or more_depth):
+            return False
+        if more_bits:
+            bits = min(np.log2(blur / _BLUR), _BITS_AT_ONCE)
+            self._bits += _BITS_APART * int(np.ceil(bits / _BITS_APART))
+        if more_depth:
+            self._depth += min(cancelled + _DEPTH - self._depth, _DEPTH_AT_ONCE)
+        return True
 
     def _summed(
-        self, base: float, offsets: tuple[float, ...], angle: float, step: int
-    ) -> _Found | None:
+        self, block: _Block, angle: float, step: int, span: _Span, *, shifted: bool
+    ) -> list[Ball]:
+        """h sum k G at all radii of a block, at z = exp(n h) or half a step further."""
         h = 2.0**-step
-        spans = [self._span(base, t, angle) for t in (offsets[0], offsets[-1])]
-        if spans[0] is None or spans[1] is None:
-            return None
-        low = min(span.low for span in spans if span is not None)
-        high = max(span.high for span in spans if span is not None)
-        peak = max(span.peak for span in spans if span is not None)
-        if (high - low) / h > _MOST_TERMS:
-            return None
-        on: tuple[list[_Term], list[_Term]] = ([], [])
-        between: list[_Term] = []
+        first, last = int(np.floor(span.low / h)), int(np.ceil(span.high / h))
+        s = [(n + 0.5 * shifted) * h for n in range(first, last + 1)]
         ray = self.plane.ray(angle, self._bits)
-        for n in range(int(np.floor(low / h)), int(np.ceil(high / h)) + 1):
-            value, _ = ray(n * h)
-            on[n % 2].append((base + n * h, value.real, value.imag))
         waves = hankel_waves(self.dim, angle, self._bits)
+        kernel = [ray(x)[0] for x in s]
         with working(self._bits):
-            sums = [tuple(waves.summed(t, part) * h for part in on) for t in offsets]
-            values = [even + odd for even, odd in sums]
-            sizes = _envelope(values)
-            # The sum of every other term has the error of twice the step.
-            seen = max(_ratio(abs(e - o).upper(), z) for (e, o), z in zip(sums, sizes, strict=True))
-            blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
-            if seen > _GOOD and seen < _PROMISING:
-                for n in range(int(np.floor(low / h)), int(np.ceil(high / h)) + 1):
-                    value, _ = ray((n + 0.5) * h)
-                    between.append((base + (n + 0.5) * h, value.real, value.imag))
-                apart = [abs(waves.summed(offsets[i], between) * h - values[i]) for i in _CHECKED]
-                checked = [
-                    _ratio(a.upper(), sizes[i]) for a, i in zip(apart, _CHECKED, strict=True)
-                ]
-                seen = min(seen, _SAFETY * max(checked))
-            logs = [_log(size) for size in sizes]
-            # What is cut off falls from there on, at least like z, or like the exponential.
-            cut = float(np.exp(min(peak - self._depth - min(logs), 0.0)))
-            worst = seen + blur + cut
-            errors = [size * worst for size in sizes]
-        bits = np.log2(blur / _BLUR) if blur > _BLUR else 0.0
-        return _Found(
-            values, errors, angle, step, worst,
-            missing_bits=min(bits, _BITS_AT_ONCE),
-            missing_depth=min(max(peak - min(logs) + _DEPTH - self._depth, 0.0), _DEPTH_AT_ONCE),
-        )  # fmt: skip
+            sums = _correlated(kernel, s, block, waves)
+            return [h * x for x in sums]
 
-    def _span(self, base: float, offset: float, angle: float) -> _Span | None:
-        """Where the terms of a sum are not negligible; None where they do not end."""
+    def _span(self, block: _Block, angle: float) -> _Span | None:
+        """Where the terms of the sums are not negligible; None where they do not end."""
+        found = [self._span_at(x, angle) for x in block.ends]
+        known = [span for span in found if span is not None]
+        if len(known) < len(found):
+            return None
+        return _Span(
+            min(span.low for span in known),
+            max(span.high for span in known),
+            max(span.peak for span in known),
+        )
+
+    def _span_at(self, x: float, angle: float) -> _Span | None:
         ray = self.plane.ray(angle, _SURVEY_BITS)
         waves = hankel_waves(self.dim, angle, _SURVEY_BITS)
 
         def log_term(s: float) -> float:
-            return ray(s)[1] + waves.log_size(offset, base + s)
+            return ray(s)[1] + waves.log_size(x + s)
 
-        turn = np.log(0.5 * self.dim + 0.5) - base - offset
+        turn = np.log(0.5 * self.dim + 0.5) - x
         places = (self.plane.reach.scale, min(turn, self.plane.reach.end + 1.0))
-        # Whole multiples of the spacing, so that other panels meet the same places.
+        # Whole multiples of the spacing, so that other blocks meet the same places.
         low = float(np.floor(min(places) / _COARSE) * _COARSE)
         high, peak, s = max(places), -np.inf, low
         while True:
@@ -385,13 +409,32 @@ class RaySums:
         return _Span(low, high, peak)
 
 
-@dataclass(frozen=True)
-class _Span:
-    """A range of log z, and the logarithm of the largest term there."""
+def _correlated(
+    kernel: list[Ball], s: list[float], block: _Block, waves: HankelWaves
+) -> list[Ball]:
+    """Re sum_n k(s_n) G(x_j + s_n) at all x_j, by products at the wider of both steps."""
+    h, spacing = s[1] - s[0], 2.0**-block.spacing
+    found = [flint.arb(0)] * block.count
+    wide = max(h, spacing)
+    for i in range(round(wide / h)):
+        terms = kernel[i :: round(wide / h)]
+        for j in range(round(wide / spacing)):
+            places = range(j, block.count, round(wide / spacing))
+            start = block.start + j * spacing + s[i]
+            pairs = [waves(start + n * wide) for n in range(len(terms) + len(places) - 1)]
+            sums = _product([k.real for k in terms], [re for re, _ in pairs], len(places))
+            if waves.angle:
+                turned = _product([k.imag for k in terms], [im for _, im in pairs], len(places))
+                sums = [a - b for a, b in zip(sums, turned, strict=True)]
+            for place, value in zip(places, sums, strict=True):
+                found[place] += value
+    return found
 
-    low: float
-    high: float
-    peak: float
+
+def _product(kernel: list[Ball], waves: list[Ball], count: int) -> list[Ball]:
+    """sum_n kernel[n] waves[n + j] for j < count."""
+    product = flint.arb_poly(kernel[::-1]) * flint.arb_poly(waves)
+    return [product[len(kernel) - 1 + j] for j in range(count)]
 
 
 def _envelope(values: list[Ball]) -> list[Ball]:

@@ -1,0 +1,126 @@
+r"""A function of log w from its values at equal steps, with the error of the interpolation.
+
+A density falls by hundreds of e-folds where it ends, so that a cubic through the logarithms of its
+sizes is taken out before a polynomial goes through neighbouring values:
+
+.. math:: F(x) = e^{E(x)} \sum_i \ell_i(x)\, F_i\, e^{-E(x_i)}.
+
+What four values fewer differ by is the error of those, and above that of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from numpy.typing import NDArray
+
+__all__ = ["MARGIN", "Grid"]
+
+FloatArray = NDArray[np.float64]
+
+#: Values on either side of a place that the polynomial goes through.
+MARGIN = 12
+_FEWER = MARGIN - 2
+# Differences below this share of the envelope nearby, so many values on either side, are of no
+# account.
+_RESOLVED, _NEAR = 2e-15, 3
+_ROUNDING = 4.0 * float(np.finfo(float).eps)
+# Sizes below this share of the largest one nearby belong to a change of sign.
+_FLOOR, _DEGREE = 1e-3, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Values at ``start + i * step``: mantissas times powers of two.
+
+    Attributes
+    ----------
+    start, step : float
+        Dyadic, so that distances to the values are exact.
+    mantissa : ndarray
+        Values divided by 2**exponent.
+    exponent : ndarray of int
+        About log2 of the envelope.
+    error : ndarray
+        Bounds of the errors, divided by 2**exponent.
+    """
+
+    start: float
+    step: float
+    mantissa: FloatArray
+    exponent: NDArray[np.int64]
+    error: FloatArray
+
+    def at(
+        self, base: float, offsets: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
+        """Mantissas, errors and exponents of two at base + offsets, and whether steps are small.
+
+        ``base`` is dyadic.
+        """
+        place = ((base - self.start) + offsets) / self.step
+        first = np.clip(
+            np.floor(place).astype(int) - MARGIN + 1, 0, self.mantissa.size - 2 * MARGIN
+        )
+        window = first[:, None] + np.arange(2 * MARGIN)
+        unit = self.exponent[window].max(axis=1)
+        t = place - first
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            front, rise = self._flattening(window, unit, place)
+            values, errors = self.mantissa[window] * front, self.error[window] * front
+            value, factors = _through(values, t, MARGIN)
+            apart = np.abs(value - _through(values, t, _FEWER)[0])
+            size = front[:, MARGIN - _NEAR : MARGIN + _NEAR].max(axis=1)
+            errors += _ROUNDING * (1.0 + np.abs(rise)) * np.abs(values)
+            given = (errors * np.abs(factors)).sum(axis=1)
+        resolved = bool(np.all(apart <= np.maximum(_RESOLVED * size, given)))
+        return (
+            value,
+            np.where(np.isfinite(apart), apart + given, np.inf),
+            unit.astype(float),
+            resolved,
+        )
+
+    @cached_property
+    def _trend(self) -> Polynomial:
+        """A cubic in the index through the logarithms of the sizes."""
+        size = np.maximum(np.abs(self.mantissa), _FLOOR)
+        logs = np.log(size) + float(np.log(2.0)) * self.exponent
+        return Polynomial.fit(np.arange(logs.size), logs, _DEGREE)
+
+    def _flattening(
+        self, window: NDArray[np.int64], unit: NDArray[np.int64], place: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """exp(E(t) - E(t_i)) in units of 2**unit, and the exponent."""
+        apart = place[:, None] - window
+        # By Taylor, since both values may be large.
+        rise, power = np.zeros(window.shape), np.ones(window.shape)
+        for m in range(1, _DEGREE + 1):
+            power = power * -apart / m
+            rise -= self._trend.deriv(m)(place)[:, None] * power
+        exponent = (self.exponent[window] - unit[:, None]).astype(float)
+        return np.exp(rise) * np.exp2(exponent), rise
+
+
+@lru_cache(maxsize=4)
+def _weights(half: int) -> FloatArray:
+    """Barycentric weights of 2 * half equal steps."""
+    count = 2 * half
+    weights = np.ones(count)
+    for i in range(1, count):
+        weights[i] = -weights[i - 1] * (count - i) / i
+    return np.asarray(weights / np.abs(weights).max())
+
+
+def _through(values: FloatArray, t: FloatArray, half: int) -> tuple[FloatArray, FloatArray]:
+    """The polynomial through the middle 2 * half values at places t, and its Lagrange factors."""
+    inner = slice(MARGIN - half, MARGIN + half)
+    apart = t[:, None] - np.arange(2 * MARGIN)[inner]
+    exact = apart == 0.0
+    with np.errstate(divide="ignore"):
+        terms = np.where(exact.any(axis=1)[:, None], exact, _weights(half) / apart)
+    factors = terms / terms.sum(axis=1)[:, None]
+    return (factors * values[:, inner]).sum(axis=1), factors
