@@ -12,7 +12,6 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.density import Atom, Component
-from spectra.errors import AccuracyError, NoRouteError
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
@@ -75,27 +74,10 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     if found.turning:
         components, spheres = slow_waves(found, dim)
         return components, [*atoms, *spheres]
-    if _needs_balls(found):
-        return [_by_rays(found, plane(found.expr), dim)], atoms
-    try:
-        return [by_paths(found, dim).component()], atoms
-    except (AccuracyError, NoRouteError):
-        rays = plane(found.expr)
-        if not rays.angles:
-            raise
-        return [_by_rays(found, rays, dim)], atoms
-
-
-def _needs_balls(found: Expanded) -> bool:
-    """Whether the powers of a kernel at infinity are no more than its values on the half-line.
-
-    exp(-z^2) I_0(z^2) is an algebraic series there and grows beside it, which paths would not see:
-    they take the series for the kernel in every direction.
-    """
-    if found.decays_fast or not found.expr.has(*_STOKES):
-        return False
     rays = plane(found.expr)
-    return bool(rays.angles) and not rays.is_tame
+    if rays.angles:
+        return [_by_rays(found, rays, dim)], atoms
+    return [by_paths(found, dim).component()], atoms
 
 
 def _by_rays(found: Expanded, rays: Plane, dim: int) -> Component:

@@ -149,6 +149,15 @@ class _Sums:
     angle: float
     step: int
 
+    def interleaved(self, between: _Sums) -> _Sums:
+        """With those half-way between them."""
+        values, sizes = list(self.values), list(self.sizes)
+        for i in range(len(between.values)):
+            values.insert(2 * i + 1, between.values[i])
+            sizes.insert(2 * i + 1, between.sizes[i])
+        step, worst = max(self.step, between.step), max(self.worst, between.worst)
+        return _Sums(values, sizes, worst, self.angle, step)
+
 
 @dataclass(frozen=True)
 class _Block:
@@ -159,10 +168,19 @@ class _Block:
     count: int
 
     @classmethod
-    def number(cls, i: int, spacing: int) -> _Block:
+    def number(cls, i: int) -> _Block:
         """The i-th one, with the neighbours that interpolation asks for."""
-        h = 2.0**-spacing
-        return cls(i * _BLOCK - (MARGIN - 1) * h, spacing, int(_BLOCK / h) + 2 * MARGIN)
+        h = 2.0**-_FIRST_SPACING
+        start, count = i * _BLOCK - (MARGIN - 1) * h, int(_BLOCK / h) + 2 * MARGIN
+        return cls(start, _FIRST_SPACING, count)
+
+    def between(self) -> _Block:
+        """The places half-way between these."""
+        return _Block(self.start + 0.5 * 2.0**-self.spacing, self.spacing, self.count - 1)
+
+    def halved(self) -> _Block:
+        """These and the places between."""
+        return _Block(self.start, self.spacing + 1, 2 * self.count - 1)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -195,7 +213,7 @@ class RaySums:
         self._bits = _SURVEY_BITS * (1 + (6 * dim) // _SURVEY_BITS)
         self._depth = _DEPTH
         self._top: Ball | None = None
-        self._grids: dict[int, Grid] = {}
+        self._grids: dict[int, tuple[_Block, _Sums, Grid]] = {}
 
     def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
         """Values at the nodes of a panel, or of one that is linear in w where a power is given."""
@@ -230,18 +248,20 @@ class RaySums:
         self, i: int, base: float, offsets: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values between the equal steps, which are halved until they resolve the density."""
+        if i not in self._grids:
+            block = _Block.number(i)
+            found = self._best(block, self._order(block))
+            self._grids[i] = (block, found, self._grid(block, found))
         while True:
-            grid = self._grids.get(i)
-            if grid is None:
-                grid = self._grids[i] = self._grid(_Block.number(i, _FIRST_SPACING))
+            block, found, grid = self._grids[i]
             value, wrong, exponent, resolved = grid.at(base, offsets)
-            spacing = round(-np.log2(grid.step))
-            if resolved or spacing == _LAST_SPACING:
+            if resolved or block.spacing == _LAST_SPACING:
                 return value, wrong, exponent
-            self._grids[i] = self._grid(_Block.number(i, spacing + 1))
+            between = self._best(block.between(), [found.angle], step=found.step)
+            block, found = block.halved(), found.interleaved(between)
+            self._grids[i] = (block, found, self._grid(block, found))
 
-    def _grid(self, block: _Block) -> Grid:
-        found = self._best(block)
+    def _grid(self, block: _Block, found: _Sums) -> Grid:
         top = max(found.sizes)
         self._top = top if self._top is None else max(self._top, top)
         ln2 = float(np.log(2.0))
@@ -258,11 +278,11 @@ class RaySums:
             found.worst * np.array(size),
         )
 
-    def _best(self, block: _Block) -> _Sums:
+    def _best(self, block: _Block, angles: list[float], *, step: int | None = None) -> _Sums:
         """The first sums that are good, or else the best."""
         best: _Sums | None = None
-        for angle in self._order(block):
-            found = self._on_ray(block, angle)
+        for angle in angles:
+            found = self._on_ray(block, angle, step)
             if found is not None and (best is None or found.worst < best.worst):
                 best = found
             if best is not None and best.worst <= _GOOD:
@@ -294,13 +314,13 @@ class RaySums:
         phase = np.exp(min(block.ends[1] + span.high, _LARGEST))
         return float(2.0 * np.pi / (phase + self._depth / max(self.plane.angles[0], ANGLES[-1])))
 
-    def _on_ray(self, block: _Block, angle: float) -> _Sums | None:
+    def _on_ray(self, block: _Block, angle: float, first: int | None) -> _Sums | None:
         """Sums of smaller and smaller steps; None where their terms do not end."""
         span = self._span(block, angle)
         if span is None:
             return None
-        expected = self._expected_step(block, angle, span)
-        step = max(int(-np.log2(expected)) - _STEPS_BEFORE, _FIRST_STEP)
+        expected = int(-np.log2(self._expected_step(block, angle, span)))
+        step = max(expected - _STEPS_BEFORE, _FIRST_STEP) if first is None else first
         coarse: list[Ball] | None = None
         best: _Sums | None = None
         before = np.inf
@@ -310,19 +330,21 @@ class RaySums:
                 return best
             if coarse is None:
                 coarse = self._summed(block, angle, step, span, shifted=False)
+                if self._asks_for_more(coarse, span):
+                    coarse = None
+                    continue
             between = self._summed(block, angle, step, span, shifted=True)
             with working(self._bits):
                 values = [(a + b) / 2 for a, b in zip(coarse, between, strict=True)]
                 apart = [abs(a - b).upper() / 2 for a, b in zip(coarse, between, strict=True)]
                 sizes = self._sizes(values)
                 seen = max(_ratio(a, z) for a, z in zip(apart, sizes, strict=True))
-                blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
-                least = min(_log(z) for z in sizes)
-            if self._asks_for_more(blur, span.peak - least):
+            if self._asks_for_more(values, span):
                 coarse = None
                 continue
+            blur, cancelled = self._lost(values, span)
             # What is cut off falls from there on, at least like z, or like the exponential.
-            cut = float(np.exp(min(span.peak - self._depth - least, 0.0)))
+            cut = float(np.exp(min(cancelled - self._depth, 0.0)))
             found = _Sums(values, sizes, seen + blur + cut, angle, step)
             if best is None or found.worst < best.worst:
                 best = found
@@ -339,8 +361,16 @@ class RaySums:
         top = max(self._top, *sizes) if self._top is not None else max(sizes)
         return [max(size, top * _IGNORED) for size in sizes]
 
-    def _asks_for_more(self, blur: float, cancelled: float) -> bool:
+    def _lost(self, values: list[Ball], span: _Span) -> tuple[float, float]:
+        """What rounding leaves of the sums, and how far below their largest term they are."""
+        with working(self._bits):
+            sizes = self._sizes(values)
+            blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
+            return blur, span.peak - min(_log(z) for z in sizes)
+
+    def _asks_for_more(self, values: list[Ball], span: _Span) -> bool:
         """Take as many bits, and sums as long, as what cancels asks for."""
+        blur, cancelled = self._lost(values, span)
         more_bits, more_depth = blur > _BLUR, cancelled + _DEPTH > self._depth
         if self._bits >= _MOST_BITS or not (more_bits or more_depth):
             return False
