@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.products import Split, split
 
 __all__ = ["HankelWaves", "hankel_waves"]
 
@@ -57,6 +58,7 @@ class HankelWaves:
         self._far = _FAR_SHARE * bits + _FAR_LEAST
         self._known: dict[float, tuple[Ball, Ball]] = {}
         self._logs: dict[float, float] = {}
+        self._parts: dict[float, tuple[Split, Split]] = {}
         with working(bits):
             # 2/(i pi) exp(-i pi n/2) = 2/pi exp(-i pi d/4)
             turn = flint.acb(0, -flint.arb.pi() * dim / 4)
@@ -71,6 +73,14 @@ class HankelWaves:
         if found is None:
             with working(self.bits):
                 found = self._known[x] = self._computed(x)
+        return found
+
+    def parts(self, x: float) -> tuple[Split, Split]:
+        """Re G and Im G, for sums of products."""
+        found = self._parts.get(x)
+        if found is None:
+            re, im = self(x)
+            found = self._parts[x] = (split(re), split(im))
         return found
 
     def log_size(self, x: float) -> float:

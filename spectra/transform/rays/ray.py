@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from spectra.errors import FormulaError
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.products import Split, split
 
 __all__ = ["Ray", "Reach", "has_one_integral", "reach_of"]
 
@@ -71,6 +72,15 @@ class Ray:
         self.kernel, self.angle, self.bits = kernel, angle, bits
         self._known: dict[float, tuple[Ball, float]] = {}
         self._doubles: dict[float, complex] = {}
+        self._parts: dict[float, tuple[Split, Split]] = {}
+
+    def parts(self, s: float) -> tuple[Split, Split]:
+        """Re k and Im k at exp(s + i psi), for sums of products."""
+        found = self._parts.get(s)
+        if found is None:
+            value, _ = self(s)
+            found = self._parts[s] = (split(value.real), split(value.imag))
+        return found
 
     def double(self, s: float) -> complex:
         """k as a double; infinite where it is beyond all."""

@@ -26,6 +26,7 @@ from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.grid import MARGIN, Grid
 from spectra.transform.rays.hankel import HankelWaves, hankel_waves
 from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.products import correlated
 from spectra.transform.rays.ray import Ray, Reach, has_one_integral, reach_of
 from spectra.transform.rays.sampled import Sampled, Shape
 
@@ -390,10 +391,8 @@ class RaySums:
         s = [(n + 0.5 * shifted) * h for n in range(first, last + 1)]
         ray = self.plane.ray(angle, self._bits)
         waves = hankel_waves(self.dim, angle, self._bits)
-        kernel = [ray(x)[0] for x in s]
         with working(self._bits):
-            sums = _correlated(kernel, s, block, waves)
-            return [h * x for x in sums]
+            return [h * x for x in _over_block(ray, s, block, waves)]
 
     def _span(self, block: _Block, angle: float) -> _Span | None:
         """Where the terms of the sums are not negligible; None where they do not end."""
@@ -439,32 +438,24 @@ class RaySums:
         return _Span(low, high, peak)
 
 
-def _correlated(
-    kernel: list[Ball], s: list[float], block: _Block, waves: HankelWaves
-) -> list[Ball]:
+def _over_block(ray: Ray, s: list[float], block: _Block, waves: HankelWaves) -> list[Ball]:
     """Re sum_n k(s_n) G(x_j + s_n) at all x_j, by products at the wider of both steps."""
     h, spacing = s[1] - s[0], 2.0**-block.spacing
     found = [flint.arb(0)] * block.count
     wide = max(h, spacing)
     for i in range(round(wide / h)):
-        terms = kernel[i :: round(wide / h)]
+        kernel = [ray.parts(x) for x in s[i :: round(wide / h)]]
         for j in range(round(wide / spacing)):
             places = range(j, block.count, round(wide / spacing))
             start = block.start + j * spacing + s[i]
-            pairs = [waves(start + n * wide) for n in range(len(terms) + len(places) - 1)]
-            sums = _product([k.real for k in terms], [re for re, _ in pairs], len(places))
+            wave = [waves.parts(start + n * wide) for n in range(len(kernel) + len(places) - 1)]
+            sums = correlated([k[0] for k in kernel], [g[0] for g in wave], waves.bits)
             if waves.angle:
-                turned = _product([k.imag for k in terms], [im for _, im in pairs], len(places))
+                turned = correlated([k[1] for k in kernel], [g[1] for g in wave], waves.bits)
                 sums = [a - b for a, b in zip(sums, turned, strict=True)]
             for place, value in zip(places, sums, strict=True):
                 found[place] += value
     return found
-
-
-def _product(kernel: list[Ball], waves: list[Ball], count: int) -> list[Ball]:
-    """sum_n kernel[n] waves[n + j] for j < count."""
-    product = flint.arb_poly(kernel[::-1]) * flint.arb_poly(waves)
-    return [product[len(kernel) - 1 + j] for j in range(count)]
 
 
 def _envelope(values: list[Ball]) -> list[Ball]:
