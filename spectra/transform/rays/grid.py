@@ -61,15 +61,16 @@ class Grid:
 
         ``base`` is dyadic.
         """
-        place = ((base - self.start) + offsets) / self.step
-        first = np.clip(
-            np.floor(place).astype(int) - MARGIN + 1, 0, self.mantissa.size - 2 * MARGIN
-        )
+        # Whole steps and shares of one apart, so that no place is rounded to the block.
+        whole, share = np.divmod((base - self.start) / self.step, 1.0)
+        steps, rest = np.divmod(offsets / self.step, 1.0)
+        first = (whole + steps + np.floor(share + rest)).astype(int) - MARGIN + 1
+        first = np.clip(first, 0, self.mantissa.size - 2 * MARGIN)
         window = first[:, None] + np.arange(2 * MARGIN)
         unit = self.exponent[window].max(axis=1)
-        t = place - first
+        t = (whole + steps - first) + (share + rest)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            front, rise = self._flattening(window, unit, place)
+            front, rise = self._flattening(window, unit, t)
             values, errors = self.mantissa[window] * front, self.error[window] * front
             value, factors = _through(values, t, MARGIN)
             apart = np.abs(value - _through(values, t, _FEWER)[0])
@@ -92,10 +93,11 @@ class Grid:
         return Polynomial.fit(np.arange(logs.size), logs, _DEGREE)
 
     def _flattening(
-        self, window: NDArray[np.int64], unit: NDArray[np.int64], place: FloatArray
+        self, window: NDArray[np.int64], unit: NDArray[np.int64], t: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """exp(E(t) - E(t_i)) in units of 2**unit, and the exponent."""
-        apart = place[:, None] - window
+        apart = t[:, None] - np.arange(2 * MARGIN)
+        place = window[:, 0] + t
         # By Taylor, since both values may be large.
         rise, power = np.zeros(window.shape), np.ones(window.shape)
         for m in range(1, _DEGREE + 1):
