@@ -28,6 +28,8 @@ from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import EndTail, OscillatingTail, SpectralDensity
 from spectra.kernel import Kernel
 from spectra.quadrature import EPS
+from spectra.singularity.branches import KINKS
+from spectra.singularity.local import profile
 from spectra.special import signed_log_0f1
 from spectra.transform.weighted import ScaledIntegral, Values, below, panels, weighted
 
@@ -164,10 +166,10 @@ def _windows(density: SpectralDensity) -> list[_Window]:
     kernel, dim, root = density.kernel, density.dim, float(np.sqrt(density.dim))
     radii = [w for c in density.components for w in c.bulk]
     radii += [a.radius for a in density.atoms if a.radius > 0.0]
-    supports = [float(p.support) for p in kernel.pieces if np.isfinite(float(p.support))]
-    if not radii and not supports:
+    edges = _edges(kernel)
+    if not radii and not edges:
         return []
-    radii += [root / r for r in supports]
+    radii += [root / r for r in edges]
     widest = _WIDEST / min(radii)
     narrowest = _narrowest(kernel, _NARROWEST / max(radii), widest, dim)
     wave = max(
@@ -181,10 +183,18 @@ def _windows(density: SpectralDensity) -> list[_Window]:
     found = [_Window(0.0, float(s), dim) for s in np.geomspace(narrowest, widest, count)]
     ends = {c.tail.frequency for c in density.components if isinstance(c.tail, OscillatingTail)}
     middle = root / float(np.sqrt(min(radii) * max(radii)))
-    for radius in sorted({*supports, *ends}):
+    for radius in sorted({*edges, *ends}):
         found.append(_Window(radius, radius / (_SHARE * root), dim))
-    if not supports:
+    if not edges:
         found.append(_Window(middle, middle / (_SHARE * root), dim))
+    return found
+
+
+def _edges(kernel: Kernel) -> set[float]:
+    """Radii where the formula of a kernel ends or changes."""
+    found = {float(p.support) for p in kernel.pieces if np.isfinite(float(p.support))}
+    if any(p.expr.has(*KINKS) for p in kernel.pieces):
+        found |= {float(r) for r in profile(kernel).radii}
     return found
 
 
@@ -264,7 +274,7 @@ def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> list[Sca
     if not alive.size:
         return [ScaledIntegral(-np.inf, 0.0, 0.0, 0.0) for _ in windows]
     high = min(high, float(t[min(alive[-1] + 1, t.size - 1)]))
-    supports = {float(p.support): _DEPTH for p in kernel.pieces if np.isfinite(float(p.support))}
+    edges = dict.fromkeys(_edges(kernel), _DEPTH)
     if np.isfinite(kernel.support):
         high = min(high, np.log(kernel.support))
     radii = [a.radius for a in density.atoms]
@@ -279,6 +289,6 @@ def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> list[Sca
 
     weights = [w.at_distance for w in windows]
     waves = [(radius, np.inf) for radius in radii]
-    inner = weighted(values, panels(low, high, supports, waves, dim), weights)
+    inner = weighted(values, panels(low, high, edges, waves, dim), weights)
     heads = below(values, weights, low, float(dim))
     return [between.plus(head) for between, head in zip(inner, heads, strict=True)]
