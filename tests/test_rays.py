@@ -14,6 +14,7 @@ import spectra as sp
 from spectra.errors import FormulaError
 from spectra.formula.parsing import Z
 from spectra.transform.half_lines.half_line import half_line
+from spectra.transform.rays.bessel_k import bessel_k
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hankel import HankelWaves
 from spectra.transform.rays.precision import working
@@ -173,6 +174,20 @@ def test_cancellation_costs_bits_and_no_digits():
     far = k(flint.acb(10) ** 12, 128)
     with working(128):
         assert abs(far.real * 2 * flint.arb(10) ** 12 - 1) < 1e-20
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 7, -3])
+@pytest.mark.parametrize("size", [1e-9, 0.3, 2.0, 17.0, 60.0, 400.0])
+def test_bessel_k_of_whole_order_lies_in_its_ball(order, size):
+    for angle in (-0.4, 1.57):
+        q = flint.acb(size * np.cos(angle), size * np.sin(angle))
+        with working(600):
+            true = q.bessel_k(order)
+        for wide in (q, q + flint.acb(flint.arb(0, 1e-20 * size), flint.arb(0, 1e-20 * size))):
+            with working(128):
+                found = bessel_k(order, wide, 128)
+            assert found.overlaps(true)
+            assert found.rel_accuracy_bits() > (100 if wide is q else 45)
 
 
 def test_functions_without_a_continuation_are_refused():

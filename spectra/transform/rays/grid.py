@@ -26,7 +26,7 @@ MARGIN = 12
 _FEWER = MARGIN - 2
 # Differences below this share of the envelope nearby, so many values on either side, are of no
 # account.
-_RESOLVED, _NEAR = 2e-15, 3
+_RESOLVED, _NEAR = 1e-14, 3
 _ROUNDING = 4.0 * float(np.finfo(float).eps)
 # Sizes below this share of the largest one nearby belong to a change of sign.
 _FLOOR, _DEGREE = 1e-3, 3

@@ -184,6 +184,11 @@ class _Block:
         return _Block(self.start, self.spacing + 1, 2 * self.count - 1)
 
     @property
+    def places(self) -> list[float]:
+        """Every log w."""
+        return [self.start + j * 2.0**-self.spacing for j in range(self.count)]
+
+    @property
     def ends(self) -> tuple[float, float]:
         """The first and the last log w."""
         return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
@@ -211,9 +216,9 @@ class RaySums:
 
     def __init__(self, plane: Plane, dim: int) -> None:
         self.plane, self.dim = plane, dim
-        self._bits = _SURVEY_BITS * (1 + (6 * dim) // _SURVEY_BITS)
+        self._bits = _SURVEY_BITS
         self._depth = _DEPTH
-        self._top: Ball | None = None
+        self._top: tuple[float, Ball] | None = None
         self._grids: dict[int, tuple[_Block, _Sums, Grid]] = {}
 
     def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
@@ -263,8 +268,7 @@ class RaySums:
             self._grids[i] = (block, found, self._grid(block, found))
 
     def _grid(self, block: _Block, found: _Sums) -> Grid:
-        top = max(found.sizes)
-        self._top = top if self._top is None else max(self._top, top)
+        self._top = self._highest(found.sizes, block)
         ln2 = float(np.log(2.0))
         exponent = [round(_log(z) / ln2) if z > 0 else -_MOST_BITS for z in found.sizes]
         with working(_SURVEY_BITS):
@@ -331,19 +335,19 @@ class RaySums:
                 return best
             if coarse is None:
                 coarse = self._summed(block, angle, step, span, shifted=False)
-                if self._asks_for_more(coarse, span):
+                if self._asks_for_more(coarse, block, span):
                     coarse = None
                     continue
             between = self._summed(block, angle, step, span, shifted=True)
             with working(self._bits):
                 values = [(a + b) / 2 for a, b in zip(coarse, between, strict=True)]
                 apart = [abs(a - b).upper() / 2 for a, b in zip(coarse, between, strict=True)]
-                sizes = self._sizes(values)
+                sizes = self._sizes(values, block)
                 seen = max(_ratio(a, z) for a, z in zip(apart, sizes, strict=True))
-            if self._asks_for_more(values, span):
+            if self._asks_for_more(values, block, span):
                 coarse = None
                 continue
-            blur, cancelled = self._lost(values, span)
+            blur, cancelled = self._lost(values, block, span)
             # What is cut off falls from there on, at least like z, or like the exponential.
             cut = float(np.exp(min(cancelled - self._depth, 0.0)))
             found = _Sums(values, sizes, seen + blur + cut, angle, step)
@@ -356,22 +360,31 @@ class RaySums:
             coarse, step, before = values, step + 1, largest
         return best
 
-    def _sizes(self, values: list[Ball]) -> list[Ball]:
-        """The envelope; what is negligible against the largest value known is not resolved."""
+    def _sizes(self, values: list[Ball], block: _Block) -> list[Ball]:
+        """The envelope; beyond the largest value known what is negligible is not resolved."""
         sizes = _envelope(values)
-        top = max(self._top, *sizes) if self._top is not None else max(sizes)
-        return [max(size, top * _IGNORED) for size in sizes]
+        place, top = self._highest(sizes, block)
+        return [
+            max(size, top * _IGNORED) if x > place else size
+            for x, size in zip(block.places, sizes, strict=True)
+        ]
 
-    def _lost(self, values: list[Ball], span: _Span) -> tuple[float, float]:
+    def _highest(self, sizes: list[Ball], block: _Block) -> tuple[float, Ball]:
+        """Where the largest value is that has been seen, and what it is."""
+        i = max(range(len(sizes)), key=lambda i: sizes[i])
+        here = (block.places[i], sizes[i])
+        return here if self._top is None or sizes[i] > self._top[1] else self._top
+
+    def _lost(self, values: list[Ball], block: _Block, span: _Span) -> tuple[float, float]:
         """What rounding leaves of the sums, and how far below their largest term they are."""
         with working(self._bits):
-            sizes = self._sizes(values)
+            sizes = self._sizes(values, block)
             blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
             return blur, span.peak - min(_log(z) for z in sizes)
 
-    def _asks_for_more(self, values: list[Ball], span: _Span) -> bool:
+    def _asks_for_more(self, values: list[Ball], block: _Block, span: _Span) -> bool:
         """Take as many bits, and sums as long, as what cancels asks for."""
-        blur, cancelled = self._lost(values, span)
+        blur, cancelled = self._lost(values, block, span)
         more_bits, more_depth = blur > _BLUR, cancelled + _DEPTH > self._depth
         if self._bits >= _MOST_BITS or not (more_bits or more_depth):
             return False
