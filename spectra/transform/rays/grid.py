@@ -22,7 +22,7 @@ __all__ = ["MARGIN", "Grid"]
 FloatArray = NDArray[np.float64]
 
 #: Values on either side of a place that the polynomial goes through.
-MARGIN = 12
+MARGIN = 20
 _FEWER = MARGIN - 2
 # Differences below this share of the envelope nearby, so many values on either side, are of no
 # account.

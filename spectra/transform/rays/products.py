@@ -23,9 +23,10 @@ FloatArray = NDArray[np.float64]
 
 # Bits below those that the balls know.
 _SPARE_BITS = 8
-# Sizes are bounded in doubles, and what underflows there is below that.
+# Sums of sizes in doubles are right to 1e-9; terms may be lost below 1e-290 of the largest one.
 _ROUNDING, _UNDERFLOW = 1.0 + 1e-9, 1e-290
-_MOST_EXPONENT = 1000
+# Trends are taken over that part of the terms.
+_TREND = 20
 
 
 class Split(NamedTuple):
@@ -67,29 +68,46 @@ def correlated(first: Sequence[Split], second: Sequence[Split], bits: int) -> li
         How far below the sums of the sizes of their terms the sums are known, at least.
     """
     (a, ra), (b, rb) = (_sizes(parts) for parts in (first, second))
-    top_a, top_b = (float(x.max()) if np.isfinite(x.max()) else 0.0 for x in (a, b))
-    with np.errstate(under="ignore"):
-        a, ra, b, rb = (
-            np.exp2(a - top_a),
-            np.exp2(ra - top_a),
-            np.exp2(b - top_b),
-            np.exp2(rb - top_b),
-        )
-        sums = np.correlate(b, a)
-        unknown = np.correlate(b, ra) + np.correlate(rb, a) + np.correlate(rb, ra)
-    least = float(np.log2(max(float(sums.min()), _UNDERFLOW)))
+    log_sums, log_unknown = _bounds(a, ra, b, rb)
+    top_a, top_b = (int(x.max()) if np.isfinite(x.max()) else 0 for x in (a, b))
+    least = min(float(log_sums.min()), float(top_a + top_b)) - (top_a + top_b)
     fixed = int(bits + np.log2(len(first)) - least) + _SPARE_BITS
+    product = flint.fmpz_poly(_integers(first, fixed - top_a)[::-1])
+    product *= flint.fmpz_poly(_integers(second, fixed - top_b))
+    unit = flint.arb(2) ** (top_a + top_b - 2 * fixed)
     # Each number is cut by less than one unit of its last bit.
-    cut = 3.0 * len(first) * 2.0 ** -min(fixed, _MOST_EXPONENT)
-    radii = (unknown + cut + _UNDERFLOW * len(second)) * _ROUNDING
-    product = flint.fmpz_poly(_integers(first, fixed - int(top_a))[::-1])
-    product *= flint.fmpz_poly(_integers(second, fixed - int(top_b)))
-    unit = flint.arb(2) ** (int(top_a) + int(top_b) - 2 * fixed)
-    scale = flint.arb(2) ** (int(top_a) + int(top_b))
-    return [
-        product[len(first) - 1 + j] * unit + flint.arb(0, scale * float(radius))
-        for j, radius in enumerate(radii)
-    ]
+    cut = 3 * len(first) * flint.arb(2) ** (top_a + top_b - fixed)
+    radii = [cut + flint.arb(2) ** float(x) if x > -inf else cut for x in log_unknown]
+    values = [product[len(first) - 1 + j] * unit for j in range(len(radii))]
+    return [v + flint.arb(0, r.upper()) for v, r in zip(values, radii, strict=True)]
+
+
+def _bounds(
+    a: FloatArray, ra: FloatArray, b: FloatArray, rb: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Binary logarithms of the sums of sizes, and of what the balls leave of them.
+
+    A power that the one loses and the other gains puts both largest sizes where their product is
+    largest, so that nothing of account underflows.
+    """
+    count = b.size - a.size + 1
+    products = a + b[count // 2 : count // 2 + a.size]
+    i = int(np.argmax(products))
+    # The largest of several, since parts of waves pass through zero.
+    wide = max(a.size // _TREND, 1)
+    before, after = a[max(i - wide, 0) : i + 1].max(), a[i : i + wide + 1].max()
+    rise = float(after - before) / wide if np.isfinite(after) and np.isfinite(before) else 0.0
+    tilt_a = -rise * (np.arange(a.size) - i)
+    tilt_b = rise * (np.arange(b.size) - i - count // 2)
+    top_a, top_b = (x.max() if np.isfinite(x.max()) else 0.0 for x in (a + tilt_a, b + tilt_b))
+    with np.errstate(under="ignore"):
+        a, ra = np.exp2(a + tilt_a - top_a), np.exp2(ra + tilt_a - top_a)
+        b, rb = np.exp2(b + tilt_b - top_b), np.exp2(rb + tilt_b - top_b)
+        sums = np.correlate(b, a)
+        unknown = (np.correlate(b, ra) + np.correlate(rb, a + ra)) * _ROUNDING
+    unknown += _UNDERFLOW * a.size
+    back = top_a + top_b - rise * (np.arange(count) - count // 2)
+    return np.log2(np.maximum(sums, _UNDERFLOW)) + back, np.log2(unknown) + back
 
 
 def _sizes(parts: Sequence[Split]) -> tuple[FloatArray, FloatArray]:

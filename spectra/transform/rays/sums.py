@@ -45,7 +45,7 @@ _DEPTH = 46.0
 _BLUR = 1e-18
 # Beyond exp(-66) of the largest w |rho| no digit is asked for; tables end at exp(-60).
 _IGNORED = float(np.exp(-66.0))
-_BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE = 512.0, 128, 200.0
+_BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE, _SLACK = 512.0, 128, 200.0, 4.0
 _NEIGHBOURS = 2
 _COARSE = 0.5
 # Steps 2^-k: from the first, and while the sum has no more than this many terms.
@@ -55,7 +55,7 @@ _LEAST_GAIN, _CONVERGES = 2.0, 8.0
 # The first step is so many times twice the expected one.
 _STEPS_BEFORE = 1
 # Densities are summed over so many e-folds of the radius at once, at steps 2^-k.
-_BLOCK, _FIRST_SPACING, _LAST_SPACING = 1.0, 4, 10
+_BLOCK, _FIRST_SPACING, _LAST_SPACING = 1.0, 5, 10
 _MOST_BITS = 8192
 _ENDLESS = 400.0
 _LARGEST = 700.0
@@ -152,10 +152,12 @@ class _Sums:
 
     def interleaved(self, between: _Sums) -> _Sums:
         """With those half-way between them."""
-        values, sizes = list(self.values), list(self.sizes)
-        for i in range(len(between.values)):
-            values.insert(2 * i + 1, between.values[i])
-            sizes.insert(2 * i + 1, between.sizes[i])
+        # Interpolation asks for fewer e-folds of neighbours now.
+        inner = slice(MARGIN - 1, -MARGIN)
+        values, sizes = (
+            [x for pair in zip(a, [*b, None], strict=True) for x in pair][:-1][inner]
+            for a, b in ((self.values, between.values), (self.sizes, between.sizes))
+        )
         step, worst = max(self.step, between.step), max(self.worst, between.worst)
         return _Sums(values, sizes, worst, self.angle, step)
 
@@ -180,8 +182,10 @@ class _Block:
         return _Block(self.start + 0.5 * 2.0**-self.spacing, self.spacing, self.count - 1)
 
     def halved(self) -> _Block:
-        """These and the places between."""
-        return _Block(self.start, self.spacing + 1, 2 * self.count - 1)
+        """These and the places between, with as many neighbours."""
+        h = 0.5 * 2.0**-self.spacing
+        count = 2 * self.count - 1 - (2 * MARGIN - 1)
+        return _Block(self.start + (MARGIN - 1) * h, self.spacing + 1, count)
 
     @property
     def places(self) -> list[float]:
@@ -216,7 +220,7 @@ class RaySums:
 
     def __init__(self, plane: Plane, dim: int) -> None:
         self.plane, self.dim = plane, dim
-        self._bits = _SURVEY_BITS
+        self._bits = _SURVEY_BITS * (1 + (6 * dim) // _SURVEY_BITS)
         self._depth = _DEPTH
         self._top: tuple[float, Ball] | None = None
         self._grids: dict[int, tuple[_Block, _Sums, Grid]] = {}
@@ -392,7 +396,8 @@ class RaySums:
             bits = min(np.log2(blur / _BLUR), _BITS_AT_ONCE)
             self._bits += _BITS_APART * int(np.ceil(bits / _BITS_APART))
         if more_depth:
-            self._depth += min(cancelled + _DEPTH - self._depth, _DEPTH_AT_ONCE)
+            # A little more, so that the next look is the last one.
+            self._depth += min(cancelled + _DEPTH + _SLACK - self._depth, _DEPTH_AT_ONCE)
         return True
 
     def _summed(
