@@ -12,31 +12,21 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.density import Atom, Component
+from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
 from spectra.transform.half_lines.slow_waves import by_paths, slow_waves
-from spectra.transform.rays.sums import Plane, RaySums
+from spectra.transform.rays.sums import RaySums
 
 __all__ = ["half_line"]
 
 FloatArray = NDArray[np.float64]
 
 
+_REFUSALS = (AccuracyError, FormulaError, NoRouteError)
 # log(1e-26): a tail that oscillates takes more panels the further it is followed.
 _NEGLIGIBLE = -60.0
-# Functions whose expansions at infinity change from sector to sector.
-_STOKES = (
-    sympy.exp,
-    sympy.cosh,
-    sympy.sinh,
-    sympy.tanh,
-    sympy.erf,
-    sympy.erfc,
-    sympy.gamma,
-    sympy.besseli,
-    sympy.besselk,
-)
 
 
 def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
@@ -74,12 +64,22 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     if found.turning:
         components, spheres = slow_waves(found, dim)
         return components, [*atoms, *spheres]
+    # Waves are followed one by one on paths; one ray for all of them has a narrow sector.
+    first, second = (_by_paths, _by_rays) if found.waves else (_by_rays, _by_paths)
+    try:
+        return [first(found, dim)], atoms
+    except _REFUSALS as refusal:
+        try:
+            return [second(found, dim)], atoms
+        except _REFUSALS:
+            raise refusal from None
+
+
+def _by_paths(found: Expanded, dim: int) -> Component:
+    return by_paths(found, dim).component()
+
+
+def _by_rays(found: Expanded, dim: int) -> Component:
     rays = plane(found.expr)
-    if rays.angles:
-        return [_by_rays(found, rays, dim)], atoms
-    return [by_paths(found, dim).component()], atoms
-
-
-def _by_rays(found: Expanded, rays: Plane, dim: int) -> Component:
     sums = RaySums(rays, dim)
     return Builder(found, rays.shape(dim), sums, dim, negligible=_NEGLIGIBLE).component()
