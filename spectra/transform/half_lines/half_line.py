@@ -25,8 +25,6 @@ FloatArray = NDArray[np.float64]
 
 
 _REFUSALS = (AccuracyError, FormulaError, NoRouteError)
-# log(1e-26): a tail that oscillates takes more panels the further it is followed.
-_NEGLIGIBLE = -60.0
 
 
 def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
@@ -82,4 +80,4 @@ def _by_paths(found: Expanded, dim: int) -> Component:
 def _by_rays(found: Expanded, dim: int) -> Component:
     rays = plane(found.expr)
     sums = RaySums(rays, dim)
-    return Builder(found, rays.shape(dim), sums, dim, negligible=_NEGLIGIBLE).component()
+    return Builder(found, rays.shape(dim), sums, dim).component()

@@ -35,8 +35,6 @@ _NARROWEST = 1e-3
 _MOST_PANELS = 400
 # log(1e-42): what is this far below the largest w |rho| is negligible in every table.
 _NEGLIGIBLE = -96.0
-# log(1e-13): errors this far below it are as small as those of the rest.
-_NOISE = -30.0
 # log(1e-13): noise so far below the largest w |rho| is less than the rounding of a mass.
 _NOISE = -30.0
 # Beside a radius inside, where no tail begins, what is below 1e-17 is.
@@ -103,8 +101,6 @@ class Builder:
         How it begins at distance 0; by default how it does at the origin.
     peak : float
         A known value of log(w |rho|).
-    negligible : float
-        What is so far below the largest log(w |rho|) is not followed.
     """
 
     def __init__(
@@ -118,13 +114,12 @@ class Builder:
         side: float = 1.0,
         start: Start | None = None,
         peak: float = -np.inf,
-        negligible: float = _NEGLIGIBLE,
     ) -> None:
         self.found, self.shape, self.sample = found, shape, sample
         self.dim = dim
         self.pivot, self.side = pivot, side
         self.start = Start.at_origin(found, dim) if start is None else start
-        self.peak, self.negligible = peak, negligible
+        self.peak = peak
 
     def up_to(self, distance: float) -> Panelled:
         """The density from distance 0 to this one, and a little beyond."""
@@ -244,7 +239,7 @@ class Builder:
     def _is_negligible(self, panel: Panel, end: float) -> bool:
         height = panel.level + (panel.slope + 1.0) * end + float(np.log(panel.top))
         return height < self.peak + (
-            _NEGLIGIBLE_INSIDE if self.pivot and end < 0.0 else self.negligible
+            _NEGLIGIBLE_INSIDE if self.pivot and end < 0.0 else _NEGLIGIBLE
         )
 
     def _count(self, panels: list[Panel]) -> None:

@@ -43,8 +43,8 @@ _GOOD = 2e-15
 _DEPTH = 46.0
 # What rounding may leave of a value; more bits are taken in steps.
 _BLUR = 1e-18
-# Beyond exp(-66) of the largest w |rho| no digit is asked for; tables end at exp(-60).
-_IGNORED = float(np.exp(-66.0))
+# Beyond exp(-102) of the largest w |rho| no digit is asked for; panels end at exp(-96).
+_IGNORED = float(np.exp(-102.0))
 _BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE, _SLACK = 512.0, 128, 200.0, 4.0
 _NEIGHBOURS = 2
 _COARSE = 0.5
