@@ -4,6 +4,8 @@ The truth is integrated on the real axis by mpmath, or a closed form in mpmath; 
 with the toolkit.
 """
 
+from dataclasses import replace
+
 import flint
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import spectra as sp
 from spectra.errors import FormulaError
 from spectra.formula.parsing import Z
 from spectra.transform.half_lines.half_line import half_line
+from spectra.transform.half_lines.outwards import _Vanishing
 from spectra.transform.rays.bessel_k import bessel_k
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hankel import HankelWaves
@@ -193,3 +196,12 @@ def test_bessel_k_of_whole_order_lies_in_its_ball(order, size):
 def test_functions_without_a_continuation_are_refused():
     with pytest.raises(FormulaError, match="Heaviside"):
         Continuation(sympy.exp(-Z) * sympy.Heaviside(Z - 1))
+
+
+def test_a_wave_that_rises_where_it_is_last_seen_still_vanishes():
+    """The last panel of this density may lie between two zeros of its tail."""
+    (component,), _ = half_line(sp.radial("exp(-z**4)*cosh(z/3)").pieces[0].expr, 3)
+    for panels in (component.panels[: i + 1] for i in range(30, len(component.panels))):
+        ending = replace(component, panels=panels, ending=_Vanishing.after(panels))
+        far = np.exp(np.linspace(panels[-1].high, panels[-1].high + 20, 50))
+        assert np.all(np.diff(ending.log_envelope(far)[1:]) < 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -124,7 +125,7 @@ class Builder:
     def up_to(self, distance: float) -> Panelled:
         """The density from distance 0 to this one, and a little beyond."""
         left, share, drift = self._to_the_left(float(np.log(distance)) + _OVERLAP)
-        return self._panelled(tuple(left), _Vanishing.after(left[-1]), FastTail(), share, drift)
+        return self._panelled(tuple(left), _Vanishing.after(left), FastTail(), share, drift)
 
     def component(self) -> Panelled:
         """The density at all distances."""
@@ -139,7 +140,7 @@ class Builder:
         left, share, drift = self._to_the_left(centre)
         panels = (*left, *right)
         tail: Tail = FastTail() if ending is None else PowerTail(ending.exponent)
-        beyond: Ending = _Vanishing.after(panels[-1])
+        beyond: Ending = _Vanishing.after(panels)
         if ending is not None:
             beyond = _Shifted(ending, self.pivot) if self.pivot else ending
         if ending is not None and not self._joins(panels[-1], ending):
@@ -381,10 +382,19 @@ class _Vanishing:
     rate: float
 
     @classmethod
-    def after(cls, panel: Panel) -> _Vanishing:
-        """Continue the fall over the last panel."""
-        log = panel.level + panel.slope * panel.high + float(np.log(panel.top))
-        return cls(float(np.exp(panel.high)), log, -panel.slope / float(np.exp(panel.high)))
+    def after(cls, panels: Sequence[Panel]) -> _Vanishing:
+        """Continue the fall over the last panel, or since the largest values if that is slower.
+
+        Between two zeros of a wave the last panel may rise.
+        """
+        last = panels[-1]
+        end = float(np.exp(last.high))
+        log = last.level + last.slope * last.high + float(np.log(last.top))
+        highest = max(panels, key=_height)
+        rates = [-last.slope / end]
+        if highest is not last:
+            rates.append((_height(highest) - _height(last)) / (end - float(np.exp(highest.high))))
+        return cls(end, log, min((rate for rate in rates if rate > 0.0), default=rates[0]))
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|: a bound of its size, since nothing more is known."""
