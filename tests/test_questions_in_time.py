@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import time
 import zlib
 from functools import cache
@@ -37,6 +38,15 @@ LISTED = {
     "a Bessel wave with corners": "Abs(besselj(0,z))*exp(-z)",
     "two lengths that nearly agree": "exp(-z**2/2)-exp(-z**2/(2*(1+10**(-12))))",
 }
+
+
+@pytest.fixture(autouse=True)
+def no_callbacks_of_the_collector():
+    """Hypothesis counts the collector's time, and would swallow a signal that comes meanwhile."""
+    kept = gc.callbacks[:]
+    gc.callbacks.clear()
+    yield
+    gc.callbacks[:] = kept
 
 
 def existence(kernel, dim):
