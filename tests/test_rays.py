@@ -21,6 +21,7 @@ from spectra.transform.rays.bessel_k import bessel_k
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hankel import HankelWaves
 from spectra.transform.rays.precision import working
+from spectra.transform.rays.products import correlated, split
 from spectra.transform.rays.ray import Ray, has_one_integral, reach_of
 
 SLOW = pytest.mark.slow
@@ -205,3 +206,36 @@ def test_a_wave_that_rises_where_it_is_last_seen_still_vanishes():
         ending = replace(component, panels=panels, ending=_Vanishing.after(panels))
         far = np.exp(np.linspace(panels[-1].high, panels[-1].high + 20, 50))
         assert np.all(np.diff(ending.log_envelope(far)[1:]) < 0)
+
+
+@pytest.mark.parametrize(("fall", "rise"), [(0.0, 0.0), (3.0, 0.0), (-2.0, 2.1), (40.0, -39.0)])
+@pytest.mark.parametrize("radius", [0.0, 1e-25])
+def test_sums_of_products_of_balls_lie_in_their_balls(fall, rise, radius):
+    """Factors that fall and rise by up to hundreds of e-folds, with signs of all kinds."""
+    rng = np.random.default_rng(5)
+
+    def balls(count, slope):
+        signed = rng.standard_normal(count)
+        with working(128):
+            return [
+                flint.arb(v) * (flint.arb(slope) * i / 8).exp() * flint.arb(1, radius)
+                for i, v in enumerate(signed)
+            ]
+
+    first, second = balls(60, -fall), balls(75, rise)
+    with working(128):
+        found = correlated([split(x) for x in first], [split(x) for x in second], 128)
+    assert len(found) == 16
+    with working(2000):
+        for j, ball in enumerate(found):
+            terms = [a.mid() * b.mid() for a, b in zip(first, second[j:], strict=False)]
+            size = sum((abs(t) for t in terms), flint.arb(0))
+            missed = abs(ball.mid() - sum(terms, flint.arb(0)))
+            assert missed <= ball.rad()
+            assert 1.9 * radius * size <= ball.rad() <= (60 * radius + 1e-30) * size
+
+
+def test_a_ball_without_end_leaves_its_sums_unknown():
+    one, lost = split(flint.arb(1)), split(flint.arb(0, "inf"))
+    for first, second in (([one, lost], [one] * 3), ([one] * 2, [one, one, lost])):
+        assert not correlated(first, second, 64)[-1].is_finite()

@@ -77,7 +77,7 @@ def correlated(first: Sequence[Split], second: Sequence[Split], bits: int) -> li
     unit = flint.arb(2) ** (top_a + top_b - 2 * fixed)
     # Each number is cut by less than one unit of its last bit.
     cut = 3 * len(first) * flint.arb(2) ** (top_a + top_b - fixed)
-    radii = [cut + flint.arb(2) ** float(x) if x > -inf else cut for x in log_unknown]
+    radii = [cut + flint.arb(2) ** float(x) for x in log_unknown]
     values = [product[len(first) - 1 + j] * unit for j in range(len(radii))]
     return [v + flint.arb(0, r.upper()) for v, r in zip(values, radii, strict=True)]
 
@@ -100,7 +100,8 @@ def _bounds(
     tilt_a = -rise * (np.arange(a.size) - i)
     tilt_b = rise * (np.arange(b.size) - i - count // 2)
     top_a, top_b = (x.max() if np.isfinite(x.max()) else 0.0 for x in (a + tilt_a, b + tilt_b))
-    with np.errstate(under="ignore"):
+    # A ball without end leaves every sum unknown: infinite, or no number.
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
         a, ra = np.exp2(a + tilt_a - top_a), np.exp2(ra + tilt_a - top_a)
         b, rb = np.exp2(b + tilt_b - top_b), np.exp2(rb + tilt_b - top_b)
         sums = np.correlate(b, a)
