@@ -99,6 +99,9 @@ TIMES = 10.0
 _ROUNDING = 16 * np.finfo(float).eps
 _SMALLEST = 1.01 * float(np.finfo(float).tiny)
 
+#: A bound so small beside the largest density, where no digit was known before, may be another one.
+_NOTHING = 1e-60
+
 
 def worse(stage: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """What an answer has lost against the frozen one of the same stage."""
@@ -122,6 +125,8 @@ def worse(stage: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     else:
         keys = [f"w = {w:.3g}" for w in radii(then["dim"])]
         pairs = list(zip(keys, then["rho"], then["error"], now["rho"], now["error"], strict=True))
+        nothing = _NOTHING * max(abs(rho) for rho in then["rho"] if np.isfinite(rho))
+        pairs = [p for p in pairs if abs(p[1]) > p[2] or abs(p[3]) + p[4] > nothing]
     return [text for pair in pairs if (text := _lost(*pair))]
 
 

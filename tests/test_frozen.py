@@ -63,6 +63,11 @@ def test_worse_sees_a_moved_value_a_larger_error_and_a_refusal():
     assert worse("masses", then, {"plus": [1.5 + 1e-11, 5e-12], "minus": [0.5, 1e-13]})
     assert worse("masses", then, {"plus": [1.5, 5e-11], "minus": [0.5, 1e-13]})
     assert worse("masses", then, {"refused": "NoRouteError"})
+    far = [1e-90, *[0.5] * 7]
+    seen = {"dim": 1, "rho": far, "error": [2e-90, *[1e-16] * 7]}
+    assert not worse("density", seen, seen | {"error": [1e-80, *[1e-16] * 7]})
+    assert worse("density", seen, seen | {"error": [1e-50, *[1e-16] * 7]})
+    assert worse("density", seen | {"error": [1e-96] * 8}, seen | {"error": [1e-80] * 8})
     assert not worse("masses", {"refused": "NoRouteError"}, then)
 
 

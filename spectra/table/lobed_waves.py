@@ -19,6 +19,7 @@ may converge like k^(-1/2) or worse, and oscillates.  It is taken in three range
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -61,6 +62,8 @@ def lobed_plane_wave(tail: LobedTail, dim: int, z: FloatArray) -> tuple[FloatArr
     return values, np.array([p[1] for p in pairs])
 
 
+# The variances of many plans ask for the same distances, and one of them takes milliseconds.
+@lru_cache(maxsize=1 << 13)
 def _one(tail: LobedTail, dim: int, z: float) -> tuple[float, float]:
     mass = tail.mass
     if z == 0.0:

@@ -178,7 +178,8 @@ class Builder:
         if self.dim > _LOW_DIMENSION and shape.decays_fast:
             z = np.geomspace(1e-3 * shape.scale, shape.reach, _CENTRE_GRID)
             log = shape.log_size(z) + (self.dim - 1) * np.log(z)
-            places.append(self.dim / float(z[int(np.argmax(log))]))
+            # It comes first, so that what is negligible elsewhere is seen to be.
+            places.insert(0, self.dim / float(z[int(np.argmax(log))]))
         heights = []
         for w in places if len(places) > 1 else ():
             x = _dyadic(float(np.log(w)))
