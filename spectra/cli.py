@@ -110,6 +110,8 @@ def _catalogue(_: argparse.Namespace) -> int:
         variable = "u" if entry.zonal else "z"
         print(f"{entry.id}({defaults})" if defaults else entry.id)
         print(f"    {entry.title}: {entry.formula}, in {variable}")
+        if entry.aliases:
+            print(f"    also called {', '.join(entry.aliases)}")
         print(f"    finite iff {entry.finite}")
     return 0
 

@@ -184,10 +184,14 @@ def _bochner_riesz_density(p: str, radius: str) -> Callable[[Any, int], Any]:
     return density
 
 
-def _damped_wave_density(w: Any, d: int) -> Any:
-    """exp(-z) cos(3z): the exponential of a complex rate."""
-    half, rate = mp.mpf(d + 1) / 2, mp.mpc(1, -3)
-    return mp.gamma(half) / mp.pi**half * mp.re(rate / (rate * rate + w * w) ** half)
+def _damped_wave_density(frequency: str) -> Callable[[Any, int], Any]:
+    """exp(-z) cos(b z): the exponential of a complex rate."""
+
+    def density(w: Any, d: int) -> Any:
+        half, rate = mp.mpf(d + 1) / 2, mp.mpc(1, -mp.mpf(frequency))
+        return mp.gamma(half) / mp.pi**half * mp.re(rate / (rate * rate + w * w) ** half)
+
+    return density
 
 
 def _shifted_inverse_density(w: Any, d: int) -> Any:
@@ -199,6 +203,43 @@ def _shifted_inverse_density(w: Any, d: int) -> Any:
         t = mp.exp(s - mp.exp(-s))
         total += t * mp.exp(-t) * (1 + mp.exp(-s)) * t / (t * t + w * w) ** half
     return mp.gamma(half) / mp.pi**half * step * total
+
+
+def _superspherical_density(nu: str) -> Callable[[Any, int], Any]:
+    """-k' is a multiple of (1 - z^2)^nu: its moments sum to a 1F2, with mu(0) by parts."""
+
+    def density(w: Any, d: int) -> Any:
+        n, half = mp.mpf(nu), mp.mpf(d) / 2
+        moment = mp.beta(half + mp.mpf(1) / 2, n + 1) / mp.beta(mp.mpf(1) / 2, n + 1)
+        at_zero = moment / (2**d * mp.pi**half * mp.gamma(half + 1))
+        series = mp.hyp1f2(half + mp.mpf(1) / 2, half + 1, half + mp.mpf(3) / 2 + n, -w * w / 4)
+        return at_zero * series
+
+    return density
+
+
+def _ball_polynomial_density(*coefficients: str) -> Callable[[Any, int], Any]:
+    """sum_m c_m z^m on z <= 1: the moments of a plane wave, one 1F2 for each power."""
+
+    def density(w: Any, d: int) -> Any:
+        half = mp.mpf(d) / 2
+        front = 2 / (2**d * mp.pi**half * mp.gamma(half))
+        with mp.extraprec(120):  # the powers cancel as far as the edge is smooth
+            return front * mp.fsum(
+                mp.mpmathify(sympy.Rational(c))
+                / (d + m)
+                * mp.hyp1f2(half + mp.mpf(m) / 2, half, half + mp.mpf(m) / 2 + 1, -w * w / 4)
+                for m, c in enumerate(coefficients)
+                if c != "0"
+            )
+
+    return density  # fmt: skip
+
+
+def _hole_effect_density(w: Any, d: int) -> Any:
+    """(1 - z) exp(-z): exp(-a z) and its derivative in a, at a = 1."""
+    half, q = mp.mpf(d + 1) / 2, 1 + w * w
+    return mp.gamma(half) / mp.pi**half * (2 / q**half - 2 * half / q ** (half + 1))
 
 
 # --- kernels ----------------------------------------------------------------------------------
@@ -350,6 +391,38 @@ _TABLE = (
                 tags=_tags("compact lobed"))
         for k in range(4)
     ),
+    # geostatistics
+    Problem("spherical", _named("spherical"), finite=D < 5, positive_definite=D <= 3,
+            dims=(1, 2, 3, 4, 5), density=_superspherical_density("1"),
+            tags=_tags("compact lobed")),
+    Problem("circular", _named("circular"), finite=D < 4, positive_definite=D <= 2,
+            dims=(1, 2, 3, 4), density=_superspherical_density("0.5"),
+            tags=_tags("compact lobed")),
+    Problem("pentaspherical", _named("pentaspherical"), finite=D < 7, positive_definite=D <= 5,
+            dims=(1, 2, 3, 5, 6, 7), density=_superspherical_density("2"),
+            tags=_tags("compact lobed")),
+    Problem("superspherical_3/2", _named("superspherical", nu=1.5), finite=D < 6,
+            positive_definite=D <= 4, dims=(1, 2, 3, 4, 5, 6),
+            density=_superspherical_density("1.5"), tags=_tags("compact lobed")),
+    Problem("cubic", _named("cubic"), finite=D < 9, positive_definite=D <= 3,
+            dims=(1, 2, 3, 4, 9),
+            density=_ball_polynomial_density("1", "0", "-7", "35/4", "0", "-7/2", "0", "3/4"),
+            tags=_tags("compact lobed")),
+    Problem("generalized_wendland_3_1", _named("generalized_wendland", mu=3, smoothness=1),
+            finite=D < 9, positive_definite=D <= 3, dims=(1, 2, 3, 4, 9),
+            density=_ball_polynomial_density("1", "0", "-10", "20", "-15", "4"),
+            tags=_tags("compact lobed")),
+    Problem("generalized_wendland_7/2_1", _named("generalized_wendland", mu=3.5, smoothness=1),
+            finite=D < 10, positive_definite=D <= 4, dims=(1, 2, 3, 4, 10),
+            tags=_tags("compact lobed no_lookup")),
+    Problem("dagum", _named("dagum"), positive_definite=TRUE, dims=(1, 2, 3, 7),
+            tags=_tags("smooth heavy_tail no_lookup")),
+    Problem("hole_effect", _named("hole_effect"), positive_definite=D <= 1,
+            dims=(1, 2, 3, 7, 16), density=_hole_effect_density,
+            tags=_tags("smooth signed heavy_tail")),
+    Problem("damped_cosine", _named("damped_cosine", frequency=0.5), positive_definite=D <= 3,
+            dims=(1, 2, 3, 4, 7), density=_damped_wave_density("0.5"),
+            tags=_tags("smooth signed heavy_tail")),
     Problem("cancelling_edge", _typed("(1 - z**2) - 2*(1 - z)", support=1), k_zero="-1",
             finite=D < 5, positive_definite=FALSE, dims=(1, 2, 3, 5),
             masses=dict.fromkeys((1, 2, 3), ("0", "1")), tags=_tags("compact lobed signed")),
@@ -377,7 +450,7 @@ _TABLE = (
             tags=_tags("compact lobed signed zonal")),
     # outside the catalogue, on the half-line
     Problem("damped_wave", _typed("exp(-z)*cos(3*z)"), positive_definite=D <= 1,
-            dims=(1, 2, 3, 7, 16), density=_damped_wave_density,
+            dims=(1, 2, 3, 7, 16), density=_damped_wave_density("3"),
             tags=_tags("smooth signed heavy_tail")),
     Problem("shifted_inverse", _typed("1/(1+z)"), positive_definite=TRUE, dims=(1, 2, 3, 7, 16),
             density=_shifted_inverse_density, tags=_tags("smooth heavy_tail no_lookup")),

@@ -6,6 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.special
 import sympy
 from mpmath import mp
 from problems import DIMENSION, PROBLEMS, Problem, naive_density, tagged
@@ -18,6 +20,7 @@ from spectra.kernel import Kernel, radial
 from spectra.transform import ROUTES, spectral_density
 from spectra.transform.lookup import summands
 from spectra.transform.smooth_pairs.smooth import W
+from spectra.verdict import existence
 
 NAMES = list(catalogue)
 
@@ -88,6 +91,81 @@ def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
         if problem.kernel == kernel:
             for dim in range(1, 30):
                 assert (condition.subs(DIMENSION, dim) == sympy.true) == problem.is_finite(dim)
+
+
+def test_other_names_find_the_same_family() -> None:
+    for entry in catalogue.entries.values():
+        for alias in entry.aliases:
+            assert alias not in catalogue.entries
+            assert catalogue[alias] == catalogue[entry.id]
+    assert catalogue["stable"](power=1.5) == catalogue["powered_exponential"](power=1.5)
+    assert "exponential" in catalogue
+    assert "exponential" not in list(catalogue)
+
+
+# --- geostatistics ------------------------------------------------------------------------------
+
+VALID = [
+    ("spherical", {}, 3),
+    ("circular", {"length": 2}, 2),
+    ("pentaspherical", {}, 5),
+    ("superspherical", {"nu": 1.5}, 4),
+    ("superspherical", {"nu": 3}, 7),
+    ("cubic", {}, 3),
+    ("askey", {"power": 2.5}, 4),
+    ("generalized_wendland", {"mu": 2.5, "smoothness": 1}, 2),
+    ("generalized_wendland", {"mu": 5, "smoothness": 2, "length": 3}, 5),
+    ("hole_effect", {"length": 2}, 1),
+    ("damped_cosine", {"length": 1, "frequency": 1}, 2),
+    ("damped_cosine", {"length": 2, "frequency": 0.25}, 3),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "largest"), VALID, ids=str)
+def test_a_model_is_valid_up_to_the_dimension_that_is_known_and_no_further(
+    name: str, parameters: dict, largest: int
+) -> None:
+    family, kernel = catalogue[name], catalogue[name](**parameters)
+    values = {p.name: p.default for p in family.entry.parameters} | parameters
+    said = family.entry.positive_definite_for(**values)
+    for dim in range(1, 12):
+        assert bool(sympy.sympify(said).subs(DIMENSION, dim)) == (dim <= largest)
+    valid, beyond = existence(kernel, largest), existence(kernel, largest + 1)
+    assert valid.positive_definite.answer is not False
+    assert valid.measure.negative_mass.mid <= valid.measure.negative_mass.rad
+    assert beyond.positive_definite.answer is False
+    negative = beyond.measure.negative_mass
+    assert negative.mid > negative.rad
+
+
+@pytest.mark.parametrize(("power", "tail"), [(0.5, 1), (1.5, 0.5), (2, 2), (0.3, 1.7)])
+def test_dagum_is_the_integral_of_what_its_note_says(power: float, tail: float) -> None:
+    kernel = catalogue["dagum"](power=power, tail=tail)
+    x, step = np.array([0.2, 1.0, 7.0]), 1e-5
+    slope = (kernel(np.sqrt(x - step)) - kernel(np.sqrt(x + step))) / (2 * step)
+    product = x ** (power / 2 - 1) * (1 + x ** (tail / 2)) ** (-power / tail - 1)
+    np.testing.assert_allclose(slope, power / 2 * product, rtol=1e-7)
+
+
+def test_superspherical_models_are_what_is_left_of_the_integral() -> None:
+    z = np.linspace(0.0, 1.0, 9)
+    for nu in (0.3, 0.5, 1, 2.5, 4):
+        whole = scipy.special.beta(0.5, nu + 1) / 2
+        left = [scipy.integrate.quad(lambda t, n=nu: (1 - t * t) ** n, x, 1)[0] for x in z]
+        found = catalogue["superspherical"](nu=nu, length=2)(2 * z)
+        np.testing.assert_allclose(found, np.array(left) / whole, atol=1e-9)
+
+
+def test_generalized_wendland_functions_are_those_of_the_tables() -> None:
+    z, mu = np.linspace(0.0, 1.0, 9), 3.25
+    known = {
+        0: (1 - z) ** mu,
+        1: (1 - z) ** (mu + 1) * (1 + (mu + 1) * z),
+        2: (1 - z) ** (mu + 2) * (1 + (mu + 2) * z + (mu**2 + 4 * mu + 3) * z**2 / 3),
+    }
+    for smoothness, values in known.items():
+        found = catalogue["generalized_wendland"](mu=mu, smoothness=smoothness)(z)
+        np.testing.assert_allclose(found, values, atol=1e-14)
 
 
 # --- formulas -----------------------------------------------------------------------------------

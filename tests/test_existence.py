@@ -81,6 +81,9 @@ def test_the_catalogue_says_what_the_verdict_says() -> None:
         "askey": {"power": sympy.Rational(7, 2)},
         "bochner_riesz": {"p": 4},
         "j_bessel": {"m": 6},
+        "superspherical": {"nu": sympy.Rational(5, 2)},
+        "generalized_wendland": {"mu": sympy.Rational(10, 3), "smoothness": 2},
+        "dagum": {"power": sympy.Rational(3, 2), "tail": sympy.Rational(2, 3)},
     }
     for name, entry in catalogue.entries.items():
         item = catalogue[name]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import sympy
 
+from spectra.families.builders import from_text as _text
+from spectra.families.builders import from_zonal_text as _zonal
+from spectra.families.builders import length as _length
 from spectra.families.entry import DIMENSION, Entry, Parameter
 from spectra.families.entry import parameter_symbol as _symbol
-from spectra.kernel import Kernel, radial, zonal
+from spectra.families.geostatistics import GEOSTATISTICS
+from spectra.kernel import Kernel, radial
 
 __all__ = ["ENTRIES"]
 
@@ -17,28 +18,10 @@ _HALF = sympy.Rational(1, 2)
 _TRUE, _FALSE = sympy.true, sympy.false
 
 _A, _P, _M, _NU, _ALPHA, _POWER = map(_symbol, ("a", "p", "m", "nu", "alpha", "power"))
-_TAIL, _LENGTH, _RADIUS = map(_symbol, ("tail", "length", "radius"))
-
-
-def _length(meaning: str = "the length of z") -> Parameter:
-    return Parameter("length", sympy.Integer(1), _LENGTH > 0, meaning)
+_TAIL, _RADIUS = map(_symbol, ("tail", "radius"))
 
 
 # --- builders -------------------------------------------------------------------------------
-
-
-def _text(formula: str, *, support: str | None = None) -> Callable[..., Kernel]:
-    """Build from the text of a radial formula; ``support`` names a parameter."""
-
-    def build(**values: Any) -> Kernel:
-        radius = None if support is None else values[support]
-        return radial(formula, support=radius, **values)
-
-    return build
-
-
-def _zonal(formula: str) -> Callable[..., Kernel]:
-    return lambda **values: zonal(formula, **values)
 
 
 def _constant(value: sympy.Expr) -> Kernel:
@@ -127,6 +110,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         id="gaussian",
+        aliases=("squared_exponential",),
         title="Gaussian (RBF, squared exponential)",
         formula="exp(-z**2/(2*length**2))",
         build=_text("exp(-z**2/(2*length**2))"),
@@ -137,6 +121,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         id="laplace",
+        aliases=("exponential",),
         title="Laplace (exponential, Matern of order 1/2)",
         formula="exp(-z/length)",
         build=_text("exp(-z/length)"),
@@ -201,6 +186,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         id="powered_exponential",
+        aliases=("stable",),
         title="Powered exponential (stable)",
         formula="exp(-(z/length)**power)",
         build=_text("exp(-(z/length)**power)"),
@@ -297,6 +283,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         id="askey",
+        aliases=("truncated_power_law",),
         title="Askey's truncated power",
         formula="(1 - z/length)**power on z <= length",
         build=_text("(1 - z/length)**power", support="length"),
@@ -378,6 +365,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         id="sinc",
+        aliases=("cardinal_sine", "wave"),
         title="sin(z)/z, the mean of a plane wave in R^3",
         formula="sin(z/length)/(z/length)",
         build=_text("sin(z/length)/(z/length)"),
@@ -397,6 +385,7 @@ ENTRIES: tuple[Entry, ...] = (
         parameters=(_length(),),
         note="In d >= 2 a radial kernel of finite mass has a limit at infinity, and cos has none.",
     ),
+    *GEOSTATISTICS,
     *(
         Entry(
             id=name,

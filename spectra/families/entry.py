@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,8 @@ class Entry:
         Whether it is a kernel of the unit sphere, in u = <x, y>.
     note :
         What to know before using it.
+    aliases :
+        Other names under which the catalogue finds it.
     """
 
     id: str
@@ -82,11 +84,21 @@ class Entry:
     support: str = ""
     zonal: bool = False
     note: str = ""
+    aliases: tuple[str, ...] = ()
 
     def finite_for(self, **parameters: Any) -> Any:
         """The condition on d for finite mass, with these values of the parameters."""
-        values = {parameter_symbol(name): value for name, value in parameters.items()}
-        return self.finite.subs(values)
+        return self.finite.subs(_by_symbol(parameters))
+
+    def positive_definite_for(self, **parameters: Any) -> Any:
+        """The condition on d for a positive definite kernel, with these values; None if unknown."""
+        if self.positive_definite is None:
+            return None
+        return sympy.sympify(self.positive_definite).subs(_by_symbol(parameters))
+
+
+def _by_symbol(parameters: Mapping[str, Any]) -> dict[sympy.Symbol, Any]:
+    return {parameter_symbol(name): value for name, value in parameters.items()}
 
 
 def parameter_symbol(name: str) -> sympy.Symbol:

@@ -92,6 +92,7 @@ class Catalogue(Mapping[str, Any]):
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = MappingProxyType({entry.id: entry for entry in entries})
+        self._ids = MappingProxyType({alias: e.id for e in entries for alias in e.aliases})
 
     @property
     def entries(self) -> Mapping[str, Entry]:
@@ -108,6 +109,7 @@ class Catalogue(Mapping[str, Any]):
             raise UnknownKernelError(_unknown(name, tuple(self._entries)))
         if name in ASYMMETRIC:
             return ASYMMETRIC[name]
+        name = self._ids.get(name, name)
         if name not in self._entries:
             raise UnknownKernelError(_unknown(name, tuple(self._entries)))
         entry = self._entries[name]
