@@ -16,7 +16,7 @@ from spectra.singularity.local import profile
 from spectra.transform.half_lines.continuation import Continuation, continuation
 from spectra.transform.half_lines.ends import Expansion, expansion_of, stable_value
 from spectra.transform.half_lines.waves import Turning, Wave, oscillation, read_waves
-from spectra.transform.rays.sums import Plane
+from spectra.transform.rays.plane import Plane
 
 __all__ = ["Expanded", "continued", "decays_fast", "expanded", "plane"]
 

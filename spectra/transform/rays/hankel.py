@@ -28,7 +28,7 @@ from spectra.transform.rays.bessel_k import (
     terms_needed,
 )
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.rays.products import Split, split
+from spectra.transform.rays.products import NOTHING, Split, split
 
 __all__ = ["HankelWaves", "hankel_waves"]
 
@@ -79,7 +79,7 @@ class HankelWaves:
         found = self._parts.get(x)
         if found is None:
             re, im = self(x)
-            found = self._parts[x] = (split(re), split(im))
+            found = self._parts[x] = (split(re), split(im) if self.angle else NOTHING)
         return found
 
     def log_size(self, x: float) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import flint
@@ -14,12 +12,24 @@ __all__ = ["Ball", "working"]
 Ball = Any
 
 
-@contextmanager
-def working(bits: int) -> Iterator[None]:
-    """Work with so many bits; then as before."""
-    saved = flint.ctx.prec
-    flint.ctx.prec = bits
-    try:
-        yield
-    finally:
-        flint.ctx.prec = saved
+class working:
+    """Work with so many bits; then as before.
+
+    Examples
+    --------
+    >>> with working(128):
+    ...     flint.ctx.prec
+    128
+    """
+
+    __slots__ = ("_bits", "_saved")
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+
+    def __enter__(self) -> None:
+        self._saved = flint.ctx.prec
+        flint.ctx.prec = self._bits
+
+    def __exit__(self, *_: object) -> None:
+        flint.ctx.prec = self._saved

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from spectra.transform.rays.precision import Ball
 
-__all__ = ["Split", "correlated", "split"]
+__all__ = ["NOTHING", "Split", "correlated", "split"]
 
 FloatArray = NDArray[np.float64]
 
@@ -36,6 +36,10 @@ class Split(NamedTuple):
     exponent: int
     log_size: float
     log_radius: float
+
+
+#: The number 0.
+NOTHING = Split(flint.fmpz(0), 0, -inf, -inf)
 
 
 def split(ball: Ball) -> Split:

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from spectra.errors import FormulaError
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.rays.products import Split, split
+from spectra.transform.rays.products import NOTHING, Split, split
 
-__all__ = ["Ray", "Reach", "has_one_integral", "reach_of"]
+__all__ = ["Ray", "Reach", "has_one_integral", "in_parts", "reach_of"]
 
 ComplexArray = NDArray[np.complex128]
 
@@ -78,8 +78,7 @@ class Ray:
         """Re k and Im k at exp(s + i psi), for sums of products."""
         found = self._parts.get(s)
         if found is None:
-            value, _ = self(s)
-            found = self._parts[s] = (split(value.real), split(value.imag))
+            found = self._parts[s] = in_parts(self(s)[0])
         return found
 
     def double(self, s: float) -> complex:
@@ -107,6 +106,11 @@ class Ray:
                 found = (value, _log(value))
             self._known[s] = found
         return found
+
+
+def in_parts(value: Ball) -> tuple[Split, Split]:
+    """A complex ball for sums of products."""
+    return split(value.real), (NOTHING if value.imag.is_zero() else split(value.imag))
 
 
 def _log(value: Ball) -> float:

@@ -12,31 +12,28 @@ and nothing has to be continued.  Between the equal steps a density is interpola
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import flint
 import numpy as np
-import sympy
 from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.quadrature import NODES
-from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.grid import MARGIN, Grid
 from spectra.transform.rays.hankel import HankelWaves, hankel_waves
+from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, working
 from spectra.transform.rays.products import correlated
-from spectra.transform.rays.ray import Ray, Reach, has_one_integral, reach_of
-from spectra.transform.rays.sampled import Sampled, Shape
+from spectra.transform.rays.sampled import Sampled
+from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
 
-__all__ = ["Plane", "RaySums"]
+__all__ = ["RaySums"]
 
 FloatArray = NDArray[np.float64]
 
-#: Angles that are tried, the widest first.
-ANGLES = (1.2, 0.8, 0.55, 0.37, 0.25, 0.17, 0.11, 0.075, 0.05)
-_SURVEY_BITS = 128
 # Errors below this share of the value are as good as any: series on panels keep 1e-14.
 _GOOD = 2e-15
 # Terms below exp(-46) of what is sought are left out: 1e-20.
@@ -49,95 +46,19 @@ _BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE, _SLACK = 512.0, 128, 200.0, 4.0
 _NEIGHBOURS = 2
 _COARSE = 0.5
 # Steps 2^-k: from the first, and while the sum has no more than this many terms.
-_FIRST_STEP, _LAST_STEP, _MOST_TERMS = 3, 11, 60000
+_FIRST_STEP, _LAST_STEP, _MOST_TERMS = 3, 14, 200000
 # Where sums converge, half a step that gains fewer e-folds says that something else is wrong.
 _LEAST_GAIN, _CONVERGES = 2.0, 8.0
-# The first step is so many times twice the expected one.
-_STEPS_BEFORE = 1
 # Densities are summed over so many e-folds of the radius at once, at steps 2^-k.
 _BLOCK, _FIRST_SPACING, _LAST_SPACING = 1.0, 5, 10
 _MOST_BITS = 8192
 _ENDLESS = 400.0
 _LARGEST = 700.0
-# Kernels are looked for between these e-folds about their scale; below exp(-140) of its largest
-# value k z^(d-1) is nothing.
-_BEFORE, _AFTER, _NEGLIGIBLE, _NOTHING = 12.0, 33.0, -140.0, -1e300
-
-
-class Plane:
-    """A kernel on rays of every angle, and which of them may stand for the half-line."""
-
-    def __init__(self, expr: sympy.Expr) -> None:
-        self.kernel = Continuation(expr)
-        self._rays: dict[tuple[float, int], Ray] = {}
-        self._serves: dict[float, bool] = {0.0: True}
-
-    def ray(self, angle: float, bits: int) -> Ray:
-        """The kernel on one ray."""
-        key = (angle, bits)
-        if key not in self._rays:
-            self._rays[key] = Ray(self.kernel, angle, bits)
-        return self._rays[key]
-
-    @cached_property
-    def reach(self) -> Reach:
-        """Where the kernel is."""
-        return reach_of(self.ray(0.0, _SURVEY_BITS))
-
-    def serves(self, angle: float) -> bool:
-        """Whether the ray has the integrals of the half-line."""
-        if angle not in self._serves:
-            ray, axis = (self.ray(a, _SURVEY_BITS) for a in (angle, 0.0))
-            self._serves[angle] = has_one_integral(ray, axis, self.reach)
-        return self._serves[angle]
-
-    @cached_property
-    def is_tame(self) -> bool:
-        """Whether the kernel neither grows nor is singular up to the widest angle."""
-        return self.serves(ANGLES[0])
-
-    @cached_property
-    def angles(self) -> tuple[float, ...]:
-        """Angles in the order of preference: in the middle of the sector, then beside it."""
-        widest = next((i for i, a in enumerate(ANGLES) if self.serves(a)), None)
-        if widest is None:
-            return (0.0,) if np.isfinite(self.reach.end) else ()
-        inside = [a for a in ANGLES[widest : widest + 4] if self.serves(a)]
-        # The convergence is that of the nearer side of the sector.
-        inside.sort(key=lambda a: abs(np.log(a / (0.5 * ANGLES[widest]))))
-        return (*inside, 0.0) if np.isfinite(self.reach.end) else tuple(inside)
-
-    def end(self, dim: int, depth: float) -> float:
-        """Beyond which z^((d+1)/2) times the kernel is below exp(-depth) of its largest value."""
-        axis = self.ray(0.0, _SURVEY_BITS)
-        s = np.arange(self.reach.scale - _BEFORE, self.reach.scale + _AFTER, _COARSE / 4.0)
-        log = np.array([axis(float(x))[1] + 0.5 * (dim + 1) * x for x in s])
-        log[~(log < np.inf)] = -np.inf
-        alive = np.flatnonzero(log > log.max() - depth)
-        return float(s[min(int(alive[-1]) + 1, s.size - 1)])
-
-    def shape(self, dim: int) -> Shape:
-        """Where the kernel is, and where z^(d-1) times it becomes negligible."""
-        axis, reach = self.ray(0.0, _SURVEY_BITS), self.reach
-        fast = bool(np.isfinite(reach.end))
-        s = np.arange(reach.scale - _BEFORE, reach.scale + _AFTER, _COARSE)
-        if fast:
-            log = np.array([axis(float(x))[1] + (dim - 1) * x for x in s])
-            log[~(log < np.inf)] = -np.inf
-            alive = np.flatnonzero(log > log.max() + _NEGLIGIBLE)
-            end = float(s[min(int(alive[-1]) + 1, s.size - 1)])
-        else:
-            end = reach.scale + _AFTER
-        return Shape(float(np.exp(reach.scale)), float(np.exp(end)), fast, self._log_size)
-
-    def _log_size(self, z: FloatArray) -> FloatArray:
-        """log|k| at distances, from its values at neighbouring places."""
-        axis = self.ray(0.0, _SURVEY_BITS)
-        s = np.log(z)
-        grid = np.arange(np.floor(s.min() * 16.0) - 1.0, np.ceil(s.max() * 16.0) + 2.0) / 16.0
-        log = np.array([axis(float(x))[1] for x in grid])
-        log[~(log < np.inf)] = -np.inf
-        return np.asarray(np.interp(s, grid, np.maximum(log, _NOTHING)))
+# The half-line serves without a look at other angles where it has no more terms than that, which
+# cost what the look does.
+_FEW_TERMS = 8000
+# The kernel is taken to be analytic so far beside the half-line, until that is seen.
+_STRIP = 0.2
 
 
 @dataclass(frozen=True)
@@ -198,15 +119,6 @@ class _Block:
         return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
 
 
-@dataclass(frozen=True)
-class _Span:
-    """A range of log z, and the logarithm of the largest term there."""
-
-    low: float
-    high: float
-    peak: float
-
-
 class RaySums:
     """Values of a density at the nodes of panels of log w, whose ends are dyadic.
 
@@ -220,10 +132,12 @@ class RaySums:
 
     def __init__(self, plane: Plane, dim: int) -> None:
         self.plane, self.dim = plane, dim
-        self._bits = _SURVEY_BITS * (1 + (6 * dim) // _SURVEY_BITS)
+        self._bits = SURVEY_BITS * (1 + (6 * dim) // SURVEY_BITS)
         self._depth = _DEPTH
         self._top: tuple[float, Ball] | None = None
         self._grids: dict[int, tuple[_Block, _Sums, Grid]] = {}
+        self._strips: dict[float, float] = {0.0: _STRIP}
+        self._windowed: dict[tuple[float, int, Window], Windowed] = {}
 
     def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
         """Values at the nodes of a panel, or of one that is linear in w where a power is given."""
@@ -242,7 +156,7 @@ class RaySums:
         self, value: FloatArray, wrong: FloatArray, exponent: FloatArray, base: float, t: FloatArray
     ) -> Sampled:
         """rho = F/w, its size a short logarithm and what that leaves a double."""
-        with working(_SURVEY_BITS):
+        with working(SURVEY_BITS):
             front = _front(self.dim)
             units, logs = [], []
             for size, e, offset in zip(np.abs(value) + wrong, exponent, t, strict=True):
@@ -275,7 +189,7 @@ class RaySums:
         self._top = self._highest(found.sizes, block)
         ln2 = float(np.log(2.0))
         exponent = [round(_log(z) / ln2) if z > 0 else -_MOST_BITS for z in found.sizes]
-        with working(_SURVEY_BITS):
+        with working(SURVEY_BITS):
             units = [flint.arb(2) ** -e for e in exponent]
             value = [float((v * u).mid()) for v, u in zip(found.values, units, strict=True)]
             size = [float((z * u).mid()) for z, u in zip(found.sizes, units, strict=True)]
@@ -287,7 +201,7 @@ class RaySums:
             found.worst * np.array(size),
         )
 
-    def _best(self, block: _Block, angles: list[float], *, step: int | None = None) -> _Sums:
+    def _best(self, block: _Block, angles: Iterable[float], *, step: int | None = None) -> _Sums:
         """The first sums that are good, or else the best."""
         best: _Sums | None = None
         for angle in angles:
@@ -304,45 +218,75 @@ class RaySums:
             )
         return best
 
-    def _order(self, block: _Block) -> list[float]:
+    def _order(self, block: _Block) -> Iterator[float]:
         """The angles, those first that are expected to take the fewest terms."""
-        expected: dict[float, float] = {}
-        for angle in self.plane.angles:
-            span = self._span(block, angle)
-            if span is not None:
-                expected[angle] = (span.high - span.low) / self._expected_step(block, angle, span)
-        return sorted(expected, key=lambda angle: expected[angle])
+        ends = bool(np.isfinite(self.plane.reach.end))
+        here = self._expected_terms(block, 0.0) if ends else np.inf
+        if here <= _FEW_TERMS:
+            yield 0.0
+        expected = {a: self._expected_terms(block, a) for a in self.plane.angles}
+        for angle in sorted(expected, key=lambda a: expected[a]):
+            if expected[angle] < np.inf and not (angle == 0.0 and here <= _FEW_TERMS):
+                yield angle
 
-    def _expected_step(self, block: _Block, angle: float, span: _Span) -> float:
-        """The error is exp(-2 pi a/h), times exp(w z a) where the ray is the half-line itself.
+    def _expected_terms(self, block: _Block, angle: float) -> float:
+        span = self._span(block, angle)
+        if span is None:
+            return np.inf
+        step = self._expected_step(block, angle, span)
+        return sum(p.terms(step + 1) for p in self._pieces(block, angle, span, step))
 
-        There a is at most the widest angle; else at most that of the ray, where waves grow.
-        """
+    def _expected_step(self, block: _Block, angle: float, span: Span) -> int:
+        """The error is exp(-2 pi a/h), times exp(w z a) where the ray is the half-line itself."""
+        wanted = self._depth - _DEPTH - np.log(_GOOD)
+        room = wanted / self._strips.get(angle, angle)
+        if not angle:
+            room += self._phase(block, span)
+        return max(int(np.ceil(np.log2(room / (2.0 * np.pi)))), _FIRST_STEP)
+
+    def _phase(self, block: _Block, span: Span) -> float:
+        """w z where half of the decay is left to do."""
+        return float(np.exp(min(block.ends[1] + span.half, _LARGEST)))
+
+    def _pieces(self, block: _Block, angle: float, span: Span, step: int) -> list[Piece]:
         if angle:
-            return 2.0 * np.pi * angle / self._depth
-        phase = np.exp(min(block.ends[1] + span.high, _LARGEST))
-        return float(2.0 * np.pi / (phase + self._depth / max(self.plane.angles[0], ANGLES[-1])))
+            return [Piece(Window(None, None), 1, span.low, span.high)]
+        return pieces(span, self._phase(block, span), self._depth, step, _FIRST_STEP)
+
+    def _learn(self, block: _Block, angle: float, span: Span, step: int, apart: float) -> None:
+        """Keep how far from the ray the kernel is analytic, as the error of a step tells."""
+        room = 2.0 * np.pi * 2.0**step - (0.0 if angle else self._phase(block, span))
+        fallen = span.peak - apart
+        if room > 0.0 and fallen > 0.0:
+            # Nothing is seen below what is cut off: a longer step may do as well, and is tried.
+            self._strips[angle] = fallen / room * (2.0 if fallen > self._depth else 1.0)
 
     def _on_ray(self, block: _Block, angle: float, first: int | None) -> _Sums | None:
         """Sums of smaller and smaller steps; None where their terms do not end."""
         span = self._span(block, angle)
         if span is None:
             return None
-        expected = int(-np.log2(self._expected_step(block, angle, span)))
-        step = max(expected - _STEPS_BEFORE, _FIRST_STEP) if first is None else first
+        step = _FIRST_STEP if first is None else first
         coarse: list[Ball] | None = None
+        parts: list[Piece] = []
         best: _Sums | None = None
         before = np.inf
         while step <= _LAST_STEP:
             span = self._span(block, angle)
-            if span is None or (span.high - span.low) * 2.0 ** (step + 1) > _MOST_TERMS:
+            if span is None:
                 return best
             if coarse is None:
-                coarse = self._summed(block, angle, step, span, shifted=False)
+                if first is None:
+                    step = max(self._expected_step(block, angle, span), step)
+                parts = self._pieces(block, angle, span, step)
+            if sum(p.terms(step + 1) for p in parts) > _MOST_TERMS:
+                return best
+            if coarse is None:
+                coarse = self._summed(block, angle, step, parts, shifted=False)
                 if self._asks_for_more(coarse, block, span):
                     coarse = None
                     continue
-            between = self._summed(block, angle, step, span, shifted=True)
+            between = self._summed(block, angle, step, parts, shifted=True)
             with working(self._bits):
                 values = [(a + b) / 2 for a, b in zip(coarse, between, strict=True)]
                 apart = [abs(a - b).upper() / 2 for a, b in zip(coarse, between, strict=True)]
@@ -359,6 +303,8 @@ class RaySums:
                 best = found
             largest = max(_log(a) for a in apart)
             stalled = before - _LEAST_GAIN < largest < span.peak - _CONVERGES
+            if best.worst <= _GOOD:
+                self._learn(block, angle, span, step, largest)
             if best.worst <= _GOOD or stalled:
                 return best
             coarse, step, before = values, step + 1, largest
@@ -379,14 +325,14 @@ class RaySums:
         here = (block.places[i], sizes[i])
         return here if self._top is None or sizes[i] > self._top[1] else self._top
 
-    def _lost(self, values: list[Ball], block: _Block, span: _Span) -> tuple[float, float]:
+    def _lost(self, values: list[Ball], block: _Block, span: Span) -> tuple[float, float]:
         """What rounding leaves of the sums, and how far below their largest term they are."""
         with working(self._bits):
             sizes = self._sizes(values, block)
             blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
             return blur, span.peak - min(_log(z) for z in sizes)
 
-    def _asks_for_more(self, values: list[Ball], block: _Block, span: _Span) -> bool:
+    def _asks_for_more(self, values: list[Ball], block: _Block, span: Span) -> bool:
         """Take as many bits, and sums as long, as what cancels asks for."""
         blur, cancelled = self._lost(values, block, span)
         more_bits, more_depth = blur > _BLUR, cancelled + _DEPTH > self._depth
@@ -401,32 +347,42 @@ class RaySums:
         return True
 
     def _summed(
-        self, block: _Block, angle: float, step: int, span: _Span, *, shifted: bool
+        self, block: _Block, angle: float, step: int, parts: list[Piece], *, shifted: bool
     ) -> list[Ball]:
         """h sum k G at all radii of a block, at z = exp(n h) or half a step further."""
-        h = 2.0**-step
-        first, last = int(np.floor(span.low / h)), int(np.ceil(span.high / h))
-        s = [(n + 0.5 * shifted) * h for n in range(first, last + 1)]
-        ray = self.plane.ray(angle, self._bits)
         waves = hankel_waves(self.dim, angle, self._bits)
-        with working(self._bits):
-            return [h * x for x in _over_block(ray, s, block, waves)]
+        total = [flint.arb(0)] * block.count
+        for piece in parts:
+            h = 2.0**-step * piece.coarser
+            first, last = int(np.floor(piece.low / h)), int(np.ceil(piece.high / h))
+            s = [(n + 0.5 * shifted) * h for n in range(first, last + 1)]
+            with working(self._bits):
+                sums = _over_block(self._values(angle, piece.window), s, block, waves)
+                total = [t + h * x for t, x in zip(total, sums, strict=True)]
+        return total
 
-    def _span(self, block: _Block, angle: float) -> _Span | None:
+    def _values(self, angle: float, window: Window) -> Windowed:
+        key = (angle, self._bits, window)
+        if key not in self._windowed:
+            self._windowed[key] = Windowed(self.plane.ray(angle, self._bits), window)
+        return self._windowed[key]
+
+    def _span(self, block: _Block, angle: float) -> Span | None:
         """Where the terms of the sums are not negligible; None where they do not end."""
         found = [self._span_at(x, angle) for x in block.ends]
         known = [span for span in found if span is not None]
         if len(known) < len(found):
             return None
-        return _Span(
+        return Span(
             min(span.low for span in known),
             max(span.high for span in known),
             max(span.peak for span in known),
+            max(span.half for span in known),
         )
 
-    def _span_at(self, x: float, angle: float) -> _Span | None:
-        ray = self.plane.ray(angle, _SURVEY_BITS)
-        waves = hankel_waves(self.dim, angle, _SURVEY_BITS)
+    def _span_at(self, x: float, angle: float) -> Span | None:
+        ray = self.plane.ray(angle, SURVEY_BITS)
+        waves = hankel_waves(self.dim, angle, SURVEY_BITS)
 
         def log_term(s: float) -> float:
             return ray(s)[1] + waves.log_size(x + s)
@@ -453,10 +409,13 @@ class RaySums:
             peak, low = max(peak, term), low - _COARSE
             if high - low > 2.0 * _ENDLESS:
                 return None
-        return _Span(low, high, peak)
+        half = high
+        while log_term(half) < peak - 0.5 * self._depth:
+            half -= _COARSE / 4.0
+        return Span(low, high, peak, half)
 
 
-def _over_block(ray: Ray, s: list[float], block: _Block, waves: HankelWaves) -> list[Ball]:
+def _over_block(ray: Windowed, s: list[float], block: _Block, waves: HankelWaves) -> list[Ball]:
     """Re sum_n k(s_n) G(x_j + s_n) at all x_j, by products at the wider of both steps."""
     h, spacing = s[1] - s[0], 2.0**-block.spacing
     found = [flint.arb(0)] * block.count
@@ -497,6 +456,6 @@ def _log(size: Ball) -> float:
 @lru_cache(maxsize=64)
 def _front(dim: int) -> Ball:
     """2^(1-d/2)/Gamma(d/2)."""
-    with working(_SURVEY_BITS):
+    with working(SURVEY_BITS):
         half = flint.arb(dim) / 2
         return flint.arb(2) ** (1 - half) / half.gamma()

@@ -1,0 +1,155 @@
+r"""The half-line in smooth parts, each with a step of its own.
+
+On the half-line itself waves turn by w z an e-fold, so that equal steps of s = log z that resolve
+the farthest ones are wasted on all others.  With smooth steps at s_1 > s_2 > ...
+
+.. math:: 1 = \sum_i W_i(s), \qquad
+          W_i(s) = \tfrac12\operatorname{erfc}(c_{i+1}(s_{i+1} - s))
+                 - \tfrac12\operatorname{erfc}(c_i(s_i - s)),
+
+each part converges at its own steps, since the error function is entire: at Im s = a it has grown
+by no more than exp(c^2 a^2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, floor, log2, pi, sqrt
+from typing import NamedTuple
+
+import flint
+
+from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.products import Split
+from spectra.transform.rays.ray import Ray, in_parts
+
+__all__ = ["Edge", "Piece", "Span", "Window", "Windowed", "pieces"]
+
+# An edge is so many e-folds below the one before, and steps are so many times longer there.
+_APART, _LONGER = 1.5, 4
+# Steps are as long as poles and waves allow where half of the decay is left to do: there a pole at
+# a fixed distance from the axis weighs most.  So much below that they may be longer.
+_FIRST_APART = 2.0
+# An edge costs the longer steps exp(c^2 a^2) = exp(16), and what is still seen beyond it some more.
+_GROWTH, _COST = 4.0, 24.0
+# Edges that are softer part nothing.
+_SOFTEST = 2.0
+
+
+@dataclass(frozen=True)
+class Span:
+    """A range of s = log z in which the terms are above exp(-depth) of the largest one.
+
+    ``peak`` is the logarithm of that one, and beyond ``half`` they are below exp(-depth/2) of it.
+    """
+
+    low: float
+    high: float
+    peak: float
+    half: float
+
+
+class Edge(NamedTuple):
+    """A smooth step at a place: erfc(sharpness * (place - s))/2."""
+
+    place: float
+    sharpness: float
+
+    def reach(self, depth: float) -> float:
+        """So far from the place the step is 0 or 1 up to exp(-depth)."""
+        return sqrt(depth) / self.sharpness
+
+
+class Window(NamedTuple):
+    """What lies between two edges, or beyond one where the other is None."""
+
+    low: Edge | None
+    high: Edge | None
+
+    def __call__(self, s: float) -> Ball:
+        """W(s), with as many digits where it is small."""
+        if self.low is None or self.high is None:
+            edge = self.low or self.high
+            return flint.arb(1) if edge is None else _step(edge, s, falls=self.low is None)
+        if s < 0.5 * (self.low.place + self.high.place):
+            return _step(self.low, s) - _step(self.high, s)
+        return _step(self.high, s, falls=True) - _step(self.low, s, falls=True)
+
+
+def _step(edge: Edge, s: float, *, falls: bool = False) -> Ball:
+    """erfc(c (s_0 - s))/2, or what that leaves of 1."""
+    apart = flint.arb(edge.sharpness) * (flint.arb(edge.place) - flint.arb(s))
+    return (-apart if falls else apart).erfc() / 2
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a ray, ``coarser`` times fewer steps on it, and where its terms are."""
+
+    window: Window
+    coarser: int
+    low: float
+    high: float
+
+    def terms(self, step: int) -> float:
+        """How many there are at steps 2**-step of the finest part."""
+        return (self.high - self.low) * 2.0**step / self.coarser
+
+
+class Windowed:
+    """The values of a ray, times a window."""
+
+    def __init__(self, ray: Ray, window: Window) -> None:
+        self._ray, self._window = ray, window
+        self._parts: dict[float, tuple[Split, Split]] = {}
+
+    def parts(self, s: float) -> tuple[Split, Split]:
+        """Re k and Im k at exp(s + i psi), for sums of products."""
+        if self._window == Window(None, None):
+            return self._ray.parts(s)
+        found = self._parts.get(s)
+        if found is None:
+            with working(self._ray.bits + 16):
+                value = self._ray(s)[0] * self._window(s)
+            found = self._parts[s] = in_parts(value)
+        return found
+
+
+def pieces(span: Span, phase: float, depth: float, step: int, first_step: int) -> list[Piece]:
+    """Parts of the half-line for waves that turn by ``phase`` an e-fold at the half of the span.
+
+    Parameters
+    ----------
+    span : Span
+        Where the terms are.
+    phase : float
+        w z there.
+    depth : float
+        What is below exp(-depth) of the largest term is nothing.
+    step, first_step : int
+        The finest steps are 2**-step, and none is longer than 2**-first_step.
+    """
+    edges: list[Edge] = []
+    while True:
+        place, longer = span.half - _FIRST_APART - _APART * len(edges), _LONGER ** (len(edges) + 1)
+        room = 2.0 * pi * 2.0**step / longer - phase * exp(place - span.half)
+        if longer * 2.0**-step > 2.0**-first_step or room <= 0.0:
+            break
+        # The errors are exp(-a * room); edges are powers of 2, so that blocks have them in common.
+        sharpness = 2.0 ** floor(log2(_GROWTH * room / (depth + _COST)))
+        # At t beyond where steps may be so long the errors have grown by up to exp(depth * t).
+        edge = Edge(place - depth / (4.0 * sharpness**2), sharpness)
+        if sharpness < _SOFTEST or edge.place - edge.reach(depth) < span.low:
+            break
+        edges.append(edge)
+    found = []
+    for i, (high, low) in enumerate(zip([None, *edges], [*edges, None], strict=True)):
+        found.append(
+            Piece(
+                Window(low, high),
+                _LONGER**i,
+                span.low if low is None else low.place - low.reach(depth),
+                span.high if high is None else min(high.place + high.reach(depth), span.high),
+            )
+        )
+    return found
