@@ -7,6 +7,8 @@ at infinity say how the density ends, and at which frequencies it is singular.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import sympy
 from numpy.typing import NDArray
@@ -14,15 +16,21 @@ from numpy.typing import NDArray
 from spectra.density import Atom, Component
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.quadrature import EPS
+from spectra.transform.half_lines.ends import Expansion, power_ending
 from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
 from spectra.transform.half_lines.slow_waves import by_paths, slow_waves
+from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.sums import RaySums
+from spectra.transform.rays.taylor import taylor
 
 __all__ = ["half_line"]
 
 FloatArray = NDArray[np.float64]
 
+
+# Asymptotic series are best, at 1e-15, where they have about 40 terms.
+_MANY_TURNS, _WIDEST, _TERMS, _DIGITS = 2e4, 4.0, 48, 30
 
 _REFUSALS = (AccuracyError, FormulaError, NoRouteError)
 
@@ -80,4 +88,25 @@ def _by_paths(found: Expanded, dim: int) -> Component:
 def _by_rays(found: Expanded, dim: int) -> Component:
     rays = plane(found.expr)
     sums = RaySums(rays, dim)
+    ending = power_ending(found.zero, dim)
+    # Where waves turn that often before the series serves, more of its terms are cheaper.
+    if ending is not None and ending.start * float(np.exp(rays.reach.end)) > _MANY_TURNS:
+        found = replace(found, zero=_with_more_terms(found.zero, rays))
     return Builder(found, rays.shape(dim), sums, dim).component()
+
+
+def _with_more_terms(zero: Expansion, rays: Plane) -> Expansion:
+    """An expansion in whole powers, with the coefficients of a circle beyond the exact ones."""
+    if any(q or not a.is_Integer for a, q, _ in zero.terms):
+        return zero
+    found = taylor(rays.kernel, _WIDEST * float(np.exp(rays.reach.scale)), _TERMS)
+    if found is None:
+        return zero
+    exact = {int(a): c for a, _, c in zero.terms}
+    last = max(exact)
+    more = [
+        (n, sympy.Float(c.mid().str(_DIGITS, radius=False), _DIGITS))
+        for n, c in enumerate(found)
+        if n > last and not c.contains(0)
+    ]
+    return replace(zero, terms=(*zero.terms, *((sympy.Integer(n), 0, c) for n, c in more)))

@@ -133,15 +133,21 @@ def _power_series(bits: int, bucket: int) -> tuple[Any, Any, Any, Any]:
 
 def _asymptotic(order: int, inverse: Ball, size: float) -> Ball:
     """sum a_k(order)/q^k, with the bound of DLMF 10.40.11 of its remainder, |arg q| <= pi/2."""
-    acb, arb = flint.acb, flint.arb
-    total, term, k = acb(1), acb(1), 0
-    least = arb(2) ** (-flint.ctx.prec)
-    while k < 2 * size:
-        k += 1
-        term = term * inverse * (4 * order * order - (2 * k - 1) ** 2) / (8 * k)
-        total += term
-        if abs(term) < least:
-            break
+    series, left_out, count = _asymptotic_series(order, flint.ctx.prec, int(log(size)))
     # chi(k) <= sqrt(pi (k + 1)/2) + 1 bounds the factor of 10.40.11; it is below 2 sqrt(k + 2).
-    bound = abs(term).upper() * 4 * arb(k + 2).sqrt()
-    return total + acb(arb(0, bound), arb(0, bound))
+    bound = (left_out * abs(inverse) ** count).upper() * 4 * flint.arb(count + 2).sqrt()
+    return series(inverse) + flint.acb(flint.arb(0, bound), flint.arb(0, bound))
+
+
+@lru_cache(maxsize=256)
+def _asymptotic_series(order: int, bits: int, bucket: int) -> tuple[Any, Ball, int]:
+    """The terms that |q| >= exp(bucket) asks for, the size of the next one, and its power."""
+    least = exp(bucket)
+    terms, term, log_size = [flint.arb(1)], flint.arb(1), 0.0
+    while True:
+        k = len(terms)
+        term = term * (4 * order * order - (2 * k - 1) ** 2) / (8 * k)
+        log_size = float(abs(term).log().mid()) - k * log(least)
+        if k >= 2 * least or log_size < -bits * log(2.0):
+            return flint.acb_poly(terms), abs(term), k
+        terms.append(term)

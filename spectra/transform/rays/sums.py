@@ -50,13 +50,15 @@ _FIRST_STEP, _LAST_STEP, _MOST_TERMS = 3, 14, 200000
 # Where sums converge, half a step that gains fewer e-folds says that something else is wrong.
 _LEAST_GAIN, _CONVERGES = 2.0, 8.0
 # Densities are summed over so many e-folds of the radius at once, at steps 2^-k.
-_BLOCK, _FIRST_SPACING, _LAST_SPACING = 1.0, 5, 10
+_BLOCK, _FIRST_SPACING, _LAST_SPACING = 0.5, 5, 10
 _MOST_BITS = 8192
 _ENDLESS = 400.0
 _LARGEST = 700.0
 # The half-line serves without a look at other angles where it has no more terms than that, which
 # cost what the look does.
 _FEW_TERMS = 8000
+# Errors less than exp(8) above what is cut off may be that; steps are then tried 4 times as long.
+_UNSEEN, _LONGER = 8.0, 4.0
 # The kernel is taken to be analytic so far beside the half-line, until that is seen.
 _STRIP = 0.2
 
@@ -92,11 +94,11 @@ class _Block:
     count: int
 
     @classmethod
-    def number(cls, i: int) -> _Block:
+    def number(cls, i: int, spacing: int) -> _Block:
         """The i-th one, with the neighbours that interpolation asks for."""
-        h = 2.0**-_FIRST_SPACING
+        h = 2.0**-spacing
         start, count = i * _BLOCK - (MARGIN - 1) * h, int(_BLOCK / h) + 2 * MARGIN
-        return cls(start, _FIRST_SPACING, count)
+        return cls(start, spacing, count)
 
     def between(self) -> _Block:
         """The places half-way between these."""
@@ -136,6 +138,7 @@ class RaySums:
         self._depth = _DEPTH
         self._top: tuple[float, Ball] | None = None
         self._grids: dict[int, tuple[_Block, _Sums, Grid]] = {}
+        self._spacing = _FIRST_SPACING
         self._strips: dict[float, float] = {0.0: _STRIP}
         self._windowed: dict[tuple[float, int, Window], Windowed] = {}
 
@@ -173,13 +176,15 @@ class RaySums:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values between the equal steps, which are halved until they resolve the density."""
         if i not in self._grids:
-            block = _Block.number(i)
+            block = _Block.number(i, max(self._spacing - 1, _FIRST_SPACING))
             found = self._best(block, self._order(block))
             self._grids[i] = (block, found, self._grid(block, found))
         while True:
             block, found, grid = self._grids[i]
             value, wrong, exponent, resolved = grid.at(base, offsets)
             if resolved or block.spacing == _LAST_SPACING:
+                # The neighbours of wide steps would reach far beyond a block that needs small ones.
+                self._spacing = block.spacing
                 return value, wrong, exponent
             between = self._best(block.between(), [found.angle], step=found.step)
             block, found = block.halved(), found.interleaved(between)
@@ -258,8 +263,9 @@ class RaySums:
         room = 2.0 * np.pi * 2.0**step - (0.0 if angle else self._phase(block, span))
         fallen = span.peak - apart
         if room > 0.0 and fallen > 0.0:
-            # Nothing is seen below what is cut off: a longer step may do as well, and is tried.
-            self._strips[angle] = fallen / room * (2.0 if fallen > self._depth else 1.0)
+            # Nothing is seen below what is cut off: longer steps may do as well, and are tried.
+            unseen = fallen > self._depth - _UNSEEN
+            self._strips[angle] = fallen / room * (_LONGER if unseen else 1.0)
 
     def _on_ray(self, block: _Block, angle: float, first: int | None) -> _Sums | None:
         """Sums of smaller and smaller steps; None where their terms do not end."""
