@@ -11,6 +11,9 @@ The path of the data, left to right::
 ``design`` makes a finite measure for a range of distances, where none exists or a better one is
 wanted.
 
+What else there is are methods of these (``measure.certified()``, ``table.certified()``,
+``law.cdf``), or lies in the room that it belongs to, which ``docs/map.md`` lists.
+
 Names are loaded on first use, so that a saved table can be read and sampled without sympy.
 """
 
@@ -23,38 +26,24 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AsymmetricKernel": "asymmetric",
-    "AsymmetricTable": "modulated",
-    "BudgetDesign": "designs",
     "Design": "designs",
     "Enclosure": "quadrature",
     "Kernel": "kernel",
-    "PriceCurve": "designs",
-    "TailedDesign": "designs",
     "SpectralDensity": "density",
     "SpectralMeasure": "measure",
     "SpectralTable": "table",
     "Status": "verdict",
-    "TableCache": "cache",
     "Verdict": "verdict",
-    "asymmetric_table": "asymmetric_measure",
     "catalogue": "families",
-    "certified_masses": "certify",
-    "certify_table": "certify",
     "derive": "derivation",
     "design": "designs",
-    "design_for_budget": "designs",
-    "design_with_tail": "designs",
     "existence": "verdict",
-    "plane_wave_mean": "special",
-    "price_curve": "designs",
     "radial": "kernel",
-    "sphere_coefficients": "sphere",
     "spectral_density": "transform",
     "spectral_measure": "verdict",
-    "symbolic_density": "transform",
+    "sphere_coefficients": "sphere",
     "tabulate": "tabulation",
     "time_limit": "steps",
-    "truncate": "measure",
     "zonal": "kernel",
 }
 

@@ -91,6 +91,9 @@ class AsymmetricKernel:
     def __str__(self) -> str:
         return self.label or self.formula
 
+    def __repr__(self) -> str:
+        return f"AsymmetricKernel({self})"
+
     @property
     def formula(self) -> str:
         """The kernel as text in D = x - y."""

@@ -194,6 +194,10 @@ class SpectralDensity:
     route: str
     expr: sympy.Expr | None = None
 
+    def __repr__(self) -> str:
+        held = f"{len(self.components)} components, {len(self.atoms)} atoms"
+        return f"SpectralDensity of {self.kernel} on R^{self.dim} by {self.route}: {held}"
+
     @staged("evaluating a spectral density")
     def signed_log_radial(self, w: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho(w)|, which is safe in every dimension."""

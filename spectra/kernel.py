@@ -83,6 +83,9 @@ class Kernel:
     def __str__(self) -> str:
         return self.label or self.formula
 
+    def __repr__(self) -> str:
+        return f"Kernel({self})"
+
     @property
     def formula(self) -> str:
         """The kernel as text in z (or u), with its supports."""

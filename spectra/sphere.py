@@ -70,6 +70,13 @@ class SphereCoefficients:
     tail_bound: float
     nonnegative: bool | None
 
+    def __repr__(self) -> str:
+        degree = self.values.size - 1
+        return (
+            f"SphereCoefficients of degrees 0 to {degree} in d = {self.dim}: mass {self.mass:.6g}, "
+            f"at most {self.tail_bound:.2g} beyond; nonnegative: {self.nonnegative}"
+        )
+
     @property
     def mass(self) -> float:
         """Sum of N |lambda_n| over the degrees that are here."""

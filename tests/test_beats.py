@@ -371,7 +371,7 @@ def test_draws_of_a_mixed_tail_follow_its_law():
     for share in (0.9, 0.5, 0.1, 0.01, 1e-3):
         beyond = np.mean(radii > tail.isf(share * tail.mass))
         assert abs(beyond - share) <= 6.0 / n
-    draws = law.sample(200_000, rng=1)
+    draws = law.rvs(200_000, random_state=1)
     sigma = np.sqrt(tail.mass / draws.size)
     assert abs(np.mean(draws > tail.start) - tail.mass) <= 6.0 * sigma
 

@@ -11,7 +11,7 @@ import pytest
 
 import spectra as sp
 from spectra import cache as cache_room
-from spectra.cache import address_of, default_cache
+from spectra.cache import TableCache, address_of, default_cache
 from spectra.cli import main
 from spectra.errors import InfiniteMassError, ParameterError
 from spectra.plot import plot_measure
@@ -21,7 +21,7 @@ KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
 
 @pytest.fixture
 def cache(tmp_path):
-    return sp.TableCache(tmp_path / "tables")
+    return TableCache(tmp_path / "tables")
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_a_broken_entry_is_derived_again_and_mended(cache, harm):
 
 def test_a_folder_that_cannot_be_written_costs_only_the_keeping(tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    blocked = sp.TableCache(tmp_path / "file" / "tables")
+    blocked = TableCache(tmp_path / "file" / "tables")
     with pytest.warns(UserWarning, match="could not be kept"):
         table = sp.derive(sp.radial("exp(-z**2)"), 2, cache=blocked)
     assert table.mass == pytest.approx(1.0)
@@ -176,7 +176,7 @@ def test_a_callable_is_derived_each_time(cache):
 
 
 def _write_again_and_again(folder, address, times, started):
-    cache = sp.TableCache(folder)
+    cache = TableCache(folder)
     table = sp.SpectralTable.load(folder.with_suffix(".npz"))
     started.wait()
     for _ in range(times):
@@ -197,7 +197,7 @@ def test_writers_at_once_are_never_seen_at_work(tmp_path):
     ]
     for writer in writers:
         writer.start()
-    cache, seen = sp.TableCache(folder), []
+    cache, seen = TableCache(folder), []
     started.wait(60)
     # A damaged entry would warn, which is an error here.
     while any(writer.is_alive() for writer in writers):

@@ -108,7 +108,7 @@ def test_cells_are_as_right_as_the_panels_they_were_made_from(formula, dim, sign
     of, table = tabulated(formula, dim)
     part = next(p for p in table.parts if p.sign == sign)
     proof = proved(of, part.law, sign)
-    whole = sp.certify_table(table, of)[table.parts.index(part)]
+    whole = table.certified(of)[table.parts.index(part)]
     assert proof.error <= whole.u_error <= 1e-14
     assert proof.rounding <= whole.rounding <= 3e-14
     assert whole.pieces > proof.pieces
@@ -128,7 +128,7 @@ def test_a_changed_coefficient_of_a_cell_is_reported_with_its_size(key, term):
     proof = proved(of, broken)
     assert 0.99 * size <= proof.error <= 3.0 * size
     table = replace(table, parts=(replace(part, law=broken),))
-    (whole,) = sp.certify_table(table, of)
+    (whole,) = table.certified(of)
     assert whole.rigorous
     assert whole.u_error == proof.error
 
@@ -169,8 +169,8 @@ def test_a_changed_cell_among_lobes_is_reported_with_its_size(where):
     broken, _ = changed(law, keys[i] + 0.5 / cells.count, 0, 1e-10)
     size = 1e-10 / (cells.count * cells.columns[1:, i].sum())
     parts = tuple(replace(p, law=broken) if p is part else p for p in table.parts)
-    honest = sp.certify_table(table, of)[table.parts.index(part)]
-    proof = sp.certify_table(replace(table, parts=parts), of)[table.parts.index(part)]
+    honest = table.certified(of)[table.parts.index(part)]
+    proof = replace(table, parts=parts).certified(of)[table.parts.index(part)]
     assert honest.rigorous
     assert honest.u_error <= 1e-14
     assert 0.99 * size <= proof.u_error <= 3.0 * size

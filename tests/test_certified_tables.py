@@ -56,7 +56,7 @@ def _shifted(law, side, row, by):
 def test_tables_of_signed_parts_are_proved_to_a_few_units_of_rounding():
     of = measure(delta_gaussian(), 3)
     table = sp.tabulate(of)
-    for proof in sp.certify_table(table, of):
+    for proof in table.certified(of):
         assert proof.rigorous
         assert proof.u_error <= 1e-14
         assert proof.rounding <= 2e-14
@@ -67,7 +67,7 @@ def test_tables_of_signed_parts_are_proved_to_a_few_units_of_rounding():
 def test_the_certificate_holds_for_the_true_error_of_a_table():
     of = measure(sp.radial("exp(-z**2/2)"), 2)
     table = sp.tabulate(of)
-    (proof,) = sp.certify_table(table, of)
+    (proof,) = table.certified(of)
     u = np.linspace(0.0, 1.0, 401)[1:-1]
     radii = table.parts[0].law.ppf(u)
     # Rayleigh: F(w) = 1 - exp(-w^2/2).
@@ -84,20 +84,20 @@ def test_a_table_that_is_wrong_by_little_is_not_certified(side):
     of = measure(sp.radial("exp(-z**2/2)"), 3)
     table = sp.tabulate(of)
     (part,) = table.parts
-    (honest,) = sp.certify_table(table, of)
+    (honest,) = table.certified(of)
     row = getattr(part.law, side).size - 1
     wrong = replace(table, parts=(replace(part, law=_shifted(part.law, side, row, 1e-11)),))
-    (proof,) = sp.certify_table(wrong, of)
+    (proof,) = wrong.certified(of)
     assert proof.u_error > 100 * honest.u_error
     assert proof.u_error > 1e-12
 
 
 def test_a_table_of_another_measure_is_not_certified():
     table = sp.tabulate(measure(sp.radial("exp(-z**2/2)"), 3))
-    (proof,) = sp.certify_table(table, measure(sp.radial("exp(-0.5000001*z**2)"), 3))
+    (proof,) = table.certified(measure(sp.radial("exp(-0.5000001*z**2)"), 3))
     assert 1e-8 < proof.u_error < 1e-6
     with pytest.raises(ParameterError, match="do not belong together"):
-        sp.certify_table(table, measure(sp.radial("exp(-z**2/2)"), 2))
+        table.certified(measure(sp.radial("exp(-z**2/2)"), 2))
 
 
 def test_a_panel_that_descends_is_not_certified_to_ascend():
@@ -112,14 +112,14 @@ def test_a_panel_that_descends_is_not_certified_to_ascend():
     law = RadialLaw(
         Panels(panels.edges, rows, panels.kinds, panels.exponents), part.law.right, None
     )
-    (proof,) = sp.certify_table(replace(table, parts=(replace(part, law=law),)), of)
+    (proof,) = replace(table, parts=(replace(part, law=law),)).certified(of)
     assert proof.not_ascending >= float(np.diff(panels.edges)[row])
     assert proof.u_error > 1e-3
 
 
 def test_heavy_tails_are_certified_to_the_last_panel():
     of = measure(sp.radial("exp(-z) - 0.7*exp(-2*z)"), 3)
-    for proof in sp.certify_table(sp.tabulate(of), of):
+    for proof in sp.tabulate(of).certified(of):
         assert proof.rigorous
         assert proof.u_error <= 1e-14
 
@@ -201,7 +201,7 @@ def test_certificates_hold_for_the_true_error_of_a_rational_quadratic_table(dim)
     """F = 1 - exp(-w) in one dimension, and 1 - w K_1(w) in two."""
     of = measure(sp.radial("1/(1 + z**2)"), dim)
     table = sp.tabulate(of)
-    (proof,) = sp.certify_table(table, of)
+    (proof,) = table.certified(of)
     u = np.concatenate([np.geomspace(1e-12, 0.4, 40), np.linspace(0.41, 0.9999, 80)])
     radii = table.parts[0].law.ppf(u)
     with mp.workdps(30):
@@ -228,12 +228,12 @@ def test_certificates_hold_for_the_true_error_of_a_rational_quadratic_table(dim)
 )
 def test_masses_and_tables_of_differences_are_proved(formula, dim):
     of = measure(sp.radial(formula), dim)
-    masses = sp.certified_masses(of)
+    masses = of.certified()
     assert masses.rigorous
-    assert abs(of.positive_mass.mid - masses.positive.mid) <= of.positive_mass.rad
-    assert abs(of.negative_mass.mid - masses.negative.mid) <= of.negative_mass.rad
+    assert abs(of.positive_mass.mid - masses.positive_mass.mid) <= of.positive_mass.rad
+    assert abs(of.negative_mass.mid - masses.negative_mass.mid) <= of.negative_mass.rad
     table = sp.tabulate(of)
-    for proof in sp.certify_table(table, of):
+    for proof in table.certified(of):
         assert proof.rigorous
         assert proof.u_error <= max(1e-14, 2.0 * table.u_error)
         assert proof.not_ascending <= 1e-15
@@ -242,7 +242,7 @@ def test_masses_and_tables_of_differences_are_proved(formula, dim):
 def test_rounding_is_that_of_the_radius_where_the_density_is_singular_at_the_origin():
     """w^(2 alpha - 1), seen in ranges down to 1e-16, must not lend its slope to the whole panel."""
     of = measure(sp.radial("(1 + z**2)**(-7/10)"), 16)
-    (proof,) = sp.certify_table(sp.tabulate(of), of)
+    (proof,) = sp.tabulate(of).certified(of)
     assert proof.rigorous
     assert 1e-16 <= proof.rounding <= 2e-14
 
@@ -264,7 +264,7 @@ def test_rounding_is_that_of_the_radius_where_the_density_is_singular_at_the_ori
 )
 def test_tables_with_lobes_without_end_are_proved_to_infinity(dim, power):
     of, table = bochner_riesz(dim, power)
-    for proof in sp.certify_table(table, of):
+    for proof in table.certified(of):
         assert proof.rigorous
         assert proof.u_error <= max(1e-14, 2.0 * table.u_error)
         assert proof.rounding <= 4e-14
@@ -279,7 +279,7 @@ def test_a_law_whose_tail_holds_nearly_all_mass_is_proved_too():
     The sum over the lobes beyond is bounded by absolute values, which costs a factor of 1/0.01.
     """
     of, table = bochner_riesz(2, "51/100")
-    for proof in sp.certify_table(table, of):
+    for proof in table.certified(of):
         assert proof.rigorous
         assert proof.u_error <= 3e-13
 
@@ -300,7 +300,7 @@ def _exact_law(dim, power, zeros):
 def test_certificates_hold_for_the_true_error_of_a_table_of_lobes(dim, power, norm):
     """The CDF is a sum over lobes of a 1F2 at the zeros of a Bessel function, all in mpmath."""
     of, table = bochner_riesz(dim, str(power))
-    proofs = sp.certify_table(table, of)
+    proofs = table.certified(of)
     with mp.workdps(30):
         signed, ends = _exact_law(dim, power, 48)
         masses = [signed(b) - signed(a) for a, b in pairwise(ends)]
@@ -374,7 +374,7 @@ def test_no_damage_to_a_table_of_lobes_is_smaller_than_what_the_proof_reports(da
         held = tail.survival(tail.kappa + np.array([0.0, 1.0]))
         lobe = float(held[0] - held[1])
         broken, least = _tail_with(law, radius_series=series), 1e-8 * lobe / tail.period
-    proofs = sp.certify_table(_with(table, 1.0, broken), of)
+    proofs = _with(table, 1.0, broken).certified(of)
     proof = next(p for p, part in zip(proofs, table.parts, strict=True) if part.sign > 0)
     assert proof.rigorous
     assert proof.u_error >= least
@@ -384,7 +384,7 @@ def test_no_damage_to_a_table_of_lobes_is_smaller_than_what_the_proof_reports(da
 def test_a_table_of_lobes_of_another_kernel_is_not_certified():
     of, _ = bochner_riesz(3, "2")
     other = measure(sp.radial("(1 - z**2/4)**(2001/1000)", support=2), 3)
-    for proof in sp.certify_table(sp.tabulate(of), other):
+    for proof in sp.tabulate(of).certified(other):
         assert not proof.rigorous or proof.u_error > 1e-6
 
 
@@ -427,7 +427,7 @@ def test_the_density_of_a_lobed_law_stays_below_its_bound_in_the_complex_plane(d
 def test_lobes_beside_another_component_say_that_they_have_no_proof():
     kernel = sp.radial("(1 - z**2/4)**2", support=2) + sp.radial("exp(-z**2)")
     of = measure(kernel, 3)
-    for proof in sp.certify_table(sp.tabulate(of), of):
+    for proof in sp.tabulate(of).certified(of):
         assert not proof.rigorous
         assert "another component" in proof.reason or "lobes" in proof.reason
 
@@ -435,6 +435,6 @@ def test_lobes_beside_another_component_say_that_they_have_no_proof():
 @pytest.mark.slow
 def test_a_bound_that_no_probability_exceeds_is_no_proof():
     measure = sp.existence(sp.radial("exp(-z**2/2)"), dim=400).measure
-    (proof,) = sp.certify_table(sp.tabulate(measure), measure)
+    (proof,) = sp.tabulate(measure).certified(measure)
     assert proof.rigorous == (proof.u_error + proof.rounding < 1.0)
     assert proof.rigorous or "probability" in proof.reason

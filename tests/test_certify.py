@@ -131,14 +131,14 @@ NORMS = {
 @pytest.mark.parametrize(("dim", "power"), NORMS)
 def test_bochner_riesz_masses_hold_the_reference_digits(dim, power):
     of = measure(bochner_riesz(power), dim)
-    found = sp.certified_masses(of)
+    found = of.certified()
     assert found.rigorous
     assert found.complete
     assert found.mass.rad <= 1e-15
     assert holds(found.mass, NORMS[dim, power])
     assert agrees(of.mass, found.mass)
-    assert agrees(of.positive_mass, found.positive)
-    assert agrees(of.negative_mass, found.negative)
+    assert agrees(of.positive_mass, found.positive_mass)
+    assert agrees(of.negative_mass, found.negative_mass)
 
 
 @pytest.mark.parametrize(
@@ -147,12 +147,14 @@ def test_bochner_riesz_masses_hold_the_reference_digits(dim, power):
 )
 def test_bochner_riesz_masses_of_every_order_agree_with_the_fast_ones(dim, power):
     of = measure(bochner_riesz(power, 1), dim)
-    found = sp.certified_masses(of)
+    found = of.certified()
     assert found.rigorous
     assert found.mass.rad <= 1e-14
     assert agrees(of.mass, found.mass)
-    total = found.positive.mid - found.negative.mid
-    assert abs(total - 1) <= found.positive.rad + found.negative.rad + 1e-15 * found.mass.mid
+    total = found.positive_mass.mid - found.negative_mass.mid
+    assert (
+        abs(total - 1) <= found.positive_mass.rad + found.negative_mass.rad + 1e-15 * found.mass.mid
+    )
 
 
 ARC_COSINE_1 = {
@@ -169,13 +171,13 @@ ARC_COSINE_1 = {
 def test_arc_cosine_masses_hold_the_reference_digits(dim):
     kernel = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
     of = measure(kernel, dim)
-    found = sp.certified_masses(of)
+    found = of.certified()
     assert found.rigorous
     assert found.complete
     assert found.mass.rad <= 1e-15
     assert holds(found.mass, ARC_COSINE_1[dim])
     assert agrees(of.mass, found.mass)
-    assert agrees(of.negative_mass, found.negative)
+    assert agrees(of.negative_mass, found.negative_mass)
 
 
 @pytest.mark.slow
@@ -185,12 +187,12 @@ def test_arc_cosine_masses_hold_the_reference_digits(dim):
 )
 def test_sums_of_bessel_functions_have_all_their_zeros(formula, support, dim):
     of = measure(sp.radial(formula, support=support), dim)
-    found = sp.certified_masses(of)
+    found = of.certified()
     assert found.rigorous
     assert found.complete
     assert found.mass.rad <= 1e-15
-    assert agrees(of.positive_mass, found.positive)
-    assert agrees(of.negative_mass, found.negative)
+    assert agrees(of.positive_mass, found.positive_mass)
+    assert agrees(of.negative_mass, found.negative_mass)
 
 
 def test_a_zero_that_was_missed_or_invented_is_noticed(monkeypatch):
@@ -200,7 +202,7 @@ def test_a_zero_that_was_missed_or_invented_is_noticed(monkeypatch):
     of = measure(bochner_riesz(2), 3)
     for broken in (lambda z: z[:4] + z[5:], lambda z: [*z[:3], z[2], *z[3:]]):
         monkeypatch.setattr(lobes, "_zeros", lambda *a, fault=broken: fault(found(*a)))
-        proved = sp.certified_masses(of)
+        proved = of.certified()
         assert not proved.rigorous
         assert proved.mass == of.mass
 
@@ -208,11 +210,15 @@ def test_a_zero_that_was_missed_or_invented_is_noticed(monkeypatch):
 @pytest.mark.slow
 def test_arc_cosine_masses_scale_with_the_height_and_not_with_the_length():
     kernel = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
-    one = sp.certified_masses(measure(kernel, 2))
-    other = sp.certified_masses(measure((-3 * kernel).rescale(sympy.Rational(1, 7)), 2))
+    one = measure(kernel, 2).certified()
+    other = measure((-3 * kernel).rescale(sympy.Rational(1, 7)), 2).certified()
     assert other.rigorous
-    assert abs(other.positive.mid - 3 * one.negative.mid) <= other.positive.rad + 1e-15
-    assert abs(other.negative.mid - 3 * one.positive.mid) <= other.negative.rad + 1e-15
+    assert (
+        abs(other.positive_mass.mid - 3 * one.negative_mass.mid) <= other.positive_mass.rad + 1e-15
+    )
+    assert (
+        abs(other.negative_mass.mid - 3 * one.positive_mass.mid) <= other.negative_mass.rad + 1e-15
+    )
 
 
 def test_expansions_of_waves_and_backgrounds_are_the_density():
@@ -273,13 +279,13 @@ def test_the_tail_of_a_wave_is_the_same_wherever_it_starts():
 
 
 def test_the_support_and_the_height_of_a_kernel_only_scale_its_mass():
-    one = sp.certified_masses(measure(bochner_riesz(2), 3)).mass
-    other = sp.certified_masses(measure(3 * bochner_riesz(2, sympy.Rational(1, 7)), 3)).mass
+    one = measure(bochner_riesz(2), 3).certified().mass
+    other = measure(3 * bochner_riesz(2, sympy.Rational(1, 7)), 3).certified().mass
     assert abs(other.mid - 3 * one.mid) <= other.rad + 3 * one.rad
-    turned = sp.certified_masses(measure(-bochner_riesz(2), 3))
+    turned = measure(-bochner_riesz(2), 3).certified()
     assert turned.rigorous
     assert turned.mass.mid == one.mid
-    assert turned.negative.mid > turned.positive.mid
+    assert turned.negative_mass.mid > turned.positive_mass.mid
 
 
 # --- masses of mixtures -----------------------------------------------------------------------
@@ -288,7 +294,7 @@ def test_the_support_and_the_height_of_a_kernel_only_scale_its_mass():
 @pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64, 256])
 def test_delta_gaussians_are_proved_to_the_relative_accuracy_of_what_is_missing(dim):
     of = measure(delta_gaussian(), dim)
-    found = sp.certified_masses(of)
+    found = of.certified()
     with mp.workdps(200):
         square = 2 * dim * mp.log(10) / 99
         half = mp.mpf(dim) / 2
@@ -296,9 +302,9 @@ def test_delta_gaussians_are_proved_to_the_relative_accuracy_of_what_is_missing(
         missing = mp.gammainc(half, 0, square / 2, regularized=True) + mp.gammainc(
             half, 50 * square, mp.inf, regularized=True
         )
-        assert abs(missing - mp.mpf(found.cancelled.mid)) <= mp.mpf(found.cancelled.rad)
-        assert found.cancelled.rad <= 2e-16 * missing
-        for mass in (found.positive, found.negative):
+        assert abs(missing - mp.mpf(found.cancelled_mass.mid)) <= mp.mpf(found.cancelled_mass.rad)
+        assert found.cancelled_mass.rad <= 2e-16 * missing
+        for mass in (found.positive_mass, found.negative_mass):
             assert abs(1 - missing - mp.mpf(mass.mid)) <= mp.mpf(mass.rad)
             assert mass.rad <= 2e-16
         assert len(found.sign_changes) == 1
@@ -340,15 +346,21 @@ def test_mixtures_of_five_gaussians_have_all_their_sign_changes(dim):
     terms = [("1", "0.5"), ("-2", "0.25"), ("1.5", "0.125"), ("-1", "0.01"), ("1", "0.0025")]
     kernel = sp.radial(" + ".join(f"({c})*exp(-{a}*z**2)" for c, a in terms))
     of = measure(kernel, dim)
-    found = sp.certified_masses(of)
+    found = of.certified()
     positive, negative, roots = _naive_mass(terms, dim)
     assert found.complete
     assert len(found.sign_changes) == len(roots)
     with mp.workdps(40):
         for ball, root in zip(found.sign_changes, roots, strict=True):
             assert abs(mp.sqrt(root) - mp.mpf(ball.mid)) <= ball.rad + mp.mpf(10) ** -30
-        assert abs(positive - mp.mpf(found.positive.mid)) <= found.positive.rad + mp.mpf(10) ** -30
-        assert abs(negative - mp.mpf(found.negative.mid)) <= found.negative.rad + mp.mpf(10) ** -30
+        assert (
+            abs(positive - mp.mpf(found.positive_mass.mid))
+            <= found.positive_mass.rad + mp.mpf(10) ** -30
+        )
+        assert (
+            abs(negative - mp.mpf(found.negative_mass.mid))
+            <= found.negative_mass.rad + mp.mpf(10) ** -30
+        )
     assert found.mass.rad <= 1e-15
     assert agrees(of.mass, found.mass)
 
@@ -365,18 +377,18 @@ def test_mixtures_of_five_gaussians_have_all_their_sign_changes(dim):
 )
 def test_proved_masses_of_smooth_kernels_lie_within_the_fast_ones(formula, dim):
     of = measure(sp.radial(formula), dim)
-    found = sp.certified_masses(of)
+    found = of.certified()
     assert found.rigorous
     assert found.complete
     assert found.mass.rad <= 4e-16 * max(found.mass.mid, 1.0)
-    assert agrees(of.positive_mass, found.positive)
-    assert agrees(of.negative_mass, found.negative)
+    assert agrees(of.positive_mass, found.positive_mass)
+    assert agrees(of.negative_mass, found.negative_mass)
 
 
 def test_a_positive_density_has_no_negative_mass_at_all():
     for formula in ("exp(-z**2)", "2*exp(-z**2) - 0.1*exp(-z**2/3)"):
-        found = sp.certified_masses(measure(sp.radial(formula), 5))
-        assert found.negative == Enclosure(0.0, 0.0, rigorous=True)
+        found = measure(sp.radial(formula), 5).certified()
+        assert found.negative_mass == Enclosure(0.0, 0.0, rigorous=True)
         assert found.sign_changes == ()
 
 
@@ -386,10 +398,10 @@ def test_a_positive_density_has_no_negative_mass_at_all():
 )
 def test_sums_of_positive_definite_kernels_have_the_mass_of_the_origin(formula, dim):
     of = measure(sp.radial(formula), dim)
-    found = sp.certified_masses(of)
+    found = of.certified()
     assert found.rigorous
     assert found.complete
-    part, nothing = found.positive, found.negative
+    part, nothing = found.positive_mass, found.negative_mass
     if of.k_zero < 0:
         part, nothing = nothing, part
     assert nothing == Enclosure(0.0, 0.0, rigorous=True)
@@ -399,18 +411,18 @@ def test_sums_of_positive_definite_kernels_have_the_mass_of_the_origin(formula, 
 
 def test_a_density_that_vanishes_at_the_origin_is_proved_without_a_claim_of_completeness():
     # sqrt(1/2)^-3 = (1/8) sqrt(1/8)^-3: the two densities are equal at w = 0.
-    found = sp.certified_masses(measure(sp.radial("exp(-z**2/2) - exp(-z**2/8)/8"), 3))
+    found = measure(sp.radial("exp(-z**2/2) - exp(-z**2/8)/8"), 3).certified()
     assert found.rigorous
-    assert 0.0 <= found.negative.mid <= found.negative.rad <= 1e-50
-    assert holds(found.positive, "0.875")
+    assert 0.0 <= found.negative_mass.mid <= found.negative_mass.rad <= 1e-50
+    assert holds(found.positive_mass, "0.875")
 
 
 def test_atoms_count_with_the_errors_that_they_state():
     of = SpectralMeasure.from_atoms(3, [1.0, 2.0], [0.75, -0.25], errors=[1e-9, 0.0])
-    found = sp.certified_masses(of)
+    found = of.certified()
     assert found.rigorous
-    assert 1e-9 <= found.positive.rad <= 1.1e-9
-    assert found.negative.rad == 0.0
+    assert 1e-9 <= found.positive_mass.rad <= 1.1e-9
+    assert found.negative_mass.rad == 0.0
 
 
 # --- what is not proved -----------------------------------------------------------------------
@@ -423,13 +435,14 @@ def test_what_has_no_proof_says_so_and_keeps_its_estimate():
         measure(sp.radial("exp(-z) - sin(z)/(2*z)"), 1),
     ]
     for of in cases:
-        found = sp.certified_masses(of)
+        found = of.certified()
         assert not found.rigorous
         assert found.reason
         assert found.mass == of.mass
         assert "not proved" in str(found)
-    with pytest.raises(ParameterError, match="not a measure"):
-        sp.certified_masses(delta_gaussian())
+    table = sp.tabulate(cases[0])
+    with pytest.raises(ParameterError, match="is none"):
+        table.certified(delta_gaussian())
 
 
 def test_without_the_extra_nothing_is_proved(monkeypatch):
@@ -437,18 +450,18 @@ def test_without_the_extra_nothing_is_proved(monkeypatch):
     table = sp.tabulate(of)
     monkeypatch.setattr("spectra.certify.masses.flint", None)
     monkeypatch.setattr("spectra.certify.tables.flint", None)
-    found = sp.certified_masses(of)
+    found = of.certified()
     assert not found.rigorous
     assert "certify" in found.reason
     assert found.mass == of.mass
-    assert not any(p.rigorous for p in sp.certify_table(table, of))
+    assert not any(p.rigorous for p in table.certified(of))
 
 
 def test_a_wrong_component_is_found_out():
     """The masses of another kernel are not those of this one, and the balls tell."""
     of = measure(delta_gaussian(), 3)
     other = measure(sp.radial("exp(-z**2/2) - exp(-z**2/200.0000001)"), 3)
-    found, wrong = sp.certified_masses(of).positive, sp.certified_masses(other).positive
+    found, wrong = of.certified().positive_mass, other.certified().positive_mass
     assert abs(found.mid - wrong.mid) > 1e3 * (found.rad + wrong.rad)
     shifted = SpectralMeasure(3, of.kernel, (Atom(0.0, 1e-12),), of.density)
-    assert sp.certified_masses(shifted).positive.mid - found.mid > 9e-13
+    assert shifted.certified().positive_mass.mid - found.mid > 9e-13

@@ -10,6 +10,7 @@ import pytest
 
 import spectra as sp
 from spectra.errors import ParameterError
+from spectra.special import plane_wave_mean
 
 gstools = pytest.importorskip("gstools", reason="GSTools is an extra: pip install gstools")
 from spectra.plugins.gstools import cov_model, of  # noqa: E402
@@ -43,7 +44,7 @@ def deviations(model: object, dim: int) -> np.ndarray:
     for seed in range(SEEDS):
         waves = gstools.field.generator.RandMeth(model, mode_no=MODES, seed=seed)._cov_sample
         radii = np.linalg.norm(waves, axis=0)
-        rows.append(sp.plane_wave_mean(dim, np.outer(LAGS, radii)).mean(axis=1))
+        rows.append(plane_wave_mean(dim, np.outer(LAGS, radii)).mean(axis=1))
     values = np.array(rows)
     error = values.std(axis=0, ddof=1) / np.sqrt(SEEDS)
     return (values.mean(axis=0) - model.correlation(LAGS)) / error

@@ -43,7 +43,7 @@ LAYERS = {
     "spectra.transform.formulas": 7.4,
     "spectra.transform": 7.5,
     "spectra.measure": 8,
-    "spectra.certify": 9,
+    "spectra.certify": 9.5,
     "spectra.verdict": 9,
     "spectra.tabulation": 10,
     "spectra.designs": 11,
@@ -113,8 +113,13 @@ RF_LAYERS = {
     "rf.__main__": 12,
 }
 FACADE = "spectra"
-# Kernel.shift and Kernel.tilt load the room of asymmetric kernels, which are made of kernels.
-EXCEPTIONS = {("spectra.kernel", "spectra.asymmetric")}
+# Methods that open a room above when they are called: shift and tilt of a kernel that of asymmetric
+# kernels, which are made of kernels, and certified() of a measure and of a table that of proofs.
+EXCEPTIONS = {
+    ("spectra.kernel", "spectra.asymmetric"),
+    ("spectra.measure", "spectra.certify"),
+    ("spectra.table", "spectra.certify"),
+}
 
 
 def modules(package):

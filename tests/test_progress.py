@@ -12,7 +12,6 @@ import pytest
 import spectra as sp
 from rf import designed_directions
 from spectra import progress as room
-from spectra.certify import certify_table
 from spectra.progress import progress, stage
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
@@ -123,8 +122,8 @@ SLOW = {
     "verdict": lambda: sp.existence(sp.radial("exp(-z)"), dim=2),
     "derive": lambda: sp.derive(sp.radial(KERNEL), 3, cache=False),
     "design": lambda: sp.design(sp.radial("exp(-z**2/2)"), 3, domain=(0, 1), tol=0.05),
-    "masses": lambda: sp.certified_masses(sp.spectral_measure(sp.radial(KERNEL), 3)),
-    "table": lambda: certify_table(MADE, MEASURE),
+    "masses": lambda: sp.spectral_measure(sp.radial(KERNEL), 3).certified(),
+    "table": lambda: MADE.certified(MEASURE),
     "sphere": lambda: sp.sphere_coefficients(sp.zonal("exp(u)"), 3, degree=2),
     "directions": lambda: designed_directions.designed(7, 2, np.random.default_rng(0)),
 }

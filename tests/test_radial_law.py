@@ -14,11 +14,14 @@ from scipy import stats
 
 from spectra.compiled import using
 from spectra.errors import AccuracyError, ParameterError
+from spectra.kernel import radial
 from spectra.special import plane_wave_mean
 from spectra.table import LobedTail, PanelKind, Panels, RadialLaw, panel_integrals
 from spectra.table.lobe_shares import place_in_lobe, share_before, share_slope
 from spectra.table.lobed_waves import lobed_plane_wave
 from spectra.table.plane_wave import hankel_amplitude, wave_envelope, wave_region
+from spectra.tabulation import tabulate
+from spectra.verdict import spectral_measure
 
 Z = np.array([0.0, 1e-8, 1e-3, 0.3, 1.0, 2.7, 10.0, 51.3, 333.3, 1000.0])
 
@@ -203,7 +206,7 @@ def test_cauchy_radii_have_the_exponential_kernel():
     right = Panels(np.append(0.0, edges), np.concatenate([rows, body.coefficients]), kinds)
     law = RadialLaw(fitted([0.0, 0.25, 0.5], lambda u: np.tan(0.5 * np.pi * u), degree=17), right)
     assert np.max(np.abs(law.expected_plane_wave(1, Z) - np.exp(-Z))) < 1e-13
-    radii = law.sample(40_000, rng=3)
+    radii = law.rvs(40_000, random_state=3)
     assert stats.kstest(2.0 / np.pi * np.arctan(radii), "uniform").pvalue > 1e-6
 
 
@@ -217,7 +220,7 @@ def far_from(sample, cdf):
 
 def test_draws_follow_the_law_and_a_wrong_law_is_noticed():
     for dim in (1, 3, 16):
-        radii = chi_law(dim).sample(200_000, rng=dim)
+        radii = chi_law(dim).rvs(200_000, random_state=dim)
         assert far_from(radii, stats.chi(dim).cdf) < 3.0
         assert far_from(radii, stats.chi(dim + 0.1).cdf) > 3.0
 
@@ -282,7 +285,7 @@ def test_the_compiled_loop_draws_the_same_bits(name):
     assert np.array_equal(law.ppf(u), below)
     assert np.array_equal(law.isf(q), above)
     assert np.array_equal(law.ppf(u[:1000]), below[:1000])
-    assert np.array_equal(law.sample(u.size, rng=3)[:1000], law.sample(1000, rng=3))
+    assert np.array_equal(law.rvs(u.size, random_state=3)[:1000], law.rvs(1000, random_state=3))
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 16, 64])
@@ -310,8 +313,8 @@ def test_a_radius_of_zero_has_no_sign():
 def test_one_double_is_used_per_draw_and_seeds_repeat():
     law = chi_law(3)
     u = np.random.default_rng(5).random(1000)
-    assert np.array_equal(law.sample(1000, rng=5), law.ppf(u))
-    assert np.array_equal(law.sample((10, 100), rng=5).ravel(), law.ppf(u))
+    assert np.array_equal(law.rvs(1000, random_state=5), law.ppf(u))
+    assert np.array_equal(law.rvs((10, 100), random_state=5).ravel(), law.ppf(u))
     ascending = law.ppf(np.linspace(0.0, 1.0, 20_001))
     assert np.all(np.diff(ascending) >= -1e-14)
     for copy in (pickle.loads(pickle.dumps(law)), RadialLaw(law.left, law.right)):
@@ -504,7 +507,7 @@ def test_a_law_may_end_in_lobes(dim):
     truth = 0.5 * uniform + (0.5 - tail.mass) * upper + lobe_sum
     assert np.max(np.abs(law.expected_plane_wave(dim, z) - truth)) < 1e-14
     u = np.random.default_rng(0).random(20_000)
-    assert np.array_equal(law.sample(20_000, rng=0), law.ppf(u))
+    assert np.array_equal(law.rvs(20_000, random_state=0), law.ppf(u))
     beyond = 1.0 - u <= tail.mass
     assert np.max(np.abs(law.ppf(u)[beyond] / tail.isf(1.0 - u[beyond]) - 1.0)) < 1e-15
     radii, weights, leftover = law.nodes(2.0)
@@ -597,3 +600,59 @@ def test_arrays_of_a_law_cannot_be_written_to():
     for array in (law.left.edges, law.left.coefficients, law.right.kinds, lobes(1.0).mass_series):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
+
+
+# --- probabilities and densities ----------------------------------------------------------------
+
+LAWS = [
+    ("exp(-z**2/2)", None, 3),
+    ("exp(-z)", None, 1),
+    ("exp(-z)", None, 16),
+    ("(1 - z**2/4)**2", 2, 2),
+    ("(1 - z**2/4)**3*(1 - z**2)", 2, 3),
+    ("exp(-z**2/2) - exp(-z**2/200)", None, 7),
+]
+
+
+@pytest.mark.parametrize(("formula", "support", "dim"), LAWS)
+def test_probabilities_undo_quantiles_on_both_sides(formula, support, dim):
+    table = tabulate(spectral_measure(radial(formula, support=support), dim))
+    u, q = np.geomspace(1e-12, 0.5, 60), np.geomspace(1e-14, 0.5, 60)
+    for part in table.parts:
+        law = part.law
+        # A tail is right to 1e-7 of its probability, by cells as by panels.
+        assert np.max(np.abs(law.cdf(law.ppf(u)) / u - 1.0)) < 1e-7
+        assert np.max(np.abs(law.sf(law.isf(q)) / q - 1.0)) < 1e-7
+        w = law.ppf(np.linspace(0.0, 1.0, 97)[1:-1])
+        assert np.max(np.abs(law.cdf(w) + law.sf(w) - 1.0)) < 1e-15
+        assert law.cdf(-1.0) == law.pdf(-1.0) == law.sf(np.inf) == law.pdf(np.inf) == 0.0
+        assert law.sf(-1.0) == law.cdf(np.inf) == 1.0
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 64])
+def test_the_law_of_a_gaussian_has_the_density_of_chi(dim):
+    law, chi = chi_law(dim), stats.chi(dim)
+    w = chi.ppf(np.linspace(1e-6, 1.0 - 1e-6, 301))
+    assert np.max(np.abs(law.cdf(w) - chi.cdf(w))) < 1e-14
+    assert np.max(np.abs(law.pdf(w) / chi.pdf(w) - 1.0)) < 1e-6
+    far = chi.isf(np.geomspace(1e-14, 1e-3, 30))
+    assert np.max(np.abs(law.sf(far) / chi.sf(far) - 1.0)) < 1e-7
+
+
+@pytest.mark.parametrize(("formula", "support", "dim"), LAWS[3:])
+def test_the_density_of_a_part_is_that_of_the_measure(formula, support, dim):
+    measure = spectral_measure(radial(formula, support=support), dim)
+    for part in tabulate(measure).parts:
+        w = part.law.ppf(np.linspace(0.01, 0.999, 173))
+        exact = part.sign * measure.density.radial(w) / part.mass
+        assert np.max(np.abs(part.law.pdf(w) - exact)) < 1e-9 * exact.max()
+
+
+def test_atoms_are_steps_of_the_probability():
+    law = RadialLaw.from_atoms([0.0, 1.0, 2.0], [0.25, 0.5, 0.25])
+    w = [-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0]
+    assert law.cdf(w).tolist() == [0.0, 0.25, 0.25, 0.75, 0.75, 1.0, 1.0]
+    assert law.sf(w).tolist() == [1.0, 0.75, 0.75, 0.25, 0.25, 0.0, 0.0]
+    assert law.pdf(w).tolist() == [0.0, np.inf, 0.0, np.inf, 0.0, np.inf, 0.0]
+    with pytest.raises(ParameterError, match="not a number"):
+        law.cdf(np.nan)

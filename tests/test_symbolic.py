@@ -14,6 +14,7 @@ from spectra.errors import FormulaError, NoRouteError
 from spectra.families.entry import DIMENSION as D
 from spectra.formula.parsing import Z, parse_formula
 from spectra.transform import symbolic as route
+from spectra.transform import symbolic_density
 from spectra.transform.formulas import sympy_limit
 from spectra.transform.formulas.checking import hankel_quadrature, misfit, refutation
 from spectra.transform.formulas.expression_tree import from_tree, to_tree
@@ -62,7 +63,7 @@ def test_the_formula_for_symbolic_d_is_the_closed_form_in_each_dimension(text, s
 
 
 def test_a_formula_outside_the_catalogue_holds_for_every_d():
-    formula = sp.symbolic_density(sp.radial("sqrt(z)*exp(-z**2)"))
+    formula = symbolic_density(sp.radial("sqrt(z)*exp(-z**2)"))
     assert formula.has(sympy.hyper)
     for dim in (3, 64):
         density = sp.spectral_density(sp.radial("sqrt(z)*exp(-z**2)"), dim)
@@ -72,7 +73,7 @@ def test_a_formula_outside_the_catalogue_holds_for_every_d():
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["exp(-z**(3/2))", "1/(1+z)", "exp(-z)*cos(3*z)", "erfc(z)"])
 def test_each_table_of_mellin_transforms_gives_a_checked_formula(text):
-    formula = sp.symbolic_density(sp.radial(text))
+    formula = symbolic_density(sp.radial(text))
     for dim in (1, 2, 7):
         density = sp.spectral_density(sp.radial(text), dim)
         assert values(formula, dim, (0.4, 2.0)) == pytest.approx(
@@ -96,7 +97,7 @@ def test_sympy_writes_a_meijer_function_through_better_known_ones():
 @pytest.mark.slow
 def test_sympy_integrates_what_the_tables_do_not_know():
     kernel = sp.radial("(1-z)**2*exp(-z)", support=1)
-    formula = sp.symbolic_density(kernel, 3)
+    formula = symbolic_density(kernel, 3)
     exact, _ = hankel_quadrature(kernel, 3, sympy.Rational(5, 2))
     assert values(formula, 3, (2.5,))[0] == pytest.approx(float(exact), rel=1e-12)
 
@@ -122,11 +123,11 @@ def test_a_wrong_answer_is_not_believed_and_a_right_one_after_it_is(monkeypatch)
     kernel = sp.radial("exp(-z**2)*cos(z)")
     right = sympy.exp(-(W**2 + 1) / 4) * sympy.cosh(W / 2) / (2 * sympy.sqrt(sympy.pi))
     monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right * (1 + W / 10**9), right))
-    assert sp.symbolic_density(kernel, 1) == right
+    assert symbolic_density(kernel, 1) == right
     for wrong in (2 * right, right + W / 10**6, sympy.log(-W), sympy.zoo * W):
         monkeypatch.setattr(symbolic_module, "ask_sympy", answering(wrong))
         with pytest.raises(NoRouteError, match="not believed"):
-            sp.symbolic_density(kernel, 1)
+            symbolic_density(kernel, 1)
 
 
 def test_a_formula_without_numbers_is_told_and_not_tabulated(monkeypatch):
@@ -149,7 +150,7 @@ def test_a_kernel_that_grows_is_refused_before_sympy_is_asked(monkeypatch):
     monkeypatch.setattr(symbolic_module, "ask_sympy", None)
     for text in ("sqrt(1 + z**2)", "z**2*log(z)", "-z"):
         with pytest.raises(NoRouteError, match="grows without bound"):
-            sp.symbolic_density(sp.radial(text), 2)
+            symbolic_density(sp.radial(text), 2)
 
 
 def test_a_callable_has_no_formula_and_sympy_is_not_asked(monkeypatch):
@@ -175,7 +176,7 @@ def test_a_process_that_hangs_is_killed_at_the_limit(monkeypatch, tmp_path):
         with pytest.raises(ProcessLookupError):
             os.kill(int(note.read_text(encoding="utf-8")), 0)
     with pytest.raises(NoRouteError, match=r"stopped after 0\.5 seconds"):
-        sp.symbolic_density(sp.radial("exp(-z**2)*cos(z)"), 2, limit=0.5)
+        symbolic_density(sp.radial("exp(-z**2)*cos(z)"), 2, limit=0.5)
 
 
 @pytest.mark.slow

@@ -9,7 +9,13 @@ functions), ``parts`` and ``lobed_law`` (the laws that it stands for), ``panel_p
 ``lobed_tails`` with ``tail_rounding``, and ``tables`` (the entry).
 """
 
-from spectra.certify.masses import CertifiedMasses, certified_masses
-from spectra.certify.tables import PartCertificate, certify_table
+from spectra.certify.masses import CertifiedMasses, proved_masses
+from spectra.certify.tables import PartCertificate, TableCertificate, proved_table
 
-__all__ = ["CertifiedMasses", "PartCertificate", "certified_masses", "certify_table"]
+__all__ = [
+    "CertifiedMasses",
+    "PartCertificate",
+    "TableCertificate",
+    "proved_masses",
+    "proved_table",
+]

@@ -9,13 +9,12 @@ from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
 from spectra.certify.lobes import bessel_masses
 from spectra.certify.mixtures import MassBalls, mixture_masses
 from spectra.density import Atom
-from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure
 from spectra.progress import stage
 from spectra.quadrature import Enclosure
 from spectra.transform.on_balls.compact import BallComponent
 
-__all__ = ["CertifiedMasses", "certified_masses"]
+__all__ = ["CertifiedMasses", "proved_masses"]
 
 _ATOM_BITS = 192
 
@@ -26,9 +25,9 @@ class CertifiedMasses:
 
     Attributes
     ----------
-    positive, negative, mass : Enclosure
+    positive_mass, negative_mass, mass : Enclosure
         M+, M- and M+ + M-; ``rigorous`` is True where they were proved.
-    cancelled : Enclosure or None
+    cancelled_mass : Enclosure or None
         Mass lost where components of different sign overlap, to its own relative accuracy: 1 - M+
         of a difference of two normalised kernels.  None where it was not proved.
     sign_changes : tuple of Enclosure
@@ -39,10 +38,10 @@ class CertifiedMasses:
         Why nothing was proved; empty where it was.
     """
 
-    positive: Enclosure
-    negative: Enclosure
+    positive_mass: Enclosure
+    negative_mass: Enclosure
     mass: Enclosure
-    cancelled: Enclosure | None
+    cancelled_mass: Enclosure | None
     sign_changes: tuple[Enclosure, ...]
     complete: bool
     reason: str = ""
@@ -53,11 +52,13 @@ class CertifiedMasses:
         return self.mass.rigorous
 
     def __str__(self) -> str:
-        text = f"M+ = {self.positive}, M- = {self.negative}, M+ + M- = {self.mass}"
+        text = f"M+ = {self.positive_mass}, M- = {self.negative_mass}, M+ + M- = {self.mass}"
         return f"{text}; not proved: {self.reason}" if self.reason else text
 
+    __repr__ = __str__
 
-def certified_masses(measure: SpectralMeasure) -> CertifiedMasses:
+
+def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
     r"""Masses of a measure with a proof in ball arithmetic, where there is one.
 
     .. math:: M_\pm = \int \max(0, \pm\rho)\,dw + \sum_{\pm m > 0} |m|, \qquad
@@ -80,11 +81,6 @@ def certified_masses(measure: SpectralMeasure) -> CertifiedMasses:
         Without the extra ``certify``, and for measures of other kinds, the masses of the measure
         itself with ``rigorous=False`` and the ``reason``.
 
-    Raises
-    ------
-    ParameterError
-        Where no measure was given.
-
     Notes
     -----
     ``docs/proofs.md`` says what is proved, how, and what is taken for granted.
@@ -94,17 +90,12 @@ def certified_masses(measure: SpectralMeasure) -> CertifiedMasses:
     >>> from spectra.kernel import radial
     >>> from spectra.verdict import existence
     >>> kernel = radial("exp(-z**2/2) - exp(-z**2/200)")
-    >>> found = certified_masses(existence(kernel, dim=16).measure)
+    >>> found = proved_masses(existence(kernel, dim=16).measure)
     >>> found.rigorous, found.complete, len(found.sign_changes)
     (True, True, 1)
-    >>> print(found.cancelled)                                    # 1 - M+, to all its digits
+    >>> print(found.cancelled_mass)                                    # 1 - M+, to all its digits
     8.2103409770752087e-09 ± 6.1e-25 (proved)
     """
-    if not isinstance(measure, SpectralMeasure):
-        raise ParameterError(
-            f"Masses were asked of {type(measure).__name__}, which is not a measure. Give "
-            "existence(kernel, dim=...).measure."
-        )
     if flint is None:
         return _estimated(measure, "python-flint is missing: pip install kernel-spectra[certify]")
     try:

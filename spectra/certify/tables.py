@@ -19,13 +19,15 @@ from spectra.certify.lobed_tails import LobedTailProof
 from spectra.certify.lobes import Lobes, bessel_sum, proved_lobes
 from spectra.certify.panel_proofs import PanelProof
 from spectra.certify.parts import ProvedLaw
-from spectra.errors import ParameterError
+from spectra.errors import ParameterError, SpectraError
+from spectra.families import kernel_from_text
 from spectra.measure import SpectralMeasure
 from spectra.progress import stage
 from spectra.table import LobedTail, Part, RadialLaw, SpectralTable
 from spectra.transform.on_balls.compact import BallComponent
+from spectra.verdict import spectral_measure
 
-__all__ = ["PartCertificate", "certify_table"]
+__all__ = ["PartCertificate", "TableCertificate", "proved_table"]
 
 _BITS = 160
 _LOBED_BITS = 192
@@ -74,20 +76,55 @@ class PartCertificate:
     reason: str = ""
 
 
-def certify_table(table: SpectralTable, measure: SpectralMeasure) -> tuple[PartCertificate, ...]:
+class TableCertificate(tuple[PartCertificate, ...]):
+    """What was proved of a table: a certificate for each of its parts, and what holds for all.
+
+    Examples
+    --------
+    >>> TableCertificate([PartCertificate(1e-15, 2e-15, 0.0, 0.0, 9)])
+    proved: errors of at most 3e-15 in probability, ascending
+    """
+
+    __slots__ = ()
+
+    @property
+    def rigorous(self) -> bool:
+        """Whether every part was proved."""
+        return all(part.rigorous for part in self)
+
+    @property
+    def u_error(self) -> float:
+        """Bound of the error in probability of every radius, with the rounding of doubles."""
+        return max((part.u_error + part.rounding for part in self), default=0.0)
+
+    @property
+    def reason(self) -> str:
+        """Why some part was not proved; empty where all were."""
+        return next((part.reason for part in self if part.reason), "")
+
+    def __repr__(self) -> str:
+        if not self.rigorous:
+            return f"not proved: {self.reason}"
+        out_of_order = max((part.not_ascending for part in self), default=0.0)
+        order = f"ascending but for {out_of_order:.2g}" if out_of_order else "ascending"
+        return f"proved: errors of at most {self.u_error:.2g} in probability, {order}"
+
+
+def proved_table(table: SpectralTable, measure: SpectralMeasure | None) -> TableCertificate:
     """Prove the error in probability and the monotony of every part of a table.
 
     Parameters
     ----------
     table : SpectralTable
         As ``tabulate(measure)`` made it, or as it was loaded.
-    measure : SpectralMeasure
-        The measure that it is to represent; its exact numbers are read.
+    measure : SpectralMeasure or None
+        The measure that it is to represent, whose exact numbers are read; None for that of the
+        formula of the table.
 
     Returns
     -------
-    tuple of PartCertificate
-        One for each part of the table.  Proved are sums and differences of Gaussians times
+    TableCertificate
+        One proof for each part of the table.  Proved are sums and differences of Gaussians times
         polynomials, Matern and rational quadratic kernels, and to infinity the lobes of
         polynomials in z^2 times a power of 1 - z^2/R^2; other parts come back with
         ``rigorous=False`` and the ``reason``.
@@ -107,14 +144,19 @@ def certify_table(table: SpectralTable, measure: SpectralMeasure) -> tuple[PartC
     >>> from spectra.tabulation import tabulate
     >>> from spectra.verdict import existence
     >>> measure = existence(radial("exp(-z**2/2)"), dim=3).measure
-    >>> (proof,) = certify_table(tabulate(measure), measure)
+    >>> (proof,) = proved_table(tabulate(measure), measure)
     >>> proof.rigorous, proof.not_ascending < 1e-17, proof.u_error + proof.rounding < 2e-14
     (True, True, True)
     """
-    if not isinstance(table, SpectralTable) or not isinstance(measure, SpectralMeasure):
+    if measure is None:
+        try:
+            measure = _named(table)
+        except Unproved as why:
+            return TableCertificate(_unproved(table, why) for _ in table.parts)
+    if not isinstance(measure, SpectralMeasure):
         raise ParameterError(
-            f"A certificate needs a table and its measure, not {type(table).__name__} and "
-            f"{type(measure).__name__}."
+            f"A table is proved against its measure, and {type(measure).__name__} is none: give "
+            "existence(kernel, dim=...).measure, or leave it out."
         )
     if table.dim != measure.dim:
         raise ParameterError(
@@ -123,7 +165,27 @@ def certify_table(table: SpectralTable, measure: SpectralMeasure) -> tuple[PartC
         )
     found: list[Lobes] = []
     with stage("proving a table", has_limit=False):
-        return tuple(_certified(part, table, measure, found) for part in table.parts)
+        return TableCertificate(_certified(part, table, measure, found) for part in table.parts)
+
+
+def _named(table: SpectralTable) -> SpectralMeasure:
+    """The measure of the kernel that a table names, where its text is all that there is to it."""
+    if table.bias or table.domain < np.inf:
+        raise Unproved("the table was designed or truncated: pass the measure that it was made of")
+    try:
+        kernel = kernel_from_text(table.formula, is_zonal=table.sphere or None)
+    except SpectraError:
+        kernel = None
+    if kernel is None or str(kernel) != table.formula or kernel.is_zonal != table.sphere:
+        raise Unproved(
+            f"the formula of the table, {table.formula}, does not tell the whole kernel: pass the "
+            "measure that it was made of"
+        )
+    return spectral_measure(kernel, table.dim)
+
+
+def _unproved(table: SpectralTable, why: Unproved) -> PartCertificate:
+    return PartCertificate(table.u_error, np.inf, 1.0, np.inf, 0, False, str(why))
 
 
 def _certified(
@@ -140,7 +202,7 @@ def _certified(
             return _lobed(part, table.parts, measure, found)
         return _smooth(part, measure)
     except Unproved as why:
-        return PartCertificate(table.u_error, np.inf, 1.0, np.inf, 0, False, str(why))
+        return _unproved(table, why)
 
 
 def _smooth(part: Part, measure: SpectralMeasure) -> PartCertificate:

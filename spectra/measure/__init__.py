@@ -1,9 +1,12 @@
 """Finite spectral measures: masses with their errors, sign changes, Jordan parts.
 
-Read in this order: ``charts`` (variables in which every density is easy), ``stretches`` (ranges of
-one sign), ``lobes`` (infinitely many of them), ``signed`` (the measure itself).
+Read in this order: ``stretches`` (ranges of one sign), ``lobes`` (infinitely many of them),
+``split`` (a density by its sign), ``signed`` (the measure itself), ``making`` (from a density to
+its measure, or to what of it lies within a radius).
 """
 
-from spectra.measure.signed import MeasurePart, SpectralMeasure, measure_of, truncate
+from spectra.measure.making import measure_of, truncate
+from spectra.measure.signed import SpectralMeasure
+from spectra.measure.split import MeasurePart
 
 __all__ = ["MeasurePart", "SpectralMeasure", "measure_of", "truncate"]

@@ -12,105 +12,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.charts import RadialSum
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
-from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
+from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.apart import ApartTail
-from spectra.measure.beats import BeatingTail
-from spectra.measure.lobes import LobedTailMass
+from spectra.measure.split import ZERO, MeasurePart, SignSplit, split_by_sign
 from spectra.measure.stretches import Stretch, overlap, sign_intervals, stretches_of
-from spectra.measure.tails import beating_tail, frequency, why_infinite
 from spectra.numeric import checked_dim, real_array
 from spectra.progress import staged
 from spectra.quadrature import EPS, Enclosure
 
 if TYPE_CHECKING:
+    from spectra.certify import CertifiedMasses
     from spectra.kernel import Kernel
-    from spectra.measure.stretches import Interval
 
-__all__ = ["MeasurePart", "SpectralMeasure", "measure_of", "truncate"]
+__all__ = ["SpectralMeasure", "merged_atoms"]
 
 FloatArray = NDArray[np.float64]
 
-# Lobes listed one by one at most in a truncated measure.
-_MOST_LOBES = 20_000
-# Sign changes listed at most on request.
-_MOST_CHANGES = 1e6
 # k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
 _LAW_SLACK = 8.0
-ZERO = Enclosure(0.0, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class MeasurePart:
-    """One sign of a measure: its mass and all that its law of radii is made of.
-
-    Attributes
-    ----------
-    sign : int
-        +1 or -1.
-    mass : Enclosure
-        Total mass of the part, positive.
-    atoms : tuple of Atom
-        Its atoms, with positive masses.
-    stretches : tuple of Stretch
-        Its absolutely continuous part by ranges of radii, ascending.
-    lobes : LobedTailMass or None
-        What describes its infinitely many further lobes, if it has them.
-    first_lobe : int
-        Index of the first of those; the others follow in steps of 2.
-    apart : ApartTail or None
-        What takes its further lobes apart by frequency, if several beat.
-    """
-
-    sign: int
-    mass: Enclosure
-    atoms: tuple[Atom, ...]
-    stretches: tuple[Stretch, ...]
-    lobes: LobedTailMass | None = None
-    first_lobe: int = 0
-    apart: ApartTail | None = None
-
-    @property
-    def phase(self) -> float:
-        """Phase of its plane waves: 0 for the positive part, pi for the negative one."""
-        return 0.0 if self.sign > 0 else float(np.pi)
-
-
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """The absolutely continuous part, divided by sign."""
-
-    components: tuple[Component, ...]
-    intervals: tuple[Interval, ...]
-    changes: FloatArray
-    stretches: tuple[Stretch, ...]
-    lobes: LobedTailMass | None
-    first_lobe: int
-    unresolved: Enclosure
-    lobe_masses: tuple[Enclosure, Enclosure]
-    beats: BeatingTail | None
-    listed_to: float
-
-    def continuous_mass(self, sign: int) -> Enclosure:
-        total = self.lobe_mass(sign)
-        for stretch in self.stretches:
-            if stretch.sign == sign:
-                total = total + stretch.mass
-            elif stretch.mass.mid == 0.0:
-                total = total + Enclosure(0.0, stretch.mass.rad)
-        total = total + self.unresolved
-        if total.mid == 0.0 and not self.is_proved_to_have(-sign):
-            # No stretch of this sign was seen: there may be one where the other is an error.
-            unseen = self.lobe_mass(-sign).rad + sum(s.mass.rad for s in self.stretches)
-            total = total + Enclosure(0.0, float(unseen))
-        return total
-
-    def is_proved_to_have(self, sign: int) -> bool:
-        """Whether formulas prove that the density has this sign wherever it is not zero."""
-        return all(c.has_one_sign and np.sign(c.total) == sign for c in self.components)
-
-    def lobe_mass(self, sign: int) -> Enclosure:
-        """Mass of the lobes that are not listed."""
-        return self.lobe_masses[sign < 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +111,7 @@ class SpectralMeasure:
             )
         if not (np.all(np.isfinite(r) & np.isfinite(m) & (e >= 0)) and np.all(r >= 0)):
             raise ParameterError("Atoms need finite radii >= 0, finite masses and errors >= 0.")
-        atoms, cancelled = _merged([Atom(*map(float, x)) for x in zip(r, m, e, strict=True)])
+        atoms, cancelled = merged_atoms([Atom(*map(float, x)) for x in zip(r, m, e, strict=True)])
         return cls(dim, kernel, atoms, None, cancelled_atoms=cancelled)
 
     @property
@@ -240,7 +159,7 @@ class SpectralMeasure:
 
     @cached_property
     def mass(self) -> Enclosure:
-        """The total mass M+ + M-, which is at least |k(0)|; certified_masses proves it."""
+        """The total mass M+ + M-, which is at least |k(0)|; :meth:`certified` proves it."""
         return self.positive_mass + self.negative_mass
 
     @cached_property
@@ -284,7 +203,7 @@ class SpectralMeasure:
         split = self._split
         found = split.changes
         if not np.isfinite(self.radius):
-            found = np.concatenate([found, self._further_changes(split, up_to)])
+            found = np.concatenate([found, split.further_changes(up_to)])
         return np.asarray(found[found <= up_to])
 
     def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
@@ -347,6 +266,24 @@ class SpectralMeasure:
                 found.append(MeasurePart(sign, mass, atoms, stretches, lobes, first, apart))
         return tuple(found)
 
+    def certified(self) -> CertifiedMasses:
+        """The masses with a proof in ball arithmetic, or why there is none: docs/proofs.md.
+
+        Examples
+        --------
+        >>> from spectra import radial, spectral_measure
+        >>> print(spectral_measure(radial("exp(-z**2/2)"), 3).certified().mass)
+        1 ± 0.0e+00 (proved)
+        """
+        from spectra.certify import proved_masses
+
+        return proved_masses(self)
+
+    def __repr__(self) -> str:
+        name = "a design" if self.kernel is None else str(self.kernel)
+        cut = f" up to |w| = {self.radius:g}" if np.isfinite(self.radius) else ""
+        return f"SpectralMeasure of {name} on R^{self.dim}{cut}"
+
     def __str__(self) -> str:
         name = "designed" if self.kernel is None else str(self.kernel)
         return (
@@ -359,44 +296,11 @@ class SpectralMeasure:
         return RadialSum(self.components, self.dim)
 
     @cached_property
-    def _split(self) -> _Split:
+    def _split(self) -> SignSplit:
         return self._split_of(self.components)
 
-    @staged("finding the sign changes and the mass of each sign")
-    def _split_of(self, components: tuple[Component, ...]) -> _Split:
-        density = RadialSum(components, self.dim)
-        oscillating = [c for c in components if isinstance(c.tail, OscillatingTail)]
-        cut, unresolved, lobes, first, beats = self.radius, ZERO, None, 0, None
-        if np.isfinite(cut):
-            waves = sum(cut * frequency(c) / np.pi for c in oscillating)
-            if waves > _MOST_LOBES:
-                raise ParameterError(
-                    f"A truncation at radius {cut:g} leaves about {waves:.3g} lobes, more than the "
-                    f"{_MOST_LOBES} that are listed. Truncate at a smaller radius."
-                )
-        elif len(oscillating) == 1:
-            others = tuple(c for c in components if c is not oscillating[0])
-            rest = RadialSum(others, self.dim) if others else None
-            last_atom = max((a.radius for a in self.atoms), default=0.0)
-            lobes = LobedTailMass(oscillating[0], rest, self.dim, last_atom)
-            first = lobes.first_index
-            cut = lobes.start_of(first, 1)
-        elif oscillating:
-            beats = BeatingTail(components, self.dim)
-            if beats.has_means:
-                cut = beats.start
-            else:
-                cut, unresolved = beating_tail(components, self.dim)
-        intervals, changes = sign_intervals(density, cut=cut)
-        stretches = stretches_of(density, intervals)
-        masses = (ZERO, ZERO)
-        if lobes is not None:
-            masses = (lobes.mass_from(first, 1), lobes.mass_from(first + 1, -1))
-        elif beats is not None and beats.has_means:
-            masses = beats.masses()
-        return _Split(
-            components, intervals, changes, stretches, lobes, first, unresolved, masses, beats, cut
-        )
+    def _split_of(self, components: tuple[Component, ...]) -> SignSplit:
+        return split_by_sign(components, self.dim, atoms=self.atoms, radius=self.radius)
 
     @cached_property
     @staged("finding the masses")
@@ -422,88 +326,8 @@ class SpectralMeasure:
                 )
         return positive, negative
 
-    def _further_changes(self, split: _Split, up_to: float) -> FloatArray:
-        """Sign changes among the lobes that are not listed."""
-        lobes, beats = split.lobes, split.beats
-        if lobes is not None:
-            endless = all(split.lobe_mass(s).mid > 0.0 for s in (1, -1))
-            highest = lobes.tail.frequency
-        elif beats is not None:
-            masses = [split.lobe_mass(s) for s in (1, -1)]
-            endless = split.unresolved.rad > 0.0 or all(m.mid > m.rad for m in masses)
-            highest = beats.fastest
-        else:
-            return np.empty(0)
-        if not endless:
-            return np.empty(0)
-        count = up_to * highest / np.pi
-        if count > _MOST_CHANGES:
-            raise ParameterError(
-                f"The density changes sign infinitely often, about {count:.3g} times up to radius "
-                f"{up_to:g}. Ask with a smaller up_to=..."
-            )
-        if lobes is not None:
-            return lobes.changes(split.first_lobe, count)
-        assert beats is not None
-        return beats.zeros(split.listed_to, max(up_to, split.listed_to))
 
-
-def measure_of(density: SpectralDensity) -> SpectralMeasure:
-    """The finite measure with this density.
-
-    Raises
-    ------
-    InfiniteMassError
-        Where a component has infinite mass at the origin, at its end or at infinity.
-    """
-    for component in density.components:
-        reason = why_infinite(component)
-        if reason:
-            raise InfiniteMassError(
-                f"The spectral measure of {density.kernel} on R^{density.dim} has infinite mass: "
-                f"{reason}. No positive decomposition exists; design a finite measure for your "
-                "range of distances, or truncate(density, radius) and accept the recorded bias."
-            )
-    atoms, cancelled = _merged(density.atoms)
-    return SpectralMeasure(density.dim, density.kernel, atoms, density, cancelled_atoms=cancelled)
-
-
-def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
-    """The measure with all frequencies beyond a radius cut off, and a record of what that loses.
-
-    Parameters
-    ----------
-    density : SpectralDensity
-        Any density, of infinite mass too.
-    radius : float
-        Where to cut.
-
-    Returns
-    -------
-    SpectralMeasure
-        With ``radius``, ``lost_mass``, ``bias`` (infinite where the mass is) and ``bias_at_zero``.
-
-    Raises
-    ------
-    ParameterError
-        Where the radius is not positive and finite, or leaves too many lobes.
-    """
-    if not (np.isfinite(radius) and radius > 0):
-        raise ParameterError(f"A truncation needs a finite radius greater than 0, not {radius}.")
-    kept, cancelled = _merged([a for a in density.atoms if a.radius <= radius])
-    beyond = sum(abs(a.mass) for a in density.atoms if a.radius > radius)
-    cut = SpectralMeasure(
-        density.dim, density.kernel, kept, density, radius=float(radius), cancelled_atoms=cancelled
-    )
-    if any(why_infinite(c) for c in density.components):
-        return replace(cut, lost_mass=np.inf)
-    whole = measure_of(replace(density, atoms=()))
-    part = replace(cut, atoms=(), cancelled_atoms=0.0)
-    lost = whole.mass - part.mass
-    return replace(cut, lost_mass=beyond + max(lost.mid, 0.0) + lost.rad)
-
-
-def _merged(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
+def merged_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
     """One atom for each radius, and the mass that cancelled."""
     by_radius: dict[float, list[Atom]] = {}
     for atom in atoms:

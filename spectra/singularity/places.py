@@ -126,6 +126,9 @@ class Singularity:
         place = "infinity" if self.location is sympy.oo else f"z = {self.location}"
         return f"{self.term} at {place}"
 
+    def __repr__(self) -> str:
+        return f"Singularity({self})"
+
 
 _Z_TEXT = sympy.Symbol("z")
 

@@ -28,7 +28,7 @@ from spectra.table.lobe_shares import share_before, share_slope
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
 
-__all__ = ["MixedTail"]
+__all__ = ["MixedTail", "density_at", "mass_beyond"]
 
 # The index at which a lobe begins at a radius is a fixed point, which is nearly the radius itself;
 # and the place along a lobe is the root of a series that is nearly linear.
@@ -103,7 +103,7 @@ class MixedTail:
 
     def beyond(self, w: FloatArray) -> FloatArray:
         """Mass S(w) beyond radii w >= start."""
-        return np.asarray(sum(_beyond(m, w) for m in self.members))
+        return np.asarray(sum(mass_beyond(m, w) for m in self.members))
 
     def isf(self, q: ArrayLike) -> FloatArray:
         """Radius above which the mass is q, for 0 <= q <= mass; infinite at q = 0."""
@@ -125,7 +125,7 @@ class MixedTail:
         low, last = np.zeros(q.shape), len(self.members) - 1
         left = np.ones(q.shape, dtype=bool)
         for i, m in enumerate(self.members):
-            share = float(_beyond(m, np.array([self.start]))[0])
+            share = float(mass_beyond(m, np.array([self.start]))[0])
             mine = left & ((q - low <= share) | (i == last))
             out[mine] = m.isf(np.minimum((q - low)[mine], share))
             left &= ~mine
@@ -245,11 +245,23 @@ def _part_of_lobe(
     return np.real(tail.radius(s, v)).ravel(), weights * share
 
 
-def _beyond(tail: LobedTail, w: FloatArray) -> FloatArray:
+def mass_beyond(tail: LobedTail, w: FloatArray) -> FloatArray:
     """Mass of one tail beyond the radii w."""
     k, v = _place(tail, w)
     here, after = tail.survival(tail.kappa + k), tail.survival(tail.kappa + k + 1.0)
     return np.asarray(here - share_before(tail.zeros, v) * (here - after))
+
+
+def density_at(tail: LobedTail, w: FloatArray) -> FloatArray:
+    """Density of one tail at the radii w; 0 between its lobes."""
+    k, v = _place(tail, w)
+    s = tail.kappa + k
+    rows = chebyshev.chebvander(2.0 * tail.place(s).real - 1.0, tail.radius_series.shape[0] - 1)
+    slopes = 2.0 * chebyshev.chebder((rows @ tail.radius_series).T)
+    slope = np.asarray(chebyshev.chebval(2.0 * v - 1.0, slopes, tensor=False))
+    share = share_slope(tail.zeros, v) * tail.lobe_mass(s).real
+    inside = (v > 0.0) & (v < 1.0)
+    return np.where(inside, share / np.where(inside, slope, 1.0), 0.0)
 
 
 def _place(tail: LobedTail, w: FloatArray) -> tuple[FloatArray, FloatArray]:

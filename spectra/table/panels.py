@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray, frozen_array
 
-__all__ = ["PanelKind", "Panels", "powers_of_chebyshev"]
+__all__ = ["PanelKind", "Panels", "local_share", "local_slope", "powers_of_chebyshev"]
 
 
 class PanelKind(IntEnum):
@@ -183,3 +183,38 @@ def powers_of_chebyshev(count: int) -> FloatArray:
         out[n, 1:] = 2.0 * out[n - 1, :-1]
         out[n] -= out[n - 2]
     return out
+
+
+def local_share(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> FloatArray:
+    """Share x = (c - c0)/(c1 - c0) at the local variable t, for rows of panels: shape (n, m).
+
+    Examples
+    --------
+    >>> kinds = np.array([PanelKind.LINEAR, PanelKind.POWER_LOW], np.int8)
+    >>> local_share(kinds, np.array([1.0, 2.0]), np.zeros((2, 1))).ravel()
+    array([0.5 , 0.25])
+    """
+    u = 0.5 * (1.0 + t)
+    e = exponent[:, None]
+    kinds = kind[:, None]
+    x = np.where(kinds == PanelKind.POWER_LOW, u**e, u)
+    x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
+    return np.asarray(np.where(kinds == PanelKind.LOBE, np.sin(0.5 * np.pi * u) ** 2, x))
+
+
+def local_slope(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> FloatArray:
+    """dx/dt of :func:`local_share`; infinite where a power below 1 begins.
+
+    Examples
+    --------
+    >>> local_slope(np.array([PanelKind.LINEAR], np.int8), np.ones(1), np.zeros((1, 1)))
+    array([[0.5]])
+    """
+    u = 0.5 * (1.0 + t)
+    e = exponent[:, None]
+    kinds = kind[:, None]
+    with np.errstate(divide="ignore"):
+        slope = np.where(kinds == PanelKind.POWER_LOW, e * u ** (e - 1.0), 1.0)
+        slope = np.where(kinds == PanelKind.POWER_HIGH, e * (1.0 - u) ** (e - 1.0), slope)
+    lobe = 0.5 * np.pi * np.sin(np.pi * u)
+    return np.asarray(0.5 * np.where(kinds == PanelKind.LOBE, lobe, slope))

@@ -26,6 +26,7 @@ from spectra.table.mixed_tail import MixedTail
 from spectra.table.panel_integrals import PanelIntegrals
 from spectra.table.panel_lookup import PanelLookup
 from spectra.table.panels import PanelKind, Panels
+from spectra.table.radial_cdf import JOIN_TOLERANCE, Place, place_of
 
 __all__ = ["RadialLaw", "Seed"]
 
@@ -34,8 +35,6 @@ Seed = np.random.Generator | np.random.SeedSequence | int | None
 
 # Panels are evaluated in blocks whose buffers stay in the second-level cache.
 _BLOCK = 1 << 13
-# Radii at the joins of panels may step back by the rounding and the fit, relative to the panel.
-_JOIN_TOLERANCE = 1e-9
 
 
 @final
@@ -93,7 +92,7 @@ class RadialLaw:
         if np.any(left.kinds == PanelKind.TAIL_POWER):
             raise ParameterError("A TAIL_POWER panel belongs to the right side, at q = 0.")
         ends = np.concatenate([left.end_radii.ravel(), right.end_radii.ravel()[::-1]])
-        slack = _JOIN_TOLERANCE * np.repeat(np.abs(ends).reshape(-1, 2).max(axis=1), 2)
+        slack = JOIN_TOLERANCE * np.repeat(np.abs(ends).reshape(-1, 2).max(axis=1), 2)
         falls = np.diff(ends) < -np.maximum(slack[1:], slack[:-1])
         if np.any(ends < -slack) or np.any(falls):
             raise ParameterError(
@@ -200,16 +199,52 @@ class RadialLaw:
 
         return self._radii(_probabilities(q), key)
 
-    def sample(self, size: int | tuple[int, ...], rng: Seed = None) -> FloatArray:
-        """Independent radii, one double of ``rng`` (a Generator or a seed) for each.
+    def cdf(self, w: ArrayLike) -> FloatArray:
+        """Probability of radii up to w, the inverse of :meth:`ppf`.
+
+        Raises
+        ------
+        ParameterError
+            If a radius is not a number.
+
+        Examples
+        --------
+        >>> uniform = RadialLaw.from_panels(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
+        >>> uniform.cdf([0.0, 0.5, 3.0]), uniform.pdf([0.5, 3.0])
+        (array([0.  , 0.25, 1.  ]), array([0.5, 0. ]))
+        """
+        return self._placed(w, lambda place: place.below)
+
+    def sf(self, w: ArrayLike) -> FloatArray:
+        """Probability of radii above w, to its own digits where it is small."""
+        return self._placed(w, lambda place: place.above)
+
+    def pdf(self, w: ArrayLike) -> FloatArray:
+        """Density of the radius at w, the reciprocal slope of :meth:`ppf`; infinite at an atom.
+
+        It has a few digits less than the probabilities, since it is their derivative.
+        """
+        return self._placed(w, lambda place: place.density)
+
+    def _placed(self, w: ArrayLike, read: Callable[[Place], FloatArray]) -> FloatArray:
+        w = np.asarray(w, dtype=float)
+        if np.any(np.isnan(w)):
+            raise ParameterError("A probability was asked for at a radius that is not a number.")
+        values = np.asarray(read(place_of(self, np.maximum(w.ravel(), 0.0)))).reshape(w.shape)
+        # Radii are not negative: below 0 lies nothing.
+        fill = read(Place(np.zeros(1), np.ones(1), np.zeros(1)))[0]
+        return np.where(w < 0.0, fill, values)
+
+    def rvs(self, size: int | tuple[int, ...] = 1, random_state: Seed = None) -> FloatArray:
+        """Independent radii, one double of ``random_state`` (a Generator or a seed) for each.
 
         Examples
         --------
         >>> law = RadialLaw.from_atoms([1.0, 2.0], [0.5, 0.5])
-        >>> sorted(set(law.sample(100, rng=0).tolist()))
+        >>> sorted(set(law.rvs(100, random_state=0).tolist()))
         [1.0, 2.0]
         """
-        u = np.random.default_rng(rng).random(size)
+        u = np.random.default_rng(random_state).random(size)
         if not isinstance(self.tail, MixedTail):
             return self.ppf(u)
         # A draw needs no inverse of the sum of several tails.

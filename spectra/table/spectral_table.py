@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,30 +22,23 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.errors import ParameterError, TableFileError
 from spectra.numeric import real_array
 from spectra.table.arrays import FloatArray
-from spectra.table.lobed_tail import LobedTail
-from spectra.table.mixed_tail import MixedTail
-from spectra.table.panels import PanelKind, Panels
+from spectra.table.law_file import law_members, law_of
 from spectra.table.radial_law import RadialLaw, Seed
 from spectra.table.table_file import read_arrays, write_arrays
 
+if TYPE_CHECKING:
+    from spectra.certify import TableCertificate
+    from spectra.measure import SpectralMeasure
+
 __all__ = [
     "FrequencySample",
-    "LobedTail",
-    "PanelKind",
-    "Panels",
     "Part",
-    "RadialLaw",
     "SpectralTable",
 ]
 
 _FORMAT = "spectra.SpectralTable"
 _VERSION = 2
 _CONVENTION = "k(D) = sum over parts of mass * E cos(w.D + phase)"
-_SIDES = ("left", "right")
-_PANEL_ARRAYS = ("edges", "coefficients", "kinds", "exponents")
-_TAIL_NUMBERS = ("kappa", "period", "sigma")
-_TAIL_CHOICES = ("root", "zeros")
-_TAIL_ARRAYS = ("mass_series", "radius_series")
 
 
 @final
@@ -260,10 +253,33 @@ class SpectralTable:
         radii = np.empty(count)
         for i, p in enumerate(self.parts):
             chosen = part == i
-            radii[chosen] = p.law.sample(int(np.count_nonzero(chosen)), generator)
+            radii[chosen] = p.law.rvs(int(np.count_nonzero(chosen)), generator)
         phases = np.array([p.phase for p in self.parts])[part]
         directions *= radii[:, None]
         return FrequencySample(directions, np.full(count, self.mass), phases)
+
+    def certified(self, measure: SpectralMeasure | None = None) -> TableCertificate:
+        """What ball arithmetic proves of the errors in probability, part by part: docs/proofs.md.
+
+        Parameters
+        ----------
+        measure : SpectralMeasure, optional
+            What the table was made of; by default the measure of its formula, found anew.
+
+        Raises
+        ------
+        ParameterError
+            Where the measure is that of another dimension.
+
+        Examples
+        --------
+        >>> from spectra import derive
+        >>> derive("exp(-z**2/2)", 3, cache=False).certified().rigorous
+        True
+        """
+        from spectra.certify import proved_table
+
+        return proved_table(self, measure)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back.
@@ -281,25 +297,10 @@ class SpectralTable:
         arrays: dict[str, NDArray[Any]] = {}
         parts = []
         for i, p in enumerate(self.parts):
-            entry: dict[str, Any] = {
-                "mass": p.mass,
-                "mass_error": p.mass_error,
-                "phase": "0" if p.phase == 0.0 else "pi",
-                "tail": None,
-            }
-            for side in _SIDES:
-                panels: Panels = getattr(p.law, side)
-                for name in _PANEL_ARRAYS:
-                    arrays[f"{prefix}part{i}.{side}.{name}"] = getattr(panels, name)
-            tail = p.law.tail
-            if isinstance(tail, LobedTail):
-                entry["tail"] = _tail_members(tail, arrays, f"{prefix}part{i}.tail")
-            elif tail is not None:
-                names = [f"{prefix}part{i}.tail{j}" for j in range(len(tail.members))]
-                each = zip(tail.members, names, strict=True)
-                members = [_tail_members(member, arrays, name) for member, name in each]
-                entry["tail"] = {"start": tail.start, "members": members}
-            parts.append(entry)
+            phase = "0" if p.phase == 0.0 else "pi"
+            tail = law_members(p.law, arrays, f"{prefix}part{i}")
+            numbers = {"mass": p.mass, "mass_error": p.mass_error}
+            parts.append({**numbers, "phase": phase, "tail": tail})
         header = {
             "convention": _CONVENTION,
             "dim": self.dim,
@@ -360,21 +361,8 @@ class SpectralTable:
             raise ValueError(f"its convention is {header['convention']!r}")
         parts = []
         for i, entry in enumerate(header["parts"]):
-            left, right = (
-                Panels(*(arrays.pop(f"{prefix}part{i}.{side}.{name}") for name in _PANEL_ARRAYS))
-                for side in _SIDES
-            )
-            tail: LobedTail | MixedTail | None = None
-            if entry["tail"] is not None and "members" in entry["tail"]:
-                members = [
-                    _tail_of(one, arrays, f"{prefix}part{i}.tail{j}")
-                    for j, one in enumerate(entry["tail"]["members"])
-                ]
-                tail = MixedTail(float(entry["tail"]["start"]), tuple(members))
-            elif entry["tail"] is not None:
-                tail = _tail_of(entry["tail"], arrays, f"{prefix}part{i}.tail")
             phase = {"0": 0.0, "pi": float(np.pi)}[entry["phase"]]
-            law = RadialLaw(left, right, tail)
+            law = law_of(entry["tail"], arrays, f"{prefix}part{i}")
             parts.append(Part(float(entry["mass"]), float(entry["mass_error"]), phase, law))
         domain = header["domain"]
         return cls(
@@ -403,23 +391,6 @@ class SpectralTable:
             value += p.sign * p.mass * mean
             error += p.mass * bound
         return value, error
-
-
-def _tail_members(
-    tail: LobedTail, arrays: dict[str, NDArray[Any]], name: str
-) -> dict[str, float | int]:
-    """Numbers of a lobed tail for the header; its series go to ``arrays``."""
-    for series in _TAIL_ARRAYS:
-        arrays[f"{name}.{series}"] = getattr(tail, series)
-    return {number: getattr(tail, number) for number in (*_TAIL_NUMBERS, *_TAIL_CHOICES)}
-
-
-def _tail_of(entry: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> LobedTail:
-    """The lobed tail of :func:`_tail_members`; its series are taken out of ``arrays``."""
-    kappa, period, sigma = (float(entry[number]) for number in _TAIL_NUMBERS)
-    masses, radii = (arrays.pop(f"{name}.{series}") for series in _TAIL_ARRAYS)
-    root, zeros = (int(entry[number]) for number in _TAIL_CHOICES)
-    return LobedTail(kappa, period, sigma, masses, radii, root, zeros)
 
 
 def _checked_size(size: Any) -> int:

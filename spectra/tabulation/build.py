@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spectra.density import Atom
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure.signed import MeasurePart, SpectralMeasure
+from spectra.measure import MeasurePart, SpectralMeasure
 from spectra.measure.stretches import refined
 from spectra.progress import staged
 from spectra.quadrature import EPS
@@ -111,8 +111,8 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
         raise ParameterError(
             f"A table needs a finite SpectralMeasure, and got {type(measure).__name__}. Ask for "
             "the verdict first: existence(kernel, dim=...).measure is finite or says why not; "
-            "design(...) and truncate(...) make one where there is none. The complex measure of an "
-            "asymmetric kernel is tabulated by asymmetric_table(kernel, dim)."
+            "design(...) and spectra.measure.truncate(...) make one where there is none. The "
+            "measure of an asymmetric kernel is tabulated by spectra.asymmetric_measure."
         )
     aim, accepted = (_AIM, _ACCEPTED) if u_error is None else (u_error, u_error)
     if isinstance(accepted, bool) or not isinstance(accepted, Real) or not accepted < 1.0:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
 from spectra.quadrature import EPS
-from spectra.table.panels import PanelKind
+from spectra.table.panels import PanelKind, local_share
 from spectra.tabulation.cdf import ContinuousLaw
 
 __all__ = ["END_PROBABILITY", "PanelRow", "Piece", "fit_pieces"]
@@ -180,16 +180,6 @@ class PanelRow:
     coefficients: FloatArray
     kind: PanelKind
     exponent: float
-
-
-def local_share(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> FloatArray:
-    """Share x = (c - c0)/(c1 - c0) at the local variable t, for rows of panels."""
-    u = 0.5 * (1.0 + t)
-    e = exponent[:, None]
-    kinds = kind[:, None]
-    x = np.where(kinds == PanelKind.POWER_LOW, u**e, u)
-    x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
-    return np.asarray(np.where(kinds == PanelKind.LOBE, np.sin(0.5 * np.pi * u) ** 2, x))
 
 
 def local_variable(kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray) -> FloatArray:

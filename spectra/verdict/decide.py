@@ -98,6 +98,9 @@ class Verdict(NoTruthValue):
 
     __bool__ = NoTruthValue.__bool__
 
+    def __repr__(self) -> str:
+        return f"Verdict on {self.kernel}: {self._answer}"
+
     def __str__(self) -> str:
         return "\n".join([f"{self.kernel}: {self._answer}", *(f"  {r}" for r in self.reasons)])
 
@@ -156,7 +159,7 @@ class Verdict(NoTruthValue):
                 f"The spectral measure of {self.kernel} has infinite mass in d = {self.dim}. {why} "
                 "No positive decomposition exists on R^d. Ask on_domain(z_max) whether one exists "
                 "on the range of your data and make it with design(kernel, dim, domain, tol), or "
-                "give up exactness openly with truncate(density, radius)."
+                "give up exactness openly with spectra.measure.truncate(density, radius)."
             )
         if self.status is Status.UNDECIDED:
             raise UndecidedError(
@@ -177,8 +180,8 @@ class Verdict(NoTruthValue):
         if isinstance(self.kernel, AsymmetricKernel):
             raise ParameterError(
                 f"{self.kernel} is a function of x - y, not of |x - y|, and has not {what}: ask "
-                "for that of its radial kernels. asymmetric_table(kernel, dim) tabulates its "
-                "complex measure."
+                "for that of its radial kernels. The function asymmetric_table(kernel, dim) of "
+                "spectra.asymmetric_measure tabulates its complex measure."
             )
         raise ParameterError(f"A callable shows no formula, and {what} needs one: use radial(...).")
 

@@ -67,6 +67,9 @@ class DomainVerdict(NoTruthValue):
 
     __bool__ = NoTruthValue.__bool__
 
+    def __repr__(self) -> str:
+        return f"DomainVerdict on distances up to {self.z_max}{_where(self.dim)}: {_told(self)}"
+
 
 @dataclass(frozen=True)
 class SphereVerdict(NoTruthValue):
@@ -97,3 +100,16 @@ class SphereVerdict(NoTruthValue):
     coefficients: SphereCoefficients | None = field(repr=False)
 
     __bool__ = NoTruthValue.__bool__
+
+    def __repr__(self) -> str:
+        definite = f"positive definite: {self.positive_definite}"
+        return f"SphereVerdict{_where(self.dim)}: {_told(self)}, {definite}"
+
+
+def _where(dim: int | None) -> str:
+    return "" if dim is None else f" in d = {dim}"
+
+
+def _told(verdict: DomainVerdict | SphereVerdict) -> str:
+    status = verdict.status.name
+    return status if verdict.condition is None else f"{status}, condition {verdict.condition}"

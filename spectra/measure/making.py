@@ -1,0 +1,69 @@
+"""From a density to a finite measure: the whole of it, or what lies within a radius."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from spectra.density import SpectralDensity
+from spectra.errors import InfiniteMassError, ParameterError
+from spectra.measure.signed import SpectralMeasure, merged_atoms
+from spectra.measure.tails import why_infinite
+
+__all__ = ["measure_of", "truncate"]
+
+
+def measure_of(density: SpectralDensity) -> SpectralMeasure:
+    """The finite measure with this density.
+
+    Raises
+    ------
+    InfiniteMassError
+        Where a component has infinite mass at the origin, at its end or at infinity.
+    """
+    for component in density.components:
+        reason = why_infinite(component)
+        if reason:
+            raise InfiniteMassError(
+                f"The spectral measure of {density.kernel} on R^{density.dim} has infinite mass: "
+                f"{reason}. No positive decomposition exists; design a finite measure for your "
+                "distances, or take spectra.measure.truncate(density, radius) with its bias."
+            )
+    atoms, cancelled = merged_atoms(density.atoms)
+    return SpectralMeasure(density.dim, density.kernel, atoms, density, cancelled_atoms=cancelled)
+
+
+def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
+    """The measure with all frequencies beyond a radius cut off, and a record of what that loses.
+
+    Parameters
+    ----------
+    density : SpectralDensity
+        Any density, of infinite mass too.
+    radius : float
+        Where to cut.
+
+    Returns
+    -------
+    SpectralMeasure
+        With ``radius``, ``lost_mass``, ``bias`` (infinite where the mass is) and ``bias_at_zero``.
+
+    Raises
+    ------
+    ParameterError
+        Where the radius is not positive and finite, or leaves too many lobes.
+    """
+    if not (np.isfinite(radius) and radius > 0):
+        raise ParameterError(f"A truncation needs a finite radius greater than 0, not {radius}.")
+    kept, cancelled = merged_atoms([a for a in density.atoms if a.radius <= radius])
+    beyond = sum(abs(a.mass) for a in density.atoms if a.radius > radius)
+    cut = SpectralMeasure(
+        density.dim, density.kernel, kept, density, radius=float(radius), cancelled_atoms=cancelled
+    )
+    if any(why_infinite(c) for c in density.components):
+        return replace(cut, lost_mass=np.inf)
+    whole = measure_of(replace(density, atoms=()))
+    part = replace(cut, atoms=(), cancelled_atoms=0.0)
+    lost = whole.mass - part.mass
+    return replace(cut, lost_mass=beyond + max(lost.mid, 0.0) + lost.rad)

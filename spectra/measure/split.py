@@ -1,0 +1,181 @@
+"""A density divided by its sign: stretches, and lobes without end beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.charts import RadialSum
+from spectra.density import Atom, Component, OscillatingTail
+from spectra.errors import ParameterError
+from spectra.measure.apart import ApartTail
+from spectra.measure.beats import BeatingTail
+from spectra.measure.lobes import LobedTailMass
+from spectra.measure.stretches import Stretch, sign_intervals, stretches_of
+from spectra.measure.tails import beating_tail, frequency
+from spectra.progress import staged
+from spectra.quadrature import Enclosure
+
+if TYPE_CHECKING:
+    from spectra.measure.stretches import Interval
+
+__all__ = ["ZERO", "MeasurePart", "SignSplit", "split_by_sign"]
+
+FloatArray = NDArray[np.float64]
+
+# Lobes listed one by one at most in a truncated measure.
+_MOST_LOBES = 20_000
+# Sign changes listed at most on request.
+_MOST_CHANGES = 1e6
+ZERO = Enclosure(0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasurePart:
+    """One sign of a measure: its mass and all that its law of radii is made of.
+
+    Attributes
+    ----------
+    sign : int
+        +1 or -1.
+    mass : Enclosure
+        Total mass of the part, positive.
+    atoms : tuple of Atom
+        Its atoms, with positive masses.
+    stretches : tuple of Stretch
+        Its absolutely continuous part by ranges of radii, ascending.
+    lobes : LobedTailMass or None
+        What describes its infinitely many further lobes, if it has them.
+    first_lobe : int
+        Index of the first of those; the others follow in steps of 2.
+    apart : ApartTail or None
+        What takes its further lobes apart by frequency, if several beat.
+    """
+
+    sign: int
+    mass: Enclosure
+    atoms: tuple[Atom, ...]
+    stretches: tuple[Stretch, ...]
+    lobes: LobedTailMass | None = None
+    first_lobe: int = 0
+    apart: ApartTail | None = None
+
+    @property
+    def phase(self) -> float:
+        """Phase of its plane waves: 0 for the positive part, pi for the negative one."""
+        return 0.0 if self.sign > 0 else float(np.pi)
+
+    def __repr__(self) -> str:
+        held = [f"{len(self.atoms)} atoms", f"{len(self.stretches)} stretches"]
+        held += ["lobes without end"] if self.lobes or self.apart else []
+        return f"{'+' if self.sign > 0 else '-'} part of mass {self.mass}: {', '.join(held)}"
+
+
+@dataclass(frozen=True, eq=False)
+class SignSplit:
+    """The absolutely continuous part, divided by sign."""
+
+    components: tuple[Component, ...]
+    intervals: tuple[Interval, ...]
+    changes: FloatArray
+    stretches: tuple[Stretch, ...]
+    lobes: LobedTailMass | None
+    first_lobe: int
+    unresolved: Enclosure
+    lobe_masses: tuple[Enclosure, Enclosure]
+    beats: BeatingTail | None
+    listed_to: float
+
+    def continuous_mass(self, sign: int) -> Enclosure:
+        total = self.lobe_mass(sign)
+        for stretch in self.stretches:
+            if stretch.sign == sign:
+                total = total + stretch.mass
+            elif stretch.mass.mid == 0.0:
+                total = total + Enclosure(0.0, stretch.mass.rad)
+        total = total + self.unresolved
+        if total.mid == 0.0 and not self.is_proved_to_have(-sign):
+            # No stretch of this sign was seen: there may be one where the other is an error.
+            unseen = self.lobe_mass(-sign).rad + sum(s.mass.rad for s in self.stretches)
+            total = total + Enclosure(0.0, float(unseen))
+        return total
+
+    def is_proved_to_have(self, sign: int) -> bool:
+        """Whether formulas prove that the density has this sign wherever it is not zero."""
+        return all(c.has_one_sign and np.sign(c.total) == sign for c in self.components)
+
+    def lobe_mass(self, sign: int) -> Enclosure:
+        """Mass of the lobes that are not listed."""
+        return self.lobe_masses[sign < 0]
+
+    def further_changes(self, up_to: float) -> FloatArray:
+        """Sign changes among the lobes that are not listed."""
+        lobes, beats = self.lobes, self.beats
+        if lobes is not None:
+            endless = all(self.lobe_mass(s).mid > 0.0 for s in (1, -1))
+            highest = lobes.tail.frequency
+        elif beats is not None:
+            masses = [self.lobe_mass(s) for s in (1, -1)]
+            endless = self.unresolved.rad > 0.0 or all(m.mid > m.rad for m in masses)
+            highest = beats.fastest
+        else:
+            return np.empty(0)
+        if not endless:
+            return np.empty(0)
+        count = up_to * highest / np.pi
+        if count > _MOST_CHANGES:
+            raise ParameterError(
+                f"The density changes sign infinitely often, about {count:.3g} times up to radius "
+                f"{up_to:g}. Ask with a smaller up_to=..."
+            )
+        if lobes is not None:
+            return lobes.changes(self.first_lobe, count)
+        assert beats is not None
+        return beats.zeros(self.listed_to, max(up_to, self.listed_to))
+
+
+@staged("finding the sign changes and the mass of each sign")
+def split_by_sign(
+    components: tuple[Component, ...], dim: int, *, atoms: Sequence[Atom], radius: float
+) -> SignSplit:
+    """The sum of components, up to a radius, divided by its sign.
+
+    The atoms are no part of it; the lobes that are not listed begin beyond them.
+    """
+    density = RadialSum(components, dim)
+    oscillating = [c for c in components if isinstance(c.tail, OscillatingTail)]
+    cut, unresolved, lobes, first, beats = radius, ZERO, None, 0, None
+    if np.isfinite(cut):
+        waves = sum(cut * frequency(c) / np.pi for c in oscillating)
+        if waves > _MOST_LOBES:
+            raise ParameterError(
+                f"A truncation at radius {cut:g} leaves about {waves:.3g} lobes, more than the "
+                f"{_MOST_LOBES} that are listed. Truncate at a smaller radius."
+            )
+    elif len(oscillating) == 1:
+        others = tuple(c for c in components if c is not oscillating[0])
+        rest = RadialSum(others, dim) if others else None
+        last_atom = max((a.radius for a in atoms), default=0.0)
+        lobes = LobedTailMass(oscillating[0], rest, dim, last_atom)
+        first = lobes.first_index
+        cut = lobes.start_of(first, 1)
+    elif oscillating:
+        beats = BeatingTail(components, dim)
+        if beats.has_means:
+            cut = beats.start
+        else:
+            cut, unresolved = beating_tail(components, dim)
+    intervals, changes = sign_intervals(density, cut=cut)
+    stretches = stretches_of(density, intervals)
+    masses = (ZERO, ZERO)
+    if lobes is not None:
+        masses = (lobes.mass_from(first, 1), lobes.mass_from(first + 1, -1))
+    elif beats is not None and beats.has_means:
+        masses = beats.masses()
+    return SignSplit(
+        components, intervals, changes, stretches, lobes, first, unresolved, masses, beats, cut
+    )

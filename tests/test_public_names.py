@@ -1,0 +1,65 @@
+"""What a user meets first: few names, short prints, and proofs where the things themselves are."""
+
+import pytest
+
+import spectra as sp
+from spectra.measure import truncate
+
+GAUSS = "exp(-z**2/2)"
+
+
+def test_the_public_names_are_few_and_all_of_them_load():
+    assert len(sp.__all__) <= 20
+    assert all(getattr(sp, name) is not None for name in sp.__all__)
+    with pytest.raises(AttributeError, match="certify_table"):
+        _ = sp.certify_table
+
+
+def test_prints_are_short_and_name_the_kernel():
+    kernel = sp.radial(f"{GAUSS} - exp(-z**2/200)")
+    verdict = sp.existence(kernel, dim=3)
+    table = sp.tabulate(verdict.measure)
+    things = [
+        kernel,
+        kernel.shift(0.5),
+        verdict,
+        sp.existence(kernel.shift(0.5), dim=3),
+        verdict.on_domain(2),
+        verdict.measure,
+        verdict.measure.density,
+        table,
+        truncate(verdict.measure.density, 3.0),
+    ]
+    for thing in things:
+        assert len(repr(thing)) < 200
+        assert "\n" not in repr(thing)
+        assert "exp(-z**2/2)" in repr(thing) or thing is things[4]
+    for part in verdict.measure.parts():
+        assert len(repr(part)) < 120
+    for short in (
+        verdict.measure.certified(),
+        table.certified(),
+        sp.sphere_coefficients(kernel, 3),
+    ):
+        assert len(repr(short)) < 200
+
+
+def test_a_table_is_proved_against_the_formula_that_it_holds(tmp_path):
+    pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
+    table = sp.derive(GAUSS, dim=3, cache=False)
+    table.save(tmp_path / "t.npz")
+    kept = sp.SpectralTable.load(tmp_path / "t.npz").certified()
+    assert kept.rigorous
+    assert kept == table.certified(sp.spectral_measure(sp.radial(GAUSS), 3))
+    assert 0.0 < kept.u_error < 1e-13
+
+
+def test_a_table_whose_text_is_not_the_whole_kernel_asks_for_its_measure():
+    measure = sp.spectral_measure(sp.radial("(1 - z**2/4)**2", support=2), 1)
+    table = sp.tabulate(measure)
+    unknown = table.certified()
+    assert not unknown.rigorous
+    assert "pass the measure" in unknown.reason
+    assert unknown.u_error == float("inf")
+    cut = sp.tabulate(truncate(sp.spectral_density(sp.radial(GAUSS), 2), 6.0))
+    assert "truncated" in cut.certified().reason
