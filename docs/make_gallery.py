@@ -16,14 +16,8 @@ import numpy as np
 from rf import GORF, GRFF, SignatureWarning, SpectralFeatures
 from rf.rivals import PublishedGRFF
 from rf.rivals.samplers import grid_mean
-from spectra import (
-    design,
-    design_for_budget,
-    price_curve,
-    radial,
-    spectral_density,
-    zonal,
-)
+from spectra import design, radial, spectral_density, zonal
+from spectra.designs import price_curve
 from spectra.kernel import Kernel
 from spectra.plot import pyplot
 from spectra.plot_design import draw_atoms, draw_certificate, draw_error, draw_price
@@ -124,7 +118,7 @@ def budgets(folder: Path) -> None:
     plt = pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(9, 5.6), layout="constrained")
     for row, (kernel, degree) in zip(axes, ((RAMP, 0), (TANH, 2)), strict=True):
-        made = design_for_budget(kernel, DIM, budget=481, domain=(0.0, 1.9), exact_degree=degree)
+        made = design(kernel, DIM, (0.0, 1.9), n_components=481, exact_degree=degree)
         draw_error(row[0], made, tol=None)
         powers = f" + powers of u to {degree}" if degree else ""
         row[0].set_title(f"481 columns: expected error {made.expected_error:.2g}")

@@ -15,7 +15,7 @@ from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
-    from spectra.designs import BudgetDesign
+    from spectra.designs import Design
     from spectra.kernel import Kernel
 
 __all__ = ["Layout", "Spectrum", "layout_of", "named_kernel", "resolve_spectrum"]
@@ -77,7 +77,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
     from spectra.asymmetric import AsymmetricKernel
-    from spectra.designs import BudgetDesign, Design, TailedDesign
+    from spectra.designs import Design
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
     from spectra.tabulation import tabulate
@@ -85,10 +85,9 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     if isinstance(spectrum, SpectralMeasure):
         _check_dimension("measure", spectrum.dim, dim)
         return Spectrum(tabulate(spectrum), spectrum.kernel)
-    if isinstance(spectrum, Design | BudgetDesign | TailedDesign):
-        made_for = spectrum.rest if isinstance(spectrum, TailedDesign) else spectrum
-        _check_dimension("design", made_for.dim, dim)
-        layout = layout_of(spectrum) if isinstance(spectrum, BudgetDesign) else None
+    if isinstance(spectrum, Design):
+        _check_dimension("design", spectrum.dim, dim)
+        layout = None if spectrum.n_components is None else layout_of(spectrum)
         return Spectrum(spectrum.table, spectrum.kernel, layout)
     spectrum = named_kernel(spectrum)
     if isinstance(spectrum, AsymmetricKernel):
@@ -101,7 +100,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     )
 
 
-def layout_of(made: BudgetDesign) -> Layout:
+def layout_of(made: Design) -> Layout:
     """The frequencies of a design for a number of columns; a mass of 0 has no part."""
     used = tuple(n for n, c in zip(made.counts, made.masses, strict=True) if c != 0.0)
     return Layout(made.coupling, used, made.columns)

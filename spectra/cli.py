@@ -14,7 +14,6 @@ from spectra.console import ENVIRONMENT, PICTURES, add_time_option, answered, ch
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
-    from spectra.designs import BudgetDesign, Design
     from spectra.kernel import Kernel
 
 __all__ = ["main"]
@@ -185,31 +184,20 @@ def _cache(arguments: argparse.Namespace) -> int:
 
 def _design(arguments: argparse.Namespace) -> int:
     from spectra.designs import design
-    from spectra.designs.report import as_text
 
-    kernel, domain = _kernel(arguments), (0.0, arguments.z_max)
-    made: Design | BudgetDesign
-    if arguments.budget is not None:
-        if arguments.tol is not None or arguments.objective != "variance":
-            raise ParameterError(
-                "A budget decides the tolerance: give --budget or --tol, not both."
-            )
-        made = design(
-            kernel, arguments.dim, domain=domain, budget=arguments.budget, coupling="shared"
-        )
-    elif arguments.tol is None:
+    if (arguments.budget is None) == (arguments.tol is None):
         raise ParameterError(
-            "A design is made for a tolerance or a budget: give --tol or --budget."
+            "A design is made for a tolerance or a budget: give --tol or --budget, one of them."
         )
-    else:
-        made = design(
-            kernel,
-            arguments.dim,
-            domain=domain,
-            tol=arguments.tol,
-            objective=arguments.objective,
-        )
-    print(as_text(made))
+    made = design(
+        _kernel(arguments),
+        arguments.dim,
+        (0.0, arguments.z_max),
+        tol=arguments.tol,
+        n_components=arguments.budget,
+        objective=arguments.objective,
+    )
+    print(made)
     if arguments.plot is not None:
         from spectra.plot_design import plot_design
 

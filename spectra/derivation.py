@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 from spectra.cache import TableCache, address_of, default_cache
 from spectra.errors import ParameterError
-from spectra.families import Family, kernel_from_text
+from spectra.families import Family, kernel_named
 from spectra.kernel import Kernel
 from spectra.numeric import checked_dim
 from spectra.progress import stage
@@ -66,7 +65,7 @@ def derive(
     >>> derive("matern(nu=5/2)", dim=3, cache=False).formula
     'matern(nu=5/2, length=1)'
     """
-    kernel = _kernel_of(kernel)
+    kernel = kernel_named(kernel, "derive")
     dim = checked_dim(dim)
     place = _place(cache)
     known = place is not None and (u_error is None or isinstance(u_error, Real))
@@ -80,18 +79,6 @@ def derive(
     if place is not None and address is not None:
         place.put(address, table)
     return table
-
-
-def _kernel_of(named: Any) -> Kernel:
-    if isinstance(named, str):
-        return kernel_from_text(named)
-    kernel = named() if isinstance(named, Family) else named
-    if not isinstance(kernel, Kernel):
-        raise ParameterError(
-            f"derive takes a kernel, and got {named!r} of type {type(named).__name__}. Pass a "
-            "formula, a name of the catalogue, or what radial(...) or zonal(...) made."
-        )
-    return kernel
 
 
 def _place(cache: TableCache | bool | None) -> TableCache | None:

@@ -10,7 +10,7 @@ import numpy as np
 from spectra.plot import NEGATIVE, POSITIVE, pyplot, write_figure
 
 if TYPE_CHECKING:
-    from spectra.designs import BudgetDesign, Design, PriceCurve
+    from spectra.designs import Design, PriceCurve
 
 __all__ = ["draw_atoms", "draw_certificate", "draw_error", "draw_price", "plot_design"]
 
@@ -21,7 +21,7 @@ _BEYOND = 1.4
 _LINEAR, _FAR = 10.0, 60.0
 
 
-def draw_error(axes: Any, design: Design | BudgetDesign, *, tol: float | None) -> None:
+def draw_error(axes: Any, design: Design, *, tol: float | None) -> None:
     """Draw k on the domain, and the error of the design on an axis of its own."""
     z = np.linspace(*design.domain, _POINTS)
     axes.plot(z, design.kernel(z), color="black", lw=1.5)
@@ -35,7 +35,7 @@ def draw_error(axes: Any, design: Design | BudgetDesign, *, tol: float | None) -
     right.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
 
 
-def draw_atoms(axes: Any, design: Design | BudgetDesign) -> None:
+def draw_atoms(axes: Any, design: Design) -> None:
     """Draw the signed masses over the radii, on a scale that shows small and large ones."""
     axes.set_yscale("symlog", linthresh=float(np.abs(design.masses).min()))
     axes.margins(y=0.12)
@@ -55,20 +55,22 @@ def draw_atoms(axes: Any, design: Design | BudgetDesign) -> None:
 
 def draw_certificate(axes: Any, design: Design) -> None:
     """Draw the dual q(w) of a design of least mass: within +-1, and +-1 at its radii."""
+    dual = design.dual
+    assert dual is not None  # a design of least mass has one
     w = np.linspace(0.0, _BEYOND * float(design.radii.max()) + 1.0, _POINTS)
-    scale = 1.0 + design.multiplier
+    scale = 1.0 + dual.multiplier
     if w[-1] > _FAR:
         axes.set_xscale("symlog", linthresh=_LINEAR)
         w = np.concatenate(
             [np.linspace(0.0, _LINEAR, _POINTS), np.geomspace(_LINEAR, w[-1], _POINTS)]
         )
-    axes.plot(w, design.dual(w) / scale, color="black", lw=1.0)
-    axes.plot(design.radii, design.dual(design.radii) / scale, "o", color=POSITIVE, ms=4)
+    axes.plot(w, dual(w) / scale, color="black", lw=1.0)
+    axes.plot(design.radii, dual(design.radii) / scale, "o", color=POSITIVE, ms=4)
     for level in (-1.0, 1.0):
         axes.axhline(level, color="0.5", lw=0.8, ls=":")
     axes.set(
         xlabel="radius $w$",
-        title=f"dual: no measure has less than {design.mass_lower_bound:.4g}",
+        title=f"dual: no measure has less than {dual.least_mass:.4g}",
     )
 
 
@@ -81,7 +83,7 @@ def draw_price(axes: Any, curve: PriceCurve, *, label: str) -> None:
         axes.invert_xaxis()
 
 
-def plot_design(design: Design | BudgetDesign, *, path: str | PathLike[str]) -> None:
+def plot_design(design: Design, *, path: str | PathLike[str]) -> None:
     """Write a picture of a design: kernel and error, atoms, and for least mass its certificate.
 
     Raises
@@ -89,16 +91,14 @@ def plot_design(design: Design | BudgetDesign, *, path: str | PathLike[str]) -> 
     MissingExtraError
         Where matplotlib is not installed.
     """
-    from spectra.designs import Design
-
     plt = pyplot()
-    certified = isinstance(design, Design) and design.objective == "mass"
+    certified = design.dual is not None and design.dual.objective == "mass"
     figure, axes = plt.subplots(
         1, 2 + certified, figsize=(4.4 * (2 + certified), 3.4), layout="constrained"
     )
-    draw_error(axes[0], design, tol=design.tol if isinstance(design, Design) else None)
+    draw_error(axes[0], design, tol=design.tol)
     draw_atoms(axes[1], design)
-    if isinstance(design, Design) and certified:
+    if certified:
         draw_certificate(axes[2], design)
     figure.suptitle(str(design.kernel), fontsize=10)
     write_figure(figure, path, dpi=80)

@@ -10,11 +10,12 @@ import pytest
 
 from rf.designed_directions import designed, designed_angular_means
 from rf.directions import orthogonal
+from rf.variance import VarianceModel
 from spectra.cli import main
-from spectra.designs import design, design_with_tail, price_curve
-from spectra.designs.budget import block_angular_means, design_for_budget
+from spectra.designs import design, price_curve
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
-from spectra.designs.waves import WaveTable, block_variance, iid_variance
+from spectra.designs.distances import Distances
+from spectra.designs.waves import WaveTable, angular_means, block_variance, iid_variance
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
 from spectra.kernel import radial, zonal
 from spectra.special import plane_wave_mean
@@ -68,7 +69,7 @@ LEAST_MASSES = [
 @pytest.mark.parametrize(("kernel", "dim", "z_max", "tol", "mass"), LEAST_MASSES)
 def test_the_least_mass_is_enclosed_by_the_design_and_its_dual(kernel, dim, z_max, tol, mass):
     d = design(kernel, dim, domain=(0, z_max), tol=tol, objective="mass")
-    assert d.mass_lower_bound <= mass * 1.01
+    assert d.dual.least_mass <= mass * 1.01
     assert d.mass >= mass * 0.99
     assert 0 <= d.gap < 0.05
     assert d.sup_error.mid + d.sup_error.rad <= tol
@@ -77,13 +78,13 @@ def test_the_least_mass_is_enclosed_by_the_design_and_its_dual(kernel, dim, z_ma
 @pytest.mark.parametrize("dim", [1, 2, 7, 64])
 def test_no_measure_beats_the_gaussian_by_more_than_the_tolerance(dim):
     d = design(GAUSS, dim, domain=(0, 3), tol=1e-3, objective="mass")
-    assert 1 - 1.1e-3 <= d.mass_lower_bound <= 1
+    assert 1 - 1.1e-3 <= d.dual.least_mass <= 1
     assert 1 - 1.1e-3 <= d.mass <= 1
 
 
 def test_the_dual_stays_below_one_and_touches_it_with_the_sign_of_each_mass():
     d = design(SQUARE, 16, domain=(0, 2), tol=1e-3, objective="mass")
-    w = np.random.default_rng(1).uniform(0, d.max_radius, 4000)
+    w = np.random.default_rng(1).uniform(0, d.dual.max_radius, 4000)
     assert np.abs(d.dual(w)).max() < 1.005
     np.testing.assert_allclose(d.dual(d.radii), np.sign(d.masses), atol=0.02)
 
@@ -144,7 +145,7 @@ def test_the_largest_error_of_no_measure_is_the_largest_value_of_the_kernel(kern
 def test_a_proof_confirms_the_estimate(kernel, dim, z_max):
     pytest.importorskip("flint")
     d = design(kernel, dim, domain=(0, z_max), tol=1e-2, objective="mass", max_radius=80)
-    proof = d.certify()
+    proof = d.certified()
     assert proof.rigorous
     assert not d.sup_error.rigorous
     assert proof.mid + proof.rad <= 1e-2
@@ -195,8 +196,37 @@ def test_the_stated_deviation_is_that_of_drawn_features(coupling, shared, rows):
     draws = [one_estimate(d, lambda r: orthogonal(rows, 5, r), shared, rng, z) for _ in range(3000)]
     spread = np.mean(np.var(draws, axis=0))
     # the variance of 3000 draws is known to a few percent
-    assert spread == pytest.approx(d.block_deviation**2, rel=0.15)
-    assert d.block_deviation <= d.objective_value * (1 + 1e-9)
+    assert spread == pytest.approx(d.deviation**2, rel=0.15)
+    assert d.deviation <= d.dual.value * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 7, 16])
+@pytest.mark.parametrize("coupling", ["orthogonal", "shared", "iid"])
+def test_the_variance_of_a_design_is_the_one_that_features_state(dim, coupling):
+    served = Distances.of(SQUARE, (0, 2), None)
+    for asked in ({"tol": 3e-2, "max_mass": 20}, {"n_components": 20 * dim + 1}):
+        d = design(SQUARE, dim, (0, 2), coupling=coupling, **asked)
+        used = tuple(n for n, c in zip(d.counts, d.masses, strict=True) if c != 0.0)
+        model = VarianceModel(d.table, served.nodes)
+        stated, error = model.variance(used, coupling=coupling)
+        assert abs(d.deviation**2 - served.weights @ stated) < 1e-10 * d.deviation**2 + error.max()
+        assert d.deviation <= np.abs(d.masses) @ d.deviations * (1 + 1e-9)
+
+
+def test_a_design_knows_what_bounds_it_and_says_where_nothing_does():
+    d = design("(1 - z**2/4)**2", 16, (0, 2), tol=1e-3, objective="mass")
+    assert d.lower_bound == d.dual.lower_bound <= d.dual.value == pytest.approx(d.mass, rel=1e-3)
+    assert d.columns == 2 * sum(n for n, w in zip(d.counts, d.radii, strict=True) if w) + (
+        1 if 0.0 in d.radii else 0
+    )
+    best = design(SQUARE, 16, (0, 2), n_components=101)
+    assert best.coupling == "shared"
+    assert best.n_components == 101 >= best.columns
+    with pytest.raises(ParameterError, match="no dual"):
+        _ = best.lower_bound
+    for made in (d, best):
+        assert len(repr(made)) < 200
+        assert "error at most" in str(made)
 
 
 def test_each_objective_is_best_at_its_own():
@@ -204,9 +234,9 @@ def test_each_objective_is_best_at_its_own():
     light = design(SQUARE, 16, objective="mass", **options)
     steady = design(SQUARE, 16, objective="variance", **options)
     assert light.mass < 0.1 * steady.mass
-    assert steady.block_deviation < 0.3 * light.block_deviation
+    assert steady.deviation < 0.3 * light.deviation
     assert steady.mass <= 500 * (1 + 1e-9)
-    assert steady.mass_lower_bound == pytest.approx(light.mass_lower_bound, rel=0.02)
+    assert steady.dual.least_mass == pytest.approx(light.dual.least_mass, rel=0.02)
 
 
 def test_a_design_is_a_measure_like_any_other():
@@ -257,23 +287,30 @@ TL2 = radial("1 - z/2", support=2)
 )
 def test_a_closed_form_part_for_a_kink_leaves_a_rest_of_low_radii(kernel, dim, z_max):
     plain = design(kernel, dim, domain=(0, z_max), tol=3e-3, objective="mass")
-    made = design_with_tail(kernel, dim, domain=(0, z_max), tol=3e-3)
-    assert made.rest.radii.max() < 0.2 * plain.radii.max()
+    made = design(kernel, dim, (0, z_max), tol=3e-3, objective="mass", tail="laplace")
+    assert made.radii.max() < 0.2 * plain.radii.max()
     assert made.mass < 1.05 * plain.mass
     z = np.linspace(0, z_max, 601)
     for seen in (made(z), made.table.expected_kernel(z)):
         worst = np.abs(seen - kernel(z)).max()
         assert 2.7e-3 < worst <= made.sup_error.mid + made.sup_error.rad <= 3e-3
     assert made.table.domain == z_max
+    assert made.measure.mass.mid == pytest.approx(made.mass, rel=1e-9)
+    assert made.measure.k_zero == pytest.approx(float(made(0.0)), abs=1e-9)
+    proof = made.certified()
+    assert proof.rigorous
+    assert abs(proof.mid - made.sup_error.mid) <= proof.rad + made.sup_error.rad
 
 
 def test_a_fixed_part_is_given_as_a_kernel_or_found_from_a_slope():
     part = radial("exp(-2*z)")
-    made = design_with_tail(radial("exp(-2*z) + exp(-z**2)"), 3, domain=(0, 2), tol=1e-2, tail=part)
+    made = design(
+        radial("exp(-2*z) + exp(-z**2)"), 3, (0, 2), tol=1e-2, objective="mass", tail=part
+    )
     assert made.mass < 2.01
     assert made.tail is part
     with pytest.raises(ParameterError, match="slope"):
-        design_with_tail(GAUSS, 3, domain=(0, 2), tol=1e-2)
+        design(GAUSS, 3, (0, 2), tol=1e-2, tail="laplace")
 
 
 def test_a_kink_is_cheap_before_it_and_dear_across_it():
@@ -297,8 +334,8 @@ def test_what_cannot_be_is_refused_with_the_way_out():
     for bad in ({"tol": 0.0}, {"objective": "size"}, {"coupling": "haar"}, {"domain": (2, 1)}):
         with pytest.raises(ParameterError):
             design(GAUSS, 3, **{"domain": (0, 2), "tol": 1e-2, **bad})
-    with pytest.raises(ParameterError, match="budget"):
-        design_for_budget(GAUSS, 3, budget=2, domain=(0, 2))
+    with pytest.raises(ParameterError, match="n_components"):
+        design(GAUSS, 3, n_components=2, domain=(0, 2))
 
 
 def test_the_command_designs_and_draws(capsys, tmp_path):
@@ -330,7 +367,7 @@ def test_a_histogram_of_distances_serves_as_their_sample():
     options = {"domain": (0, 2), "tol": 1e-2, "max_mass": 50}
     a = design(SQUARE, 7, distances=sample, **options)
     b = design(SQUARE, 7, distances=histogram, **options)
-    assert a.objective_value == pytest.approx(b.objective_value, rel=0.02)
+    assert a.dual.value == pytest.approx(b.dual.value, rel=0.02)
 
 
 def features(d, rng, rows, scheme):
@@ -345,7 +382,7 @@ def features(d, rng, rows, scheme):
 
 
 def block_means(n, dim=7):
-    return block_angular_means(dim, n)
+    return angular_means(dim, n)
 
 
 def designed_means(n, dim=7):
@@ -361,8 +398,8 @@ def test_the_expected_error_of_a_budget_is_the_error_that_is_seen(means, scheme)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     upper = np.triu_indices(60, 1)
     z = np.sqrt(2 - 2 * np.clip(x @ x.T, -1, 1))[upper]
-    d = design_for_budget(
-        RAMP, 7, budget=113, domain=(0, 2), distances=z, angular_means=means, most_radii=2
+    d = design(
+        RAMP, 7, n_components=113, domain=(0, 2), distances=z, angular_means=means, most_radii=2
     )
     assert d.columns <= 113
     exact = RAMP(z)
@@ -373,9 +410,9 @@ def test_the_expected_error_of_a_budget_is_the_error_that_is_seen(means, scheme)
 
 
 def test_more_columns_are_better_and_designed_directions_are_better_still():
-    small = design_for_budget(RAMP, 7, budget=57, domain=(0, 2), angular_means=block_means)
-    large = design_for_budget(RAMP, 7, budget=449, domain=(0, 2), angular_means=block_means)
-    best = design_for_budget(RAMP, 7, budget=449, domain=(0, 2), angular_means=designed_means)
+    small = design(RAMP, 7, n_components=57, domain=(0, 2), angular_means=block_means)
+    large = design(RAMP, 7, n_components=449, domain=(0, 2), angular_means=block_means)
+    best = design(RAMP, 7, n_components=449, domain=(0, 2), angular_means=designed_means)
     assert large.expected_error < 0.5 * small.expected_error
     assert best.expected_error < 0.5 * large.expected_error
 
@@ -423,10 +460,10 @@ def test_designs_on_letter_halve_the_errors_of_the_prototype(kernel, kind, targe
     z = distances.ravel()  # the diagonal counts in the norm
     for n, target in targets.items():
         with time_limit(None):
-            d = design_for_budget(
+            d = design(
                 kernel,
                 16,
-                budget=2 * n + 1,
+                n_components=2 * n + 1,
                 domain=(0, float(z.max())),
                 distances=z,
                 angular_means=lambda count: designed_angular_means(count, 16),
@@ -444,7 +481,7 @@ def test_designs_on_letter_halve_the_errors_of_the_prototype(kernel, kind, targe
 def test_the_least_mass_of_a_positive_definite_kink_is_settled(formula, dim, high):
     kernel = radial(formula)
     made = design(kernel, dim, domain=(0, high), tol=1e-2, objective="mass")
-    assert made.mass_lower_bound == pytest.approx(0.99, abs=1e-6)
+    assert made.dual.least_mass == pytest.approx(0.99, abs=1e-6)
     assert made.mass < 0.995
     z = np.linspace(0, high, 5001)
     assert np.abs(made(z) - kernel(z)).max() <= 1e-2

@@ -19,7 +19,7 @@ from rf.portfolio.neurons import arc_cosine_weights, neuron_offers
 from rf.portfolio.offer import Order
 from rf.portfolio.zonal_features import gegenbauer_offers
 from rf.rows import range_of_distances
-from spectra.designs import design, design_for_budget, design_with_tail
+from spectra.designs import design
 from spectra.errors import DataError, ParameterError
 from spectra.kernel import radial, zonal
 
@@ -230,7 +230,7 @@ def test_designed_waves_are_their_design_on_average(dim, columns):
 
 def test_exact_powers_of_a_design_are_part_of_its_certificate():
     kernel = zonal("exp(2*u)")
-    made = design_for_budget(kernel, 5, budget=120, domain=(0, 2), exact_degree=2)
+    made = design(kernel, 5, n_components=120, domain=(0, 2), exact_degree=2)
     z = np.linspace(0, 2, 4001)
     seen = np.abs(made(z) - kernel(z)).max()
     stated = made.sup_error.mid + made.sup_error.rad
@@ -240,7 +240,7 @@ def test_exact_powers_of_a_design_are_part_of_its_certificate():
     with pytest.raises(ParameterError, match="exact_degree=0"):
         _ = made.measure
     with pytest.raises(ParameterError, match="56 monomials"):
-        design_for_budget(kernel, 5, budget=50, domain=(0, 2), exact_degree=3)
+        design(kernel, 5, n_components=50, domain=(0, 2), exact_degree=3)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
@@ -249,7 +249,7 @@ def test_exact_powers_off_the_sphere_are_those_of_the_distance(dim, degree):
     """Drawn features have the design for their mean, on rows of any length, and its columns."""
     kernel = radial("exp(-z**2/2)")
     X = 3.0 + np.random.default_rng(0).uniform(-1, 1, (30, dim)) / np.sqrt(dim)
-    made = design_for_budget(kernel, dim, budget=400, domain=(0, 2), exact_degree=degree)
+    made = design(kernel, dim, n_components=400, domain=(0, 2), exact_degree=degree)
     z = np.linspace(0, 2, 2001)
     seen = np.abs(made(z) - kernel(z)).max()
     stated = made.sup_error.mid + made.sup_error.rad
@@ -486,7 +486,7 @@ def test_a_design_is_a_spectrum_like_any_other():
 def test_a_design_for_a_budget_is_drawn_as_it_was_made(coupling):
     """On average it is the design, with the variance that is stated and the columns asked for."""
     kernel, X = radial("exp(-z**2/2)"), sphere_rows(60, 5)
-    made = design(kernel, 5, domain=(0, 2), budget=81, coupling=coupling)
+    made = design(kernel, 5, domain=(0, 2), n_components=81, coupling=coupling)
     options = {"n_components": made.columns, "mixed_signature": "ignore"}
     fitted = [SpectralFeatures(made, random_state=seed, **options).fit(X) for seed in range(200)]
     assert fitted[0].coupling_ == coupling
@@ -506,8 +506,8 @@ def test_a_design_for_a_budget_is_drawn_as_it_was_made(coupling):
 
 def test_designs_with_exact_powers_and_with_tails_are_kernels_like_any_other():
     X = sphere_rows(60, 5)
-    powers = design_for_budget(zonal("exp(2*u)"), 5, budget=120, domain=(0, 2), exact_degree=2)
-    tailed = design_with_tail(radial("exp(-z) + z/2"), 5, domain=(0, 2), tol=1e-2)
+    powers = design(zonal("exp(2*u)"), 5, n_components=120, domain=(0, 2), exact_degree=2)
+    tailed = design(radial("exp(-z) + z/2"), 5, (0, 2), tol=1e-2, objective="mass", tail="laplace")
     for made in (powers, tailed):
         features = SpectralFeatures(made, n_components=400, mixed_signature="ignore").fit(X)
         exact = made.kernel.gram(X)
@@ -530,7 +530,7 @@ def test_the_expected_error_of_separate_directions_is_that_of_drawn_ones(couplin
         kernel,
         dim,
         domain=(0, 2),
-        budget=241,
+        n_components=241,
         coupling=coupling,
         distances=np.repeat(z, 50),
         max_radius=30.0,
@@ -580,9 +580,15 @@ def test_what_no_way_can_serve_is_refused_with_every_reason():
     with pytest.raises(ParameterError, match="one of the two"):
         design(kernel, 3, domain=(0, 2))
     with pytest.raises(ParameterError, match="one of the two"):
-        design(kernel, 3, domain=(0, 2), tol=1e-2, budget=100)
+        design(kernel, 3, domain=(0, 2), tol=1e-2, n_components=100)
     with pytest.raises(ParameterError, match="objective"):
-        design(kernel, 3, domain=(0, 2), objective="mass", budget=100)
+        design(kernel, 3, domain=(0, 2), objective="mass", n_components=100)
+    with pytest.raises(ParameterError, match="shared directions"):
+        design(kernel, 3, domain=(0, 2), tol=1e-2, exact_degree=2)
+    with pytest.raises(ParameterError, match="Leave both out"):
+        design(kernel, 3, domain=(0, 2), n_components=100, tail="laplace")
+    with pytest.raises(ParameterError, match="takes a kernel"):
+        design(3.0, 3, domain=(0, 2), tol=1e-2)
     assert isinstance(exact_offers(order(zonal("exp(u)"), X, 50)), str)
 
 

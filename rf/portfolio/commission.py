@@ -31,7 +31,7 @@ from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.progress import staged
 
 if TYPE_CHECKING:
-    from spectra.designs import BudgetDesign
+    from spectra.designs import Design
     from spectra.kernel import Kernel
 
 __all__ = ["Commission", "commission", "commission_for", "made_to_order", "spectrum_to_order"]
@@ -87,10 +87,10 @@ def commission_for(
     ParameterError
         For a domain without a radial kernel.
     """
-    from spectra.designs import BudgetDesign
+    from spectra.designs import Design
     from spectra.kernel import Kernel
 
-    if isinstance(named, BudgetDesign) and named.powers.size and domain is None:
+    if isinstance(named, Design) and named.powers.size and domain is None:
         return _given(named, X)
     if not isinstance(named, Kernel):
         if domain is not None:
@@ -110,7 +110,7 @@ def commission_for(
     return commission(named, X, domain=domain, why=why)
 
 
-def _given(made: BudgetDesign, X: Any) -> Commission:
+def _given(made: Design, X: Any) -> Commission:
     """A design with exact powers is the only way that is asked for."""
     if made.dim != X.shape[1]:
         raise DataError(
@@ -202,16 +202,17 @@ def spectrum_to_order(order: Commission, X: Any, n_components: int, coupling: st
     radius in orthogonal blocks beside a constant, or the same directions for all radii.  Couplings
     that promise neither draw the design for independent directions, with any split.
     """
-    from spectra.designs import design, design_for_budget
+    from spectra.designs import design
 
     rows = sample_of_rows(X, np.random.default_rng(_SEED), _ROWS)
     dim, distances = X.shape[1], _distances(rows, X.shape[0], order.z_max)
-    asked: Any = {"domain": (0.0, order.z_max), "budget": n_components, "distances": distances}
+    asked: Any = {"n_components": n_components, "distances": distances}
+    domain = (0.0, order.z_max)
     if coupling not in _IN_BLOCKS and coupling not in _ON_ONE_SET:
-        made = design(order.kernel, dim, coupling="iid", **asked)
+        made = design(order.kernel, dim, domain, coupling="iid", **asked)
         return Spectrum(made.table, order.kernel)
     most_radii = 1 if coupling in _IN_BLOCKS else 3
-    made = design_for_budget(order.kernel, dim, most_radii=most_radii, **asked)
+    made = design(order.kernel, dim, domain, most_radii=most_radii, **asked)
     return Spectrum(made.table, order.kernel, replace(layout_of(made), coupling=coupling))
 
 

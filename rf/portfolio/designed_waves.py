@@ -1,6 +1,6 @@
 """Designed plane waves, and exact low powers of <x, y> or z^2 with designed waves for the rest.
 
-The measure is made for the number of columns by :func:`spectra.designs.design_for_budget`; all its
+The measure is made for the number of columns by :func:`spectra.design`; all its
 radii share one set of directions of least energy, turned by one random rotation.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, final
 
 import numpy as np
@@ -26,9 +26,9 @@ from rf.monomials import MonomialMap
 from rf.portfolio.exact_powers import ExactMap, RadialMap
 from rf.portfolio.offer import DrawnMap, Offer, Order
 from rf.waves import Rays, wave_columns
-from spectra.designs import BudgetDesign, design_for_budget
-from spectra.designs.budget import block_angular_means
+from spectra.designs import Design, design
 from spectra.designs.powers import power_columns
+from spectra.designs.waves import angular_means
 
 __all__ = ["WaveMap", "design_offers", "set_means"]
 
@@ -106,24 +106,30 @@ def design_offers(order: Order) -> list[Offer] | str:
     return offers
 
 
-def given_design(made: BudgetDesign, order: Order) -> list[Offer] | str:
+def given_design(made: Design, order: Order) -> list[Offer] | str:
     """A design that is made already, where the columns suffice."""
     if made.columns > order.n_components:
         return f"needs {made.columns} columns"
     return [_offer(order, made, "the given design")]
 
 
-def _design(order: Order, degree: int) -> BudgetDesign:
-    return design_for_budget(
+def _design(order: Order, degree: int) -> Design:
+    return design(
         order.kernel,
         order.dim,
-        budget=order.n_components,
-        domain=(0.0, order.z_max),
+        (0.0, order.z_max),
+        n_components=order.n_components,
         distances=order.distances,
-        angular_means=partial(_ranking_means, order.dim),
+        angular_means=_means_for_ranking(order.dim),
         exact_degree=degree,
         positive=order.positive,
     )
+
+
+@cache
+def _means_for_ranking(dim: int) -> Callable[[int], FloatArray]:
+    """One function for a dimension, by which designs that were made before are known."""
+    return partial(_ranking_means, dim)
 
 
 def _ranking_means(dim: int, n: int) -> FloatArray:
@@ -142,7 +148,7 @@ def _ranking_means(dim: int, n: int) -> FloatArray:
 @lru_cache(maxsize=64)
 def _rung_means(rung: int, dim: int) -> FloatArray:
     if _scheme(rung, dim) is orthogonal:
-        return block_angular_means(dim, rung)
+        return angular_means(dim, rung)
     return quick_angular_means(rung, dim)
 
 
@@ -160,7 +166,7 @@ def set_means(n: int, dim: int) -> FloatArray:
     True
     """
     if _scheme(n, dim) is orthogonal:
-        return block_angular_means(dim, n)
+        return angular_means(dim, n)
     sizes = designed_sizes(n)
     parts = [np.square(s / n) * designed_angular_means(s, dim) for s in sizes]
     # Independent sets add up: what is not of the mean has mean 0 between them.
@@ -169,7 +175,7 @@ def set_means(n: int, dim: int) -> FloatArray:
     return means
 
 
-def _offer(order: Order, made: BudgetDesign, name: str) -> Offer:
+def _offer(order: Order, made: Design, name: str) -> Offer:
     sup = made.sup_error.mid + made.sup_error.rad
     waves = made.radii > 0.0
     radii, exact = int(np.count_nonzero(waves)), _exact_part(made, order.centre)
@@ -183,7 +189,7 @@ def _offer(order: Order, made: BudgetDesign, name: str) -> Offer:
     )
 
 
-def _exact_part(made: BudgetDesign, centre: FloatArray | None) -> DrawnMap:
+def _exact_part(made: Design, centre: FloatArray | None) -> DrawnMap:
     """The constant and the powers of u of a design."""
     constant = float(made.masses[made.radii == 0.0].sum())
     powers = [constant, *made.powers.tolist()]
@@ -196,7 +202,7 @@ def _exact_part(made: BudgetDesign, centre: FloatArray | None) -> DrawnMap:
     return RadialMap.of(of_distance, middle, made.domain[1])
 
 
-def _draw(made: BudgetDesign, exact: DrawnMap, rng: np.random.Generator) -> WaveMap:
+def _draw(made: Design, exact: DrawnMap, rng: np.random.Generator) -> WaveMap:
     n, dim = made.n_directions, made.dim
     directions = _scheme(n, dim)(n, dim, rng)
     at = made.radii > 0.0

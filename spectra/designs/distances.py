@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +14,7 @@ from spectra.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
-__all__ = ["check_domain", "law_of_distances"]
+__all__ = ["Distances", "check_domain", "law_of_distances"]
 
 FloatArray = NDArray[np.float64]
 
@@ -20,6 +22,38 @@ FloatArray = NDArray[np.float64]
 # its mean square to a few percent from 4 k of them.  They crowd at the ends of the law, since
 # errors are largest at the rarest distances.
 _DISTANCE_NODES = 48
+
+
+# Distances count as at least this part of z_max: nothing varies at distance 0, and the recurrence
+# of the waves divides by it.
+_NEAREST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """The domain that a design serves, and nodes and weights that stand for the law on it."""
+
+    domain: tuple[float, float]
+    nodes: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        domain: tuple[float, float],
+        distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None,
+    ) -> Self:
+        """As :func:`law_of_distances` finds them."""
+        domain = check_domain(domain)
+        nodes, weights = law_of_distances(kernel, domain, distances)
+        return cls(domain, np.maximum(nodes, _NEAREST * domain[1]), weights)
+
+    def mean_error(
+        self, made: Callable[[FloatArray], FloatArray], kernel: Callable[[FloatArray], FloatArray]
+    ) -> float:
+        """Root mean square of a difference over the distances."""
+        return float(np.sqrt(self.weights @ (made(self.nodes) - kernel(self.nodes)) ** 2))
 
 
 def law_of_distances(

@@ -6,108 +6,102 @@ Recent designs are kept in memory, by everything that decides them.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.designs.allocation import design_for_separate
-from spectra.designs.budget import BudgetDesign, design_for_budget
-from spectra.designs.least import ADVICE, Coupling, Design, Objective, design_within
+from spectra.designs.distances import Distances
+from spectra.designs.least import ADVICE, design_within
+from spectra.designs.separate import design_for_separate
+from spectra.designs.shared import AngularMeans, design_for_shared
+from spectra.designs.spheres import Coupling, Design, Objective
+from spectra.designs.tail import design_with_tail
 from spectra.errors import ParameterError
+from spectra.families import Family, kernel_named
+from spectra.kernel import Kernel
+from spectra.numeric import checked_dim
 from spectra.progress import stage
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
 
 __all__ = ["design"]
 
 # Designs kept in memory; each is a few kilobytes.
 _MOST_KEPT = 64
 
-_kept: OrderedDict[Any, Design | BudgetDesign] = OrderedDict()
-
-
-@overload
-def design(
-    kernel: Kernel,
-    dim: int,
-    *,
-    domain: tuple[float, float],
-    tol: float,
-    objective: Objective = ...,
-    coupling: Coupling = ...,
-    budget: None = ...,
-    distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None = ...,
-    max_mass: float | None = ...,
-    max_radius: float | None = ...,
-) -> Design: ...
-
-
-@overload
-def design(
-    kernel: Kernel,
-    dim: int,
-    *,
-    domain: tuple[float, float],
-    tol: None = ...,
-    objective: Literal["variance"] = ...,
-    coupling: Coupling = ...,
-    budget: int,
-    distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None = ...,
-    max_mass: float | None = ...,
-    max_radius: float | None = ...,
-) -> BudgetDesign: ...
+_kept: OrderedDict[Any, Design] = OrderedDict()
 
 
 def design(
-    kernel: Kernel,
+    kernel: Kernel | Family | str,
     dim: int,
-    *,
     domain: tuple[float, float],
+    *,
     tol: float | None = None,
+    n_components: int | None = None,
     objective: Objective = "variance",
-    coupling: Coupling = "orthogonal",
-    budget: int | None = None,
+    coupling: Coupling | None = None,
     distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     max_mass: float | None = None,
     max_radius: float | None = None,
-) -> Design | BudgetDesign:
+    tail: Kernel | Literal["laplace"] | None = None,
+    exact_degree: int = 0,
+    most_radii: int = 3,
+    positive: bool = False,
+    angular_means: AngularMeans | None = None,
+) -> Design:
     r"""Make a signed measure to order: right on a range of distances, and cheapest among those.
 
     With ``tol``, the cheapest measure whose plane waves are within it of the kernel on the whole
-    domain.  With ``budget``, the measure and the split of a number of feature columns that make
-    the mean squared error, bias and variance together, least.
+    domain.  With ``n_components``, the measure and the split of a number of feature columns that
+    make the mean squared error, bias and variance together, least.
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : Kernel, Family or str
         Any kernel that has values on the domain; no transform of it is needed.
     dim : int
         Dimension d >= 1.
     domain : (float, float)
         Range (z_min, z_max) of the distances on which the measure must be right.
     tol : float
-        Largest error allowed there; this or ``budget``.
+        Largest error allowed there; this or ``n_components``.
+    n_components : int
+        Number of columns, two for each frequency.
     objective : {"variance", "mass"}
-        Least :math:`\sum_j |c_j| \sigma_j`, with the exact standard deviations of the coupling over
-        the distances, or least :math:`\sum_j |c_j|`.
+        For a tolerance: least :math:`\sum_j |c_j| \sigma_j`, with the exact standard deviations of
+        the coupling over the distances, or least :math:`\sum_j |c_j|`.
     coupling : {"orthogonal", "shared", "iid"}
         Directions: in orthonormal blocks for each radius, the same blocks for all radii (then
-        the sum bounds the standard deviation :math:`\sqrt{c'Qc}` from above), or independent.
-    budget : int
-        Number of columns, two for each frequency.
+        the sum bounds the standard deviation :math:`\sqrt{c'Qc}` from above), or independent.  By
+        default "shared" for a number of columns, which is best, and "orthogonal" for a tolerance.
     distances : array_like, or (counts, edges) as of numpy.histogram, optional
         The distances that occur; by default uniform in z, or in the angle for a zonal kernel.
     max_mass : float, optional
-        Largest total mass, for a tolerance.  The default keeps the rounding of float32 features
-        below ``tol``, but allows a hundred times the kernel's largest value.
+        Largest total mass, for a tolerance and for separate directions.  The default keeps the
+        rounding of float32 features below ``tol``, but allows a hundred times the kernel's largest
+        value.
     max_radius : float, optional
-        Largest radius, for a tolerance; by default 100 (sqrt(d) + 5) / z_max.
+        Largest radius, for the same; by default 100 (sqrt(d) + 5) / z_max.
+    tail : Kernel or "laplace", optional
+        For a tolerance: a fixed part, of a kernel with one sign and known measure, for a kink at
+        z = 0; "laplace" takes :math:`-s\ell\,e^{-z/\ell}` with the slope s of the kernel at 0 and
+        the length of least total mass of three.
+    exact_degree : int
+        For shared directions: degree up to which powers of u are served exactly: of <x, y> for a
+        zonal kernel, at the price of C(d + L, L) columns, and else of 1 - 2 (z/z_max)^2, for
+        C(d + 1 + L, L).
+    most_radii : int
+        For shared directions: most positive radii, at most 4.
+    positive : bool
+        For shared directions: whether every mass must be positive, so that features need no
+        signature.
+    angular_means : callable, optional
+        For shared directions: n -> S_0, S_2, S_4, ... of the set of n directions to be used; by
+        default that of orthonormal blocks.  Degrees beyond those given count as for independent
+        directions.
 
     Returns
     -------
-    Design, or BudgetDesign for a budget
+    Design
 
     Raises
     ------
@@ -116,48 +110,57 @@ def design(
     DataError
         Where distances lie outside the domain.
     ParameterError
-        Where a bound or a name makes no sense, both or none of ``tol`` and ``budget`` are given,
-        or the variance is asked for in dimension 1, where every direction is +-1 and nothing
-        varies.
+        Where a bound or a name makes no sense, both or none of ``tol`` and ``n_components`` are
+        given, an option belongs to the other, or the variance is asked for in dimension 1, where
+        every direction is +-1 and nothing varies.
 
     Examples
     --------
-    >>> from spectra.kernel import radial
-    >>> k = radial("(1 - z**2/4)**2")
-    >>> d = design(k, 16, domain=(0, 2), tol=1e-3, objective="mass")
+    >>> k = "(1 - z**2/4)**2"
+    >>> d = design(k, 16, (0, 2), tol=1e-3, objective="mass")
     >>> round(d.mass, 2), d.gap < 0.01, d.sup_error.mid + d.sup_error.rad <= 1e-3
     (7.77, True, True)
-    >>> d = design(k, 16, domain=(0, 2), budget=481, coupling="shared")
+    >>> d = design(k, 16, (0, 2), n_components=481)
     >>> d.columns <= 481, d.expected_error < 0.03
     (True, True)
+    >>> d = design("1 - z/2", 16, (0, 1.6), tol=3e-3, tail="laplace", objective="mass")
+    >>> d.mass < 1.7, bool(d.radii.max() < 30)
+    (True, True)
     """
-    if (tol is None) == (budget is None):
+    kernel, dim = kernel_named(kernel, "design"), checked_dim(dim)
+    if (tol is None) == (n_components is None):
         raise ParameterError(
-            f"tol = {tol} and budget = {budget}: a design is made for a tolerance or for a number "
-            "of columns. Give one of the two."
+            f"tol = {tol} and n_components = {n_components}: a design is made for a tolerance or "
+            "for a number of columns. Give one of the two."
         )
-    wanted = (kernel, dim, tuple(map(float, domain)), tol, objective, coupling, budget)
-    key = (*wanted, _fingerprint(distances), max_mass, max_radius)
+    if coupling is None:
+        coupling = "orthogonal" if n_components is None else "shared"
+    bounds: dict[str, Any] = {"max_mass": max_mass, "max_radius": max_radius}
+    shared: dict[str, Any] = {
+        "exact_degree": exact_degree,
+        "most_radii": most_radii,
+        "positive": positive,
+        "angular_means": angular_means,
+    }
+    _refuse_idle(n_components, coupling, objective, tail, bounds, shared)
+    served = Distances.of(kernel, domain, distances)
+    sample = (served.nodes.tobytes(), served.weights.tobytes())
+    wanted = (kernel, dim, served.domain, tol, n_components, objective, coupling, tail, *sample)
+    key = (*wanted, *bounds.values(), *shared.values())
     if key not in _kept:
         with stage(f"designing a measure, d = {dim}", of=kernel, advice=ADVICE):
-            if tol is not None:
-                made: Design | BudgetDesign = design_within(
-                    kernel,
-                    dim,
-                    domain=domain,
-                    tol=tol,
-                    objective=objective,
-                    coupling=coupling,
-                    distances=distances,
-                    max_mass=max_mass,
-                    max_radius=max_radius,
+            if n_components is not None and coupling == "shared":
+                made = design_for_shared(kernel, dim, served, n_components=n_components, **shared)
+            elif n_components is not None:
+                made = design_for_separate(
+                    kernel, dim, served, n_components=n_components, coupling=coupling, **bounds
                 )
             else:
-                assert budget is not None
-                bounds = (max_mass, max_radius)
-                made = _for_budget(
-                    kernel, dim, domain, budget, objective, coupling, distances, *bounds
-                )
+                bounds |= {"tol": tol, "objective": objective, "coupling": coupling}
+                if tail is None:
+                    made = design_within(kernel, dim, served, **bounds)
+                else:
+                    made = design_with_tail(kernel, dim, served, tail=tail, **bounds)
         _kept[key] = made
         while len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)
@@ -165,44 +168,32 @@ def design(
     return _kept[key]
 
 
-def _for_budget(
-    kernel: Kernel,
-    dim: int,
-    domain: tuple[float, float],
-    budget: int,
+def _refuse_idle(
+    n_components: int | None,
+    coupling: str,
     objective: str,
-    coupling: Coupling,
-    distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None,
-    max_mass: float | None,
-    max_radius: float | None,
-) -> BudgetDesign:
-    if objective != "variance":
+    tail: Kernel | str | None,
+    bounds: dict[str, Any],
+    shared: dict[str, Any],
+) -> None:
+    """Refuse options that what was asked for does not read, rather than ignore them."""
+    if n_components is not None and (objective != "variance" or tail is not None):
         raise ParameterError(
-            f"objective = {objective!r} with a budget: a number of columns decides the variance, "
-            "which is what is minimised together with the bias. Leave objective out."
+            f"objective = {objective!r} and tail = {tail!s} with a number of columns: it decides "
+            "the variance, which is made least together with the bias, and all columns go to "
+            "waves. Leave both out, or ask for a tol."
         )
-    if coupling != "shared":
-        return design_for_separate(
-            kernel,
-            dim,
-            budget=budget,
-            domain=domain,
-            coupling=coupling,
-            distances=distances,
-            max_mass=max_mass,
-            max_radius=max_radius,
-        )
-    if max_mass is not None or max_radius is not None:
+    on_one_set = n_components is not None and coupling == "shared"
+    if on_one_set and any(bound is not None for bound in bounds.values()):
         raise ParameterError(
             "max_mass and max_radius bound the linear programmes of a tolerance and of separate "
             "directions; with shared ones the rounding of float32 bounds the masses. Leave them "
             "out."
         )
-    return design_for_budget(kernel, dim, budget=budget, domain=domain, distances=distances)
-
-
-def _fingerprint(distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None) -> Any:
-    if distances is None:
-        return None
-    parts = distances if isinstance(distances, tuple) else (distances,)
-    return tuple(np.asarray(part, dtype=float).tobytes() for part in parts)
+    idle = {"exact_degree": 0, "most_radii": 3, "positive": False, "angular_means": None}
+    given = [name for name, value in shared.items() if value != idle[name]]
+    if given and not on_one_set:
+        raise ParameterError(
+            f"{', '.join(given)} is for a number of columns on shared directions: give "
+            "n_components and coupling='shared', or leave it out."
+        )

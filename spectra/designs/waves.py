@@ -18,14 +18,19 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
+from spectra.errors import ParameterError
 from spectra.harmonics import gegenbauer_at_zero, wave_coefficients
 from spectra.special import plane_wave_mean
 
 __all__ = [
+    "ANGULAR_DEGREE",
     "WaveTable",
-    "block_covariance",
+    "angular_means",
     "block_variance",
+    "completed_means",
     "iid_variance",
+    "varying_parts",
+    "wave_covariance",
     "wave_moment",
 ]
 
@@ -39,6 +44,10 @@ _TABLE_ERROR = 1e-12
 _SMALL_PHASE, _SMALL_PART = 4.0, 0.6
 # Even degrees 4..LAST of that sum: at phase 4 and d = 2 the terms left out are below 1e-25.
 _LAST_DEGREE = 36
+#: Angular means are computed up to this degree; beyond it a set is like independent directions.
+ANGULAR_DEGREE = 30
+# Angular means below this are zeros that were rounded: they are means of terms of size 1.
+_MEAN_ROUNDING = 1e-13
 
 
 def wave_moment(dim: int, order: float) -> float:
@@ -114,7 +123,8 @@ def block_variance(dim: int, t: FloatArray, *, wave: Wave | None = None) -> Floa
     value[~small] = (
         0.5 * (1.0 + omega(2.0 * x)) + (dim - 1) * omega(np.sqrt(2.0) * x) - dim * omega(x) ** 2
     ) / dim
-    value[small] = _block_factors(dim, _LAST_DEGREE) @ _even_parts(dim, t[small]) / dim
+    means = completed_means(angular_means(dim, dim, last=_LAST_DEGREE), dim, _LAST_DEGREE // 2)
+    value[small] = means @ _even_parts(dim, t[small])
     return value
 
 
@@ -135,17 +145,83 @@ def iid_variance(dim: int, t: FloatArray, *, wave: Wave | None = None) -> FloatA
     value = np.empty_like(t)
     x = t[~small]
     value[~small] = 0.5 * (1.0 + omega(2.0 * x)) - omega(x) ** 2
-    value[small] = _even_parts(dim, t[small])[1:].sum(axis=0)
+    value[small] = _even_parts(dim, t[small]).sum(axis=0)
     return value
 
 
-def block_covariance(dim: int, radii: FloatArray, z: FloatArray, weights: FloatArray) -> FloatArray:
-    r"""Covariances of the spheres of a design that share one block of directions: Q_ij.
+def angular_means(
+    dim: int, n: int, *, blocks: bool = True, last: int = ANGULAR_DEGREE
+) -> FloatArray:
+    """S_0, S_2, ..., S_last of n directions in independent Haar blocks of d orthonormal ones.
 
-    .. math:: Q_{ij} = \frac1d \sum_{n \ge 4} N(n,d)\, [1 + (d-1) P_n(0)]\;
-              \overline{j_n(w_i z)\, j_n(w_j z)}
+    S_n = [n + P_n(0) sum b (b - 1)] / n^2 over the sizes b of the blocks; without blocks the
+    directions are independent, and S_n = 1/n.
 
-    (mean over the distances), so that one block gives the variance c' Q c; it equals
+    Examples
+    --------
+    >>> np.round(angular_means(3, 3)[[0, 2]], 12)
+    array([1.        , 0.58333333])
+    """
+    full, rest = divmod(n, dim)
+    pairs = full * dim * (dim - 1) + rest * (rest - 1) if blocks else 0
+    means = [1.0]
+    for degree in range(2, last + 1, 2):
+        zero = gegenbauer_at_zero(dim, degree) if dim > 1 else 1.0
+        means.append((n + pairs * zero) / n**2)
+    return np.array(means)
+
+
+def completed_means(means: FloatArray, n: int, count: int) -> FloatArray:
+    """S_2, S_4, ... to a count: those known, then 1/n, which independent directions have.
+
+    Raises
+    ------
+    ParameterError
+        Where a mean is negative beyond rounding, which a sum of squares cannot be.
+
+    Examples
+    --------
+    >>> completed_means(np.array([1.0, 0.0, 0.02]), 100, 3)
+    array([0.  , 0.02, 0.01])
+    """
+    known = means[1 : count + 1]
+    if np.any(known < -_MEAN_ROUNDING):
+        raise ParameterError(
+            f"An angular mean is {known.min():.3g}. Each S_n is a sum of squares divided by "
+            "n^2 and cannot be negative: look at how the means were computed."
+        )
+    completed = np.full(count, 1.0 / n)
+    completed[: known.size] = np.where(known < _MEAN_ROUNDING, 0.0, known)
+    return completed
+
+
+def varying_parts(dim: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean Omega(t) of a plane wave, and its parts g_2(t), g_4(t), ..., which vary.
+
+    The parts have the degree first; in dimension 1 nothing varies.
+
+    Examples
+    --------
+    >>> mean, parts = varying_parts(3, np.array([1.0]))
+    >>> bool(np.isclose(mean[0] ** 2 + (parts**2).sum(), 0.5 * (1.0 + plane_wave_mean(3, 2.0))))
+    True
+    """
+    if dim == 1:
+        return np.cos(t), np.zeros((1, *t.shape))
+    last = int(3.0 * np.sqrt(dim) + 1.1 * t.max(initial=0.0) + 20.0)
+    mean, _, *rest = wave_coefficients(dim, last, t)
+    return mean, np.array(rest[::2])
+
+
+def wave_covariance(
+    dim: int, radii: FloatArray, z: FloatArray, weights: FloatArray, *, n: int, blocks: bool = True
+) -> FloatArray:
+    r"""Covariances Q_ij of the spheres of a design on n shared directions: c' Q c is the variance.
+
+    .. math:: Q_{ij} = \sum_{n = 2, 4, \dots} S_n\, \overline{g_n(w_i z)\, g_n(w_j z)}
+
+    (mean over the distances): the one statement of the variance of :mod:`rf.variance`, for fixed
+    radii.  For one block of d directions it equals
     (1/d)[(Omega((w_i+w_j)z) + Omega((w_i-w_j)z))/2 + (d-1) Omega(z sqrt(w_i^2+w_j^2))]
     - Omega(w_i z) Omega(w_j z), without its cancellation.
 
@@ -154,31 +230,21 @@ def block_covariance(dim: int, radii: FloatArray, z: FloatArray, weights: FloatA
     radii : ndarray of shape (m,)
     z, weights : ndarray of shape (n,)
         Distances and their weights, which sum to 1.
+    n, blocks :
+        The directions, as for :func:`angular_means`.
 
     Examples
     --------
-    >>> q = block_covariance(16, np.array([1.0, 3.0]), np.array([2.0]), np.ones(1))
+    >>> q = wave_covariance(16, np.array([1.0, 3.0]), np.array([2.0]), np.ones(1), n=16)
     >>> bool(np.isclose(q[1, 1], block_variance(16, np.array([6.0]))[0]))
     True
     """
-    if dim == 1:
-        return np.zeros((radii.size, radii.size))
-    t = radii[:, None] * z
-    degrees = int(3.0 * np.sqrt(dim) + t.max(initial=0.0)) + 24
-    parts = wave_coefficients(dim, degrees, t)[::2]
-    factors = _block_factors(dim, degrees) / dim
-    return np.asarray(np.einsum("n,nik,njk,k->ij", factors, parts, parts, weights, optimize=True))
+    _, parts = varying_parts(dim, radii[:, None] * z)
+    means = angular_means(dim, n, blocks=blocks, last=2 * len(parts))
+    angular = completed_means(means, n, len(parts))
+    return np.asarray(np.einsum("n,nik,njk,k->ij", angular, parts, parts, weights, optimize=True))
 
 
 def _even_parts(dim: int, t: FloatArray) -> FloatArray:
-    """Squares of the parts of degrees 0, 2, ..., for small phases t >= 0."""
-    return wave_coefficients(dim, _LAST_DEGREE, t)[::2] ** 2
-
-
-def _block_factors(dim: int, last: int) -> FloatArray:
-    """1 + (d - 1) P_n(0) for n = 0, 2, ..., last, of which a block of d directions has n = 2 at 0.
-
-    The mean itself (n = 0) does not vary.
-    """
-    factors = [1.0 + (dim - 1) * gegenbauer_at_zero(dim, n) for n in range(4, last + 1, 2)]
-    return np.array([0.0, 0.0, *factors])
+    """Squares of the parts of degrees 2, 4, ..., for small phases t >= 0."""
+    return np.asarray(wave_coefficients(dim, _LAST_DEGREE, t)[2::2] ** 2)

@@ -6,7 +6,7 @@ it is called with its parameters.  ``entries`` holds the data, ``entry`` says wh
 
 from spectra.families.entry import Entry, Parameter
 from spectra.families.named import Catalogue, Family, UnknownKernelError, catalogue
-from spectra.families.reading import kernel_from_text
+from spectra.families.reading import kernel_from_text, kernel_named
 
 __all__ = [
     "Catalogue",
@@ -16,4 +16,5 @@ __all__ = [
     "UnknownKernelError",
     "catalogue",
     "kernel_from_text",
+    "kernel_named",
 ]

@@ -12,7 +12,7 @@ from spectra.families.named import Family, catalogue
 from spectra.formula.parsing import parse_formula
 from spectra.kernel import Kernel, radial, zonal
 
-__all__ = ["kernel_from_text", "read_numbers", "split_call"]
+__all__ = ["kernel_from_text", "kernel_named", "read_numbers", "split_call"]
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 
@@ -90,6 +90,35 @@ def kernel_from_text(
     if support is not None:
         raise ParameterError("A kernel in u lives on the unit sphere: it takes no support.")
     return zonal(text, **values)
+
+
+def kernel_named(named: Kernel | Family | str, asked: str) -> Kernel:
+    """The kernel that is given as such, by its text, or by a family with its default parameters.
+
+    Parameters
+    ----------
+    asked : str
+        Who asks, for the message.
+
+    Raises
+    ------
+    ParameterError
+        Where it is none of these.
+
+    Examples
+    --------
+    >>> print(kernel_named("matern(nu=5/2)", "derive"), kernel_named(catalogue["matern"], "derive"))
+    matern(nu=5/2, length=1) matern(nu=3/2, length=1)
+    """
+    if isinstance(named, str):
+        return kernel_from_text(named)
+    kernel = named() if isinstance(named, Family) else named
+    if not isinstance(kernel, Kernel):
+        raise ParameterError(
+            f"{asked} takes a kernel, and got {named!r} of type {type(named).__name__}. Pass a "
+            "formula, a name of the catalogue, or what radial(...) or zonal(...) made."
+        )
+    return kernel
 
 
 def split_call(text: str) -> tuple[str, dict[str, Any]]:
