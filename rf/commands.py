@@ -20,9 +20,8 @@ from rf.frequencies import ALLOCATIONS, COUPLINGS, RADII
 from rf.spectrum import named_kernel
 from spectra.console import PICTURES, check_writable
 from spectra.errors import DataError, ParameterError
-from spectra.modulated import AsymmetricTable
-from spectra.modulated.radial_interpolant import RadialInterpolant
 from spectra.table import SpectralTable
+from spectra.table.radial_interpolant import RadialInterpolant
 
 __all__ = ["add_approximate", "add_datasets", "add_reproduce"]
 
@@ -87,7 +86,7 @@ def _approximate(arguments: argparse.Namespace) -> int:
     ).fit(X)
     table = first.table_
     formula = str(first.kernel_) if table is None else table.formula
-    if isinstance(table, AsymmetricTable):
+    if table is not None and not table.is_radial:
         raise ParameterError(
             f"{formula} is asymmetric, and this command compares couplings of symmetric kernels. "
             "See rf reproduce ask-errors, or SpectralFeatures(...).variance."

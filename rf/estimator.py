@@ -21,19 +21,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rf.arrays import beside, is_foreign, on_host, refuse_other_library, validated_rows
-from rf.asymmetric import STATED_PAIRS, AsymmetricPlan, typical_differences
 from rf.bounds import n_components_for
 from rf.callers import outside
 from rf.dask_arrays import by_chunks
 from rf.feature_map import FeatureMap
 from rf.frequencies import Radii
 from rf.operators import FeatureOperator, checked_ridge
-from rf.plans import FeaturePlan, Scheme, plan_radial
+from rf.plans import FeaturePlan, Scheme, plan_table
 from rf.ranking import Plan
 from rf.rows import FITTING_ADVICE, RowRange, centre_of, check_size
 from rf.spectrum import Spectrum, resolve_spectrum
 from spectra.errors import ParameterError
-from spectra.modulated import AsymmetricTable
 from spectra.numeric import real_array
 from spectra.progress import stage
 from spectra.table import SpectralTable
@@ -61,7 +59,7 @@ class BaseSpectralFeatures(
     random_state: Any
     mixed_signature: MixedSignature = "ignore"
     # What fit leaves, whatever was given.
-    table_: SpectralTable | AsymmetricTable | None
+    table_: SpectralTable | None
     kernel_: Any
     coupling_: str
     counts_: tuple[int, ...]
@@ -78,17 +76,14 @@ class BaseSpectralFeatures(
     def _scheme(self) -> Scheme:
         """The scheme that the parameters stand for."""
 
-    def _planned(self, X: Any, rng: np.random.Generator) -> tuple[FeaturePlan, Any]:
+    def _planned(self, X: Any) -> tuple[FeaturePlan, Any]:
         """How the features are made for the rows X, and the exact kernel where it is known."""
-        return self._plan_table(resolve_spectrum(self.kernel, X.shape[1]), X, rng)
+        return self._plan_table(resolve_spectrum(self.kernel, X.shape[1]), X)
 
-    def _plan_table(
-        self, spectrum: Spectrum, X: Any, rng: np.random.Generator
-    ) -> tuple[FeaturePlan, Any]:
+    def _plan_table(self, spectrum: Spectrum, X: Any) -> tuple[FeaturePlan, Any]:
         """The plan that draws from a table."""
         table = spectrum.table
-        if isinstance(table, SpectralTable):
-            self._check_table(table)
+        self._check_table(table)
         if not table.parts:
             raise ParameterError(
                 f"The spectral measure of {table.formula} is 0 to within the error of its masses, "
@@ -96,14 +91,13 @@ class BaseSpectralFeatures(
                 "what can be computed. Check the formula, or scale the difference up."
             )
         self._serve(table.domain, table.formula if table.sphere else "", X)
-        n = -(-self.n_components // 2)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
-            if isinstance(table, SpectralTable):
-                return plan_radial(table, n, self._laid_out(spectrum), X, rng), spectrum.kernel
-            plan = self._plan_asymmetric(table, n, typical_differences(X, rng))
-        differences = typical_differences(X, rng, STATED_PAIRS)
-        seen = replace(plan, differences=differences, n_rows=X.shape[0])
-        return seen, spectrum.kernel
+            plan = self._plan_frequencies(table, self._laid_out(spectrum), X)
+        return plan, spectrum.kernel
+
+    def _plan_frequencies(self, table: SpectralTable, scheme: Scheme, X: Any) -> FeaturePlan:
+        """How many frequencies of each part, and which coupling, for half the columns."""
+        return plan_table(table, -(-self.n_components // 2), scheme, X)
 
     def _laid_out(self, spectrum: Spectrum) -> Scheme:
         """The scheme, with the coupling and the split of a design that was made for them."""
@@ -124,16 +118,12 @@ class BaseSpectralFeatures(
         return replace(scheme, coupling=layout.coupling, counts=layout.counts)
 
     def _check_table(self, table: SpectralTable) -> None:
-        """Refuse a table that this system does not cover; by default every table is covered."""
-
-    def _plan_asymmetric(
-        self, table: AsymmetricTable, n: int, differences: FloatArray
-    ) -> AsymmetricPlan:
-        """How the measure of an asymmetric kernel is drawn; by default it is refused."""
-        raise ParameterError(
-            f"{type(self).__name__} samples symmetric kernels, and {table.formula} is asymmetric. "
-            "Take AsKRFF, or SpectralFeatures."
-        )
+        """Refuse a table that this system does not cover; by default one of shifted parts."""
+        if not table.is_radial:
+            raise ParameterError(
+                f"{type(self).__name__} samples symmetric kernels, and {table.formula} is "
+                "asymmetric. Take AsKRFF, or SpectralFeatures."
+            )
 
     def _serve(self, domain: float, sphere: str, X: Any) -> None:
         """Take note of the rows that are served, of which those of X must be."""
@@ -177,9 +167,10 @@ class BaseSpectralFeatures(
         given = validated_rows(self, X, reset=True)
         X = on_host(given)
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
-        for_data, for_draw = np.random.default_rng(seed.tolist()).spawn(2)
+        # A plan is a function of the rows; the first of these streams once sampled them.
+        _, for_draw = np.random.default_rng(seed.tolist()).spawn(2)
         check_size(X)
-        plan, self.kernel_ = self._planned(X, for_data)
+        plan, self.kernel_ = self._planned(X)
         self._plan, self.table_, self._radii = plan, plan.table, self._scheme().radii
         self.coupling_, self.counts_ = plan.coupling, plan.counts
         self.plans_, self.decomposition_ = plan.compared, plan.decomposition

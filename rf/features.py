@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rf.asymmetric import AsymmetricPlan, plan_asymmetric
 from rf.callers import outside as outside_of_rf
 from rf.estimator import BaseSpectralFeatures, MixedSignature, SignatureWarning
 from rf.frequencies import (
@@ -21,10 +20,10 @@ from rf.frequencies import (
     Allocation,
     Radii,
 )
-from rf.plans import FeaturePlan, Scheme
+from rf.plans import RANKED_PAIRS, FeaturePlan, Scheme, plan_table
+from rf.rows import typical_differences
 from rf.spectrum import named_kernel, resolve_spectrum
 from spectra.errors import ParameterError
-from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     Parameters
     ----------
     kernel : Kernel, Family, str, SpectralMeasure, design or SpectralTable, default="gaussian"
-        What names the kernel, which may be an AsymmetricKernel or AsymmetricTable too; text is a
+        What names the kernel, which may be an AsymmetricKernel too; text is a
         name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  Kernels are
         resolved at fit, for the dimension of X.  A design for a number of columns is drawn with
         the coupling and the frequencies that it was made for.
@@ -94,7 +93,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         What makes the columns.
     frequencies_ : rf.Frequencies or None
         The draw; None for features that the portfolio made.
-    table_ : SpectralTable, AsymmetricTable or None
+    table_ : SpectralTable or None
         The laws it was drawn from, likewise.
     z_max_ : float
         Largest distance that is served; infinite where the measure is that of the kernel.
@@ -115,9 +114,9 @@ class SpectralFeatures(BaseSpectralFeatures):
     plans_ : tuple of rf.ranking.Plan
         What "auto" compared, best first: coupling, frequencies of each part, predicted variance.
     decomposition_ : str
-        "radial"; for an asymmetric kernel "jordan", "polar", "weighted" or "shifted", whichever
-        has the least exact variance on differences of X (see :mod:`rf.asymmetric`); or "made to
-        order".
+        "radial"; for an asymmetric kernel "shifted" where it is k(D + r) for one radial k,
+        "weighted" where it is a sum of several (see :mod:`rf.weighted_variance`), "polar" or
+        "jordan" where these parts have less variance (:mod:`rf.axial`); or "made to order".
     counts_ : tuple of int
         Number of frequencies of each part of the table.
     n_features_in_ : int
@@ -211,7 +210,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _scheme(self) -> Scheme:
         return Scheme(self.coupling, self.radii, self.allocation)
 
-    def _planned(self, X: Any, rng: np.random.Generator) -> tuple[FeaturePlan, Any]:
+    def _planned(self, X: Any) -> tuple[FeaturePlan, Any]:
         named = named_kernel(self.kernel, self.kernel_params)
         self.note_ = ""
         self.comparison_: tuple[Prediction, ...] = ()
@@ -226,11 +225,11 @@ class SpectralFeatures(BaseSpectralFeatures):
         else:
             spectrum = resolve_spectrum(named, X.shape[1])
         self.z_max_ = spectrum.table.domain
-        return self._plan_table(spectrum, X, rng)
+        return self._plan_table(spectrum, X)
 
     def _order(self, named: Any, X: Any) -> Commission | None:
         """What is to be made to order; tables do without the room and its imports."""
-        if isinstance(named, SpectralTable | AsymmetricTable):
+        if isinstance(named, SpectralTable):
             if self.domain is None:
                 return None
             raise ParameterError(
@@ -265,17 +264,17 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _at_any_distance(self) -> bool:
         return self.outside == "ignore"
 
-    def _plan_asymmetric(
-        self, table: AsymmetricTable, n: int, differences: FloatArray
-    ) -> AsymmetricPlan:
-        return plan_asymmetric(
-            table,
-            n,
-            coupling=self.coupling,
-            allocation=self.allocation,
-            differences=differences,
-            radii=self.radii,
-        )
+    def _check_table(self, table: SpectralTable) -> None:
+        """Every table is covered."""
+
+    def _plan_frequencies(self, table: SpectralTable, scheme: Scheme, X: Any) -> FeaturePlan:
+        n = -(-self.n_components // 2)
+        plan = plan_table(table, n, scheme, X)
+        if table.is_radial or scheme.coupling not in ("auto", "iid"):
+            return plan
+        from rf.axial import least_axial_plan
+
+        return least_axial_plan(plan, n, scheme, typical_differences(X, RANKED_PAIRS))
 
 
 def _said(error: float) -> str:

@@ -40,6 +40,7 @@ __all__ = [
     "apportion",
     "draw_frequencies",
     "draw_repeatedly",
+    "pooled_frequencies",
 ]
 
 # The optimal split is searched exactly up to this number of frequencies, and scaled up beyond: it
@@ -66,9 +67,10 @@ class Frequencies:
     frequencies : ndarray of shape (n, d)
         One frequency for each row, in radians per unit of the data.
     weights : ndarray of shape (n,)
-        Mass of the part over the number of its frequencies; they sum to the mass of the table.
+        Mass of the part over the number of its frequencies, times what shifts make of it; those of
+        a radial table sum to its mass.
     phases : ndarray of shape (n,)
-        0 for a positive part, pi for a negative one.
+        0 for a positive part, pi for a negative one, and the phases of its shifts.
     part : ndarray of int, shape (n,)
         Index of the part in ``table.parts``; the frequencies of one part are consecutive.
     blocks : tuple of rf.walsh.WalshBlock
@@ -162,7 +164,7 @@ def draw_repeatedly(
     Returns
     -------
     tuple of Frequencies
-        They share their weights, phases and part numbers.
+        They share their part numbers and, where no part is shifted, weights and phases.
 
     Examples
     --------
@@ -195,9 +197,43 @@ def draw_repeatedly(
     phases = np.repeat([float(p.phase) for p in parts], counts)
     part = np.repeat(np.arange(len(parts)), counts)
     return tuple(
-        Frequencies(one, weights, phases, part, _blocks(one, counts, [u[i] for u in units]))
+        Frequencies(
+            one,
+            *(_moved(table, one, weights, phases, part)),
+            part,
+            _blocks(one, counts, [u[i] for u in units]),
+        )
         for i, one in enumerate(frequencies)
     )
+
+
+def pooled_frequencies(table: SpectralTable, n: int, rng: np.random.Generator) -> Frequencies:
+    """Independent frequencies, each of a part that is drawn by mass: for fewer than the parts."""
+    drawn = table.sample(n, rng)
+    return Frequencies(
+        drawn.frequencies, drawn.weights / n, drawn.phases, np.zeros(n, dtype=np.intp)
+    )
+
+
+def _moved(
+    table: SpectralTable,
+    frequencies: FloatArray,
+    weights: FloatArray,
+    phases: FloatArray,
+    part: IntArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Weights and phases of one draw: those of the parts, and what shifts make of them."""
+    if table.is_radial:
+        return weights, phases
+    weights, phases = weights.copy(), phases.copy()
+    for number, one in enumerate(table.parts):
+        if one.shifts is not None:
+            chosen = part == number
+            sizes, turns = one.shifts.polar(frequencies[chosen])
+            weights[chosen] *= sizes
+            # Below one turn, so that single precision keeps the digits of a phase.
+            phases[chosen] = np.remainder(phases[chosen] + turns, 2.0 * np.pi)
+    return weights, phases
 
 
 def _blocks(
@@ -295,7 +331,7 @@ def allocate(
         Where there are more parts than frequencies, or "optimal" lacks distances.
     """
     n = int(n)
-    masses = [float(p.mass) for p in table.parts]
+    masses = [p.root_mean_square(table.dim)[0] for p in table.parts]
     known: dict[str, list[float]] = dict(
         zip(ALLOCATIONS, ([1.0] * len(masses), masses, masses), strict=True)
     )

@@ -1,8 +1,9 @@
 """How features are going to be made, and what is known of them before anything is drawn.
 
 A plan leads from a kernel and rows to a feature map.  There is one kind for each way to make one:
-:class:`RadialPlan` here draws from a table of radial laws, :class:`rf.asymmetric.AsymmetricPlan`
-from one of asymmetric parts, and :class:`rf.portfolio.choice.Selection` makes features to order.
+:class:`TablePlan` here draws from a table, of a radial kernel or of a sum of shifted ones, and
+:class:`rf.portfolio.choice.Selection` makes features to order; :class:`rf.axial.AxialPlan` draws
+the parts of a complex measure.
 """
 
 from __future__ import annotations
@@ -17,20 +18,44 @@ from numpy.typing import NDArray
 
 from rf.couplings import COUPLINGS
 from rf.feature_map import FeatureMap, FourierMap
-from rf.frequencies import Allocation, Frequencies, Radii, allocate, draw_frequencies
+from rf.frequencies import (
+    Allocation,
+    Frequencies,
+    Radii,
+    allocate,
+    draw_frequencies,
+    pooled_frequencies,
+)
 from rf.ranking import Plan, best_split, candidates, ranked_plans
-from rf.rows import sample_of_rows, typical_distances
+from rf.rows import sample_of_rows, typical_differences, typical_distances
 from rf.variance import VarianceModel
+from rf.weighted_variance import WeightedModel
 from spectra.errors import ParameterError
-from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
 
-__all__ = ["FeaturePlan", "RadialPlan", "Scheme", "plan_radial", "relative_error"]
+__all__ = [
+    "RANKED_PAIRS",
+    "STATED_PAIRS",
+    "FeaturePlan",
+    "Scheme",
+    "TablePlan",
+    "checked_differences",
+    "model_at",
+    "plan_table",
+    "relative_error",
+]
 
 FloatArray = NDArray[np.float64]
 
 # Models of the variance kept in memory: a grid search fits the same kernel to the same rows again.
 _RECENT_MODELS = 8
+# Random pairs of rows whose differences stand for all in a choice, and in what is stated of the
+# error, which is then known to five percent or so.
+RANKED_PAIRS = 48
+STATED_PAIRS = 384
+# Any seed will do: a plan is a function of the rows, so that the variance that is stated is that
+# of the draws of every seed, and what one fit integrated serves the next.
+_SAMPLING = 12
 
 
 @dataclass(frozen=True)
@@ -56,19 +81,19 @@ class FeaturePlan(ABC):
 
     Attributes
     ----------
-    table : SpectralTable, AsymmetricTable or None
+    table : SpectralTable or None
         The laws that frequencies are drawn from.
     coupling : str
         The coupling, or the way in which features are made to order.
     counts : tuple of int
         Frequencies of each part of the table.
     decomposition : str
-        "radial"; "jordan", "polar", "weighted" or "shifted"; "made to order".
+        "radial", "shifted" or "weighted"; "jordan" or "polar"; "made to order".
     compared : tuple of rf.ranking.Plan
         What "auto" compared, best first.
     """
 
-    table: SpectralTable | AsymmetricTable | None
+    table: SpectralTable | None
     coupling: str
     counts: tuple[int, ...]
     decomposition: str
@@ -104,7 +129,7 @@ class FeaturePlan(ABC):
         ParameterError
             Where the plan has none.
         """
-        if isinstance(self.table, SpectralTable):
+        if self.table is not None and self.table.is_radial:
             return self.table
         raise ParameterError(
             f"{what} is stated for radial kernels drawn from a table, and this plan is "
@@ -136,39 +161,78 @@ def relative_error(
     return float(np.sqrt(max(error, 0.0) / size)) if size > 0.0 else float("nan")
 
 
+def checked_differences(table: SpectralTable, differences: FloatArray) -> FloatArray:
+    """Differences D = x - y as an array of shape (n, d).
+
+    Raises
+    ------
+    ParameterError
+        Where they have another dimension than the kernel, or are not finite.
+    """
+    D = np.atleast_2d(differences)
+    if not np.all(np.isfinite(D)):
+        raise ParameterError(
+            "The variance was asked for at a difference that is not finite: "
+            f"{D[~np.isfinite(D)][0]}. A difference of two rows has finite coordinates."
+        )
+    if D.ndim != 2 or D.shape[1] != table.dim:
+        raise ParameterError(
+            f"The variance of {table.formula} was asked for at an array of shape "
+            f"{differences.shape}. It depends on the difference D = x - y and not on its length "
+            f"alone: give an array of shape (n, {table.dim})."
+        )
+    return D
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class RadialPlan(FeaturePlan):
-    """Frequencies from a table of radial laws: a coupling, and how many of each part.
+class TablePlan(FeaturePlan):
+    """Frequencies of the parts of a table: a coupling, and how many of each part.
+
+    Those of a part with shifts have the radial law and weights of their own; where all parts have
+    one shift r the weights are constant, and everything is that of the radial kernel k of
+    K(D) = k(D + r).
 
     Attributes
     ----------
     table, coupling, counts, compared :
         As in :class:`FeaturePlan`.
-    rows : ndarray or sparse array
+    rows : ndarray, sparse array or None
         A sample of the rows, which stands for all.
     n_rows : int
         How many there are.
+    pooled : bool
+        Whether each frequency belongs to a part that is drawn, as there are more parts than
+        frequencies; ``counts`` is then their number alone.
     """
 
     table: SpectralTable
     coupling: str
     counts: tuple[int, ...]
-    compared: tuple[Plan, ...]
-    rows: Any
-    n_rows: int
-    decomposition = "radial"
+    compared: tuple[Plan, ...] = ()
+    rows: Any = None
+    n_rows: int = 1
+    pooled: bool = False
+
+    @property
+    def decomposition(self) -> str:  # type: ignore[override]
+        """ "radial"; "shifted" where K(D) = k(D + r); else "weighted"."""
+        if self.table.is_radial:
+            return "radial"
+        return "weighted" if self.table.one_shift() is None else "shifted"
 
     @cached_property
     def model(self) -> VarianceModel:
-        """The variance at distances that stand for those of all pairs of rows."""
-        return VarianceModel(self.table, typical_distances(self.rows))
+        """The variance at distances, or differences, that stand for those of all pairs of rows."""
+        return model_of_rows(self.table, self.rows, STATED_PAIRS)
 
     def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> FeatureMap:
         return self.map_of(self.frequencies(radii, rng), n_columns, rng)
 
     def frequencies(self, radii: Radii, rng: np.random.Generator) -> Frequencies:
         """Draw the frequencies."""
+        if self.pooled:
+            return pooled_frequencies(self.table, sum(self.counts), rng)
         return draw_frequencies(
             self.table, self.counts, coupling=self.coupling, radii=radii, rng=rng
         )
@@ -178,21 +242,33 @@ class RadialPlan(FeaturePlan):
     ) -> FeatureMap:
         """Their columns, of which there are two for each."""
         columns = min(n_columns, 2 * len(frequencies))
-        return FourierMap.of(frequencies, columns, rng, signed=True)
+        return FourierMap.of(frequencies, columns, rng, signed=self.table.is_radial)
 
     def variance(self, z: FloatArray, radii: Radii) -> FloatArray:
-        value, _ = VarianceModel(self.table, z).variance(
-            self.counts, coupling=self.coupling, radii=radii
-        )
-        return value.reshape(z.shape)
+        points = z if self.table.is_radial else checked_differences(self.table, z)
+        model = model_at(self.table, points)
+        if self.pooled:
+            value = model.pooled_variance(sum(self.counts))
+        else:
+            value, _ = model.variance(self.counts, coupling=self.coupling, radii=radii)
+        return value.reshape(z.shape) if self.table.is_radial else value
 
     def expected_error(self, radii: Radii, extra_variance: float) -> float:
-        if not COUPLINGS[self.coupling].known:
+        if self.rows is None or not COUPLINGS[self.coupling].known:
             return float("nan")
-        spread = self.model.rough_variance(self.counts, coupling=self.coupling, radii=radii)
         wrong = extra_variance + self.table.bias**2
         diagonal = wrong, float(self.table.k_zero)
-        return relative_error(spread + wrong, self.model.rough_kernel, diagonal, self.n_rows)
+        if not self.table.is_radial:
+            # Rows that are equal see the kernel at its shift.
+            alone = model_at(self.table, np.zeros((1, self.table.dim)))
+            diagonal = float(self._rough(alone, radii)[0]) + wrong, diagonal[1]
+        square = self._rough(self.model, radii) + wrong
+        return relative_error(square, self.model.rough_kernel, diagonal, self.n_rows)
+
+    def _rough(self, model: VarianceModel, radii: Radii) -> FloatArray:
+        if self.pooled:
+            return model.pooled_variance(sum(self.counts), rough=True)
+        return model.rough_variance(self.counts, coupling=self.coupling, radii=radii)
 
     def explain(self) -> str:
         masses = ", ".join(f"{float(p.mass):.4g}" for p in self.table.parts)
@@ -209,15 +285,37 @@ class RadialPlan(FeaturePlan):
         return how
 
 
+def model_at(table: SpectralTable, points: FloatArray) -> VarianceModel:
+    """The variance at distances, or at differences of shape (n, d) where parts are shifted."""
+    if table.is_radial:
+        return VarianceModel(table, points)
+    single = table.one_shift()
+    if single is None:
+        return WeightedModel.of(table, points)
+    radial, shift = single
+    return VarianceModel(radial, np.linalg.norm(points + shift, axis=-1))
+
+
+def model_of_rows(table: SpectralTable, rows: Any, pairs: int) -> VarianceModel:
+    """The variance at what stands for all pairs of rows.
+
+    They are quantiles of |D|, or of |D + r| for one shift; differences of so many random pairs for
+    several, whose waves see more than a length.
+    """
+    single = table.one_shift()
+    if single is None:
+        return WeightedModel.of(table, typical_differences(rows, pairs))
+    radial, shift = single
+    return _model_at(radial, typical_distances(rows, shift).tobytes())
+
+
 @lru_cache(maxsize=_RECENT_MODELS)
 def _model_at(table: SpectralTable, distances: bytes) -> VarianceModel:
     """What was integrated at distances serves every fit on the same rows."""
     return VarianceModel(table, np.frombuffer(distances))
 
 
-def plan_radial(
-    table: SpectralTable, n: int, scheme: Scheme, X: Any, rng: np.random.Generator
-) -> RadialPlan:
+def plan_table(table: SpectralTable, n: int, scheme: Scheme, X: Any) -> TablePlan:
     """Choose the coupling and the number of frequencies of each part, for the rows X.
 
     Parameters
@@ -228,32 +326,43 @@ def plan_radial(
     scheme : Scheme
     X : ndarray or sparse array of shape (n_samples, d)
         What is chosen has the least predicted variance over its distances.
-    rng : Generator
-        It samples the rows.
 
     Raises
     ------
     ParameterError
-        For more parts than frequencies.
+        For a coupling that parts with several shifts do not have; for more radial parts than
+        frequencies.
     """
-    rows, n_rows = sample_of_rows(X, rng), X.shape[0]
+    rows, n_rows = sample_of_rows(X, np.random.default_rng(_SAMPLING)), X.shape[0]
 
-    def plan(coupling: str, counts: tuple[int, ...], *compared: Plan) -> RadialPlan:
-        return RadialPlan(table, coupling, counts, compared, rows, n_rows)
+    def plan(coupling: str, counts: tuple[int, ...], *compared: Plan) -> TablePlan:
+        return TablePlan(table, coupling, counts, compared, rows, n_rows)
 
     if scheme.counts is not None:
         return plan(scheme.coupling, scheme.counts)
+    several = table.one_shift() is None
+    if several and scheme.coupling != "auto":
+        _check_within(table, scheme.coupling)
+    if not table.is_radial and len(table.parts) > n and scheme.coupling in ("auto", "iid"):
+        return TablePlan(table, "iid", (n,), (), rows, n_rows, pooled=True)
     if scheme.coupling != "auto" and scheme.allocation != "optimal":
         return plan(scheme.coupling, allocate(table, n, allocation=scheme.allocation))
-    model = _model_at(table, typical_distances(rows).tobytes())
+    model = model_of_rows(table, rows, RANKED_PAIRS)
     if scheme.coupling != "auto":
         counts = best_split(model, n, coupling=scheme.coupling, radii=scheme.radii)
         return plan(scheme.coupling, counts)
+    offered = candidates(1 if several else len(table.parts), n)
     compared = ranked_plans(
-        model,
-        n,
-        couplings=candidates(len(table.parts), n),
-        radii=scheme.radii,
-        allocation=scheme.allocation,
+        model, n, couplings=offered, radii=scheme.radii, allocation=scheme.allocation
     )
     return plan(compared[0].coupling, compared[0].counts, *compared)
+
+
+def _check_within(table: SpectralTable, coupling: str) -> None:
+    chosen = COUPLINGS[coupling]
+    if not (chosen.known and chosen.uniform) or chosen.across_parts:
+        raise ParameterError(
+            f"coupling={coupling!r} was asked for {table.formula}, a sum of several shifted "
+            "kernels: it takes couplings of known variance with uniform directions, within each "
+            "part alone. Take coupling='auto', 'iid' or 'orthogonal'."
+        )

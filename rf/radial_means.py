@@ -150,6 +150,12 @@ class Waves:
         )
         return single, double
 
+    def mean_waves(self, law: int, z: FloatArray) -> FloatArray:
+        """E Omega(R z) of one law at any distances, from phi: rough ones."""
+        panels = self._laws[law].panels_to(float(z.max(initial=0.0)))
+        rule = sphere_rule(self._dim, min(max(panels, _FIRST_PANELS), _MOST_PANELS))
+        return np.asarray(self._laws[law](z[..., None] * rule.s)[0] @ rule.weights)
+
     def degree_of(self, first: int, second: int, law: CosineLaw) -> int:
         """The even degree to which :meth:`covariance` is summed."""
         if (first, second, law) not in self._degrees:

@@ -31,6 +31,7 @@ __all__ = [
     "check_unit_rows",
     "range_of_distances",
     "sample_of_rows",
+    "typical_differences",
     "typical_distances",
 ]
 
@@ -45,6 +46,8 @@ _SAMPLE = 512
 # Midpoints of equal layers of the sorted distances, at which a variance is averaged: enough to
 # rank couplings and splits, whose variances differ by far more than the midpoint rule errs.
 _LEVELS = 16
+# Any seed will do: it makes the sample of rows, and of pairs, a function of the rows.
+_PAIRING = 12
 # Up to this number of rows all pairs are looked at for the largest distance: two seconds.
 _ALL_PAIRS = 20_000
 # New rows may be this much further apart than those that were seen.
@@ -209,8 +212,10 @@ def check_cross_distances(X: Any, Y: Any, domain: float) -> None:
         _refuse_far(_dense(X[start : start + _BLOCK]), other, domain, limit)
 
 
-def typical_distances(rows: Any) -> FloatArray:
+def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
     """Distances that stand for those of all pairs of rows: midpoints of equal layers.
+
+    With a ``shift`` r they are |x - y + r|, of ordered pairs.
 
     Returns
     -------
@@ -223,9 +228,34 @@ def typical_distances(rows: Any) -> FloatArray:
     array([1.414214, 1.414214])
     """
     if rows.shape[0] == 1:
-        return np.zeros(1)
+        return np.array([0.0 if shift is None else np.linalg.norm(shift)])
     levels = (np.arange(_LEVELS) + 0.5) / _LEVELS
-    return np.asarray(np.quantile(pdist(_dense(rows)), levels), dtype=float)
+    dense = _dense(rows)
+    if shift is not None and shift.any():
+        distances = cdist(dense + shift, dense)[~np.eye(len(dense), dtype=bool)]
+    else:
+        distances = pdist(dense)
+    # Sorted in one vectorised pass, they leave nothing to select for the quantiles.
+    return np.asarray(np.quantile(np.sort(distances), levels), dtype=float)
+
+
+def typical_differences(rows: Any, pairs: int) -> FloatArray:
+    """Differences x - y of random pairs of distinct rows, shape (pairs, d); 0 for a single row.
+
+    The same rows give the same pairs, so that a plan is a function of the data.
+
+    Examples
+    --------
+    >>> sorted(set(map(tuple, typical_differences(np.array([[0.0], [2.0]]), 8))))
+    [(np.float64(-2.0),), (np.float64(2.0),)]
+    """
+    count = rows.shape[0]
+    if count == 1:
+        return np.zeros((1, rows.shape[1]))
+    rng = np.random.default_rng(_PAIRING)
+    first = rng.integers(count, size=pairs)
+    second = (first + rng.integers(1, count, size=pairs)) % count
+    return _dense(rows[first] - rows[second])
 
 
 def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:

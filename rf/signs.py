@@ -13,7 +13,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from spectra.errors import ParameterError
-from spectra.modulated import AsymmetricTable
+from spectra.table import SpectralTable
 
 __all__ = ["signature_of"]
 
@@ -98,7 +98,7 @@ def _all_or_none(signs: FloatArray) -> Signs:
 def _own(step: Any) -> Signs:
     """The signs that a transformer states; those of an asymmetric kernel do not make its matrix."""
     table = getattr(step, "table_", None)
-    if isinstance(table, AsymmetricTable):
+    if isinstance(table, SpectralTable) and not table.is_radial:
         raise ParameterError(
             f"The kernel {table.formula} is asymmetric: its matrix takes right features beside "
             "the left ones, and signs are for symmetric kernels. Take a symmetric kernel."

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from spectra.errors import DataError, ParameterError
-from spectra.modulated import AsymmetricTable
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Layout:
 class Spectrum:
     """A table, and the exact kernel where it is known (a bare table knows its formula's text)."""
 
-    table: SpectralTable | AsymmetricTable
+    table: SpectralTable
     kernel: Kernel | AsymmetricKernel | None
     layout: Layout | None = None
 
@@ -59,7 +58,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     Parameters
     ----------
     spectrum : SpectralTable, SpectralMeasure, Kernel, AsymmetricKernel, Family or str
-        Or an AsymmetricTable, or a design of any kind.  Text is a name of ``spectra.catalogue``
+        Or a design of any kind.  Text is a name of ``spectra.catalogue``
         (a family takes its default parameters) or else a formula in z = |x - y| or in u = <x, y>.
     dim : int
         Number of columns of the data.
@@ -73,7 +72,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     FormulaError, InfiniteMassError, UndecidedError, NoRouteError
         Where the kernel has no table; the message names the way out.
     """
-    if isinstance(spectrum, SpectralTable | AsymmetricTable):
+    if isinstance(spectrum, SpectralTable):
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
     from spectra.asymmetric import AsymmetricKernel
@@ -124,7 +123,7 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
     'matern(nu=5/2, length=1)'
     """
     given = dict(parameters or {})
-    if isinstance(spectrum, SpectralTable | AsymmetricTable) and not given:
+    if isinstance(spectrum, SpectralTable) and not given:
         return spectrum
     if isinstance(spectrum, str):
         return _from_text(spectrum, given) if given else _from_text_alone(spectrum)
@@ -162,11 +161,10 @@ def _from_text(text: str, given: dict[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=_RECENT_TABLES)
-def _asymmetric_table_of(kernel: AsymmetricKernel, dim: int) -> AsymmetricTable:
+def _asymmetric_table_of(kernel: AsymmetricKernel, dim: int) -> SpectralTable:
     from spectra.asymmetric_measure import asymmetric_table
 
-    # Of the decompositions this one always exists; whoever draws from the table chooses another.
-    return asymmetric_table(kernel, dim, decomposition="weighted")
+    return asymmetric_table(kernel, dim)
 
 
 @lru_cache(maxsize=_RECENT_TABLES)

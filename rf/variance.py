@@ -74,7 +74,7 @@ class VarianceModel:
     Attributes
     ----------
     table : SpectralTable
-        Parts with a mass, a phase 0 or pi, and a law of radii.
+        Radial parts: see :mod:`rf.weighted_variance` for shifted ones.
     z : ndarray of shape (n,)
         Distances.
     """
@@ -98,7 +98,7 @@ class VarianceModel:
             )
         object.__setattr__(self, "z", z)
         for number, part in enumerate(self.table.parts):
-            if abs(abs(np.cos(part.phase)) - 1.0) > 1e-12:
+            if part.phase not in (0.0, np.pi):
                 raise ParameterError(
                     f"Part {number} has the phase {part.phase}. The variance at a distance is "
                     "known for parts of phase 0 or pi, which a radial kernel has."
@@ -107,7 +107,7 @@ class VarianceModel:
     @cached_property
     def signs(self) -> FloatArray:
         """The sign of each part: cos(phase)."""
-        return np.array([np.sign(np.cos(p.phase)) for p in self.table.parts])
+        return np.array([p.sign for p in self.table.parts])
 
     @cached_property
     def masses(self) -> FloatArray:
@@ -117,7 +117,7 @@ class VarianceModel:
     @cached_property
     def bounds(self) -> FloatArray:
         """Bound of the wave of a part of mass 1."""
-        return np.ones(len(self.table.parts))
+        return np.array([p.wave_bound for p in self.table.parts])
 
     @cached_property
     def _mean(self) -> FloatArray:
@@ -291,6 +291,17 @@ class VarianceModel:
             total += weight * value
             errors += abs(weight) * bound
         return total, errors
+
+    def pooled_variance(self, n: int, *, rough: bool = False) -> FloatArray:
+        """Variance of n independent draws, each of a part that is drawn by its bound.
+
+        The mean of X = m_p cos(...) / q_p, with the part p at the probability q_p.
+        """
+        single = self.rough_part_variance if rough else self.part_variance
+        mean = self.masses[:, None] * (self._rough_mean if rough else self._mean)
+        share = self.masses * self.bounds / np.sum(self.masses * self.bounds)
+        square = (1.0 / share) @ (single + mean**2)
+        return np.asarray((square - (self.signs @ mean) ** 2) / n)
 
     def mean_variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"

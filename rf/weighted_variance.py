@@ -7,10 +7,10 @@ and its variance is that of :mod:`rf.variance`, seen through v_j (:mod:`rf.probe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ from rf.probes import Probe
 from rf.radial_means import Waves
 from rf.variance import VarianceModel
 from spectra.errors import ParameterError
+from spectra.table import Shifts
 
 if TYPE_CHECKING:
-    from spectra.modulated import AsymmetricTable, AxialPart
     from spectra.table import SpectralTable
 
 __all__ = ["WeightedModel"]
@@ -34,13 +34,11 @@ FloatArray = NDArray[np.float64]
 @final
 @dataclass(frozen=True, eq=False)
 class WeightedModel(VarianceModel):
-    """All that the variance at differences D needs, for a table in the weighted decomposition.
+    """All that the variance at differences D needs, for a table whose parts have shifts.
 
     Attributes
     ----------
-    table : AsymmetricTable
-        Its parts are isotropic; what a part weighs and how its draws are shifted is in its
-        modulation.
+    table : SpectralTable
     differences : ndarray of shape (n, d)
     z : ndarray of shape (n,)
         Their lengths.
@@ -49,73 +47,67 @@ class WeightedModel(VarianceModel):
     differences: FloatArray
 
     @classmethod
-    def of(cls, table: AsymmetricTable, differences: FloatArray) -> WeightedModel:
+    def of(cls, table: SpectralTable, differences: FloatArray) -> WeightedModel:
         """The model at differences D, shape (n, d)."""
         D = np.asarray(differences, dtype=float)
-        return cls(cast("SpectralTable", table), np.linalg.norm(D, axis=1), D)
-
-    def __post_init__(self) -> None:
-        """Nothing: the phases of a weighted part are those of its modulation."""
-
-    @property
-    def _parts(self) -> tuple[AxialPart, ...]:
-        return cast("tuple[AxialPart, ...]", self.table.parts)
+        return cls(table, np.linalg.norm(D, axis=1), D)
 
     @cached_property
-    def signs(self) -> FloatArray:
-        """The sign of each radial part."""
-        return np.array([float(part.base.sign) for part in self._parts])
-
-    @cached_property
-    def masses(self) -> FloatArray:
-        """The mass of each radial part."""
-        return np.array([float(part.base.mass) for part in self._parts])
-
-    @cached_property
-    def bounds(self) -> FloatArray:
-        """Bound of the wave of a part of mass 1: the sum of its |c_j|."""
-        return np.array([part.modulation.bound for part in self._parts])
+    def _shifts(self) -> list[Shifts]:
+        """The shifts of every part; a radial one is moved by none."""
+        dim = self.table.dim
+        still = Shifts(np.eye(dim)[0], 1.0, np.zeros(1, dtype=np.intp), np.ones(1))
+        return [part.shifts or still for part in self.table.parts]
 
     @cached_property
     def _mean(self) -> FloatArray:
         """E X = sum of c_j k~(|v_j|), to the error of the law itself."""
+        dim = self.table.dim
         return np.array(
             [
-                part.base.law.expected_plane_wave(self.table.dim, probe.lengths) @ probe.weights
-                for part, probe in zip(self._parts, self._probes, strict=True)
+                part.plane_wave(dim, probe.lengths)[0] @ probe.weights
+                for part, probe in zip(self.table.parts, self._probes, strict=True)
             ]
         )
 
     @cached_property
     def part_variance(self) -> FloatArray:
-        """Variance of one draw of each part, mass squared included: shape (parts, n).
-
-        E X^2 is half the sum of c_j c_k [k~(|v_j + v_k|) + k~(|v_j - v_k|)].
-        """
-        squares = np.empty_like(self._mean)
-        for row, part in zip(squares, self._parts, strict=True):
-            vectors = self.differences[:, None, :] + part.modulation.offsets
-            weights = part.modulation.weights
-            pairs = np.multiply.outer(weights, weights)
-            row[:] = 0.0
-            for sign in (1.0, -1.0):
-                both = vectors[:, :, None, :] + sign * vectors[:, None, :, :]
-                waves = part.base.law.expected_plane_wave(
-                    self.table.dim, np.linalg.norm(both, axis=-1)
-                )
-                row += 0.5 * np.einsum("jk,mjk->m", pairs, waves)
-        return np.asarray(self.masses[:, None] ** 2 * (squares - self._mean**2))
+        """Variance of one draw of each part, mass squared included: shape (parts, n)."""
+        dim = self.table.dim
+        squares = [
+            self._square(shifts, lambda z, part=part: part.plane_wave(dim, z)[0])  # type: ignore[misc]
+            for part, shifts in zip(self.table.parts, self._shifts, strict=True)
+        ]
+        return np.asarray(self.masses[:, None] ** 2 * (np.array(squares) - self._mean**2))
 
     @cached_property
     def _rough_mean(self) -> FloatArray:
-        means = np.array([part.mean(self.differences) for part in self._parts])
-        return np.asarray(means / (self.masses * self.signs)[:, None])
+        waves = self._waves.plane_waves[0]
+        return np.array(
+            [
+                wave.reshape(-1, probe.weights.size) @ probe.weights
+                for wave, probe in zip(waves, self._probes, strict=True)
+            ]
+        )
 
     @cached_property
     def rough_part_variance(self) -> FloatArray:
-        """As :attr:`part_variance` to 1e-8 of the squared mass, from what a part tabulates."""
-        square = np.array([part.second_moment(self.differences) for part in self._parts])
-        return np.asarray(square - (self.masses[:, None] * self._rough_mean) ** 2)
+        """As :attr:`part_variance` to 1e-8 of the squared mass, from what is tabulated of laws."""
+        squares = [
+            self._square(shifts, lambda z, law=law: self._waves.mean_waves(law, z))  # type: ignore[misc]
+            for law, shifts in enumerate(self._shifts)
+        ]
+        return np.asarray(self.masses[:, None] ** 2 * (np.array(squares) - self._rough_mean**2))
+
+    def _square(self, shifts: Shifts, wave: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """E X^2: half the sum of c_j c_k [k~(|v_j + v_k|) + k~(|v_j - v_k|)]."""
+        vectors = self.differences[:, None, :] + shifts.offsets
+        products = np.multiply.outer(shifts.weights, shifts.weights)
+        total = np.zeros(len(vectors))
+        for sign in (1.0, -1.0):
+            both = vectors[:, :, None, :] + sign * vectors[:, None, :, :]
+            total += 0.5 * np.einsum("jk,mjk->m", products, wave(np.linalg.norm(both, axis=-1)))
+        return total
 
     def _dependent(self, coupling: Coupling, counts: Sequence[int]) -> list[tuple[int, int, Pairs]]:
         pairs = super()._dependent(coupling, counts)
@@ -130,10 +122,10 @@ class WeightedModel(VarianceModel):
     @cached_property
     def _probes(self) -> list[Probe]:
         return [
-            Probe.through(self.differences, part.modulation.offsets, part.modulation.weights)
-            for part in self._parts
+            Probe.through(self.differences, shifts.offsets, shifts.weights)
+            for shifts in self._shifts
         ]
 
     @cached_property
     def _waves(self) -> Waves:
-        return Waves(self.table.dim, [part.base.law for part in self._parts], self._probes)
+        return Waves(self.table.dim, [part.law for part in self.table.parts], self._probes)

@@ -1,13 +1,13 @@
-r"""From an asymmetric kernel to the table of its complex measure.
+"""From an asymmetric kernel to the table of its complex measure.
 
 The shifted kernels of a sum are gathered by their radial kernel and by the axis of their shifts,
-so that each radial measure is found once and its shifts along one axis make one modulation:
-then the Jordan parts of the table are those of the measure itself.
+so that each radial measure is found once, and its shifts along one axis multiply it together.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from spectra.asymmetric import AsymmetricKernel, gaussian_components
 from spectra.derivation import derive
 from spectra.errors import ParameterError
-from spectra.modulated import NEGLIGIBLE, AsymmetricTable, Decomposition, Modulated, Modulation
-from spectra.table import SpectralTable
+from spectra.table import Shifts, SpectralTable
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -36,27 +35,18 @@ _RECENT_TABLES = 64
 _CANCELLED = 1e-15
 
 
-def asymmetric_table(
-    kernel: AsymmetricKernel,
-    dim: int,
-    *,
-    decomposition: Decomposition = "jordan",
-    negligible: float = NEGLIGIBLE,
-) -> AsymmetricTable:
+def asymmetric_table(kernel: AsymmetricKernel, dim: int) -> SpectralTable:
     """Tabulate the complex measure of an asymmetric kernel in R^dim.
 
     Parameters
     ----------
     kernel : AsymmetricKernel
     dim : int
-    decomposition : {"jordan", "polar", "weighted"}
-        The parts; another choice can be made later with ``decomposed``.
-    negligible : float
-        Share of the mass below which a part is left out; the table says which, and the bias.
 
     Returns
     -------
-    AsymmetricTable
+    SpectralTable
+        Each part is one of a radial kernel, under its shifts along one axis.
 
     Raises
     ------
@@ -69,30 +59,41 @@ def asymmetric_table(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from spectra import radial
-    >>> kernel = radial("exp(-z**2/8)").shift(2 / 16)
-    >>> masses = asymmetric_table(kernel, 16).part_masses()
-    >>> print(f"{masses['real+']:.12f} {masses['real-']:.6e} {masses['imaginary+']:.12f}")
-    0.969233234489 1.258424e-11 0.097683488229
+    >>> kernel = radial("exp(-z**2/2)").shift([1.0, 0.0])
+    >>> table = asymmetric_table(kernel, 2)
+    >>> D = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    >>> table.expected_kernel(D).round(6), bool(np.all(table.expected_kernel(D) == kernel(D)))
+    (array([0.606531, 0.135335, 1.      ]), True)
     """
     groups: dict[Kernel, list[tuple[float, FloatArray]]] = {}
     for term in kernel.in_dimension(dim):
         groups.setdefault(term.kernel, []).append((term.weight, term.offset))
-    summands = [
-        Modulated(_radial_table(radial, dim), modulation, _deviation(radial))
+    moved = [
+        (_radial_table(radial, dim), _deviation(radial), shifts)
         for radial, terms in groups.items()
-        for modulation in _modulations(terms, dim)
+        for shifts in _shifts(terms, dim)
     ]
-    if not summands:
+    if not moved:
         raise ParameterError("The kernel is zero: there is no measure to tabulate.")
-    return AsymmetricTable(
+    parts = [
+        replace(part, shifts=shifts, deviation=deviation)
+        for table, deviation, shifts in moved
+        for part in table.parts
+    ]
+    sizes = [part.root_mean_square(dim) for part in parts]
+    # A mass within its own error, where shifts cancel, is not known to be there at all.
+    lost = sum(size + error for size, error in sizes if size <= error)
+    bias = sum(table.bias * shifts.bound for table, _, shifts in moved)
+    return SpectralTable(
         dim=dim,
-        summands=tuple(summands),
+        parts=tuple(p for p, (size, error) in zip(parts, sizes, strict=True) if size > error),
         formula=str(kernel),
         k_zero=float(kernel(np.zeros(dim))),
-        decomposition=decomposition,
-        negligible=negligible,
-        provenance="; ".join(dict.fromkeys(s.table.provenance for s in summands)),
+        u_error=max(table.u_error for table, _, _ in moved),
+        bias=float(lost + bias),
+        provenance="; ".join(dict.fromkeys(table.provenance for table, _, _ in moved)),
     )
 
 
@@ -107,8 +108,8 @@ def _radial_table(kernel: Kernel, dim: int) -> SpectralTable:
     return derive(kernel, dim)
 
 
-def _modulations(terms: list[tuple[float, FloatArray]], dim: int) -> list[Modulation]:
-    """Modulations of one kernel: one for each axis, where its shifts have a common unit."""
+def _shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
+    """The shifts of one kernel: one object for each axis along which they have a common unit."""
     centred = _sum([weight for weight, offset in terms if _is_centred(offset)])
     axes: list[tuple[FloatArray, list[tuple[float, float]]]] = []
     for weight, offset in terms:
@@ -126,7 +127,7 @@ def _modulations(terms: list[tuple[float, FloatArray]], dim: int) -> list[Modula
                 break
         else:
             axes.append((direction, [(weight, length)]))
-    out: list[Modulation] = []
+    out: list[Shifts] = []
     for axis, members in axes:
         unit = _common_unit([length for _, length in members])
         if unit is None:
@@ -139,11 +140,11 @@ def _modulations(terms: list[tuple[float, FloatArray]], dim: int) -> list[Modula
     if centred != 0.0:
         if len(out) == 1:
             steps, weights = out[0].steps, out[0].weights
-            out[0] = Modulation(
+            out[0] = Shifts(
                 out[0].axis, out[0].unit, np.append(steps, 0), np.append(weights, centred)
             )
         else:
-            out.append(Modulation(np.eye(dim)[0], 1.0, np.array([0]), np.array([centred])))
+            out.append(Shifts(np.eye(dim)[0], 1.0, np.array([0]), np.array([centred])))
     return out
 
 
@@ -152,15 +153,15 @@ def _is_centred(offset: FloatArray) -> bool:
     return bool(np.abs(offset).max() < np.finfo(float).tiny)
 
 
-def _along(axis: FloatArray, unit: float, members: list[tuple[float, float]]) -> list[Modulation]:
-    """The modulation of shifts by multiples of a unit; none where all of them cancel."""
+def _along(axis: FloatArray, unit: float, members: list[tuple[float, float]]) -> list[Shifts]:
+    """The shifts by multiples of a unit; none where all of them cancel."""
     weights: dict[int, list[float]] = {}
     for weight, length in members:
         weights.setdefault(round(length / unit), []).append(weight)
     sums = {step: total for step, those in weights.items() if (total := _sum(those))}
     if not sums:
         return []
-    return [Modulation(axis, unit, np.array(list(sums)), np.array(list(sums.values())))]
+    return [Shifts(axis, unit, np.array(list(sums)), np.array(list(sums.values())))]
 
 
 def _sum(weights: list[float]) -> float:

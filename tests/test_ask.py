@@ -11,9 +11,15 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GRFF, AsKRFF, SpectralFeatures
-from rf.asymmetric import AsymmetricPlan, draw_asymmetric, plan_asymmetric
+from rf.axial import (
+    AxialPlan,
+    Decomposed,
+    jordan_masses,
+    layer_rule,
+    layered_variance,
+)
 from rf.frequencies import RADII
-from rf.modulated_layers import layer_rule, layered_variance
+from rf.plans import Scheme, TablePlan, plan_table
 from rf.rivals.ask import DroppedPartWarning
 from spectra.asymmetric_measure import asymmetric_table
 from spectra.errors import AccuracyError, DataError, ParameterError
@@ -35,7 +41,7 @@ DECOMPOSITIONS = ("jordan", "polar", "weighted")
 
 def pooled(plan, radii, D, true, draws):
     estimates = np.array(
-        [draw_asymmetric(plan, radii, np.random.default_rng(s)).estimate(D) for s in range(draws)]
+        [plan.frequencies(radii, np.random.default_rng(s)).estimate(D) for s in range(draws)]
     )
     spread = estimates.std(axis=0, ddof=1) / np.sqrt(draws)
     return (estimates.mean(axis=0) - true) / (spread + 1e-9), estimates
@@ -55,8 +61,8 @@ def test_every_decomposition_is_unbiased(name, dim, radii):
     kernel, D = published(name, dim), differences(dim)
     table = asymmetric_table(kernel, dim)
     for decomposition in DECOMPOSITIONS:
-        other = table.decomposed(decomposition)
-        plan = AsymmetricPlan(other, "iid", (3,) * len(other.parts), False)
+        other = Decomposed(table, decomposition)
+        plan = AxialPlan(other, (3,) * len(other.parts))
         z, _ = pooled(plan, radii, D, kernel(D), 150)
         assert np.abs(z).max() < 6, decomposition
 
@@ -66,7 +72,7 @@ def test_every_decomposition_is_unbiased(name, dim, radii):
 def test_shifted_rows_take_every_coupling(coupling, dim):
     kernel, D = published("cosh_gaussian", dim), differences(dim)
     table = asymmetric_table(kernel, dim)
-    plan = plan_asymmetric(table, 8, coupling=coupling, allocation="equal", differences=D)
+    plan = plan_table(table, 8, Scheme(coupling, "stratified", "equal"), D)
     assert plan.decomposition == "shifted"
     z, estimates = pooled(plan, "stratified", D, kernel(D), 500)
     assert np.abs(z).max() < 6
@@ -80,7 +86,7 @@ def test_shifted_rows_take_every_coupling(coupling, dim):
 def test_orthogonal_blocks_of_a_modulated_measure(dim, n):
     kernel, D = published("sinh_gaussian", dim), differences(dim)
     table = asymmetric_table(kernel, dim)
-    plan = plan_asymmetric(table, n, coupling="orthogonal", allocation="equal", differences=D)
+    plan = plan_table(table, n, Scheme("orthogonal", "stratified", "equal"), D)
     assert plan.decomposition == "weighted"
     for radii in ("iid", "stratified", "systematic"):
         z, estimates = pooled(plan, radii, D, kernel(D), 1000)
@@ -89,7 +95,7 @@ def test_orthogonal_blocks_of_a_modulated_measure(dim, n):
         square = (estimates - estimates.mean(axis=0)) ** 2
         bound = 6 * square.std(axis=0) / np.sqrt(1000) + 1e-12
         assert np.all(np.abs(found - stated) < bound)
-        iid = AsymmetricPlan(plan.table, "iid", plan.counts, False).variance(D, radii)
+        iid = TablePlan(plan.table, "iid", plan.counts).variance(D, radii)
         # In d = 7 the blocks matter by more than the test allows.
         assert dim == 2 or np.any(np.abs(iid - stated) > bound)
 
@@ -117,7 +123,7 @@ def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
     D, draws = differences(dim), 1200
     rng = np.random.default_rng(n)
     table = asymmetric_table(LAYERED[name](dim), dim)
-    parts = [p for decomposition in DECOMPOSITIONS for p in table.decomposed(decomposition).parts]
+    parts = [p for decomposition in DECOMPOSITIONS for p in Decomposed(table, decomposition).parts]
     for part in parts:
         for radii, rule in RADII.items():
             if radii != "iid" and not part.has_layers:
@@ -141,8 +147,8 @@ def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
 def test_layer_means_are_those_of_the_density_along_the_axis(kind):
     """Against fifty digits: mu_a = n E[X; layer a] with the ends of the layers by bisection."""
     n, c, along = 4, 0.9, 0.7
-    table = asymmetric_table(0.6 * GAUSSIAN.shift(1.8) + 0.1 * GAUSSIAN, 1, negligible=0.0)
-    chosen = table.decomposed("polar") if kind == "modulus" else table
+    table = asymmetric_table(0.6 * GAUSSIAN.shift(1.8) + 0.1 * GAUSSIAN, 1)
+    chosen = Decomposed(table, "polar" if kind == "modulus" else "jordan", negligible=0.0)
     part = next(p for p in chosen.parts if p.kind == kind)
     rule = layer_rule(part, n, along)
     D = np.array([[along]])
@@ -243,12 +249,12 @@ def test_the_four_parts_of_a_shift_beyond_sight_are_refused():
 @pytest.mark.parametrize("name", NAMES)
 def test_fewer_frequencies_than_parts_are_drawn_from_all_parts(name, n):
     kernel, D = published(name, 3), differences(3)
-    table = asymmetric_table(kernel, 3, negligible=0.0)
-    plan = AsymmetricPlan(table, "iid", (n,), False, pooled=True)
-    assert draw_asymmetric(plan, "stratified", np.random.default_rng(0)).counts == (n,)
+    measure = Decomposed(asymmetric_table(kernel, 3), negligible=0.0)
+    plan = AxialPlan(measure, (n,), pooled=True)
+    assert plan.frequencies("stratified", np.random.default_rng(0)).counts == (n,)
     draws = 4000
-    whole = AsymmetricPlan(table, "iid", (n * draws,), False, pooled=True)
-    drawn = draw_asymmetric(whole, "iid", np.random.default_rng(1))
+    whole = AxialPlan(measure, (n * draws,), pooled=True)
+    drawn = whole.frequencies("iid", np.random.default_rng(1))
     waves = np.cos(D @ drawn.frequencies.T + drawn.phases) * drawn.weights * n * draws
     means = waves.reshape(len(D), draws, n).mean(axis=2)
     spread = means.std(axis=1) / np.sqrt(draws)
@@ -294,7 +300,7 @@ STATED = [
 def test_variances_are_those_of_the_theory(name, dim, stated):
     D = np.zeros((1, dim))
     D[0, :2] = 2**-0.5, -(2**-0.5)
-    table = asymmetric_table(published(name, dim), dim, negligible=0.0)
+    table = Decomposed(asymmetric_table(published(name, dim), dim), negligible=0.0)
     variances = np.array([p.variance(D)[0] for p in table.parts])
     # The papers give every part M frequencies, the part without mass included.
     sampled = 2 if name == "sinh_gaussian" else 3
@@ -307,7 +313,7 @@ def test_variances_are_those_of_the_theory(name, dim, stated):
 
 def test_the_four_parts_are_exact_at_zero_and_polar_is_not():
     D = np.zeros((1, 16))
-    table = asymmetric_table(published("cosh_gaussian", 16), 16)
+    table = Decomposed(asymmetric_table(published("cosh_gaussian", 16), 16))
     assert all(abs(p.variance(D)[0]) < 1e-12 for p in table.parts)
     assert table.decomposed("polar").parts[0].variance(D)[0] > 0.01
 
@@ -320,9 +326,9 @@ def test_auto_takes_the_least_variance():
         D = X[:30] - X[30:]
         table = asymmetric_table(published(name, 16), 16)
         for decomposition in DECOMPOSITIONS:
-            other = table.decomposed(decomposition)
+            other = Decomposed(table, decomposition)
             counts = (60 // len(other.parts),) * len(other.parts)
-            iid = AsymmetricPlan(other, "iid", counts, False).variance(D, "iid").mean()
+            iid = AxialPlan(other, counts).variance(D, "iid").mean()
             assert chosen.variance(D, "iid").mean() < 1.02 * iid
 
 
@@ -350,7 +356,7 @@ def test_exact_masses_are_unbiased_and_fitted_ones_shrink():
     dim, M = 16, 8
     kernel = published("cosh_gaussian", dim)
     X = np.random.default_rng(0).random((60, dim))
-    true = asymmetric_table(kernel, dim).part_masses()
+    true = jordan_masses(asymmetric_table(kernel, dim))
     fitted, error = [], []
     for seed in range(60):
         options = {"n_components": 6 * M, "random_state": seed}
@@ -466,7 +472,7 @@ def test_a_shifted_kernel_of_compact_support_is_served_in_time():
     kernel = radial("(1 - z**2/4)**3", support=2).shift([0.3, 0.0])
     X = np.random.default_rng(0).random((12, 2))
     features = AsKRFF(kernel, n_components=4000, random_state=0).fit(X)
-    assert 0.0 < features.table_.mass_error < 1e-4
+    assert 0.0 < features.measure_.mass_error < 1e-4
     D = X[:6] - X[6:]
     deviation = np.abs(np.diag(features.gram(X[:6], X[6:])) - kernel(D))
     assert np.all(deviation < 6 * np.sqrt(np.sum(features.masses_**2) / 333))

@@ -1,22 +1,28 @@
 """Shifts and tilts: kernels, their complex measures, exact masses, exact draws, files."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import mpmath as mp
 import numpy as np
 import pytest
 
+from rf.axial import SELECTIONS, AxisLaw, Decomposed, Modulation, jordan_masses
 from spectra.asymmetric import AsymmetricKernel
 from spectra.asymmetric_measure import asymmetric_table
 from spectra.errors import DataError, NoRouteError, ParameterError, TableFileError
 from spectra.families import catalogue
 from spectra.kernel import radial, zonal
-from spectra.modulated import SELECTIONS, AsymmetricTable, AxisLaw, Modulation
 from spectra.table import SpectralTable
+from spectra.table.table_file import read_arrays, write_arrays
 from spectra.tabulation import tabulate
 from spectra.transform import spectral_density
 from spectra.verdict import Status, existence, spectral_measure
 
 GAUSSIAN = radial("exp(-z**2/8)")
 DELTA = radial("exp(-z**2/2) - exp(-z**2/8)")
+DIFFERENCE = radial("exp(-z**2/2) - exp(-z**2/8)/2")
+SAVED = Path(__file__).parent / "saved"
 
 
 def published(name, dim):
@@ -65,7 +71,7 @@ def exact_masses(c):
 
 @pytest.mark.parametrize("dim", [8, 16, 22, 57])
 def test_masses_of_a_shifted_gaussian_are_exact_relative_to_themselves(dim):
-    masses = asymmetric_table(published("shift_gaussian", dim), dim).part_masses()
+    masses = jordan_masses(asymmetric_table(published("shift_gaussian", dim), dim))
     c = 1 / mp.sqrt(dim)
     for kind, true in zip(("real+", "real-", "imaginary+"), exact_masses(c), strict=True):
         assert abs(masses[kind] / true - 1) < 1e-13, kind
@@ -82,12 +88,12 @@ def test_masses_of_tilted_gaussians(dim):
         (cosh, (scale * plus, scale * minus, scale * imaginary)),
         (sinh, (1, 0, scale * imaginary)),
     ):
-        masses = table.part_masses()
+        masses = jordan_masses(table)
         for kind, value in zip(("real+", "real-", "imaginary+"), true, strict=True):
             assert abs(masses[kind] - value) <= 1e-13 * abs(value), kind
     polar = {57: 1.079674511, 16: 1.267055234, 22: 1.196076318, 8: 1.556320351}[dim]
-    assert abs(sinh.decomposed("polar").mass - polar) < 1e-9
-    assert abs(cosh.decomposed("polar").mass - float(scale)) < 1e-13 * float(scale)
+    assert abs(Decomposed(sinh, "polar").mass - polar) < 1e-9
+    assert abs(Decomposed(cosh, "polar").mass - float(scale)) < 1e-13 * float(scale)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 7])
@@ -107,7 +113,7 @@ def test_masses_of_a_shifted_matern_are_honest(dim):
 
         ends = [0] + [(n + mp.mpf(1) / 2) * mp.pi / shift for n in range(120)]
         total = 2 * mp.quad(cosine, ends)
-    masses = table.part_masses()
+    masses = jordan_masses(table)
     assert abs(masses["real+"] + masses["real-"] - total) < 1e-6
     assert abs(masses["real+"] - masses["real-"] - kernel(np.zeros(dim))) < 1e-12
 
@@ -119,7 +125,7 @@ def test_every_decomposition_has_the_kernel_as_its_mean(name, dim):
     D = np.vstack([np.zeros(dim), rng.normal(size=(4, dim)) / np.sqrt(dim)])
     table = asymmetric_table(kernel, dim)
     for decomposition in ("jordan", "polar", "weighted"):
-        other = table.decomposed(decomposition)
+        other = Decomposed(table, decomposition)
         error = np.abs(other.expected_kernel(D) - kernel(D)).max()
         assert error < 1e-6 * other.mass + other.bias, decomposition
 
@@ -131,7 +137,7 @@ def test_draws_have_the_exact_mean_and_variance(name, dim):
     D = np.vstack([np.zeros(dim), rng.normal(size=(2, dim)) / np.sqrt(dim)])
     table = asymmetric_table(KERNELS[name](dim), dim)
     for decomposition in ("jordan", "polar", "weighted"):
-        for part in table.decomposed(decomposition).parts:
+        for part in Decomposed(table, decomposition).parts:
             draws = part.draw(n, rng)
             waves = np.cos(draws.frequencies @ D.T + draws.phases[:, None])
             x = draws.amplitudes[:, None] * waves
@@ -201,8 +207,8 @@ STATED = {
 
 @pytest.mark.parametrize("dim", sorted(STATED))
 def test_masses_are_those_that_the_theory_states(dim):
-    table = asymmetric_table(published("shift_gaussian", dim), dim, negligible=0.0)
-    masses = table.part_masses()
+    table = asymmetric_table(published("shift_gaussian", dim), dim)
+    masses = jordan_masses(table)
     found = masses["real+"], masses["real-"], masses["imaginary+"]
     for mass, stated, digits in zip(found, STATED[dim], (1e-12, 5e-6, 1e-11), strict=True):
         assert abs(mass / stated - 1) < digits
@@ -227,25 +233,88 @@ def test_a_wrong_dimension_is_refused():
 
 @pytest.mark.parametrize("name", ["shift", "two shifts", "delta"])
 def test_a_file_gives_the_same_table_back(name, tmp_path):
-    table = asymmetric_table(KERNELS[name](3), 3, decomposition="polar", negligible=1e-5)
+    table = asymmetric_table(KERNELS[name](3), 3)
     table.save(tmp_path / "k.npz")
-    again = AsymmetricTable.load(tmp_path / "k.npz")
-    assert np.array_equal(again.sample(50, rng=1).frequencies, table.sample(50, rng=1).frequencies)
-    assert (again.decomposition, again.negligible, again.k_zero) == (
-        "polar",
-        1e-5,
-        table.k_zero,
-    )
-    with pytest.raises(TableFileError, match="AsymmetricTable"):
+    again = SpectralTable.load(tmp_path / "k.npz")
+    for one, other in ((again, table), (Decomposed(again, "polar"), Decomposed(table, "polar"))):
+        found, saved = (t.sample(50, rng=np.random.default_rng(1)) for t in (one, other))
+        assert np.array_equal(found.frequencies, saved.frequencies)
+        assert np.array_equal(found.phases, saved.phases)
+    assert (again.k_zero, again.bias, again.is_radial) == (table.k_zero, table.bias, False)
+    assert [part.deviation for part in again.parts] == [part.deviation for part in table.parts]
+
+
+def test_files_of_older_versions_are_read():
+    """Written by the releases of their time, with the numbers that these gave."""
+    D = np.array([[0.0, 0.0, 0.0], [1.0, -0.5, 0.25], [0.2, 2.0, -1.0]])
+    moved = DIFFERENCE.shift([0.3, -0.1, 0.0]) - 0.7 * GAUSSIAN.shift([-0.6, 0.2, 0.0])
+    table = SpectralTable.load(SAVED / "asymmetric_version_1.npz")
+    assert np.abs(table.expected_kernel(D) - moved(D)).max() < 1e-12
+    stated = [-0.20842007, -0.70938873, -0.51497523]
+    np.testing.assert_allclose(table.expected_kernel(D), stated, atol=1e-8)
+    made = asymmetric_table(moved, 3)
+    assert [p.mass for p in table.parts] == [p.mass for p in made.parts]
+    assert [p.shifts.steps.tolist() for p in table.parts] == [[1], [1], [1]]
+    radial_table = SpectralTable.load(SAVED / "radial_version_2.npz")
+    first = [[1.44459836, 0.2366227, -1.20830689], [0.62382283, 2.24965742, 1.63390157]]
+    np.testing.assert_allclose(radial_table.sample(2, rng=0).frequencies, first, atol=1e-8)
+    z = np.array([0.0, 0.5, 2.0])
+    assert np.abs(radial_table.expected_kernel(z) - DIFFERENCE(z)).max() < 1e-12
+
+
+def test_a_file_of_an_unknown_version_is_refused(tmp_path):
+    header, arrays = read_arrays(SAVED / "asymmetric_version_1.npz")
+    write_arrays(tmp_path / "k.npz", {**header, "version": 2}, arrays)
+    with pytest.raises(TableFileError, match="AsymmetricTable' and version 2"):
         SpectralTable.load(tmp_path / "k.npz")
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+def test_draws_of_a_table_of_shifts_have_its_mean(dim):
+    kernel = KERNELS["two axes"](dim) - 0.4 * DIFFERENCE.shift(-0.2)
+    table = asymmetric_table(kernel, dim)
+    D = np.vstack([np.zeros(dim), np.random.default_rng(dim).normal(size=(3, dim))])
+    assert np.abs(table.expected_kernel(D) - kernel(D)).max() <= table.bias + 1e-12
+    drawn, n = table.sample(40_000, rng=dim), 40_000
+    waves = drawn.weights * np.cos(D @ drawn.frequencies.T + drawn.phases)
+    lack = np.abs(waves.mean(axis=1) - kernel(D))
+    assert np.all(lack < 6 * waves.std(axis=1) / np.sqrt(n))
+    assert np.all(np.abs(waves) <= table.mass * (1 + 1e-12))
+
+
+def test_only_one_shift_of_all_parts_is_the_radial_kernel_elsewhere():
+    moved = asymmetric_table(DIFFERENCE.shift([0.3, 0.0]), 2)
+    alone, r = moved.one_shift()
+    assert alone.is_radial
+    np.testing.assert_allclose(r, [0.3, 0.0], rtol=1e-14)
+    negative, _ = asymmetric_table(-DIFFERENCE.shift([0.3, 0.0]), 2).one_shift()
+    assert [p.sign for p in negative.parts] == [-p.sign for p in alone.parts]
+    assert asymmetric_table(KERNELS["two axes"](2), 2).one_shift() is None
+    assert alone.one_shift()[0] is alone
+
+
+def test_a_table_of_shifts_that_makes_no_sense_is_refused():
+    table = asymmetric_table(GAUSSIAN.shift([0.3, 0.0]), 2)
+    for wrong, said in (
+        ({"k_zero": 1.0}, "add up"),
+        ({"dim": 3}, "number of coordinates"),
+        ({"domain": 2.0}, "leaves its domain"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            replace(table, **wrong)
+    with pytest.raises(ParameterError, match="radial measure"):
+        table.certified()
+    with pytest.raises(DataError, match="difference"):
+        table.expected_kernel([0.1, 0.2, 0.3])
 
 
 def test_a_negligible_part_is_dropped_and_counted():
     table = asymmetric_table(published("shift_gaussian", 57), 57)
-    assert [part.kind for part in table.parts] == ["real+", "imaginary+"]
-    assert [part.kind for part in table.dropped] == ["real-"]
-    assert 0 < table.bias < 3e-34
-    kept = asymmetric_table(published("shift_gaussian", 57), 57, negligible=0.0)
+    measure = Decomposed(table)
+    assert [part.kind for part in measure.parts] == ["real+", "imaginary+"]
+    assert [part.kind for part in measure.dropped] == ["real-"]
+    assert 0 < measure.bias < 3e-34
+    kept = Decomposed(table, negligible=0.0)
     rare = kept.parts[1]
     w = rare.draw(100, np.random.default_rng(0)).frequencies
     # The part of mass 2e-34 lives where cos(w.r) is negative: it is drawn there and at once.

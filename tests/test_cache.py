@@ -15,6 +15,7 @@ from spectra.cache import TableCache, address_of, default_cache
 from spectra.cli import main
 from spectra.errors import InfiniteMassError, ParameterError
 from spectra.plot import plot_measure
+from spectra.table.table_members import members_of
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
 
@@ -33,7 +34,7 @@ def underivable(monkeypatch):
 
 
 def bits(table):
-    header, arrays = table.members()
+    header, arrays = members_of(table)
     return header, {name: array.tobytes() for name, array in arrays.items()}
 
 

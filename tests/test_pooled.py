@@ -12,8 +12,9 @@ import pytest
 from laws import gaussian_mixture
 from pooling import estimates, mean_score, random_differences, variance_score
 
-from rf.asymmetric import AsymmetricPlan, draw_asymmetric
+from rf.axial import AxialPlan, Decomposed
 from rf.frequencies import COUPLINGS, RADII, draw_frequencies, draw_repeatedly
+from rf.plans import TablePlan
 from rf.variance import VarianceModel
 from spectra.asymmetric_measure import asymmetric_table
 from spectra.kernel import radial
@@ -110,7 +111,7 @@ ALL_DISTANCES = np.array([0.0, *DISTANCES])
 
 def decomposed(decomposition, dim):
     kernel = DECOMPOSITIONS[decomposition](dim)
-    return kernel, asymmetric_table(kernel, dim, decomposition=decomposition)
+    return kernel, Decomposed(asymmetric_table(kernel, dim), decomposition)
 
 
 @pytest.mark.parametrize("dim", DIMS)
@@ -121,11 +122,11 @@ def test_every_decomposition_of_an_asymmetric_kernel_is_unbiased(decomposition, 
     D = random_differences(ALL_DISTANCES, dim, rng)
     parts = len(table.parts)
     # Independent draws of two frequencies for each part are slices of one large draw.
-    plan = AsymmetricPlan(table, "iid", (2 * DRAWS,) * parts, False)
-    drawn = draw_asymmetric(plan, "iid", rng)
+    plan = AxialPlan(table, (2 * DRAWS,) * parts)
+    drawn = plan.frequencies("iid", rng)
     waves = np.cos(D @ drawn.frequencies.T + drawn.phases) * drawn.weights * 2 * DRAWS
     values = waves.reshape(-1, parts, DRAWS, 2).mean(axis=3).sum(axis=1).T
-    variance = AsymmetricPlan(table, "iid", (2,) * parts, False).variance(D, "iid")
+    variance = AxialPlan(table, (2,) * parts).variance(D, "iid")
     assert mean_score(values, kernel(D), variance) < 6.0
     assert variance_score(values, kernel(D), variance, 1e-9) < 6.0
 
@@ -138,10 +139,10 @@ def test_layers_of_a_complex_measure_are_unbiased(decomposition, radii, dim):
     kernel, table = decomposed(decomposition, dim)
     rng = np.random.default_rng(dim)
     D = random_differences(ALL_DISTANCES, dim, rng)
-    plan = AsymmetricPlan(table, "iid", (3,) * len(table.parts), False)
+    plan = AxialPlan(table, (3,) * len(table.parts))
     # Jordan parts and moduli are inverted by bisection, milliseconds for each draw.
     draws = DRAWS if decomposition == "weighted" else 500
-    values = np.array([draw_asymmetric(plan, radii, rng).estimate(D) for _ in range(draws)])
+    values = np.array([plan.frequencies(radii, rng).estimate(D) for _ in range(draws)])
     assert mean_score(values, kernel(D)) < 6.0
 
 
@@ -152,8 +153,8 @@ def test_blocks_of_a_weighted_measure_are_unbiased(radii, dim):
     kernel, table = decomposed("weighted", dim)
     rng = np.random.default_rng(dim)
     D = random_differences(ALL_DISTANCES, dim, rng)
-    plan = AsymmetricPlan(table, "orthogonal", (dim + 2,) * len(table.parts), False)
-    values = np.array([draw_asymmetric(plan, radii, rng).estimate(D) for _ in range(DRAWS)])
+    plan = TablePlan(table.table, "orthogonal", (dim + 2,) * len(table.parts))
+    values = np.array([plan.frequencies(radii, rng).estimate(D) for _ in range(DRAWS)])
     assert mean_score(values, kernel(D)) < 6.0
 
 
@@ -162,12 +163,12 @@ def test_a_shifted_kernel_is_its_radial_kernel_at_shifted_rows(dim):
     """k(D + r) is drawn as k itself, so that every coupling is as unbiased as it is for k."""
     kernel = radial("exp(-z**2/2) - exp(-z**2/8)").shift(0.4 / dim)
     whole = asymmetric_table(kernel, dim)
-    table, r = whole.shifted_table()
+    table, r = whole.one_shift()
     np.testing.assert_allclose(r, 0.4 / dim, rtol=1e-12)
     counts = counts_of(dim, "two parts of opposite sign")
     D = random_differences(ALL_DISTANCES, dim, np.random.default_rng(dim))
     for coupling in UNBIASED:
-        plan = AsymmetricPlan(whole, coupling, counts, True)
-        drawn = draw_asymmetric(plan, "iid", np.random.default_rng(7))
+        plan = TablePlan(whole, coupling, counts)
+        drawn = plan.frequencies("iid", np.random.default_rng(7))
         alone = draw_frequencies(table, counts, coupling=coupling, radii="iid", rng=7)
         np.testing.assert_allclose(drawn.estimate(D), alone.estimate(D + r), atol=1e-9)

@@ -299,7 +299,8 @@ def set_header(key, value):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (set_header("version", 3), "version 3"),
+        (set_header("version", 4), "version 4"),
+        (set_header("version", 1), "version 1"),
         (set_header("format", "other"), "format 'other'"),
         (set_header("convention", "k = int exp(2 pi i w.D)"), "convention"),
         (set_header("dim", "3"), "dimension"),

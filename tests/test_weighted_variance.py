@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rf.asymmetric import AsymmetricPlan, draw_asymmetric, plan_asymmetric
+from rf.axial import Decomposed, layered_variance
 from rf.couplings import COUPLINGS
-from rf.modulated_layers import layered_variance
+from rf.plans import Scheme, TablePlan, plan_table
 from rf.radii import RADII
 from rf.variance import VarianceModel
 from rf.weighted_variance import WeightedModel
@@ -29,7 +29,7 @@ def differences(dim):
 
 
 def weighted(kernel, dim):
-    return asymmetric_table(kernel, dim).decomposed("weighted")
+    return asymmetric_table(kernel, dim)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
@@ -39,7 +39,7 @@ def weighted(kernel, dim):
 def test_one_shift_is_the_radial_kernel_at_shifted_rows(dim, radii):
     shift, D = np.full(dim, 0.4 / dim), differences(dim)
     table = weighted((GAUSSIAN - 0.5 * MATERN).shift(shift), dim)
-    alone, _ = table.shifted_table()
+    alone, _ = table.one_shift()
     model, counts = WeightedModel.of(table, D), (dim + 2, 3)
     oracle = VarianceModel(alone, np.linalg.norm(D + shift, axis=1))
     for coupling in WITHIN:
@@ -55,7 +55,7 @@ def test_two_opposite_shifts_are_one_distance_where_rows_agree(dim, radii):
     """At D = 0 the wave (cos(w.t) + cos(-w.t)) / 2 is that of the distance |t|."""
     t = 1.5 * np.eye(dim)[0]
     table = weighted(0.5 * GAUSSIAN.shift(t) + 0.5 * GAUSSIAN.shift(-t), dim)
-    (alone,) = {s.table for s in weighted(GAUSSIAN.shift(t), dim).summands}
+    alone, _ = weighted(GAUSSIAN.shift(t), dim).one_shift()
     model = WeightedModel.of(table, np.zeros((1, dim)))
     oracle = VarianceModel(alone, np.array([1.5]))
     for coupling in WITHIN:
@@ -72,8 +72,9 @@ def test_independent_directions_agree_with_the_means_over_layers(dim, name):
     counts = (5, 3)[: len(table.parts)]
     for radii in RADII:
         value, error = WeightedModel.of(table, D).variance(counts, coupling="iid", radii=radii)
+        parts = Decomposed(table, "weighted").parts
         other = sum(
-            layered_variance(part, n, D, radii) for part, n in zip(table.parts, counts, strict=True)
+            layered_variance(part, n, D, radii) for part, n in zip(parts, counts, strict=True)
         )
         assert np.all(np.abs(value - other) < error + 1e-5 * table.mass**2)
 
@@ -84,10 +85,10 @@ def test_independent_directions_agree_with_the_means_over_layers(dim, name):
 def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name, coupling, dim):
     kernel, D = SUMS[name](dim), differences(dim)
     table, draws = weighted(kernel, dim), 800
-    plan = AsymmetricPlan(table, coupling, (2 * dim + 1, dim)[: len(table.parts)], False)
+    plan = TablePlan(table, coupling, (2 * dim + 1, dim)[: len(table.parts)])
     for radii in ("iid", "stratified"):
         rng = np.random.default_rng(dim)
-        values = np.array([draw_asymmetric(plan, radii, rng).estimate(D) for _ in range(draws)])
+        values = np.array([plan.frequencies(radii, rng).estimate(D) for _ in range(draws)])
         stated = plan.variance(D, radii)
         lack = np.abs(values.mean(axis=0) - kernel(D))
         assert np.all(lack < 6 * np.sqrt(stated / draws) + 1e-9)
@@ -99,9 +100,9 @@ def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name
 def test_designed_directions_serve_a_sum_of_shifts_better_than_blocks():
     dim, table = 7, weighted(SUMS["one axis"](7), 7)
     D = differences(dim)
-    leaves = {c: AsymmetricPlan(table, c, (40,), False).predicted(D, "iid") for c in WITHIN}
+    leaves = {c: TablePlan(table, c, (40,)).variance(D, "iid").mean() for c in WITHIN}
     assert leaves["designed"] < leaves["orthogonal"] < leaves["iid"]
-    plan = plan_asymmetric(table, 40, coupling="designed", allocation="equal", differences=D)
+    plan = plan_table(table, 40, Scheme("designed", "iid", "equal"), D)
     assert (plan.coupling, plan.decomposition) == ("designed", "weighted")
 
 
@@ -112,4 +113,4 @@ def test_what_is_known_of_one_vector_alone_is_refused_for_more():
             with pytest.raises(ParameterError, match="within each part"):
                 WeightedModel.of(table, D).variance((3, 2), coupling=coupling, radii=radii)
     with pytest.raises(ParameterError, match="uniform directions"):
-        plan_asymmetric(table, 9, coupling="comonotone", allocation="equal", differences=D)
+        plan_table(table, 9, Scheme("comonotone", "iid", "equal"), D)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, final
 
@@ -14,14 +13,14 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.asymmetric import AsymmetricPlan, plan_parts
+from rf.axial import NEGLIGIBLE, AxialPlan, Decomposed, axial_plan
 from rf.callers import outside
 from rf.estimator import BaseSpectralFeatures
 from rf.feature_map import FourierMap
 from rf.frequencies import Frequencies, Radii
-from rf.plans import Scheme
+from rf.plans import STATED_PAIRS, Scheme
+from rf.rows import typical_differences
 from spectra.errors import DataError, ParameterError
-from spectra.modulated import NEGLIGIBLE, AsymmetricTable
 from spectra.table import SpectralTable
 
 __all__ = ["AsKRFF", "DroppedPartWarning", "least_squares_masses"]
@@ -51,7 +50,7 @@ class AsKRFF(BaseSpectralFeatures):
 
     Parameters
     ----------
-    kernel : AsymmetricKernel, AsymmetricTable or str, default="shift_gaussian"
+    kernel : AsymmetricKernel, SpectralTable or str, default="shift_gaussian"
         Text is the name of an asymmetric family of ``spectra.catalogue``.
     n_components : int, default=100
         Number of output columns, two for each frequency; the paper's M is a third (or, where a
@@ -71,8 +70,10 @@ class AsKRFF(BaseSpectralFeatures):
 
     Attributes
     ----------
+    measure_ : rf.axial.Decomposed
+        The four parts of the measure of ``table_``, less those that were dropped.
     masses_ : ndarray
-        The masses that were used, one for each part of ``table_.parts``.
+        The masses that were used, one for each part of ``measure_.parts``.
 
     References
     ----------
@@ -116,7 +117,7 @@ class AsKRFF(BaseSpectralFeatures):
         self.negligible = negligible
         self.random_state = random_state
 
-    table_: AsymmetricTable
+    table_: SpectralTable
 
     def _scheme(self) -> Scheme:
         return Scheme("iid", "iid", "equal")
@@ -133,7 +134,7 @@ class AsKRFF(BaseSpectralFeatures):
             Where the rows do not determine the masses of "least-squares".
         """
         super().fit(X)
-        self.masses_ = np.array([part.mass for part in self.table_.parts])
+        self.masses_ = np.array([part.mass for part in self.measure_.parts])
         if self.masses == "least-squares":
             if self.kernel_ is None:
                 raise ParameterError(
@@ -144,32 +145,32 @@ class AsKRFF(BaseSpectralFeatures):
         return self
 
     def _check_table(self, table: SpectralTable) -> None:
-        raise ParameterError(
-            f"AsKRFF samples asymmetric kernels, and {table.formula} is a function of |x - y|. "
-            "Take GRFF or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric kernels."
-        )
+        if table.is_radial:
+            raise ParameterError(
+                f"AsKRFF samples asymmetric kernels, and {table.formula} is a function of |x - y|. "
+                "Take GRFF or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric "
+                "kernels."
+            )
 
-    def _plan_asymmetric(
-        self, table: AsymmetricTable, n: int, differences: FloatArray
-    ) -> AsymmetricPlan:
-        table = replace(table, decomposition="jordan", negligible=self.negligible)
-        gone = [(p.kind, p.mass) for p in table.dropped if p.mass > 0.0]
+    def _plan_frequencies(self, table: SpectralTable, scheme: Scheme, X: Any) -> AxialPlan:
+        self.measure_ = Decomposed(table, "jordan", self.negligible)
+        gone = [(p.kind, p.mass) for p in self.measure_.dropped if p.mass > 0.0]
         if gone:
             listed = ", ".join(f"{kind} of mass {mass:.2g}" for kind, mass in gone)
             warnings.warn(
                 f"Dropped the part(s) {listed}: less than {self.negligible:g} of the mass. The "
-                f"bias is at most {table.bias:.2g}.",
+                f"bias is at most {self.measure_.bias:.2g}.",
                 DroppedPartWarning,
                 stacklevel=outside(),
             )
-        plan = plan_parts(table, n, "equal", differences, "iid")
-        if plan.pooled and self.masses == "least-squares":
+        n, parts = -(-self.n_components // 2), len(self.measure_.parts)
+        if parts > n and self.masses == "least-squares":
             raise ParameterError(
-                f"{n} frequencies cannot serve {len(table.parts)} parts, and masses="
+                f"{n} frequencies cannot serve {parts} parts, and masses="
                 "'least-squares' fits the mass of each to its frequencies. Ask for n_components "
-                f">= {2 * len(table.parts)}, or take masses='exact'."
+                f">= {2 * parts}, or take masses='exact'."
             )
-        return plan
+        return axial_plan(self.measure_, n, typical_differences(X, STATED_PAIRS), X.shape[0])
 
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
         """Exact variance of the estimate of K at differences D = x - y, shape (n, d).

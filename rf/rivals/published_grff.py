@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from rf.estimator import MixedSignature
 from rf.feature_map import FeatureMap
 from rf.frequencies import Allocation, Frequencies, Radii, draw_frequencies
-from rf.plans import FeaturePlan, RadialPlan, Scheme
+from rf.plans import FeaturePlan, Scheme, TablePlan
 from rf.rivals.samplers import (
     grid_frequencies,
     importance_frequencies,
@@ -141,7 +141,7 @@ class PublishedGRFF(SignedSystem):
         return super().variance(z, radii=radii)
 
     def _draw(self, plan: FeaturePlan, X: Any, rng: np.random.Generator) -> FeatureMap:
-        if not isinstance(plan, RadialPlan) or (
+        if not isinstance(plan, TablePlan) or (
             self.law == "exact" and self.sampling == "inverse-cdf"
         ):
             return super()._draw(plan, X, rng)

@@ -58,6 +58,7 @@ class RFF(BaseSpectralFeatures):
         return Scheme("iid", "iid", "equal")
 
     def _check_table(self, table: SpectralTable) -> None:
+        super()._check_table(table)
         phases = [float(p.phase) for p in table.parts]
         if phases != [0.0]:
             raise ParameterError(

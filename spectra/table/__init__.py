@@ -2,15 +2,18 @@
 
 Numpy and scipy only.  Read in this order: ``panels`` (polynomials of probability), ``lobed_tail``
 (infinitely many lobes), ``mixed_tail`` (lobes of several frequencies), ``radial_law`` (the inverse
-CDF), ``spectral_table`` (the parts of a measure), ``table_file``; ``plane_wave``,
-``panel_integrals`` and ``lobed_waves`` hold the exact expectation of a wave.
+CDF), ``shifts`` and ``part`` (a law with a mass, and what moves it), ``spectral_table`` (the parts
+of a measure), ``table_file`` and ``table_members`` (files); ``plane_wave``, ``panel_integrals`` and
+``lobed_waves`` hold the exact expectation of a wave, ``radial_interpolant`` makes thousands cheap.
 """
 
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 from spectra.table.panels import PanelKind, Panels
+from spectra.table.part import Part
 from spectra.table.radial_law import RadialLaw, Seed
-from spectra.table.spectral_table import FrequencySample, Part, SpectralTable
+from spectra.table.shifts import Shifts
+from spectra.table.spectral_table import FrequencySample, SpectralTable
 
 __all__ = [
     "FrequencySample",
@@ -21,5 +24,6 @@ __all__ = [
     "Part",
     "RadialLaw",
     "Seed",
+    "Shifts",
     "SpectralTable",
 ]

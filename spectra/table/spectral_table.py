@@ -6,86 +6,38 @@ A finite signed measure is a short list of parts, each a mass m, a phase and a l
 
 with phase 0 for a positive part and pi for a negative one.  The direction of w is uniform on the
 sphere and independent of its length, whose law is a :class:`~spectra.table.radial_law.RadialLaw`.
-Numpy and scipy only: rf and saved tables never need sympy.
+A part of an asymmetric kernel is such a law under shifts (:mod:`spectra.table.shifts`): its draws
+have weights and phases of their own.  Numpy and scipy only: rf and saved tables never need sympy.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from spectra.errors import ParameterError, TableFileError
+from spectra.errors import DataError, ParameterError
 from spectra.numeric import real_array
 from spectra.table.arrays import FloatArray
-from spectra.table.law_file import law_members, law_of
-from spectra.table.radial_law import RadialLaw, Seed
+from spectra.table.part import Part
+from spectra.table.radial_law import Seed
 from spectra.table.table_file import read_arrays, write_arrays
+from spectra.table.table_members import members_of, table_of
 
 if TYPE_CHECKING:
     from spectra.certify import TableCertificate
     from spectra.measure import SpectralMeasure
 
-__all__ = [
-    "FrequencySample",
-    "Part",
-    "SpectralTable",
-]
+__all__ = ["FrequencySample", "SpectralTable"]
 
-_FORMAT = "spectra.SpectralTable"
-_VERSION = 2
-_CONVENTION = "k(D) = sum over parts of mass * E cos(w.D + phase)"
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class Part:
-    """One positive mass of a measure: its phase and the law of its radii.
-
-    Attributes
-    ----------
-    mass : float
-        Total mass, > 0.
-    mass_error : float
-        Bound of the error of ``mass``.
-    phase : float
-        0 for a positive part, pi for a negative one.
-    law : RadialLaw
-        Law of the length of a frequency; its direction is uniform.
-    """
-
-    mass: float
-    mass_error: float
-    phase: float
-    law: RadialLaw
-
-    def __post_init__(self) -> None:
-        if not (0.0 < self.mass < np.inf and 0.0 <= self.mass_error < np.inf):
-            raise ParameterError(
-                f"A part has mass {self.mass} with error {self.mass_error}. A mass must be finite "
-                "and positive (the sign is in the phase), and its error finite; leave out a part "
-                "without mass."
-            )
-        if self.phase not in (0.0, np.pi):
-            raise ParameterError(
-                f"A part with isotropic directions has the phase {self.phase}. It must be 0 "
-                "(positive part) or pi (negative part), because its kernel is real and even."
-            )
-        if not isinstance(self.law, RadialLaw):
-            raise ParameterError(f"A part needs a RadialLaw; got {type(self.law).__name__}.")
-
-    def __repr__(self) -> str:
-        sign = "+" if self.sign > 0 else "-"
-        return f"{sign} part of mass {self.mass:.12g} in {self.law!r}"
-
-    @property
-    def sign(self) -> float:
-        """1 for a positive part, -1 for a negative one: the cosine of the phase."""
-        return 1.0 if self.phase == 0.0 else -1.0
+# The value at 0 may differ from k(0) by the errors, the bias and this much of the mass.
+_CLOSURE = 1e-13
+# Shifts of two parts are one up to this, the rounding of their coordinates.
+_SAME_SHIFT = 1e-14
 
 
 @final
@@ -98,9 +50,10 @@ class FrequencySample:
     frequencies : ndarray, shape (n, dim)
         Independent draws from the measure |mu| / ||mu||.
     weights : ndarray, shape (n,)
-        The total mass ||mu||, for each draw.
+        The total mass ||mu||, for each draw of a radial part; what its shifts leave for others.
     phases : ndarray, shape (n,)
-        0 where the draw came from a positive part, pi from a negative one.
+        0 where the draw came from a positive part, pi from a negative one, and the phases of its
+        shifts.
     """
 
     frequencies: FloatArray
@@ -181,14 +134,65 @@ class SpectralTable:
             raise ParameterError(
                 f"The bias {self.bias} must be finite and >= 0, the domain {self.domain} positive."
             )
-        signed = float(sum(p.sign * p.mass for p in self.parts))
-        slack = self.mass_error + self.bias + 1e-13 * max(self.mass, abs(self.k_zero))
+        self._check_shifts()
+        signed, error = self._at_zero()
+        slack = self.mass_error + error + self.bias + _CLOSURE * max(self.mass, abs(self.k_zero))
         if abs(signed - self.k_zero) > slack:
             raise ParameterError(
                 f"The signed masses add up to {signed}, but k(0) is {self.k_zero}: they differ by "
                 f"more than their errors and the bias ({slack:.2g}). A table must have the mass "
                 "of its kernel; look at how the parts were computed, or state the bias."
             )
+
+    def _check_shifts(self) -> None:
+        if any(p.shifts is not None and p.shifts.axis.size != self.dim for p in self.parts):
+            raise ParameterError(
+                f"A part of a table of dimension {self.dim} has shifts of another number of "
+                "coordinates. A shift is a vector of the dimension of the data."
+            )
+        if not self.is_radial and (self.sphere or np.isfinite(self.domain)):
+            raise ParameterError(
+                "A table on the sphere, or designed on a range of distances, cannot be shifted: "
+                "the shift leaves its domain."
+            )
+
+    def _at_zero(self) -> tuple[float, float]:
+        """k(0) by the parts, and what the waves at their shifts lack: one of 0 is 1."""
+        value = error = 0.0
+        for p in self.parts:
+            if p.shifts is None:
+                value += p.sign * p.mass
+            else:
+                (wave,), (lack,) = p.kernel(self.dim, np.zeros((1, self.dim)))
+                value, error = value + float(wave), error + float(lack)
+        return value, error
+
+    @cached_property
+    def is_radial(self) -> bool:
+        """Whether no part is shifted, so that the table is one of a function of |D|."""
+        return all(p.shifts is None for p in self.parts)
+
+    def one_shift(self) -> tuple[SpectralTable, FloatArray] | None:
+        """The radial table of k, and r, where the table is that of K(D) = k(D + r); else None.
+
+        Then every coupling of radial kernels serves, with rows x + r in place of x.
+        """
+        if self.is_radial:
+            return self, np.zeros(self.dim)
+        found = [p.shifts for p in self.parts]
+        first = next((s.offsets[0] for s in found if s is not None), np.zeros(self.dim))
+        parts = []
+        for p in self.parts:
+            own = p.shifts
+            offset = np.zeros(self.dim) if own is None else own.offsets[0]
+            same = np.allclose(offset, first, rtol=_SAME_SHIFT, atol=0.0)
+            if not same or (own is not None and own.steps.size != 1):
+                return None
+            weight = 1.0 if own is None else float(own.weights[0])
+            phase = p.phase if weight > 0 else float(np.pi) - p.phase
+            parts.append(Part(abs(weight) * p.mass, abs(weight) * p.mass_error, phase, p.law))
+        at_zero = float(sum(p.sign * p.mass for p in parts))
+        return replace(self, parts=tuple(parts), k_zero=at_zero), first
 
     def __repr__(self) -> str:
         parts = ", ".join(repr(p) for p in self.parts) or "no mass"
@@ -198,22 +202,25 @@ class SpectralTable:
 
     @property
     def mass(self) -> float:
-        """Total mass ||mu||, the sum of the masses of the parts."""
-        return float(sum(p.mass for p in self.parts))
+        """Total mass ||mu||, the sum of the masses of the parts; a bound of it under shifts."""
+        return float(sum(p.bound for p in self.parts))
 
     @property
     def mass_error(self) -> float:
         """Bound of the error of :attr:`mass`."""
-        return float(sum(p.mass_error for p in self.parts))
+        return float(sum(p.mass_error * p.wave_bound for p in self.parts))
 
     def expected_kernel(self, z: ArrayLike) -> FloatArray:
         """Exact expectation of the estimator at distances z: the kernel that the table stands for.
 
         It is computed from the stored laws, not from the formula, so that its difference from k
-        is the bias of every feature that is drawn from the table.
+        is the bias of every feature that is drawn from the table.  Where a part is shifted, ``z``
+        are differences D, shape (..., dim), and the values have the shape (...).
 
         Raises
         ------
+        DataError
+            Where differences have another number of coordinates.
         AccuracyError
             Where a law ends in lobes and z is thousands of the lengths on which k varies, so that
             the sum over the lobes would take minutes to hours.
@@ -229,6 +236,8 @@ class SpectralTable:
 
     def sample(self, size: int, rng: Seed = None) -> FrequencySample:
         """Independent isotropic frequencies from |mu|/||mu||, with weights and phases.
+
+        Those of a part with shifts have the law of its radial part, and weights of their own.
 
         Parameters
         ----------
@@ -256,7 +265,14 @@ class SpectralTable:
             radii[chosen] = p.law.rvs(int(np.count_nonzero(chosen)), generator)
         phases = np.array([p.phase for p in self.parts])[part]
         directions *= radii[:, None]
-        return FrequencySample(directions, np.full(count, self.mass), phases)
+        weights = np.full(count, self.mass)
+        for i, p in enumerate(self.parts):
+            if p.shifts is not None:
+                chosen = part == i
+                sizes, turns = p.shifts.polar(directions[chosen])
+                weights[chosen] *= sizes / p.shifts.bound
+                phases[chosen] += turns
+        return FrequencySample(directions, weights, phases)
 
     def certified(self, measure: SpectralMeasure | None = None) -> TableCertificate:
         """What ball arithmetic proves of the errors in probability, part by part: docs/proofs.md.
@@ -269,7 +285,8 @@ class SpectralTable:
         Raises
         ------
         ParameterError
-            Where the measure is that of another dimension.
+            Where the measure is that of another dimension, or the table that of an asymmetric
+            kernel.
 
         Examples
         --------
@@ -279,6 +296,11 @@ class SpectralTable:
         """
         from spectra.certify import proved_table
 
+        if not self.is_radial:
+            raise ParameterError(
+                f"The table of {self.formula} has shifts, and a proof is one of a radial measure. "
+                "Ask for that of each radial kernel: the laws of its parts are the same."
+            )
         return proved_table(self, measure)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -289,31 +311,7 @@ class SpectralTable:
         path : path-like
             Where to write, taken as it is: no suffix is added.
         """
-        header, arrays = self.members()
-        write_arrays(path, {"format": _FORMAT, "version": _VERSION, **header}, arrays)
-
-    def members(self, prefix: str = "") -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Header and arrays of the table in a file, the names of the arrays after ``prefix``."""
-        arrays: dict[str, NDArray[Any]] = {}
-        parts = []
-        for i, p in enumerate(self.parts):
-            phase = "0" if p.phase == 0.0 else "pi"
-            tail = law_members(p.law, arrays, f"{prefix}part{i}")
-            numbers = {"mass": p.mass, "mass_error": p.mass_error}
-            parts.append({**numbers, "phase": phase, "tail": tail})
-        header = {
-            "convention": _CONVENTION,
-            "dim": self.dim,
-            "formula": self.formula,
-            "k_zero": float(self.k_zero),
-            "u_error": float(self.u_error),
-            "bias": float(self.bias),
-            "domain": None if np.isinf(self.domain) else float(self.domain),
-            "sphere": bool(self.sphere),
-            "provenance": self.provenance,
-            "parts": parts,
-        }
-        return header, arrays
+        write_arrays(path, *members_of(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -326,70 +324,28 @@ class SpectralTable:
         FileNotFoundError
             If there is no such file.
         """
-        header, arrays = read_arrays(path)
-        if header.get("format") != _FORMAT:
-            raise TableFileError(
-                f"{os.fspath(path)} is a file of format {header.get('format')!r}, not a spectral "
-                f"table ({_FORMAT!r})."
-            )
-        if header.get("version") != _VERSION:
-            raise TableFileError(
-                f"{os.fspath(path)} is a spectral table of version {header.get('version')}, and "
-                f"this release reads version {_VERSION}. Use the release that saved it, or make "
-                "the table again with spectra.tabulate."
-            )
-        try:
-            table = cls.from_members(header, arrays)
-        except (KeyError, TypeError, ValueError) as fault:
-            raise TableFileError(
-                f"{os.fspath(path)} does not hold a valid spectral table: {fault}. Make it again "
-                "with spectra.tabulate."
-            ) from fault
-        if arrays:
-            raise TableFileError(
-                f"{os.fspath(path)} holds arrays that belong to no part: {sorted(arrays)}. It was "
-                "not written by SpectralTable.save."
-            )
-        return table
-
-    @classmethod
-    def from_members(
-        cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]], prefix: str = ""
-    ) -> Self:
-        """The table of :meth:`members`; the arrays that it uses are taken out of the dict."""
-        if header["convention"] != _CONVENTION:
-            raise ValueError(f"its convention is {header['convention']!r}")
-        parts = []
-        for i, entry in enumerate(header["parts"]):
-            phase = {"0": 0.0, "pi": float(np.pi)}[entry["phase"]]
-            law = law_of(entry["tail"], arrays, f"{prefix}part{i}")
-            parts.append(Part(float(entry["mass"]), float(entry["mass_error"]), phase, law))
-        domain = header["domain"]
-        return cls(
-            dim=header["dim"],
-            parts=tuple(parts),
-            formula=str(header["formula"]),
-            k_zero=float(header["k_zero"]),
-            u_error=float(header["u_error"]),
-            bias=float(header["bias"]),
-            domain=np.inf if domain is None else float(domain),
-            sphere=bool(header["sphere"]),
-            provenance=str(header["provenance"]),
-        )
+        return table_of(*read_arrays(path), os.fspath(path), cls)
 
     @cached_property
     def _part_ends(self) -> FloatArray:
         """Cumulative probabilities at which one part ends and the next begins."""
-        masses = np.array([p.mass for p in self.parts])
+        masses = np.array([p.bound for p in self.parts])
         return np.asarray(np.cumsum(masses)[:-1] / masses.sum())
 
     def _expected(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
         z = real_array(z, "z")
-        value, error = np.zeros(z.shape), np.zeros(z.shape)
+        if not self.is_radial and z.shape[-1:] != (self.dim,):
+            raise DataError(
+                f"The kernel of this table depends on the difference D = x - y and not on its "
+                f"length alone: give an array of shape (..., {self.dim}). Its shape is {z.shape}."
+            )
+        shape = z.shape if self.is_radial else z.shape[:-1]
+        value, error = np.zeros(shape), np.zeros(shape)
+        distances = z if self.is_radial else np.linalg.norm(z, axis=-1)
         for p in self.parts:
-            mean, bound = p.law.plane_wave_enclosure(self.dim, z)
-            value += p.sign * p.mass * mean
-            error += p.mass * bound
+            mean, bound = p.kernel(self.dim, distances if p.shifts is None else z)
+            value += mean
+            error += bound
         return value, error
 
 

@@ -1,22 +1,20 @@
-r"""What shifts do to a spectral measure: a trigonometric polynomial of one coordinate times it.
+"""What a part selects of the multiplier that shifts make: its sign parts, or its modulus.
 
-A sum of kernels :math:`\sum_j c_j\, k(D + t_j e)` along one axis e has the measure
-:math:`m(e \cdot w)\, \mu(dw)` with :math:`m(x) = \sum_j c_j e^{i t_j x}`.  Its real part is even
-and its imaginary part odd in x.  Numpy only.
+The real part of the multiplier is even, its imaginary part odd.  Numpy only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, final
+from typing import Literal, Self, final
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
-from spectra.errors import ParameterError
-from spectra.table.arrays import ComplexArray, FloatArray, IntArray, frozen_array
+from spectra.table import Shifts
+from spectra.table.arrays import ComplexArray, FloatArray, IntArray
 
 __all__ = ["SELECTIONS", "Modulation", "Selection"]
 
@@ -35,68 +33,20 @@ _POINTS = 1 << 14
 
 @final
 @dataclass(frozen=True, eq=False)
-class Modulation:
-    """The multiplier m(x) = sum of weights * exp(i steps unit x) at x = axis.w.
-
-    Attributes
-    ----------
-    axis : ndarray of shape (d,)
-        Unit vector e.
-    unit : float
-        Length > 0 of which every shift along the axis is a multiple.
-    steps : ndarray of int, shape (j,)
-        The multiples; distinct.
-    weights : ndarray of shape (j,)
+class Modulation(Shifts):
+    """The multiplier a = A + iB of shifts, and what a part may select of it.
 
     Examples
     --------
-    >>> shift = Modulation([1.0, 0.0], 0.5, [1], [2.0])
-    >>> shift.offsets
-    array([[0.5, 0. ]])
-    >>> complex(shift(np.pi))
-    (1.2246467991473532e-16+2j)
+    >>> cosine = Modulation([1.0], 0.5, [1, -1], [0.5, 0.5])
+    >>> cosine.selected("real-", [0.0, np.pi])
+    array([0., 1.])
     """
 
-    axis: FloatArray
-    unit: float
-    steps: IntArray
-    weights: FloatArray
-
-    def __post_init__(self) -> None:
-        axis, weights = frozen_array(self.axis, "axis", 1), frozen_array(self.weights, "weights", 1)
-        steps = np.array(self.steps, dtype=np.intp)
-        steps.setflags(write=False)
-        if abs(np.linalg.norm(axis) - 1.0) > 1e-12 or not 0.0 < self.unit < np.inf:
-            raise ParameterError(
-                f"A modulation needs an axis of length 1 and a positive unit; got the length "
-                f"{np.linalg.norm(axis)} and the unit {self.unit}."
-            )
-        if steps.shape != weights.shape or len(set(steps.tolist())) != steps.size or not steps.size:
-            raise ParameterError(
-                f"A modulation needs distinct steps, each with a weight; got the steps {steps} and "
-                f"the weights {weights}."
-            )
-        for name, value in (("axis", axis), ("weights", weights), ("steps", steps)):
-            object.__setattr__(self, name, value)
-
-    @property
-    def offsets(self) -> FloatArray:
-        """The shifts as vectors, shape (j, d)."""
-        return np.asarray(np.outer(self.steps * self.unit, self.axis))
-
-    @property
-    def bound(self) -> float:
-        """A bound of |m|."""
-        return float(np.abs(self.weights).sum())
-
-    def __call__(self, x: ArrayLike) -> ComplexArray:
-        """Values m(x)."""
-        return self.at_angle(self.unit * np.asarray(x, dtype=float))
-
-    def at_angle(self, theta: ArrayLike) -> ComplexArray:
-        """Values of m as a function of theta = unit x, of period 2 pi."""
-        waves = np.exp(1j * np.multiply.outer(np.asarray(theta, dtype=float), self.steps))
-        return np.asarray(waves @ self.weights)
+    @classmethod
+    def of(cls, shifts: Shifts) -> Self:
+        """The multiplier that shifts make."""
+        return cls(shifts.axis, shifts.unit, shifts.steps, shifts.weights)
 
     def selected(self, selection: Selection, theta: ArrayLike) -> FloatArray:
         """What a part takes of m; of 2 max(0, B) its even half |B|, as a sign gives the rest."""

@@ -16,11 +16,11 @@ from typing import final
 
 import numpy as np
 
+from rf.axial.selection import Modulation, Selection
 from spectra.errors import AccuracyError
-from spectra.modulated.modulation import Modulation, Selection
-from spectra.modulated.radial_interpolant import RadialInterpolant
 from spectra.table import RadialLaw
 from spectra.table.arrays import ComplexArray, FloatArray, IntArray
+from spectra.table.radial_interpolant import RadialInterpolant
 
 __all__ = ["MOMENT_ERROR", "HarmonicSums"]
 

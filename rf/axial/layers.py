@@ -1,7 +1,7 @@
 r"""Layers of one coordinate of the draws of a modulated part, and the variance that they leave.
 
 Let h be the mean of a draw X given its coordinate: the radius, or the length along the axis
-(:meth:`spectra.modulated.AxialPart.coordinate`).  With one draw in each of n layers of equal
+(:meth:`rf.axial.AxialPart.coordinate`).  With one draw in each of n layers of equal
 probability and all else independent, the mean of the draws has the variance
 
 .. math:: \frac1n \Bigl[E X^2 - \frac1n \sum_a \mu_a^2\Bigr], \qquad
@@ -22,8 +22,8 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from rf.axial.axial_part import AxialPart
 from rf.common_keys import composite_rule, jumps
-from spectra.modulated import AxialPart
 
 __all__ = ["LayerRule", "Layers", "layer_rule", "layered_variance", "offset_rule"]
 
@@ -88,7 +88,7 @@ def layer_rule(part: AxialPart, n: int, reach: float) -> LayerRule:
     >>> from spectra import radial
     >>> from spectra.asymmetric_measure import asymmetric_table
     >>> kernel = radial("exp(-z**2/2)").shift([0.5, 0.0])
-    >>> part = asymmetric_table(kernel, 2, decomposition="polar").parts[0]
+    >>> part = AxialPart(asymmetric_table(kernel, 2).parts[0], "modulus")
     >>> rule = layer_rule(part, 2, 1.0)
     >>> rule.means(rule.coordinate[:, None], np.array([1.2533])).round(4)  # mean radii
     array([[0.7301],

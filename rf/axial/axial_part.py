@@ -6,24 +6,23 @@ complex measure s m a(e.w) law(dw).  A part selects f >= 0 of the modulation and
 .. math:: m\,E\bigl[f(e \cdot w) \cos(w \cdot D + \theta(w))\bigr].
 
 Every moment of a part is a sum of values of the radial kernel of the law
-(:mod:`spectra.modulated.harmonic_sums`), or for a Gaussian an integral along the axis: no integral
+(:mod:`rf.axial.harmonic_sums`), or for a Gaussian an integral along the axis: no integral
 over R^d is needed.  Numpy and scipy only.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal, final
 
 import numpy as np
 
+from rf.axial.axis_law import AxisLaw
+from rf.axial.harmonic_sums import HarmonicSums
+from rf.axial.rejection import AxialProposal
+from rf.axial.selection import Modulation, Selection
 from spectra.errors import AccuracyError, ParameterError
-from spectra.modulated.axial_rejection import AxialProposal
-from spectra.modulated.axis_law import AxisLaw
-from spectra.modulated.harmonic_sums import HarmonicSums
-from spectra.modulated.modulation import Modulation, Selection
 from spectra.special import plane_wave_mean
 from spectra.table import Part
 from spectra.table.arrays import FloatArray, IntArray
@@ -72,18 +71,25 @@ class AxialPart:
     Parameters
     ----------
     base : Part
-        The radial part that is modulated: its mass, sign and law of radii.
-    modulation : Modulation
+        The part of a table: a mass, a sign, a law of radii, and the shifts that modulate it.
     kind : str
         What is sampled; see :data:`PartKind`.
-    gaussian : float
-        Standard deviation of a coordinate of the base law where that is Gaussian, else 0.
     """
 
     base: Part
-    modulation: Modulation
     kind: PartKind
-    gaussian: float = 0.0
+
+    @cached_property
+    def modulation(self) -> Modulation:
+        """What multiplies the radial measure."""
+        if self.base.shifts is None:
+            raise ParameterError("A part without shifts has no axis: it is drawn as it is.")
+        return Modulation.of(self.base.shifts)
+
+    @property
+    def gaussian(self) -> float:
+        """Standard deviation of a coordinate of the radial law where that is Gaussian, else 0."""
+        return self.base.deviation
 
     @property
     def dim(self) -> int:
@@ -250,7 +256,7 @@ class AxialPart:
             products = np.multiply.outer(weights, weights).ravel()
             sums = np.add.outer(steps, steps).ravel()
             waves = self._sums.sum(2.0 * D, sums, products.astype(complex)).real
-            return np.asarray(0.5 * (self._root_mean_square**2 + m**2 * waves))
+            return np.asarray(0.5 * (self.base.root_mean_square(self.dim)[0] ** 2 + m**2 * waves))
         if self._has_few_turns:
             return np.asarray(0.5 * self.mass**2 * (1.0 + self._wave(D, 2)))
         if self.kind == "modulus":
@@ -273,9 +279,7 @@ class AxialPart:
         m, error = self.base.mass, self.base.mass_error
         modulation = self.modulation
         if self.kind == "weighted":
-            root, bound = self._gaps
-            slack = bound / max(root, math.sqrt(bound)) if bound > 0.0 else 0.0
-            return m * root, error * root + m * slack
+            return self.base.root_mean_square(self.dim)
         if modulation.vanishes(self.kind):
             return 0.0, 0.0
         if modulation.is_constant(self.kind):
@@ -286,21 +290,6 @@ class AxialPart:
             return m * law.mass, error * law.mass + m * law.mass_error
         value, bound = self._sums.mass(self.kind)
         return m * value, error * abs(value) + m * bound
-
-    @cached_property
-    def _gaps(self) -> tuple[float, float]:
-        """The root of E|a|^2, and a bound of the error of its square."""
-        weights, steps = self.modulation.weights, self.modulation.steps
-        gaps = np.abs(np.subtract.outer(steps, steps)) * self.modulation.unit
-        wave, bound = self._sums.kernel(np.asarray(gaps.ravel(), dtype=float))
-        products = np.multiply.outer(weights, weights).ravel()
-        # A mean square is not negative; rounding may leave it below zero by less than its error.
-        return math.sqrt(max(float(products @ wave), 0.0)), float(np.abs(products) @ bound)
-
-    @property
-    def _root_mean_square(self) -> float:
-        """The root of E|X|^2 without the cosine: the mass, but where draws have weights."""
-        return self.base.mass * self._gaps[0]
 
     @cached_property
     def _sums(self) -> HarmonicSums:

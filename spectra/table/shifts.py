@@ -1,0 +1,100 @@
+r"""What moves a part: the shifts of a sum of one radial kernel along an axis, with their weights.
+
+A sum :math:`\sum_j c_j\, k(D + t_j e)` has the measure :math:`a(e \cdot w)\, \mu(dw)` with the
+trigonometric polynomial :math:`a(x) = \sum_j c_j e^{i t_j x}`.  Numpy only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spectra.errors import ParameterError
+from spectra.table.arrays import ComplexArray, FloatArray, IntArray, frozen_array
+
+__all__ = ["Shifts"]
+
+# An axis has the length 1 up to this, the rounding of its coordinates.
+_UNIT_LENGTH = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Shifts:
+    """The multiplier a(x) = sum of weights * exp(i steps unit x) at x = axis.w.
+
+    Attributes
+    ----------
+    axis : ndarray of shape (d,)
+        Unit vector e.
+    unit : float
+        Length > 0 of which every shift along the axis is a multiple.
+    steps : ndarray of int, shape (j,)
+        The multiples; distinct.
+    weights : ndarray of shape (j,)
+
+    Examples
+    --------
+    >>> shift = Shifts([1.0, 0.0], 0.5, [1], [2.0])
+    >>> shift.offsets
+    array([[0.5, 0. ]])
+    >>> complex(shift(np.pi))
+    (1.2246467991473532e-16+2j)
+    """
+
+    axis: FloatArray
+    unit: float
+    steps: IntArray
+    weights: FloatArray
+
+    def __post_init__(self) -> None:
+        axis, weights = frozen_array(self.axis, "axis", 1), frozen_array(self.weights, "weights", 1)
+        steps = np.array(self.steps, dtype=np.intp)
+        steps.setflags(write=False)
+        if abs(np.linalg.norm(axis) - 1.0) > _UNIT_LENGTH or not 0.0 < self.unit < np.inf:
+            raise ParameterError(
+                f"Shifts need an axis of length 1 and a positive unit; got the length "
+                f"{np.linalg.norm(axis)} and the unit {self.unit}."
+            )
+        if steps.shape != weights.shape or len(set(steps.tolist())) != steps.size or not steps.size:
+            raise ParameterError(
+                f"Shifts need distinct steps, each with a weight; got the steps {steps} and the "
+                f"weights {weights}."
+            )
+        for name, value in (("axis", axis), ("weights", weights), ("steps", steps)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def offsets(self) -> FloatArray:
+        """The shifts as vectors, shape (j, d)."""
+        return np.asarray(np.outer(self.steps * self.unit, self.axis))
+
+    @property
+    def bound(self) -> float:
+        """A bound of |a|: the sum of the absolute weights."""
+        return float(np.abs(self.weights).sum())
+
+    def __call__(self, x: ArrayLike) -> ComplexArray:
+        """Values a(x)."""
+        return self.at_angle(self.unit * np.asarray(x, dtype=float))
+
+    def at_angle(self, theta: ArrayLike) -> ComplexArray:
+        """Values of a as a function of theta = unit x, of period 2 pi."""
+        waves = np.exp(1j * np.multiply.outer(np.asarray(theta, dtype=float), self.steps))
+        return np.asarray(waves @ self.weights)
+
+    def polar(self, frequencies: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """|a| and its phase at frequencies, shape (..., d); exact where there is one shift.
+
+        Examples
+        --------
+        >>> Shifts([1.0, 0.0], 0.5, [1], [-2.0]).polar(np.array([[3.0, 7.0]]))
+        (array([2.]), array([4.64159265]))
+        """
+        if self.steps.size > 1:
+            value = self(frequencies @ self.axis)
+            return np.abs(value), np.angle(value)
+        turn = np.pi if self.weights[0] < 0.0 else 0.0
+        phases = turn + frequencies @ self.offsets[0]
+        return np.full(phases.shape, abs(self.weights[0])), np.asarray(phases)
