@@ -48,8 +48,8 @@ _SETTLED = 1e-13
 # The join with the asymptotic series may miss by this many of the error bounds.
 _JOIN_SLACK = 4.0
 # Where they do not join, the series begins this many times further out, for so many times.
-_NEXT_JOIN = 1.5
-_MOST_JOINS = 6
+_NEXT_JOIN = 1.25
+_MOST_JOINS = 12
 # Stretches overlap by this share, so that rounding leaves nothing between them.
 _OVERLAP = 1e-9
 # The width of a panel that is only looked at.
@@ -133,7 +133,7 @@ class Builder:
         ending = power_ending(self.found.zero, self.dim)
         right = self._to_the_right(centre, ending)
         for _ in range(_MOST_JOINS):
-            if ending is None or self._joins(right[-1], ending):
+            if ending is None or self._joins(right, ending):
                 break
             ending = replace(ending, start=_NEXT_JOIN * ending.start)
             right += self._to_the_right(right[-1].high, ending)
@@ -143,7 +143,7 @@ class Builder:
         beyond: Ending = _Vanishing.after(panels)
         if ending is not None:
             beyond = _Shifted(ending, self.pivot) if self.pivot else ending
-        if ending is not None and not self._joins(panels[-1], ending):
+        if ending is not None and not self._joins(right, ending):
             raise NoRouteError(
                 f"The density of {self.found.expr} in d = {self.dim} does not join its asymptotic "
                 f"series at w = {ending.start:.4g}. One of the two is wrong, so neither is given."
@@ -251,14 +251,23 @@ class Builder:
                 f"{_MOST_PANELS} panels: its tail settles too slowly for the numeric route."
             )
 
-    def _joins(self, last: Panel, ending: PowerEnding) -> bool:
-        sampled = self.sample.on_panel(last.low, last.high)
-        w = self.pivot + np.exp(last.low + 0.5 * (last.high - last.low) * (1.0 + NODES[-2:]))
-        inside = w >= ending.start
-        sign, log = ending.signed_log(w)
-        series = sign * np.exp(log - sampled.log[-2:])
-        bound = sampled.wrong[-2:] + np.abs(series) * ending.relative_error(w)
-        return not np.any((np.abs(sampled.value[-2:] - series) > _JOIN_SLACK * bound)[inside])
+    def _joins(self, panels: list[Panel], ending: PowerEnding) -> bool:
+        """Whether values and series agree over the last radii before the series is alone.
+
+        What falls exponentially is in no series, and may pass through zero at any one radius.
+        """
+        for panel in reversed(panels):
+            w = self.pivot + np.exp(panel.low + 0.5 * (panel.high - panel.low) * (1.0 + NODES))
+            inside = w >= ending.start / _NEXT_JOIN
+            if not inside.any():
+                return True
+            sampled = self.sample.on_panel(panel.low, panel.high)
+            sign, log = ending.signed_log(w)
+            series = sign * np.exp(log - sampled.log)
+            bound = sampled.wrong + np.abs(series) * ending.relative_error(w)
+            if np.any((np.abs(sampled.value - series) > _JOIN_SLACK * bound)[inside]):
+                return False
+        return True
 
     # --- towards the origin -------------------------------------------------------------------
 
