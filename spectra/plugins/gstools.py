@@ -19,11 +19,9 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from spectra.derivation import derive
 from spectra.errors import MissingExtraError, ParameterError
-from spectra.families import kernel_from_text
 from spectra.kernel import Kernel, radial
-from spectra.table import SpectralTable
+from spectra.plugins.covariance import positive_table, radial_kernel
 from spectra.transform import spectral_density
 
 if TYPE_CHECKING:
@@ -40,19 +38,6 @@ _SAME = 1e-12
 _COMPARED = np.linspace(0.0, 4.0, 257)
 # Its d-th powers are doubles up to d = 3, and a density is flat there.
 _NEXT_TO_ZERO = 1e-60
-
-
-@lru_cache(maxsize=64)
-def _positive_table(kernel: Kernel, dim: int) -> SpectralTable:
-    table: SpectralTable = derive(kernel, dim)
-    negative = sum(part.mass for part in table.parts if part.sign < 0)
-    if negative:
-        raise ParameterError(
-            f"{kernel} is no covariance in dimension {dim}: its spectral measure has the negative "
-            f"mass {negative:.6g}. GSTools would draw another field without a word. Ask "
-            "spectra.existence(kernel, dim) for what can be done, or take a lower dimension."
-        )
-    return table
 
 
 @lru_cache(maxsize=1)
@@ -81,7 +66,7 @@ def _base() -> type[gstools.CovModel]:
 
         def spectral_rad_ppf(self, u: Any) -> FloatArray:
             """Quantile of the radius of a frequency."""
-            (part,) = _positive_table(self.kernel, int(self.dim)).parts
+            (part,) = positive_table(self.kernel, int(self.dim)).parts
             return np.asarray(part.law.ppf(u) / self.len_rescaled)
 
         def spectral_density(self, k: Any) -> FloatArray:
@@ -128,20 +113,11 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.Cov
     >>> gstools.SRF(model, seed=1)((0.0, 1.0)).shape                       # doctest: +SKIP
     (1,)
     """
-    if isinstance(kernel, str):
-        support = options.pop("support", None)
-        kernel = kernel_from_text(kernel) if support is None else radial(kernel, support=support)
-    if not isinstance(kernel, Kernel):
-        kernel = kernel() if callable(kernel) else kernel
-    if not isinstance(kernel, Kernel) or kernel.is_zonal:
-        raise ParameterError(
-            f"{kernel!r} is not a radial kernel: a covariance of GSTools is a function of the "
-            "distance. Make one with radial(...), a formula in z, or a name of the catalogue."
-        )
+    kernel = radial_kernel(kernel, support=options.pop("support", None))
     options.setdefault("var", kernel.at_zero)
     model = type("SpectralModel", (_base(),), {"kernel": kernel})(dim=dim, **options)
     # Asked for now, so that what is no covariance is refused where it was written.
-    _positive_table(kernel, int(model.dim))
+    positive_table(kernel, int(model.dim))
     return model
 
 

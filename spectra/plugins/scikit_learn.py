@@ -1,0 +1,133 @@
+r"""Our kernels for ``sklearn.gaussian_process``, with gradients in their lengths.
+
+.. math:: K_{ij} = k\Big(\big(\textstyle\sum_l (x_{il} - y_{jl})^2/\ell_l^2\big)^{1/2}\Big), \qquad
+          \frac{\partial K_{ij}}{\partial \log \ell_l} = -2 \frac{dk}{ds} \frac{(x_{il} - x_{jl})^2}{\ell_l^2}
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+from sklearn.gaussian_process.kernels import (
+    Hyperparameter,
+    Kernel,
+    StationaryKernelMixin,
+)
+
+from spectra.errors import ParameterError
+from spectra.plugins.covariance import RadialCovariance, radial_kernel
+
+__all__ = ["RadialGPKernel"]
+
+FloatArray = NDArray[np.float64]
+
+
+@final
+class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
+    """A radial kernel for ``GaussianProcessRegressor`` and ``GaussianProcessClassifier``.
+
+    It adds and multiplies with the kernels of scikit-learn; its lengths are fitted with exact
+    gradients.  A kernel that is not positive definite for that number of columns is refused when it
+    is first evaluated.
+
+    Parameters
+    ----------
+    kernel : Kernel, Family or str
+        A radial kernel, a formula in z, or a name of the catalogue.
+    length_scale : float or array_like of shape (d,)
+        What the columns are divided by, one for all or one for each.
+    length_scale_bounds : pair of floats or "fixed"
+        As in scikit-learn.
+
+    Raises
+    ------
+    ParameterError
+        When it is evaluated: where the kernel is not radial or not positive definite, or the
+        lengths are not one for each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process import GaussianProcessRegressor
+    >>> from spectra.plugins.scikit_learn import RadialGPKernel
+    >>> X = np.linspace(0, 4, 9)[:, None]
+    >>> model = GaussianProcessRegressor(RadialGPKernel("wendland_32", length_scale=3.0))
+    >>> mean, std = model.fit(X, np.sin(X[:, 0])).predict([[1.9]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(1.9)) < 0.01)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        length_scale: Any = 1.0,
+        length_scale_bounds: Any = (1e-5, 1e5),
+    ) -> None:
+        self.kernel = kernel
+        self.length_scale = length_scale
+        self.length_scale_bounds = length_scale_bounds
+
+    @property
+    def anisotropic(self) -> bool:
+        """Whether there is one length for each column."""
+        return np.ndim(self.length_scale) > 0
+
+    @property
+    def hyperparameter_length_scale(self) -> Any:
+        """The lengths, as scikit-learn wants them declared."""
+        shape = (len(self.length_scale),) if self.anisotropic else ()
+        return Hyperparameter("length_scale", "numeric", self.length_scale_bounds, *shape)
+
+    def __call__(
+        self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False
+    ) -> Any:
+        """The kernel matrix, and its gradient in the logarithms of the lengths that are not fixed.
+
+        Returns
+        -------
+        K : ndarray of shape (n, m)
+        gradient : ndarray of shape (n, n, p)
+            Where ``eval_gradient`` is true.
+        """
+        X = np.atleast_2d(np.asarray(X, dtype=float))
+        if Y is not None and eval_gradient:
+            raise ParameterError("The gradient is that of the matrix of X alone: leave out Y.")
+        covariance, lengths = self._covariance(X.shape[1])
+        rows = X / lengths
+        other = rows if Y is None else np.atleast_2d(np.asarray(Y, dtype=float)) / lengths
+        s = cdist(rows, other, "sqeuclidean")
+        values = covariance.values(s)
+        if not eval_gradient:
+            return values
+        return values, self._gradient(covariance, rows, s)
+
+    def _gradient(
+        self, covariance: RadialCovariance, rows: FloatArray, s: FloatArray
+    ) -> FloatArray:
+        if self.hyperparameter_length_scale.fixed:
+            return np.empty((*s.shape, 0))
+        slope = covariance.squared_slope(s)
+        if not self.anisotropic:
+            return np.asarray((-2.0 * slope * s)[:, :, None])
+        squares = (rows[:, None, :] - rows[None, :, :]) ** 2
+        return np.asarray(-2.0 * slope[:, :, None] * squares)
+
+    def _covariance(self, dim: int) -> tuple[RadialCovariance, FloatArray]:
+        lengths = np.asarray(self.length_scale, dtype=float)
+        if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
+            raise ParameterError(
+                f"length_scale = {self.length_scale!r}: give a positive number, or one for each of "
+                f"the {dim} columns."
+            )
+        return RadialCovariance.of(self.kernel, dim), lengths
+
+    def diag(self, X: ArrayLike) -> FloatArray:
+        """k(0) for each row."""
+        return np.full(len(np.atleast_2d(np.asarray(X))), radial_kernel(self.kernel).at_zero)
+
+    def __repr__(self) -> str:
+        lengths = np.array2string(np.asarray(self.length_scale), precision=3, separator=", ")
+        return f"RadialGPKernel({self.kernel!s}, length_scale={lengths})"
