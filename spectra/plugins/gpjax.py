@@ -1,0 +1,118 @@
+r"""Our kernels as kernels of GPJax, with gradients in lengths and variance, and random features.
+
+.. math:: k(x, y) = \sigma^2\, k\Big(\big(\textstyle\sum_j (x_j - y_j)^2 / \ell_j^2\big)^{1/2}\Big)
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from spectra.errors import MissingExtraError
+from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
+from spectra.plugins.jax_functions import elementwise, imported_jax
+
+if TYPE_CHECKING:
+    import gpjax
+
+__all__ = ["kernel_of"]
+
+
+def kernel_of(
+    kernel: Any, n_dims: int, **options: Any
+) -> gpjax.kernels.stationary.StationaryKernel:
+    """A kernel of GPJax for any radial kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel, Family or str
+        Positive definite on R^n_dims; k(0) is part of its values, beside ``variance``.
+    n_dims : int
+        Columns that count.
+    **options
+        ``lengthscale``, ``variance``, ``active_dims`` and ``compute_engine``, as in GPJax.
+
+    Returns
+    -------
+    gpjax.kernels.stationary.StationaryKernel
+        Its ``spectral_density`` can be sampled, so that ``gpjax.kernels.RFF`` works with it.
+
+    Raises
+    ------
+    ParameterError
+        Where the kernel is not radial, or not positive definite in that dimension.
+    MissingExtraError
+        Without GPJax.
+
+    Examples
+    --------
+    >>> import gpjax                                                       # doctest: +SKIP
+    >>> from spectra.plugins.gpjax import kernel_of                        # doctest: +SKIP
+    >>> prior = gpjax.gps.Prior(                                           # doctest: +SKIP
+    ...     mean_function=gpjax.mean_functions.Zero(), kernel=kernel_of("cubic", 2))
+    """
+    known = RadialCovariance.of(radial_kernel(kernel), n_dims)
+    return _model()(known, n_dims=n_dims, **options)
+
+
+@lru_cache(maxsize=1)
+def _model() -> Any:
+    jax = imported_jax("gpjax", "gpjax")
+    try:
+        import equinox
+        from gpjax.kernels.base import val
+        from gpjax.kernels.stationary import StationaryKernel
+    except ImportError as error:
+        raise MissingExtraError(
+            "spectra.plugins.gpjax makes kernels of GPJax, which is not installed: "
+            'pip install "kernel-spectra[gpjax]".'
+        ) from error
+    law = _law()
+
+    class Radial(StationaryKernel):  # type: ignore[misc]
+        """The stationary kernel of a radial kernel of ours."""
+
+        name: ClassVar[str] = "Radial"
+        covariance: RadialCovariance = equinox.field(static=True)
+
+        def __init__(self, covariance: RadialCovariance, **options: Any) -> None:
+            self.covariance = covariance
+            super().__init__(**options)
+
+        def __call__(self, x: Any, y: Any) -> Any:
+            apart = (self.slice_input(x) - self.slice_input(y)) / val(self.lengthscale)
+            squared = jax.numpy.sum(apart**2)
+            known = self.covariance
+            return val(self.variance) * elementwise(known.values, known.squared_slope)(squared)
+
+        @property
+        def spectral_density(self) -> Any:
+            return law(self.covariance, np.asarray(val(self.lengthscale)))
+
+    return Radial
+
+
+@lru_cache(maxsize=1)
+def _law() -> Any:
+    import jax
+    from numpyro.distributions import Distribution, constraints
+
+    class SpectralLaw(Distribution):  # type: ignore[misc]
+        """The law of the frequencies, sampled from the table of the kernel."""
+
+        support = constraints.real_vector
+
+        def __init__(self, covariance: RadialCovariance, lengths: Any) -> None:
+            self.covariance, self.lengths = covariance, lengths
+            super().__init__(event_shape=(covariance.dim,))
+
+        def sample(self, key: Any, sample_shape: Any = ()) -> Any:
+            seed = np.asarray(jax.random.key_data(key)).astype(np.uint32)
+            count = int(np.prod(sample_shape, dtype=int))
+            table = positive_table(self.covariance.kernel, self.covariance.dim)
+            drawn = table.sample(count, rng=np.random.default_rng(seed)).frequencies / self.lengths
+            return jax.numpy.asarray(drawn.reshape(*sample_shape, self.covariance.dim))
+
+    return SpectralLaw

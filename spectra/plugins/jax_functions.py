@@ -1,0 +1,62 @@
+"""Functions of numpy arrays, with their derivatives, inside programs of JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.errors import MissingExtraError
+
+__all__ = ["elementwise", "imported_jax"]
+
+FloatArray = NDArray[np.float64]
+
+
+def imported_jax(plugin: str, extra: str) -> Any:
+    """JAX itself.
+
+    Raises
+    ------
+    MissingExtraError
+        Where it is not installed.
+    """
+    try:
+        import jax
+    except ImportError as error:
+        raise MissingExtraError(
+            f"spectra.plugins.{plugin} needs JAX and {extra}, which are not installed: "
+            f'pip install "kernel-spectra[{extra}]".'
+        ) from error
+    return jax
+
+
+def elementwise(
+    values: Callable[[FloatArray], FloatArray], slope: Callable[[FloatArray], FloatArray]
+) -> Callable[[Any], Any]:
+    """A function of arrays that JAX may compile, map and differentiate once.
+
+    It is evaluated on the host, in double precision, and comes back in that of its argument.
+    """
+    import jax
+
+    def on_host(function: Callable[[FloatArray], FloatArray], x: Any) -> Any:
+        def evaluate(x: Any) -> Any:
+            array = np.asarray(x)
+            return np.asarray(function(array.astype(float)), dtype=array.dtype)
+
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return jax.pure_callback(evaluate, shape, x, vmap_method="expand_dims")
+
+    @jax.custom_jvp
+    def call(x: Any) -> Any:
+        return on_host(values, x)
+
+    @call.defjvp
+    def derivative(primals: Any, tangents: Any) -> Any:
+        (x,), (direction,) = primals, tangents
+        return call(x), on_host(slope, x) * direction
+
+    return lambda x: call(jax.numpy.asarray(x, dtype=jax.numpy.result_type(x, float)))

@@ -1,0 +1,135 @@
+"""NumPyro and GPJax with our kernels: their own kernels, exact priors, exact gradients."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from spectra.errors import ParameterError
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of their own imports
+    jax = pytest.importorskip("jax", reason="JAX comes with numpyro and gpjax, which are extras")
+    jax.config.update("jax_enable_x64", True)
+    numpyro = pytest.importorskip("numpyro", reason="NumPyro is an extra: pip install numpyro")
+    gpjax = pytest.importorskip("gpjax", reason="GPJax is an extra: pip install gpjax")
+    from numpyro.contrib.hsgp.laplacian import eigenfunctions
+    from numpyro.contrib.hsgp.spectral_densities import (
+        diag_spectral_density_matern,
+        diag_spectral_density_squared_exponential,
+    )
+
+from spectra.plugins.gpjax import kernel_of
+from spectra.plugins.numpyro import diag_spectral_density, hsgp
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # deprecations inside JAX's own libraries
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_spectra_are_those_of_numpyros_own_kernels(dim: int) -> None:
+    length, ell, m = RNG.uniform(0.5, 2.0, dim), [2.0] * dim, [5] * dim
+    own = diag_spectral_density_squared_exponential(1.3, jax.numpy.array(length), ell, m, dim)
+    ours = diag_spectral_density("gaussian", 1.3, length, ell, m, dim)
+    np.testing.assert_allclose(ours, own, rtol=1e-10)
+    own = diag_spectral_density_matern(1.5, 0.7, 0.9, ell, m, dim)
+    ours = diag_spectral_density(sp.catalogue["matern"](nu=1.5), 0.7, 0.9, ell, m, dim)
+    np.testing.assert_allclose(ours, own, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("kernel", "dim"), [("spherical", 3), ("dagum", 1), ("cubic", 2)])
+def test_gradients_in_the_lengths_are_differences_under_jit(kernel: str, dim: int) -> None:
+    weights = RNG.normal(size=4**dim)
+
+    def total(length):
+        return weights @ diag_spectral_density(kernel, 1.0, length, 2.0, 4, dim)
+
+    at, step = RNG.uniform(0.5, 2.0, dim), 1e-5
+    gradient = jax.jit(jax.grad(total))(at)
+    difference = [(total(at + step * e) - total(at - step * e)) / (2 * step) for e in np.eye(dim)]
+    np.testing.assert_allclose(gradient, difference, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_the_prior_has_the_covariance_of_a_kernel_that_numpyro_has_not(dim: int) -> None:
+    # The error is the mass outside the frequencies, and images 8 away, where k is 0.
+    kernel, m = sp.catalogue["cubic"](length=2), 60 if dim == 1 else 40
+    X = RNG.uniform(-0.7, 0.7, (10, dim))
+    phi = eigenfunctions(x=X, ell=[4.0] * dim, m=[m] * dim)
+    spectrum = diag_spectral_density(kernel, 1.0, 0.8, [4.0] * dim, [m] * dim, dim)
+    shares = (np.arange(4000) + 0.5) / 4000
+    radii = sp.derive(kernel, dim).parts[0].law.ppf(shares)
+    missing = np.mean(radii > 0.8 * np.pi * m / 8.0)
+    assert np.abs((phi * spectrum) @ phi.T - kernel.gram(X / 0.8)).max() < missing + 1e-3 < 0.05
+
+
+def test_a_model_of_numpyro_can_be_sampled_and_differentiated() -> None:
+    x = np.linspace(-1, 1, 12)
+
+    def model():
+        length = numpyro.sample("length", numpyro.distributions.LogNormal(0.0, 0.5))
+        f = hsgp("dagum", x, 1.0, length, ell=2.0, m=10)
+        numpyro.sample("y", numpyro.distributions.Normal(f, 0.1), obs=np.sin(x))
+
+    values = {"length": 0.7, "beta": RNG.normal(size=10)}
+
+    def log_density(length):
+        return numpyro.infer.util.log_density(model, (), {}, values | {"length": length})[0]
+
+    gradient, step = jax.grad(log_density)(0.7), 1e-6
+    difference = (log_density(0.7 + step) - log_density(0.7 - step)) / (2 * step)
+    assert abs(gradient - difference) < 1e-5 * abs(gradient)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_matrices_and_gradients_are_those_of_gpjax(dim: int) -> None:
+    X, lengths = RNG.normal(size=(7, dim)), RNG.uniform(0.5, 2.0, dim)
+
+    def total(make):
+        def of(lengths):
+            return jax.numpy.sum(make(lengths).gram(X).as_matrix() ** 2)
+
+        return jax.value_and_grad(of)(lengths)
+
+    ours = total(lambda l: kernel_of(sp.catalogue["matern"](nu=1.5), dim, lengthscale=l))  # noqa: E741
+    theirs = total(lambda l: gpjax.kernels.Matern32(n_dims=dim, lengthscale=l))  # noqa: E741
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-7)
+
+
+def test_random_features_of_gpjax_have_the_kernel_for_a_mean() -> None:
+    kernel, X, draws = sp.catalogue["spherical"](length=2), RNG.uniform(size=(5, 3)), 60
+    base = kernel_of(kernel, 3, lengthscale=[1.0, 2.0, 0.5])
+    grams = []
+    for seed in range(draws):
+        features = gpjax.kernels.RFF(base, num_basis_fns=64, key=jax.random.key(seed))
+        grams.append(np.asarray(features.gram(X).as_matrix()))
+    exact = kernel.gram(X / np.array([1.0, 2.0, 0.5]))
+    error = np.std(grams, axis=0, ddof=1) / np.sqrt(draws)
+    assert np.all(np.abs(np.mean(grams, axis=0) - exact) < 6.0 * error + 1e-5)
+
+
+def test_a_process_of_gpjax_predicts_what_kriging_does() -> None:
+    X = RNG.uniform(size=(12, 2))
+    y, new, kernel = (
+        np.sin(4 * X[:, 0]) + X[:, 1],
+        RNG.uniform(size=(4, 2)),
+        sp.catalogue["cubic"](),
+    )
+    prior = gpjax.gps.Prior(
+        mean_function=gpjax.mean_functions.Zero(), kernel=kernel_of("cubic", 2), jitter=0.0
+    )
+    likelihood = gpjax.likelihoods.Gaussian(obs_stddev=0.1)
+    found = (prior * likelihood).predict(new, train_data=gpjax.Dataset(X=X, y=y[:, None]))
+    mean = kernel.gram(new, X) @ np.linalg.solve(kernel.gram(X) + 0.01 * np.eye(12), y)
+    np.testing.assert_allclose(found.mean, mean, atol=1e-6)
+
+
+def test_what_is_no_covariance_is_refused() -> None:
+    with pytest.raises(ParameterError, match="not positive definite on R\\^3"):
+        kernel_of("circular", 3)
+    with pytest.raises(ParameterError, match="not positive definite on R\\^3"):
+        diag_spectral_density("circular", 1.0, 1.0, 2.0, 4, 3)

@@ -1,0 +1,121 @@
+"""PyMC's HSGP with our spectra: its own kernels, exact prior covariances, exact gradients."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from spectra.errors import ParameterError
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of its own imports
+    pm = pytest.importorskip("pymc", reason="PyMC is an extra: pip install pymc")
+    import pytensor
+    import pytensor.tensor as pt
+
+from spectra.plugins.pymc import covariance
+
+# Without a C compiler PyTensor says so at every function.
+pytestmark = pytest.mark.filterwarnings("ignore")
+RNG = np.random.default_rng(0)
+TWINS = [
+    ("gaussian", pm.gp.cov.ExpQuad),
+    (sp.catalogue["matern"](nu=1.5), pm.gp.cov.Matern32),
+    (sp.catalogue["matern"](nu=2.5), pm.gp.cov.Matern52),
+]
+
+
+@pytest.fixture(autouse=True)
+def without_compiling():
+    with pytensor.config.change_flags(mode="FAST_COMPILE", cxx=""):
+        yield
+
+
+def kernel_of(kernel: sp.Kernel | str) -> sp.Kernel:
+    return sp.catalogue[kernel]() if isinstance(kernel, str) else kernel
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize(("kernel", "twin"), TWINS, ids=str)
+def test_spectra_and_matrices_are_those_of_pymcs_own_kernels(kernel, twin, dim) -> None:
+    omega, X = RNG.uniform(0.1, 4, (30, dim)), RNG.normal(size=(8, dim))
+    ls = RNG.uniform(0.5, 2.0, dim)
+    ours, theirs = covariance(kernel, dim, ls=ls), twin(dim, ls=ls)
+    np.testing.assert_allclose(
+        ours.power_spectral_density(omega).eval(),
+        theirs.power_spectral_density(omega).eval(),
+        rtol=1e-7,  # PyMC takes roots of small whole numbers in single precision
+    )
+    np.testing.assert_allclose(ours(X).eval(), kernel_of(kernel).gram(X / ls), atol=1e-14)
+    np.testing.assert_allclose(ours(X).eval(), theirs(X).eval(), atol=2e-6)  # it adds 1e-12 to s
+    np.testing.assert_allclose(ours(X, diag=True).eval(), np.ones(8))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dim"), [("gaussian", 2), ("spherical", 3), ("dagum", 1), ("matern(nu=7/4)", 2)]
+)
+def test_gradients_in_the_lengths_are_differences(kernel: str, dim: int) -> None:
+    omega, X = RNG.uniform(0.1, 4, (20, dim)), RNG.uniform(size=(6, dim))
+    ls, step = pt.vector("ls"), 1e-5
+    model, weights = covariance(kernel, dim, ls=ls), RNG.normal(size=20)
+    for total in (pt.sum(weights * model.power_spectral_density(omega)), pt.sum(model(X) ** 2)):
+        value = pytensor.function([ls], total)
+        gradient = pytensor.function([ls], pt.grad(total, ls))
+        at = RNG.uniform(0.5, 2.0, dim)
+        difference = [
+            (value(at + step * e) - value(at - step * e)) / (2 * step) for e in np.eye(dim)
+        ]
+        np.testing.assert_allclose(gradient(at), difference, rtol=1e-6, atol=1e-7)
+
+
+def hsgp_prior(kernel: sp.Kernel, dim: int, X: np.ndarray, m: int) -> np.ndarray:
+    """The covariance of the prior of HSGP at the rows of X."""
+    with pm.Model():
+        gp = pm.gp.HSGP(m=[m] * dim, L=[4.0] * dim, cov_func=covariance(kernel, dim, ls=0.8))
+        phi, root = gp.prior_linearized(X)
+    features = phi.eval() * root.eval()
+    return features @ features.T
+
+
+PRODUCTS = [
+    sp.catalogue["cubic"](length=2),
+    sp.catalogue["matern"](nu=1.5) * sp.radial("exp(-z**2/8)"),
+    0.5 * sp.radial("exp(-z**2/2)") + 0.25 * sp.catalogue["wendland_31"](length=3),
+]
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("kernel", PRODUCTS, ids=str)
+def test_the_prior_of_hsgp_has_the_covariance_of_a_kernel_that_pymc_has_not(kernel, dim) -> None:
+    # Far from the ends the error is the mass outside the box of frequencies, which holds a ball
+    # of radius pi m / (2 L), and images at distances of 8 and more, where k is below 1e-3.
+    X = RNG.uniform(-0.7, 0.7, (10, dim))
+    exact = kernel.gram(X / 0.8)
+    m = 60 if dim == 1 else 40
+    fine, coarse = (np.abs(hsgp_prior(kernel, dim, X, n) - exact).max() for n in (m, m // 4))
+    beyond, shares = np.pi * m / (2 * 4.0), (np.arange(4000) + 0.5) / 4000
+    parts = sp.derive(kernel, dim).parts
+    missing = sum(p.mass * np.mean(p.law.ppf(shares) > 0.8 * beyond) for p in parts)
+    assert fine < missing + 2e-3 < 0.05
+    assert fine < coarse
+
+
+def test_a_model_with_random_lengths_has_a_gradient() -> None:
+    X = np.linspace(-1, 1, 15)[:, None]
+    with pm.Model() as model:
+        ls = pm.LogNormal("ls", 0.0, 0.5)
+        gp = pm.gp.HSGP(m=[12], c=2.0, cov_func=covariance("dagum", 1, ls=ls))
+        pm.Normal("y", gp.prior("f", X=X), 0.1, observed=np.sin(X[:, 0]))
+        point = model.initial_point()
+        gradient = model.compile_dlogp()(point)
+    assert np.all(np.isfinite(gradient))
+    assert np.abs(gradient).max() > 0
+
+
+def test_what_is_no_covariance_is_refused() -> None:
+    with pytest.raises(ParameterError, match="not positive definite on R\\^3"):
+        covariance("circular", 3, ls=1.0)
+    covariance("circular", 3, ls=1.0, active_dims=[0, 2])
