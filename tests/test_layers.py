@@ -98,6 +98,7 @@ RF_LAYERS = {
     "rf.ranking": 6,
     "rf.feature_map": 6,
     "rf.plans": 6.5,
+    "rf.plugins": 6,
     "rf.estimator": 7,
     "rf.portfolio": 7,
     "rf.features": 8,

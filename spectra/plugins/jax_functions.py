@@ -50,11 +50,11 @@ def elementwise(
         shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
         return jax.pure_callback(evaluate, shape, x, vmap_method="expand_dims")
 
-    @jax.custom_jvp
+    @jax.custom_jvp  # type: ignore[untyped-decorator]
     def call(x: Any) -> Any:
         return on_host(values, x)
 
-    @call.defjvp
+    @call.defjvp  # type: ignore[untyped-decorator]
     def derivative(primals: Any, tangents: Any) -> Any:
         (x,), (direction,) = primals, tangents
         return call(x), on_host(slope, x) * direction

@@ -1,0 +1,192 @@
+r"""Our kernels as kernels of GPyTorch, exactly and through features of our frequencies.
+
+.. math:: k(x, y) \approx \sum_i a_i \cos\big(w_i \cdot (x - y)/\ell\big)
+
+GPyTorch's ``RFFKernel`` draws independent normal frequencies for the Gaussian kernel alone.  Here
+they come from the table of any positive definite kernel, coupled and weighted as in
+:func:`rf.draw_frequencies`, so that the mean over draws is the kernel and the error is smaller.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rf.frequencies import Frequencies, allocate, draw_frequencies
+from spectra.errors import MissingExtraError, ParameterError
+from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
+
+if TYPE_CHECKING:
+    import gpytorch
+
+__all__ = ["exact_kernel", "feature_kernel", "frequencies_of", "radial_class"]
+
+
+def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> gpytorch.kernels.Kernel:
+    """A kernel of GPyTorch with the values of any radial kernel, and exact gradients.
+
+    Parameters
+    ----------
+    kernel : Kernel, Family or str
+        Positive definite on R^num_dims.
+    num_dims : int
+        Columns that count.
+    **options
+        As for every kernel there: ``ard_num_dims``, ``active_dims``, ``lengthscale_prior``, ...
+
+    Returns
+    -------
+    gpytorch.kernels.Kernel
+
+    Raises
+    ------
+    ParameterError
+        Where the kernel is not radial, or not positive definite in that dimension.
+    MissingExtraError
+        Without GPyTorch.
+
+    Examples
+    --------
+    >>> import gpytorch                                                    # doctest: +SKIP
+    >>> from rf.plugins.gpytorch import exact_kernel                       # doctest: +SKIP
+    >>> covar_module = gpytorch.kernels.ScaleKernel(                       # doctest: +SKIP
+    ...     exact_kernel("cubic", 3, ard_num_dims=3))
+    """
+    known = RadialCovariance.of(radial_kernel(kernel), num_dims)
+    return radial_class()(known, **options)
+
+
+def feature_kernel(
+    kernel: Any,
+    num_dims: int,
+    *,
+    num_samples: int,
+    coupling: str = "orthogonal",
+    random_state: int | None = None,
+    **options: Any,
+) -> gpytorch.kernels.Kernel:
+    """GPyTorch's ``RFFKernel`` with the frequencies and weights of any radial kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel, Family or str
+        Positive definite on R^num_dims.
+    num_dims : int
+    num_samples : int
+        Frequencies, as in ``RFFKernel``; each has a cosine and a sine.
+    coupling : str
+        How they depend on one another, as in :func:`rf.draw_frequencies`.
+    random_state : int, optional
+    **options
+        As for every kernel of GPyTorch.
+
+    Returns
+    -------
+    gpytorch.kernels.RFFKernel
+        Its matrices have low rank; lengths stay parameters.
+
+    Raises
+    ------
+    ParameterError, MissingExtraError
+        As :func:`exact_kernel`.
+    """
+    rng = np.random.default_rng(random_state)
+    drawn = frequencies_of(radial_kernel(kernel), num_dims, num_samples, coupling, rng)
+    return _feature_class()(drawn, num_dims=num_dims, **options)
+
+
+def frequencies_of(
+    kernel: Any, dim: int, count: int, coupling: str, rng: np.random.Generator
+) -> Frequencies:
+    """Frequencies of a positive definite kernel, shared out over its parts by their masses."""
+    table = positive_table(kernel, dim)
+    counts = allocate(table, count, allocation="mass")
+    return draw_frequencies(table, counts, coupling=coupling, rng=rng)
+
+
+@lru_cache(maxsize=1)
+def radial_class() -> Any:
+    """The class of :func:`exact_kernel`, made when GPyTorch is there."""
+    gpytorch, _ = _libraries()
+
+    class Radial(gpytorch.kernels.Kernel):  # type: ignore[misc, name-defined]
+        """A radial kernel of ours."""
+
+        has_lengthscale = True
+        is_stationary = True
+
+        def __init__(self, covariance: RadialCovariance, **options: Any) -> None:
+            super().__init__(**options)
+            self.covariance = covariance
+
+        def forward(self, x1: Any, x2: Any, diag: bool = False, **options: Any) -> Any:
+            if options.get("last_dim_is_batch"):
+                raise ParameterError("A radial kernel of several columns is not a batch of them.")
+            x1, x2 = x1 / self.lengthscale, x2 / self.lengthscale
+            if not diag:
+                x1, x2 = x1.unsqueeze(-2), x2.unsqueeze(-3)
+            # By differences, so that equal points are at distance 0 where kernels have a kink.
+            squared = ((x1 - x2) ** 2).sum(-1)
+            return _function().apply(squared, self.covariance)
+
+    return Radial
+
+
+@lru_cache(maxsize=1)
+def _feature_class() -> Any:
+    gpytorch, torch = _libraries()
+
+    class Features(gpytorch.kernels.RFFKernel):  # type: ignore[misc, name-defined]
+        """RFFKernel with frequencies and weights of ours."""
+
+        def __init__(self, drawn: Frequencies, *, num_dims: int, **options: Any) -> None:
+            super().__init__(num_samples=len(drawn), **options)
+            like = {"dtype": self.raw_lengthscale.dtype, "device": self.raw_lengthscale.device}
+            waves = torch.tensor(np.array(drawn.frequencies.T), **like)
+            self._init_weights(num_dims, len(drawn), randn_weights=waves)
+            roots = np.tile(np.sqrt(drawn.weights), 2)
+            self.register_buffer("roots", torch.tensor(roots, **like))
+
+        def _featurize(self, x: Any, normalize: bool = False) -> Any:
+            return super()._featurize(x, normalize=False) * self.roots
+
+    return Features
+
+
+@lru_cache(maxsize=1)
+def _function() -> Any:
+    """k as a function of squared distances, differentiable once."""
+    _, torch = _libraries()
+
+    def on_host(function: Any, x: Any) -> Any:
+        values = function(x.detach().cpu().double().numpy())
+        return torch.as_tensor(values, dtype=x.dtype, device=x.device)
+
+    class Values(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(context: Any, squared: Any, covariance: RadialCovariance) -> Any:
+            context.save_for_backward(squared)
+            context.covariance = covariance
+            return on_host(covariance.values, squared)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+        def backward(context: Any, gradient: Any) -> Any:
+            (squared,) = context.saved_tensors
+            return gradient * on_host(context.covariance.squared_slope, squared), None
+
+    return Values
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import gpytorch
+        import torch
+    except ImportError as error:
+        raise MissingExtraError(
+            "rf.plugins.gpytorch makes kernels of GPyTorch, which is not installed: "
+            'pip install "kernel-spectra[gpytorch]".'
+        ) from error
+    return gpytorch, torch
