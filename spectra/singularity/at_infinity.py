@@ -21,7 +21,8 @@ from spectra.singularity.germs import (
     is_zero,
     sign,
 )
-from spectra.singularity.places import Ending, Gap, Requirement, Singularity, unbounded
+from spectra.singularity.places import Ending, Gap, Requirement, Singularity
+from spectra.singularity.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
 from spectra.singularity.verification import verify
 
 __all__ = ["at_infinity", "if_periodic"]
@@ -74,10 +75,7 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if compare(order, ONE) <= 0:
             raise MoreTermsNeeded("more terms are needed at infinity")
         if oscillates:
-            # A remainder O(z^-A) whose derivatives grow like those of exp(i z^p), p >= 1, is a
-            # transform of an L1 function if A > dp/2.
-            reason = f"The kernel is known at infinity up to z^(-{order[0]})"
-            gaps.append(Gap(reason, 2 * order[0] / speed, sympy.oo, narrow=True))
+            gaps.append(unseen_wave(order[0], speed))
     if any(s.frequency != 0 and s.exponent == 0 for s in seen):
         limit = None
     return Ending(tuple(requirements), tuple(gaps), tuple(seen), limit)
@@ -129,52 +127,26 @@ def _at_infinity_term(
         return Ending((), (), (at,))
     angle = sympy.arg(c)
     at = Singularity(sympy.oo, beta, _NIL, 2 * sympy.Abs(c), q, frequency, angle)
-    bound = 2 * beta + 1
     turned = c * (sympy.cos(beta * sympy.pi / 2) + sympy.I * sympy.sin(beta * sympy.pi / 2))
-    aligned = q == 0 and is_zero(sympy.im(sympy.expand(turned)))
-    reason = (
-        f"At infinity the kernel has the wave {at.term}: its spectrum is singular on the sphere "
-        f"|w| = {frequency}, and integrable there for d < {bound}."
-    )
-    if bound.is_Integer:
-        whole = "is" if aligned else "is not"
-        reason += f" In d = {bound} its phase {whole} that of a finite measure on the sphere."
-    gaps = (Gap(f"A logarithmic wave in d = {bound}", bound, sympy.oo),) if q < 0 else ()
-    closed = bool((aligned or q < 0) and bound.is_Integer)
-    return Ending((Requirement(bound, closed, reason, at),), gaps, (at,))
+    return of_wave(at, aligned=q == 0 and is_zero(sympy.im(sympy.expand(turned))))
 
 
 def _chirp(size: Size, c: sympy.Expr, phase: Phase) -> Ending:
-    r"""z^(-a) log^q(z) cos(b z^p + ...), p != 1: finite exactly for d < 2a/p.
-
-    The wave of radius z has the frequency w ~ z^(p-1), and by stationary phase a shell of it the
-    mass :math:`z^{-a} z^{(d-1)/2} w^{(d-1)/2} |\varphi''|^{1/2} dz = z^{-a + dp/2 - 1} dz`.
-    """
     a, q, p = size[0], -size[1], _degree(phase)
     if p in (0, 1):
         gap = Gap("The kernel oscillates at infinity like no power of z", location=sympy.oo)
-        return Ending((_no_limit(),) if compare(size, ONE) == 0 else (), (gap,))
+        return Ending((no_limit(),) if compare(size, ONE) == 0 else (), (gap,))
     rate = phase.terms[0][1] / sympy.I
     if sign(rate) < 0:  # the conjugate of another
         return Ending()
     at = Singularity(
         sympy.oo, a, _NIL, 2 * sympy.Abs(c), q, sympy.expand(rate), sympy.arg(c), degree=p
     )
-    bound = max(2 * a / p, _NIL)
-    reason = (
-        f"At infinity the kernel has the chirp {at.term}: its spectrum is integrable exactly for d "
-        f"{'<=' if q < -1 else '<'} {bound}."
-    )
-    return Ending((Requirement(bound, bool(q < -1), reason, at),), (), (at,))
+    return of_chirp(at)
 
 
 def if_periodic(expr: sympy.Expr, known: Ending) -> Ending:
     """Add that a periodic kernel has no limit at infinity, where it is visibly periodic."""
     if not is_periodic(expr):
         return known
-    return replace(known, requirements=(*known.requirements, _no_limit()))
-
-
-def _no_limit() -> Requirement:
-    reason = "The kernel has no limit at infinity, which every finite mass gives it for d >= 2."
-    return Requirement(sympy.Integer(1), True, reason)
+    return replace(known, requirements=(*known.requirements, no_limit()))

@@ -44,9 +44,9 @@ from spectra.singularity.places import (
     Profile,
     Requirement,
     Singularity,
-    unbounded,
 )
 from spectra.singularity.recurring import recurring_analysis
+from spectra.singularity.rules import at_the_end, on_space, unbounded, unseen
 from spectra.singularity.verification import verify
 
 __all__ = ["analyse", "one_sided", "profile"]
@@ -203,11 +203,10 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
             if is_zero(jump):
                 continue
             x, y = jump, _NIL
-        return _singular(Singularity(r, s, x, y, q))
+        return on_space(Singularity(r, s, x, y, q))
     if order is None or order == FLAT or (left_expr == right_expr and left_kind == "meromorphic"):
         return Ending()
-    reason = f"No singularity of exponent below {order[0]} was found at z = {r}"
-    return Ending(gaps=(Gap(reason, 2 * order[0] + 1, r, narrow=True),))
+    return Ending(gaps=(unseen(order[0], r),))
 
 
 def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
@@ -227,38 +226,14 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
         s, q = size[0], -size[1]
         if s.is_Integer and s >= 0 and q == 0:
             continue
-        at = Singularity(r, s, left=c, log_power=q)
-        if compare(size, ONE) < 0:
-            return unbounded(r, at)
-        bound = 2 * s + 1
-        reason = (
-            f"At z = {r} the kernel has the one-sided term {at.term}, which no continuation of "
-            f"finite mass has for d >= {bound}."
-        )
-        gaps = (Gap(f"A logarithmic end {at} in d = {bound}", bound, r),) if q < 0 else ()
-        return Ending((Requirement(bound, bool(q < 0), reason, at),), gaps, (at,))
+        return at_the_end(Singularity(r, s, left=c, log_power=q))
     if series.order is None or series.order == FLAT or is_analytic_at(expr, r) == "meromorphic":
         return Ending()
-    reason = f"No singularity of exponent below {series.order[0]} was found at z = {r}"
-    return Ending(gaps=(Gap(reason, 2 * series.order[0] + 1, r, narrow=True),))
+    return Ending(gaps=(unseen(series.order[0], r),))
 
 
 def _merged_sizes(*terms: tuple[tuple[Size, sympy.Expr], ...]) -> list[Size]:
     return sorted({size for part in terms for size, _ in part}, key=_SIZE_KEY)
-
-
-def _singular(at: Singularity) -> Ending:
-    s, q = at.exponent, at.log_power
-    if compare((s, -q), ONE) < 0:
-        return unbounded(at.location, at)
-    bound = 2 * s + 1
-    closed = bool(at.effective_log_power < -1)
-    sign_text = "<=" if closed else "<"
-    reason = (
-        f"At z = {at.location} the kernel has the term {at.term}; its spectrum is integrable "
-        f"exactly for d {sign_text} {bound}."
-    )
-    return Ending((Requirement(bound, closed, reason, at),), (), (at,))
 
 
 # --- the origin -----------------------------------------------------------------------------

@@ -17,7 +17,6 @@ __all__ = [
     "Profile",
     "Requirement",
     "Singularity",
-    "unbounded",
 ]
 
 _NIL = sympy.Integer(0)
@@ -224,26 +223,3 @@ class LocalAnalysis:
     def singularities(self) -> tuple[Singularity, ...]:
         """All singularities, from zero to infinity."""
         return tuple(s for place in self.places for s in place.singularities)
-
-
-def unbounded(r: sympy.Expr, at: Singularity | None = None) -> Ending:
-    """What is unbounded has finite mass in no dimension."""
-    reason = (
-        f"The kernel is unbounded at z = {r}, and a kernel with a finite spectral measure is "
-        "bounded by its mass."
-    )
-    if r is sympy.oo and at is not None and at.frequency == 0:
-        reason += (
-            f" It grows like {at.term}: no kernel does that is conditionally positive definite of "
-            f"an order below {_least_order(at)}."
-        )
-    requirement = Requirement(_NIL, True, reason, at)
-    return Ending((requirement,), (), (at,) if at is not None else ())
-
-
-def _least_order(at: Singularity) -> sympy.Expr:
-    """The least m with z^a log^q = O(z^(2m)), which conditional positive definiteness implies."""
-    half, log = -at.exponent / 2, at.log_power
-    if half.is_Integer and log > 0:
-        return half + 1
-    return max(sympy.ceiling(half), sympy.Integer(1))

@@ -37,6 +37,7 @@ from spectra.singularity.places import (
     Requirement,
     Singularity,
 )
+from spectra.singularity.rules import space_bound
 
 __all__ = ["recurring_analysis"]
 
@@ -166,7 +167,7 @@ def _under(weight: sympy.Expr, *, periodic: bool) -> Ending | None:
     lead = germ.plain.lead if all(p == ZERO or p.growth < 0 for p, _ in germ.parts) else None
     if not periodic or lead is None or sign(lead[0]) <= 0:
         return None
-    bound = 2 * lead[0] + 1
+    bound = space_bound(lead[0])
     text = (
         f"At infinity the kernel has waves under a weight like z^(-({lead[0]})), which have a "
         f"finite mass for d < {bound} only."
@@ -197,7 +198,7 @@ def _least_bound(
     signed = base.func == sympy.Abs and power.is_even
     if (base.func != sympy.Abs and 0 not in base.args) or signed or not _is_a_wave(inner):
         return None
-    bound = 2 * power + 1
+    bound = space_bound(power)
     kink = Singularity(_RADIUS, power, left=UNKNOWN)
     return bound, (Requirement(bound, False, _text(bound), kink),)
 

@@ -1,13 +1,18 @@
 """The verdict on a kernel: does a positive decomposition exist, and is it positive definite?
 
-``decide`` holds :func:`existence`; ``status`` the answers; ``definite`` the rules for positive
-definiteness; ``ladder`` the partial masses that are set beside a verdict.
+``decide`` holds :func:`existence`, ``answer`` the :class:`Verdict`, ``status`` the three answers.
+Facts come from :mod:`spectra.singularity`, and from ``stated`` and ``assumed`` where a caller says
+them.  Rules are in :mod:`spectra.singularity.rules`; ``spherical`` reads them on the sphere,
+``on_range`` on a range of distances, and ``moved`` adds those of shifts and tilts.  ``decision``
+combines what is certain with what is open, ``definite`` decides on positive definiteness, and
+``ladder`` has the partial masses that are set beside a verdict.
 """
 
-from spectra.verdict.decide import D, Verdict, existence, spectral_measure
+from spectra.verdict.answer import Verdict
+from spectra.verdict.decide import existence, spectral_measure
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.ladder import Ladder, mass_ladder
-from spectra.verdict.status import DomainVerdict, SphereVerdict, Status
+from spectra.verdict.status import D, DomainVerdict, SphereVerdict, Status
 
 __all__ = [
     "D",

@@ -10,6 +10,7 @@ import sympy
 from spectra.errors import ParameterError
 from spectra.formula.parameters import exact_parameter
 from spectra.singularity.places import Ending, Gap
+from spectra.singularity.rules import space_bound
 
 __all__ = ["callable_places", "checked_assumptions", "with_assumptions"]
 
@@ -84,7 +85,7 @@ def with_assumptions(
             if gap.location is sympy.oo and "decay" in stated:
                 continue
             if gap.location not in (0, sympy.oo) and "smoothness" in stated:
-                bound = 2 * stated["smoothness"] + 1
+                bound = space_bound(stated["smoothness"])
                 if bound is not sympy.oo:
                     text = f"beyond the assumed smoothness {stated['smoothness']}"
                     left.append(Gap(text, bound, gap.location))

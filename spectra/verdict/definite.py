@@ -21,7 +21,7 @@ from spectra.singularity.places import LocalAnalysis, Singularity
 from spectra.verdict.status import D, Status
 
 if TYPE_CHECKING:
-    from spectra.verdict.decide import Verdict
+    from spectra.verdict.answer import Verdict
 
 __all__ = ["Definiteness", "definiteness"]
 

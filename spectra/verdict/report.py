@@ -9,7 +9,7 @@ import sympy
 
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.kernel import Kernel
-from spectra.verdict.decide import Verdict
+from spectra.verdict.answer import Verdict
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.ladder import Ladder
 

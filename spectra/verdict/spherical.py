@@ -9,20 +9,28 @@ allowed (G. Szego, Orthogonal Polynomials, chapter 9; the sign at the antipode a
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import sympy
 
+from spectra.definiteness import proved_on_sphere
+from spectra.errors import AccuracyError
 from spectra.formula.parsing import U, Z
 from spectra.kernel import Kernel, Piece
 from spectra.singularity.branches import KINKS, resolve, same_radius
 from spectra.singularity.germs import ExpansionError
 from spectra.singularity.local import analyse, one_sided
-from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement
+from spectra.singularity.places import Ending, Gap, LocalAnalysis
+from spectra.singularity.rules import inside_the_sphere, only_continuous
+from spectra.sphere import SphereCoefficients, sphere_coefficients
+from spectra.verdict.decision import decided
+from spectra.verdict.status import SphereVerdict, Status
 
-__all__ = ["cut_at", "sphere_places", "without_idle_kinks"]
+__all__ = ["cut_at", "sphere_places", "verdict_on_sphere", "without_idle_kinks"]
 
 _END = sympy.Integer(2)
+_CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
 _ONE = sympy.Integer(1)
 
 
@@ -77,40 +85,49 @@ def sphere_places(
         if same_radius(r, _END):
             places.append(_antipode(analysis.profile.exprs[i]))
         elif r.evalf(30) < 2:
-            places.append(_inside(ending))
+            places.append(inside_the_sphere(ending))
     return tuple(places), analysis.gaps
 
 
-def _inside(ending: Ending) -> Ending:
-    """The rule of R^(d-1): every bound on d is one larger."""
-    requirements = tuple(
-        r if r.bound == 0 else replace(r, bound=r.bound + 1, reason=_told(r))
-        for r in ending.requirements
-    )
-    gaps = tuple(replace(g, from_dim=g.from_dim + 1) for g in ending.gaps)
-    return replace(ending, requirements=requirements, gaps=gaps)
-
-
-def _told(requirement: Requirement) -> str:
-    at = requirement.singularity
-    sign = "<=" if requirement.closed else "<"
-    text = "is not smooth" if at is None else f"has the term {at.term}"
-    where = "inside" if at is None else f"at z = {at.location}"
-    return (
-        f"On the sphere the kernel {text} {where}; its Gegenbauer series converges absolutely "
-        f"exactly for d {sign} {requirement.bound + 1}."
-    )
-
-
 def _antipode(expr: sympy.Expr) -> Ending:
-    """Only what is unbounded matters."""
     try:
-        ending = one_sided(expr, _END)
+        return only_continuous(one_sided(expr, _END))
     except ExpansionError as error:
         return Ending(gaps=(Gap(f"The kernel at the antipode z = 2: {error}", location=_END),))
-    unknown = not ending.singularities  # a term that tends to 0 is allowed, however slowly
-    return Ending(
-        tuple(r for r in ending.requirements if r.bound == 0),
-        tuple(g for g in ending.gaps if unknown and g.from_dim <= _ONE and not g.narrow),
-        ending.singularities,
+
+
+def verdict_on_sphere(
+    kernel: Kernel, analysis: LocalAnalysis, dim: int, degree: int
+) -> SphereVerdict:
+    """Decide for the kernel on the unit sphere of R^dim, and compute so many coefficients."""
+    kernel = without_idle_kinks(kernel, analysis)
+    coefficients: SphereCoefficients | None = None
+    texts: list[str] = []
+    try:
+        coefficients = sphere_coefficients(kernel, dim, degree)
+    except AccuracyError as error:
+        texts.append(f"Its Gegenbauer coefficients could not be integrated: {error}")
+    definite = None if coefficients is None else coefficients.nonnegative
+    if definite:
+        texts.append("Every Gegenbauer coefficient is nonnegative: positive definite there.")
+    elif definite is not False and (proof := proved_on_sphere(kernel, dim)) is not None:
+        definite = True
+        texts.append(f"Positive definite on the sphere: {proof}")
+    elif definite is False:
+        texts.append("A Gegenbauer coefficient is negative: indefinite.")
+    places, gaps = sphere_places(kernel, analysis)
+    decision = decided(places, gaps, dim, _CONVERGES)
+    if definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
+        # Proved without the singularities, which may have left a gap.
+        decision = replace(decision, status=Status.FINITE, reasons=(_CONVERGES,))
+    if decision.status is Status.INFINITE:
+        texts.append("Its Gegenbauer series does not converge absolutely: none exists there.")
+    return SphereVerdict(
+        dim=dim,
+        status=decision.status,
+        condition=decision.condition,
+        positive_definite=definite,
+        reasons=(*texts, *decision.reasons),
+        deciding=decision.deciding,
+        coefficients=coefficients,
     )

@@ -23,6 +23,7 @@ from spectra.singularity.places import (
     Requirement,
     Singularity,
 )
+from spectra.singularity.rules import space_bound
 from spectra.transform.callables.opaque_fit import found_edge, found_origin
 
 __all__ = ["Given", "analysed", "refuse_callables"]
@@ -185,7 +186,7 @@ def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -
         text = f"how smooth {name} is at z = {radius}; state {hint}"
         return Ending(gaps=(Gap(text, location=radius),))
     seen = Singularity(radius, s, left=UNKNOWN, exact=False)
-    bound = 2 * s + 1
+    bound = space_bound(s)
     reason = (
         f"At z = {radius} the callable {name} has, as stated, a singularity of exponent {s}; its "
         f"spectrum is integrable exactly for d < {bound}."

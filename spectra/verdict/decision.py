@@ -1,0 +1,96 @@
+"""From what is certain and what is open to one of three answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from numbers import Integral
+
+import sympy
+
+from spectra.definiteness import proved_on_space
+from spectra.errors import ParameterError
+from spectra.kernel import Kernel
+from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement, Singularity
+from spectra.verdict.status import D, Status
+
+__all__ = ["Decision", "checked_dimension", "closed_by_proof", "decided"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An answer, for which d it holds, why, and what bounds d."""
+
+    status: Status
+    condition: sympy.Basic | None
+    reasons: tuple[str, ...]
+    deciding: Singularity | None
+
+
+def decided(
+    places: Iterable[Ending], gaps: tuple[Gap, ...], dim: int | None, finite: str
+) -> Decision:
+    """Combine requirements, which are certain, with gaps, which may matter or not."""
+    places = tuple(places)
+    requirements = sorted((r for p in places for r in p.requirements), key=_strictness)
+    all_gaps = (*gaps, *(g for p in places for g in p.gaps))
+    top = requirements[0].largest if requirements else sympy.oo
+    deciding = requirements[0].singularity if requirements else None
+    asked = top if dim is None else sympy.Integer(dim)
+    open_gaps = tuple(g for g in all_gaps if g.from_dim <= (top if dim is None else asked))
+    excluded = top == 0 if dim is None else asked > top
+    bound_reasons = tuple(dict.fromkeys(r.reason for r in requirements))
+    condition = _condition(requirements)
+    known = top == 0 or all(g.from_dim > top for g in all_gaps)
+    if excluded:
+        return Decision(Status.INFINITE, condition if known else None, bound_reasons, deciding)
+    if open_gaps:
+        texts = tuple(dict.fromkeys(f"Not shown: {g.reason}." for g in open_gaps))
+        return Decision(Status.UNDECIDED, None, texts + bound_reasons, deciding)
+    if dim is None and top is not sympy.oo:
+        text = f"The answer depends on d: it is finite exactly for {condition}."
+        return Decision(Status.UNDECIDED, condition, (text, *bound_reasons), deciding)
+    return Decision(Status.FINITE, condition if known else None, (finite, *bound_reasons), deciding)
+
+
+def closed_by_proof(
+    kernel: Kernel, analysis: LocalAnalysis, places: tuple[Ending, ...], gaps: tuple[Gap, ...]
+) -> tuple[tuple[Ending, ...], tuple[Gap, ...], tuple[str, ...]]:
+    """A proof of positive definiteness is one of finite mass, k(0): it closes gaps below it."""
+    proof = proved_on_space(kernel, analysis)
+    if proof is None or any(r.largest < proof.largest for p in places for r in p.requirements):
+        return places, gaps, ()
+
+    def beyond(open_gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
+        if proof.largest == math.inf:
+            return ()
+        least = sympy.Integer(int(proof.largest)) + 1
+        return tuple(replace(g, from_dim=max(g.from_dim, least)) for g in open_gaps)
+
+    text = f"A positive definite kernel has the finite mass k(0). {proof.reason}"
+    return tuple(replace(p, gaps=beyond(p.gaps)) for p in places), beyond(gaps), (text,)
+
+
+def checked_dimension(dim: object, *, least: int = 1) -> int:
+    """A dimension as a Python int; ParameterError where it is none."""
+    if isinstance(dim, Integral) and not isinstance(dim, bool) and int(dim) >= least:
+        return int(dim)
+    raise ParameterError(
+        f"A dimension is an integer d >= {least}, the number of columns of the data, and {dim!r} "
+        "is not."
+    )
+
+
+def _strictness(requirement: Requirement) -> tuple[float, bool]:
+    return (float(requirement.largest), requirement.closed)
+
+
+def _condition(requirements: list[Requirement]) -> sympy.Basic:
+    if not requirements:
+        return sympy.true
+    largest = requirements[0].largest
+    if largest == 0:
+        return sympy.false
+    # d is an integer: d < 9/5 is told as d < 2, and the reason keeps the exact exponent.
+    return sympy.Le(D, largest) if requirements[0].closed else sympy.Lt(D, largest + 1)
