@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -15,32 +15,17 @@ from spectra.measure.stretches import refined
 from spectra.progress import staged
 from spectra.quadrature import EPS
 from spectra.table import Part, SpectralTable
-from spectra.table.lobed_tail import LobedTail
-from spectra.table.mixed_tail import MixedTail
 from spectra.table.panels import PanelKind, Panels
 from spectra.table.radial_law import RadialLaw
 from spectra.tabulation.cdf import ContinuousLaw
 from spectra.tabulation.fit import DEGREE, END_PROBABILITY, PanelRow, Piece, fit_pieces
 from spectra.tabulation.lobed import fit_lobed_tail, fit_mixed_tail, lobed_tail_error
+from spectra.tabulation.spans import Span, Tail, spans_of, split_of
 
 __all__ = ["tabulate"]
 
 FloatArray = NDArray[np.float64]
-Tail = LobedTail | MixedTail
 
-# A density has a simple zero at a sign change: mass beyond it grows like the square of the step.
-_SIMPLE_ZERO = 2.0
-# And where it touches zero without a change of sign, like the cube.
-_DOUBLE_ZERO = 3.0
-# An atom with less than this below it still sees the law start like a power of the radius.
-_NEAR_ORIGIN = 0.05
-# The two sides meet at a gap or an atom within this distance of u = 1/2, if there is one.
-_SPLIT_WITHIN = 0.3
-# Where they may meet otherwise, and the rounding of u that must not matter there: it moves the
-# radius by less than a panel joins its neighbour.
-_SPLITS = (0.5, 0.4375, 0.5625, 0.375, 0.625, 0.3125, 0.6875)
-_SETTLED = 64.0 * EPS
-_CALM = 1e-10
 # Probabilities summed from below and from above agree to this fraction; a span that is shorter is
 # the rounding of these sums.
 _SAME = 16.0 * EPS
@@ -159,30 +144,6 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     )
 
 
-@dataclass(frozen=True)
-class _Point:
-    """A radius where the law is cut: the continuous mass on both sides of it, and an atom."""
-
-    radius: float
-    below: float
-    above: float
-    atom: float = 0.0
-
-
-@dataclass(frozen=True)
-class _Span:
-    """A continuous range between two points, or an atom, in the order of the radius."""
-
-    u: tuple[float, float]
-    q: tuple[float, float]
-    below: tuple[float, float]
-    above: tuple[float, float]
-    powers: tuple[float, float]
-    atom_radius: float | None = None
-    tail: bool = False
-    touches: tuple[float | None, float | None] = (None, None)
-
-
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
     if not part.stretches and part.lobes is None and part.apart is None:
         radii = [a.radius for a in part.atoms]
@@ -202,8 +163,8 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
     elif part.lobes is not None:
         tail = fit_lobed_tail(part.lobes, part.sign, part.first_lobe, mass)
         tail_error = lobed_tail_error(tail, part.lobes, part.sign, mass)
-    spans = _spans(part, law, mass, cut, tail)
-    split = _split(spans, tail, law, mass)
+    spans = spans_of(part, law, mass, cut, tail)
+    split = split_of(spans, tail, law, mass)
     left = _side(law, mass, spans, split, tail, u_error, from_above=False)
     right = _side(law, mass, spans, split, tail, u_error, from_above=True)
     table = RadialLaw.from_panels(left, right, tail)
@@ -211,130 +172,10 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
     return table, _UNSEEN * max(tail_error, _measured_error(table, finer, part.atoms, mass))
 
 
-def _spans(
-    part: MeasurePart, law: ContinuousLaw, mass: float, cut: float, tail: Tail | None
-) -> list[_Span]:
-    """Cut the law at its gaps, double zeros and atoms."""
-    gaps = law.gaps()
-    zero_at = {float(law.below[i]): _SIMPLE_ZERO for i in gaps}
-    total = law.above[0] + law.head.mass
-    first = law.head.rate if law.head.mass > 0 else _SIMPLE_ZERO
-    last, open_end = _upper_end(part, law, cut)
-    end = _Point(np.inf, law.below[-1] + law.tail.mass, law.beyond)
-    points = [_Point(float(law.high[i - 1]), law.below[i], law.above[i]) for i in gaps]
-    breaks = {float(law.origin[i]): i for i, _ in law.breaks()}
-    for i, power in law.breaks():
-        if i not in gaps:
-            points.append(_Point(float(law.origin[i]), law.below[i], law.above[i]))
-            zero_at |= {float(law.below[i]): power} if power != 1.0 else {}
-    touched = law.double_zeros()
-    touched_at: dict[float, float] = {}
-    for radius, below, above in zip(touched, *law.masses(touched), strict=True):
-        points.append(_Point(float(radius), float(below), float(above)))
-        touched_at[float(below)] = float(radius)
-    for atom in part.atoms:
-        inside = [i for i in gaps if law.high[i - 1] <= atom.radius <= law.low[i]]
-        if atom.radius == 0.0:
-            # A density that starts at a sign change has rounding errors of mass before it.
-            below, above = 0.0, total
-        elif inside or atom.radius in breaks:
-            i = inside[0] if inside else breaks[atom.radius]
-            below, above = law.below[i], law.above[i]
-        elif atom.radius >= law.high[-1] and not open_end:
-            below, above = end.below, end.above
-        else:
-            below, above = (float(x[0]) for x in law.masses(np.array([atom.radius], float)))
-        points.append(_Point(atom.radius, float(below), float(above), atom.mass))
-    if part.lobes is not None and part.lobes.touching:
-        touched_at[end.below] = part.lobes.start_of(part.first_lobe, part.sign)
-    zero_at |= dict.fromkeys(touched_at, _DOUBLE_ZERO)
-    points.sort(key=lambda p: (p.radius, p.atom))
-    bounds = [_Point(0.0, 0.0, total), *points]
-    atoms_before, atoms_after = 0.0, float(sum(p.atom for p in points))
-    spans = []
-    for here, there in zip(bounds, [*points, end], strict=True):
-        atoms_before += here.atom
-        atoms_after -= here.atom
-        before, after = atoms_before / mass, max(atoms_after, 0.0) / mass
-        if here.atom:
-            left = ((here.below + atoms_before - here.atom) / mass, here.below / mass + before)
-            right = (here.above / mass + after, (here.above + atoms_after + here.atom) / mass)
-            spans.append(_Span(left, right, (0.0, 0.0), (0.0, 0.0), (1.0, 1.0), here.radius))
-        if there.below > here.below:
-            low = zero_at.get(here.below, 1.0)
-            if low == 1.0 and here.below < _NEAR_ORIGIN * mass:
-                low = first
-            # What lies beyond a gap may be too little to count, and then the law ends at the gap.
-            high = last if there.below == end.below else 1.0
-            high = zero_at.get(there.below, high)
-            q_low = tail.mass if there is end and tail is not None else there.above / mass + after
-            spans.append(
-                _Span(
-                    (here.below / mass + before, there.below / mass + before),
-                    (q_low, here.above / mass + after),
-                    (here.below, there.below),
-                    (here.above, there.above),
-                    (low, high),
-                    tail=there is end and open_end,
-                    touches=(touched_at.get(here.below), touched_at.get(there.below)),
-                )
-            )
-    return spans
-
-
-def _upper_end(part: MeasurePart, law: ContinuousLaw, cut: float) -> tuple[float, bool]:
-    """Power of the last listed stretch at its upper end, and whether its radius is unbounded."""
-    last = part.stretches[-1]
-    if part.apart is not None:
-        before = law.high[-1] < part.apart.start * (1.0 - 1e-12)
-        return (_SIMPLE_ZERO if before or part.apart.starts_at_zero else 1.0), False
-    if part.lobes is not None:
-        # A lobe that fills the whole period runs into the next one without a zero.
-        width = part.lobes.half_widths(np.array([float(part.first_lobe)]), part.sign, -1)[0]
-        return (_SIMPLE_ZERO if width < np.pi else 1.0), False
-    if law.tail.mass > 0:
-        # A density that grows towards the end makes a radius that is smooth in q as it is.
-        return (1.0, True) if last.chart.end is None else (max(law.tail.rate, 1.0), False)
-    if law.high[-1] >= cut * (1.0 - 1e-12):
-        return 1.0, False
-    return _SIMPLE_ZERO, False
-
-
-def _split(spans: list[_Span], tail: Tail | None, law: ContinuousLaw, mass: float) -> float:
-    """Probability at which the left panels end: near 1/2, but never inside an atom or a tail."""
-    # The start of a law keeps its digits on one side only, so that spans are best left whole.
-    bounds = [span.u[1] for span in spans[:-1] if abs(span.u[1] - 0.5) < _SPLIT_WITHIN]
-    if bounds:
-        return float(min(bounds, key=lambda u: abs(u - 0.5)))
-    for span in spans:
-        if span.u[0] <= 0.5 < span.u[1]:
-            if span.atom_radius is not None:
-                return float(min(span.u[1], 1.0))
-            return _settled(span, law, mass)
-    # More than half of the law is the lobed tail: leave one stretch to the right side.
-    return spans[-1].u[0] if tail is not None else 0.5
-
-
-def _settled(span: _Span, law: ContinuousLaw, mass: float) -> float:
-    """The probability nearest to 1/2 whose radius does not hang on its rounding.
-
-    Between two clusters of radii it does, and the two sides would not meet.
-    """
-    shares = np.array([u for u in _SPLITS if span.u[0] <= u < span.u[1]])
-    step = mass * (shares - span.u[0])
-    radii = [
-        law.radius(span.below[0] + step + shift, span.above[0] - step - shift)
-        for shift in (-_SETTLED * mass, _SETTLED * mass)
-    ]
-    jumps = radii[1] / radii[0] - 1.0
-    calm = np.flatnonzero(jumps <= _CALM)
-    return float(shares[calm[0] if calm.size else np.argmin(jumps)])
-
-
 def _side(
     law: ContinuousLaw,
     mass: float,
-    spans: list[_Span],
+    spans: list[Span],
     split: float,
     tail: Tail | None,
     u_error: float,
@@ -343,7 +184,32 @@ def _side(
 ) -> Panels:
     """Panels of one side, from the outer end to the split."""
     limit = 1.0 - split if from_above else split
-    at = (tail.mass if tail is not None else 0.0) if from_above else 0.0
+    start = (tail.mass if tail is not None else 0.0) if from_above else 0.0
+    pieces, rows = _pieces(law, mass, spans, start, limit, from_above=from_above)
+    if pieces:
+        rows += fit_pieces(law, mass, pieces, from_above=from_above, u_error=u_error)
+    if not rows:
+        return Panels.empty()
+    rows.sort(key=lambda row: row.low)
+    return Panels.from_chebyshev(
+        [rows[0].low, *(row.high for row in rows)],
+        np.array([row.coefficients for row in rows]),
+        [int(row.kind) for row in rows],
+        [row.exponent for row in rows],
+    )
+
+
+def _pieces(
+    law: ContinuousLaw,
+    mass: float,
+    spans: list[Span],
+    start: float,
+    limit: float,
+    *,
+    from_above: bool,
+) -> tuple[list[Piece], list[PanelRow]]:
+    """What is to be fitted of one side between two probabilities, and the panels of its atoms."""
+    at = start
     pieces: list[Piece] = []
     rows: list[PanelRow] = []
     for span in reversed(spans) if from_above else spans:
@@ -361,20 +227,7 @@ def _side(
             coefficients[0] = span.atom_radius
             rows.append(PanelRow(at, high, coefficients, PanelKind.LINEAR, 1.0))
         else:
-            near, far = span.powers[::-1] if from_above else span.powers
-            touches = span.touches[::-1] if from_above else span.touches
-            below, above = span.below, span.above
-            if from_above:
-                below, above = below[::-1], above[::-1]
-            if high < (span.q if from_above else span.u)[1] * (1.0 - _SAME):
-                # The split cuts the span.
-                step = mass * (high - at) * (-1.0 if from_above else 1.0)
-                below, above = (below[0], below[0] + step), (above[0], above[0] - step)
-                far, touches = 1.0, (touches[0], None)
-            origin = not from_above and below[0] == 0.0 and law.head.mass > 0
-            tail_piece = span.tail and from_above
-            piece = Piece(at, high, below, above, near, far, tail_piece, origin)
-            pieces += _cut_at_double_zeros(piece, *touches)
+            pieces += _pieces_of(span, law, mass, at, high, from_above=from_above)
         at = high
     if at < limit and (pieces or rows):
         # Rounding of the last boundary.
@@ -382,17 +235,26 @@ def _side(
             rows[-1] = replace(rows[-1], high=limit)
         else:
             pieces[-1] = replace(pieces[-1], high=limit)
-    if pieces:
-        rows += fit_pieces(law, mass, pieces, from_above=from_above, u_error=u_error)
-    if not rows:
-        return Panels.empty()
-    rows.sort(key=lambda row: row.low)
-    return Panels.from_chebyshev(
-        [rows[0].low, *(row.high for row in rows)],
-        np.array([row.coefficients for row in rows]),
-        [int(row.kind) for row in rows],
-        [row.exponent for row in rows],
-    )
+    return pieces, rows
+
+
+def _pieces_of(
+    span: Span, law: ContinuousLaw, mass: float, at: float, high: float, *, from_above: bool
+) -> list[Piece]:
+    """A continuous span as seen from one side, up to the probability ``high``."""
+    near, far = span.powers
+    touches, below, above = span.touches, span.below, span.above
+    if from_above:
+        near, far, touches = far, near, touches[::-1]
+        below, above = below[::-1], above[::-1]
+    if high < (span.q if from_above else span.u)[1] * (1.0 - _SAME):
+        # The split cuts the span.
+        step = mass * (high - at) * (-1.0 if from_above else 1.0)
+        below, above = (below[0], below[0] + step), (above[0], above[0] - step)
+        far, touches = 1.0, (touches[0], None)
+    origin = not from_above and below[0] == 0.0 and law.head.mass > 0
+    piece = Piece(at, high, below, above, near, far, span.tail and from_above, origin)
+    return _cut_at_double_zeros(piece, *touches)
 
 
 def _cut_at_double_zeros(piece: Piece, first: float | None, last: float | None) -> list[Piece]:

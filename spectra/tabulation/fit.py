@@ -7,6 +7,7 @@ it is cut and both parts are tried again.  All pieces of one generation are eval
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -242,45 +243,73 @@ def fit_pieces(
     )
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """Pieces that are fitted at once."""
+
+    law: ContinuousLaw
+    pieces: list[Piece]
+    kinds: NDArray[np.int8]
+    exponents: FloatArray
+
+    @classmethod
+    def of(cls, law: ContinuousLaw, pieces: list[Piece]) -> Self:
+        kinds = np.array([p.kind for p in pieces], dtype=np.int8)
+        return cls(law, pieces, kinds, np.array([p.exponent for p in pieces]))
+
+    def exact(self, shares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Masses below and above, and radii, at shares of each piece."""
+        pairs = [p.masses_at(x) for p, x in zip(self.pieces, shares, strict=True)]
+        below, above = (np.array([pair[i] for pair in pairs]) for i in (0, 1))
+        radii = self.law.radius(below.ravel(), above.ravel()).reshape(shares.shape)
+        return below, above, radii
+
+    def fits(self, *, from_above: bool) -> FloatArray:
+        """Chebyshev coefficients of the radius, a row for each piece."""
+        nodes = np.broadcast_to(_NODES, (len(self.pieces), _NODES.size))
+        _, _, radii = self.exact(local_share(self.kinds, self.exponents, nodes))
+        fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
+        if not from_above:
+            # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
+            origin = np.array([p.starts_at_zero for p in self.pieces])
+            fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
+        for i, piece in enumerate(self.pieces):
+            if piece.touches_at is not None:
+                fits[i] = _fit_from_double_zero(self.law, piece)
+        return np.asarray(fits, dtype=float)
+
+    def places(self) -> FloatArray:
+        """Where fits are looked at: the last two places are the ends of the panel.
+
+        Some are even in the variable of the fit, some in probability: a power makes them two.
+        """
+        count = len(self.pieces)
+        shares = np.broadcast_to(_CHECK_SHARES, (count, _CHECK_SHARES.size))
+        return np.concatenate(
+            [
+                np.broadcast_to(_CHECK_NODES, (count, _CHECKS)),
+                local_variable(self.kinds, self.exponents, shares),
+                np.broadcast_to(_ENDS, (count, 2)),
+            ],
+            axis=1,
+        )
+
+    def probabilities(self, shares: FloatArray) -> FloatArray:
+        """The probability c at shares of each piece."""
+        low = np.array([p.low for p in self.pieces])[:, None]
+        high = np.array([p.high for p in self.pieces])[:, None]
+        return np.asarray(low + (high - low) * shares)
+
+
 def _try(
     law: ContinuousLaw, mass: float, trial: list[Piece], *, from_above: bool, u_error: float
 ) -> tuple[list[PanelRow], NDArray[np.bool_], FloatArray]:
     """Fits to pieces, whether each is good enough, and its largest error in probability."""
-    kinds = np.array([p.kind for p in trial], dtype=np.int8)
-    exponents = np.array([p.exponent for p in trial])
-
-    def exact_radii(shares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        pairs = [p.masses_at(x) for p, x in zip(trial, shares, strict=True)]
-        below, above = (np.array([pair[i] for pair in pairs]) for i in (0, 1))
-        return below, above, law.radius(below.ravel(), above.ravel()).reshape(shares.shape)
-
-    count = len(trial)
-    nodes = np.broadcast_to(_NODES, (count, _NODES.size))
-    _, _, radii = exact_radii(local_share(kinds, exponents, nodes))
-    fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
-    if not from_above:
-        # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
-        origin = np.array([p.starts_at_zero for p in trial])
-        fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
-
-    for i in (i for i, p in enumerate(trial) if p.touches_at is not None):
-        fits[i] = _fit_from_double_zero(law, trial[i])
-
-    # Some places are even in the variable of the fit, some in probability: a power makes them two.
-    shares = np.broadcast_to(_CHECK_SHARES, (count, _CHECK_SHARES.size))
-    t = np.concatenate(
-        [
-            np.broadcast_to(_CHECK_NODES, (count, _CHECKS)),
-            local_variable(kinds, exponents, shares),
-            np.broadcast_to(_ENDS, (count, 2)),
-        ],
-        axis=1,
-    )
-    x = local_share(kinds, exponents, t)
-    below, above, exact = exact_radii(x)
-    low = np.array([p.low for p in trial])[:, None]
-    high = np.array([p.high for p in trial])[:, None]
-    c = low + (high - low) * x
+    batch = _Batch.of(law, trial)
+    fits, t = batch.fits(from_above=from_above), batch.places()
+    x = local_share(batch.kinds, batch.exponents, t)
+    below, above, exact = batch.exact(x)
+    c = batch.probabilities(x)
     at_nodes = chebyshev.chebvander(t, DEGREE)
 
     def fitted() -> tuple[FloatArray, FloatArray]:
@@ -303,16 +332,8 @@ def _try(
         fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
         fits[:, 1] += 0.5 * (gap[:, 1] - gap[:, 0])
         w, missed = fitted()
-    # The radius is like c^(1/rate) at the end of the side.
-    rate = law.tail.rate if from_above else law.head.rate
-    relative = min(RELATIVE_ERROR, _JOIN * max(rate, 1e-3))
-    allowed = np.minimum(0.25 * u_error, relative * np.minimum(c, 1.0 - c))
-    goal = np.minimum(allowed, max(_AHEAD * u_error, _FLOOR))
     missed /= mass
-    most = missed.max(axis=1)
-    # What shorter panels do not improve is the rounding of the law itself.
-    settled = most > _STAGNANT * np.array([p.missed_before for p in trial])
-    goal = np.where(settled[:, None], allowed, goal)
+    goal = _goal(law, trial, c, missed, from_above=from_above, u_error=u_error)
     # Little is asked beyond what the density itself is known to.
     wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, _SEEN * unknown / mass))
     # Where a radius cannot be told from the exact one in floating point, it is right.
@@ -320,9 +341,29 @@ def _try(
     wrong[:, -2:] = apart & ~noisy
     rows = [
         PanelRow(p.low, p.high, f, PanelKind(int(k)), p.exponent)
-        for p, f, k in zip(trial, fits, kinds, strict=True)
+        for p, f, k in zip(trial, fits, batch.kinds, strict=True)
     ]
-    return rows, ~np.any(wrong, axis=1), most
+    return rows, ~np.any(wrong, axis=1), missed.max(axis=1)
+
+
+def _goal(
+    law: ContinuousLaw,
+    trial: list[Piece],
+    c: FloatArray,
+    missed: FloatArray,
+    *,
+    from_above: bool,
+    u_error: float,
+) -> FloatArray:
+    """The error in probability at which a panel is good enough, at each of its places."""
+    # The radius is like c^(1/rate) at the end of the side.
+    rate = law.tail.rate if from_above else law.head.rate
+    relative = min(RELATIVE_ERROR, _JOIN * max(rate, 1e-3))
+    allowed = np.minimum(0.25 * u_error, relative * np.minimum(c, 1.0 - c))
+    goal = np.minimum(allowed, max(_AHEAD * u_error, _FLOOR))
+    # What shorter panels do not improve is the rounding of the law itself.
+    settled = missed.max(axis=1) > _STAGNANT * np.array([p.missed_before for p in trial])
+    return np.where(settled[:, None], allowed, goal)
 
 
 def _fit_from_double_zero(law: ContinuousLaw, piece: Piece) -> FloatArray:
