@@ -318,6 +318,8 @@ def _model_at(table: SpectralTable, distances: bytes) -> VarianceModel:
 def plan_table(table: SpectralTable, n: int, scheme: Scheme, X: Any) -> TablePlan:
     """Choose the coupling and the number of frequencies of each part, for the rows X.
 
+    Fewer frequencies than parts are independent, each of a part that is drawn by mass.
+
     Parameters
     ----------
     table : SpectralTable
@@ -330,8 +332,7 @@ def plan_table(table: SpectralTable, n: int, scheme: Scheme, X: Any) -> TablePla
     Raises
     ------
     ParameterError
-        For a coupling that parts with several shifts do not have; for more radial parts than
-        frequencies.
+        For a coupling that parts with several shifts do not have.
     """
     rows, n_rows = sample_of_rows(X, np.random.default_rng(_SAMPLING)), X.shape[0]
 
@@ -343,7 +344,7 @@ def plan_table(table: SpectralTable, n: int, scheme: Scheme, X: Any) -> TablePla
     several = table.one_shift() is None
     if several and scheme.coupling != "auto":
         _check_within(table, scheme.coupling)
-    if not table.is_radial and len(table.parts) > n and scheme.coupling in ("auto", "iid"):
+    if len(table.parts) > n:
         return TablePlan(table, "iid", (n,), (), rows, n_rows, pooled=True)
     if scheme.coupling != "auto" and scheme.allocation != "optimal":
         return plan(scheme.coupling, allocate(table, n, allocation=scheme.allocation))

@@ -235,8 +235,11 @@ def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
         distances = cdist(dense + shift, dense)[~np.eye(len(dense), dtype=bool)]
     else:
         distances = pdist(dense)
-    # Sorted in one vectorised pass, they leave nothing to select for the quantiles.
-    return np.asarray(np.quantile(np.sort(distances), levels), dtype=float)
+    # Sorting is one vectorised pass, several times faster than to select sixteen pairs of ranks.
+    ordered, place = np.sort(distances), levels * (distances.size - 1)
+    below = place.astype(np.intp)
+    above = np.minimum(below + 1, distances.size - 1)
+    return np.asarray(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
 
 
 def typical_differences(rows: Any, pairs: int) -> FloatArray:

@@ -389,7 +389,7 @@ def test_the_presets_for_symmetric_kernels_say_so():
 
 
 @pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
-@parametrize_with_checks([AsKRFF()])
+@parametrize_with_checks([AsKRFF(), AsKRFF(n_components=1)])
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 

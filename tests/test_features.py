@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures
-from rf.frequencies import draw_repeatedly
+from rf.frequencies import draw_repeatedly, pooled_frequencies
+from rf.rivals import PublishedGRFF
 from rf.waves import wave_columns
 from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.families import catalogue
@@ -57,7 +58,21 @@ def plain(spectrum, **options):
     return quiet(spectrum, coupling="orthogonal", allocation="mass", **options)
 
 
-@parametrize_with_checks([estimator() for estimator in ESTIMATORS])
+SIGNED = "exp(-z**2/2) - exp(-z**2/8)"
+
+
+@parametrize_with_checks(
+    [
+        *(estimator() for estimator in ESTIMATORS),
+        # One column, and a kernel of both signs (whose parts are more than the
+        # one frequency that the checks ask for).
+        *(estimator(n_components=1) for estimator in ESTIMATORS),
+        *(
+            estimator(SIGNED, mixed_signature="ignore")
+            for estimator in (SpectralFeatures, ORF, GRFF, GORF)
+        ),
+    ]
+)
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -244,14 +259,35 @@ class TestSignature:
         assert RFF(gaussian_mixture(4, [(1.0, 1.0)])).fit(X).coupling_ == "iid"
 
 
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+def test_fewer_frequencies_than_parts_are_a_pool_without_bias(dim, n):
+    """Each is of a part that is drawn by mass: the mean is k, the variance what is stated."""
+    table = gaussian_mixture(dim, [(1.5, 1.0), (-0.5, 2.0), (0.4, 0.5)])
+    X = np.random.default_rng(dim).normal(size=(30, dim))
+    fitted = SpectralFeatures(table, n_components=2 * n, mixed_signature="ignore").fit(X)
+    assert (fitted.counts_, fitted.coupling_, len(fitted.signature_)) == ((n,), "iid", 2 * n)
+    z = np.array([0.0, 0.5, 1.5])
+    D, draws = np.outer(z, np.eye(dim)[0]), 4000
+    whole = pooled_frequencies(table, n * draws, np.random.default_rng(n))
+    waves = np.cos(D @ whole.frequencies.T + whole.phases) * whole.weights * n * draws
+    means = waves.reshape(z.size, draws, n).mean(axis=2)
+    exact, stated = table.expected_kernel(z), fitted.variance(z)
+    assert np.all(np.abs(means.mean(axis=1) - exact) < 6 * means.std(axis=1) / np.sqrt(draws))
+    square = (means - exact[:, None]) ** 2
+    bound = 6 * square.std(axis=1) / np.sqrt(draws)
+    assert np.all(np.abs(square.mean(axis=1) - stated) < bound)
+    assert 0.1 < fitted.expected_error_ < np.inf
+
+
 class TestRefusals:
     def test_a_table_of_another_dimension(self, X, signed):
         with pytest.raises(DataError, match=r"dimension 4.*3 column"):
             SpectralFeatures(signed).fit(X[:, :3])
 
-    def test_more_parts_than_frequencies(self, X, signed):
+    def test_a_layout_of_more_parts_than_frequencies(self, X, signed):
         with pytest.raises(ParameterError, match="n_components >= 4"):
-            SpectralFeatures(signed, n_components=2).fit(X)
+            PublishedGRFF(SIGNED, n_components=2, mixed_signature="ignore").fit(X)
 
     def test_rows_off_the_sphere(self, X):
         table = gaussian_mixture(4, [(1.0, 1.0)], sphere=True)

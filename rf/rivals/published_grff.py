@@ -145,6 +145,12 @@ class PublishedGRFF(SignedSystem):
             self.law == "exact" and self.sampling == "inverse-cdf"
         ):
             return super()._draw(plan, X, rng)
+        if plan.pooled:
+            raise ParameterError(
+                f"{sum(plan.counts)} frequencies cannot serve {len(plan.table.parts)} parts, each "
+                "of which has a law of its own as published. Ask for n_components >= "
+                f"{2 * len(plan.table.parts)}, or take GRFF."
+            )
         return plan.map_of(self._published(plan.table, X, rng), self.n_components, rng)
 
     def _published(self, table: SpectralTable, X: Any, rng: np.random.Generator) -> Frequencies:
