@@ -10,7 +10,7 @@ from mpmath import mp
 
 import spectra as sp
 from spectra.cli import main
-from spectra.errors import FormulaError, NoRouteError
+from spectra.errors import FormulaError, NoRouteError, ParameterError
 from spectra.families.entry import DIMENSION as D
 from spectra.formula.parsing import Z, parse_formula
 from spectra.transform import symbolic as route
@@ -92,6 +92,38 @@ def test_sympy_writes_a_meijer_function_through_better_known_ones():
     assert not density.expr.has(sympy.meijerg)
     assert "Ci" in density.latex()
     assert density.density([1.7])[0] == pytest.approx(values(density.expr, 1, (1.7,))[0], rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["exp(-z)", "exp(-z**2/2)", "exp(-z)*(1 + z)"])
+@pytest.mark.parametrize(
+    ("by", "dim"), [("hankel", 2), ("hankel", 3), ("cosine", 3), ("mellin", 7)]
+)
+def test_each_transform_of_sympy_is_asked_by_its_name_and_agrees_with_look_up(text, by, dim):
+    kernel = sp.radial(text)
+    formula = symbolic_density(kernel, dim, by=by)
+    closed = lookup(kernel, dim)
+    assert values(formula, dim) == pytest.approx(closed.density(RADII), rel=1e-12)
+
+
+def test_a_transform_that_is_none_or_has_no_dimension_is_refused():
+    kernel = sp.radial("exp(-z)")
+    for options in ({"by": "fourier"}, {"by": "hankel"}, {"by": "cosine", "dim": 2}):
+        with pytest.raises(ParameterError, match="by ="):
+            symbolic_density(kernel, **options)
+
+
+def test_a_transform_by_name_asks_for_nothing_else(monkeypatch):
+    asked = []
+
+    def ask(tasks, expr, **options):
+        asked.append(tasks)
+        return [Answer(tasks[0], None, "sympy knows no closed form")]
+
+    monkeypatch.setattr(symbolic_module, "ask_sympy", ask)
+    with pytest.raises(NoRouteError, match="hankel: sympy knows no closed form"):
+        symbolic_density(sp.radial("exp(-z)"), 2, by="hankel")
+    assert asked == [["hankel"]]
 
 
 @pytest.mark.slow

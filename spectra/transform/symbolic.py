@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import mpmath
 import numpy as np
 import sympy
 
 from spectra.density import EndTail, SpectralDensity
-from spectra.errors import AccuracyError, FormulaError, NoRouteError
+from spectra.errors import AccuracyError, FormulaError, NoRouteError, ParameterError
 from spectra.families.entry import DIMENSION
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
@@ -40,6 +40,7 @@ __all__ = ["symbolic", "symbolic_density"]
 
 #: Seconds that sympy is given for one formula.
 LIMIT = 30.0
+_TRANSFORMS = ("mellin", "cosine", "hankel")
 _S = sympy.Symbol("s")
 _DIGITS = 25
 # Where d is a symbol, a formula is checked in these dimensions.
@@ -60,12 +61,20 @@ class _Attempt:
     kernel: Kernel
     dim: int | None
     limit: float
+    #: A transform of sympy's that alone is asked, or None for all that there is.
+    by: str | None = None
     reasons: list[str] = field(default_factory=list)
     #: Mellin transforms that sympy found, where the table has none.
     products: list[GammaProduct] | None = None
 
 
-def symbolic_density(kernel: Kernel, dim: int | None = None, *, limit: float = LIMIT) -> sympy.Expr:
+def symbolic_density(
+    kernel: Kernel,
+    dim: int | None = None,
+    *,
+    by: Literal["mellin", "cosine", "hankel"] | None = None,
+    limit: float = LIMIT,
+) -> sympy.Expr:
     r"""The density mu(w) of a kernel as a checked formula in ``w``, and in ``d`` without ``dim``.
 
     .. math:: k(z) = \int_{R^d} e^{i\omega\cdot\Delta} \mu(|\omega|)\,d\omega
@@ -77,6 +86,10 @@ def symbolic_density(kernel: Kernel, dim: int | None = None, *, limit: float = L
     kernel : Kernel
     dim : int, optional
         Dimension; without it the formula holds for every d, and has the symbol ``d``.
+    by : {"mellin", "cosine", "hankel"}, optional
+        Ask sympy for this transform and nothing else: its Mellin transform, from which Gamma
+        products lead to the density, the cosine integral of odd d, or its Hankel transform.  By
+        default the tables are asked first, and sympy where they know nothing.
     limit : float
         Seconds that sympy is given, in a process of its own, where the tables know no formula or
         only one with hypergeometric functions.
@@ -89,16 +102,29 @@ def symbolic_density(kernel: Kernel, dim: int | None = None, *, limit: float = L
     ------
     NoRouteError
         Where no formula was found, or none that agrees with quadrature; it says what was tried.
+    ParameterError
+        For another transform, or one that needs a dimension and has none.
 
     Examples
     --------
     >>> from spectra.kernel import radial
     >>> symbolic_density(radial("exp(-z)"), 3)
     1/(pi**2*(w**2 + 1)**2)
+    >>> symbolic_density(radial("exp(-z)"), 2, by="hankel")
+    1/(2*pi*(w**2 + 1)**(3/2))
     >>> symbolic_density(radial("sqrt(z)*exp(-z**2)"))
     (1/(2*sqrt(pi)))**d*gamma(d/2 + 1/4)*hyper((d/2 + 1/4,), (d/2,), -w**2/4)/gamma(d/2)
     """
-    return _believed(_Attempt(kernel, dim, limit))
+    if by not in (None, *_TRANSFORMS):
+        raise ParameterError(
+            f"by = {by!r} is no transform that sympy is asked for: choose {', '.join(_TRANSFORMS)}."
+        )
+    if by in ("cosine", "hankel") and (dim is None or (by == "cosine" and dim % 2 == 0)):
+        raise ParameterError(
+            f"by = {by!r} with dim = {dim}: the Hankel transform is of one dimension, the cosine "
+            "integral of an odd one. Give dim, or by='mellin', which holds for every d."
+        )
+    return _believed(_Attempt(kernel, dim, limit, by))
 
 
 def symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
@@ -250,6 +276,9 @@ def _value(formula: sympy.Expr, w: sympy.Rational, dim: int | None) -> Any:
 def _candidates(attempt: _Attempt) -> Iterator[tuple[str, sympy.Expr]]:
     """Formulas with their sources, the shortest to read first."""
     kernel, dim = attempt.kernel, attempt.dim
+    if attempt.by is not None:
+        yield from _of_one_piece(attempt, [attempt.by])
+        return
     if dim is not None:
         known = lookup(kernel, dim)
         if known is not None and known.expr is not None and not _is_special(known.expr):
@@ -262,13 +291,17 @@ def _candidates(attempt: _Attempt) -> Iterator[tuple[str, sympy.Expr]]:
         yield "the tables", formula
         return
     attempt.reasons.append("the tables know no Mellin transform of it")
-    if len(kernel.pieces) != 1:
-        attempt.reasons.append("sympy is asked for kernels of one piece only")
-        return
-    (piece,) = kernel.pieces
     tasks = ["mellin"]
     if dim is not None:
         tasks += ["cosine", "hankel"] if dim % 2 else ["hankel"]
+    yield from _of_one_piece(attempt, tasks)
+
+
+def _of_one_piece(attempt: _Attempt, tasks: list[str]) -> Iterator[tuple[str, sympy.Expr]]:
+    if len(attempt.kernel.pieces) != 1:
+        attempt.reasons.append("sympy is asked for kernels of one piece only")
+        return
+    (piece,) = attempt.kernel.pieces
     support = None if piece.support == sympy.oo else piece.support
     yield from _asked(attempt, tasks, piece.expr, support=support)
 
