@@ -6,9 +6,9 @@ The path of the data, left to right::
         -> frequencies  (radii x directions x allocation, weights and signs)
         -> SpectralFeatures(...).fit(X) -> Z, signature -> K ~ (Z * signature) @ Z.T
 
-``SpectralFeatures`` is the estimator; ``RFF``, ``ORF``, ``GRFF`` and ``GORF`` are the papers'
-systems by name.  Names are loaded on first use, and nothing here imports sympy unless a kernel is
-to be resolved.
+``SpectralFeatures`` is the estimator; ``RFF``, ``ORF``, ``GRFF``, ``GORF`` and ``AsKRFF`` are the
+papers' systems by name.  Names are loaded on first use, and nothing here imports sympy unless a
+kernel is to be resolved.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Any
 _HOME = {
     "AsKRFF": "rivals",
     "DroppedPartWarning": "rivals.ask",
-    "Dataset": "datasets",
     "FlippedFeatures": "flipped",
     "Frequencies": "frequencies",
     "GORF": "rivals",
@@ -33,9 +32,7 @@ _HOME = {
     "SpectralFeatures": "features",
     "UselessFeaturesWarning": "features",
     "draw_frequencies": "frequencies",
-    "draw_repeatedly": "frequencies",
     "load_dataset": "datasets",
-    "n_components_for": "bounds",
     "show_config": "backend",
 }
 

@@ -75,6 +75,12 @@ class Frequencies:
         Index of the part in ``table.parts``; the frequencies of one part are consecutive.
     blocks : tuple of rf.walsh.WalshBlock
         For coupling "hadamard" the same frequencies as fast transforms, in order; else empty.
+
+    Examples
+    --------
+    >>> two = Frequencies(np.eye(2), np.full(2, 0.5), np.zeros(2), np.zeros(2, dtype=np.intp))
+    >>> two.estimate([[np.pi, 0.0]]), two.counts
+    (array([0.]), (2,))
     """
 
     frequencies: FloatArray
@@ -139,6 +145,17 @@ def draw_frequencies(
     -----
     All but "hadamard" are unbiased; see :func:`rf.couplings.hadamard.hadamard` for its bias.
 
+    Examples
+    --------
+    >>> from spectra.table import Part, RadialLaw, SpectralTable
+    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([2.0], [1.0]))
+    >>> table = SpectralTable(
+    ...     dim=3, parts=(sphere,), formula="sin(2*z)/(2*z)", k_zero=1.0, u_error=0.0,
+    ...     provenance="exact",
+    ... )
+    >>> drawn = draw_frequencies(table, (3,), rng=0)
+    >>> np.linalg.norm(drawn.frequencies, axis=1), drawn.weights.sum().round(15)
+    (array([2., 2., 2.]), np.float64(1.0))
     """
     return draw_repeatedly(table, counts, 1, coupling=coupling, radii=radii, rng=rng)[0]
 

@@ -353,9 +353,8 @@ def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
 
 def _check_radii(radii: str) -> None:
     if radii not in RADII:
-        raise ParameterError(
-            f"There is no scheme of radii {radii!r}: choose one of {', '.join(RADII)}."
-        )
+        schemes = ", ".join(RADII)
+        raise ParameterError(f"There is no scheme of radii {radii!r}: choose one of {schemes}.")
 
 
 def _known(name: str) -> Coupling:

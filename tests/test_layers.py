@@ -204,3 +204,23 @@ def test_no_public_name_is_hidden_by_a_module():
     for name in spectra.__all__:
         value = getattr(spectra, name)
         assert not isinstance(value, type(sys)), f"spectra.{name} is a module"
+
+
+RF_NAMES = {
+    "features": {"SpectralFeatures", "RFF", "ORF", "GRFF", "GORF", "AsKRFF"},
+    "learners": {"KreinRidge", "KreinRidgeClassifier", "FlippedFeatures"},
+    "fields": {"GaussianField"},
+    "frequencies": {"Frequencies", "draw_frequencies"},
+    "data and machine": {"load_dataset", "show_config"},
+    "warnings": {"SignatureWarning", "UselessFeaturesWarning", "DroppedPartWarning"},
+}
+
+
+def test_the_public_names_of_rf_are_what_a_user_types():
+    assert set(rf.__all__) == set().union(*RF_NAMES.values())
+    for name in rf.__all__:
+        value = getattr(rf, name)
+        assert not isinstance(value, type(sys)), f"rf.{name} is a module"
+        assert value.__doc__, f"rf.{name} says nothing"
+        if name not in RF_NAMES["warnings"]:
+            assert ">>>" in value.__doc__, f"rf.{name} has no example"

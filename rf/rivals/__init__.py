@@ -16,15 +16,12 @@ from rf.rivals.ask import AsKRFF
 from rf.rivals.base import Rival
 from rf.rivals.exact_polynomial import ExactPolynomial
 from rf.rivals.gegenbauer import GegenbauerFeatures
-from rf.rivals.gorf import GORF
-from rf.rivals.grff import GRFF
 from rf.rivals.nystroem import IndefiniteNystroem
-from rf.rivals.orf import ORF
 from rf.rivals.polynomial_grff import PolynomialGRFF
 from rf.rivals.published_grff import PublishedGRFF
 from rf.rivals.random_maclaurin import RandomMaclaurin
-from rf.rivals.rff import RFF
 from rf.rivals.srf import SphericalRandomFeatures
+from rf.rivals.systems import GORF, GRFF, ORF, RFF
 from rf.rivals.tensor_sketch import TensorSketch
 from rf.rivals.trp import TensorizedRandomProjection
 

@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import StrOptions
 from rf.estimator import MixedSignature
 from rf.feature_map import FeatureMap
 from rf.frequencies import Allocation, Frequencies, Radii, draw_frequencies
-from rf.plans import FeaturePlan, Scheme, TablePlan
+from rf.plans import FeaturePlan, TablePlan
 from rf.rivals.samplers import (
     grid_frequencies,
     importance_frequencies,
     leverage_frequencies,
 )
-from rf.rivals.system import SignedSystem
+from rf.rivals.systems import SignedSystem
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
@@ -107,16 +107,15 @@ class PublishedGRFF(SignedSystem):
         mixed_signature: MixedSignature = "warn",
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.allocation = allocation
+        super().__init__(
+            kernel,
+            n_components=n_components,
+            allocation=allocation,
+            mixed_signature=mixed_signature,
+            random_state=random_state,
+        )
         self.law = law
         self.sampling = sampling
-        self.mixed_signature = mixed_signature
-        self.random_state = random_state
-
-    def _scheme(self) -> Scheme:
-        return Scheme("iid", "iid", self.allocation)
 
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
         """Exact variance at distances z, where frequencies have the law of the table.
