@@ -9,6 +9,7 @@ import pytest
 
 import rf
 import spectra
+from tests.files import summaries
 
 LAYERS = {
     "spectra.errors": 0,
@@ -180,12 +181,25 @@ def test_a_module_of_rf_imports_only_from_the_layers_below(name, path):
             assert RF_LAYERS[other] < RF_LAYERS[own], f"{name} imports {imported}"
 
 
-def test_the_map_names_every_module():
+def test_the_map_names_every_room():
     page = (Path(__file__).parent.parent / "docs" / "map.md").read_text(encoding="utf-8")
-    for package in (spectra, rf):
-        for name, path in modules(package):
-            if path.name != "__init__.py":
-                assert path.name in page, f"docs/map.md does not name {name}"
+    for name in LAYERS:
+        room_name = name.removeprefix("spectra.").replace(".", "/")
+        named = f"`{room_name}`" in page or f"`{room_name}.py`" in page or "__" in room_name
+        assert named, f"docs/map.md does not name the room {name}"
+    for name in RF_LAYERS:
+        short = name.removeprefix("rf.")
+        assert f"`{short}.py`" in page or f"`{short}/`" in page, f"docs/map.md does not name {name}"
+
+
+def test_every_file_says_in_a_line_what_it_is():
+    for name, line in summaries():
+        assert line.endswith((".", ":", "?")), f"the docstring of {name} begins with {line!r}"
+
+
+def test_the_map_is_one_page():
+    page = (Path(__file__).parent.parent / "docs" / "map.md").read_text(encoding="utf-8")
+    assert len(page.splitlines()) <= 120
 
 
 @pytest.mark.parametrize(

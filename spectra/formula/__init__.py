@@ -1,5 +1,6 @@
-"""Formulas: from text to exact expressions, and from expressions to numbers; nothing a user
-types is ever run.
+"""Formulas: from text to exact expressions, and from expressions to numbers.
+
+Nothing that a user types is ever run.
 
 Reading, from the door inwards:
 
