@@ -44,6 +44,7 @@ _HOME = {
     "sphere_coefficients": "sphere",
     "tabulate": "tabulation",
     "time_limit": "steps",
+    "variogram": "variograms",
     "zonal": "kernel",
 }
 

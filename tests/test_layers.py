@@ -49,6 +49,7 @@ LAYERS = {
     "spectra.designs": 11,
     "spectra.derivation": 11,
     "spectra.asymmetric_measure": 12,
+    "spectra.variograms": 12,
     "spectra.plot": 11,
     "spectra.plot_verdict": 12,
     "spectra.plot_design": 12,

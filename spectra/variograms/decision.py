@@ -1,0 +1,141 @@
+"""Is a function conditionally negative definite on R^d?  Proofs first, then refutations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import sympy
+from mpmath import mp
+
+from spectra.definiteness.monotone import is_completely_monotone
+from spectra.errors import SpectraError
+from spectra.formula.at_zero import value_at_zero
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import Z
+from spectra.kernel import Kernel, radial
+from spectra.transform import spectral_density
+from spectra.verdict import Definiteness, existence
+
+__all__ = ["decide", "limit_far_out"]
+
+# Distances at which gamma(2z) is held against 4 gamma(z), and digits: an excess by one part in
+# 10^12 is none of theirs.
+_LOOKED_AT = np.geomspace(1e-6, 1e6, 49)
+_DIGITS, _EXCESS = 30, mp.mpf(10) ** -12
+# Values of t gamma(1) for which exp(-t gamma) is asked: what holds for t holds for its multiples.
+_TRIED = (sympy.Integer(1), sympy.Rational(1, 8))
+
+
+def decide(minus: Kernel, covariance: Kernel | None, dim: int) -> Definiteness:
+    """Whether gamma = -minus is conditionally negative definite on R^dim."""
+    if covariance is not None:
+        return _of_covariance(covariance, dim)
+    gamma = -sum((piece.expr for piece in minus.pieces), sympy.Integer(0))
+    proof = _proof(gamma, dim)
+    if proof is not None:
+        return proof
+    refusal = _refuted_by_doubling(gamma)
+    if refusal is not None:
+        return Definiteness(False, refusal, 0.0)
+    level = _level(minus, dim)
+    if level:
+        return _of_covariance(minus + level, dim)
+    return _by_schoenberg(gamma, dim)
+
+
+def limit_far_out(gamma: sympy.Expr) -> sympy.Expr | None:
+    """The finite limit of a formula as z grows; None where it has none, or none was found."""
+    limit = value_at_zero(gamma.subs(Z, 1 / Z), Z)
+    return None if limit is None or not limit.is_finite else limit
+
+
+def _of_covariance(covariance: Kernel, dim: int) -> Definiteness:
+    found = existence(covariance, dim).positive_definite
+    if found is None:
+        return Definiteness(None, f"Whether {covariance} is positive definite is not known.")
+    reason = f"It has a sill, and sill - gamma = {covariance} decides. {found.reason}"
+    return Definiteness(found.answer, reason, found.max_dim)
+
+
+def _proof(gamma: sympy.Expr, dim: int) -> Definiteness | None:
+    """A Bernstein function of z^2, or one beside a bounded variogram."""
+    if _is_bernstein(gamma):
+        return Definiteness(
+            True,
+            "It is a Bernstein function of z^2 (its slope in z^2 is completely monotone): "
+            "conditionally negative definite in every dimension, by Schoenberg's theorem.",
+            math.inf,
+        )
+    terms = sympy.Add.make_args(sympy.expand(gamma))
+    unbounded = [term for term in terms if _is_bernstein(term)]
+    rest = sympy.Add(*(term for term in terms if term not in unbounded))
+    if not unbounded or rest == 0:
+        return None
+    sill = limit_far_out(rest)
+    if sill is None:
+        return None
+    beside = _of_covariance(radial(sill - rest), dim)
+    if not beside.answer:
+        return None
+    return Definiteness(
+        True,
+        f"{sympy.Add(*unbounded)} is a Bernstein function of z^2, and the rest is a variogram. "
+        f"{beside.reason}",
+        beside.max_dim,
+    )
+
+
+def _level(minus: Kernel, dim: int) -> float:
+    """The mean of a gamma that is bounded without a limit, as 1 - cos(z); 0 where there is none."""
+    try:
+        atoms = spectral_density(minus, dim).atoms
+    except SpectraError:
+        return 0.0
+    return -sum(atom.mass for atom in atoms if atom.radius == 0.0)
+
+
+def _is_bernstein(gamma: sympy.Expr) -> bool:
+    if not gamma.has(Z):
+        return False
+    slope = gamma.diff(Z) / (2 * Z)
+    return any(is_completely_monotone(form) for form in (slope, sympy.expand(slope)))
+
+
+def _refuted_by_doubling(gamma: sympy.Expr) -> str | None:
+    """The root of a variogram is a distance: 0 <= gamma(2z) <= 4 gamma(z)."""
+    function = mpmath_function(gamma, Z)
+    with mp.workdps(_DIGITS):
+        for z in _LOOKED_AT:
+            near, far = function(mp.mpf(float(z))), function(2 * mp.mpf(float(z)))
+            if near < -_EXCESS * abs(far) or far > 4 * near + _EXCESS * abs(far):
+                return (
+                    f"gamma({2 * z:.6g}) = {mp.nstr(far, 6)} and gamma({z:.6g}) = "
+                    f"{mp.nstr(near, 6)}; but the root of a variogram is a distance, so that "
+                    "gamma >= 0 and gamma(2z) <= 4 gamma(z)."
+                )
+    return None
+
+
+def _by_schoenberg(gamma: sympy.Expr, dim: int) -> Definiteness:
+    unasked = []
+    for t in _TRIED:
+        try:
+            found = existence(radial(sympy.exp(-t * gamma)), dim).positive_definite
+        except SpectraError as error:
+            unasked.append(f"exp(-{t} gamma): {error}")
+            continue
+        if found is not None and found.answer is False:
+            return Definiteness(
+                False,
+                f"exp(-{t} gamma) is not positive definite on R^{dim}, and by Schoenberg's "
+                f"theorem it would be. {found.reason}",
+            )
+    if unasked:
+        return Definiteness(None, "It could not be asked whether " + "; ".join(unasked))
+    tried = ", ".join(map(str, _TRIED))
+    return Definiteness(
+        None,
+        f"exp(-t gamma) shows no negative spectrum in dimension {dim} for t = {tried}, which is no "
+        "proof for every t.",
+    )

@@ -1,0 +1,189 @@
+r"""A variogram, half the mean square of the increments of a field.
+
+.. math:: \gamma(|x - y|) = \tfrac12 E (f(x) - f(y))^2
+
+It exists where gamma is conditionally negative definite, which is less than a covariance: fields
+whose values have no variance, as Brownian motion on all of R^d, have increments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import sympy
+from numpy.typing import ArrayLike, NDArray
+
+from spectra.errors import FormulaError, ParameterError
+from spectra.formula.parameters import exact_parameter
+from spectra.formula.parsing import Z
+from spectra.kernel import Kernel, radial
+from spectra.numeric import checked_dim
+from spectra.table import SpectralTable
+from spectra.variograms.decision import decide, limit_far_out
+from spectra.variograms.region import covariance_on_region
+from spectra.verdict import Definiteness
+
+__all__ = ["Variogram", "variogram"]
+
+
+@final
+@dataclass(frozen=True)
+class Variogram:
+    """A function gamma(z) of the distance; make one with :func:`variogram`.
+
+    Attributes
+    ----------
+    minus : Kernel
+        -gamma, as a radial kernel with the value 0 at z = 0.
+    covariance : Kernel or None
+        k with gamma(z) = k(0) - k(z) and k(z) -> 0, where gamma has a limit, the sill; None where
+        it has none, as where it is unbounded.
+
+    Examples
+    --------
+    >>> power = variogram("z**(3/2)")
+    >>> power([0.0, 4.0]), power.sill
+    (array([0., 8.]), None)
+    >>> power.definiteness(3).answer, variogram("z**3").definiteness(1).answer
+    (True, False)
+    >>> exponential = variogram("1 - exp(-z)")
+    >>> exponential.sill, str(exponential.covariance)
+    (1.0, 'exp(-z)')
+    """
+
+    minus: Kernel
+    covariance: Kernel | None
+    label: str
+
+    def __str__(self) -> str:
+        return self.label
+
+    def __call__(self, z: ArrayLike) -> NDArray[Any]:
+        """Values gamma(z) at distances z >= 0; an array of the shape of z."""
+        if self.covariance is not None:
+            return self.covariance.at_zero - self.covariance(z)
+        return 0.0 - self.minus(z)
+
+    @cached_property
+    def sill(self) -> float | None:
+        """The limit of gamma far out; None where there is none."""
+        return None if self.covariance is None else self.covariance.at_zero
+
+    def definiteness(self, dim: int) -> Definiteness:
+        """Whether gamma is conditionally negative definite on R^dim: a variogram there.
+
+        True is proved and False refuted; None says that nothing was found against it, or what
+        could not be asked.  By Schoenberg's theorem gamma is one iff exp(-t gamma) is positive
+        definite for every t > 0; a gamma with a sill is one iff sill - gamma is positive definite.
+        """
+        return decide(self.minus, self.covariance, checked_dim(dim))
+
+    def on_region(
+        self, radius: float, dim: int, *, tol: float, prove: bool = False
+    ) -> SpectralTable:
+        r"""A stationary covariance whose increments are those of gamma on distances up to a radius.
+
+        A measure of positive atoms made to order, the one of least total mass with
+
+        .. math:: \sup_{z \le R} \Big| \sum_j m_j (1 - \Omega_d(w_j z)) - \gamma(z) \Big| \le tol
+
+        Parameters
+        ----------
+        radius : float
+            R, the largest distance in the region.
+        dim : int
+        tol : float
+            Largest error of the variogram there.
+        prove : bool
+            Whether the error is proved in ball arithmetic (minutes for rough fields), or found
+            from values on panels and the decay of their Chebyshev coefficients, as for designs.
+
+        Returns
+        -------
+        SpectralTable
+            For :class:`rf.GaussianField`.  Its ``bias`` bounds the error on the whole range and its
+            ``provenance`` says whether the bound is proved; its k(0) is the total mass, whose
+            field has gamma's increments and a large common random level.
+
+        Raises
+        ------
+        ParameterError
+            Where gamma is refuted as a variogram on R^dim.
+        AccuracyError
+            Where no such measure was found within tol.
+
+        References
+        ----------
+        T. Gneiting, Z. Sasvari and M. Schlather, "Analogies and correspondences between variograms
+        and covariance functions", Adv. Appl. Probab. 33 (2001) 617, doi:10.1239/aap/1005091356,
+        on locally equivalent stationary covariances.
+
+        Examples
+        --------
+        >>> table = variogram("z").on_region(2.0, 2, tol=0.02)
+        >>> increments = table.expected_kernel(0.0) - table.expected_kernel([0.5, 1.0, 2.0])
+        >>> bool(abs(increments - [0.5, 1.0, 2.0]).max() <= table.bias <= 0.02)
+        True
+        """
+        found = self.definiteness(dim)
+        if found.answer is False:
+            raise ParameterError(f"{self} is no variogram on R^{dim}: {found.reason}")
+        return covariance_on_region(
+            self.minus, radius, checked_dim(dim), tol=tol, prove=prove, name=str(self)
+        )
+
+
+def variogram(
+    gamma: str | sympy.Expr | Kernel, *, reach: float | None = None, **parameters: Any
+) -> Variogram:
+    """Read a variogram: a formula in z = |x - y|, or that of a covariance.
+
+    Parameters
+    ----------
+    gamma : str, sympy expression or Kernel
+        A formula in z with gamma(0) = 0; of a kernel k it is k(0) - k(z).
+    reach : float, optional
+        Distance beyond which gamma keeps the value it has there.
+    **parameters
+        Values of the names in the formula.
+
+    Returns
+    -------
+    Variogram
+
+    Raises
+    ------
+    FormulaError
+        Where the formula is none, or gamma(0) is not 0.
+    ParameterError
+        Where a kernel is one of the unit sphere.
+
+    Examples
+    --------
+    >>> variogram("3*z/2 - z**3/2", reach=1)([0.5, 2.0])
+    array([0.6875, 1.    ])
+    >>> variogram("s*log(1 + z**2)", s=2).definiteness(7).answer
+    True
+    """
+    if isinstance(gamma, Kernel):
+        if gamma.is_zonal:
+            raise ParameterError(f"{gamma} lives on the unit sphere: give a radial kernel.")
+        return Variogram(gamma - gamma.at_zero, gamma, f"k(0) - k, k = {gamma}")
+    formula = radial(gamma, **parameters)
+    if formula.at_zero != 0.0:
+        raise FormulaError(
+            f"gamma(0) = {formula.at_zero:.6g} in {formula}: a variogram is 0 at 0. A nugget is "
+            "independent noise: leave it out here and add it to the values."
+        )
+    expr = sum((piece.expr for piece in formula.pieces), sympy.Integer(0))
+    if reach is None:
+        sill = limit_far_out(expr)
+        covariance = None if sill is None else radial(sill - expr)
+        return Variogram(-formula, covariance, str(gamma))
+    end = exact_parameter("reach", reach)
+    if not end.is_positive:
+        raise ParameterError(f"reach = {reach}: a variogram ends to grow at a positive distance.")
+    covariance = radial(expr.subs(Z, end) - expr, support=end)
+    return Variogram(covariance - covariance.at_zero, covariance, f"{gamma} up to z = {end}")

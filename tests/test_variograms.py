@@ -1,0 +1,143 @@
+"""Variograms: known answers on both sides, and fields with their increments on a region."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from rf import GaussianField
+from spectra.errors import AccuracyError, FormulaError, ParameterError
+
+EVERY = 99
+# A formula, how far it grows, and the largest d where it is one: proved below, refuted above.
+KNOWN = [
+    ("z**(1/10)", None, EVERY),
+    ("z", None, EVERY),
+    ("z**(19/10)", None, EVERY),
+    ("z**2", None, EVERY),
+    ("z**(21/10)", None, 0),
+    ("z**3", None, 0),
+    ("z**2*log(1 + z)", None, 0),
+    ("z**2*log(z)", None, 0),
+    ("log(1 + z)", None, EVERY),
+    ("log(1 + z**2)", None, EVERY),
+    ("sqrt(1 + z**2) - 1", None, EVERY),
+    ("z - sin(z)", None, 0),
+    ("1 - exp(-z**2)", None, EVERY),
+    ("1 - exp(-z**3)", None, 0),
+    ("z/(1 + z)", None, EVERY),
+    ("1 - exp(-z)*cos(z)", None, 2),
+    ("1 - sin(z)/z", None, 3),
+    ("1 - cos(z)", None, 1),
+    ("1 - besselj(0, z)", None, 2),
+    ("3*z/2 - z**3/2", 1, 3),
+    ("z", 1, 1),
+    ("2*z - z**2", 1, 3),
+]
+
+
+@pytest.mark.parametrize(("formula", "reach", "largest"), KNOWN)
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+def test_a_variogram_is_one_in_the_known_dimensions(
+    formula: str, reach: float | None, largest: int, dim: int
+) -> None:
+    found = sp.variogram(formula, reach=reach).definiteness(dim)
+    assert found.answer is (dim <= largest), found.reason
+
+
+@pytest.mark.parametrize(
+    ("dim", "answer"), [(1, True), (3, True), pytest.param(4, None, marks=pytest.mark.slow)]
+)
+def test_a_sum_is_proved_by_its_parts_and_else_left_open(dim: int, answer: bool | None) -> None:
+    found = sp.variogram("z + 1 - sin(z)/z").definiteness(dim)
+    assert found.answer is answer
+    if answer is None:
+        assert "no proof" in found.reason
+
+
+def test_exp_of_minus_t_gamma_is_positive_definite_where_gamma_is_one() -> None:
+    # Schoenberg's theorem, seen from its other side.
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    z = np.linalg.norm(X[:, None] - X[None], axis=-1)
+    for formula in ("z**(3/2)", "log(1 + z)", "z**2/(1 + z)"):
+        gamma = sp.variogram(formula)
+        assert gamma.definiteness(3).answer
+        for t in (0.01, 1.0, 20.0):
+            assert np.linalg.eigvalsh(np.exp(-t * gamma(z))).min() > -1e-13
+        contrasts = np.random.default_rng(1).normal(size=(100, 40))
+        contrasts -= contrasts.mean(axis=1, keepdims=True)
+        assert np.einsum("ai,ij,aj->a", contrasts, gamma(z), contrasts).max() < 1e-10
+
+
+def test_values_sills_and_kernels() -> None:
+    z = np.array([0.0, 0.5, 1.0, 3.0])
+    spherical = sp.variogram(sp.catalogue["spherical"]())
+    np.testing.assert_allclose(spherical(z), sp.variogram("3*z/2 - z**3/2", reach=1)(z), atol=1e-15)
+    assert spherical.sill == 1.0
+    assert sp.variogram("s*z**(3/2)", s=2).sill is None
+    np.testing.assert_allclose(sp.variogram("s*z**(3/2)", s=2)(z), 2 * z**1.5)
+
+
+# --- on a region --------------------------------------------------------------------------------
+
+REGIONS = [
+    ("z", 2, 2.0, 0.02),
+    ("z", 3, 1.0, 0.01),
+    ("z**(3/2)", 1, 5.0, 0.02),
+    ("log(1 + z)", 2, 3.0, 0.01),
+    ("z**(19/10)", 7, 1.0, 0.01),
+    pytest.param("sqrt(z)", 2, 1.0, 0.05, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("formula", "dim", "radius", "tol"), REGIONS)
+def test_a_covariance_on_a_region_has_the_increments_within_its_bound(
+    formula: str, dim: int, radius: float, tol: float
+) -> None:
+    gamma = sp.variogram(formula)
+    table = gamma.on_region(radius, dim, tol=tol)
+    z = np.concatenate([np.geomspace(1e-9, 1, 3001), np.linspace(0, 1, 7919)]) * radius
+    error = np.abs(table.expected_kernel([0.0]) - table.expected_kernel(z) - gamma(z)).max()
+    assert 0.9 * table.bias < error <= table.bias <= tol
+    assert all(part.sign > 0 for part in table.parts)
+    assert table.domain == radius
+
+
+def test_the_error_on_a_region_can_be_proved() -> None:
+    gamma = sp.variogram("z**(3/2)")
+    proved, estimated = (gamma.on_region(1.0, 1, tol=0.05, prove=p) for p in (True, False))
+    assert "proved" in proved.provenance
+    assert "estimated" in estimated.provenance
+    assert abs(proved.bias / estimated.bias - 1) < 0.03
+
+
+def test_fields_without_a_variance_are_drawn_on_a_region() -> None:
+    # Empirical variograms of fields: fields, not points, are counted.
+    gamma, dim, fields = sp.variogram("z**(3/2)"), 2, 80
+    table = gamma.on_region(3.0, dim, tol=0.01)
+    field = GaussianField(table, n_components=256, random_state=0)
+    start = np.random.default_rng(0).uniform(0, 1.0, (50, dim))
+    lags = np.array([0.1, 0.5, 1.0])
+    paths = [field.path(j) for j in range(fields)]
+    step = np.array([1.0, 0.0])
+    found = np.array(
+        [[0.5 * np.mean((p(start + h * step) - p(start)) ** 2) for h in lags] for p in paths]
+    )
+    error = found.std(axis=0, ddof=1) / np.sqrt(fields)
+    assert np.all(np.abs(found.mean(axis=0) - gamma(lags)) < 6 * error + table.bias)
+
+
+def test_what_is_no_variogram_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"no variogram on R\^1.*gamma\(2z\) <= 4 gamma\(z\)"):
+        sp.variogram("z**3").on_region(1.0, 1, tol=0.1)
+    with pytest.raises(FormulaError, match="A nugget is"):
+        sp.variogram("1 + z")
+    with pytest.raises(ParameterError, match="unit sphere"):
+        sp.variogram(sp.zonal("exp(u)"))
+    with pytest.raises(ParameterError, match="positive distance"):
+        sp.variogram("z", reach=-1)
+    with pytest.raises(ParameterError, match="positive and finite"):
+        sp.variogram("z").on_region(0.0, 2, tol=0.1)
+    with pytest.raises(AccuracyError, match="No positive measure"):
+        sp.variogram("z**(1/10)").on_region(1.0, 2, tol=1e-6)
