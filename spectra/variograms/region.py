@@ -60,8 +60,8 @@ def covariance_on_region(
     reached = "no positive measure came near" if least == math.inf else f"{least:.3g} was reached"
     raise AccuracyError(
         f"No positive measure was found with the increments of {name} within {tol:.3g} on "
-        f"distances up to {radius:.6g} in dimension {dim}: {reached}. Allow a larger error; where none does, "
-        "it may be no variogram there."
+        f"distances up to {radius:.6g} in dimension {dim}: {reached}. Allow a larger error; where "
+        "none does, it may be no variogram there."
     )
 
 
