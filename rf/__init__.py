@@ -34,6 +34,7 @@ _HOME = {
     "draw_frequencies": "frequencies",
     "load_dataset": "datasets",
     "show_config": "backend",
+    "two_sample_test": "two_sample",
 }
 
 __all__ = sorted(_HOME)
