@@ -89,9 +89,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         layout = None if spectrum.n_components is None else layout_of(spectrum)
         return Spectrum(spectrum.table, spectrum.kernel, layout)
     spectrum = named_kernel(spectrum)
-    if isinstance(spectrum, AsymmetricKernel):
-        return Spectrum(_asymmetric_table_of(spectrum, dim), spectrum)
-    if isinstance(spectrum, Kernel):
+    if isinstance(spectrum, Kernel | AsymmetricKernel):
         return Spectrum(_table_of(spectrum, dim), spectrum)
     raise ParameterError(
         f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
@@ -161,14 +159,7 @@ def _from_text(text: str, given: dict[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=_RECENT_TABLES)
-def _asymmetric_table_of(kernel: AsymmetricKernel, dim: int) -> SpectralTable:
-    from spectra.asymmetric_measure import asymmetric_table
-
-    return asymmetric_table(kernel, dim)
-
-
-@lru_cache(maxsize=_RECENT_TABLES)
-def _table_of(kernel: Kernel, dim: int) -> SpectralTable:
+def _table_of(kernel: Kernel | AsymmetricKernel, dim: int) -> SpectralTable:
     from spectra.derivation import derive
 
     table: SpectralTable = derive(kernel, dim)

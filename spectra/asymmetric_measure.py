@@ -7,6 +7,7 @@ so that each radial measure is found once, and its shifts along one axis multipl
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.asymmetric import AsymmetricKernel, gaussian_components
-from spectra.derivation import derive
 from spectra.errors import ParameterError
 from spectra.table import Shifts, SpectralTable
+from spectra.tabulation import tabulate
+from spectra.verdict import spectral_measure
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["asymmetric_table"]
 
 FloatArray = NDArray[np.float64]
+TableOf = Callable[["Kernel", int], SpectralTable]
 
 # Two shifts are parallel, and commensurate, up to this: rounding of their coordinates.
 _PARALLEL = 1e-12
@@ -35,13 +38,17 @@ _RECENT_TABLES = 64
 _CANCELLED = 1e-15
 
 
-def asymmetric_table(kernel: AsymmetricKernel, dim: int) -> SpectralTable:
-    """Tabulate the complex measure of an asymmetric kernel in R^dim.
+def asymmetric_table(
+    kernel: AsymmetricKernel, dim: int, *, table_of: TableOf | None = None
+) -> SpectralTable:
+    """Tabulate the complex measure of an asymmetric kernel in R^dim: see :func:`spectra.derive`.
 
     Parameters
     ----------
     kernel : AsymmetricKernel
     dim : int
+    table_of : callable, optional
+        (kernel, dim) -> the table of a radial kernel; by default its measure is tabulated anew.
 
     Returns
     -------
@@ -71,7 +78,7 @@ def asymmetric_table(kernel: AsymmetricKernel, dim: int) -> SpectralTable:
     for term in kernel.in_dimension(dim):
         groups.setdefault(term.kernel, []).append((term.weight, term.offset))
     moved = [
-        (_radial_table(radial, dim), _deviation(radial), shifts)
+        ((table_of or _radial_table)(radial, dim), _deviation(radial), shifts)
         for radial, terms in groups.items()
         for shifts in _shifts(terms, dim)
     ]
@@ -105,7 +112,7 @@ def _deviation(kernel: Kernel) -> float:
 
 @lru_cache(maxsize=_RECENT_TABLES)
 def _radial_table(kernel: Kernel, dim: int) -> SpectralTable:
-    return derive(kernel, dim)
+    return tabulate(spectral_measure(kernel, dim))
 
 
 def _shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Real
 
+from spectra.asymmetric import AsymmetricKernel
+from spectra.asymmetric_measure import asymmetric_table
 from spectra.cache import TableCache, address_of, default_cache
 from spectra.errors import ParameterError
 from spectra.families import Family, kernel_named
@@ -18,7 +21,7 @@ __all__ = ["derive"]
 
 
 def derive(
-    kernel: Kernel | Family | str,
+    kernel: Kernel | AsymmetricKernel | Family | str,
     dim: int,
     *,
     u_error: float | None = None,
@@ -27,11 +30,12 @@ def derive(
     """Table of a kernel on R^dim: the verdict, the measure and its table, or what is kept of them.
 
     ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance and
-    version of the code.  A kernel of a Python callable is not kept: its formula is not known.
+    version of the code.  A kernel of a Python callable is not kept: its formula is not known.  Of
+    shifted kernels and their sums each radial kernel is derived once, and seen under its shifts.
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, AsymmetricKernel, Family or str
         Made by ``radial``, ``zonal`` or ``catalogue``; or text, as in
         :func:`spectra.families.kernel_from_text`: a name of the catalogue or a formula.
     dim : int
@@ -64,9 +68,15 @@ def derive(
     1.0
     >>> derive("matern(nu=5/2)", dim=3, cache=False).formula
     'matern(nu=5/2, length=1)'
+    >>> shifted = radial("exp(-z**2/2)").shift([1.0, 0.0])
+    >>> derive(shifted, 2, cache=False).expected_kernel([-1.0, 0.0])
+    array(1.)
     """
-    kernel = kernel_named(kernel, "derive")
     dim = checked_dim(dim)
+    if isinstance(kernel, AsymmetricKernel):
+        radial = partial(derive, u_error=u_error, cache=cache)
+        return asymmetric_table(kernel, dim, table_of=radial)
+    kernel = kernel_named(kernel, "derive")
     place = _place(cache)
     known = place is not None and (u_error is None or isinstance(u_error, Real))
     address = address_of(kernel, dim, u_error=u_error) if known else None

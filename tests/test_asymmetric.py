@@ -222,7 +222,7 @@ def test_what_is_for_real_measures_names_the_door_for_complex_ones():
         lambda: tabulate(asymmetric_table(kernel, 3)),
         lambda: spectral_density(kernel, 3),
     ):
-        with pytest.raises(ParameterError, match="asymmetric_table"):
+        with pytest.raises(ParameterError, match=r"derive\(kernel, dim\)"):
             door()
 
 

@@ -97,7 +97,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
             f"A table needs a finite SpectralMeasure, and got {type(measure).__name__}. Ask for "
             "the verdict first: existence(kernel, dim=...).measure is finite or says why not; "
             "design(...) and spectra.measure.truncate(...) make one where there is none. The "
-            "measure of an asymmetric kernel is tabulated by spectra.asymmetric_measure."
+            "measure of an asymmetric kernel is tabulated by derive(kernel, dim)."
         )
     aim, accepted = (_AIM, _ACCEPTED) if u_error is None else (u_error, u_error)
     if isinstance(accepted, bool) or not isinstance(accepted, Real) or not accepted < 1.0:

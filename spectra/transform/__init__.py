@@ -95,7 +95,7 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
             f"A spectral density was asked of {kernel!r}, which is a {type(kernel).__name__}, not "
             "a kernel. Make one with radial(...), zonal(...) or catalogue[name]; a family of the "
             "catalogue becomes a kernel when it is called with its parameters. An asymmetric "
-            "kernel has a complex measure: see asymmetric_table(kernel, dim)."
+            "kernel has a complex measure: derive(kernel, dim) tabulates it."
         )
     dim = _dimension(dim)
     if route != "auto" and route not in ROUTES:

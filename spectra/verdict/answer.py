@@ -145,8 +145,7 @@ class Verdict(NoTruthValue):
         if isinstance(self.kernel, AsymmetricKernel):
             raise ParameterError(
                 f"{self.kernel} is a function of x - y, not of |x - y|, and has not {what}: ask "
-                "for that of its radial kernels. The function asymmetric_table(kernel, dim) of "
-                "spectra.asymmetric_measure tabulates its complex measure."
+                "for that of its radial kernels. derive(kernel, dim) tabulates its complex measure."
             )
         raise ParameterError(f"A callable shows no formula, and {what} needs one: use radial(...).")
 
