@@ -165,16 +165,37 @@ class Waves:
     def covariance(self, first: int, second: int, law: CosineLaw) -> tuple[FloatArray, FloatArray]:
         """Sum over even n >= 2 of H_n H'_n E P_n(c), and a bound of its error."""
         if law == Fixed(1.0):
-            return self._same(first, second)
+            panels = self.panels_for(_FIRST_DEGREE)
+            coarse, _ = self._same(first, second, panels)
+            fine, error = self._same(first, second, 2 * panels)
+            return fine, error + np.abs(fine - coarse) + MEAN_ERROR
+        angular, remainder, degree = self._resolved(first, second, law, 2)
+        self._degrees[first, second, law] = degree
+        coarse, _ = self._sum(first, second, angular, degree, self.panels_for(degree))
+        fine, error = self._sum(first, second, angular, degree, 2 * self.panels_for(degree))
+        return fine, error + np.abs(fine - coarse) + remainder + MEAN_ERROR
+
+    def rough_covariance(self, first: int, second: int, law: CosineLaw) -> FloatArray:
+        """As :meth:`covariance` from one rule, without what a finer one would tell of its error."""
+        if law == Fixed(1.0):
+            return self._same(first, second, self.panels_for(_FIRST_DEGREE))[0]
+        angular, _, degree = self._resolved(first, second, law, 1)
+        return self._sum(first, second, angular, degree, self.panels_for(degree))[0]
+
+    def _resolved(
+        self, first: int, second: int, law: CosineLaw, finer: int
+    ) -> tuple[AngularMeans, FloatArray, int]:
+        """The means of a cosine up to a degree beyond which little is left, that, and the degree.
+
+        What is left is read from a rule of so many times the panels that the degree needs.
+        """
         degree = _FIRST_DEGREE
         while True:
             angular = angular_means(law, self._dim, degree)
-            remainder = angular.beyond * self._beyond(degree, first, second)
+            panels = finer * self.panels_for(degree)
+            remainder = angular.beyond * self._beyond(degree, first, second, panels)
             if np.all(remainder <= _TOLERANCE) or _STEP * degree > angular.most:
-                self._degrees[first, second, law] = degree
-                coarse, _ = self._sum(first, second, angular, degree, self.panels_for(degree))
-                fine, error = self._sum(first, second, angular, degree, 2 * self.panels_for(degree))
-                return fine, error + np.abs(fine - coarse) + remainder + MEAN_ERROR
+                return angular, remainder, degree
             degree *= _STEP
 
     def _sum(
@@ -186,21 +207,17 @@ class Waves:
         error = 2.0 * combination.error(moments.error[first], moments.error[second])
         return products @ angular.means, error + np.abs(products) @ angular.errors
 
-    def _beyond(self, degree: int, first: int, second: int) -> FloatArray:
-        moments = self.moments(degree, 2 * self.panels_for(degree))
+    def _beyond(self, degree: int, first: int, second: int, panels: int) -> FloatArray:
+        moments = self.moments(degree, panels)
         combination = self.combination(first, second, 0)
         return combination.bound(moments.beyond(first), moments.beyond(second))
 
-    def _same(self, first: int, second: int) -> tuple[FloatArray, FloatArray]:
+    def _same(self, first: int, second: int, panels: int) -> tuple[FloatArray, FloatArray]:
         """One direction and independent radii: P_n(1) = 1, and the sum is E_s[phi phi'] - k k'."""
-        panels = self.panels_for(_FIRST_DEGREE)
-        results = []
-        for count in (panels, 2 * panels):
-            moments = self.moments(_FIRST_DEGREE, count)
-            means = moments.harmonics[first][:, 0] * moments.harmonics[second][:, 0]
-            results.append(moments.products[first][second] - means)
+        moments = self.moments(_FIRST_DEGREE, panels)
+        means = moments.harmonics[first][:, 0] * moments.harmonics[second][:, 0]
         error = 2.0 * (moments.error[first] + moments.error[second])
-        return results[1], error + np.abs(results[1] - results[0]) + MEAN_ERROR
+        return moments.products[first][second] - means, error
 
     def strata(
         self,

@@ -187,7 +187,7 @@ class VarianceModel:
                 both, _ = comonotone_mean(self.table.dim, *laws, self.z, rough=True)
                 self._rough[key] = both - self._rough_mean[first] * self._rough_mean[second]
             else:
-                self._rough[key], _ = self.covariance(first, second, pair.cosine)
+                self._rough[key] = self._waves.rough_covariance(first, second, pair.cosine)
         return self._rough[key]
 
     def variance(

@@ -100,21 +100,6 @@ def design_within(
     cost = deviation if objective == "variance" else unit_cost
     program = Program(kernel, dim, (low, high), _MARGIN * tol, cost, max_mass, max_radius)
     solution, error, program = _solved(kernel, program, tol)
-    least = solution
-    if objective == "variance":
-        least = solve(replace(program, cost=unit_cost))
-    dual = Dual(
-        dim=dim,
-        objective=objective,
-        value=solution.value,
-        lower_bound=solution.bound_at(tol),
-        least_mass=least.bound_at(tol),
-        max_mass=max_mass,
-        max_radius=max_radius,
-        points=solution.points,
-        weights=solution.weights,
-        multiplier=solution.multiplier,
-    )
     deviations = deviation(solution.radii)
     n = 1 if coupling == "iid" else dim
     block = float(np.linalg.norm(solution.masses * deviations))
@@ -134,9 +119,28 @@ def design_within(
         deviation=block,
         sup_error=error,
         tol=tol,
-        dual=dual,
+        dual=_dual(program, solution, objective, tol),
     )
     return replace(made, bias=served.mean_error(made, kernel))
+
+
+def _dual(program: Program, solution: Solution, objective: Objective, tol: float) -> Dual:
+    """What proves that no measure is much cheaper, and that none has much less mass."""
+    least = solution
+    if objective == "variance":
+        least = solve(replace(program, cost=unit_cost))
+    return Dual(
+        dim=program.dim,
+        objective=objective,
+        value=solution.value,
+        lower_bound=solution.bound_at(tol),
+        least_mass=least.bound_at(tol),
+        max_mass=program.max_mass,
+        max_radius=program.max_radius,
+        points=solution.points,
+        weights=solution.weights,
+        multiplier=solution.multiplier,
+    )
 
 
 def _solved(kernel: Kernel, program: Program, tol: float) -> tuple[Solution, Enclosure, Program]:
