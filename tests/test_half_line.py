@@ -14,12 +14,14 @@ import spectra as sp
 from spectra.density import FastTail, PowerTail, SpectralDensity
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.parsing import Z
+from spectra.kernel import radial
 from spectra.measure import measure_of
 from spectra.quadrature import NODES
 from spectra.transform import spectral_density
 from spectra.transform.half_lines.ends import expansion_of, power_ending
 from spectra.transform.half_lines.half_line import half_line
-from spectra.transform.half_lines.prepared import continued
+from spectra.transform.half_lines.prepared import continued, expanded
+from spectra.transform.half_lines.slow_waves import by_paths
 
 DIMS = (1, 2, 3, 16)
 RADII = np.geomspace(1e-3, 1e4, 8)
@@ -281,9 +283,32 @@ def test_formulas_of_another_class_are_refused_in_words(text, why):
         half_line(formula_of(text), 2)
 
 
-def test_waves_that_no_path_resolves_are_refused():
+@pytest.mark.slow
+def test_waves_that_no_path_resolves_are_refused_by_paths_and_served_on_the_half_line():
+    expr = formula_of("exp(-z**(3/2))*cos(2*z**2)")
     with pytest.raises(AccuracyError, match="cancels or oscillates"):
-        half_line(formula_of("exp(-z)*sin(z**2)"), 3)
+        by_paths(expanded(expr), 3).component()
+    (component,), _ = half_line(expr, 3)
+    w = np.array([0.3, 4.0, 20.0])
+    with mp.workdps(30):
+        true = [
+            float(
+                mp.quad(
+                    lambda z, w=w: (
+                        mp.exp(-(z ** mp.mpf("1.5"))) * mp.cos(2 * z * z) * mp.sin(w * z) * z
+                    ),
+                    mp.linspace(0, 17, 341),
+                )
+                * 2
+                / mp.pi
+                * w
+            )
+            for w in w.tolist()
+        ]
+    sign, log = component.signed_log(w)
+    found = sign * np.exp(log)
+    assert np.all(np.abs(found - true) <= component.relative_error(w) * np.abs(found))
+    assert np.all(component.relative_error(w) <= 1e-12)
 
 
 def test_a_path_on_which_doubles_overflow_is_given_up_at_its_end():
@@ -338,3 +363,23 @@ def test_parts_too_large_to_be_numbers_do_not_keep_a_kernel_from_its_density(for
         x = np.pi * w / 2
         exact = 1 / np.cosh(x) if dim == 1 else w * (np.pi / 2) * np.tanh(x) / np.cosh(x)
         assert abs(density.radial([w])[0] - exact) <= density.error([w])[0] + 4e-16 * exact
+
+
+@pytest.mark.slow
+def test_a_wave_that_only_multiplying_out_sets_free_is_no_reason_to_refuse():
+    """J_0(3z) has no measure on R^5; times 1 - exp(-exp(-z^2)), which falls fast, it has one."""
+    density = spectral_density(radial("(1 - exp(-exp(-z**2)))*besselj(0, 3*z)"), 5)
+    with mp.workdps(30):
+        for w in (0.5, 3.0, 7.0):
+            found = mp.quad(
+                lambda z, w=w: (
+                    (1 - mp.exp(-mp.exp(-z * z)))
+                    * mp.besselj(0, 3 * z)
+                    * mp.besselj(mp.mpf(3) / 2, w * z)
+                    * z ** mp.mpf("2.5")
+                ),
+                mp.linspace(0, 9, 28),
+            )
+            true = float(found * 2 ** mp.mpf("-1.5") / mp.gamma(mp.mpf("2.5")) * w ** mp.mpf("2.5"))
+            assert abs(float(density.radial(w)) - true) <= float(density.error(w))
+            assert float(density.error(w)) <= 1e-13

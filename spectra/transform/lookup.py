@@ -389,7 +389,8 @@ def known_part(
     """Components and atoms of the summands that a family knows, and the rest of the formula.
 
     A formula without such a summand is returned as it was written: multiplying it out could
-    divide it into parts that are unbounded one by one.
+    divide it into parts that are unbounded one by one.  So is one of which a summand is a wave
+    that has no measure alone: (1 - exp(-exp(-z^2))) J_0(z) falls fast, and J_0(z) does not.
 
     Parameters
     ----------
@@ -409,6 +410,8 @@ def known_part(
     for term in summands(expr):
         if not _claimed(term, known):
             rest.append(term)
+    if rest and any(m < dim and value != 0 for (m, _), value in known.waves.items()):
+        return [], [], expr
     smooth = list(_smooth_components(known, kernel, dim))
     atoms = list(_atoms(known, dim))
     if not smooth and not atoms:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import flint
 import numpy as np
 import sympy
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
 from spectra.transform.half_lines.slow_waves import by_paths, slow_waves
 from spectra.transform.rays.plane import Plane
+from spectra.transform.rays.precision import Ball, working
 from spectra.transform.rays.sums import RaySums
 from spectra.transform.rays.taylor import taylor
 
@@ -30,7 +32,10 @@ FloatArray = NDArray[np.float64]
 
 
 # Asymptotic series are best, at 1e-15, where they have about 40 terms.
-_MANY_TURNS, _WIDEST, _TERMS, _DIGITS = 2e4, 4.0, 48, 30
+_MANY_TURNS, _WIDEST, _TERMS = 2e4, 4.0, 48
+_DIGITS, _BITS, _AGREEMENT = 30, 128, 1e-20
+# With more turns before the kernel has fallen, each wave has its own pivot.
+_MOST_TURNS = 30.0
 
 _REFUSALS = (AccuracyError, FormulaError, NoRouteError)
 
@@ -70,8 +75,8 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     if found.turning:
         components, spheres = slow_waves(found, dim)
         return components, [*atoms, *spheres]
-    # Waves are followed one by one on paths; one ray for all of them has a narrow sector.
-    first, second = (_by_paths, _by_rays) if found.waves else (_by_rays, _by_paths)
+    # Fast waves are followed one by one on paths; rays see them all at once.
+    first, second = (_by_rays, _by_paths) if _is_slow(found) else (_by_paths, _by_rays)
     try:
         return [first(found, dim)], atoms
     except _REFUSALS as refusal:
@@ -81,6 +86,14 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
             raise refusal from None
 
 
+def _is_slow(found: Expanded) -> bool:
+    """Whether waves turn only some times before the kernel has fallen to half."""
+    fastest = max((wave.frequency for wave in found.waves), default=0.0)
+    if fastest == 0.0:
+        return True
+    return found.decays_fast and fastest * plane(found.expr).shape(1).scale < _MOST_TURNS
+
+
 def _by_paths(found: Expanded, dim: int) -> Component:
     return by_paths(found, dim).component()
 
@@ -88,25 +101,38 @@ def _by_paths(found: Expanded, dim: int) -> Component:
 def _by_rays(found: Expanded, dim: int) -> Component:
     rays = plane(found.expr)
     sums = RaySums(rays, dim)
-    ending = power_ending(found.zero, dim)
     # Where waves turn that often before the series serves, more of its terms are cheaper.
-    if ending is not None and ending.start * float(np.exp(rays.reach.end)) > _MANY_TURNS:
+    if _start_of_series(found.zero, dim) * float(np.exp(rays.reach.end)) > _MANY_TURNS:
         found = replace(found, zero=_with_more_terms(found.zero, rays))
     return Builder(found, rays.shape(dim), sums, dim).component()
+
+
+def _start_of_series(zero: Expansion, dim: int) -> float:
+    try:
+        ending = power_ending(zero, dim)
+    except NoRouteError:
+        return np.inf
+    return 0.0 if ending is None else ending.start
 
 
 def _with_more_terms(zero: Expansion, rays: Plane) -> Expansion:
     """An expansion in whole powers, with the coefficients of a circle beyond the exact ones."""
     if any(q or not a.is_Integer for a, q, _ in zero.terms):
         return zero
-    found = taylor(rays.kernel, _WIDEST * float(np.exp(rays.reach.scale)), _TERMS)
-    if found is None:
-        return zero
+    circle = taylor(rays.kernel, _WIDEST * float(np.exp(rays.reach.scale)), _TERMS)
     exact = {int(a): c for a, _, c in zero.terms}
     last = max(exact)
+    if circle is None or not all(_holds(circle[n], c) for n, c in exact.items() if n < _TERMS):
+        return zero
     more = [
         (n, sympy.Float(c.mid().str(_DIGITS, radius=False), _DIGITS))
-        for n, c in enumerate(found)
+        for n, c in enumerate(circle)
         if n > last and not c.contains(0)
     ]
     return replace(zero, terms=(*zero.terms, *((sympy.Integer(n), 0, c) for n, c in more)))
+
+
+def _holds(ball: Ball, exact: sympy.Expr) -> bool:
+    with working(_BITS):
+        number = flint.arb(str(sympy.N(exact, _DIGITS)))
+        return bool(abs(ball - number) <= _AGREEMENT * (1 + abs(ball)))

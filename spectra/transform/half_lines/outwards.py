@@ -262,10 +262,11 @@ class Builder:
             if not inside.any():
                 return True
             sampled = self.sample.on_panel(panel.low, panel.high)
+            w, value, wrong = w[inside], sampled.value[inside], sampled.wrong[inside]
             sign, log = ending.signed_log(w)
-            series = sign * np.exp(log - sampled.log)
-            bound = sampled.wrong + np.abs(series) * ending.relative_error(w)
-            if np.any((np.abs(sampled.value - series) > _JOIN_SLACK * bound)[inside]):
+            series = sign * np.exp(log - sampled.log[inside])
+            bound = wrong + np.abs(series) * ending.relative_error(w)
+            if np.any(np.abs(value - series) > _JOIN_SLACK * bound):
                 return False
         return True
 

@@ -18,6 +18,8 @@ FloatArray = NDArray[np.float64]
 
 #: Angles that are tried, the widest first.
 ANGLES = (1.2, 0.8, 0.55, 0.37, 0.25, 0.17, 0.11, 0.075, 0.05)
+# So many of them are tried, from the widest that serves.
+_INSIDE = 4
 #: Bits with which sizes are looked at.
 SURVEY_BITS = 128
 # Steps of log z at which sizes are looked at.
@@ -55,12 +57,18 @@ class Plane:
         return self._serves[angle]
 
     @cached_property
+    def is_tame(self) -> bool:
+        """Whether the kernel neither grows nor is singular up to the widest angle."""
+        return self.serves(ANGLES[0])
+
+    @cached_property
     def angles(self) -> tuple[float, ...]:
         """Angles in the order of preference: in the middle of the sector, then beside it."""
         widest = next((i for i, a in enumerate(ANGLES) if self.serves(a)), None)
         if widest is None:
             return (0.0,) if np.isfinite(self.reach.end) else ()
-        inside = [a for a in ANGLES[widest : widest + 4] if self.serves(a)]
+        # What has one integral with the half-line has it with every ray between.
+        inside = list(ANGLES[widest : widest + _INSIDE])
         # The convergence is that of the nearer side of the sector.
         inside.sort(key=lambda a: abs(np.log(a / (0.5 * ANGLES[widest]))))
         return (*inside, 0.0) if np.isfinite(self.reach.end) else tuple(inside)

@@ -213,7 +213,8 @@ def has_one_integral(ray: Ray, axis: Ray, reach: Reach) -> bool:
     """Whether a ray and the half-line have the same integrals at all scales."""
     middle = round(reach.scale)
     last = min(middle + _ABOVE, reach.end + 1.0)
-    for sigma in range(middle - _BELOW, int(last) + 1):
+    # Growth shows at the scale of the kernel or a little beyond, so that it is looked at first.
+    for sigma in sorted(range(middle - _BELOW, int(last) + 1), key=lambda s: abs(s - middle - 1)):
         here, there = _settled(ray, sigma), _settled(axis, sigma)
         if here is None or there is None:
             return False

@@ -50,7 +50,8 @@ _FIRST_STEP, _LAST_STEP, _MOST_TERMS = 3, 14, 200000
 # Where sums converge, half a step that gains fewer e-folds says that something else is wrong.
 _LEAST_GAIN, _CONVERGES = 2.0, 8.0
 # Densities are summed over so many e-folds of the radius at once, at steps 2^-k.
-_BLOCK, _FIRST_SPACING, _LAST_SPACING = 0.5, 5, 10
+# Those below the kernel's frequencies, whose waves do not turn, take no more terms for it.
+_BLOCK, _LOW_BLOCK, _FIRST_SPACING, _LAST_SPACING = 0.5, 2.0, 5, 10
 _MOST_BITS = 8192
 _ENDLESS = 400.0
 _LARGEST = 700.0
@@ -94,11 +95,10 @@ class _Block:
     count: int
 
     @classmethod
-    def number(cls, i: int, spacing: int) -> _Block:
-        """The i-th one, with the neighbours that interpolation asks for."""
+    def over(cls, low: float, width: float, spacing: int) -> _Block:
+        """From ``low`` on, with the neighbours that interpolation asks for."""
         h = 2.0**-spacing
-        start, count = i * _BLOCK - (MARGIN - 1) * h, int(_BLOCK / h) + 2 * MARGIN
-        return cls(start, spacing, count)
+        return cls(low - (MARGIN - 1) * h, spacing, int(width / h) + 2 * MARGIN)
 
     def between(self) -> _Block:
         """The places half-way between these."""
@@ -137,9 +137,11 @@ class RaySums:
         self._bits = SURVEY_BITS * (1 + (6 * dim) // SURVEY_BITS)
         self._depth = _DEPTH
         self._top: tuple[float, Ball] | None = None
-        self._grids: dict[int, tuple[_Block, _Sums, Grid]] = {}
+        self._grids: dict[float, tuple[_Block, _Sums, Grid]] = {}
         self._spacing = _FIRST_SPACING
-        self._strips: dict[float, float] = {0.0: _STRIP}
+        self._rooms: dict[float, float] = {}
+        # A whole number of the larger blocks, so that none crosses it.
+        self._border = float(np.floor(-plane.reach.scale / _LOW_BLOCK) * _LOW_BLOCK)
         self._windowed: dict[tuple[float, int, Window], Windowed] = {}
 
     def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
@@ -149,10 +151,12 @@ class RaySums:
         else:
             base, offsets = high, np.log(0.5 * (1.0 + NODES))
         value, wrong, exponent = (np.empty(offsets.size) for _ in range(3))
-        block = np.floor((base + offsets) / _BLOCK).astype(int)
-        for i in np.unique(block):
-            here = block == i
-            value[here], wrong[here], exponent[here] = self._in_block(int(i), base, offsets[here])
+        width = np.where(base + offsets < self._border, _LOW_BLOCK, _BLOCK)
+        starts = np.floor((base + offsets) / width) * width
+        for start in np.unique(starts):
+            here = starts == start
+            found = self._in_block(float(start), base, offsets[here])
+            value[here], wrong[here], exponent[here] = found
         return self._sampled(value, wrong, exponent, base, offsets)
 
     def _sampled(
@@ -172,15 +176,16 @@ class RaySums:
         return Sampled(value * unit, wrong * unit, np.array(logs))
 
     def _in_block(
-        self, i: int, base: float, offsets: FloatArray
+        self, low: float, base: float, offsets: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values between the equal steps, which are halved until they resolve the density."""
-        if i not in self._grids:
-            block = _Block.number(i, max(self._spacing - 1, _FIRST_SPACING))
+        if low not in self._grids:
+            width = _LOW_BLOCK if low < self._border else _BLOCK
+            block = _Block.over(low, width, max(self._spacing - 1, _FIRST_SPACING))
             found = self._best(block, self._order(block))
-            self._grids[i] = (block, found, self._grid(block, found))
+            self._grids[low] = (block, found, self._grid(block, found))
         while True:
-            block, found, grid = self._grids[i]
+            block, found, grid = self._grids[low]
             value, wrong, exponent, resolved = grid.at(base, offsets)
             if resolved or block.spacing == _LAST_SPACING:
                 # The neighbours of wide steps would reach far beyond a block that needs small ones.
@@ -188,7 +193,7 @@ class RaySums:
                 return value, wrong, exponent
             between = self._best(block.between(), [found.angle], step=found.step)
             block, found = block.halved(), found.interleaved(between)
-            self._grids[i] = (block, found, self._grid(block, found))
+            self._grids[low] = (block, found, self._grid(block, found))
 
     def _grid(self, block: _Block, found: _Sums) -> Grid:
         self._top = self._highest(found.sizes, block)
@@ -225,7 +230,7 @@ class RaySums:
 
     def _order(self, block: _Block) -> Iterator[float]:
         """The angles, those first that are expected to take the fewest terms."""
-        ends = bool(np.isfinite(self.plane.reach.end))
+        ends = bool(np.isfinite(self.plane.reach.end)) and not self.plane.is_tame
         here = self._expected_terms(block, 0.0) if ends else np.inf
         if here <= _FEW_TERMS:
             yield 0.0
@@ -244,7 +249,7 @@ class RaySums:
     def _expected_step(self, block: _Block, angle: float, span: Span) -> int:
         """The error is exp(-2 pi a/h), times exp(w z a) where the ray is the half-line itself."""
         wanted = self._depth - _DEPTH - np.log(_GOOD)
-        room = wanted / self._strips.get(angle, angle)
+        room = self._rooms.get(angle, wanted / (angle or _STRIP))
         if not angle:
             room += self._phase(block, span)
         return max(int(np.ceil(np.log2(room / (2.0 * np.pi)))), _FIRST_STEP)
@@ -258,14 +263,18 @@ class RaySums:
             return [Piece(Window(None, None), 1, span.low, span.high)]
         return pieces(span, self._phase(block, span), self._depth, step, _FIRST_STEP)
 
-    def _learn(self, block: _Block, angle: float, span: Span, step: int, apart: float) -> None:
-        """Keep how far from the ray the kernel is analytic, as the error of a step tells."""
+    def _learn(
+        self, block: _Block, angle: float, span: Span, step: int, apart: float, cancelled: float
+    ) -> None:
+        """Keep what 2 pi/h must be, beside the waves, as the error of a step tells."""
         room = 2.0 * np.pi * 2.0**step - (0.0 if angle else self._phase(block, span))
         fallen = span.peak - apart
         if room > 0.0 and fallen > 0.0:
             # Nothing is seen below what is cut off: longer steps may do as well, and are tried.
             unseen = fallen > self._depth - _UNSEEN
-            self._strips[angle] = fallen / room * (_LONGER if unseen else 1.0)
+            self._rooms[angle] = room * (
+                1.0 / _LONGER if unseen else min((cancelled - np.log(_GOOD)) / fallen, 1.0)
+            )
 
     def _on_ray(self, block: _Block, angle: float, first: int | None) -> _Sums | None:
         """Sums of smaller and smaller steps; None where their terms do not end."""
@@ -310,7 +319,7 @@ class RaySums:
             largest = max(_log(a) for a in apart)
             stalled = before - _LEAST_GAIN < largest < span.peak - _CONVERGES
             if best.worst <= _GOOD:
-                self._learn(block, angle, span, step, largest)
+                self._learn(block, angle, span, step, largest, cancelled)
             if best.worst <= _GOOD or stalled:
                 return best
             coarse, step, before = values, step + 1, largest
