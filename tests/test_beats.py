@@ -16,9 +16,8 @@ from scipy.special import gammaln, jv, zeta
 
 import spectra as sp
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure import beats
+from spectra.measure import beats, measure_of
 from spectra.measure.phase_means import mean_size, mode_sizes, orbits_of
-from spectra.measure.signed import measure_of
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 

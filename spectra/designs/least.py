@@ -85,17 +85,7 @@ def design_within(
     """
     checked_request(dim, tol, objective, coupling)
     low, high = served.domain
-    if max_radius is None:
-        max_radius = default_radius(dim, high)
-    size = float(np.abs(kernel(np.linspace(low, high, _SIZE_NODES))).max())
-    _refuse_below_rounding(tol, size)
-    if max_mass is None:
-        max_mass = max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
-    if not (max_mass > 0 and max_radius > 0):
-        raise ParameterError(
-            f"max_mass = {max_mass} and max_radius = {max_radius} must both be positive: they "
-            "bound the masses and the radii of the design."
-        )
+    max_mass, max_radius = _bounds(kernel, dim, served, tol, max_mass, max_radius)
     deviation = _deviation(dim, coupling, served, max_radius)
     cost = deviation if objective == "variance" else unit_cost
     program = Program(kernel, dim, (low, high), _MARGIN * tol, cost, max_mass, max_radius)
@@ -141,6 +131,30 @@ def _dual(program: Program, solution: Solution, objective: Objective, tol: float
         weights=solution.weights,
         multiplier=solution.multiplier,
     )
+
+
+def _bounds(
+    kernel: Kernel,
+    dim: int,
+    served: Distances,
+    tol: float,
+    max_mass: float | None,
+    max_radius: float | None,
+) -> tuple[float, float]:
+    """The bounds on mass and radius, by default as :func:`spectra.design` says."""
+    low, high = served.domain
+    if max_radius is None:
+        max_radius = default_radius(dim, high)
+    size = float(np.abs(kernel(np.linspace(low, high, _SIZE_NODES))).max())
+    _refuse_below_rounding(tol, size)
+    if max_mass is None:
+        max_mass = max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
+    if not (max_mass > 0 and max_radius > 0):
+        raise ParameterError(
+            f"max_mass = {max_mass} and max_radius = {max_radius} must both be positive: they "
+            "bound the masses and the radii of the design."
+        )
+    return max_mass, max_radius
 
 
 def _solved(kernel: Kernel, program: Program, tol: float) -> tuple[Solution, Enclosure, Program]:

@@ -1,8 +1,9 @@
 """Finite spectral measures: masses with their errors, sign changes, Jordan parts.
 
-Read in this order: ``stretches`` (ranges of one sign), ``lobes`` (infinitely many of them),
-``split`` (a density by its sign), ``signed`` (the measure itself), ``making`` (from a density to
-its measure, or to what of it lies within a radius).
+Read in this order: ``sign_intervals`` (where the sign changes), ``stretches`` (masses between),
+``inverse_series`` and ``lobes`` (infinitely many of them), ``split`` (a density by its sign),
+``signed`` (the measure itself), ``making`` (from a density to its measure, or to what of it lies
+within a radius).
 """
 
 from spectra.measure.making import measure_of, truncate

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
+from spectra.measure.inverse_series import InverseSeries, without_last_terms
 from spectra.measure.lobe_integral import LobeIntegral
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
 
@@ -27,13 +28,6 @@ __all__ = ["LobedTailMass"]
 
 FloatArray = NDArray[np.float64]
 
-# Terms of an expansion in start / w that are tried in turn.
-_SERIES_TERMS = (16, 32, 64)
-# A series is taken when its last coefficients fall below this fraction of its size; at the longest
-# one, when they fall below the second number.  Its error is what it reached.
-_SERIES_GOAL, _SERIES_LIMIT = 2e-14, 1e-9
-# Where a series in 1/w is worse than this, one in its root is tried.
-_ROOTLESS = 1e-12
 _READ_ERRORS_UP_TO = 1e3
 # Lobes passed before the sum over all others starts: there Euler-Maclaurin terms fall by 1e-3.
 _EXPLICIT_LOBES = 24
@@ -52,83 +46,6 @@ _ITERATIONS = 60
 _LAST_STEP = 16.0 * EPS
 _INVERSE_TERMS = 32
 _MOST_LISTED = 5000
-
-
-@dataclass(frozen=True, eq=False)
-class _InverseSeries:
-    """A function of the radius as a Chebyshev series in a root of start/w, valid to infinity."""
-
-    start: float
-    root: int
-    coefficients: FloatArray
-    with_slopes: FloatArray
-    error: float
-
-    @classmethod
-    def of(
-        cls, tail: OscillatingTail, function: Callable[[FloatArray], FloatArray], name: str
-    ) -> _InverseSeries:
-        found = [cls._fitted(tail, function, name, 1)]
-        if not found[0].error < _ROOTLESS:
-            # Powers of w that differ by halves, such as those of z^(1/2) at the origin.
-            found.append(cls._fitted(tail, function, name, 2))
-        best = min(found, key=lambda series: series.error)
-        if not best.error < 4.0 * _SERIES_LIMIT:
-            raise AccuracyError(
-                f"The {name} of an oscillating tail of frequency {tail.frequency:g} is not smooth "
-                f"in 1/w or its root beyond w = {tail.start:g} (a series of "
-                f"{best.coefficients.size} terms leaves {best.error / 4.0:.1e}), so its lobes "
-                "cannot be summed. Let the component start its tail at a larger radius, or state "
-                "the right exponents."
-            )
-        return best
-
-    @classmethod
-    def _fitted(
-        cls,
-        tail: OscillatingTail,
-        function: Callable[[FloatArray], FloatArray],
-        name: str,
-        root: int,
-    ) -> _InverseSeries:
-        reached = np.inf
-        for terms in _SERIES_TERMS:
-            nodes = chebyshev.chebpts1(terms)
-            values = function(tail.start * (2.0 / (1.0 + nodes)) ** root)
-            fit = np.asarray(chebyshev.chebfit(nodes, values, terms - 1), dtype=float)
-            # A phase matters up to its own scale of one, whatever its size.
-            size = max(1.0, float(np.ptp(values))) if name == "phase" else np.abs(values).max()
-            before, reached = reached, float(np.abs(fit[-3:]).max() / size) if size > 0 else 0.0
-            if reached < _SERIES_GOAL or reached > 0.3 * before:
-                break
-        fit = _without_last_terms(fit, 0.125 * EPS * size)
-        slopes = np.zeros_like(fit)
-        slopes[: fit.size - 1] = chebyshev.chebder(fit)[: fit.size - 1]
-        return cls(tail.start, root, fit, np.stack([fit, slopes], axis=1), 4.0 * reached)
-
-    @property
-    def limit(self) -> float:
-        """The value at infinite radius."""
-        return float(chebyshev.chebval(-1.0, self.coefficients))
-
-    def _place(self, w: FloatArray) -> FloatArray:
-        ratio = self.start / w
-        return 2.0 * (ratio if self.root == 1 else ratio ** (1.0 / self.root))
-
-    def __call__(self, w: FloatArray) -> FloatArray:
-        return np.asarray(chebyshev.chebval(self._place(w) - 1.0, self.coefficients))
-
-    def with_slope(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Value and derivative with respect to w."""
-        x = self._place(w)
-        value, slope = chebyshev.chebval(x - 1.0, self.with_slopes)
-        return np.asarray(value), np.asarray(-slope * x / (self.root * w))
-
-
-def _without_last_terms(series: FloatArray, size: float) -> FloatArray:
-    """The series up to its last term above a size: below rounding, terms cost time only."""
-    seen = np.flatnonzero(np.abs(series) > size)
-    return series[: 1 + int(seen[-1])] if seen.size else series[:1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,29 +80,29 @@ class LobedTailMass:
         return tail
 
     @cached_property
-    def _phase_shift(self) -> _InverseSeries:
+    def _phase_shift(self) -> InverseSeries:
         """phase(w) - frequency w."""
         tail = self.tail
-        return _InverseSeries.of(tail, lambda w: tail.phase(w) - tail.frequency * w, "phase")
+        return InverseSeries.of(tail, lambda w: tail.phase(w) - tail.frequency * w, "phase")
 
     @cached_property
-    def _amplitude(self) -> _InverseSeries:
+    def _amplitude(self) -> InverseSeries:
         """amplitude(w) w**exponent."""
         tail = self.tail
 
         def scaled(w: FloatArray) -> FloatArray:
             return np.asarray(np.exp(tail.log_amplitude(w) + tail.exponent * np.log(w)))
 
-        return _InverseSeries.of(tail, scaled, "amplitude")
+        return InverseSeries.of(tail, scaled, "amplitude")
 
     @cached_property
-    def _background(self) -> _InverseSeries | None:
+    def _background(self) -> InverseSeries | None:
         """background(w) w**background_exponent."""
         tail = self.tail
         if np.isinf(tail.background_exponent):
             return None
         power = tail.background_exponent
-        return _InverseSeries.of(tail, lambda w: tail.background(w) * w**power, "background")
+        return InverseSeries.of(tail, lambda w: tail.background(w) * w**power, "background")
 
     @property
     def root(self) -> int:
@@ -240,7 +157,7 @@ class LobedTailMass:
         simple = (theta - shift.limit) / frequency
         w, _ = self._newton(theta, np.maximum(simple, 0.5 * shift.start))
         fit = np.asarray(chebyshev.chebfit(nodes, w - simple, _INVERSE_TERMS - 1), dtype=float)
-        return start, _without_last_terms(fit, EPS * shift.start)
+        return start, without_last_terms(fit, EPS * shift.start)
 
     def amplitude(self, w: FloatArray) -> FloatArray:
         """The amplitude of the oscillation."""

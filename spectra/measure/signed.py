@@ -14,8 +14,9 @@ from spectra.charts import RadialSum
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.apart import ApartTail
+from spectra.measure.sign_intervals import sign_intervals
 from spectra.measure.split import ZERO, MeasurePart, SignSplit, split_by_sign
-from spectra.measure.stretches import Stretch, overlap, sign_intervals, stretches_of
+from spectra.measure.stretches import Stretch, overlap, stretches_of
 from spectra.numeric import checked_dim, real_array
 from spectra.progress import staged
 from spectra.quadrature import EPS, Enclosure

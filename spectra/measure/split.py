@@ -15,13 +15,14 @@ from spectra.errors import ParameterError
 from spectra.measure.apart import ApartTail
 from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass
-from spectra.measure.stretches import Stretch, sign_intervals, stretches_of
+from spectra.measure.sign_intervals import sign_intervals
+from spectra.measure.stretches import Stretch, stretches_of
 from spectra.measure.tails import beating_tail, frequency
 from spectra.progress import staged
 from spectra.quadrature import Enclosure
 
 if TYPE_CHECKING:
-    from spectra.measure.stretches import Interval
+    from spectra.measure.sign_intervals import Interval
 
 __all__ = ["ZERO", "MeasurePart", "SignSplit", "split_by_sign"]
 

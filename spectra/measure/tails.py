@@ -6,7 +6,8 @@ import numpy as np
 
 from spectra.charts import RadialSum
 from spectra.density import Component, EndTail, OscillatingTail, PowerTail
-from spectra.measure.stretches import sign_intervals, stretches_of
+from spectra.measure.sign_intervals import sign_intervals
+from spectra.measure.stretches import stretches_of
 from spectra.quadrature import Enclosure
 
 __all__ = ["beating_tail", "frequency", "why_infinite"]
