@@ -69,9 +69,19 @@ def _parser() -> argparse.ArgumentParser:
     order = commands.add_parser("design", help="a measure made to order for a range of distances")
     _add_kernel_arguments(order)
     order.add_argument("--dim", type=int, required=True, help="dimension")
-    order.add_argument("--z-max", type=float, required=True, help="largest distance to be served")
+    order.add_argument(
+        "--z-max",
+        type=float,
+        help="largest distance to be served; by default the support of the kernel, 2 on the sphere",
+    )
     order.add_argument("--tol", type=float, help="largest error allowed")
-    order.add_argument("--budget", type=int, help="instead: least error for this many columns")
+    order.add_argument(
+        "--n-components",
+        "--budget",
+        type=int,
+        metavar="N",
+        help="instead: least error for this many columns",
+    )
     order.add_argument("--objective", choices=("mass", "variance"), default="variance")
     order.add_argument("--plot", type=Path, help="draw kernel, error and atoms here (.png)")
     order.set_defaults(run=_design)
@@ -185,16 +195,24 @@ def _cache(arguments: argparse.Namespace) -> int:
 def _design(arguments: argparse.Namespace) -> int:
     from spectra.designs import design
 
-    if (arguments.budget is None) == (arguments.tol is None):
+    if (arguments.n_components is None) == (arguments.tol is None):
         raise ParameterError(
-            "A design is made for a tolerance or a budget: give --tol or --budget, one of them."
+            "A design is made for a tolerance or a number of columns: give --tol or --budget "
+            "(--n-components), one of them."
+        )
+    kernel = _kernel(arguments)
+    z_max = kernel.support if arguments.z_max is None else arguments.z_max
+    if z_max == float("inf"):
+        raise ParameterError(
+            f"The kernel {kernel} has no end, and a design is right on a range of distances: give "
+            "the largest one of your data with --z-max."
         )
     made = design(
-        _kernel(arguments),
+        kernel,
         arguments.dim,
-        (0.0, arguments.z_max),
+        (0.0, z_max),
         tol=arguments.tol,
-        n_components=arguments.budget,
+        n_components=arguments.n_components,
         objective=arguments.objective,
     )
     print(made)

@@ -344,13 +344,24 @@ def test_the_command_designs_and_draws(capsys, tmp_path):
     assert main([*common, "--tol", "1e-2", "--objective", "mass", "--plot", str(picture)]) == 0
     assert "no measure within 0.01 has less than 1.5" in capsys.readouterr().out
     assert picture.stat().st_size > 5000
-    assert main([*common, "--budget", "101"]) == 0
-    assert "50 shared directions" in capsys.readouterr().out
+    for number_of_columns in ("--budget", "--n-components"):
+        assert main([*common, number_of_columns, "101"]) == 0
+        assert "50 shared directions" in capsys.readouterr().out
     assert main(common) == 2
     assert "--tol or --budget" in capsys.readouterr().err
     assert main([*common, "--tol", "1e-2", "--budget", "101"]) == 2
     assert main(["design", "ntk", "--dim", "16", "--z-max", "2", "--tol", "1e-3"]) == 2
     assert "SpectralFeatures" in capsys.readouterr().err
+
+
+def test_the_command_takes_the_end_of_the_kernel_for_that_of_the_range(capsys):
+    assert main(["design", "exp(u)", "--dim", "3", "--tol", "1e-2"]) == 0
+    assert "on distances 0 to 2:" in capsys.readouterr().out
+    options = ["--support", "1.5", "--dim", "3", "--tol", "1e-2"]
+    assert main(["design", "(1 - z**2/4)**2", *options]) == 0
+    assert "on distances 0 to 1.5:" in capsys.readouterr().out
+    assert main(["design", "exp(-z)", "--dim", "3", "--tol", "1e-2"]) == 2
+    assert "--z-max" in capsys.readouterr().err
 
 
 def test_equal_rows_know_no_distances_and_get_the_default_law():

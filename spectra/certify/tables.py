@@ -42,7 +42,7 @@ _KEY_ROUNDED = 2.0**-53
 class PartCertificate:
     """What was proved of one part of a table.
 
-    It holds for the stored panels and tail, and for the cells that ``sample``, ``ppf`` and ``isf``
+    It holds for the stored panels and tail, and for the cells that ``rvs``, ``ppf`` and ``isf``
     read in their place (``part.law.cells``), so that ``u_error + rounding`` bounds the error in
     probability of every radius that they return.
 
