@@ -6,10 +6,34 @@ import spectra as sp
 from spectra.measure import truncate
 
 GAUSS = "exp(-z**2/2)"
+# A name more is a decision: whatever is not here is a method, or lies in its room.
+PUBLIC = [
+    "AsymmetricKernel",
+    "Design",
+    "Enclosure",
+    "Kernel",
+    "SpectralDensity",
+    "SpectralMeasure",
+    "SpectralTable",
+    "Status",
+    "Verdict",
+    "catalogue",
+    "derive",
+    "design",
+    "existence",
+    "radial",
+    "spectral_density",
+    "spectral_measure",
+    "sphere_coefficients",
+    "tabulate",
+    "time_limit",
+    "variogram",
+    "zonal",
+]
 
 
 def test_the_public_names_are_few_and_all_of_them_load():
-    assert len(sp.__all__) <= 20
+    assert sp.__all__ == PUBLIC
     assert all(getattr(sp, name) is not None for name in sp.__all__)
     with pytest.raises(AttributeError, match="certify_table"):
         _ = sp.certify_table
