@@ -16,7 +16,7 @@ import scipy
 
 from .timing import Table, say
 
-ROOMS = ("tables", "masses", "routes", "growth", "whole", "transform", "scale", "signs")
+ROOMS = ("tables", "masses", "routes", "growth", "whole", "transform", "scale", "signs", "fields")
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
 
