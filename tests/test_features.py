@@ -259,6 +259,22 @@ class TestSignature:
         assert RFF(gaussian_mixture(4, [(1.0, 1.0)])).fit(X).coupling_ == "iid"
 
 
+@pytest.mark.parametrize("kernel", [SIGNED, catalogue["sinh_gaussian"](beta=0.3)], ids=str)
+def test_a_plan_is_a_function_of_the_rows_and_only_the_draw_of_the_seed(kernel):
+    """Of more rows than a plan looks at: the stated error is that of every seed."""
+    X = np.random.default_rng(0).normal(size=(700, 3))
+    one, other = (
+        SpectralFeatures(kernel, n_components=40, mixed_signature="ignore", random_state=s).fit(X)
+        for s in (0, 1)
+    )
+    assert one.plans_ == other.plans_
+    assert (one.counts_, one.coupling_) == (other.counts_, other.coupling_)
+    assert one.expected_error_ == other.expected_error_
+    assert np.abs(one.frequencies_.frequencies - other.frequencies_.frequencies).max() > 0.1
+    moved = SpectralFeatures(kernel, n_components=40, mixed_signature="ignore").fit(0.3 * X)
+    assert moved.expected_error_ != one.expected_error_
+
+
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize("dim", [1, 2, 3, 7])
 def test_fewer_frequencies_than_parts_are_a_pool_without_bias(dim, n):
