@@ -54,7 +54,7 @@ class Decomposed:
     >>> from spectra.asymmetric_measure import asymmetric_table
     >>> table = asymmetric_table(radial("exp(-z**2/2)").shift([0.5, 0.0]), 2)
     >>> [f"{part.kind} {part.mass:.6f}" for part in Decomposed(table).parts]
-    ['real+ 0.882988', 'real- 0.000492', 'imaginary+ 0.382925']
+    ['real+ 0.882723', 'real- 0.000226', 'imaginary+ 0.367302']
     """
 
     table: SpectralTable

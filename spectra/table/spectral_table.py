@@ -100,6 +100,7 @@ class SpectralTable:
 
     Examples
     --------
+    >>> from spectra.table import Part, RadialLaw
     >>> law = RadialLaw.from_atoms([1.0], [1.0])
     >>> table = SpectralTable(
     ...     dim=1, parts=(Part(2.0, 0.0, 0.0, law),), formula="2*cos(z)", k_zero=2.0, u_error=0.0,
