@@ -139,17 +139,15 @@ def two_sample_test(
     spectrum = _positive(kernel, rows.shape[1])
     n, k_zero = len(X), spectrum.table.k_zero
     given = np.arange(len(rows)) < n
+    spread = 0.0
     if n_components is None:
-        matrix = _matrix(spectrum, rows)
-        found = _statistics(lambda w: w @ matrix, n, len(rows), k_zero)
-        spread, witness = 0.0, _witness(matrix, n)
+        product = _with(_matrix(spectrum, rows))
     else:
         draws = _features(spectrum, rows, n_components, coupling, rng)
-        whole = np.concatenate(draws, axis=1) / math.sqrt(_DRAWS)
-        found = _statistics(_through(whole), n, len(rows), k_zero)
+        product = _through(np.concatenate(draws, axis=1) / math.sqrt(_DRAWS))
         each = [_statistics(_through(z), n, len(rows), k_zero)(given[None])[0] for z in draws]
         spread = float(np.std(each, ddof=1) / math.sqrt(_DRAWS))
-        witness = _witness_of_features(whole, n, k_zero)
+    found, witness = _statistics(product, n, len(rows), k_zero), _witness(product, given, k_zero)
     mmd2 = float(found(given[None])[0])
     splits, exhaustive = _splits(n, len(rows), int(n_permutations), rng)
     at_least, count = 0, 0
@@ -160,6 +158,11 @@ def two_sample_test(
         at_least, count = at_least + 1, count + 1
     error = 2.0 * math.sqrt(np.var(witness[:n]) / n + np.var(witness[n:]) / (len(rows) - n))
     return TwoSampleResult(mmd2, error, spread, at_least / count, count, exhaustive)
+
+
+def _with(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Products with the kernel matrix."""
+    return lambda w: w @ matrix
 
 
 def _through(features: FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -203,23 +206,15 @@ def _splits(
     return blocks(), False
 
 
-def _witness(matrix: FloatArray, n: int) -> FloatArray:
+def _witness(
+    product: Callable[[FloatArray], FloatArray], given: NDArray[np.bool_], k_zero: float
+) -> FloatArray:
     """E k(v, x) - E k(v, y) at every row v, without the row itself."""
-    total = len(matrix)
-    from_x, from_y = matrix[:, :n].sum(axis=1), matrix[:, n:].sum(axis=1)
-    own = np.arange(total) < n
-    diagonal = np.diag(matrix)
-    from_x = (from_x - np.where(own, diagonal, 0.0)) / np.where(own, n - 1, n)
-    m = total - n
-    return np.asarray(from_x - (from_y - np.where(own, 0.0, diagonal)) / np.where(own, m, m - 1))
-
-
-def _witness_of_features(whole: FloatArray, n: int, k_zero: float) -> FloatArray:
-    total, own = len(whole), np.arange(len(whole)) < n
-    from_x, from_y = whole @ whole[:n].sum(axis=0), whole @ whole[n:].sum(axis=0)
-    from_x = (from_x - np.where(own, k_zero, 0.0)) / np.where(own, n - 1, n)
-    m = total - n
-    return np.asarray(from_x - (from_y - np.where(own, 0.0, k_zero)) / np.where(own, m, m - 1))
+    n, m = int(given.sum()), int((~given).sum())
+    from_x, from_y = product(np.stack([given, ~given]).astype(float))
+    from_x = (from_x - np.where(given, k_zero, 0.0)) / np.where(given, n - 1, n)
+    from_y = (from_y - np.where(given, 0.0, k_zero)) / np.where(given, m, m - 1)
+    return np.asarray(from_x - from_y)
 
 
 def _features(
