@@ -13,7 +13,6 @@ and nothing has to be continued.  Between the equal steps a density is interpola
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import flint
@@ -22,11 +21,11 @@ from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.quadrature import NODES
-from spectra.transform.rays.grid import MARGIN, Grid
-from spectra.transform.rays.hankel import HankelWaves, hankel_waves
+from spectra.transform.rays.blocks import Block, Sums, over_block
+from spectra.transform.rays.grid import Grid
+from spectra.transform.rays.hankel import hankel_waves
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.rays.products import correlated
 from spectra.transform.rays.sampled import Sampled
 from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
 
@@ -49,8 +48,8 @@ _COARSE = 0.5
 _FIRST_STEP, _LAST_STEP, _MOST_TERMS = 3, 14, 200000
 # Where sums converge, half a step that gains fewer e-folds says that something else is wrong.
 _LEAST_GAIN, _CONVERGES = 2.0, 8.0
-# Densities are summed over so many e-folds of the radius at once, at steps 2^-k.
-# Those below the kernel's frequencies, whose waves do not turn, take no more terms for it.
+# Densities are summed over so many e-folds of the radius at once, over more of them where no wave
+# turns, at steps 2^-k of log w.
 _BLOCK, _LOW_BLOCK, _FIRST_SPACING, _LAST_SPACING = 0.5, 2.0, 5, 10
 _MOST_BITS = 8192
 _ENDLESS = 400.0
@@ -62,63 +61,6 @@ _FEW_TERMS = 8000
 _UNSEEN, _LONGER = 8.0, 4.0
 # The kernel is taken to be analytic so far beside the half-line, until that is seen.
 _STRIP = 0.2
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """Sums at equal steps of log w: balls, and errors relative to the envelope of all of them."""
-
-    values: list[Ball]
-    sizes: list[Ball]
-    worst: float
-    angle: float
-    step: int
-
-    def interleaved(self, between: _Sums) -> _Sums:
-        """With those half-way between them."""
-        # Interpolation asks for fewer e-folds of neighbours now.
-        inner = slice(MARGIN - 1, -MARGIN)
-        values, sizes = (
-            [x for pair in zip(a, [*b, None], strict=True) for x in pair][:-1][inner]
-            for a, b in ((self.values, between.values), (self.sizes, between.sizes))
-        )
-        step, worst = max(self.step, between.step), max(self.worst, between.worst)
-        return _Sums(values, sizes, worst, self.angle, step)
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Radii at equal steps of log w: exp(start + j * 2^-spacing)."""
-
-    start: float
-    spacing: int
-    count: int
-
-    @classmethod
-    def over(cls, low: float, width: float, spacing: int) -> _Block:
-        """From ``low`` on, with the neighbours that interpolation asks for."""
-        h = 2.0**-spacing
-        return cls(low - (MARGIN - 1) * h, spacing, int(width / h) + 2 * MARGIN)
-
-    def between(self) -> _Block:
-        """The places half-way between these."""
-        return _Block(self.start + 0.5 * 2.0**-self.spacing, self.spacing, self.count - 1)
-
-    def halved(self) -> _Block:
-        """These and the places between, with as many neighbours."""
-        h = 0.5 * 2.0**-self.spacing
-        count = 2 * self.count - 1 - (2 * MARGIN - 1)
-        return _Block(self.start + (MARGIN - 1) * h, self.spacing + 1, count)
-
-    @property
-    def places(self) -> list[float]:
-        """Every log w."""
-        return [self.start + j * 2.0**-self.spacing for j in range(self.count)]
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The first and the last log w."""
-        return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
 
 
 class RaySums:
@@ -137,7 +79,7 @@ class RaySums:
         self._bits = SURVEY_BITS * (1 + (6 * dim) // SURVEY_BITS)
         self._depth = _DEPTH
         self._top: tuple[float, Ball] | None = None
-        self._grids: dict[float, tuple[_Block, _Sums, Grid]] = {}
+        self._grids: dict[float, tuple[Block, Sums, Grid]] = {}
         self._spacing = _FIRST_SPACING
         self._rooms: dict[float, float] = {}
         # A whole number of the larger blocks, so that none crosses it.
@@ -181,7 +123,7 @@ class RaySums:
         """Values between the equal steps, which are halved until they resolve the density."""
         if low not in self._grids:
             width = _LOW_BLOCK if low < self._border else _BLOCK
-            block = _Block.over(low, width, max(self._spacing - 1, _FIRST_SPACING))
+            block = Block.over(low, width, max(self._spacing - 1, _FIRST_SPACING))
             found = self._best(block, self._order(block))
             self._grids[low] = (block, found, self._grid(block, found))
         while True:
@@ -195,7 +137,7 @@ class RaySums:
             block, found = block.halved(), found.interleaved(between)
             self._grids[low] = (block, found, self._grid(block, found))
 
-    def _grid(self, block: _Block, found: _Sums) -> Grid:
+    def _grid(self, block: Block, found: Sums) -> Grid:
         self._top = self._highest(found.sizes, block)
         ln2 = float(np.log(2.0))
         exponent = [round(_log(z) / ln2) if z > 0 else -_MOST_BITS for z in found.sizes]
@@ -211,9 +153,9 @@ class RaySums:
             found.worst * np.array(size),
         )
 
-    def _best(self, block: _Block, angles: Iterable[float], *, step: int | None = None) -> _Sums:
+    def _best(self, block: Block, angles: Iterable[float], *, step: int | None = None) -> Sums:
         """The first sums that are good, or else the best."""
-        best: _Sums | None = None
+        best: Sums | None = None
         for angle in angles:
             found = self._on_ray(block, angle, step)
             if found is not None and (best is None or found.worst < best.worst):
@@ -228,7 +170,7 @@ class RaySums:
             )
         return best
 
-    def _order(self, block: _Block) -> Iterator[float]:
+    def _order(self, block: Block) -> Iterator[float]:
         """The angles, those first that are expected to take the fewest terms."""
         ends = bool(np.isfinite(self.plane.reach.end)) and not self.plane.is_tame
         here = self._expected_terms(block, 0.0) if ends else np.inf
@@ -239,14 +181,14 @@ class RaySums:
             if expected[angle] < np.inf and not (angle == 0.0 and here <= _FEW_TERMS):
                 yield angle
 
-    def _expected_terms(self, block: _Block, angle: float) -> float:
+    def _expected_terms(self, block: Block, angle: float) -> float:
         span = self._span(block, angle)
         if span is None:
             return np.inf
         step = self._expected_step(block, angle, span)
         return sum(p.terms(step + 1) for p in self._pieces(block, angle, span, step))
 
-    def _expected_step(self, block: _Block, angle: float, span: Span) -> int:
+    def _expected_step(self, block: Block, angle: float, span: Span) -> int:
         """The error is exp(-2 pi a/h), times exp(w z a) where the ray is the half-line itself."""
         wanted = self._depth - _DEPTH - np.log(_GOOD)
         room = self._rooms.get(angle, wanted / (angle or _STRIP))
@@ -254,17 +196,17 @@ class RaySums:
             room += self._phase(block, span)
         return max(int(np.ceil(np.log2(room / (2.0 * np.pi)))), _FIRST_STEP)
 
-    def _phase(self, block: _Block, span: Span) -> float:
+    def _phase(self, block: Block, span: Span) -> float:
         """w z where half of the decay is left to do."""
         return float(np.exp(min(block.ends[1] + span.half, _LARGEST)))
 
-    def _pieces(self, block: _Block, angle: float, span: Span, step: int) -> list[Piece]:
+    def _pieces(self, block: Block, angle: float, span: Span, step: int) -> list[Piece]:
         if angle:
             return [Piece(Window(None, None), 1, span.low, span.high)]
         return pieces(span, self._phase(block, span), self._depth, step, _FIRST_STEP)
 
     def _learn(
-        self, block: _Block, angle: float, span: Span, step: int, apart: float, cancelled: float
+        self, block: Block, angle: float, span: Span, step: int, apart: float, cancelled: float
     ) -> None:
         """Keep what 2 pi/h must be, beside the waves, as the error of a step tells."""
         room = 2.0 * np.pi * 2.0**step - (0.0 if angle else self._phase(block, span))
@@ -276,7 +218,7 @@ class RaySums:
                 1.0 / _LONGER if unseen else min((cancelled - np.log(_GOOD)) / fallen, 1.0)
             )
 
-    def _on_ray(self, block: _Block, angle: float, first: int | None) -> _Sums | None:
+    def _on_ray(self, block: Block, angle: float, first: int | None) -> Sums | None:
         """Sums of smaller and smaller steps; None where their terms do not end."""
         span = self._span(block, angle)
         if span is None:
@@ -284,7 +226,7 @@ class RaySums:
         step = _FIRST_STEP if first is None else first
         coarse: list[Ball] | None = None
         parts: list[Piece] = []
-        best: _Sums | None = None
+        best: Sums | None = None
         before = np.inf
         while step <= _LAST_STEP:
             span = self._span(block, angle)
@@ -313,7 +255,7 @@ class RaySums:
             blur, cancelled = self._lost(values, block, span)
             # What is cut off falls from there on, at least like z, or like the exponential.
             cut = float(np.exp(min(cancelled - self._depth, 0.0)))
-            found = _Sums(values, sizes, seen + blur + cut, angle, step)
+            found = Sums(values, sizes, seen + blur + cut, angle, step)
             if best is None or found.worst < best.worst:
                 best = found
             largest = max(_log(a) for a in apart)
@@ -325,7 +267,7 @@ class RaySums:
             coarse, step, before = values, step + 1, largest
         return best
 
-    def _sizes(self, values: list[Ball], block: _Block) -> list[Ball]:
+    def _sizes(self, values: list[Ball], block: Block) -> list[Ball]:
         """The envelope; beyond the largest value known what is negligible is not resolved."""
         sizes = _envelope(values)
         place, top = self._highest(sizes, block)
@@ -334,20 +276,20 @@ class RaySums:
             for x, size in zip(block.places, sizes, strict=True)
         ]
 
-    def _highest(self, sizes: list[Ball], block: _Block) -> tuple[float, Ball]:
+    def _highest(self, sizes: list[Ball], block: Block) -> tuple[float, Ball]:
         """Where the largest value is that has been seen, and what it is."""
         i = max(range(len(sizes)), key=lambda i: sizes[i])
         here = (block.places[i], sizes[i])
         return here if self._top is None or sizes[i] > self._top[1] else self._top
 
-    def _lost(self, values: list[Ball], block: _Block, span: Span) -> tuple[float, float]:
+    def _lost(self, values: list[Ball], block: Block, span: Span) -> tuple[float, float]:
         """What rounding leaves of the sums, and how far below their largest term they are."""
         with working(self._bits):
             sizes = self._sizes(values, block)
             blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
             return blur, span.peak - min(_log(z) for z in sizes)
 
-    def _asks_for_more(self, values: list[Ball], block: _Block, span: Span) -> bool:
+    def _asks_for_more(self, values: list[Ball], block: Block, span: Span) -> bool:
         """Take as many bits, and sums as long, as what cancels asks for."""
         blur, cancelled = self._lost(values, block, span)
         more_bits, more_depth = blur > _BLUR, cancelled + _DEPTH > self._depth
@@ -362,7 +304,7 @@ class RaySums:
         return True
 
     def _summed(
-        self, block: _Block, angle: float, step: int, parts: list[Piece], *, shifted: bool
+        self, block: Block, angle: float, step: int, parts: list[Piece], *, shifted: bool
     ) -> list[Ball]:
         """h sum k G at all radii of a block, at z = exp(n h) or half a step further."""
         waves = hankel_waves(self.dim, angle, self._bits)
@@ -372,7 +314,7 @@ class RaySums:
             first, last = int(np.floor(piece.low / h)), int(np.ceil(piece.high / h))
             s = [(n + 0.5 * shifted) * h for n in range(first, last + 1)]
             with working(self._bits):
-                sums = _over_block(self._values(angle, piece.window), s, block, waves)
+                sums = over_block(self._values(angle, piece.window), s, block, waves)
                 total = [t + h * x for t, x in zip(total, sums, strict=True)]
         return total
 
@@ -382,7 +324,7 @@ class RaySums:
             self._windowed[key] = Windowed(self.plane.ray(angle, self._bits), window)
         return self._windowed[key]
 
-    def _span(self, block: _Block, angle: float) -> Span | None:
+    def _span(self, block: Block, angle: float) -> Span | None:
         """Where the terms of the sums are not negligible; None where they do not end."""
         found = [self._span_at(x, angle) for x in block.ends]
         known = [span for span in found if span is not None]
@@ -428,26 +370,6 @@ class RaySums:
         while log_term(half) < peak - 0.5 * self._depth:
             half -= _COARSE / 4.0
         return Span(low, high, peak, half)
-
-
-def _over_block(ray: Windowed, s: list[float], block: _Block, waves: HankelWaves) -> list[Ball]:
-    """Re sum_n k(s_n) G(x_j + s_n) at all x_j, by products at the wider of both steps."""
-    h, spacing = s[1] - s[0], 2.0**-block.spacing
-    found = [flint.arb(0)] * block.count
-    wide = max(h, spacing)
-    for i in range(round(wide / h)):
-        kernel = [ray.parts(x) for x in s[i :: round(wide / h)]]
-        for j in range(round(wide / spacing)):
-            places = range(j, block.count, round(wide / spacing))
-            start = block.start + j * spacing + s[i]
-            wave = [waves.parts(start + n * wide) for n in range(len(kernel) + len(places) - 1)]
-            sums = correlated([k[0] for k in kernel], [g[0] for g in wave], waves.bits)
-            if waves.angle:
-                turned = correlated([k[1] for k in kernel], [g[1] for g in wave], waves.bits)
-                sums = [a - b for a, b in zip(sums, turned, strict=True)]
-            for place, value in zip(places, sums, strict=True):
-                found[place] += value
-    return found
 
 
 def _envelope(values: list[Ball]) -> list[Ball]:

@@ -1,0 +1,92 @@
+"""Sums at equal steps of log w, all of a block by one product of polynomials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import flint
+
+from spectra.transform.rays.grid import MARGIN
+from spectra.transform.rays.hankel import HankelWaves
+from spectra.transform.rays.precision import Ball
+from spectra.transform.rays.products import correlated
+from spectra.transform.rays.windows import Windowed
+
+__all__ = ["Block", "Sums", "over_block"]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums at equal steps of log w: balls, and errors relative to the envelope of all of them."""
+
+    values: list[Ball]
+    sizes: list[Ball]
+    worst: float
+    angle: float
+    step: int
+
+    def interleaved(self, between: Sums) -> Sums:
+        """With those half-way between them."""
+        # Interpolation asks for fewer e-folds of neighbours now.
+        inner = slice(MARGIN - 1, -MARGIN)
+        values, sizes = (
+            [x for pair in zip(a, [*b, None], strict=True) for x in pair][:-1][inner]
+            for a, b in ((self.values, between.values), (self.sizes, between.sizes))
+        )
+        step, worst = max(self.step, between.step), max(self.worst, between.worst)
+        return Sums(values, sizes, worst, self.angle, step)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Radii at equal steps of log w: exp(start + j * 2^-spacing)."""
+
+    start: float
+    spacing: int
+    count: int
+
+    @classmethod
+    def over(cls, low: float, width: float, spacing: int) -> Block:
+        """From ``low`` on, with the neighbours that interpolation asks for."""
+        h = 2.0**-spacing
+        return cls(low - (MARGIN - 1) * h, spacing, int(width / h) + 2 * MARGIN)
+
+    def between(self) -> Block:
+        """The places half-way between these."""
+        return Block(self.start + 0.5 * 2.0**-self.spacing, self.spacing, self.count - 1)
+
+    def halved(self) -> Block:
+        """These and the places between, with as many neighbours."""
+        h = 0.5 * 2.0**-self.spacing
+        count = 2 * self.count - 1 - (2 * MARGIN - 1)
+        return Block(self.start + (MARGIN - 1) * h, self.spacing + 1, count)
+
+    @property
+    def places(self) -> list[float]:
+        """Every log w."""
+        return [self.start + j * 2.0**-self.spacing for j in range(self.count)]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last log w."""
+        return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
+
+
+def over_block(ray: Windowed, s: list[float], block: Block, waves: HankelWaves) -> list[Ball]:
+    """Re sum_n k(s_n) G(x_j + s_n) at all x_j, by products at the wider of both steps."""
+    h, spacing = s[1] - s[0], 2.0**-block.spacing
+    found = [flint.arb(0)] * block.count
+    wide = max(h, spacing)
+    for i in range(round(wide / h)):
+        kernel = [ray.parts(x) for x in s[i :: round(wide / h)]]
+        for j in range(round(wide / spacing)):
+            places = range(j, block.count, round(wide / spacing))
+            start = block.start + j * spacing + s[i]
+            wave = [waves.parts(start + n * wide) for n in range(len(kernel) + len(places) - 1)]
+            sums = correlated([k[0] for k in kernel], [g[0] for g in wave], waves.bits)
+            if waves.angle:
+                turned = correlated([k[1] for k in kernel], [g[1] for g in wave], waves.bits)
+                sums = [a - b for a, b in zip(sums, turned, strict=True)]
+            for place, value in zip(places, sums, strict=True):
+                found[place] += value
+    return found
