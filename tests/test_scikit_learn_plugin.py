@@ -25,7 +25,7 @@ TWINS = [
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 7])
-@pytest.mark.parametrize(("kernel", "twin"), TWINS, ids=str)
+@pytest.mark.parametrize(("kernel", "twin"), TWINS, ids=[str(kernel) for kernel, _ in TWINS])
 def test_values_and_gradients_are_those_of_scikit_learns_kernels(kernel, twin, dim) -> None:
     X, Y = RNG.normal(size=(20, dim)), RNG.normal(size=(5, dim))
     for lengths in (0.7, RNG.uniform(0.5, 3.0, dim)):
