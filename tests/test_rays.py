@@ -311,3 +311,13 @@ def test_lobes_that_fall_exponentially_are_followed_until_the_series_is_alone():
         assert true is not None
         assert abs(flint.arb(float(rho)) - true).mid() <= wrong
         assert wrong <= 1e-12 * abs(rho)
+
+
+def test_hypergeometric_functions_are_continued():
+    half = sympy.Rational(1, 2)
+    found = Continuation(sympy.hyper([half], [3 * half], -Z))(flint.acb(2, 1), 128)
+    true = flint.acb(-2, -1).hypgeom([flint.acb(0.5)], [flint.acb(1.5)])
+    with mp.workdps(30):
+        exact = mp.hyp1f1(0.5, 1.5, mp.mpc(-2, -1))
+    assert found.overlaps(true)
+    assert abs(complex(found.real.mid(), found.imag.mid()) - complex(exact)) < 1e-15

@@ -412,6 +412,10 @@ def known_part(
             rest.append(term)
     if rest and any(m < dim and value != 0 for (m, _), value in known.waves.items()):
         return [], [], expr
+    if rest and known.constant != 0:
+        # The limit of what is left may be minus that, and no atom is there: 1 - sqrt(z/(1 + z)).
+        rest.append(known.constant)
+        known.constant = sympy.Integer(0)
     smooth = list(_smooth_components(known, kernel, dim))
     atoms = list(_atoms(known, dim))
     if not smooth and not atoms:

@@ -71,7 +71,9 @@ class Continuation:
         self._programs: dict[int, list[tuple[Callable[..., Ball], tuple[int, ...]]]] = {}
         for node in sympy.preorder_traversal(expr):
             known = node.is_Symbol or node.is_number or node.is_Add or node.is_Mul or node.is_Pow
-            if not (known or node.func in _FUNCTIONS or node.func in (sympy.hyper, sympy.Tuple)):
+            if not (
+                known or node.func in _FUNCTIONS or isinstance(node, sympy.hyper | sympy.Tuple)
+            ):
                 raise FormulaError(f"{node.func.__name__} is not continued into the plane")
 
     def __call__(self, z: Ball, bits: int) -> Ball:
