@@ -387,6 +387,6 @@ def test_a_wave_that_only_multiplying_out_sets_free_is_no_reason_to_refuse():
 
 @pytest.mark.parametrize(("text", "mass"), [("1-sqrt(z/(1+z))", 0), ("2+exp(-z)-sqrt(z/(1+z))", 1)])
 def test_a_constant_and_a_limit_that_cancel_are_one_atom(text, mass):
-    """1 - sqrt(z/(1+z)) tends to 0, though 1 is a summand: there was an atom of 1, and one of -1."""
+    """1 - sqrt(z/(1+z)) tends to 0, though 1 is a summand: there were atoms of 1 and of -1."""
     atoms = spectral_density(radial(text), 3).atoms
     assert [(a.radius, a.mass) for a in atoms] == ([(0.0, mass)] if mass else [])

@@ -75,15 +75,37 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     if found.turning:
         components, spheres = slow_waves(found, dim)
         return components, [*atoms, *spheres]
+    return [_component(part, dim) for part in _parts(found)], atoms
+
+
+def _component(found: Expanded, dim: int) -> Component:
+    """The density, by rays or by paths; the first refusal is told."""
     # Fast waves are followed one by one on paths; rays see them all at once.
     first, second = (_by_rays, _by_paths) if _is_slow(found) else (_by_paths, _by_rays)
     try:
-        return [first(found, dim)], atoms
+        return first(found, dim)
     except _REFUSALS as refusal:
         try:
-            return [second(found, dim)], atoms
+            return second(found, dim)
         except _REFUSALS:
             raise refusal from None
+
+
+def _parts(found: Expanded) -> list[Expanded]:
+    """The summands that have wide sectors together, and all others, where both fall fast.
+
+    A rough kernel has a tail that is followed far, and what waves is dear there.
+    """
+    if not (found.expr.is_Add and found.decays_fast) or plane(found.expr).is_tame:
+        return [found]
+    try:
+        tame = sympy.Add(*(term for term in found.expr.args if plane(term).is_tame))
+        rest = found.expr - tame
+        parts = [expanded(part) for part in (tame, rest) if part != 0]
+    except _REFUSALS:
+        return [found]
+    whole = all(part.decays_fast and part.limit == 0 for part in parts)
+    return parts if whole else [found]
 
 
 def _is_slow(found: Expanded) -> bool:
