@@ -34,6 +34,8 @@ FloatArray = NDArray[np.float64]
 # Asymptotic series are best, at 1e-15, where they have about 40 terms.
 _MANY_TURNS, _WIDEST, _TERMS = 2e4, 4.0, 48
 _DIGITS, _BITS, _AGREEMENT = 30, 128, 1e-20
+# In units far from that of the kernel, high coefficients and their powers of w leave the doubles.
+_LEAST = 1e-220
 # With more turns before the kernel has fallen, each wave has its own pivot.
 _MOST_TURNS = 30.0
 
@@ -149,7 +151,7 @@ def _with_more_terms(zero: Expansion, rays: Plane) -> Expansion:
     more = [
         (n, sympy.Float(c.mid().str(_DIGITS, radius=False), _DIGITS))
         for n, c in enumerate(circle)
-        if n > last and not c.contains(0)
+        if n > last and not c.contains(0) and _LEAST < abs(c).mid() < 1 / _LEAST
     ]
     return replace(zero, terms=(*zero.terms, *((sympy.Integer(n), 0, c) for n, c in more)))
 
