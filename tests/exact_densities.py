@@ -249,6 +249,10 @@ _FORMULAS: dict[str, Density] = {
     "askey_1": _askey("1"),
     "askey_2": _askey("2"),
     "askey_3/2": _askey("1.5"),
+    # (1 - z)^(9/2) (1 + 9z/2)
+    "generalized_wendland_7/2_1": _sum(
+        (Fraction(11, 2), _askey("4.5")), (Fraction(-9, 2), _askey("5.5"))
+    ),
     "cosine_fourth_on_a_ball": _ball(_cosine_fourth),
     **{
         f"wendland_3{k}": _ball(_polynomial(*_times(_power((1, -1), n), other)), 2)

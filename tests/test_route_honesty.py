@@ -67,7 +67,12 @@ SOLVERS = {**ROUTES, "quadrature": quadrature, "auto": spectral_density}
 
 EVERY = frozenset(DIMS)
 #: What has no pair in the catalogue.
-NO_LOOKUP = ("stable_3/2", "askey_3/2", "cosine_fourth_on_a_ball", "shifted_inverse")
+NO_LOOKUP = (
+    "stable_3/2", "askey_3/2", "cosine_fourth_on_a_ball", "shifted_inverse",
+    "generalized_wendland_7/2_1",
+)  # fmt: skip
+#: What has no density in closed form either; the generated densities hold its kind to quadrature.
+NO_TRUTH = ("dagum",)
 #: The bounded spectra: no path in the plane serves, and no vertical line of their Mellin transform.
 WAVES = ("cosine", "sinc", "bessel_j0", "j_bessel_16", "j_bessel_9/2", "sinc_minus_cosine")
 ARC_COSINES = ("arc_cosine_0", "arc_cosine_1", "arc_cosine_2", "ntk")
@@ -77,6 +82,9 @@ DECLINED: dict[tuple[str, str], frozenset[int]] = {
     # Their factors asin(z/2) have no product of Gamma functions.
     **{("series", name): EVERY for name in ARC_COSINES},
     ("series", "cosine_fourth_on_a_ball"): EVERY,
+    # Nor have acos(z) and the square root beside it.
+    ("series", "circular"): EVERY,
+    ("series", "superspherical_3/2"): EVERY,
     # Nothing is left to transform.
     ("series", "constant"): EVERY,
     ("series", "zero"): EVERY,
@@ -177,7 +185,7 @@ def is_slow(place: int, name: str, route: str, dim: int) -> bool | None:
 
 def cases() -> Iterator[Any]:
     for place, name in enumerate(PROBLEMS):
-        for route in SOLVERS:
+        for route in SOLVERS if name not in NO_TRUTH else ():
             for dim in DIMS:
                 slow = is_slow(place, name, route, dim)
                 if slow is None and not WHOLE_GRID:
