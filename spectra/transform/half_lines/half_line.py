@@ -36,8 +36,8 @@ _MANY_TURNS, _WIDEST, _TERMS = 2e4, 4.0, 48
 _DIGITS, _BITS, _AGREEMENT = 30, 128, 1e-20
 # In units far from that of the kernel, high coefficients and their powers of w leave the doubles.
 _LEAST = 1e-220
-# With more turns before the kernel has fallen, each wave has its own pivot.
-_MOST_TURNS = 30.0
+# Where waves turn by more before the kernel is negligible, each has its own pivot.
+_MOST_PHASE = 200.0
 
 _REFUSALS = (AccuracyError, FormulaError, NoRouteError)
 
@@ -111,11 +111,11 @@ def _parts(found: Expanded) -> list[Expanded]:
 
 
 def _is_slow(found: Expanded) -> bool:
-    """Whether waves turn only some times before the kernel has fallen to half."""
+    """Whether waves turn only some times before the kernel is negligible."""
     fastest = max((wave.frequency for wave in found.waves), default=0.0)
     if fastest == 0.0:
         return True
-    return found.decays_fast and fastest * plane(found.expr).shape(1).scale < _MOST_TURNS
+    return found.decays_fast and fastest * np.exp(plane(found.expr).reach.end) < _MOST_PHASE
 
 
 def _by_paths(found: Expanded, dim: int) -> Component:
