@@ -94,7 +94,7 @@ class Entry:
         """The condition on d for a positive definite kernel, with these values; None if unknown."""
         if self.positive_definite is None:
             return None
-        return sympy.sympify(self.positive_definite).subs(_by_symbol(parameters))
+        return sympy.sympify(self.positive_definite, strict=True).subs(_by_symbol(parameters))
 
 
 def _by_symbol(parameters: Mapping[str, Any]) -> dict[sympy.Symbol, Any]:
