@@ -20,10 +20,10 @@ import sympy
 from spectra.density import EndTail, SpectralDensity
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, ParameterError
 from spectra.families.entry import DIMENSION
+from spectra.formula.opaque import Opaque
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.transform.formulas.checking import misfit, points_of, refutation
-from spectra.transform.formulas.expression_tree import to_tree
 from spectra.transform.formulas.gamma_formula import gamma_formula
 from spectra.transform.formulas.mellin_reading import read_mellin
 from spectra.transform.formulas.sympy_limit import ask_sympy
@@ -317,17 +317,14 @@ def _asked(
     *,
     support: sympy.Expr | None = None,
 ) -> Iterator[tuple[str, sympy.Expr]]:
-    try:
-        to_tree(expr)
-    except FormulaError as error:
-        attempt.reasons.append(f"sympy is not asked: {error}")
+    if expr.has(Opaque):
+        attempt.reasons.append("sympy is not asked: a callable has no formula")
         return
     answers = ask_sympy(
         tasks,
         expr,
         dim=attempt.dim or 1,
         support=support,
-        symbols={"w": W, "s": _S},
         limit=attempt.limit,
     )
     for answer in answers:

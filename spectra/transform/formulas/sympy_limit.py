@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
-import queue
+import pickle
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import sympy
 
-from spectra.errors import FormulaError
-from spectra.transform.formulas.expression_tree import from_tree, to_tree
-
 __all__ = ["WORKER", "Answer", "ask_sympy"]
 
 #: The module that runs in the process.
 WORKER = "spectra.transform.formulas.sympy_worker"
+# What reading and writing raise where the process has ended, or was killed while it wrote.
+_ENDED = (BrokenPipeError, EOFError, pickle.UnpicklingError)
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,6 @@ def ask_sympy(
     *,
     dim: int,
     support: sympy.Expr | None = None,
-    symbols: dict[str, sympy.Symbol],
     limit: float,
 ) -> Iterator[Answer]:
     """Answers of sympy to tasks in turn, as they come within ``limit`` seconds.
@@ -53,8 +49,6 @@ def ask_sympy(
     expr, support : sympy expressions
         The formula in z (in w for "expand"), and where it ends.
     dim : int
-    symbols : dict
-        The symbols that answers may hold, by name.
     limit : float
         Seconds for all tasks together; the start of the process (about one second) is within them.
 
@@ -67,86 +61,41 @@ def ask_sympy(
     --------
     >>> w = sympy.Symbol("w", positive=True)
     >>> formula = sympy.hyper((1, sympy.Rational(1, 2)), (sympy.Rational(3, 2),), -w**2)
-    >>> (found,) = ask_sympy(["expand"], formula, dim=1, symbols={"w": w}, limit=60)
+    >>> (found,) = ask_sympy(["expand"], formula, dim=1, limit=60)
     >>> found.expr
     atan(w)/w
     """
-    request = {
-        "tasks": list(tasks),
-        "expr": to_tree(expr),
-        "dim": dim,
-        "support": None if support is None else to_tree(support),
-    }
-    late = list(tasks)
-    for line in _lines(json.dumps(request), limit):
-        answer = _answer(line, symbols)
-        if answer is None:
-            break
-        late.remove(answer.task)
-        yield answer
-    for task in late:
-        yield Answer(task, None, f"sympy was stopped after {limit:g} seconds, or failed")
-
-
-def _lines(request: str, limit: float) -> Iterator[str]:
-    """The lines that the process writes before it ends; it never outlives this generator."""
-    environment = dict(os.environ)
-    home = str(Path(__file__).parents[3])
-    paths = [home, environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(p for p in paths if p)
-    stop = time.monotonic() + limit
+    request = pickle.dumps((tuple(tasks), expr, dim, support))
+    answered = 0
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-m", WORKER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
+        env=_environment(),
     ) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
-        written: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        reader = threading.Thread(target=_copy, args=(process.stdout, written), daemon=True)
-        reader.start()
+        end = threading.Timer(limit, process.kill)
+        end.daemon = True
+        end.start()
         try:
-            _send(process, request)
-            while True:
-                try:
-                    line = written.get(timeout=max(stop - time.monotonic(), 0.0))
-                except queue.Empty:
-                    return
-                if line is None:
-                    return
-                yield line
+            process.stdin.write(request)
+            process.stdin.close()
+            for task in tasks:
+                found, reason = pickle.load(process.stdout)
+                answered += 1
+                yield Answer(task, found, reason)
+        except _ENDED:
+            pass
         finally:
+            end.cancel()
             process.kill()
-            reader.join()
+    for task in tasks[answered:]:
+        yield Answer(task, None, f"sympy was stopped after {limit:g} seconds, or failed")
 
 
-def _send(process: subprocess.Popen[str], request: str) -> None:
-    assert process.stdin is not None
-    try:
-        process.stdin.write(request)
-        process.stdin.close()
-    except BrokenPipeError:
-        # The process ended before it read: it has no answers, and is reported so.
-        return
-
-
-def _copy(source: Iterable[str], target: queue.SimpleQueue[str | None]) -> None:
-    for line in source:
-        target.put(line)
-    target.put(None)
-
-
-def _answer(line: str, symbols: dict[str, sympy.Symbol]) -> Answer | None:
-    """What one line says; None where the process was killed while it wrote it."""
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError:
-        return None
-    if record["expr"] is None:
-        return Answer(record["task"], None, record["reason"])
-    try:
-        return Answer(record["task"], from_tree(record["expr"], symbols), "")
-    except FormulaError as error:
-        return Answer(record["task"], None, str(error))
+def _environment() -> dict[str, str]:
+    """Ours, in which this package is found."""
+    paths = [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}

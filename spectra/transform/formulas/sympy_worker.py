@@ -1,27 +1,25 @@
-"""The process in which sympy integrates; it reads one request and writes one line per answer.
+"""The process in which sympy integrates; it reads one request and writes its answers in turn.
 
-sympy may hang, exhaust the stack, or be wrong: here it can only cost time, which the parent limits
-(:mod:`.sympy_limit`), and every answer is checked there before it is believed.
+Both are pickled: each end is ours.  sympy may hang, exhaust the stack, or be wrong: here it can
+only cost time, which the parent limits (:mod:`.sympy_limit`), and every answer is checked there
+before it is believed.
 """
 
 from __future__ import annotations
 
-import json
+import pickle
 import sys
 from collections.abc import Callable
-from typing import Any
 
 import sympy
 
-from spectra.errors import FormulaError
-from spectra.transform.formulas.expression_tree import Tree, from_tree, to_tree
+from spectra.formula.parsing import Z
 
 __all__ = ["answer", "main"]
 
 _Z = sympy.Symbol("z", positive=True)
 _W = sympy.Symbol("w", positive=True)
 _S = sympy.Symbol("s")
-_SYMBOLS = {"z": _Z, "w": _W, "s": _S}
 # What sympy raises on integrals that it does not know, or trips over.
 _FAILURES = (
     ArithmeticError,
@@ -33,6 +31,7 @@ _FAILURES = (
     RecursionError,
     TypeError,
     ValueError,
+    pickle.PicklingError,
 )
 
 
@@ -98,22 +97,17 @@ TASKS: dict[str, Callable[[sympy.Expr, int, sympy.Expr | None], sympy.Expr | Non
 
 
 def main() -> None:
-    """Read a request from stdin, answer it task by task on stdout."""
-    request: dict[str, Any] = json.loads(sys.stdin.read())
-    expr = from_tree(request["expr"], _SYMBOLS)
-    support = None if request["support"] is None else from_tree(request["support"], {})
-    for task in request["tasks"]:
-        tree: Tree | None = None
-        reason = "sympy knows no closed form"
+    """Read a request from stdin; write (formula, "") or (None, reason) for each task on stdout."""
+    tasks, expr, dim, support = pickle.load(sys.stdin.buffer)
+    for task in tasks:
         try:
-            found = answer(task, expr, request["dim"], support)
-            if found is not None:
-                tree = to_tree(found)
-        except FormulaError as error:
-            reason = str(error)
+            # sympy does more where z is positive than where it may be 0.
+            found = answer(task, expr.xreplace({Z: _Z}), dim, support)
+            reason = "sympy knows no closed form" if found is None else ""
+            told = pickle.dumps((found, reason))
         except _FAILURES as error:
-            reason = f"sympy fails with {type(error).__name__}"
-        sys.stdout.write(json.dumps({"task": task, "expr": tree, "reason": reason}) + "\n")
+            told = pickle.dumps((None, f"sympy fails with {type(error).__name__}"))
+        sys.stdout.buffer.write(told)
         sys.stdout.flush()
 
 
