@@ -26,6 +26,7 @@ _HOME = {
     "GaussianField": "fields",
     "KreinRidge": "krein",
     "KreinRidgeClassifier": "krein_classifier",
+    "LengthScaleWarning": "features",
     "ORF": "rivals",
     "RFF": "rivals",
     "SignatureWarning": "features",

@@ -26,11 +26,12 @@ from rf.callers import outside
 from rf.dask_arrays import by_chunks
 from rf.feature_map import FeatureMap
 from rf.frequencies import Radii
+from rf.lengths import divided, lengths_for, warn_of_lengths
 from rf.operators import FeatureOperator, checked_ridge
 from rf.plans import FeaturePlan, Scheme, plan_table
 from rf.ranking import Plan
 from rf.rows import FITTING_ADVICE, RowRange, centre_of, check_size
-from rf.spectrum import Spectrum, resolve_spectrum
+from rf.spectrum import Spectrum, resolve_spectrum, without_lengths
 from spectra.errors import ParameterError
 from spectra.numeric import real_array
 from spectra.progress import stage
@@ -58,9 +59,11 @@ class BaseSpectralFeatures(
     n_components: int
     random_state: Any
     mixed_signature: MixedSignature = "ignore"
+    length_scale: Any = None
     # What fit leaves, whatever was given.
     table_: SpectralTable | None
     kernel_: Any
+    length_scale_: FloatArray | None
     coupling_: str
     counts_: tuple[int, ...]
     plans_: tuple[Plan, ...]
@@ -71,6 +74,8 @@ class BaseSpectralFeatures(
     _plan: FeaturePlan
     _radii: Radii
     _rows: RowRange
+    _lengths: FloatArray | None
+    _radial: Any
 
     @abstractmethod
     def _scheme(self) -> Scheme:
@@ -78,7 +83,7 @@ class BaseSpectralFeatures(
 
     def _planned(self, X: Any) -> tuple[FeaturePlan, Any]:
         """How the features are made for the rows X, and the exact kernel where it is known."""
-        return self._plan_table(resolve_spectrum(self.kernel, X.shape[1]), X)
+        return self._plan_table(resolve_spectrum(self._radial, X.shape[1]), X)
 
     def _plan_table(self, spectrum: Spectrum, X: Any) -> tuple[FeaturePlan, Any]:
         """The plan that draws from a table."""
@@ -90,7 +95,10 @@ class BaseSpectralFeatures(
                 "so there is nothing to draw: the kernel is 0, or a difference that cancels below "
                 "what can be computed. Check the formula, or scale the difference up."
             )
+        if table.sphere:
+            self._refuse_lengths(table.formula)
         self._serve(table.domain, table.formula if table.sphere else "", X)
+        self._look_at_lengths(spectrum.kernel, X)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
             plan = self._plan_frequencies(table, self._laid_out(spectrum), X)
         return plan, spectrum.kernel
@@ -130,6 +138,19 @@ class BaseSpectralFeatures(
         self._rows = RowRange(domain, sphere, centre_of(X))
         self._rows.check(X, at_any_distance=self._at_any_distance)
 
+    def _refuse_lengths(self, kernel: str) -> None:
+        """Rows of a kernel on the sphere cannot be divided."""
+        if self._lengths is not None:
+            raise ParameterError(
+                f"{kernel} lives on the unit sphere, which rows over a length leave. Leave "
+                "length_scale away, or write the kernel as a radial one, with rescale(1)."
+            )
+
+    def _look_at_lengths(self, kernel: Any, X: Any) -> None:
+        """Warn of rows in another unit than the kernel, before they cost minutes."""
+        if kernel is not None and hasattr(kernel, "pieces") and not kernel.is_zonal:
+            warn_of_lengths(kernel, X)
+
     @property
     def _at_any_distance(self) -> bool:
         """Whether rows are let pass that are further apart than is served."""
@@ -165,12 +186,17 @@ class BaseSpectralFeatures(
         """
         self._validate_params()
         given = validated_rows(self, X, reset=True)
+        self.length_scale_ = lengths_for(self.length_scale, on_host(given))
+        self._radial, own = without_lengths(self.kernel, given.shape[1])
+        self._lengths = _product(own, self.length_scale_)
+        given = divided(given, self._lengths)
         X = on_host(given)
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         # A plan is a function of the rows; the first of these streams once sampled them.
         _, for_draw = np.random.default_rng(seed.tolist()).spawn(2)
         check_size(X)
-        plan, self.kernel_ = self._planned(X)
+        plan, kernel = self._planned(X)
+        self.kernel_ = kernel if own is None else self.kernel
         self._plan, self.table_, self._radii = plan, plan.table, self._scheme().radii
         self.coupling_, self.counts_ = plan.coupling, plan.counts
         self.plans_, self.decomposition_ = plan.compared, plan.decomposition
@@ -305,7 +331,8 @@ class BaseSpectralFeatures(
         Parameters
         ----------
         z : array_like
-            Distances; for an asymmetric kernel differences x - y, shape (n, d).
+            Distances; for an asymmetric kernel differences x - y, shape (n, d).  Both are those of
+            rows that are divided by their lengths.
         radii : {"iid", "stratified", "systematic"}, optional
             By default those of the estimator.
 
@@ -354,6 +381,7 @@ class BaseSpectralFeatures(
         check_is_fitted(self)
         X = validated_rows(self, X, reset=False)
         refuse_other_library(self, X, self.signature_, method)
+        X = divided(X, self._lengths)
         check_size(X)
         self._rows.check(X, at_any_distance=self._at_any_distance)
         return X
@@ -389,3 +417,10 @@ class BaseSpectralFeatures(
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _product(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
+    """The product of two lists of lengths, either of which may be left away."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first * second

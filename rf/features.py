@@ -20,6 +20,7 @@ from rf.frequencies import (
     Allocation,
     Radii,
 )
+from rf.lengths import LENGTHS, LengthScaleWarning
 from rf.plans import RANKED_PAIRS, FeaturePlan, Scheme, plan_table
 from rf.rows import typical_differences
 from rf.spectrum import named_kernel, resolve_spectrum
@@ -32,7 +33,12 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["SignatureWarning", "SpectralFeatures", "UselessFeaturesWarning"]
+__all__ = [
+    "LengthScaleWarning",
+    "SignatureWarning",
+    "SpectralFeatures",
+    "UselessFeaturesWarning",
+]
 
 _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
@@ -83,6 +89,11 @@ class SpectralFeatures(BaseSpectralFeatures):
     kernel_params : dict, default=None
         Parameters of a family, a name of the catalogue or a formula, such as ``{"nu": 2.5}`` for
         "matern", which a grid can search.
+    length_scale : float, array_like of shape (d,), "median" or None, default=None
+        What each column of the rows is divided by before the kernel sees it: a number, one for
+        each column, or the median distance of the rows, found at fit.  The table is that of the
+        kernel as it is; z_max_, domain and the distances of :meth:`variance` are those of divided
+        rows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -109,6 +120,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         The ways that were compared, best first; empty for features drawn from a table.
     kernel_ : Kernel or None
         The exact kernel; None where only a table was given.
+    length_scale_ : ndarray of shape (d,) or None
+        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix.
     coupling_ : str
         The coupling that was taken.
     plans_ : tuple of rf.ranking.Plan
@@ -161,6 +174,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         "domain": [Interval(Real, 0, None, closed="neither"), StrOptions({"data"}), None],
         "outside": [StrOptions({"error", "ignore"})],
         "kernel_params": [dict, None],
+        "length_scale": LENGTHS,
         "random_state": ["random_state"],
     }
 
@@ -176,6 +190,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         domain: float | Literal["data"] | None = None,
         outside: Literal["error", "ignore"] = "error",
         kernel_params: dict[str, Any] | None = None,
+        length_scale: Any = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -187,6 +202,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         self.domain = domain
         self.outside = outside
         self.kernel_params = kernel_params
+        self.length_scale = length_scale
         self.random_state = random_state
 
     def explain(self) -> str:
@@ -204,6 +220,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         head = (
             f"{self.n_components} columns for {self._formula} in dimension {self.n_features_in_}."
         )
+        if self._lengths is not None:
+            head += f" Rows are divided by {_lengths_said(self._lengths)}."
         drawn = "" if self.table_ is None else _said(self.expected_error_)
         return "\n".join(line for line in (head, self.note_, self._plan.explain(), drawn) if line)
 
@@ -211,9 +229,11 @@ class SpectralFeatures(BaseSpectralFeatures):
         return Scheme(self.coupling, self.radii, self.allocation)
 
     def _planned(self, X: Any) -> tuple[FeaturePlan, Any]:
-        named = named_kernel(self.kernel, self.kernel_params)
+        named = named_kernel(self._radial, self.kernel_params)
         self.note_ = ""
         self.comparison_: tuple[Prediction, ...] = ()
+        if getattr(named, "is_zonal", False):
+            self._refuse_lengths(str(named))
         order = self._order(named, X)
         if order is not None:
             self.note_, self.z_max_ = order.note, order.z_max
@@ -243,6 +263,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _made_to_order(self, order: Commission, X: Any) -> FeaturePlan:
         from rf.portfolio.commission import made_to_order
 
+        self._look_at_lengths(order.kernel, X)
         strict = self.mixed_signature == "error"
         made = made_to_order(order, X, self.n_components, positive=strict)
         self.comparison_, self.z_max_ = made.comparison, made.z_max
@@ -275,6 +296,13 @@ class SpectralFeatures(BaseSpectralFeatures):
         from rf.axial import least_axial_plan
 
         return least_axial_plan(plan, n, scheme, typical_differences(X, RANKED_PAIRS))
+
+
+def _lengths_said(lengths: FloatArray) -> str:
+    if np.all(lengths == lengths[0]):
+        return f"{lengths[0]:.6g}"
+    shown = ", ".join(f"{length:.6g}" for length in lengths[:6])
+    return f"the lengths {shown}{', ...' if lengths.size > 6 else ''}"
 
 
 def _said(error: float) -> str:

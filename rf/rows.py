@@ -29,6 +29,7 @@ __all__ = [
     "check_distances",
     "check_size",
     "check_unit_rows",
+    "dense",
     "range_of_distances",
     "sample_of_rows",
     "typical_differences",
@@ -191,7 +192,7 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
     if np.sqrt(2.0) * norms.max() <= limit and X.min() >= 0:
         return  # |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y>, and <x, y> >= 0
     candidates = np.flatnonzero(radius + radius.max() > limit)
-    rows = _dense(X[candidates])
+    rows = dense(X[candidates])
     for start in range(0, len(rows), _BLOCK):
         _refuse_far(rows[start : start + _BLOCK], rows[start:], domain, limit)
 
@@ -207,9 +208,9 @@ def check_cross_distances(X: Any, Y: Any, domain: float) -> None:
     limit = domain * (1.0 + NORM_TOLERANCE)
     if _norms(X).max() + _norms(Y).max() <= limit:
         return
-    other = _dense(Y)
+    other = dense(Y)
     for start in range(0, X.shape[0], _BLOCK):
-        _refuse_far(_dense(X[start : start + _BLOCK]), other, domain, limit)
+        _refuse_far(dense(X[start : start + _BLOCK]), other, domain, limit)
 
 
 def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
@@ -230,11 +231,11 @@ def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
     if rows.shape[0] == 1:
         return np.array([0.0 if shift is None else np.linalg.norm(shift)])
     levels = (np.arange(_LEVELS) + 0.5) / _LEVELS
-    dense = _dense(rows)
+    full = dense(rows)
     if shift is not None and shift.any():
-        distances = cdist(dense + shift, dense)[~np.eye(len(dense), dtype=bool)]
+        distances = cdist(full + shift, full)[~np.eye(len(full), dtype=bool)]
     else:
-        distances = pdist(dense)
+        distances = pdist(full)
     # Sorting is one vectorised pass, several times faster than to select sixteen pairs of ranks.
     ordered, place = np.sort(distances), levels * (distances.size - 1)
     below = place.astype(np.intp)
@@ -258,7 +259,7 @@ def typical_differences(rows: Any, pairs: int) -> FloatArray:
     rng = np.random.default_rng(_PAIRING)
     first = rng.integers(count, size=pairs)
     second = (first + rng.integers(1, count, size=pairs)) % count
-    return _dense(rows[first] - rows[second])
+    return dense(rows[first] - rows[second])
 
 
 def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
@@ -323,7 +324,7 @@ def _largest_distance(X: Any) -> float:
     largest = 0.0
     for start in range(0, X.shape[0], _BLOCK):
         left = slice(start, start + _BLOCK)
-        products = _dense(X[left] @ X[start:].T)
+        products = dense(X[left] @ X[start:].T)
         distances = square[left, None] + square[start:] - 2.0 * products
         largest = max(largest, float(distances.max()))
     return float(np.sqrt(largest))
@@ -347,5 +348,6 @@ def _norms(X: Any) -> FloatArray:
     return np.asarray(np.sqrt(np.asarray(row_norms(X, squared=True), dtype=float)))
 
 
-def _dense(X: Any) -> FloatArray:
+def dense(X: Any) -> FloatArray:
+    """Rows in double precision and not sparse."""
     return np.asarray(X.toarray() if issparse(X) else X, dtype=float)

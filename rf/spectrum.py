@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from spectra.designs import Design
     from spectra.kernel import Kernel
 
-__all__ = ["Layout", "Spectrum", "layout_of", "named_kernel", "resolve_spectrum"]
+__all__ = ["Layout", "Spectrum", "layout_of", "named_kernel", "resolve_spectrum", "without_lengths"]
+
+FloatArray = NDArray[np.float64]
 
 # Tables of recent kernels: a grid search fits the same kernel in the same dimension many times.
 _RECENT_TABLES = 64
@@ -95,6 +98,27 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
         "of spectra.catalogue, a formula in z or u, a SpectralMeasure, a design or a SpectralTable."
     )
+
+
+def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
+    """The radial kernel and the lengths of a ``rescale([...])``; anything else as it is, and None.
+
+    Raises
+    ------
+    DataError
+        Where the data have another number of columns than the kernel has lengths.
+
+    Examples
+    --------
+    >>> without_lengths("exp(-z)", 2)
+    ('exp(-z)', None)
+    """
+    if isinstance(kernel, str | SpectralTable):
+        return kernel, None
+    from spectra.grouped import GroupedKernel
+
+    found = kernel.one_radial(dim) if isinstance(kernel, GroupedKernel) else None
+    return (kernel, None) if found is None else found
 
 
 def layout_of(made: Design) -> Layout:

@@ -17,9 +17,10 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist
 
 from rf.frequencies import allocate, draw_frequencies
+from rf.lengths import checked_lengths, lengths_for
 from rf.spectrum import Spectrum, resolve_spectrum
 from rf.waves import wave_columns
 from spectra.errors import DataError, ParameterError
@@ -77,7 +78,7 @@ def two_sample_test(
     Y: ArrayLike,
     *,
     kernel: Any = "gaussian",
-    length_scale: float | str = "median",
+    length_scale: ArrayLike | str = "median",
     n_components: int | None = None,
     n_permutations: int = 999,
     coupling: str = "orthogonal",
@@ -91,7 +92,7 @@ def two_sample_test(
         At least two rows each.
     kernel : Kernel, Family, str, SpectralMeasure, Design or SpectralTable
         Positive definite on R^d; by default the Gaussian.
-    length_scale : float or "median"
+    length_scale : float, array_like of shape (d,) or "median"
         What rows are divided by; "median" is the median distance of the pooled rows, which does not
         know the split.
     n_components : int, optional
@@ -135,7 +136,7 @@ def two_sample_test(
         raise ParameterError(f"n_permutations = {n_permutations!r}: give a whole number above 0.")
     rng = np.random.default_rng(random_state)
     pooled = np.concatenate([X, Y])
-    rows = pooled / _length(pooled, length_scale, rng)
+    rows = pooled / _lengths(pooled, length_scale, rng)
     spectrum = _positive(kernel, rows.shape[1])
     n, k_zero = len(X), spectrum.table.k_zero
     given = np.arange(len(rows)) < n
@@ -256,20 +257,12 @@ def _positive(kernel: Any, dim: int) -> Spectrum:
     return spectrum
 
 
-def _length(rows: FloatArray, length_scale: float | str, rng: np.random.Generator) -> float:
+def _lengths(rows: FloatArray, length_scale: Any, rng: np.random.Generator) -> Any:
     if isinstance(length_scale, str):
-        if length_scale != "median":
-            raise ParameterError(f"length_scale = {length_scale!r}: give a number or 'median'.")
         # Rows that do not know the split, so that its permutations stay exchangeable.
-        chosen = rows if len(rows) <= _MEDIAN_ROWS else rng.choice(rows, _MEDIAN_ROWS, axis=0)
-        median = float(np.median(pdist(chosen)))
-        if median == 0.0:
-            raise DataError("Half of the rows coincide: give a length_scale.")
-        return median
-    length = float(real_array(length_scale, "length_scale"))
-    if not 0.0 < length < np.inf:
-        raise ParameterError(f"length_scale = {length}: give a positive number.")
-    return length
+        few = rows if len(rows) <= _MEDIAN_ROWS else rng.choice(rows, _MEDIAN_ROWS, axis=0)
+        return lengths_for(length_scale, few)
+    return checked_lengths(length_scale, rows.shape[1])
 
 
 def _sample(X: ArrayLike, name: str) -> FloatArray:

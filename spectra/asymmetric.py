@@ -27,7 +27,17 @@ from spectra.numeric import real_array
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
-__all__ = ["AsymmetricKernel", "Shifted", "Term", "gaussian_components", "shifted", "tilted"]
+__all__ = [
+    "AsymmetricKernel",
+    "Shifted",
+    "Term",
+    "finite_number",
+    "finite_rows",
+    "gaussian_components",
+    "shifted",
+    "tilted",
+    "without_factor",
+]
 
 FloatArray = NDArray[np.float64]
 # Factors beyond the square root of the largest double overflow in the variance.
@@ -143,8 +153,8 @@ class AsymmetricKernel:
         DataError
             Where rows are not finite, or have another dimension than the kernel or one another.
         """
-        X = _rows(X, "X")
-        Y = X if Y is None else _rows(Y, "Y")
+        X = finite_rows(X, "X")
+        Y = X if Y is None else finite_rows(Y, "Y")
         if X.shape[1] != Y.shape[1]:
             raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
         dim = self._checked(X.shape[1])
@@ -204,7 +214,7 @@ class AsymmetricKernel:
         for term in self.terms:
             offset, tilt = _vector(term.offset, dim), _vector(term.tilt, dim)
             if not np.any(tilt):
-                factor, kernel = _without_factor(term.kernel)
+                factor, kernel = without_factor(term.kernel)
                 out.append(Shifted(term.weight * factor, kernel, offset))
                 continue
             if gaussian_components(term.kernel) is None:
@@ -250,7 +260,7 @@ class AsymmetricKernel:
     def __mul__(self, factor: Any) -> AsymmetricKernel:
         if isinstance(factor, bool) or not isinstance(factor, int | float | np.number):
             return NotImplemented
-        number = _finite(factor, "factor")
+        number = finite_number(factor, "factor")
         return _collect(replace(term, weight=term.weight * number) for term in self.terms)
 
     __rmul__ = __mul__
@@ -325,7 +335,7 @@ def _components(kernel: Kernel) -> Iterable[tuple[float, float, Kernel]]:
         yield float(coefficient), float(1 / sympy.sqrt(2 * rate)), gaussian
 
 
-def _without_factor(kernel: Kernel) -> tuple[float, Kernel]:
+def without_factor(kernel: Kernel) -> tuple[float, Kernel]:
     """A kernel as a number times one without a factor, so that multiples of it share a measure."""
     split = [piece.expr.as_independent(Z, as_Add=False) for piece in kernel.pieces]
     factors = {factor for factor, _ in split}
@@ -376,7 +386,7 @@ def _tuple(vector: Vector, name: str) -> tuple[float, ...]:
             f"shape {array.shape}."
         )
     # Adding 0 turns -0 into 0, so that equal kernels are equal objects.
-    return tuple(_finite(v, name) + 0.0 for v in array.tolist())
+    return tuple(finite_number(v, name) + 0.0 for v in array.tolist())
 
 
 def _added(first: tuple[float, ...], second: tuple[float, ...]) -> tuple[float, ...]:
@@ -420,14 +430,14 @@ def _vector(numbers: tuple[float, ...], dim: int) -> FloatArray:
     return np.full(dim, numbers[0]) if len(numbers) == 1 else np.array(numbers)
 
 
-def _finite(number: Any, name: str) -> float:
+def finite_number(number: Any, name: str) -> float:
     value = float(number)
     if not np.isfinite(value):
         raise ParameterError(f"The {name} of a kernel must be finite, and {number} is not.")
     return value
 
 
-def _rows(X: ArrayLike, name: str) -> FloatArray:
+def finite_rows(X: ArrayLike, name: str) -> FloatArray:
     rows = real_array(X, name, error=DataError)
     if rows.ndim != 2 or not np.all(np.isfinite(rows)):
         raise DataError(

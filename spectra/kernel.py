@@ -8,10 +8,10 @@ are equal objects and cancellations are exact.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import sympy
@@ -29,6 +29,7 @@ from spectra.progress import stage, staged
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
+    from spectra.grouped import GroupedKernel
 
 __all__ = ["Kernel", "Piece", "radial", "zonal"]
 
@@ -200,12 +201,61 @@ class Kernel:
             distances = np.minimum(distances, 2.0)  # unit rows: only rounding can exceed 2
         return self(distances)
 
-    def rescale(self, length: float | sympy.Expr) -> Kernel:
-        """The kernel k(z / length), which is radial even where k was zonal."""
+    @overload
+    def rescale(self, length: float | sympy.Expr) -> Kernel: ...
+
+    @overload
+    def rescale(self, length: Sequence[float] | FloatArray) -> GroupedKernel: ...
+
+    def rescale(
+        self, length: float | sympy.Expr | Sequence[float] | FloatArray
+    ) -> Kernel | GroupedKernel:
+        """The kernel k(z / length), which is radial even where k was zonal.
+
+        With a length for each column of the data it is k(|(x - y) / length|), whose verdict and
+        table are those of k: the rows are divided.
+
+        Raises
+        ------
+        ParameterError
+            Where a length is not positive, or the kernel is zonal and has a length for each column.
+
+        Examples
+        --------
+        >>> k = radial("exp(-z)")
+        >>> k.rescale(2)([2.0]) == k([1.0])
+        array([ True])
+        >>> k.rescale([1.0, 20.0])([3.0, 80.0]) == k(5.0)
+        np.True_
+        """
+        if not isinstance(length, sympy.Basic) and np.ndim(length):
+            from spectra.grouped import with_lengths
+
+            return with_lengths(self, length)
         scale = exact_parameter("length", length)
         if not scale.is_positive:
             raise ParameterError(f"A length must be positive, and {length} is not.")
         return _assemble((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces)
+
+    def on(self, columns: int | Sequence[int]) -> GroupedKernel:
+        """The kernel of the distance in some columns alone, counted from 0.
+
+        Such kernels add and multiply with one another, and with numbers.
+
+        Raises
+        ------
+        ParameterError
+            Where these are no columns, or the kernel is zonal.
+
+        Examples
+        --------
+        >>> space, time = radial("exp(-z**2/2)"), radial("exp(-z)")
+        >>> print(space.on([0, 1]) * time.rescale(7).on(2))
+        (exp(-z**2/2)).on([0, 1])*(exp(-z/7)).on([2])
+        """
+        from spectra.grouped import on_columns
+
+        return on_columns(self, columns)
 
     def shift(self, offset: float | ArrayLike) -> AsymmetricKernel:
         """The asymmetric kernel D -> k(D + offset), D = x - y.

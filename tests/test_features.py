@@ -1,5 +1,6 @@
 """Features: unbiased for every coupling, exact on the diagonal, and honest about signs and rows."""
 
+import contextlib
 import pickle
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures
+from rf import GORF, GRFF, ORF, RFF, LengthScaleWarning, SignatureWarning, SpectralFeatures
 from rf.frequencies import draw_repeatedly, pooled_frequencies
 from rf.rivals import PublishedGRFF
 from rf.waves import wave_columns
@@ -518,7 +519,8 @@ def test_the_expected_error_is_the_error_that_is_seen(X, kernel, options):
 
 @pytest.mark.parametrize(("unit", "useless"), [(0.1, False), (30.0, True)])
 def test_the_explanation_says_when_drawn_features_are_no_better_than_zero(X, unit, useless):
-    features = SpectralFeatures("gaussian", n_components=64, random_state=0).fit(unit * X)
+    with pytest.warns(LengthScaleWarning) if useless else contextlib.nullcontext():
+        features = SpectralFeatures("gaussian", n_components=64, random_state=0).fit(unit * X)
     exact = features.kernel_.gram(unit * X)
     error = np.linalg.norm(features.gram(unit * X) - exact) / np.linalg.norm(exact)
     assert (features.expected_error_ > 0.5) == (error > 0.5) == useless

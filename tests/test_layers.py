@@ -26,6 +26,7 @@ LAYERS = {
     "spectra.kernel": 4,
     "spectra.quadrature": 4,
     "spectra.asymmetric": 5,
+    "spectra.grouped": 5.1,
     "spectra.cache": 5,
     "spectra.density": 5,
     "spectra.charts": 6,
@@ -75,6 +76,7 @@ RF_LAYERS = {
     "rf.probes": 0,
     "rf.radii": 0,
     "rf.rows": 0.5,
+    "rf.lengths": 0.6,
     "rf.signs": 0,
     "rf.sincos": 0,
     "rf.spectrum": 0,
@@ -119,6 +121,7 @@ FACADE = "spectra"
 # kernels, which are made of kernels, and certified() of a measure and of a table that of proofs.
 EXCEPTIONS = {
     ("spectra.kernel", "spectra.asymmetric"),
+    ("spectra.kernel", "spectra.grouped"),
     ("spectra.measure", "spectra.certify"),
     ("spectra.table", "spectra.certify"),
 }
@@ -229,7 +232,12 @@ RF_NAMES = {
     "tests": {"two_sample_test"},
     "frequencies": {"Frequencies", "draw_frequencies"},
     "data and machine": {"load_dataset", "show_config"},
-    "warnings": {"SignatureWarning", "UselessFeaturesWarning", "DroppedPartWarning"},
+    "warnings": {
+        "DroppedPartWarning",
+        "LengthScaleWarning",
+        "SignatureWarning",
+        "UselessFeaturesWarning",
+    },
 }
 
 

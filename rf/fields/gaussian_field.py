@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from rf.fields.conditioned import ConditionedField
 from rf.fields.paths import Path
 from rf.frequencies import Frequencies, allocate, draw_frequencies
+from rf.lengths import checked_lengths
 from rf.rows import check_cross_distances
-from rf.spectrum import Spectrum, resolve_spectrum
+from rf.spectrum import Spectrum, resolve_spectrum, without_lengths
 from rf.variance import VarianceModel
 from spectra.errors import DataError, ParameterError, SpectraError
 from spectra.numeric import checked_dim, real_array
@@ -118,6 +119,7 @@ class GaussianField:
         self.length_scale = length_scale
         self.seed = _seed(random_state)
         self._spectrum: Spectrum | None = None
+        self._own_lengths: FloatArray | None = None
         if dim is None:
             dim = getattr(kernel, "dim", None)
         if dim is not None:
@@ -310,13 +312,8 @@ class GaussianField:
         return float(z[int(np.argmax(fallen))]) if fallen.any() else 1.0
 
     def _lengths(self) -> FloatArray:
-        lengths = real_array(self.length_scale, "length_scale")
-        if lengths.shape not in ((), (self.dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
-            raise ParameterError(
-                f"length_scale = {self.length_scale!r}: give a positive number, or one for each of "
-                f"the {self.dim} coordinates."
-            )
-        return np.broadcast_to(lengths, (self.dim,))
+        lengths = checked_lengths(self.length_scale, self.dim)
+        return lengths if self._own_lengths is None else lengths * self._own_lengths
 
     def _points(self, X: ArrayLike) -> FloatArray:
         points = real_array(X, "The points", error=DataError)
@@ -338,7 +335,8 @@ class GaussianField:
         return points
 
     def _resolve(self, dim: int) -> None:
-        spectrum = resolve_spectrum(self.kernel, dim)
+        radial, self._own_lengths = without_lengths(self.kernel, dim)
+        spectrum = resolve_spectrum(radial, dim)
         table = spectrum.table
         if not isinstance(table, SpectralTable) or table.sphere:
             raise ParameterError(

@@ -18,6 +18,7 @@ from rf.callers import outside
 from rf.estimator import BaseSpectralFeatures
 from rf.feature_map import FourierMap
 from rf.frequencies import Frequencies, Radii
+from rf.lengths import LENGTHS
 from rf.plans import STATED_PAIRS, Scheme
 from rf.rows import typical_differences
 from spectra.errors import DataError, ParameterError
@@ -66,7 +67,8 @@ class AsKRFF(BaseSpectralFeatures):
     negligible : float, default=1e-8
         A part with less than this share of the mass is dropped, with a warning; the published
         sampler by rejection would look for it for ever.
-    random_state : int, RandomState instance or None, default=None
+    length_scale, random_state
+        As in :class:`rf.SpectralFeatures`.
 
     Attributes
     ----------
@@ -97,6 +99,7 @@ class AsKRFF(BaseSpectralFeatures):
         "masses": [StrOptions({"exact", "least-squares"})],
         "n_samples": [Interval(Integral, 2, None, closed="left")],
         "negligible": [Interval(Real, 0.0, 0.1, closed="left")],
+        "length_scale": LENGTHS,
         "random_state": ["random_state"],
     }
 
@@ -108,6 +111,7 @@ class AsKRFF(BaseSpectralFeatures):
         masses: Literal["exact", "least-squares"] = "exact",
         n_samples: int = 50,
         negligible: float = NEGLIGIBLE,
+        length_scale: Any = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -115,6 +119,7 @@ class AsKRFF(BaseSpectralFeatures):
         self.masses = masses
         self.n_samples = n_samples
         self.negligible = negligible
+        self.length_scale = length_scale
         self.random_state = random_state
 
     table_: SpectralTable

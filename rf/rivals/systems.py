@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from rf.couplings import COUPLINGS
 from rf.estimator import BaseSpectralFeatures, MixedSignature
 from rf.frequencies import ALLOCATIONS, Allocation
+from rf.lengths import LENGTHS
 from rf.plans import Scheme
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
@@ -19,6 +20,7 @@ __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedSystem"]
 _COMMON: dict[str, Any] = {
     "kernel": "no_validation",
     "n_components": [Interval(Integral, 1, None, closed="left")],
+    "length_scale": LENGTHS,
     "random_state": ["random_state"],
 }
 
@@ -29,7 +31,7 @@ class RFF(BaseSpectralFeatures):
 
     Parameters
     ----------
-    kernel, n_components, random_state
+    kernel, n_components, length_scale, random_state
         As in :class:`rf.SpectralFeatures`, whose attributes it has too.
 
     Raises
@@ -52,10 +54,16 @@ class RFF(BaseSpectralFeatures):
     _parameter_constraints: ClassVar[dict[str, Any]] = _COMMON
 
     def __init__(
-        self, kernel: Any = "gaussian", *, n_components: int = 100, random_state: Any = None
+        self,
+        kernel: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        length_scale: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
+        self.length_scale = length_scale
         self.random_state = random_state
 
     def _scheme(self) -> Scheme:
@@ -78,7 +86,7 @@ class SignedSystem(BaseSpectralFeatures):
 
     Parameters
     ----------
-    kernel, n_components, mixed_signature, random_state
+    kernel, n_components, mixed_signature, length_scale, random_state
         As in :class:`rf.SpectralFeatures`, whose attributes it has too.
     allocation : {"equal", "mass", "optimal"}, default="equal"
     """
@@ -98,12 +106,14 @@ class SignedSystem(BaseSpectralFeatures):
         n_components: int = 100,
         allocation: Allocation = "equal",
         mixed_signature: MixedSignature = "warn",
+        length_scale: Any = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.allocation = allocation
         self.mixed_signature = mixed_signature
+        self.length_scale = length_scale
         self.random_state = random_state
 
     def _scheme(self) -> Scheme:
@@ -141,7 +151,7 @@ class GRFF(SignedSystem):
 
     Parameters
     ----------
-    kernel, n_components, mixed_signature, random_state
+    kernel, n_components, mixed_signature, length_scale, random_state
         As in :class:`rf.SpectralFeatures`, whose attributes it has too.
     allocation : {"equal", "mass", "optimal"}, default="equal"
 
@@ -171,7 +181,7 @@ class GORF(SignedSystem):
 
     Parameters
     ----------
-    kernel, n_components, mixed_signature, random_state
+    kernel, n_components, mixed_signature, length_scale, random_state
         As in :class:`rf.SpectralFeatures`, whose attributes it has too.
     coupling : str, default="haar"
         As in :class:`rf.SpectralFeatures`.
@@ -204,6 +214,7 @@ class GORF(SignedSystem):
         coupling: str = "haar",
         allocation: Allocation = "equal",
         mixed_signature: MixedSignature = "warn",
+        length_scale: Any = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -211,6 +222,7 @@ class GORF(SignedSystem):
             n_components=n_components,
             allocation=allocation,
             mixed_signature=mixed_signature,
+            length_scale=length_scale,
             random_state=random_state,
         )
         self.coupling = coupling

@@ -1,0 +1,212 @@
+"""Lengths that rows are divided by before the kernel sees them, and whether they fit the kernel."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist, pdist
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rf.arrays import beside, on_host
+from rf.callers import outside
+from rf.rows import dense, sample_of_rows
+from spectra.errors import DataError, ParameterError
+from spectra.numeric import real_array
+
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
+
+__all__ = [
+    "LENGTHS",
+    "LengthScaleWarning",
+    "checked_lengths",
+    "divided",
+    "lengths_for",
+    "median_distance",
+    "warn_of_lengths",
+]
+
+FloatArray = NDArray[np.float64]
+
+# A kernel is constant where it varies by less than this part of its size (chosen): a matrix of
+# such values is, to three digits, a multiple of ones, or of ones and the identity.
+_FLAT = 1e-3
+# Distances at which a kernel is looked at for where it varies, at steps of a sixth.
+_LOOKED_AT = np.geomspace(1e-6, 1e6, 181)
+# A kernel grows without end where it is larger at the last of them than up to the middle by this
+# factor (chosen; log(1 + z) grows by 2).
+_GROWING, _MIDDLE = 1.25, 1e3
+# Rows whose pairs are looked at first, and rows that are sought the neighbours of the first 64.
+_SEEN, _NEIGHBOURS, _ASKED = 128, 20_000, 64
+# Any seed will do: what is said of rows is a function of the rows.
+_SEED = 15
+
+
+#: What scikit-learn lets pass as ``length_scale``.
+LENGTHS: list[Any] = [
+    Interval(Real, 0, None, closed="neither"),
+    "array-like",
+    StrOptions({"median"}),
+    None,
+]
+
+
+class LengthScaleWarning(UserWarning):
+    """No two rows are at a distance at which the kernel varies: a wrong unit, or length."""
+
+
+def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
+    """A length for each of ``dim`` columns, from a number or from one for each.
+
+    Raises
+    ------
+    ParameterError
+        For lengths that are not positive and finite, or are not as many.
+
+    Examples
+    --------
+    >>> checked_lengths(2, 3), checked_lengths([1, 20], 2)
+    (array([2., 2., 2.]), array([ 1., 20.]))
+    """
+    lengths = real_array(length_scale, "length_scale")
+    if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
+        raise ParameterError(
+            f"length_scale = {length_scale!r}: give a positive number, or one for each of the "
+            f"{dim} columns."
+        )
+    return np.array(np.broadcast_to(lengths, (dim,)))
+
+
+def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
+    """The lengths of the columns of X; None where rows are taken as they are.
+
+    "median" is the median distance of (up to 512 of) the rows, for every column.
+
+    Examples
+    --------
+    >>> lengths_for("median", np.array([[0.0, 0.0], [3.0, 4.0]]))
+    array([5., 5.])
+    """
+    if length_scale is None:
+        return None
+    if isinstance(length_scale, str):
+        if length_scale != "median":
+            raise ParameterError(
+                f"length_scale = {length_scale!r}: give a positive number, one for each column, or "
+                "'median'."
+            )
+        length_scale = median_distance(sample_of_rows(X, np.random.default_rng(_SEED)))
+    return checked_lengths(length_scale, X.shape[1])
+
+
+def median_distance(rows: Any) -> float:
+    """The median distance of two rows.
+
+    Raises
+    ------
+    DataError
+        Where it is 0, or there is one row alone.
+    """
+    distances = pdist(dense(rows))
+    median = float(np.median(distances)) if distances.size else 0.0
+    if median == 0.0:
+        raise DataError(
+            "The median distance of two rows is 0, because half of the rows coincide: give a "
+            "number as length_scale."
+        )
+    return median
+
+
+def divided(X: Any, lengths: FloatArray | None) -> Any:
+    """Rows over lengths, in the type and the library of X; X itself where there are none.
+
+    Examples
+    --------
+    >>> divided(np.array([[2.0, 40.0]]), np.array([1.0, 20.0]))
+    array([[2., 2.]])
+    """
+    if lengths is None:
+        return X
+    if issparse(X):
+        scaled = X.tocsr(copy=True)
+        scaled.data /= lengths[scaled.indices].astype(scaled.dtype)
+        return scaled
+    return X / beside(lengths, X)
+
+
+def warn_of_lengths(kernel: Kernel, X: Any, *, of: str = "X") -> None:
+    """Warn where a kernel does not vary over the distances of the rows, in numbers.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array or sparse array of shape (n, d)
+        Rows in units of the lengths.
+    of : str
+        What the rows are, for the message.
+    """
+    near, far = _where_it_varies(kernel)
+    seen = dense(sample_of_rows(on_host(X), np.random.default_rng(_SEED), _SEEN))
+    distances = pdist(seen)
+    distances = distances[distances > 0.0]
+    if not distances.size or not near < far:
+        return
+    least, largest = float(distances.min()), float(distances.max())
+    if largest < near:
+        what = (
+            f"and {kernel} is k(0) up to {100 * _FLAT:g} % of its size there: its matrix is a "
+            "multiple of ones, so that every row looks alike. Measure the rows in a smaller unit"
+        )
+    elif least > far and (least := _least_distance(X, least)) > far:
+        what = (
+            f"and {kernel} varies by no more than {100 * _FLAT:g} % of its size there: its matrix "
+            "is a multiple of ones plus one of the identity, so that no row tells of another. "
+            "Measure the rows in a larger unit"
+        )
+    else:
+        return
+    warnings.warn(
+        f"The distances of the rows of {of} lie between {least:.3g} and {largest:.3g}, {what}: the "
+        f"kernel varies between the distances {near:.3g} and {far:.3g}. "
+        f"length_scale='median' would divide by {float(np.median(distances)):.3g} more.",
+        LengthScaleWarning,
+        stacklevel=outside(),
+    )
+
+
+def _least_distance(X: Any, least: float) -> float:
+    """The least positive distance of some rows to any of many, which finds near neighbours."""
+    rng = np.random.default_rng(_SEED)
+    rows = dense(sample_of_rows(on_host(X), rng, _NEIGHBOURS))
+    distances = cdist(rows[rng.permutation(len(rows))[:_ASKED]], rows)
+    positive = distances[distances > 0.0]
+    return min(least, float(positive.min())) if positive.size else least
+
+
+@lru_cache(maxsize=64)
+def _where_it_varies(kernel: Kernel) -> tuple[float, float]:
+    """Distances below which k is k(0), and beyond which it is constant, to what is flat.
+
+    The first is beyond the second where nothing is known: a constant kernel, one without values, or
+    one that grows without end, of which no size is known.
+    """
+    with np.errstate(all="ignore"):
+        values = kernel(_LOOKED_AT)
+    known = np.isfinite(values)
+    if not known.any():
+        return np.inf, 0.0
+    z, values = _LOOKED_AT[known], values[known]
+    if abs(values[-1]) > _GROWING * float(np.abs(values[z <= _MIDDLE]).max(initial=0.0)):
+        return np.inf, 0.0
+    flat = _FLAT * float(np.abs(values).max())
+    from_zero = np.flatnonzero(np.abs(values - values[0]) > flat)
+    from_end = np.flatnonzero(np.abs(values - values[-1]) > flat)
+    if not from_zero.size:
+        return np.inf, 0.0
+    return float(z[from_zero[0]]), float(z[min(from_end[-1] + 1, z.size - 1)])

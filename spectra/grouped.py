@@ -1,0 +1,461 @@
+r"""Kernels of groups of columns, each with its own lengths: sums and products of them, with signs.
+
+A radial kernel of some columns c, with a length for each, is a kernel of all rows,
+
+.. math:: (x, y) \mapsto k\Bigl(\bigl(\sum_{j \in c} (x_j - y_j)^2 / l_j^2\bigr)^{1/2}\Bigr),
+
+and its measure lives on the frequencies of these columns.  The measure of a product of kernels is
+the convolution of theirs (their product, where no column is shared), so that a frequency of it is
+the sum of independent frequencies of the factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+
+from spectra.asymmetric import finite_number, finite_rows, without_factor
+from spectra.errors import DataError, ParameterError
+from spectra.numeric import checked_dim, real_array
+
+if TYPE_CHECKING:
+    from spectra.kernel import Kernel
+
+__all__ = ["Factor", "GroupedKernel", "Product", "additive", "on_columns", "with_lengths"]
+
+FloatArray = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Factor:
+    """A radial kernel of some columns, each divided by its length.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        In units of the lengths, without a numerical factor.
+    columns : tuple of int
+        Ascending.
+    lengths : tuple of float
+    """
+
+    kernel: Kernel
+    columns: tuple[int, ...]
+    lengths: tuple[float, ...]
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(str, self.columns))
+        lengths = "" if set(self.lengths) == {1.0} else f", length={_shown(self.lengths)}"
+        return f"({self.kernel}).on([{shown}]{lengths})"
+
+    def __call__(self, differences: FloatArray) -> FloatArray:
+        """Values at differences of shape (..., d)."""
+        group = differences[..., list(self.columns)] / np.array(self.lengths)
+        return self.kernel(np.linalg.norm(group, axis=-1))
+
+    def longer(self, factors: FloatArray) -> Factor:
+        """With each length multiplied by the factor of its column."""
+        lengths = np.array(self.lengths) * factors[list(self.columns)]
+        return replace(self, lengths=tuple(lengths.tolist()))
+
+    def gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """The matrix of two sets of rows of all columns."""
+        columns, lengths = list(self.columns), np.array(self.lengths)
+        return self.kernel(cdist(X[:, columns] / lengths, Y[:, columns] / lengths))
+
+
+@final
+@dataclass(frozen=True)
+class Product:
+    """A number times a product of kernels of groups of columns; without factors a constant."""
+
+    weight: float
+    factors: tuple[Factor, ...]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns of all factors, ascending."""
+        return tuple(sorted({c for factor in self.factors for c in factor.columns}))
+
+    @property
+    def is_disjoint(self) -> bool:
+        """Whether no column is in two factors."""
+        return len(self.columns) == sum(len(factor.columns) for factor in self.factors)
+
+    def __str__(self) -> str:
+        parts = [] if self.weight == 1.0 and self.factors else [f"{self.weight:.6g}"]
+        return "*".join([*parts, *map(str, self.factors)])
+
+
+@final
+@dataclass(frozen=True)
+class GroupedKernel:
+    """A sum of products of kernels of groups of columns; made by :meth:`spectra.Kernel.on`.
+
+    It adds, subtracts and multiplies with others of its kind and with numbers.  Summands of the
+    same columns and lengths are gathered into one radial kernel, so that what cancels is exact.
+    Factors of the same columns are kept apart: their measures are convolved.  Write
+    ``(k1 * k2).on(columns)`` for the measure of the product as one radial kernel.
+
+    Attributes
+    ----------
+    terms : tuple of Product
+    dim : int or None
+        The number of columns that the data must have; None where any will do that has those named.
+    label : str
+        How to print it where it was named.
+
+    Examples
+    --------
+    >>> from spectra import radial
+    >>> space, time = radial("exp(-z**2/2)"), radial("exp(-z)")
+    >>> kernel = space.on([0, 1]) * time.on([2]) + 0.5 * time.on([2])
+    >>> kernel([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]).round(6)
+    array([1.5     , 0.867879, 0.551819])
+    """
+
+    terms: tuple[Product, ...]
+    dim: int | None = None
+    label: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return self.label or self.formula
+
+    def __repr__(self) -> str:
+        return f"GroupedKernel({self})"
+
+    @property
+    def formula(self) -> str:
+        """The kernel as the text that makes it."""
+        return " + ".join(map(str, self.terms)) or "0"
+
+    @property
+    def is_zonal(self) -> bool:
+        """False: a group of columns leaves the sphere."""
+        return False
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """All columns that it sees, ascending."""
+        return tuple(sorted({c for term in self.terms for c in term.columns}))
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """Every kernel of a group once, in the order of the terms."""
+        return tuple(dict.fromkeys(f for term in self.terms for f in term.factors))
+
+    @property
+    def at_zero(self) -> float:
+        """The value at x = y."""
+        return float(
+            sum(t.weight * np.prod([f.kernel.at_zero for f in t.factors]) for t in self.terms)
+        )
+
+    def one_radial(self, dim: int) -> tuple[Kernel, FloatArray] | None:
+        """The radial kernel and the lengths, where it is one kernel of all columns; else None.
+
+        Raises
+        ------
+        DataError
+            Where the data have another number of columns.
+        """
+        self.checked(dim)
+        if len(self.terms) != 1 or len(self.terms[0].factors) != 1:
+            return None
+        (term,) = self.terms
+        (factor,) = term.factors
+        if len(factor.columns) != dim:
+            return None
+        kernel = factor.kernel if term.weight == 1.0 else term.weight * factor.kernel
+        return kernel, np.array(factor.lengths)
+
+    def __call__(self, differences: ArrayLike) -> FloatArray:
+        """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
+        D = real_array(differences, "D = x - y", error=DataError)
+        if D.ndim == 0:
+            raise DataError(
+                "A kernel of groups of columns is a function of differences D = x - y: give an "
+                "array of shape (..., d)."
+            )
+        self.checked(D.shape[-1])
+        return self._combined(lambda factor: factor(D), D.shape[:-1])
+
+    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
+        """Exact kernel matrix of two sets of rows.
+
+        Parameters
+        ----------
+        X, Y : array_like of shape (n, d), (m, d)
+            Rows; ``Y`` defaults to ``X``.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+
+        Raises
+        ------
+        DataError
+            Where rows are not finite, or lack a column of the kernel.
+        """
+        X = finite_rows(X, "X")
+        Y = X if Y is None else finite_rows(Y, "Y")
+        if X.shape[1] != Y.shape[1]:
+            raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
+        self.checked(X.shape[1])
+        return self._combined(lambda factor: factor.gram(X, Y), (len(X), len(Y)))
+
+    def rescale(self, length: float | ArrayLike) -> GroupedKernel:
+        """The kernel of rows divided by a number, or by a length for each of the d columns."""
+        lengths = checked_lengths(length)
+        dim = self.dim
+        if np.ndim(length):
+            dim = _one_dim((dim, lengths.size))
+            _check_columns(self.columns, lengths.size)
+            return self._longer(lengths, dim)
+        return self._longer(np.repeat(lengths, max(self.columns, default=0) + 1), dim)
+
+    def _longer(self, lengths: FloatArray, dim: int | None) -> GroupedKernel:
+        terms = (
+            replace(term, factors=tuple(factor.longer(lengths) for factor in term.factors))
+            for term in self.terms
+        )
+        return _collect(terms, dim)
+
+    def checked(self, dim: int) -> int:
+        """The number of columns of the data, which must have those of the kernel.
+
+        Raises
+        ------
+        DataError
+            It names what the data lack.
+        """
+        if self.dim is not None and dim != self.dim:
+            raise DataError(
+                f"The kernel {self} has lengths for {self.dim} columns, and the data have {dim}. "
+                "Give one length for each column."
+            )
+        _check_columns(self.columns, dim)
+        return dim
+
+    def _combined(
+        self, values: Callable[[Factor], FloatArray], shape: tuple[int, ...]
+    ) -> FloatArray:
+        known = {factor: values(factor) for factor in self.factors}
+        total = np.zeros(shape)
+        for term in self.terms:
+            total += reduce(np.multiply, (known[f] for f in term.factors), np.array(term.weight))
+        return total
+
+    def __add__(self, other: Any) -> GroupedKernel:
+        if not isinstance(other, GroupedKernel):
+            if not _is_number(other):
+                return NotImplemented
+            other = GroupedKernel((Product(finite_number(other, "factor"), ()),))
+        return _collect((*self.terms, *other.terms), _one_dim((self.dim, other.dim)))
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> GroupedKernel:
+        if not isinstance(other, GroupedKernel):
+            if not _is_number(other):
+                return NotImplemented
+            other = GroupedKernel((Product(finite_number(other, "factor"), ()),))
+        products = (
+            Product(a.weight * b.weight, a.factors + b.factors)
+            for a in self.terms
+            for b in other.terms
+        )
+        return _collect(products, _one_dim((self.dim, other.dim)))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> GroupedKernel:
+        return self * -1.0
+
+    def __sub__(self, other: Any) -> GroupedKernel:
+        if not (isinstance(other, GroupedKernel) or _is_number(other)):
+            return NotImplemented
+        difference: GroupedKernel = self + (-other)
+        return difference
+
+    def __rsub__(self, other: Any) -> GroupedKernel:
+        difference: GroupedKernel = (-self) + other
+        return difference
+
+
+def on_columns(kernel: Kernel, columns: int | Sequence[int]) -> GroupedKernel:
+    """The kernel of the distance in some columns alone; see :meth:`spectra.Kernel.on`.
+
+    Raises
+    ------
+    ParameterError
+        Where the columns are no distinct numbers from 0 on, or the kernel is zonal.
+    """
+    given = np.atleast_1d(np.asarray(columns))
+    whole = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
+    if not whole or np.any(given < 0) or len(set(given.tolist())) != given.size:
+        raise ParameterError(
+            f"columns = {columns!r}: give the numbers of different columns, counted from 0, such "
+            "as [0, 1]."
+        )
+    return _one_factor(kernel, tuple(sorted(given.tolist())), (1.0,) * given.size, None)
+
+
+def with_lengths(kernel: Kernel, lengths: ArrayLike) -> GroupedKernel:
+    """The kernel of rows divided by a length for each column; see :meth:`spectra.Kernel.rescale`.
+
+    Raises
+    ------
+    ParameterError
+        Where a length is not positive and finite, or the kernel is zonal.
+    """
+    checked = checked_lengths(lengths)
+    return _one_factor(kernel, tuple(range(checked.size)), tuple(checked.tolist()), checked.size)
+
+
+def additive(kernel: Kernel, dim: int, *, order: int = 1) -> GroupedKernel:
+    r"""The sum of a kernel over all columns, or over all pairs (sets) of ``order`` columns.
+
+    .. math:: k_1(D) = \sum_i k(|D_i|), \qquad
+              k_2(D) = \sum_{i < j} k\bigl(\sqrt{D_i^2 + D_j^2}\bigr).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Radial; its measure is needed in ``order`` dimensions only.
+    dim : int
+        Number of columns.
+    order : int
+        Columns in a group, from 1 to dim.
+
+    Raises
+    ------
+    ParameterError
+        For an order that is no such number, or a zonal kernel.
+
+    Examples
+    --------
+    >>> from spectra import radial
+    >>> print(additive(radial("exp(-z)"), 2))
+    (exp(-z)).on([0]) + (exp(-z)).on([1])
+    >>> len(additive(radial("exp(-z)"), 5, order=2).terms)
+    10
+    """
+    dim, order = checked_dim(dim), checked_dim(order)
+    if order > dim:
+        raise ParameterError(f"order = {order}: a group of {dim} columns has at most {dim}.")
+    groups = [on_columns(kernel, group) for group in combinations(range(dim), order)]
+    return _collect((t for group in groups for t in group.terms), dim)
+
+
+def checked_lengths(lengths: ArrayLike) -> FloatArray:
+    """Lengths as a list of positive numbers.
+
+    Raises
+    ------
+    ParameterError
+    """
+    values = np.atleast_1d(real_array(lengths, "The lengths"))
+    if values.ndim != 1 or not values.size or not np.all((values > 0) & (values < np.inf)):
+        raise ParameterError(
+            f"The lengths {lengths!r} of a kernel must be positive and finite: one number, or one "
+            "for each column of the data."
+        )
+    return values
+
+
+def _one_factor(
+    kernel: Kernel, columns: tuple[int, ...], lengths: tuple[float, ...], dim: int | None
+) -> GroupedKernel:
+    if kernel.is_zonal:
+        raise ParameterError(
+            f"The kernel {kernel} lives on the unit sphere, and a group of columns, or a length "
+            "for each, leaves it. Write it as a radial kernel, for instance with rescale(1)."
+        )
+    return _collect([Product(1.0, (Factor(kernel, columns, lengths),))], dim)
+
+
+def _collect(terms: Iterable[Product], dim: int | None) -> GroupedKernel:
+    """Gather what is of the same groups: sums of one radial kernel, and multiples of one product.
+
+    Numbers are taken out of the factors, so that multiples of a kernel share its measure.
+    """
+    alone: dict[tuple[tuple[int, ...], tuple[float, ...]], list[tuple[float, Kernel]]] = {}
+    weights: dict[tuple[Factor, ...], float] = {}
+    order: list[Any] = []
+    for term in terms:
+        weight, factors = term.weight, []
+        for factor in term.factors:
+            number, kernel = without_factor(factor.kernel)
+            weight *= number
+            factors.append(replace(factor, kernel=kernel))
+        if any(not factor.kernel.pieces for factor in factors):
+            continue
+        if len(factors) == 1:
+            group = (factors[0].columns, factors[0].lengths)
+            order.append(group)
+            alone.setdefault(group, []).append((weight, factors[0].kernel))
+        else:
+            key = tuple(sorted(factors, key=lambda f: (f.columns, f.lengths, f.kernel.formula)))
+            order.append(key)
+            weights[key] = weights.get(key, 0.0) + weight
+    found: list[Product] = []
+    for key in dict.fromkeys(order):
+        if key in alone:
+            weight, kernel = _added(alone[key])
+            found.append(Product(weight, (Factor(kernel, *key),)))
+        else:
+            found.append(Product(weights[key], key))
+    return GroupedKernel(tuple(t for t in found if _is_there(t)), dim)
+
+
+def _is_there(term: Product) -> bool:
+    return term.weight != 0.0 and all(factor.kernel.pieces for factor in term.factors)
+
+
+def _added(summands: list[tuple[float, Kernel]]) -> tuple[float, Kernel]:
+    """The sum of multiples of radial kernels as a number times one kernel."""
+    by_kernel: dict[Kernel, float] = {}
+    for weight, kernel in summands:
+        by_kernel[kernel] = by_kernel.get(kernel, 0.0) + weight
+    left = [(weight, kernel) for kernel, weight in by_kernel.items() if weight != 0.0]
+    if len(left) == 1:
+        return left[0]
+    if not left:
+        return 0.0, summands[0][1]
+    return without_factor(reduce(lambda a, b: a + b, (w * k for w, k in left)))
+
+
+def _check_columns(columns: tuple[int, ...], dim: int) -> None:
+    if columns and columns[-1] >= dim:
+        raise DataError(
+            f"The kernel is one of the columns {_shown(columns)}, counted from 0, and the data "
+            f"have {dim} column(s)."
+        )
+
+
+def _one_dim(dims: Iterable[int | None]) -> int | None:
+    found = {dim for dim in dims if dim is not None}
+    if len(found) > 1:
+        raise ParameterError(
+            f"Kernels with lengths for {' and for '.join(map(str, sorted(found)))} columns cannot "
+            "be joined: they are kernels of different data."
+        )
+    return found.pop() if found else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _shown(numbers: Sequence[float]) -> str:
+    shown = ", ".join(f"{v:.6g}" for v in numbers[:6])
+    return f"[{shown}{', ...' if len(numbers) > 6 else ''}]"
