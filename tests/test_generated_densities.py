@@ -11,6 +11,7 @@ from generated_densities import Density, generated, judge, toolkit_kernel, toolk
 from real_axis import RealKernel, radial_densities
 
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
+from spectra.steps import DEFAULT, time_limit
 from spectra.transform import spectral_density
 
 SEED = 0
@@ -109,7 +110,8 @@ def test_a_sample_is_honest_and_seldom_refused():
     sample = [d for d in generated(SEED, 60) if d.dim <= 3]
     for density in sample:
         try:
-            words.update(told(density))
+            with time_limit(DEFAULT):
+                words.update(told(density))
         except SpectraError:
             words["refused"] += 1
             continue
