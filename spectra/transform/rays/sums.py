@@ -12,8 +12,9 @@ and nothing has to be continued.  Between the equal steps a density is interpola
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 import flint
 import numpy as np
@@ -57,7 +58,7 @@ _LARGEST = 700.0
 # The half-line serves without a look at other angles where it has no more terms than that, which
 # cost what the look does.
 _FEW_TERMS = 8000
-# Errors less than exp(8) above what is cut off may be that; steps are then tried 4 times as long.
+# Errors less than exp(8) above what is cut off, or rounded, may be that; steps are then tried 4 times as long.
 _UNSEEN, _LONGER = 8.0, 4.0
 # The kernel is taken to be analytic so far beside the half-line, until that is seen.
 _STRIP = 0.2
@@ -76,7 +77,7 @@ class RaySums:
 
     def __init__(self, plane: Plane, dim: int) -> None:
         self.plane, self.dim = plane, dim
-        self._bits = SURVEY_BITS * (1 + (6 * dim) // SURVEY_BITS)
+        self._bits = SURVEY_BITS * (1 + (2 * dim) // SURVEY_BITS)
         self._depth = _DEPTH
         self._top: tuple[float, Ball] | None = None
         self._grids: dict[float, tuple[Block, Sums, Grid]] = {}
@@ -124,7 +125,7 @@ class RaySums:
         if low not in self._grids:
             width = _LOW_BLOCK if low < self._border else _BLOCK
             block = Block.over(low, width, max(self._spacing - 1, _FIRST_SPACING))
-            found = self._best(block, self._order(block))
+            found = self._best(block)
             self._grids[low] = (block, found, self._grid(block, found))
         while True:
             block, found, grid = self._grids[low]
@@ -133,7 +134,7 @@ class RaySums:
                 # The neighbours of wide steps would reach far beyond a block that needs small ones.
                 self._spacing = block.spacing
                 return value, wrong, exponent
-            between = self._best(block.between(), [found.angle], step=found.step)
+            between = self._again(block.between(), found)
             block, found = block.halved(), found.interleaved(between)
             self._grids[low] = (block, found, self._grid(block, found))
 
@@ -153,40 +154,58 @@ class RaySums:
             found.worst * np.array(size),
         )
 
-    def _best(self, block: Block, angles: Iterable[float], *, step: int | None = None) -> Sums:
+    def _best(self, block: Block) -> Sums:
         """The first sums that are good, or else the best."""
         best: Sums | None = None
-        for angle in angles:
-            found = self._on_ray(block, angle, step)
+        for angle, most in self._order(block):
+            found = self._on_ray(block, angle, most=most)
             if found is not None and (best is None or found.worst < best.worst):
                 best = found
             if best is not None and best.worst <= _GOOD:
                 return best
-        if best is None:
+        return self._reached(block, best)
+
+    def _again(self, block: Block, found: Sums) -> Sums:
+        """Sums over another block as those that were found."""
+        sums = self._on_ray(block, found.angle, first=found.step)
+        return self._reached(block, sums)
+
+    def _reached(self, block: Block, sums: Sums | None) -> Sums:
+        if sums is None:
             raise NoRouteError(
                 f"The density of {self.plane.kernel.expr} is not reached near log w = "
                 f"{block.start:.4g}: the kernel is singular, or grows, too close to the real axis. "
                 "A callable with decay= or support= is read by its values (docs/callables.md)."
             )
-        return best
+        return sums
 
-    def _order(self, block: Block) -> Iterator[float]:
-        """The angles, those first that are expected to take the fewest terms."""
-        ends = bool(np.isfinite(self.plane.reach.end)) and not self.plane.is_tame
-        here = self._expected_terms(block, 0.0) if ends else np.inf
+    def _order(self, block: Block) -> Iterator[tuple[float, float]]:
+        """The angles, those first that are expected to take the fewest terms, and how many terms
+        each may take: as many as the next one is expected to; in the end as many as can be."""
+        ends = bool(np.isfinite(self.plane.reach.end))
+        on_axis = self._span(block, 0.0) if ends else None
+        largest = np.inf if on_axis is None else on_axis.peak
+        here = np.inf if self.plane.is_tame else self._expected_terms(block, 0.0, largest)
         if here <= _FEW_TERMS:
-            yield 0.0
-        expected = {a: self._expected_terms(block, a) for a in self.plane.angles}
-        for angle in sorted(expected, key=lambda a: expected[a]):
-            if expected[angle] < np.inf and not (angle == 0.0 and here <= _FEW_TERMS):
-                yield angle
+            yield 0.0, _FEW_TERMS
+        expected = {a: self._expected_terms(block, a, largest) for a in self.plane.angles}
+        if here <= _FEW_TERMS and 0.0 in expected:
+            expected[0.0] = 2.0 * _FEW_TERMS
+        angles = sorted((a for a, n in expected.items() if n < np.inf), key=lambda a: expected[a])
+        for angle, after in pairwise(angles):
+            yield angle, max(expected[after], _FEW_TERMS)
+        for angle in reversed(angles):
+            yield angle, _MOST_TERMS
 
-    def _expected_terms(self, block: Block, angle: float) -> float:
+    def _expected_terms(self, block: Block, angle: float, largest: float) -> float:
+        """As many as would take that long; terms larger than on the axis take more bits."""
         span = self._span(block, angle)
         if span is None:
             return np.inf
         step = self._expected_step(block, angle, span)
-        return sum(p.terms(step + 1) for p in self._pieces(block, angle, span, step))
+        terms = sum(p.terms(step + 1) for p in self._pieces(block, angle, span, step))
+        lost = max(span.peak - largest, 0.0) / np.log(2.0)
+        return terms * (1.0 + lost / self._bits)
 
     def _expected_step(self, block: Block, angle: float, span: Span) -> int:
         """The error is exp(-2 pi a/h), times exp(w z a) where the ray is the half-line itself."""
@@ -206,20 +225,18 @@ class RaySums:
         return pieces(span, self._phase(block, span), self._depth, step, _FIRST_STEP)
 
     def _learn(
-        self, block: Block, angle: float, span: Span, step: int, apart: float, cancelled: float
+        self, block: Block, angle: float, span: Span, step: int, fallen: float, needed: float
     ) -> None:
-        """Keep what 2 pi/h must be, beside the waves, as the error of a step tells."""
+        """Keep what 2 pi/h must be, beside the waves, where the error of a step has fallen so far;
+        infinitely far where it is not seen, and longer steps, which may do as well, are tried."""
         room = 2.0 * np.pi * 2.0**step - (0.0 if angle else self._phase(block, span))
-        fallen = span.peak - apart
         if room > 0.0 and fallen > 0.0:
-            # Nothing is seen below what is cut off: longer steps may do as well, and are tried.
-            unseen = fallen > self._depth - _UNSEEN
-            self._rooms[angle] = room * (
-                1.0 / _LONGER if unseen else min((cancelled - np.log(_GOOD)) / fallen, 1.0)
-            )
+            self._rooms[angle] = room * min(max(needed / fallen, 1.0 / _LONGER), 1.0)
 
-    def _on_ray(self, block: Block, angle: float, first: int | None) -> Sums | None:
-        """Sums of smaller and smaller steps; None where their terms do not end."""
+    def _on_ray(
+        self, block: Block, angle: float, *, first: int | None = None, most: float = _MOST_TERMS
+    ) -> Sums | None:
+        """Sums of smaller and smaller steps; None where their terms do not end, or are too many."""
         span = self._span(block, angle)
         if span is None:
             return None
@@ -236,7 +253,7 @@ class RaySums:
                 if first is None:
                     step = max(self._expected_step(block, angle, span), step)
                 parts = self._pieces(block, angle, span, step)
-            if sum(p.terms(step + 1) for p in parts) > _MOST_TERMS:
+            if sum(p.terms(step + 1) for p in parts) > most:
                 return best
             if coarse is None:
                 coarse = self._summed(block, angle, step, parts, shifted=False)
@@ -261,7 +278,10 @@ class RaySums:
             largest = max(_log(a) for a in apart)
             stalled = before - _LEAST_GAIN < largest < span.peak - _CONVERGES
             if best.worst <= _GOOD:
-                self._learn(block, angle, span, step, largest, cancelled)
+                fallen = span.peak - largest
+                if fallen > self._depth - _UNSEEN or seen < blur * np.exp(_UNSEEN):
+                    fallen = np.inf
+                self._learn(block, angle, span, step, fallen, cancelled - np.log(_GOOD))
             if best.worst <= _GOOD or stalled:
                 return best
             coarse, step, before = values, step + 1, largest
