@@ -1,4 +1,4 @@
-"""One run of the tests is like every other: the same draws, no table kept from another run, no clock.
+"""One run of the tests is like every other: the same draws, no table from another run, no clock.
 
 What is right must not depend on how fast a machine is: a step has so much time here that only what
 would never end is refused for it.  Tests of the limit set their own.

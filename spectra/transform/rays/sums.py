@@ -58,7 +58,8 @@ _LARGEST = 700.0
 # The half-line serves without a look at other angles where it has no more terms than that, which
 # cost what the look does.
 _FEW_TERMS = 8000
-# Errors less than exp(8) above what is cut off, or rounded, may be that; steps are then tried 4 times as long.
+# Errors less than exp(8) above what is cut off, or rounded, may be that; steps are then tried 4
+# times as long.
 _UNSEEN, _LONGER = 8.0, 4.0
 # The kernel is taken to be analytic so far beside the half-line, until that is seen.
 _STRIP = 0.2
@@ -205,7 +206,7 @@ class RaySums:
         step = self._expected_step(block, angle, span)
         terms = sum(p.terms(step + 1) for p in self._pieces(block, angle, span, step))
         lost = max(span.peak - largest, 0.0) / np.log(2.0)
-        return terms * (1.0 + lost / self._bits)
+        return float(terms * (1.0 + lost / self._bits))
 
     def _expected_step(self, block: Block, angle: float, span: Span) -> int:
         """The error is exp(-2 pi a/h), times exp(w z a) where the ray is the half-line itself."""
