@@ -427,8 +427,9 @@ def test_a_formula_without_mean_starts_with_a_higher_power():
     ("formula", "support"),
     [
         ("exp(-z)", 1),
-        ("sqrt(1 - z)", 1),
-        ("sqrt(z)*(1 - z)", 1),
+        ("sqrt(1 + z)", 1),
+        ("sqrt(1 - z)*sqrt(1 - z**2)", 1),
+        ("sqrt(1 - z)*asin(z)", 1),
         ("asin(z/2)**2", 2),
         ("asin(z/3)", 2),
         ("(1 - z**2)", None),

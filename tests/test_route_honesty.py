@@ -68,23 +68,16 @@ SOLVERS = {**ROUTES, "quadrature": quadrature, "auto": spectral_density}
 EVERY = frozenset(DIMS)
 #: What has no pair in the catalogue.
 NO_LOOKUP = (
-    "stable_3/2", "askey_3/2", "cosine_fourth_on_a_ball", "shifted_inverse",
-    "generalized_wendland_7/2_1",
+    "stable_3/2", "cosine_fourth_on_a_ball", "shifted_inverse", "generalized_wendland_7/2_1",
 )  # fmt: skip
 #: What has no density in closed form either; the generated densities hold its kind to quadrature.
 NO_TRUTH = ("dagum",)
 #: The bounded spectra: no path in the plane serves, and no vertical line of their Mellin transform.
 WAVES = ("cosine", "sinc", "bessel_j0", "j_bessel_16", "j_bessel_9/2", "sinc_minus_cosine")
-ARC_COSINES = ("arc_cosine_0", "arc_cosine_1", "arc_cosine_2", "ntk")
 #: (route, problem): the dimensions in which a route declines, although there is a density.
 DECLINED: dict[tuple[str, str], frozenset[int]] = {
     **{("series", name): EVERY for name in WAVES},
-    # Their factors asin(z/2) have no product of Gamma functions.
-    **{("series", name): EVERY for name in ARC_COSINES},
     ("series", "cosine_fourth_on_a_ball"): EVERY,
-    # Nor have acos(z) and the square root beside it.
-    ("series", "circular"): EVERY,
-    ("series", "superspherical_3/2"): EVERY,
     # Nothing is left to transform.
     ("series", "constant"): EVERY,
     ("series", "zero"): EVERY,

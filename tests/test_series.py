@@ -16,8 +16,9 @@ from spectra.transform.formulas.gamma_formula import gamma_formula
 from spectra.transform.lookup import lookup
 from spectra.transform.mellin_sums.mellin import gamma_product
 from spectra.transform.mellin_sums.mellin_component import mellin_component
-from spectra.transform.mellin_sums.rim import rim_form
 from spectra.transform.numeric import numeric
+from spectra.transform.on_balls.ball_reading import ball_form
+from spectra.transform.on_balls.compact import compact_formula
 from spectra.transform.series import gamma_products, series
 from spectra.transform.smooth_pairs.smooth import W
 
@@ -159,8 +160,7 @@ def test_powers_on_a_ball_keep_their_stated_error(case, dim):
 def test_powers_on_a_ball_keep_their_stated_error_far_out(case, dim):
     text, support = case
     density = found(text, dim, support)
-    form = rim_form(parse_formula(text, variable="z").subs(Z, Z), sympy.Integer(support))
-    formula = gamma_formula(form.gamma_products(), sympy.Integer(dim), W)
+    formula = compact_formula(parse_formula(text, variable="z"), sympy.Integer(support), dim)
     half = mp.mpf(dim) / 2
     for w in (150.0, 1.1e3):
         with mp.workdps(40):
@@ -249,7 +249,7 @@ def test_auto_takes_the_closed_form_where_there_is_one():
 
 
 def test_exact_expansions_of_powers_on_a_ball():
-    form = rim_form(sympy.sqrt(Z) * (1 - Z) ** sympy.Rational(3, 2), sympy.Integer(1))
+    form = ball_form(sympy.sqrt(Z) * (1 - Z) ** sympy.Rational(3, 2), sympy.Integer(1))
     tau = mpmath.mpf("0.01")
     edge = form.edge_series(sympy.Rational(1, 2), 40, lambda c: mp.mpf(sympy.Rational(c).p) / c.q
                             if c.is_Rational else mp.mpf(str(sympy.N(c, 30))))  # fmt: skip

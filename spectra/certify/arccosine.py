@@ -29,7 +29,8 @@ from spectra.certify.mixtures import MassBalls
 from spectra.certify.signs import enclosed_zero, proved_ranges
 from spectra.certify.waves import OUTER, Wave, absolute_tail, discs_of
 from spectra.formula.parsing import Z
-from spectra.transform.on_balls.ball import BallForm, ball_form
+from spectra.transform.on_balls.ball import BallForm
+from spectra.transform.on_balls.ball_reading import ball_form
 from spectra.transform.on_balls.compact import BallComponent
 
 __all__ = ["arc_cosine_masses", "is_arc_cosine"]

@@ -230,13 +230,11 @@ def bessel_sum(component: BallComponent) -> BesselSum:
         Where the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2.
     """
     form = component.form
-    if not isinstance(form, BallForm):
-        raise Unproved("the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2")
-    plain = all(isinstance(f, RimPower) and m % 2 == 0 for f, ms in form.parts for m, _ in ms)
-    if not plain or len(form.parts) != 1:
+    if not (isinstance(form, BallForm) and form.is_even and len(form.parts) == 1):
         raise Unproved("the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2")
     factor, monomials = form.parts[0]
-    assert isinstance(factor, RimPower)
+    if not isinstance(factor, RimPower):
+        raise Unproved("the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2")
     length = max(m for m, _ in monomials) // 2 + 1
     series = form.edge_series(factor.power, length, sympy.sympify)
     exact = [sympy.nsimplify(c) if c.is_Rational else sympy.simplify(c) for c in series]

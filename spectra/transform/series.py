@@ -2,9 +2,7 @@ r"""The series route: kernels whose Mellin transform is a product of Gamma funct
 
 On the half-line: powers of z times exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z), erfc(c z), waves
 that fall exponentially, and sums of them; their densities are pFq and Meijer functions, computed
-from their Mellin transform (:mod:`.mellin_component`).  On a ball: sums of
-z^a (R - z)^b and z^a (R^2 - z^2)^b with rational exponents, computed by their ascending series and
-their expansion at the edge, like the closed forms of the catalogue.
+from their Mellin transform (:mod:`.mellin_component`).  Pieces on a ball are those of look-up.
 """
 
 from __future__ import annotations
@@ -17,8 +15,7 @@ from spectra.kernel import Kernel
 from spectra.transform.lookup import known_part, summands
 from spectra.transform.mellin_sums.mellin import GammaProduct, gamma_product
 from spectra.transform.mellin_sums.mellin_component import mellin_component
-from spectra.transform.mellin_sums.rim import rim_form
-from spectra.transform.on_balls.compact import BallComponent
+from spectra.transform.on_balls.compact import compact_components
 
 __all__ = ["series"]
 
@@ -63,10 +60,10 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
             components += found[0]
             atoms += found[1]
         else:
-            form = rim_form(piece.expr, piece.support)
-            if form is None:
+            on_ball = compact_components(piece.expr, piece.support, dim)
+            if on_ball is None:
                 return None
-            components.append(BallComponent(form, dim))
+            components += on_ball
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "series")
 
 

@@ -30,7 +30,6 @@ from spectra.transform.formulas.sympy_limit import ask_sympy
 from spectra.transform.lookup import lookup, summands
 from spectra.transform.mellin_sums.mellin import GammaProduct
 from spectra.transform.mellin_sums.mellin_component import mellin_component
-from spectra.transform.mellin_sums.rim import rim_form
 from spectra.transform.numeric import numeric
 from spectra.transform.on_balls.compact import compact_formula
 from spectra.transform.series import gamma_products, series
@@ -355,9 +354,6 @@ def _from_tables(kernel: Kernel, dim: sympy.Expr) -> sympy.Expr | None:
             part = None if products is None else gamma_formula(products, dim, W)
         else:
             part = compact_formula(piece.expr, piece.support, dim, variable=W)
-            if part is None:
-                form = rim_form(piece.expr, piece.support)
-                part = None if form is None else gamma_formula(form.gamma_products(), dim, W)
         if part is None:
             return None
         total += part

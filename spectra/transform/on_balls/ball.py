@@ -2,16 +2,23 @@ r"""Formulas on the unit ball: their moments, and their expansions at the edge a
 
 With x = z / R a piece becomes a formula on 0 <= x <= 1.  The ones known here are the sums of
 
-.. math:: c\,x^m (1 - x^2)^p, \quad 0 \le p < 1 \qquad\text{and}\qquad c\,x^m \arcsin x .
+.. math:: c\,x^{m+s} (1 - x^2)^p, \qquad c\,x^{m+s} (1 - x)^p \qquad\text{and}\qquad
+          c\,x^m \arcsin x
 
-They contain every polynomial in z (spherical, Askey, Wendland), the Bochner-Riesz kernels of any
-order, and the arc-cosine family with the NTK, whose edge is at R = 2.
+with rational s and p.  They contain every polynomial in z (spherical, Wendland), the powers of
+Askey and of Bochner and Riesz of any order, and the arc-cosine family with the NTK, whose edge is
+at R = 2.  Their moments are Beta functions, their expansions binomial series, all of them exact:
+
+.. math:: \int_0^1 x^{a-1}(1-x)^p dx = B(a, p+1), \qquad
+          (1-x)^p = (\tau/2)^p\,{}_2F_1(p/2, (p+1)/2; p+1; \tau), \quad \tau = 1 - x^2 .
+
+The second one is DLMF 15.4.18.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,9 +28,17 @@ from typing import Any, Protocol
 import mpmath
 import sympy
 
-from spectra.formula.parsing import Z
-
-__all__ = ["ArcSine", "BallForm", "Factor", "RadialForm", "RimPower", "ball_form", "to_mpf"]
+__all__ = [
+    "MAX_DEGREE",
+    "ArcSine",
+    "BallForm",
+    "Factor",
+    "Monomials",
+    "RadialForm",
+    "RimPower",
+    "is_zero",
+    "to_mpf",
+]
 
 # A polynomial: pairs of a power of x and its exact coefficient.
 Monomials = tuple[tuple[int, sympy.Expr], ...]
@@ -31,7 +46,7 @@ Monomials = tuple[tuple[int, sympy.Expr], ...]
 # Beyond this degree the set-up would take seconds, and a kernel as flat is better treated
 # numerically.
 MAX_DEGREE = 256
-_HALF = sympy.Rational(1, 2)
+_ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
 def to_mpf(value: Any) -> Any:
@@ -50,7 +65,8 @@ def _quick(value: sympy.Expr) -> Any:
     return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
 
 
-def _is_zero(value: Any) -> bool:
+def is_zero(value: Any) -> bool:
+    """Whether a fraction or a sympy number is zero, exactly."""
     if isinstance(value, Fraction):
         return value == 0
     value = sympy.expand(value)
@@ -60,19 +76,21 @@ def _is_zero(value: Any) -> bool:
     return abs(value.evalf(40)) < sympy.Float("1e-30") and value.equals(0) is True
 
 
-def _half_beta(power: sympy.Rational, first: int, bits: int) -> Iterator[int]:
-    """Fixed-point values of B(a/2, power + 1)/2 for a = first, first + 1, ..."""
-    num, den = int(power.p), int(power.q)
+def _betas(power: sympy.Rational, order: int, start: sympy.Rational, bits: int) -> Iterator[int]:
+    """Fixed-point values of B(a/order, power + 1)/order for a = start, start + 1, ..."""
+    whole = int(sympy.ilcm(start.q, power.q))
+    at, edge = int(start * whole), int((power + 1) * whole)
     with mpmath.workprec(bits + 32):
-        p = mpmath.mpf(num) / den
+        y = mpmath.mpf(edge) / whole
         window = [
-            int(mpmath.floor(mpmath.ldexp(mpmath.beta(mpmath.mpf(a) / 2, p + 1), bits - 1)))
-            for a in (first, first + 1)
+            mpmath.beta(mpmath.mpf(at + i * whole) / (order * whole), y) / order
+            for i in range(order)
         ]
-    for a in count(first):
-        value = window[0]
+        values = [int(mpmath.floor(mpmath.ldexp(v, bits))) for v in window]
+    for a in count(at, whole):
+        value, *values = values
         yield value
-        window = [window[1], value * (a * den) // ((a + 2) * den + 2 * num)]
+        values.append(value * a // (a + order * edge))
 
 
 class Factor(ABC):
@@ -83,30 +101,50 @@ class Factor(ABC):
         """Integrals of x^(a-1) times the factor, a = first, first + 1, ..., times 2^bits."""
 
     @abstractmethod
-    def taylor(self, length: int) -> list[tuple[int, sympy.Rational]]:
-        """The first terms (power, coefficient) of the expansion at x = 0."""
+    def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
+        """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
 
 
 @dataclass(frozen=True)
 class RimPower(Factor):
-    """The factor (1 - x^2)^power with 0 <= power < 1."""
+    """The factor x^shift (1 - x^order)^power with 0 <= shift < 1, order 1 or 2.
+
+    For order 2 the power is below 1, for order 1 it is 0 or no integer.
+    """
 
     power: sympy.Rational
+    order: int = 2
+    shift: sympy.Rational = _ZERO
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the factor is the constant 1."""
+        return bool(self.power == 0 and self.shift == 0)
 
     def moments(self, first: int, bits: int) -> Iterator[int]:
-        if self.power == 0:
+        if self.is_one:
             return ((1 << bits) // a for a in count(first))
-        return _half_beta(self.power, first, bits)
+        return _betas(self.power, self.order, first + self.shift, bits)
 
-    def taylor(self, length: int) -> list[tuple[int, sympy.Rational]]:
-        if self.power == 0:
-            return [(0, sympy.Integer(1))]
-        terms = []
-        c = sympy.Integer(1)
-        for j in range(length):
-            terms.append((2 * j, c))
+    def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
+        power, c = self.shift, sympy.Integer(1)
+        for j in count():
+            if power >= stop or c == 0:
+                return
+            yield power, c
             c = c * (j - self.power) / (j + 1)
-        return terms
+            power += self.order
+
+    def rim(self, length: int, number: Callable[[sympy.Expr], Any]) -> list[Any]:
+        """The first coefficients of (1 - x^order)^power tau^(-power) in powers of tau."""
+        if self.order == 2 or self.power == 0:
+            return [number(sympy.Integer(1))]
+        p, q = int(self.power.p), int(self.power.q)
+        series = [number(2**-self.power)]
+        for j in range(length - 1):
+            ratio = (p + 2 * q * j) * (p + q + 2 * q * j)
+            series.append(series[-1] * ratio / (4 * q * (j + 1) * (p + q + q * j)))
+        return series
 
 
 @dataclass(frozen=True)
@@ -116,11 +154,12 @@ class ArcSine(Factor):
     def moments(self, first: int, bits: int) -> Iterator[int]:
         with mpmath.workprec(bits + 32):
             quarter_turn = int(mpmath.floor(mpmath.ldexp(mpmath.pi, bits - 1)))
-        rim = _half_beta(-_HALF, first + 1, bits)
+        rim = _betas(-_HALF, 2, sympy.Integer(first + 1), bits)
         return ((quarter_turn - b) // a for a, b in zip(count(first), rim, strict=False))
 
-    def taylor(self, length: int) -> list[tuple[int, sympy.Rational]]:
-        return [(2 * j + 1, c) for j, c in enumerate(arcsine_series(length))]
+    def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
+        terms = arcsine_series(max(stop, 0) // 2)
+        return ((sympy.Integer(2 * j + 1), c) for j, c in enumerate(terms))
 
 
 def arcsine_series(length: int) -> list[sympy.Rational]:
@@ -183,9 +222,12 @@ class BallForm:
 
     Examples
     --------
-    >>> form = ball_form(1 - Z**2 / 4, sympy.Integer(2))
+    >>> root = RimPower(sympy.Rational(3, 2), order=1)
+    >>> form = BallForm(sympy.Integer(1), ((root, ((0, sympy.Integer(1)),)),))
     >>> form.edge_exponents, form.value_at_zero
-    ((1,), 1)
+    ((3/2,), 1)
+    >>> form.odd_origin_terms(2)
+    [(1, -3/2), (3, 1/16)]
     """
 
     radius: sympy.Expr
@@ -199,7 +241,7 @@ class BallForm:
                 c
                 for factor, monomials in self.parts
                 for m, c in monomials
-                if m == 0 and isinstance(factor, RimPower)
+                if m == 0 and isinstance(factor, RimPower) and factor.shift == 0
             ),
             sympy.Integer(0),
         )
@@ -211,7 +253,7 @@ class BallForm:
             m % 2 == (1 if isinstance(factor, ArcSine) else 0)
             for factor, monomials in self.parts
             for m, _ in monomials
-        )
+        ) and all(f.order == 2 and f.shift == 0 for f, _ in self.parts if isinstance(f, RimPower))
 
     @property
     def has_finite_edge(self) -> bool:
@@ -221,7 +263,7 @@ class BallForm:
     @property
     def has_finite_origin(self) -> bool:
         """Whether the expansion at the origin is a polynomial."""
-        return all(factor == RimPower(sympy.Integer(0)) for factor, _ in self.parts)
+        return all(isinstance(f, RimPower) and f.power == 0 for f, _ in self.parts)
 
     def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
         """Integrals of x^(dim-1+2n) times the formula, n = 0, 1, ..., times 2^bits.
@@ -259,7 +301,7 @@ class BallForm:
             length = 4
             while True:
                 series = self.edge_series(p, length, _quick)
-                order = next((j for j, c in enumerate(series) if not _is_zero(c)), None)
+                order = next((j for j, c in enumerate(series) if not is_zero(c)), None)
                 if order is not None:
                     exponents.append(p + order)
                     break
@@ -267,165 +309,84 @@ class BallForm:
         return tuple(sorted(exponents))
 
     def _edge_classes(self) -> list[sympy.Rational]:
-        classes = {f.power for f, _ in self.parts if isinstance(f, RimPower) and f.power != 0}
-        smooth: dict[int, sympy.Expr] = {}
+        classes = set()
+        smooth: dict[sympy.Rational, sympy.Expr] = {}
         for factor, monomials in self.parts:
             if isinstance(factor, ArcSine):
                 classes.add(_HALF)
-            elif factor.power != 0:  # type: ignore[attr-defined]
-                continue
-            weight = sympy.pi / 2 if isinstance(factor, ArcSine) else sympy.Integer(1)
+                shift, weight = _ZERO, sympy.pi / 2
+            else:
+                assert isinstance(factor, RimPower)
+                if factor.power != 0:
+                    classes.add(factor.power - sympy.floor(factor.power))
+                    continue
+                shift, weight = factor.shift, sympy.Integer(1)
             for m, c in monomials:
-                smooth[m] = smooth.get(m, sympy.Integer(0)) + weight * c
-        if any(not _is_zero(c) for c in smooth.values()):
-            classes.add(sympy.Integer(0))
+                smooth[m + shift] = smooth.get(m + shift, _ZERO) + weight * c
+        if any(not is_zero(c) for c in smooth.values()):
+            classes.add(_ZERO)
         return sorted(classes)
 
     def edge_series(
         self, power: sympy.Rational, length: int, number: Callable[[sympy.Expr], Any]
     ) -> list[Any]:
         """Coefficients of tau^(power + j), tau = 1 - x^2, at the edge; ``power`` in [0, 1)."""
-        total = [number(sympy.Integer(0))] * length
+        total = [number(_ZERO)] * length
+
+        def add(
+            monomials: Monomials, times: list[Any], shift: sympy.Rational = _ZERO, first: int = 0
+        ) -> None:
+            series = _power_series(monomials, shift, length - first, number)
+            for j in range(first, length):
+                last = min(j - first, len(times) - 1)
+                total[j] += sum(times[i] * series[j - first - i] for i in range(last + 1))
+
         for factor, monomials in self.parts:
             if isinstance(factor, RimPower):
-                if factor.power == power:
-                    series = _power_series(monomials, length, number)
-                    total = [a + b for a, b in zip(total, series, strict=True)]
+                first = factor.power - power
+                if first.is_Integer and first < length:
+                    add(monomials, factor.rim(length, number), factor.shift, int(first))
             elif power == 0:
-                series = _power_series(monomials, length, number)
-                quarter_turn = number(sympy.pi / 2)
-                total = [a + quarter_turn * b for a, b in zip(total, series, strict=True)]
+                add(monomials, [number(sympy.pi / 2)])
             elif power == _HALF:
-                series = _power_series(monomials, length, number)
-                arc = [number(c) for c in arcsine_series(length)]
-                for j in range(length):
-                    total[j] = total[j] - sum(arc[i] * series[j - i] for i in range(j + 1))
+                add(monomials, [-number(c) for c in arcsine_series(length)])
         return total
 
-    def odd_origin_terms(self, length: int) -> list[tuple[int, sympy.Expr]]:
-        """The odd powers of x at the origin, sorted; complete only if the factors are 1."""
-        terms: dict[int, sympy.Expr] = {}
-        for factor, monomials in self.parts:
-            for e, a in factor.taylor(length):
-                for m, c in monomials:
-                    if (e + m) % 2:
-                        terms[e + m] = terms.get(e + m, sympy.Integer(0)) + a * c
+    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, sympy.Expr]]:
+        """The powers of x at the origin that are no even integers, sorted.
+
+        They are complete only if the expansion ends.
+        """
+        terms: dict[sympy.Rational, sympy.Expr] = {}
         # Above the degree that every factor has reached the sums would be incomplete.
-        limit = None if self.has_finite_origin else 2 * length
+        stop = None if self.has_finite_origin else 2 * length
+        for factor, monomials in self.parts:
+            for e, a in factor.taylor(1 if stop is None else stop):
+                for m, c in monomials:
+                    if (e + m) % 2 != 0 and (stop is None or e + m < stop):
+                        terms[e + m] = terms.get(e + m, _ZERO) + a * c
         return [
-            (m, c)
+            (int(m) if m.is_Integer else Fraction(int(m.p), int(m.q)), c)
             for m, c in sorted(terms.items())
-            if (limit is None or m < limit) and not _is_zero(c)
+            if not is_zero(c)
         ]
 
 
 def _power_series(
-    monomials: Monomials, length: int, number: Callable[[sympy.Expr], Any]
+    monomials: Monomials,
+    shift: sympy.Rational,
+    length: int,
+    number: Callable[[sympy.Expr], Any],
 ) -> list[Any]:
-    """Coefficients in tau of sum c x^m with x = (1 - tau)^(1/2)."""
-    total = [number(sympy.Integer(0))] * length
+    """Coefficients in tau of sum c x^(m + shift) with x = (1 - tau)^(1/2)."""
+    total = [number(_ZERO)] * length
+    p, q = int(shift.p), int(shift.q)
     for m, c in monomials:
         term = number(c)
         for j in range(length):
             total[j] = total[j] + term
-            term = term * (2 * j - m) / (2 * j + 2)
-            if 2 * j == m:
+            top = q * (2 * j - m) - p
+            if top == 0:
                 break
+            term = term * top / (q * (2 * j + 2))
     return total
-
-
-def ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
-    """Read the piece ``expr`` in Z on z <= support, or return None where it is of another class.
-
-    Examples
-    --------
-    >>> form = ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2))
-    >>> form.edge_exponents
-    (1/2,)
-    >>> ball_form(sympy.exp(-Z), sympy.Integer(1)) is None
-    True
-    """
-    if not support.is_finite or expr.free_symbols - {Z}:
-        return None
-    x, arc = sympy.Dummy("x", positive=True), sympy.Dummy("arc")
-    rims: dict[sympy.Rational, sympy.Dummy] = {}
-    try:
-        reduced = _reduce(expr.subs(Z, support * x), x, arc, rims)
-        poly = sympy.Poly(reduced, x, arc, *rims.values())
-    except (_ForeignFormula, sympy.PolynomialError):
-        return None
-    if poly.total_degree() > MAX_DEGREE:
-        return None
-    collected: dict[Factor, dict[int, sympy.Expr]] = {}
-    for (m, arcs, *powers), c in poly.terms():
-        rim = sum((k * p for k, p in zip(powers, rims, strict=True)), sympy.Integer(0))
-        fraction = rim - sympy.floor(rim)
-        if arcs > 1 or (arcs and fraction != 0) or c.free_symbols:
-            return None
-        factor: Factor = ArcSine() if arcs else RimPower(fraction)
-        target = collected.setdefault(factor, {})
-        whole = int(sympy.floor(rim))
-        for j in range(whole + 1):
-            power = m + 2 * j
-            term = c * (-1) ** j * sympy.binomial(whole, j)
-            target[power] = target.get(power, sympy.Integer(0)) + term
-    parts = tuple(
-        (factor, kept)
-        for factor, monomials in collected.items()
-        if (kept := _nonzero(monomials.items()))
-    )
-    return BallForm(support, parts) if parts else None
-
-
-def _nonzero(monomials: Iterable[tuple[int, sympy.Expr]]) -> Monomials:
-    return tuple((m, sympy.expand(c)) for m, c in sorted(monomials) if not _is_zero(c))
-
-
-class _ForeignFormula(Exception):
-    """The formula has a part outside the class; never leaves this module."""
-
-
-def _reduce(
-    expr: sympy.Expr,
-    x: sympy.Symbol,
-    arc: sympy.Symbol,
-    rims: dict[sympy.Rational, sympy.Dummy],
-) -> sympy.Expr:
-    """Write arcsines and roots through the symbols ``arc`` and those of ``rims``."""
-
-    def arcsine(argument: sympy.Expr) -> sympy.Expr:
-        argument = sympy.expand(argument)
-        for sign in (1, -1):
-            if argument == sign * x:
-                return sign * arc
-            if argument == sign * (1 - 2 * x**2).expand():
-                return sign * (sympy.pi / 2 - 2 * arc)
-        raise _ForeignFormula
-
-    def root(base: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
-        constant, factors = sympy.factor_list(sympy.expand(base), x)
-        multiplicity = dict(factors)
-        at_zero = multiplicity.pop(x, 0)
-        upper, lower = multiplicity.pop(x - 1, 0), multiplicity.pop(x + 1, 0)
-        power = at_zero * exponent
-        if multiplicity or upper != lower or not power.is_integer:
-            raise _ForeignFormula
-        constant = constant * (-1) ** upper
-        if not constant.is_positive:
-            raise _ForeignFormula
-        rim = upper * exponent
-        whole = sympy.floor(rim)
-        fraction = rim - whole
-        if whole < 0:
-            raise _ForeignFormula
-        value = constant**exponent * x**power * (1 - x**2) ** whole
-        if fraction != 0:
-            value *= rims.setdefault(fraction, sympy.Dummy("rim"))
-        return value
-
-    expr = expr.replace(sympy.acos, lambda a: sympy.pi / 2 - arcsine(a))
-    expr = expr.replace(sympy.asin, arcsine)
-    return expr.replace(
-        lambda e: e.is_Pow and e.exp.is_Rational and not e.exp.is_Integer and e.base.has(x),
-        lambda e: root(e.base, e.exp),
-    )

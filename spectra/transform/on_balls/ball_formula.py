@@ -26,7 +26,7 @@ def ball_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr
     Examples
     --------
     >>> from spectra.formula.parsing import Z
-    >>> from spectra.transform.on_balls.ball import ball_form
+    >>> from spectra.transform.on_balls.ball_reading import ball_form
     >>> form = ball_form(1 - Z**2 / 4, sympy.Integer(2))
     >>> ball_formula(form, sympy.Integer(2), sympy.Symbol("w", positive=True))
     besselj(2, 2*w)/(pi*w**2)
@@ -53,14 +53,22 @@ def ball_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr
             * _hyper((a / 2, (a + 1) / 2), (dim / 2, a / 2 + 1, a / 2 + 1), x)
         )
     for factor, monomials in form.parts:
-        if isinstance(factor, RimPower) and factor.power != 0:
-            p = factor.power
+        if isinstance(factor, RimPower) and not factor.is_one:
             for m, c in monomials:
-                a = dim + m
-                half_beta = sympy.gamma(a / 2) * sympy.gamma(p + 1) / sympy.gamma(a / 2 + p + 1)
-                total += c * half_beta / 2 * _hyper((a / 2,), (dim / 2, a / 2 + p + 1), x)
+                total += c * _root_sum(factor, dim + m + factor.shift, dim, x)
     constant = form.radius**dim / (2 ** (dim - 1) * sympy.pi ** (dim / 2) * sympy.gamma(dim / 2))
     return sympy.expand_mul(constant) * total
+
+
+def _root_sum(factor: RimPower, first: sympy.Expr, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    """The series of a root, whose moments M(first + 2n) are Beta functions."""
+    y = factor.power + 1
+    if factor.order == 2:
+        moment = sympy.gamma(first / 2) * sympy.gamma(y) / sympy.gamma(first / 2 + y) / 2
+        return moment * _hyper((first / 2,), (dim / 2, first / 2 + y), x)
+    moment = sympy.gamma(first) * sympy.gamma(y) / sympy.gamma(first + y)
+    lower = (dim / 2, (first + y) / 2, (first + y + 1) / 2)
+    return moment * _hyper((first / 2, (first + 1) / 2), lower, x)
 
 
 def _bessel_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr:

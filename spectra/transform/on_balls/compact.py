@@ -1,8 +1,8 @@
 r"""Kernels of compact support in closed form: polynomials in z, Bochner-Riesz, arc-cosine, NTK.
 
-A piece k(z) on z <= R, a sum of c z^m times 1, (1 - z^2/R^2)^p or arcsin(z/R), becomes one
-component.  Below ``start`` it is the ascending series, stored on panels; beyond, the expansion at
-the edge z = R plus the one at the origin, compared with the series where they meet.
+A piece k(z) on z <= R, a sum of powers of z times 1, (1 - z/R)^p, (1 - z^2/R^2)^p or arcsin(z/R),
+becomes one component.  Below ``start`` it is the ascending series, stored on panels; beyond, the
+expansion at the edge z = R plus the one at the origin, compared with the series where they meet.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from spectra.density import Component, OscillatingTail
 from spectra.errors import ParameterError
 from spectra.transform.on_balls.ascending import AscendingSeries, Panels, build_panels
-from spectra.transform.on_balls.ball import BallForm, RadialForm, ball_form, to_mpf
+from spectra.transform.on_balls.ball import BallForm, RadialForm, to_mpf
 from spectra.transform.on_balls.ball_formula import ball_formula
+from spectra.transform.on_balls.ball_reading import ball_form
 from spectra.transform.on_balls.edge import build_tail
 from spectra.transform.on_balls.tail import EPS, EdgeTail, ScaledRadius
 
