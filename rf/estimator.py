@@ -26,6 +26,7 @@ from rf.callers import outside
 from rf.dask_arrays import by_chunks
 from rf.feature_map import FeatureMap
 from rf.frequencies import Radii
+from rf.grouped import plan_groups
 from rf.lengths import divided, lengths_for, warn_of_lengths
 from rf.operators import FeatureOperator, checked_ridge
 from rf.plans import FeaturePlan, Scheme, plan_table
@@ -35,7 +36,7 @@ from rf.spectrum import Spectrum, resolve_spectrum, without_lengths
 from spectra.errors import ParameterError
 from spectra.numeric import real_array
 from spectra.progress import stage
-from spectra.table import SpectralTable
+from spectra.table import GroupedTable, SpectralTable
 
 __all__ = ["BaseSpectralFeatures", "MixedSignature", "SignatureWarning"]
 
@@ -61,7 +62,7 @@ class BaseSpectralFeatures(
     mixed_signature: MixedSignature = "ignore"
     length_scale: Any = None
     # What fit leaves, whatever was given.
-    table_: SpectralTable | None
+    table_: SpectralTable | GroupedTable | None
     kernel_: Any
     length_scale_: FloatArray | None
     coupling_: str
@@ -88,7 +89,10 @@ class BaseSpectralFeatures(
     def _plan_table(self, spectrum: Spectrum, X: Any) -> tuple[FeaturePlan, Any]:
         """The plan that draws from a table."""
         table = spectrum.table
-        self._check_table(table)
+        if isinstance(table, GroupedTable):
+            self._check_groups(table)
+        else:
+            self._check_table(table)
         if not table.parts:
             raise ParameterError(
                 f"The spectral measure of {table.formula} is 0 to within the error of its masses, "
@@ -100,6 +104,10 @@ class BaseSpectralFeatures(
         self._serve(table.domain, table.formula if table.sphere else "", X)
         self._look_at_lengths(spectrum.kernel, X)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
+            if isinstance(table, GroupedTable):
+                return plan_groups(table, -(-self.n_components // 2), self._scheme(), X), (
+                    spectrum.kernel
+                )
             plan = self._plan_frequencies(table, self._laid_out(spectrum), X)
         return plan, spectrum.kernel
 
@@ -133,6 +141,9 @@ class BaseSpectralFeatures(
                 "asymmetric. Take AsKRFF, or SpectralFeatures."
             )
 
+    def _check_groups(self, table: GroupedTable) -> None:
+        """Refuse a table of groups of columns that this system does not cover; by default none."""
+
     def _serve(self, domain: float, sphere: str, X: Any) -> None:
         """Take note of the rows that are served, of which those of X must be."""
         self._rows = RowRange(domain, sphere, centre_of(X))
@@ -150,6 +161,9 @@ class BaseSpectralFeatures(
         """Warn of rows in another unit than the kernel, before they cost minutes."""
         if kernel is not None and hasattr(kernel, "pieces") and not kernel.is_zonal:
             warn_of_lengths(kernel, X)
+        for factor in getattr(kernel, "factors", ()):
+            rows = divided(X[:, list(factor.columns)], np.array(factor.lengths))
+            warn_of_lengths(factor.kernel, rows, of=f"X[:, {list(factor.columns)}]")
 
     @property
     def _at_any_distance(self) -> bool:

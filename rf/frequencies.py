@@ -27,7 +27,7 @@ from rf.walsh import WalshBlock
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
-    from spectra.table import SpectralTable
+    from spectra.table import GroupedTable, SpectralTable
 
 __all__ = [
     "ALLOCATIONS",
@@ -224,7 +224,9 @@ def draw_repeatedly(
     )
 
 
-def pooled_frequencies(table: SpectralTable, n: int, rng: np.random.Generator) -> Frequencies:
+def pooled_frequencies(
+    table: SpectralTable | GroupedTable, n: int, rng: np.random.Generator
+) -> Frequencies:
     """Independent frequencies, each of a part that is drawn by mass: for fewer than the parts."""
     drawn = table.sample(n, rng)
     return Frequencies(

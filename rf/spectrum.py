@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.errors import DataError, ParameterError
-from spectra.table import SpectralTable
+from spectra.table import GroupedTable, SpectralTable
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
     from spectra.designs import Design
+    from spectra.grouped import GroupedKernel
     from spectra.kernel import Kernel
 
 __all__ = ["Layout", "Spectrum", "layout_of", "named_kernel", "resolve_spectrum", "without_lengths"]
@@ -50,8 +51,8 @@ class Layout:
 class Spectrum:
     """A table, and the exact kernel where it is known (a bare table knows its formula's text)."""
 
-    table: SpectralTable
-    kernel: Kernel | AsymmetricKernel | None
+    table: SpectralTable | GroupedTable
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | None
     layout: Layout | None = None
 
 
@@ -61,8 +62,9 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     Parameters
     ----------
     spectrum : SpectralTable, SpectralMeasure, Kernel, AsymmetricKernel, Family or str
-        Or a design of any kind.  Text is a name of ``spectra.catalogue``
-        (a family takes its default parameters) or else a formula in z = |x - y| or in u = <x, y>.
+        Or a GroupedKernel or GroupedTable, or a design of any kind.  Text is a name of
+        ``spectra.catalogue`` (a family takes its default parameters) or else a formula in
+        z = |x - y| or in u = <x, y>.
     dim : int
         Number of columns of the data.
 
@@ -75,11 +77,12 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     FormulaError, InfiniteMassError, UndecidedError, NoRouteError
         Where the kernel has no table; the message names the way out.
     """
-    if isinstance(spectrum, SpectralTable):
+    if isinstance(spectrum, SpectralTable | GroupedTable):
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
     from spectra.asymmetric import AsymmetricKernel
     from spectra.designs import Design
+    from spectra.grouped import GroupedKernel
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
     from spectra.tabulation import tabulate
@@ -92,7 +95,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         layout = None if spectrum.n_components is None else layout_of(spectrum)
         return Spectrum(spectrum.table, spectrum.kernel, layout)
     spectrum = named_kernel(spectrum)
-    if isinstance(spectrum, Kernel | AsymmetricKernel):
+    if isinstance(spectrum, Kernel | AsymmetricKernel | GroupedKernel):
         return Spectrum(_table_of(spectrum, dim), spectrum)
     raise ParameterError(
         f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
@@ -113,7 +116,7 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
     >>> without_lengths("exp(-z)", 2)
     ('exp(-z)', None)
     """
-    if isinstance(kernel, str | SpectralTable):
+    if isinstance(kernel, str | SpectralTable | GroupedTable):
         return kernel, None
     from spectra.grouped import GroupedKernel
 
@@ -145,7 +148,7 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
     'matern(nu=5/2, length=1)'
     """
     given = dict(parameters or {})
-    if isinstance(spectrum, SpectralTable) and not given:
+    if isinstance(spectrum, SpectralTable | GroupedTable) and not given:
         return spectrum
     if isinstance(spectrum, str):
         return _from_text(spectrum, given) if given else _from_text_alone(spectrum)
@@ -183,11 +186,12 @@ def _from_text(text: str, given: dict[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=_RECENT_TABLES)
-def _table_of(kernel: Kernel | AsymmetricKernel, dim: int) -> SpectralTable:
+def _table_of(
+    kernel: Kernel | AsymmetricKernel | GroupedKernel, dim: int
+) -> SpectralTable | GroupedTable:
     from spectra.derivation import derive
 
-    table: SpectralTable = derive(kernel, dim)
-    return table
+    return derive(kernel, dim)
 
 
 def _check_dimension(what: str, made_for: int, dim: int) -> None:

@@ -2,40 +2,65 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from numbers import Real
+from typing import overload
+
+import numpy as np
 
 from spectra.asymmetric import AsymmetricKernel
 from spectra.asymmetric_measure import asymmetric_table
 from spectra.cache import TableCache, address_of, default_cache
 from spectra.errors import ParameterError
 from spectra.families import Family, kernel_named
+from spectra.grouped import Factor, GroupedKernel
 from spectra.kernel import Kernel
 from spectra.numeric import checked_dim
 from spectra.progress import stage
-from spectra.table import SpectralTable
+from spectra.table import Group, GroupedTable, ProductTerm, SpectralTable
 from spectra.tabulation import tabulate
 from spectra.verdict import spectral_measure
 
 __all__ = ["derive"]
 
 
+@overload
+def derive(
+    kernel: GroupedKernel,
+    dim: int,
+    *,
+    u_error: float | None = None,
+    cache: TableCache | bool | None = True,
+) -> GroupedTable: ...
+
+
+@overload
 def derive(
     kernel: Kernel | AsymmetricKernel | Family | str,
     dim: int,
     *,
     u_error: float | None = None,
     cache: TableCache | bool | None = True,
-) -> SpectralTable:
+) -> SpectralTable: ...
+
+
+def derive(
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | Family | str,
+    dim: int,
+    *,
+    u_error: float | None = None,
+    cache: TableCache | bool | None = True,
+) -> SpectralTable | GroupedTable:
     """Table of a kernel on R^dim: the verdict, the measure and its table, or what is kept of them.
 
     ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance and
     version of the code.  A kernel of a Python callable is not kept: its formula is not known.  Of
-    shifted kernels and their sums each radial kernel is derived once, and seen under its shifts.
+    shifted kernels and their sums each radial kernel is derived once, and seen under its shifts; of
+    kernels of groups of columns each is derived once, in the dimension of its group.
 
     Parameters
     ----------
-    kernel : Kernel, AsymmetricKernel, Family or str
+    kernel : Kernel, AsymmetricKernel, GroupedKernel, Family or str
         Made by ``radial``, ``zonal`` or ``catalogue``; or text, as in
         :func:`spectra.families.kernel_from_text`: a name of the catalogue or a formula.
     dim : int
@@ -48,7 +73,7 @@ def derive(
 
     Returns
     -------
-    SpectralTable
+    SpectralTable, or GroupedTable of a GroupedKernel
 
     Raises
     ------
@@ -73,9 +98,14 @@ def derive(
     array(1.)
     """
     dim = checked_dim(dim)
+
+    def of_radial(radial: Kernel, own_dim: int) -> SpectralTable:
+        return derive(radial, own_dim, u_error=u_error, cache=cache)
+
     if isinstance(kernel, AsymmetricKernel):
-        radial = partial(derive, u_error=u_error, cache=cache)
-        return asymmetric_table(kernel, dim, table_of=radial)
+        return asymmetric_table(kernel, dim, table_of=of_radial)
+    if isinstance(kernel, GroupedKernel):
+        return _grouped_table(kernel, dim, of_radial)
     kernel = kernel_named(kernel, "derive")
     place = _place(cache)
     known = place is not None and (u_error is None or isinstance(u_error, Real))
@@ -89,6 +119,32 @@ def derive(
     if place is not None and address is not None:
         place.put(address, table)
     return table
+
+
+def _grouped_table(
+    kernel: GroupedKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
+) -> GroupedTable:
+    """Each radial kernel once for each size of group, and the products that the kernel makes."""
+    kernel.checked(dim)
+    laws: dict[tuple[Kernel, int], int] = {}
+    groups: dict[Factor, int] = {}
+    found = []
+    for factor in kernel.factors:
+        key = (factor.kernel, len(factor.columns))
+        groups[factor] = len(groups)
+        found.append(
+            Group(laws.setdefault(key, len(laws)), factor.columns, np.array(factor.lengths))
+        )
+    return GroupedTable(
+        dim=dim,
+        laws=tuple(table_of(*key) for key in laws),
+        groups=tuple(found),
+        terms=tuple(
+            ProductTerm(term.weight, tuple(groups[f] for f in term.factors))
+            for term in kernel.terms
+        ),
+        formula=str(kernel),
+    )
 
 
 def _place(cache: TableCache | bool | None) -> TableCache | None:

@@ -22,7 +22,7 @@ from rf.lengths import LENGTHS
 from rf.plans import STATED_PAIRS, Scheme
 from rf.rows import typical_differences
 from spectra.errors import DataError, ParameterError
-from spectra.table import SpectralTable
+from spectra.table import GroupedTable, SpectralTable
 
 __all__ = ["AsKRFF", "DroppedPartWarning", "least_squares_masses"]
 
@@ -156,6 +156,12 @@ class AsKRFF(BaseSpectralFeatures):
                 "Take GRFF or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric "
                 "kernels."
             )
+
+    def _check_groups(self, table: GroupedTable) -> None:
+        raise ParameterError(
+            f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Take GRFF or "
+            "SpectralFeatures."
+        )
 
     def _plan_frequencies(self, table: SpectralTable, scheme: Scheme, X: Any) -> AxialPlan:
         self.measure_ = Decomposed(table, "jordan", self.negligible)

@@ -13,7 +13,7 @@ from rf.frequencies import ALLOCATIONS, Allocation
 from rf.lengths import LENGTHS
 from rf.plans import Scheme
 from spectra.errors import ParameterError
-from spectra.table import SpectralTable
+from spectra.table import GroupedTable, SpectralTable
 
 __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedSystem"]
 
@@ -78,6 +78,14 @@ class RFF(BaseSpectralFeatures):
                 f"dimension {table.dim} has {len(phases)} part(s) with phases {phases} (0: "
                 "positive, pi: negative). Take GRFF, or SpectralFeatures, whose features carry a "
                 "signature."
+            )
+
+    def _check_groups(self, table: GroupedTable) -> None:
+        if table.negative_mass > 0.0:
+            raise ParameterError(
+                f"RFF samples one positive measure, and that of {table.formula} has the negative "
+                f"mass {table.negative_mass:.6g}. Take GRFF, or SpectralFeatures, whose features "
+                "carry a signature."
             )
 
 

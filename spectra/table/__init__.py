@@ -3,10 +3,12 @@
 Numpy and scipy only.  Read in this order: ``panels`` (polynomials of probability), ``lobed_tail``
 (infinitely many lobes), ``mixed_tail`` (lobes of several frequencies), ``radial_law`` (the inverse
 CDF), ``shifts`` and ``part`` (a law with a mass, and what moves it), ``spectral_table`` (the parts
-of a measure), ``table_file`` and ``table_members`` (files); ``plane_wave``, ``panel_integrals`` and
-``lobed_waves`` hold the exact expectation of a wave, ``radial_interpolant`` makes thousands cheap.
+of a measure), ``grouped_table`` (products of the laws of groups of columns), ``table_file`` and
+``table_members`` (files); ``plane_wave``, ``panel_integrals`` and ``lobed_waves`` hold the exact
+expectation of a wave, ``radial_interpolant`` makes thousands cheap.
 """
 
+from spectra.table.grouped_table import Group, GroupedTable, ProductPart, ProductTerm
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 from spectra.table.panels import PanelKind, Panels
@@ -17,11 +19,15 @@ from spectra.table.spectral_table import FrequencySample, SpectralTable
 
 __all__ = [
     "FrequencySample",
+    "Group",
+    "GroupedTable",
     "LobedTail",
     "MixedTail",
     "PanelKind",
     "Panels",
     "Part",
+    "ProductPart",
+    "ProductTerm",
     "RadialLaw",
     "Seed",
     "Shifts",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spectra.certify import TableCertificate
     from spectra.measure import SpectralMeasure
 
-__all__ = ["FrequencySample", "SpectralTable"]
+__all__ = ["FrequencySample", "SpectralTable", "checked_rng", "checked_size"]
 
 # The value at 0 may differ from k(0) by the errors, the bias and this much of the mass.
 _CLOSURE = 1e-13
@@ -255,8 +255,8 @@ class SpectralTable:
         """
         if not self.parts:
             raise ParameterError("The measure is zero: there are no frequencies to draw.")
-        count = _checked_size(size)
-        generator = _generator(rng)
+        count = checked_size(size)
+        generator = checked_rng(rng)
         part = np.searchsorted(self._part_ends, generator.random(count), side="right")
         directions = generator.standard_normal((count, self.dim))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -350,13 +350,13 @@ class SpectralTable:
         return value, error
 
 
-def _checked_size(size: Any) -> int:
+def checked_size(size: Any) -> int:
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
         raise ParameterError(f"The number of draws is a whole number >= 0, and {size!r} was given.")
     return int(size)
 
 
-def _generator(rng: Any) -> np.random.Generator:
+def checked_rng(rng: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as cause:

@@ -3,12 +3,14 @@
 ``decide`` holds :func:`existence`, ``answer`` the :class:`Verdict`, ``status`` the three answers.
 Facts come from :mod:`spectra.singularity`, and from ``stated`` and ``assumed`` where a caller says
 them.  Rules are in :mod:`spectra.singularity.rules`; ``spherical`` reads them on the sphere,
-``on_range`` on a range of distances, and ``moved`` adds those of shifts and tilts.  ``decision``
+``on_range`` on a range of distances, ``moved`` adds those of shifts and tilts, and
+``by_group`` decides on groups of columns.  ``decision``
 combines what is certain with what is open, ``definite`` decides on positive definiteness, and
 ``ladder`` has the partial masses that are set beside a verdict.
 """
 
 from spectra.verdict.answer import Verdict
+from spectra.verdict.by_group import GroupedVerdict
 from spectra.verdict.decide import existence, spectral_measure
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.ladder import Ladder, mass_ladder
@@ -18,6 +20,7 @@ __all__ = [
     "D",
     "Definiteness",
     "DomainVerdict",
+    "GroupedVerdict",
     "Ladder",
     "SphereVerdict",
     "Status",

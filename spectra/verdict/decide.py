@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import ParameterError
 from spectra.families.asymmetric import AsymmetricFamily
 from spectra.families.named import Family
+from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
 from spectra.measure import SpectralMeasure
 from spectra.progress import stage, staged
 from spectra.singularity.places import Ending, Gap, LocalAnalysis
 from spectra.verdict.answer import Verdict
 from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
+from spectra.verdict.by_group import GroupedVerdict, verdict_by_group
 from spectra.verdict.decision import checked_dimension, closed_by_proof, decided
 from spectra.verdict.moved import moved_dimension, moved_places
 from spectra.verdict.stated import Given, analysed
@@ -34,17 +36,30 @@ _FINITE = (
 )
 
 
+@overload
+def existence(kernel: GroupedKernel, dim: int | None = None) -> GroupedVerdict: ...
+
+
+@overload
+def existence(
+    kernel: Kernel | AsymmetricKernel | Callable[..., Any],
+    dim: int | None = None,
+    *,
+    assume: Mapping[str, float] | None = None,
+) -> Verdict: ...
+
+
 @staged(
     "deciding on finite mass",
     advice="make a finite measure for the distances of your data, which needs no verdict: "
     "design(kernel, dim, domain=..., tol=...)",
 )
 def existence(
-    kernel: Kernel | AsymmetricKernel | Callable[..., Any],
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | Callable[..., Any],
     dim: int | None = None,
     *,
     assume: Mapping[str, float] | None = None,
-) -> Verdict:
+) -> Verdict | GroupedVerdict:
     r"""Decide whether the spectral measure of a kernel has finite mass, from its formula.
 
     The mass is finite exactly if every singular term :math:`|z - R|^s` at a radius R > 0 has
@@ -54,11 +69,11 @@ def existence(
 
     Parameters
     ----------
-    kernel : Kernel, AsymmetricKernel or callable
+    kernel : Kernel, AsymmetricKernel, GroupedKernel or callable
         A kernel.  A shift keeps the verdict, a tilt needs a kernel that decays faster than it
-        grows, and summands of infinite mass must not cancel.  A bare callable shows nothing of
-        itself, and only ``assume`` decides (values of a function prove neither smoothness nor
-        decay).
+        grows, and summands of infinite mass must not cancel.  One of groups of columns is decided
+        group by group, each in its own dimension.  A bare callable shows nothing of itself, and
+        only ``assume`` decides (values of a function prove neither smoothness nor decay).
     dim : int, optional
         The dimension d >= 1; without it the verdict has a condition on d.  The vectors of an
         asymmetric kernel fix it.
@@ -70,7 +85,7 @@ def existence(
 
     Returns
     -------
-    Verdict
+    Verdict or GroupedVerdict
 
     Raises
     ------
@@ -89,6 +104,13 @@ def existence(
     """
     if dim is not None:
         dim = checked_dimension(dim)
+    if isinstance(kernel, GroupedKernel):
+        if assume:
+            raise ParameterError(
+                "assume= says what a formula does not show, and here there are several: ask "
+                "existence of the kernel of a group alone."
+            )
+        return verdict_by_group(kernel, dim, lambda radial, d: existence(radial, d))
     stated = checked_assumptions(assume)
     dim, analysis, places, loose, given = _facts(kernel, dim)
     places, gaps, notes = with_assumptions(places, loose, stated)

@@ -1,0 +1,405 @@
+r"""The table of a kernel of groups of columns: each group's law once, and how they are multiplied.
+
+.. math:: k(D) = \sum_t c_t \prod_{g \in t} k_g(|D_g|), \qquad D_g = (D_j / l_j)_{j \in g}
+
+and each k_g is the kernel of a :class:`~spectra.table.spectral_table.SpectralTable` in the
+dimension of its group.  A choice of a part of each factor is a part of the product: a frequency of
+it is the sum of independent frequencies of the factors, its mass the product of theirs, and its
+sign as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spectra.errors import DataError, ParameterError, TableFileError
+from spectra.numeric import real_array
+from spectra.table.arrays import FloatArray, frozen_array
+from spectra.table.part import Part
+from spectra.table.radial_law import Seed
+from spectra.table.spectral_table import FrequencySample, SpectralTable, checked_rng, checked_size
+from spectra.table.table_file import read_arrays, write_arrays
+from spectra.table.table_members import members_of, table_of
+
+__all__ = ["Group", "GroupedTable", "ProductPart", "ProductTerm"]
+
+_FORMAT, _VERSION = "spectra.GroupedTable", 1
+_CONVENTION = (
+    "k(D) = sum over terms of weight * product over groups of k_law(|D_columns / lengths|)"
+)
+
+# Of one product of two doubles, in parts of it.
+_ROUNDING = 2.0**-53
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Columns with their lengths, and the number of their law in the table.
+
+    Attributes
+    ----------
+    law : int
+    columns : tuple of int
+    lengths : ndarray
+    """
+
+    law: int
+    columns: tuple[int, ...]
+    lengths: FloatArray
+
+    def distances(self, differences: FloatArray) -> FloatArray:
+        """|D_g| at differences D of shape (..., d)."""
+        return np.asarray(
+            np.linalg.norm(differences[..., list(self.columns)] / self.lengths, axis=-1)
+        )
+
+
+@final
+@dataclass(frozen=True)
+class ProductTerm:
+    """A number times the product of the kernels of some groups, by their numbers in the table."""
+
+    weight: float
+    groups: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProductPart:
+    """A part of a product: one part of the law of each of its groups.
+
+    Attributes
+    ----------
+    mass, mass_error : float
+        The product of their masses, and a bound of its error.
+    sign : float
+        The product of their signs.
+    factors : tuple of (int, Part)
+        The number of each group in the table, and the part of its law; none for a constant, whose
+        frequency is 0.
+    """
+
+    mass: float
+    mass_error: float
+    sign: float
+    factors: tuple[tuple[int, Part], ...]
+
+    @property
+    def phase(self) -> float:
+        """0 for a positive part, pi for a negative one."""
+        return 0.0 if self.sign > 0 else float(np.pi)
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class GroupedTable:
+    """Tabulated measures of groups of columns, and the sum of products that they make.
+
+    Parameters
+    ----------
+    dim : int
+        Number of columns of the data.
+    laws : tuple of SpectralTable
+        Each once, in the dimension of its groups and in units of their lengths.
+    groups : tuple of Group
+    terms : tuple of ProductTerm
+    formula : str
+
+    Raises
+    ------
+    ParameterError
+        If the pieces do not fit together, or a law is none of a radial kernel at all distances.
+
+    Examples
+    --------
+    >>> from spectra import derive, radial
+    >>> space, time = radial("exp(-z**2/2)"), radial("exp(-z)")
+    >>> table = derive(space.on([0, 1]) * time.on([2]) - 0.5 * time.on([2]), 3, cache=False)
+    >>> len(table.laws), [(p.sign, round(p.mass, 12)) for p in table.parts]
+    (2, [(1.0, 1.0), (-1.0, 0.5)])
+    >>> table.expected_kernel([[0.0, 0.0, 1.0]]).round(6)
+    array([0.18394])
+    """
+
+    dim: int
+    laws: tuple[SpectralTable, ...]
+    groups: tuple[Group, ...]
+    terms: tuple[ProductTerm, ...]
+    formula: str
+
+    #: As of a :class:`SpectralTable`: it is right at any distance, of rows anywhere.
+    is_radial = False
+    sphere = False
+    domain = float("inf")
+
+    def __post_init__(self) -> None:
+        for law in self.laws:
+            if not law.is_radial or law.sphere or np.isfinite(law.domain):
+                raise ParameterError(
+                    f"The law of {law.formula} is not one of a radial kernel at all distances, and "
+                    "a group of columns needs one: a designed measure is right on a range of "
+                    "distances, a shifted one is no function of a distance."
+                )
+        for group in self.groups:
+            if not 0 <= group.law < len(self.laws):
+                raise ParameterError(f"A group has the law {group.law} of {len(self.laws)}.")
+            law, size = self.laws[group.law], len(group.columns)
+            fits = law.dim == size == len(set(group.columns)) == group.lengths.size
+            if not fits or not set(group.columns) <= set(range(self.dim)):
+                raise ParameterError(
+                    f"A group of the columns {group.columns}, with {group.lengths.size} length(s) "
+                    f"and a law in dimension {law.dim}, does not fit {self.dim} columns."
+                )
+            if not np.all((group.lengths > 0) & np.isfinite(group.lengths)):
+                raise ParameterError(f"Lengths are positive and finite, not {group.lengths}.")
+        for term in self.terms:
+            if not np.isfinite(term.weight) or not set(term.groups) <= set(range(len(self.groups))):
+                raise ParameterError(f"A term {term} does not fit {len(self.groups)} groups.")
+
+    def __repr__(self) -> str:
+        return (
+            f"GroupedTable of {self.formula} on R^{self.dim}: {len(self.parts)} part(s) of mass "
+            f"{self.mass:.12g}, {len(self.laws)} law(s); u-error {self.u_error:.1e}"
+        )
+
+    def law_of(self, group: int) -> SpectralTable:
+        """The table of a group."""
+        return self.laws[self.groups[group].law]
+
+    @cached_property
+    def parts(self) -> tuple[ProductPart, ...]:
+        """Every product of parts, term by term."""
+        found = []
+        for term in self.terms:
+            laws = [self.law_of(g).parts for g in term.groups]
+            for chosen in itertools.product(*laws):
+                mass = abs(term.weight) * prod(p.mass for p in chosen)
+                upper = abs(term.weight) * prod(p.mass + p.mass_error for p in chosen)
+                sign = float(np.sign(term.weight)) * prod(p.sign for p in chosen)
+                factors = tuple(zip(term.groups, chosen, strict=True))
+                error = upper - mass + (1 + len(factors)) * _ROUNDING * mass
+                found.append(ProductPart(mass, error, sign, factors))
+        return tuple(found)
+
+    @property
+    def mass(self) -> float:
+        """The sum of the masses of the parts: the total mass where :attr:`is_jordan`, or a bound.
+
+        It is what the variance of features goes by in either case.
+        """
+        return float(sum(p.mass for p in self.parts))
+
+    @property
+    def positive_mass(self) -> float:
+        """The sum of the masses of the positive parts."""
+        return float(sum(p.mass for p in self.parts if p.sign > 0))
+
+    @property
+    def negative_mass(self) -> float:
+        """The sum of the masses of the negative parts."""
+        return float(sum(p.mass for p in self.parts if p.sign < 0))
+
+    @property
+    def mass_error(self) -> float:
+        """Bound of the error of :attr:`mass`."""
+        return float(sum(p.mass_error for p in self.parts))
+
+    @cached_property
+    def is_jordan(self) -> bool:
+        """Whether the parts overlap nowhere, so that their masses are those of the Jordan parts.
+
+        True where all have one sign; or where no column is in two factors of a term, no two terms
+        are of the same columns, and no law of a factor has a mass at the frequency 0: the measures
+        then live on different coordinate planes, and give no mass to one another's.
+        """
+        if len({p.sign for p in self.parts}) < 2:
+            return True
+        sets = []
+        for term in self.terms:
+            columns = [c for g in term.groups for c in self.groups[g].columns]
+            if len(set(columns)) < len(columns):
+                return False
+            sets.append(frozenset(columns))
+        atoms = any(p.law.cdf(0.0) > 0.0 for law in self.laws for p in law.parts)
+        return len(set(sets)) == len(sets) and (not atoms or len(sets) == 1)
+
+    @property
+    def k_zero(self) -> float:
+        """k(0)."""
+        return float(
+            sum(t.weight * prod(self.law_of(g).k_zero for g in t.groups) for t in self.terms)
+        )
+
+    @property
+    def u_error(self) -> float:
+        """Error in probability of the worst product, the sum of those of its factors."""
+        return max((sum(self.law_of(g).u_error for g in t.groups) for t in self.terms), default=0.0)
+
+    @property
+    def bias(self) -> float:
+        """Bound of |k - expected_kernel| from what the laws leave out on purpose."""
+        total = 0.0
+        for term in self.terms:
+            laws = [self.law_of(g) for g in term.groups]
+            total += abs(term.weight) * float(
+                _spread([law.mass for law in laws], [law.bias for law in laws])
+            )
+        return total
+
+    @property
+    def provenance(self) -> str:
+        """How the laws were found."""
+        return "; ".join(dict.fromkeys(law.provenance for law in self.laws))
+
+    def expected_kernel(self, differences: ArrayLike) -> FloatArray:
+        """Exact expectation of the estimator at differences D, shape (..., d).
+
+        Raises
+        ------
+        DataError
+            Where differences have another number of coordinates.
+        """
+        return self._expected(differences)[0]
+
+    def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
+        """Error bound of :meth:`expected_kernel` as the expectation of the estimator."""
+        return self._expected(differences)[1]
+
+    def sample(self, size: int, rng: Seed = None) -> FrequencySample:
+        """Independent frequencies, each of a part that is drawn by its mass.
+
+        Raises
+        ------
+        ParameterError
+            If there are no parts, or an argument is none of its kind.
+        """
+        if not self.parts:
+            raise ParameterError("The measure is zero: there are no frequencies to draw.")
+        count, generator = checked_size(size), checked_rng(rng)
+        masses = np.array([p.mass for p in self.parts])
+        ends = np.cumsum(masses)[:-1] / masses.sum()
+        chosen = np.searchsorted(ends, generator.random(count), side="right")
+        frequencies = np.zeros((count, self.dim))
+        for number, part in enumerate(self.parts):
+            rows = np.flatnonzero(chosen == number)
+            for group, own in part.factors:
+                where, law = self.groups[group], own.law
+                directions = generator.standard_normal((rows.size, len(where.columns)))
+                directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+                radii = law.rvs(rows.size, generator)
+                self.place(frequencies, rows, group, radii[:, None] * directions)
+        phases = np.array([p.phase for p in self.parts])[chosen]
+        return FrequencySample(frequencies, np.full(count, self.mass), phases)
+
+    def place(self, frequencies: FloatArray, rows: Any, group: int, of_group: FloatArray) -> None:
+        """Add frequencies of a group, in units of its lengths, to rows of those of the data."""
+        where = self.groups[group]
+        frequencies[np.ix_(rows, list(where.columns))] += of_group / where.lengths
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back."""
+        arrays: dict[str, Any] = {f"group{i}.lengths": g.lengths for i, g in enumerate(self.groups)}
+        laws = []
+        for i, law in enumerate(self.laws):
+            header, members = members_of(law)
+            laws.append(header)
+            arrays.update({f"law{i}.{name}": array for name, array in members.items()})
+        header = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "convention": _CONVENTION,
+            "dim": self.dim,
+            "formula": self.formula,
+            "laws": laws,
+            "groups": [{"law": g.law, "columns": list(g.columns)} for g in self.groups],
+            "terms": [{"weight": t.weight, "groups": list(t.groups)} for t in self.terms],
+        }
+        write_arrays(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The table that was saved at ``path``.
+
+        Raises
+        ------
+        TableFileError
+            If the file is truncated, edited, foreign or of an unknown version.
+        FileNotFoundError
+            If there is no such file.
+        """
+        header, arrays = read_arrays(path)
+        name = os.fspath(path)
+        if header.get("format") != _FORMAT or header.get("version") != _VERSION:
+            raise TableFileError(
+                f"{name} is a file of format {header.get('format')!r} and version "
+                f"{header.get('version')}, and this is read: {_FORMAT!r} of version {_VERSION}. "
+                "Radial tables are read by SpectralTable.load."
+            )
+        try:
+            table = cls(
+                dim=header["dim"],
+                laws=tuple(_laws(header["laws"], arrays, name)),
+                groups=tuple(
+                    Group(
+                        g["law"],
+                        tuple(g["columns"]),
+                        frozen_array(arrays.pop(f"group{i}.lengths"), "lengths", 1),
+                    )
+                    for i, g in enumerate(header["groups"])
+                ),
+                terms=tuple(
+                    ProductTerm(float(t["weight"]), tuple(t["groups"])) for t in header["terms"]
+                ),
+                formula=str(header["formula"]),
+            )
+        except (KeyError, TypeError, ValueError) as fault:
+            raise TableFileError(
+                f"{name} does not hold a valid table of groups: {fault}."
+            ) from fault
+        if arrays:
+            raise TableFileError(f"{name} holds arrays that belong to no group: {sorted(arrays)}.")
+        return table
+
+    def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        D = real_array(differences, "D = x - y", error=DataError)
+        if D.shape[-1:] != (self.dim,):
+            raise DataError(
+                f"The kernel of this table is one of groups of {self.dim} columns: give an array "
+                f"of shape (..., {self.dim}). Its shape is {D.shape}."
+            )
+        waves = []
+        for number, group in enumerate(self.groups):
+            z = group.distances(D)
+            law = self.law_of(number)
+            waves.append((law.expected_kernel(z), law.expected_kernel_error(z)))
+        value, error = np.zeros(D.shape[:-1]), np.zeros(D.shape[:-1])
+        for term in self.terms:
+            value += term.weight * prod((waves[g][0] for g in term.groups), start=np.array(1.0))
+            error += abs(term.weight) * _spread(
+                [np.abs(waves[g][0]) for g in term.groups], [waves[g][1] for g in term.groups]
+            )
+        return value, error
+
+
+def _spread(sizes: Iterable[Any], errors: Iterable[Any]) -> Any:
+    """What errors of the factors make of a product of at most these sizes."""
+    sizes = list(sizes)
+    upper = prod((s + e for s, e in zip(sizes, errors, strict=True)), start=np.array(1.0))
+    return upper - prod(sizes, start=np.array(1.0))
+
+
+def _laws(headers: list[Any], arrays: dict[str, Any], path: str) -> Iterable[SpectralTable]:
+    for i, header in enumerate(headers):
+        prefix = f"law{i}."
+        own = {n.removeprefix(prefix): arrays.pop(n) for n in list(arrays) if n.startswith(prefix)}
+        yield table_of(header, own, path, SpectralTable)
