@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from spectra.console import ENVIRONMENT, add_time_option, answered
+from spectra.console import ENVIRONMENT, add_time_option, add_version, answered
 
 __all__ = ["main"]
 
@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Random features of kernels: errors on data, and published tables.",
         epilog=ENVIRONMENT,
     )
+    add_version(parser)
     commands = parser.add_subparsers(
         required=True, metavar="COMMAND", dest="command", parser_class=_Command
     )

@@ -46,6 +46,12 @@ class FeatureMap(ABC):
     symmetric: bool
     extra_variance: float
 
+    def __repr__(self) -> str:
+        sides = "" if self.symmetric else " on each side"
+        minus = int(np.sum(self.signature < 0.0))
+        columns = f"{len(self.signature)} columns{sides}, {minus} of them with signature -1"
+        return f"{type(self).__name__}: {columns}"
+
     @abstractmethod
     def left(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The left columns at rows (dense or sparse), of the type of X; into ``out`` if given."""
@@ -60,7 +66,7 @@ class FeatureMap(ABC):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FourierMap(FeatureMap):
     """Cosines, then sines, of frequencies: from the terms a cos(w.D + phase) to columns.
 

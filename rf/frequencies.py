@@ -93,6 +93,10 @@ class Frequencies:
         for array in (self.frequencies, self.weights, self.phases, self.part):
             array.setflags(write=False)
 
+    def __repr__(self) -> str:
+        counts = " + ".join(map(str, self.counts))
+        return f"Frequencies: {len(self)} in R^{self.frequencies.shape[1]}, {counts} of each part"
+
     def __len__(self) -> int:
         return len(self.weights)
 

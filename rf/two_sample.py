@@ -72,6 +72,13 @@ class TwoSampleResult:
     n_splits: int
     exhaustive: bool
 
+    def __repr__(self) -> str:
+        splits = f"{'all' if self.exhaustive else 'of'} {self.n_splits} splits"
+        return (
+            f"TwoSampleResult: p = {self.p_value:.4g} ({splits}), "
+            f"MMD^2 = {self.mmd2:.3g} ± {self.standard_error:.2g}"
+        )
+
 
 def two_sample_test(
     X: ArrayLike,

@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spectra.console import ENVIRONMENT, PICTURES, add_time_option, answered, check_writable
+from spectra.console import (
+    ENVIRONMENT,
+    PICTURES,
+    add_time_option,
+    add_version,
+    answered,
+    check_writable,
+)
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -38,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Spectral measures of stationary kernels, and verdicts on them.",
         epilog=ENVIRONMENT,
     )
+    add_version(parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     catalogue = commands.add_parser("catalogue", help="list the kernels that have a name")
@@ -46,6 +54,14 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="does a positive decomposition exist?")
     _add_kernel_arguments(check)
     check.add_argument("--dim", type=int, help="dimension; without it, the condition on d is given")
+    check.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="what you know and the formula does not show: smoothness, decay or origin, as an "
+        "exponent (docs/verdict.md); may be repeated",
+    )
     check.add_argument("--json", action="store_true", help="print for a program")
     check.add_argument("--plot", type=Path, help="draw what decides, and the masses, here (.png)")
     check.set_defaults(run=_check)
@@ -113,6 +129,7 @@ def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _catalogue(_: argparse.Namespace) -> int:
     from spectra.families import catalogue
+    from spectra.verdict.status import in_words
 
     for entry in catalogue.entries.values():
         defaults = ", ".join(f"{p.name}={p.default}" for p in entry.parameters)
@@ -121,15 +138,18 @@ def _catalogue(_: argparse.Namespace) -> int:
         print(f"    {entry.title}: {entry.formula}, in {variable}")
         if entry.aliases:
             print(f"    also called {', '.join(entry.aliases)}")
-        print(f"    finite iff {entry.finite}")
+        print(f"    finite mass for {in_words(entry.finite)}")
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:
+    from spectra.families.reading import read_numbers
     from spectra.verdict import existence
     from spectra.verdict.report import as_data, as_text, with_ladder
 
-    verdict, ladder = with_ladder(existence(_kernel(arguments), dim=arguments.dim))
+    assumed = read_numbers(_settings("--assume", "smoothness=1.5", arguments.assume))
+    verdict = existence(_kernel(arguments), dim=arguments.dim, assume=assumed)
+    verdict, ladder = with_ladder(verdict)
     if arguments.json:
         print(json.dumps(as_data(verdict, ladder), indent=2))
     else:
@@ -150,9 +170,8 @@ def _derive(arguments: argparse.Namespace) -> int:
     if arguments.route is not None:
         _show_density(kernel, arguments.dim, arguments.route)
     verdict = existence(kernel, dim=arguments.dim)
-    print(verdict)
     table = derive(kernel, arguments.dim, u_error=arguments.u_error)
-    print(f"{table!r}")
+    print(f"{verdict}\n{table!r}")
     if arguments.out is not None:
         table.save(arguments.out)
         print(f"wrote {arguments.out}")
@@ -237,7 +256,7 @@ def _kernel(arguments: argparse.Namespace) -> Kernel:
         arguments.kernel,
         support=arguments.support,
         is_zonal=arguments.zonal,
-        parameters=_parameters(arguments.set),
+        parameters=_settings("--set", "nu=1.5", arguments.set),
     )
 
 
@@ -249,15 +268,16 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         check_writable(arguments.out, (".npz",))
 
 
-def _parameters(settings: Sequence[str]) -> dict[str, str]:
+def _settings(option: str, example: str, settings: Sequence[str]) -> dict[str, str]:
+    """The names and values of an option that is given as NAME=NUMBER, once for each name."""
     values: dict[str, str] = {}
     for setting in settings:
         name, found, value = setting.partition("=")
         if not found or not name.isidentifier():
             raise ParameterError(
-                f"--set takes NAME=NUMBER, for instance --set nu=1.5, not {setting!r}."
+                f"{option} takes NAME=NUMBER, for instance {option} {example}, not {setting!r}."
             )
         if name in values:
-            raise ParameterError(f"--set gives {name} twice, as {values[name]} and as {value}.")
+            raise ParameterError(f"{option} gives {name} twice, as {values[name]} and as {value}.")
         values[name] = value
     return values

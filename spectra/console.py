@@ -7,10 +7,18 @@ from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 
+from spectra import __version__
 from spectra.errors import ParameterError, SpectraError
 from spectra.steps import VARIABLE, limit_from, time_limit
 
-__all__ = ["ENVIRONMENT", "PICTURES", "add_time_option", "answered", "check_writable"]
+__all__ = [
+    "ENVIRONMENT",
+    "PICTURES",
+    "add_time_option",
+    "add_version",
+    "answered",
+    "check_writable",
+]
 
 #: What both commands take from the environment, for their help.
 ENVIRONMENT = (
@@ -31,6 +39,12 @@ def add_time_option(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         help=f"processor time for each step, or none; by default {VARIABLE}, or 10",
     )
+
+
+def add_version(parser: ArgumentParser) -> None:
+    """Give a command the option --version."""
+    text = f"%(prog)s of kernel-spectra {__version__}"
+    parser.add_argument("--version", action="version", version=text)
 
 
 def answered(program: str, work: Callable[[], int], *, left: str, limit: str | None = None) -> int:
@@ -68,7 +82,8 @@ def answered(program: str, work: Callable[[], int], *, left: str, limit: str | N
         sys.stderr.close()
         return 0
     except (SpectraError, OSError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        message = error.at_shell if isinstance(error, SpectraError) else error
+        print(f"{program}: {message}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{program}: interrupted; {left}", file=sys.stderr)

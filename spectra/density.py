@@ -195,7 +195,10 @@ class SpectralDensity:
     expr: sympy.Expr | None = None
 
     def __repr__(self) -> str:
-        held = f"{len(self.components)} components, {len(self.atoms)} atoms"
+        held = ", ".join(
+            f"{count} {name}{'' if count == 1 else 's'}"
+            for name, count in (("component", len(self.components)), ("atom", len(self.atoms)))
+        )
         return f"SpectralDensity of {self.kernel} on R^{self.dim} by {self.route}: {held}"
 
     @staged("evaluating a spectral density")

@@ -23,7 +23,30 @@ __all__ = [
 
 
 class SpectraError(Exception):
-    """Base class of every error that this package raises on purpose."""
+    """Base class of every error that this package raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What was found and why it matters.
+    in_python, at_shell : str
+        What to do, where the two differ: in Python, which the message ends in, and at a shell.
+
+    Attributes
+    ----------
+    at_shell : str
+        The message for who typed a command: it names commands and options, not calls.
+
+    Examples
+    --------
+    >>> error = SpectraError("No.", in_python="Ask design(...).", at_shell="Ask spectra design.")
+    >>> str(error), error.at_shell
+    ('No. Ask design(...).', 'No. Ask spectra design.')
+    """
+
+    def __init__(self, message: str = "", *, in_python: str = "", at_shell: str = "") -> None:
+        super().__init__(f"{message} {in_python}" if in_python else message)
+        self.at_shell = f"{message} {at_shell}" if at_shell else str(self)
 
 
 class FormulaError(SpectraError, ValueError):

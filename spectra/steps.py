@@ -228,10 +228,12 @@ class Step:
         within = "" if busy_with == self.label else f" It was busy with {busy_with}."
         limit = "no more" if self.limit is None else f"{self.limit:g} s"
         advice = f"; or {self._advice}" if self._advice else ""
+        everywhere = f"or the environment variable {VARIABLE}{advice}."
         return TimeLimitError(
             f"{self.label}{name}: stopped after {spent:.1f} s of processor time, and {limit} are "
-            f"allowed for a step.{within} What can be done: allow more, with "
-            f"spectra.time_limit(seconds) or the environment variable {VARIABLE}{advice}."
+            f"allowed for a step.{within} What can be done: allow more, with",
+            in_python=f"spectra.time_limit(seconds) {everywhere}",
+            at_shell=f"--time-limit {everywhere}",
         )
 
 

@@ -1,10 +1,12 @@
 """The command line: what it prints, what it writes, and what it refuses before it works."""
 
 import json
+import re
 
 import pytest
 
 import spectra as sp
+from rf.cli import main as rf_main
 from spectra.cli import main
 
 
@@ -62,10 +64,57 @@ def test_a_refusal_is_one_explained_line(arguments, offender, capsys):
     assert "Traceback" not in printed.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["derive", "ntk", "--dim", "16"], "'spectra design'"),
+        (["derive", "Abs(sin(z) + sin(sqrt(2)*z))/(1 + z)**3", "--dim", "2"], "--assume"),
+        (["derive", "1/(1+z)", "--dim", "1", "--route", "lookup"], "leave out --route"),
+        (["design", "ntk", "--dim", "16", "--tol", "1e-3"], "--z-max"),
+        (["design", "ntk", "--dim", "16"], "--budget"),
+        (["derive", "1/(1+z)", "--dim", "3", "--u-error", "1e-16"], "error"),
+        (["derive", "exp(-z**3)", "--dim", "3", "--time-limit", "1e-9"], "--time-limit"),
+    ],
+)
+def test_advice_at_a_shell_names_commands_and_no_calls(arguments, advice, capsys):
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert advice in message
+    call = r"(design|existence|on_domain|truncate|time_limit|tabulate)\(|\w+=[\w.\"]"
+    assert re.search(call, message) is None, message
+
+
+def test_an_assumption_decides_at_a_shell_as_it_does_in_python(capsys):
+    rectified = "Abs(sin(z) + sin(sqrt(2)*z))/(1 + z)**3"
+    assert main(["check", rectified, "--dim", "2"]) == 0
+    assert "undecided" in capsys.readouterr().out
+    assert main(["check", rectified, "--dim", "2", "--assume", "smoothness=9/10"]) == 0
+    assert "finite mass in d = 2" in capsys.readouterr().out
+    assert main(["check", rectified, "--dim", "2", "--assume", "finite=1"]) == 2
+    assert "smoothness, decay, origin" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [main, rf_main])
+def test_a_command_says_its_version(command, capsys):
+    with pytest.raises(SystemExit) as left:
+        command(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out.endswith(f"of kernel-spectra {sp.__version__}\n")
+
+
 @pytest.mark.slow
 def test_the_tour_ends_in_a_table_and_a_picture(tmp_path, capsys):
     assert main(["tour", "--out", str(tmp_path / "tour.png")]) == 0
     printed = capsys.readouterr().out
     assert "infinite mass in d = 64" in printed
-    assert "ORF accuracy" in printed
+    # At equal columns, the same kernel: ours errs by less at every number of them.
+    rows = [line.split() for line in printed.splitlines()]
+    theirs, ours = (
+        next([float(x) for x in row[1:]] for row in rows if row[:1] == [name])
+        for name in ("RBFSampler", "SpectralFeatures")
+    )
+    assert len(ours) == len(theirs) == 5
+    assert all(0.0 < a < b / 3 for a, b in zip(ours, theirs, strict=True))
+    order = float(printed.partition("256 columns err by ")[2].split()[0].rstrip("."))
+    assert 0.0 < order < 0.05
     assert (tmp_path / "tour.png").read_bytes().startswith(b"\x89PNG")

@@ -226,7 +226,7 @@ def test_what_is_no_kernel_is_not_taken_for_a_callable(kernel: object, way_out: 
 def test_growth_tells_the_order_of_conditional_definiteness(formula: str, order: int) -> None:
     verdict = existence(radial(formula))
     assert verdict.condition == sympy.false
-    assert f"of an order below {order}." in verdict.reasons[0]
+    assert f"conditionally positive definite only of order {order} or more." in verdict.reasons[0]
 
 
 def test_a_gap_does_not_hide_what_is_certain() -> None:

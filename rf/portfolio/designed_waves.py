@@ -50,7 +50,7 @@ _CHEAP, _HOPELESS = 400, 4.0
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WaveMap(DrawnMap):
     """Cosines and sines of all waves, then what is served exactly.
 

@@ -39,7 +39,7 @@ _ROUNDING = 1e-15
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExactMap(DrawnMap):
     """The columns of all monomials."""
 
@@ -51,7 +51,7 @@ class ExactMap(DrawnMap):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RadialMap(DrawnMap):
     """The columns of a polynomial in |x - y|^2, for rows anywhere.
 

@@ -37,7 +37,7 @@ FloatArray = NDArray[np.float64]
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NeuronMap(DrawnMap):
     """Signs, absolute values less their mean, and signs times a second projection; monomials.
 

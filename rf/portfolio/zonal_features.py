@@ -48,7 +48,7 @@ _BLOCK = 1 << 17
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ZonalMap(DrawnMap):
     """Columns sum_n weights[c, n] P_n(x.s) for each class c of degrees and direction s.
 

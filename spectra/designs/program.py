@@ -274,7 +274,7 @@ def solve(program: Program) -> Solution:
         allowed = (program.tol + vertex.excess) * (1.0 + _EXCESS)
         lower_bound = _lower_bound(program, vertex, worst)
         if lower_bound > dearest:
-            raise AccuracyError(_out_of_reach(program, lower_bound / dearest))
+            raise _out_of_reach(program, lower_bound / dearest)
         settled = not np.any(height > allowed)
         within = vertex.excess <= _EXCESS * program.tol
         if settled and vertex.value - lower_bound <= _GAP * vertex.value:
@@ -403,16 +403,21 @@ def _merged(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
     return np.array([w for w, _ in merged])
 
 
-def _out_of_reach(program: Program, factor: float) -> str:
+def _out_of_reach(program: Program, factor: float) -> AccuracyError:
     low, high = program.domain
-    return (
+    smaller = (
+        "for instance z <= sqrt(2) for unit rows without negative entries: a kink or a root at the "
+        "end of the domain, or inside it, has this effect in every large dimension."
+    )
+    return AccuracyError(
         f"No measure of mass up to {program.max_mass:.3g} and radii up to {program.max_radius:.4g} "
         f"in dimension {program.dim} is within {program.tol:g} of the kernel on "
-        f"[{low:g}, {high:g}]: at least {factor:.3g} times that much is needed. Allow a larger "
-        "tol or max_mass (price_curve shows what each tol costs), or make the domain smaller, for "
-        "instance z <= sqrt(2) for unit rows without negative entries: a kink or a root at the "
-        "end of the domain, or inside it, has this effect in every large dimension. On the "
-        "sphere itself rf.SpectralFeatures finds features that need no measure."
+        f"[{low:g}, {high:g}]: at least {factor:.3g} times that much is needed.",
+        in_python="Allow a larger tol or max_mass (price_curve shows what each tol costs), or make "
+        f"the domain smaller, {smaller} On the sphere itself rf.SpectralFeatures finds features "
+        "that need no measure.",
+        at_shell=f"Allow a larger --tol, or make the range smaller with --z-max, {smaller} 'rf "
+        "approximate' tries features that need no measure.",
     )
 
 

@@ -86,6 +86,10 @@ class Entry:
     note: str = ""
     aliases: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        defaults = ", ".join(f"{p.name}={p.default}" for p in self.parameters)
+        return f"Entry({self.id}({defaults}): {self.title})"
+
     def finite_for(self, **parameters: Any) -> Any:
         """The condition on d for finite mass, with these values of the parameters."""
         return self.finite.subs(_by_symbol(parameters))

@@ -67,7 +67,7 @@ def profile(kernel: Kernel) -> Profile:
         try:
             found += branch_radii(piece.expr, piece.support)
         except UnresolvedZeros as error:
-            gaps.append(Gap(f"{error}. State its smoothness with assume=..."))
+            gaps.append(Gap(f"{error}. Its smoothness, where you know it, can be stated (assume)"))
             if piece.expr.has(*KINKS):  # which branch holds where is then unknown too
                 return Profile((), (), tuple(gaps))
         if piece.support is not sympy.oo:

@@ -87,14 +87,14 @@ class Singularity:
     def term(self) -> str:
         """The term as text in z."""
         s, q = self.exponent, self.log_power
-        power = "" if s == 1 else f"^({s})" if s.is_negative or not s.is_Integer else f"^{s}"
+        power = _power(s)
         if self.location is sympy.oo:
-            log = f" log(z)^{q}" if q != 0 else ""
+            log = f" log(z){_power(q)}" if q != 0 else ""
             turn = self.frequency * _Z_TEXT**self.degree + self.phase
             wave = f" cos({turn})" if self.frequency != 0 else ""
-            return f"{_factor(self.right)}z^({-s}){log}{wave}"
+            return f"{_factor(self.right)}z{_power(-s)}{log}{wave}"
         if self.location == 0:
-            log = f" log(1/z)^{q}" if q != 0 else ""
+            log = f" log(1/z){_power(q)}" if q != 0 else ""
             return f"{_factor(self.right)}z{power}{log}"
         parts = []
         for c, base in (
@@ -102,7 +102,7 @@ class Singularity:
             (self.right, f"(z - {self.location})"),
         ):
             if c != 0:
-                log = f" log(1/{base})^{q}" if q != 0 else ""
+                log = f" log(1/{base}){_power(q)}" if q != 0 else ""
                 parts.append(f"{_factor(c)}{base}{power}{log}")
         return " and ".join(parts)
 
@@ -135,6 +135,14 @@ _Z_TEXT = sympy.Symbol("z")
 def _shown(c: sympy.Expr) -> sympy.Expr:
     """A number of many digits in a few."""
     return c.evalf(6) if c.has(sympy.Float) else c
+
+
+def _power(exponent: sympy.Expr) -> str:
+    """An exponent as text after its base."""
+    if exponent == 1:
+        return ""
+    bare = exponent.is_Integer and not exponent.is_negative
+    return f"^{exponent}" if bare else f"^({exponent})"
 
 
 def _factor(c: sympy.Expr) -> str:

@@ -54,14 +54,15 @@ def space_bound(exponent: sympy.Expr) -> sympy.Expr:
 
 def unbounded(r: sympy.Expr, at: Singularity | None = None) -> Ending:
     """What is unbounded has finite mass in no dimension."""
+    where = "as z goes to infinity" if r is sympy.oo else f"at z = {r}"
     reason = (
-        f"The kernel is unbounded at z = {r}, and a kernel with a finite spectral measure is "
+        f"The kernel is unbounded {where}, and a kernel with a finite spectral measure is "
         "bounded by its mass."
     )
     if r is sympy.oo and at is not None and at.frequency == 0:
         reason += (
-            f" It grows like {at.term}: no kernel does that is conditionally positive definite of "
-            f"an order below {_least_order(at)}."
+            f" It grows like {at.term}. A kernel that grows so can be conditionally positive "
+            f"definite only of order {_least_order(at)} or more."
         )
     requirement = Requirement(_NIL, True, reason, at)
     return Ending((requirement,), (), (at,) if at is not None else ())

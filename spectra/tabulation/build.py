@@ -46,7 +46,7 @@ _MEASURED_AT = np.array([0.013, 0.171, 0.377, 0.619, 0.853, 0.991])
 
 @staged(
     "tabulating",
-    advice="ask for less with u_error=, or make a measure for your distances with design(...)",
+    advice="ask for less (u_error), or for a measure made to order for your distances (design)",
 )
 def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> SpectralTable:
     r"""Tabulate the law of the radius of each Jordan part of a finite measure.
@@ -107,7 +107,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
         )
     if not accepted >= _LEAST_U_ERROR:
         raise ParameterError(
-            f"u_error={u_error} is below {_LEAST_U_ERROR:g}, the resolution of a probability in "
+            f"The error {u_error} is below {_LEAST_U_ERROR:g}, the resolution of a probability in "
             "double precision."
         )
     if not measure.bias < np.inf:
@@ -129,7 +129,9 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     if reached > accepted:
         raise AccuracyError(
             f"The table of {measure.kernel} on R^{measure.dim} reached an error of {reached:.2e} "
-            f"in probability, not the {accepted:.2e} asked for. Ask for u_error={2 * reached:.1e}."
+            f"in probability, not the {accepted:.2e} asked for.",
+            in_python=f"Ask for u_error={2 * reached:.1e}.",
+            at_shell=f"Ask for --u-error {2 * reached:.1e}.",
         )
     kernel = measure.kernel
     return SpectralTable(

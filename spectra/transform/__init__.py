@@ -46,8 +46,7 @@ LARGEST_DIMENSION = 20_000
 
 @staged(
     "finding a spectral density",
-    advice="try another route (route=...), or make a finite measure for the distances of your data "
-    "with design(kernel, dim, domain=..., tol=...)",
+    advice="try another route, or make a finite measure for the distances of your data (design)",
 )
 def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> SpectralDensity:
     r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
@@ -123,7 +122,7 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
         refuted.append(f"the route {name}: {why}")
     if refuted:
         raise AccuracyError(_not_believed(kernel, dim, refuted))
-    raise NoRouteError(_refusal(kernel, dim, route, names))
+    raise _refusal(kernel, dim, route, names)
 
 
 def _not_believed(kernel: Kernel, dim: int, refuted: list[str]) -> str:
@@ -136,26 +135,33 @@ def _not_believed(kernel: Kernel, dim: int, refuted: list[str]) -> str:
     )
 
 
-def _refusal(kernel: Kernel, dim: int, route: str, names: tuple[str, ...]) -> str:
+def _refusal(kernel: Kernel, dim: int, route: str, names: tuple[str, ...]) -> NoRouteError:
     """What was not found, and what can be done for this kernel."""
     unknown = unknown_summand(kernel, dim)
     if unknown is None:
-        return (
+        return NoRouteError(
             f"The {route} route leaves {kernel} to look-up, which knows all its summands in "
-            f'dimension {dim}: ask with route="auto" or route="lookup".'
+            f"dimension {dim}:",
+            in_python='ask with route="auto" or route="lookup".',
+            at_shell="leave out --route, or ask for --route lookup.",
         )
-    ways = []
+    ways, options = [], []
     if route != "auto":
         ways.append('ask with route="auto", which tries all routes that give numbers')
+        options.append("leave out --route, so that all routes that give numbers are tried")
     elif not any(piece.expr.atoms(Opaque) for piece in kernel.pieces):
         ways.append('try route="symbolic", where sympy may know a formula')
+        options.append("try --route symbolic, where sympy may know a formula")
     half_line = any(piece.support == sympy.oo for piece in kernel.pieces)
     stated = "how it falls (decay=)" if half_line else "its support (support=)"
     ways.append(f"give its values as a callable with {stated}, see docs/callables.md")
     ways.append("or make a finite measure for the distances of your data with design(...)")
-    return (
+    options.append("or make a finite measure for the distances of your data with 'spectra design'")
+    return NoRouteError(
         f"No transform route knows {unknown} in dimension {dim} (tried: {', '.join(names)}), "
-        f"which the kernel {kernel} contains. What can be done: {'; '.join(ways)}."
+        f"which the kernel {kernel} contains. What can be done:",
+        in_python=f"{'; '.join(ways)}.",
+        at_shell=f"{'; '.join(options)}.",
     )
 
 

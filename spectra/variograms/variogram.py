@@ -57,6 +57,9 @@ class Variogram:
     covariance: Kernel | None
     label: str
 
+    def __repr__(self) -> str:
+        return f"Variogram({self.label})"
+
     def __str__(self) -> str:
         return self.label
 

@@ -125,15 +125,21 @@ class Verdict(NoTruthValue):
         if self.status is Status.INFINITE:
             raise InfiniteMassError(
                 f"The spectral measure of {self.kernel} has infinite mass in d = {self.dim}. {why} "
-                "No positive decomposition exists on R^d. Ask on_domain(z_max) whether one exists "
-                "on the range of your data and make it with design(kernel, dim, domain, tol), or "
-                "give up exactness openly with spectra.measure.truncate(density, radius)."
+                "No positive decomposition exists on R^d.",
+                in_python="Ask on_domain(z_max) whether one exists on the range of your data and "
+                "make it with design(kernel, dim, domain, tol), or give up exactness openly with "
+                "spectra.measure.truncate(density, radius).",
+                at_shell="'spectra design' makes a measure for the distances of your data, where "
+                "there is one: give it the largest distance with --z-max.",
             )
         if self.status is Status.UNDECIDED:
             raise UndecidedError(
                 f"Whether the spectral measure of {self.kernel} has finite mass in d = {self.dim} "
-                f"is undecided. {why} State what you know with assume=, or make a finite measure "
-                "with design(kernel, dim, domain, tol)."
+                f"is undecided. {why}",
+                in_python="State what you know with assume=, or make a finite measure with "
+                "design(kernel, dim, domain, tol).",
+                at_shell="State what you know with --assume, or make a finite measure with "
+                "'spectra design'.",
             )
         _refuse_extreme_values(kernel, self.analysis)
         return measure_of(spectral_density(kernel, self.dim))

@@ -51,8 +51,7 @@ def existence(
 
 @staged(
     "deciding on finite mass",
-    advice="make a finite measure for the distances of your data, which needs no verdict: "
-    "design(kernel, dim, domain=..., tol=...)",
+    advice="make a finite measure for the distances of your data, which needs no verdict (design)",
 )
 def existence(
     kernel: Kernel | AsymmetricKernel | GroupedKernel | Callable[..., Any],

@@ -68,7 +68,9 @@ def definiteness(verdict: Verdict) -> Definiteness:
     assert verdict.analysis is not None  # every radial kernel has one
     if verdict.condition == sympy.false:
         return Definiteness(
-            False, "A continuous positive definite kernel has finite mass, this has it for no d.", 0
+            False,
+            "A continuous positive definite kernel has finite mass; this one has it for no d.",
+            0,
         )
     proof = proved_on_space(kernel, verdict.analysis)
     if proof is not None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import sympy
-
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.kernel import Kernel
 from spectra.verdict.answer import Verdict
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.ladder import Ladder
+from spectra.verdict.status import in_words
 
 __all__ = ["as_data", "as_text", "with_ladder"]
 
@@ -42,7 +41,7 @@ def as_text(verdict: Verdict, ladder: Ladder | None) -> str:
     """The verdict as lines of text: the answer first, then what decides it."""
     lines = [str(verdict)]
     if verdict.dim is not None and verdict.condition is not None:
-        lines.append(f"  For which d the mass is finite: {_condition_text(verdict.condition)}.")
+        lines.append(f"  For which d the mass is finite: {in_words(verdict.condition)}.")
     lines.append(_definite_text(verdict, verdict.positive_definite))
     if ladder is not None:
         lines.append(_ladder_text(ladder))
@@ -76,12 +75,6 @@ def as_data(verdict: Verdict, ladder: Ladder | None) -> dict[str, Any]:
 def _number(x: float) -> float | str:
     """A number that JSON has; the infinities as text."""
     return x if math.isfinite(x) else ("-infinity" if x < 0 else "infinity")
-
-
-def _condition_text(condition: sympy.Basic) -> str:
-    if condition == sympy.true:
-        return "every d"
-    return "none" if condition == sympy.false else str(condition)
 
 
 def _definite_text(verdict: Verdict, definite: Definiteness) -> str:

@@ -12,7 +12,7 @@ from spectra.errors import SpectraError
 from spectra.singularity.places import Singularity
 from spectra.sphere import SphereCoefficients
 
-__all__ = ["D", "DomainVerdict", "NoTruthValue", "SphereVerdict", "Status"]
+__all__ = ["D", "DomainVerdict", "NoTruthValue", "SphereVerdict", "Status", "in_words"]
 
 #: The dimension in conditions.
 D = sympy.Symbol("d", integer=True, positive=True)
@@ -111,5 +111,18 @@ def _where(dim: int | None) -> str:
 
 
 def _told(verdict: DomainVerdict | SphereVerdict) -> str:
-    status = verdict.status.name
-    return status if verdict.condition is None else f"{status}, condition {verdict.condition}"
+    status, condition = verdict.status.name, verdict.condition
+    return status if condition is None else f"{status} (finite for {in_words(condition)})"
+
+
+def in_words(condition: sympy.Basic) -> str:
+    """A condition on d as a reader says it.
+
+    Examples
+    --------
+    >>> in_words(sympy.Symbol("d") < 5), in_words(sympy.true), in_words(sympy.false)
+    ('d < 5', 'every d', 'no d')
+    """
+    if condition == sympy.true:
+        return "every d"
+    return "no d" if condition == sympy.false else str(condition)

@@ -1,0 +1,65 @@
+"""What the README shows is what happens: its Python runs, and prints what stands below it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rf.cli import main as rf
+from spectra.cli import main as spectra
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+
+
+def _blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+def test_its_python_prints_what_it_says(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = re.findall(
+        r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL
+    )
+    assert len(shown) == len(_blocks("python")) >= 5
+    names: dict[str, object] = {}
+    for code, said in shown:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(code, "README.md", "exec"), names)
+        assert out.getvalue() == said
+
+
+@pytest.mark.slow
+def test_its_commands_are_answered(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    programs = {"spectra": spectra, "rf": rf}
+    _, _, section = README.partition("## From the shell")
+    lines = [shlex.split(line, comments=True) for line in _blocks("sh", section)[0].splitlines()]
+    commands = [(name, arguments) for name, *arguments in lines if arguments != ["tour"]]
+    assert len(commands) >= 6
+    for name, arguments in commands:
+        if arguments[-1] in ("--help", "--version"):
+            with pytest.raises(SystemExit) as left:
+                programs[name](arguments)
+            assert left.value.code == 0
+        else:
+            assert programs[name](arguments) == 0, arguments
+
+
+def test_the_command_of_the_tests_stands_between_its_markers() -> None:
+    _, marker, after = README.partition("<!-- test command -->")
+    assert marker
+    assert "pytest" in _blocks("sh", after)[0]
+
+
+def test_its_links_lead_somewhere() -> None:
+    root = Path(__file__).parent.parent
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", README)
+    assert len(targets) > 10
+    assert [t for t in targets if "://" not in t and not (root / t).exists()] == []
