@@ -124,9 +124,8 @@ def two_sample_test(
 
     References
     ----------
-    A. Gretton et al., "A kernel two-sample test", J. Mach. Learn. Res. 13 (2012) 723; the p-value:
-    B. Phipson and G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010) 39,
-    doi:10.2202/1544-6115.1585.
+    Gretton et al., "A kernel two-sample test", J. Mach. Learn. Res. 13 (2012) 723; the p-value:
+    Phipson and Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010) 39, doi:10.2202/1544-6115.1585.
 
     Examples
     --------
