@@ -56,6 +56,7 @@ def test_the_site_begins_with_the_readme() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
     pytest.importorskip("sphinx", reason='pip install -e ".[docs]" brings what builds the site')
     pytest.importorskip("myst_parser", reason="as above")
