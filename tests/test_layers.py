@@ -113,7 +113,7 @@ RF_LAYERS = {
     "rf.krein": 9,
     "rf.flipped": 9.5,
     "rf.krein_classifier": 9.5,
-    "rf.tour": 9,
+    "rf.tour": 10,
     "rf.cli": 11,
     "rf.__main__": 12,
 }
