@@ -9,7 +9,7 @@ import sympy
 from mpmath import mp
 from numpy.typing import NDArray
 
-from spectra.density import Component, PowerTail, Tail
+from spectra.density import Component, PowerTail
 from spectra.transform.smooth_pairs.centred import exact
 from spectra.transform.smooth_pairs.smooth import W
 
@@ -66,10 +66,6 @@ class DampedWave(Component):
     nu: sympy.Expr
     rate: sympy.Expr
     coefficient: sympy.Expr
-    total: float = field(init=False, repr=False, compare=False)
-    origin_exponent: float = field(init=False, repr=False, compare=False)
-    bulk: tuple[float, float] = field(init=False, repr=False, compare=False)
-    tail: Tail = field(init=False, repr=False, compare=False)
     _log_front: float = field(init=False, repr=False, compare=False)
     _angle: float = field(init=False, repr=False, compare=False)
     _power: float = field(init=False, repr=False, compare=False)

@@ -16,7 +16,7 @@ from mpmath import mp
 from numpy.typing import NDArray
 from scipy.special import betaincinv, gammaincinv
 
-from spectra.density import EndTail, FastTail, PowerTail, Tail
+from spectra.density import EndTail, FastTail, PowerTail
 from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
 from spectra.transform.smooth_pairs.centred import (
     DIGITS,
@@ -114,10 +114,6 @@ class Gaussian(CentredComponent):
     dim: int
     rate: sympy.Expr
     coefficients: tuple[sympy.Expr, ...]
-    total: float = field(init=False, repr=False, compare=False)
-    origin_exponent: float = field(init=False, repr=False, compare=False)
-    bulk: tuple[float, float] = field(init=False, repr=False, compare=False)
-    tail: Tail = field(init=False, repr=False, compare=False)
     _quarter: float = field(init=False, repr=False, compare=False)
     _taylor: FloatArray = field(init=False, repr=False, compare=False)
     _powers: FloatArray = field(init=False, repr=False, compare=False)
@@ -254,10 +250,6 @@ class Matern(CentredComponent):
     nu: sympy.Expr
     rate: sympy.Expr
     coefficient: sympy.Expr
-    total: float = field(init=False, repr=False, compare=False)
-    origin_exponent: float = field(init=False, repr=False, compare=False)
-    bulk: tuple[float, float] = field(init=False, repr=False, compare=False)
-    tail: Tail = field(init=False, repr=False, compare=False)
     _nu: float = field(init=False, repr=False, compare=False)
     _rate: float = field(init=False, repr=False, compare=False)
 
@@ -356,10 +348,6 @@ class RationalQuadratic(CentredComponent):
     alpha: sympy.Expr
     scale: sympy.Expr
     coefficient: sympy.Expr
-    total: float = field(init=False, repr=False, compare=False)
-    origin_exponent: float = field(init=False, repr=False, compare=False)
-    bulk: tuple[float, float] = field(init=False, repr=False, compare=False)
-    tail: Tail = field(init=False, repr=False, compare=False)
     _order: float = field(init=False, repr=False, compare=False)
     _scale: float = field(init=False, repr=False, compare=False)
     _bessel_centre: float = field(init=False, repr=False, compare=False)
@@ -458,10 +446,6 @@ class PlaneWaveMean(CentredComponent):
     order_dim: sympy.Expr
     radius: sympy.Expr
     coefficient: sympy.Expr
-    total: float = field(init=False, repr=False, compare=False)
-    origin_exponent: float = field(init=False, repr=False, compare=False)
-    bulk: tuple[float, float] = field(init=False, repr=False, compare=False)
-    tail: Tail = field(init=False, repr=False, compare=False)
     _radius: float = field(init=False, repr=False, compare=False)
     _power: float = field(init=False, repr=False, compare=False)
 
