@@ -188,13 +188,13 @@ class RaySums:
         largest = np.inf if on_axis is None else on_axis.peak
         here = np.inf if self.plane.is_tame else self._expected_terms(block, 0.0, largest)
         if here <= _FEW_TERMS:
-            yield 0.0, _FEW_TERMS
+            yield 0.0, 2.0 * _FEW_TERMS
         expected = {a: self._expected_terms(block, a, largest) for a in self.plane.angles}
         if here <= _FEW_TERMS and 0.0 in expected:
             expected[0.0] = 2.0 * _FEW_TERMS
         angles = sorted((a for a, n in expected.items() if n < np.inf), key=lambda a: expected[a])
         for angle, after in pairwise(angles):
-            yield angle, max(expected[after], _FEW_TERMS)
+            yield angle, max(expected[after], 2.0 * _FEW_TERMS)
         for angle in reversed(angles):
             yield angle, _MOST_TERMS
 
