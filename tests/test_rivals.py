@@ -15,17 +15,21 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rf.portfolio.zonal_features import gegenbauer_coefficients
 from rf.rivals import (
     RIVALS,
+    SORF,
     ExactPolynomial,
+    Fastfood,
     GegenbauerFeatures,
     IndefiniteNystroem,
     PolynomialGRFF,
     RandomMaclaurin,
+    SignedCirculant,
     SphericalRandomFeatures,
     TensorizedRandomProjection,
     TensorSketch,
 )
 from rf.rivals.dot_product import spherical_polynomial, taylor_coefficients
 from spectra.errors import DataError, ParameterError
+from spectra.special import plane_wave_mean
 
 
 def sphere_rows(n, dim, seed=0):
@@ -413,3 +417,55 @@ def test_the_published_law_forgets_its_kernel_as_the_dimension_grows():
         np.testing.assert_allclose(f.expected_kernel(z), (1 + z**2 / 4) ** -0.5, atol=6e-3)
     with pytest.raises(ParameterError, match="w_max well above"):
         PolynomialGRFF().fit(np.eye(1000)[:3])
+
+
+# --- Gaussian blocks ------------------------------------------------------------------------------
+
+
+def gaussian(X, length):
+    return np.exp(-0.5 * np.square(X[:, None] - X[None]).sum(axis=-1) / length**2)
+
+
+def frequencies(rival, dim):
+    """The frequencies of a fitted rival, as its projections of the unit vectors."""
+    return np.concatenate([rival._project(np.eye(dim), b) for b in rival._blocks], axis=1).T
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("cls", [Fastfood, SignedCirculant])
+def test_fastfood_and_circulant_features_have_the_mean_of_their_kernel_alone(cls, dim):
+    X = np.random.default_rng(5).normal(size=(6, dim)) / np.sqrt(dim)
+
+    def make(seed):
+        # An odd number of columns, and more frequencies than a block has.
+        return cls(length_scale=0.8, n_components=37, random_state=seed)
+
+    assert pooled_z(make, X, gaussian(X, 0.8), 200) < 6
+    assert pooled_z(make, X, gaussian(X, 0.5), 200) > 6
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 16])
+def test_sorf_has_frequencies_of_one_norm_at_right_angles(dim):
+    rival = SORF(length_scale=1.0, n_components=2 * dim, random_state=0).fit(np.eye(dim))
+    W = frequencies(rival, dim)
+    np.testing.assert_allclose(np.linalg.norm(W, axis=1), np.sqrt(dim), rtol=1e-12)
+    angles = W @ W.T / dim - np.eye(len(W))
+    # Rows of three entries are cut from four: of one norm still, and no longer orthogonal.
+    assert (np.abs(angles).max() > 0.1) == (dim == 3)
+    assert dim == 3 or np.abs(angles).max() < 1e-12
+    other = Fastfood(n_components=2 * dim, random_state=0).fit(np.eye(dim))
+    assert np.ptp(np.linalg.norm(frequencies(other, dim), axis=1)) > 0.0 or dim == 1
+
+
+@pytest.mark.parametrize("dim", [2, 64])
+def test_sorf_has_the_mean_of_waves_of_one_norm_where_directions_are_nearly_uniform(dim):
+    X = np.random.default_rng(6).normal(size=(6, dim)) * (1.6 / np.sqrt(dim))
+    draws = [SORF(n_components=64, random_state=s).fit(X).gram(X) for s in range(200)]
+    mean, error = np.mean(draws, axis=0), np.std(draws, axis=0) / np.sqrt(199)
+    distance = np.linalg.norm(X[:, None] - X[None], axis=-1)
+    one_norm = plane_wave_mean(dim, np.sqrt(dim) * distance)
+    # What directions of order 64 are off by: below .002, by the docstring of rf.couplings.hadamard.
+    close = np.all(np.abs(mean - one_norm) < 6 * error + 2e-3)
+    assert close == (dim == 64)
+    if dim == 2:
+        assert np.any(np.abs(mean - gaussian(X, 1.0)) > 6 * error + 0.02)

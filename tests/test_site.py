@@ -40,6 +40,16 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
+def test_every_page_stands_in_a_list_of_pages() -> None:
+    lists = re.findall(
+        r"^```{toctree}\n(.*?)^```$",
+        "\n".join(p.read_text(encoding="utf-8") for p in PAGES),
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    listed = {name for text in lists for name in re.findall(r"^([\w-]+)$", text, re.MULTILINE)}
+    assert {p.stem for p in PAGES if p.parent == DOCS} == (listed - {"0"}) | {"index"}
+
+
 def test_the_citation_is_of_this_version() -> None:
     text = (DOCS / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(r"^version: (.*)$", text, flags=re.MULTILINE)[1] == spectra.__version__

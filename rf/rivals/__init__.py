@@ -2,8 +2,8 @@
 
 The systems (RFF, ORF, GRFF, GORF, AsKRFF) draw from the table of a kernel, as
 :class:`rf.SpectralFeatures` does; the rivals make features of their own.  What is biased is so in a
-class that says it: PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, and AsKRFF with fitted
-masses.  A rival is added by a file and a line.
+class that says it: PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, SORF, and AsKRFF with
+fitted masses.  A rival is added by a file and a line.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from typing import Any
 
 from rf.rivals.ask import AsKRFF
 from rf.rivals.base import Rival
+from rf.rivals.circulant import SignedCirculant
 from rf.rivals.exact_polynomial import ExactPolynomial
+from rf.rivals.fastfood import Fastfood
 from rf.rivals.gegenbauer import GegenbauerFeatures
 from rf.rivals.nystroem import IndefiniteNystroem
 from rf.rivals.polynomial_grff import PolynomialGRFF
 from rf.rivals.published_grff import PublishedGRFF
 from rf.rivals.random_maclaurin import RandomMaclaurin
+from rf.rivals.sorf import SORF
 from rf.rivals.srf import SphericalRandomFeatures
 from rf.rivals.systems import GORF, GRFF, ORF, RFF
 from rf.rivals.tensor_sketch import TensorSketch
@@ -31,14 +34,17 @@ __all__ = [
     "ORF",
     "RFF",
     "RIVALS",
+    "SORF",
     "AsKRFF",
     "ExactPolynomial",
+    "Fastfood",
     "GegenbauerFeatures",
     "IndefiniteNystroem",
     "PolynomialGRFF",
     "PublishedGRFF",
     "RandomMaclaurin",
     "Rival",
+    "SignedCirculant",
     "SphericalRandomFeatures",
     "TensorSketch",
     "TensorizedRandomProjection",
@@ -54,9 +60,12 @@ RIVALS: Mapping[str, type[Any]] = MappingProxyType(
         "published-grff": PublishedGRFF,
         "polynomial-grff": PolynomialGRFF,
         "exact-polynomial": ExactPolynomial,
+        "fastfood": Fastfood,
         "gegenbauer": GegenbauerFeatures,
         "nystroem": IndefiniteNystroem,
         "random-maclaurin": RandomMaclaurin,
+        "signed-circulant": SignedCirculant,
+        "sorf": SORF,
         "srf": SphericalRandomFeatures,
         "tensor-sketch": TensorSketch,
         "trp": TensorizedRandomProjection,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectra.errors import DataError
 
-__all__ = ["Rival", "check_sphere"]
+__all__ = ["Rival", "check_sphere", "cosines_and_sines"]
 
 FloatArray = NDArray[np.float64]
 
@@ -95,6 +95,21 @@ class Rival(
 
 def _dense(X: Any) -> FloatArray:
     return np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
+
+
+def cosines_and_sines(phase: FloatArray, n_components: int, offset: float) -> FloatArray:
+    """Cosines of all phases, then sines; of an odd number the last is a cosine with an offset.
+
+    Examples
+    --------
+    >>> cosines_and_sines(np.zeros((1, 2)), 3, np.pi)
+    array([[ 1., -1.,  0.]])
+    """
+    if n_components % 2:
+        phase = phase.copy()
+        phase[:, -1] += offset
+    pairs = n_components // 2
+    return np.concatenate([np.cos(phase), np.sin(phase[:, :pairs])], axis=1)
 
 
 def check_sphere(X: FloatArray) -> FloatArray:

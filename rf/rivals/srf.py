@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rf.rivals.base import Rival
+from rf.rivals.base import Rival, cosines_and_sines
 from spectra.errors import ParameterError
 
 __all__ = ["SphericalRandomFeatures", "quadratic_decay"]
@@ -120,7 +120,4 @@ class SphericalRandomFeatures(Rival):
 
     def _columns(self, X: FloatArray) -> FloatArray:
         phase = X @ self.frequencies_.T
-        if self.n_components % 2:
-            phase[:, -1] += self._phase
-        pairs = self.n_components // 2
-        return self._scale * np.concatenate([np.cos(phase), np.sin(phase[:, :pairs])], axis=1)
+        return self._scale * cosines_and_sines(phase, self.n_components, self._phase)
