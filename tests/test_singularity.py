@@ -13,6 +13,7 @@ from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z, parse_formula
 from spectra.kernel import Kernel, radial
 from spectra.singularity import analyse
+from spectra.singularity.bessel_values import bessel_value
 from spectra.singularity.branches import (
     UnresolvedZeros,
     branch_radii,
@@ -277,3 +278,21 @@ def test_the_spectrum_oscillates_as_the_singularity_says(kernel: Kernel, dim: in
     envelope = np.max(np.abs(model))
     assert np.max(np.abs(exact - model)) < 5e-3 * envelope
     assert np.max(np.abs(exact)) > 0.5 * envelope
+
+
+# --- coefficients as numbers ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk])
+@pytest.mark.parametrize(("order", "x"), [("0", "1/5"), ("1/3", "7/2"), ("5", "100")])
+def test_bessel_functions_of_rational_numbers_have_every_digit(function, order, x):
+    value = bessel_value(function(sympy.Rational(order), sympy.Rational(x)), 120)
+    with mp.workdps(140):
+        order, x = (mp.mpf(r.p) / r.q for r in map(sympy.Rational, (order, x)))
+        exact = getattr(mp, function.__name__)(order, x)
+        assert abs(mp.mpf(str(value)) / exact - 1) < mp.mpf(10) ** -118
+
+
+@pytest.mark.parametrize("text", ["besselk(0, sqrt(2))", "besselj(0, -1)", "exp(2)", "besselk(0, x)"])
+def test_what_is_no_bessel_function_of_rational_numbers_has_no_such_value(text):
+    assert bessel_value(sympy.sympify(text), 50) is None

@@ -18,6 +18,7 @@ from typing import Any
 import sympy
 
 from spectra.errors import SpectraError
+from spectra.singularity.bessel_values import bessel_value
 
 __all__ = [
     "EXACT",
@@ -145,7 +146,8 @@ def tidy(c: sympy.Expr) -> sympy.Expr:
 @lru_cache(maxsize=1000)
 def _value(constant: sympy.Expr) -> sympy.Expr:
     """A constant with what a sum may lose before it counts as cancelled, and 400 digits more."""
-    return constant.evalf(PRECISE + 100)
+    in_balls = bessel_value(constant, PRECISE + 100)
+    return constant.evalf(PRECISE + 100) if in_balls is None else in_balls
 
 
 def _is_long(c: sympy.Expr) -> bool:
