@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flint
 import sympy
 
@@ -14,7 +16,7 @@ _METHODS = {
     sympy.besselk: "bessel_k",
 }
 _BITS_PER_DIGIT = 3.33
-_SPARE_BITS = 64
+_SPARE_BITS = 32
 
 
 def bessel_value(constant: sympy.Expr, digits: int) -> sympy.Float | None:
@@ -28,13 +30,19 @@ def bessel_value(constant: sympy.Expr, digits: int) -> sympy.Float | None:
     method = _METHODS.get(constant.func)
     if method is None or not all(a.is_Rational for a in constant.args) or constant.args[1] <= 0:
         return None
-    bits = int(_BITS_PER_DIGIT * digits) + _SPARE_BITS
+    order, x = (sympy.Rational(a) for a in constant.args)
+    wanted = int(_BITS_PER_DIGIT * digits) + _SPARE_BITS
+    for bits in (wanted + _SPARE_BITS, 2 * wanted, 4 * wanted):
+        ball = _in_balls(method, order, x, bits)
+        if ball.rel_accuracy_bits() >= wanted:
+            return sympy.Float(ball.str(digits + 5, radius=False), digits)
+    return None
+
+
+def _in_balls(method: str, order: sympy.Rational, x: sympy.Rational, bits: int) -> Any:
     before, flint.ctx.prec = flint.ctx.prec, bits
     try:
-        order, x = (flint.arb(flint.fmpq(int(a.p), int(a.q))) for a in constant.args)
-        ball = getattr(x, method)(order)
+        order, x = (flint.arb(flint.fmpq(int(a.p), int(a.q))) for a in (order, x))
+        return getattr(x, method)(order)
     finally:
         flint.ctx.prec = before
-    if ball.rel_accuracy_bits() < bits - _SPARE_BITS // 2:
-        return None
-    return sympy.Float(ball.str(digits + 5, radius=False), digits)
