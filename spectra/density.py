@@ -182,7 +182,7 @@ class SpectralDensity:
     atoms : tuple of Atom
         Masses on spheres |w| = radius (at the origin for a constant).
     route : str
-        The route that found it: "lookup", "symbolic", "series" or "numeric".
+        The route that found it: "lookup", "periodic", "symbolic", "series" or "numeric".
     expr : sympy expression or None
         mu(w) as a formula in ``w`` for this dimension, where one is known.
     """

@@ -25,6 +25,7 @@ from spectra.progress import stage, staged
 from spectra.transform.guard import contradiction
 from spectra.transform.lookup import lookup, unknown_summand
 from spectra.transform.numeric import numeric
+from spectra.transform.periodic import periodic
 from spectra.transform.series import series
 from spectra.transform.symbolic import symbolic, symbolic_density
 
@@ -34,11 +35,17 @@ Route = Callable[[Kernel, int], SpectralDensity | None]
 
 #: The routes by name; each answers None for "not mine", or says in a NoRouteError why not.
 ROUTES: Mapping[str, Route] = MappingProxyType(
-    {"lookup": lookup, "series": series, "symbolic": symbolic, "numeric": numeric}
+    {
+        "lookup": lookup,
+        "periodic": periodic,
+        "series": series,
+        "symbolic": symbolic,
+        "numeric": numeric,
+    }
 )
 #: What "auto" tries, in this order.  The symbolic route adds a formula to numbers that the others
 #: have, and takes seconds, so it is for those who ask for it.
-AUTO = ("lookup", "series", "numeric")
+AUTO = ("lookup", "periodic", "series", "numeric")
 
 #: Constants such as 2^(d/2) are exact integers; beyond this they are too long to be printed.
 LARGEST_DIMENSION = 20_000
