@@ -67,9 +67,7 @@ SOLVERS = {**ROUTES, "quadrature": quadrature, "auto": spectral_density}
 
 EVERY = frozenset(DIMS)
 #: What has no pair in the catalogue.
-NO_LOOKUP = (
-    "stable_3/2", "cosine_fourth_on_a_ball", "shifted_inverse", "generalized_wendland_7/2_1",
-)  # fmt: skip
+NO_LOOKUP = ("stable_3/2", "cosine_fourth_on_a_ball", "shifted_inverse")
 #: What has no density in closed form either; the generated densities hold its kind to quadrature.
 NO_TRUTH = ("dagum",)
 #: The bounded spectra: no path in the plane serves, and no vertical line of their Mellin transform.
