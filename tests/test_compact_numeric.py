@@ -164,7 +164,7 @@ def test_the_parts_of_a_cut_formula_are_transformed_apart():
         ("exp(-1/(1-z))", "essential singularity"),
         ("z**2*log(z)*(1-z)**3", "logarithm"),
         ("(1-z)**3/(1+400*z**2)", "complex singularity"),
-        ("(1-z)**3*(1 + z**(1/7))", "common denominator"),
+        ("(1-z)**3*exp(-z**(1/7))", "common denominator"),
     ],
 )
 def test_what_is_no_power_at_an_end_is_refused_in_words(formula, words):
