@@ -74,7 +74,8 @@ def beside(values: Any, X: Any, *, double: bool = False) -> Any:
     dtype('float32')
     """
     xp, _, device = get_namespace_and_device(X)
-    numbers = np.asarray(on_host(values))
+    # Torch takes no array that is read-only.
+    numbers = np.require(on_host(values), requirements="W")
     return xp.asarray(numbers, dtype=xp.float64 if double else X.dtype, device=device)
 
 

@@ -65,7 +65,7 @@ def test_the_checks_of_scikit_learn(estimator, check):
 
 @pytest.mark.parametrize("xp", LIBRARIES)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_columns_and_matrices_are_those_of_numpy_up_to_rounding(name, dim, dtype, xp):
     X, Y = rows(dim, dtype), rows(dim, dtype, 7)
