@@ -53,8 +53,8 @@ LARGEST_DIMENSION = 20_000
 
 @staged(
     "finding a spectral density",
-    advice="try another route (route=...), or make a finite measure for the distances of your data "
-    "(design)",
+    advice="try another route (the option route), or make a finite measure for the distances of "
+    "your data (design)",
 )
 def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> SpectralDensity:
     r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
