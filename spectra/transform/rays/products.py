@@ -58,7 +58,7 @@ def split(ball: Ball) -> Split:
 
 def _log2(mantissa: Ball, exponent: Ball) -> float:
     """An upper bound of the binary logarithm, by less than one."""
-    return int(exponent) + abs(int(mantissa)).bit_length() if mantissa else -inf
+    return int(exponent) + mantissa.bit_length() if mantissa else -inf
 
 
 def correlated(first: Sequence[Split], second: Sequence[Split], bits: int) -> list[Ball]:
