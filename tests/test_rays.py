@@ -22,7 +22,7 @@ from spectra.errors import FormulaError
 from spectra.formula.parsing import Z
 from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.half_lines.outwards import _Vanishing
-from spectra.transform.rays.bessel_k import bessel_k
+from spectra.transform.rays.bessel_k import bessel_k, k_half_way
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hankel import HankelWaves
 from spectra.transform.rays.plane import Plane
@@ -196,6 +196,20 @@ def test_bessel_k_of_whole_order_lies_in_its_ball(order, size):
                 found = bessel_k(order, wide, 128)
             assert found.overlaps(true)
             assert found.rel_accuracy_bits() > (100 if wide is q else 45)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 7, 30])
+@pytest.mark.parametrize("size", [1e-9, 0.3, 2.0, 17.0, 100.0, 400.0])
+def test_bessel_k_half_way_between_whole_orders_is_that_of_arb(order, size):
+    for angle in (-0.4, 1.57, 2.5):
+        q = flint.acb(size * np.cos(angle), size * np.sin(angle))
+        with working(600):
+            true = q.bessel_k(flint.arb(order) + flint.arb("0.5"))
+        with working(128):
+            found = k_half_way(order, q)
+        assert found.overlaps(true)
+        assert found.rel_accuracy_bits() > 70
+        assert not (found * (1 + flint.arb(2) ** -50)).overlaps(true)
 
 
 def test_functions_without_a_continuation_are_refused():

@@ -1,21 +1,30 @@
-r"""K of the orders 0 and 1 in ball arithmetic, in the right half plane.
+r"""K of whole orders, and of those half-way between, in ball arithmetic.
 
-From its power series (DLMF 10.31.1, 10.31.2), or the asymptotic one with a bound of what that
-leaves out (DLMF 10.40.2, 10.40.11).  Arb's own K of integer order takes some hundred times as long.
+Of the orders 0 and 1 in the right half plane from its power series (DLMF 10.31.1, 10.31.2), or the
+asymptotic one with a bound of what that leaves out (DLMF 10.40.2, 10.40.11).  Arb's own K of such
+orders takes up to some hundred times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import ceil, exp, log
+from math import ceil, exp, factorial, log
 from typing import Any
 
 import flint
 
 from spectra.transform.rays.precision import Ball, working
 
-__all__ = ["bessel_k", "bits_up_to", "bucket_of", "k_zero_and_one", "reaches_far", "terms_needed"]
+__all__ = [
+    "bessel_k",
+    "bits_up_to",
+    "bucket_of",
+    "k_half_way",
+    "k_zero_and_one",
+    "reaches_far",
+    "terms_needed",
+]
 
 # The asymptotic series reaches exp(-2|q|), which is 2^-bits at |q| = bits * log(2)/2.
 _FAR_SHARE, _FAR_LEAST = 0.36, 8.0
@@ -70,6 +79,31 @@ def bessel_k(order: int, q: Ball, bits: int) -> Ball:
     slope = abs(below).upper() + abs(order) * abs(value).upper() / size
     wrong = flint.arb(0, 2 * missed * slope)
     return value + flint.acb(wrong, wrong)
+
+
+def k_half_way(order: int, q: Ball) -> Ball:
+    r"""K of order n + 1/2, n >= 0, where its asymptotic series ends (DLMF 10.49.12).
+
+    .. math:: K_{n+1/2}(q) = \sqrt{\frac{\pi}{2q}}\, e^{-q}
+              \sum_{k \le n} \frac{(n+k)!}{k!\,(n-k)!}\, (2q)^{-k}.
+
+    Examples
+    --------
+    >>> k_half_way(1, flint.acb(1)).overlaps(flint.acb(1).bessel_k(flint.arb(3) / 2))
+    True
+    """
+    inverse, total = 1 / (2 * q), flint.acb(0)
+    for coefficient in _half_way(order):
+        total = total * inverse + coefficient
+    return (flint.arb.pi() * inverse).sqrt() * (-q).exp() * total
+
+
+@lru_cache(maxsize=64)
+def _half_way(order: int) -> tuple[int, ...]:
+    """The coefficients of that sum, the last one first."""
+    return tuple(
+        factorial(order + k) // (factorial(k) * factorial(order - k)) for k in range(order, -1, -1)
+    )
 
 
 def k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tuple[Ball, Ball]:

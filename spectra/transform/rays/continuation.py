@@ -15,7 +15,7 @@ import sympy
 
 from spectra.errors import FormulaError
 from spectra.formula.parsing import Z
-from spectra.transform.rays.bessel_k import bessel_k
+from spectra.transform.rays.bessel_k import bessel_k, k_half_way
 from spectra.transform.rays.precision import Ball, working
 
 __all__ = ["Continuation"]
@@ -143,6 +143,9 @@ def _plan(node: sympy.Basic) -> tuple[Callable[..., Ball], tuple[sympy.Basic, ..
     if node.func is sympy.besselk and node.order.is_Integer:
         order = int(node.order)
         return (lambda x: bessel_k(order, x, flint.ctx.prec)), (node.argument,)
+    if node.func is sympy.besselk and (2 * node.order).is_Integer and abs(node.order) < 64:
+        half = int(abs(node.order) - sympy.S.Half)
+        return (lambda x: k_half_way(half, x)), (node.argument,)
     if node.func is sympy.hyper:
         above = [_number(a) for a in node.ap]
         below = [_number(b) for b in node.bq]
