@@ -1,7 +1,9 @@
 """The symbolic route: formulas in w and d, each checked before it is believed."""
 
+import io
 import os
 import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -304,3 +306,19 @@ def test_the_command_prints_the_formula_as_text_and_latex(capsys):
     assert "LaTeX: \\frac{e^{- \\frac{w^{2}}{4}}}{8 \\pi^{\\frac{3}{2}}}" in out
     assert main(["derive", "exp(-z**2)", "--dim", "3", "--route", "magic"]) == 2
     assert "'symbolic'" in capsys.readouterr().err
+
+
+def test_what_is_printed_in_the_process_of_sympy_is_no_answer():
+    noisy = (
+        f"import {sympy_limit.WORKER} as worker\n"
+        "worker.TASKS['expand'] = lambda *asked: (print('noise'), asked[0])[1]\n"
+        "worker.main()"
+    )
+    request = pickle.dumps((("expand", "expand"), W**2, 1, None))
+    run = subprocess.run(
+        [sys.executable, "-c", noisy], input=request, capture_output=True, check=True, timeout=60
+    )
+    told = io.BytesIO(run.stdout)
+    assert [pickle.load(told), pickle.load(told)] == 2 * [(W**2, "")]
+    assert told.read() == b""
+    assert b"noise" in run.stderr

@@ -99,6 +99,8 @@ TASKS: dict[str, Callable[[sympy.Expr, int, sympy.Expr | None], sympy.Expr | Non
 def main() -> None:
     """Read a request from stdin; write (formula, "") or (None, reason) for each task on stdout."""
     tasks, expr, dim, support = pickle.load(sys.stdin.buffer)
+    # What sympy prints is no answer.
+    answers, sys.stdout = sys.stdout.buffer, sys.stderr
     for task in tasks:
         try:
             # sympy does more where z is positive than where it may be 0.
@@ -107,8 +109,8 @@ def main() -> None:
             told = pickle.dumps((found, reason))
         except _FAILURES as error:
             told = pickle.dumps((None, f"sympy fails with {type(error).__name__}"))
-        sys.stdout.buffer.write(told)
-        sys.stdout.flush()
+        answers.write(told)
+        answers.flush()
 
 
 if __name__ == "__main__":
