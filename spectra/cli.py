@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spectra.console import (
     ENVIRONMENT,
@@ -82,6 +82,15 @@ def _parser() -> argparse.ArgumentParser:
     cache.add_argument("action", choices=("list", "clear"), help="what to do with them")
     cache.set_defaults(run=_cache)
 
+    _add_design(commands)
+
+    tour = commands.add_parser("tour", help="the whole path on real data, in about a minute")
+    tour.add_argument("--out", type=Path, default=Path("tour.png"), help="the picture")
+    tour.set_defaults(run=_tour)
+    return parser
+
+
+def _add_design(commands: Any) -> None:
     order = commands.add_parser("design", help="a measure made to order for a range of distances")
     _add_kernel_arguments(order)
     order.add_argument("--dim", type=int, required=True, help="dimension")
@@ -101,11 +110,6 @@ def _parser() -> argparse.ArgumentParser:
     order.add_argument("--objective", choices=("mass", "variance"), default="variance")
     order.add_argument("--plot", type=Path, help="draw kernel, error and atoms here (.png)")
     order.set_defaults(run=_design)
-
-    tour = commands.add_parser("tour", help="the whole path on real data, in under a minute")
-    tour.add_argument("--out", type=Path, default=Path("tour.png"), help="the picture")
-    tour.set_defaults(run=_tour)
-    return parser
 
 
 def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
