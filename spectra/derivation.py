@@ -11,15 +11,18 @@ import numpy as np
 from spectra.asymmetric import AsymmetricKernel
 from spectra.asymmetric_measure import asymmetric_table
 from spectra.cache import TableCache, address_of, default_cache
-from spectra.errors import ParameterError
+from spectra.errors import NoRouteError, ParameterError
 from spectra.families import Family, kernel_named
 from spectra.grouped import Factor, GroupedKernel
 from spectra.kernel import Kernel
+from spectra.l1_kernel import L1Kernel
 from spectra.numeric import checked_dim
 from spectra.progress import stage
-from spectra.table import Group, GroupedTable, ProductTerm, SpectralTable
+from spectra.table import Group, GroupedTable, Hat, L1Table, ProductTerm, SpectralTable
+from spectra.table.hats import DIMENSIONS
 from spectra.tabulation import tabulate
-from spectra.verdict import spectral_measure
+from spectra.verdict import Status, existence, spectral_measure
+from spectra.verdict.by_l1 import edges_of
 
 __all__ = ["derive"]
 
@@ -36,6 +39,16 @@ def derive(
 
 @overload
 def derive(
+    kernel: L1Kernel,
+    dim: int,
+    *,
+    u_error: float | None = None,
+    cache: TableCache | bool | None = True,
+) -> L1Table | GroupedTable | SpectralTable: ...
+
+
+@overload
+def derive(
     kernel: Kernel | AsymmetricKernel | Family | str,
     dim: int,
     *,
@@ -45,22 +58,23 @@ def derive(
 
 
 def derive(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | Family | str,
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | Family | str,
     dim: int,
     *,
     u_error: float | None = None,
     cache: TableCache | bool | None = True,
-) -> SpectralTable | GroupedTable:
+) -> SpectralTable | GroupedTable | L1Table:
     """Table of a kernel on R^dim: the verdict, the measure and its table, or what is kept of them.
 
     ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance and
     version of the code.  A kernel of a Python callable is not kept: its formula is not known.  Of
     shifted kernels and their sums each radial kernel is derived once, and seen under its shifts; of
-    kernels of groups of columns each is derived once, in the dimension of its group.
+    kernels of groups of columns each is derived once, in the dimension of its group.  Of a kernel
+    of the l1 distance it is the radial companion, or the truncated distances that add up to it.
 
     Parameters
     ----------
-    kernel : Kernel, AsymmetricKernel, GroupedKernel, Family or str
+    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel, Family or str
         Made by ``radial``, ``zonal`` or ``catalogue``; or text, as in
         :func:`spectra.families.kernel_from_text`: a name of the catalogue or a formula.
     dim : int
@@ -74,6 +88,7 @@ def derive(
     Returns
     -------
     SpectralTable, or GroupedTable of a GroupedKernel
+        Of an L1Kernel an L1Table; one of the others where it is such a kernel in so many columns.
 
     Raises
     ------
@@ -106,6 +121,8 @@ def derive(
         return asymmetric_table(kernel, dim, table_of=of_radial)
     if isinstance(kernel, GroupedKernel):
         return _grouped_table(kernel, dim, of_radial)
+    if isinstance(kernel, L1Kernel):
+        return _l1_table(kernel, dim, of_radial)
     kernel = kernel_named(kernel, "derive")
     place = _place(cache)
     known = place is not None and (u_error is None or isinstance(u_error, Real))
@@ -144,6 +161,37 @@ def _grouped_table(
             for term in kernel.terms
         ),
         formula=str(kernel),
+    )
+
+
+def _l1_table(
+    kernel: L1Kernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
+) -> SpectralTable | GroupedTable | L1Table:
+    """The table of the radial or grouped kernel that it is, its hats, or its radial companion."""
+    standing = kernel.standing(dim)
+    if isinstance(standing, GroupedKernel):
+        return _grouped_table(standing, dim, table_of)
+    if standing is not None:
+        return table_of(standing, dim)
+    verdict = existence(kernel, dim)
+    verdict.refuse()
+    assert verdict.line.analysis is not None  # every radial kernel has one
+    edges = edges_of(kernel.profile, verdict.line.analysis)
+    if edges is not None and dim in DIMENSIONS:
+        hats = tuple(Hat(weight, radius) for weight, radius in edges)
+        return L1Table(dim=dim, mixture=None, hats=hats, formula=str(kernel))
+    companion = verdict.companion
+    if companion is not None and companion.status is Status.FINITE:
+        assert isinstance(companion.kernel, Kernel)  # by_l1 asks so
+        assert companion.dim is not None
+        mixture = table_of(companion.kernel, companion.dim)
+        return L1Table(dim=dim, mixture=mixture, hats=(), formula=str(kernel))
+    raise NoRouteError(
+        f"The measure of {kernel} has finite mass in d = {dim}, and no law to draw from is known: "
+        f"that of its radial companion is not finite, and truncated distances are drawn in d = "
+        f"{DIMENSIONS}, since their mass grows by a factor with every dimension.",
+        in_python="Make features to order for the range of the data, SpectralFeatures(kernel, "
+        "domain='data').",
     )
 
 

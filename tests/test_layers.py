@@ -27,6 +27,7 @@ LAYERS = {
     "spectra.quadrature": 4,
     "spectra.asymmetric": 5,
     "spectra.grouped": 5.1,
+    "spectra.l1_kernel": 5.2,
     "spectra.cache": 5,
     "spectra.density": 5,
     "spectra.charts": 6,

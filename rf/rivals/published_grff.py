@@ -187,7 +187,8 @@ class PublishedGRFF(SignedSystem):
             )
         from spectra.transform import spectral_density
 
-        return spectral_density(kernel, table.dim)
+        density: SpectralDensity = spectral_density(kernel, table.dim)
+        return density
 
 
 def _surrogate_deviation(table: SpectralTable) -> float:

@@ -3,12 +3,14 @@
 Numpy and scipy only.  Read in this order: ``panels`` (polynomials of probability), ``lobed_tail``
 (infinitely many lobes), ``mixed_tail`` (lobes of several frequencies), ``radial_law`` (the inverse
 CDF), ``shifts`` and ``part`` (a law with a mass, and what moves it), ``spectral_table`` (the parts
-of a measure), ``grouped_table`` (products of the laws of groups of columns), ``table_file`` and
-``table_members`` (files); ``plane_wave``, ``panel_integrals`` and ``lobed_waves`` hold the exact
-expectation of a wave, ``radial_interpolant`` makes thousands cheap.
+of a measure), ``grouped_table`` (products of the laws of groups of columns), ``hats`` and
+``l1_table`` (kernels of the l1 distance), ``table_file`` and ``table_members`` (files);
+``plane_wave``, ``panel_integrals`` and ``lobed_waves`` hold the exact expectation of a wave,
+``radial_interpolant`` makes thousands cheap.
 """
 
 from spectra.table.grouped_table import Group, GroupedTable, ProductPart, ProductTerm
+from spectra.table.l1_table import Hat, L1Table
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 from spectra.table.panels import PanelKind, Panels
@@ -21,6 +23,8 @@ __all__ = [
     "FrequencySample",
     "Group",
     "GroupedTable",
+    "Hat",
+    "L1Table",
     "LobedTail",
     "MixedTail",
     "PanelKind",

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import overload
 
 import sympy
 
@@ -21,8 +22,10 @@ from spectra.density import SpectralDensity
 from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
 from spectra.formula.opaque import Opaque
 from spectra.kernel import Kernel
+from spectra.l1_kernel import L1Kernel
 from spectra.progress import stage, staged
 from spectra.transform.guard import contradiction
+from spectra.transform.l1_density import L1Density, l1_density
 from spectra.transform.lookup import lookup, unknown_summand
 from spectra.transform.numeric import numeric
 from spectra.transform.periodic import periodic
@@ -51,12 +54,22 @@ AUTO = ("lookup", "periodic", "series", "numeric")
 LARGEST_DIMENSION = 20_000
 
 
+@overload
+def spectral_density(kernel: L1Kernel, dim: int) -> L1Density: ...
+
+
+@overload
+def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> SpectralDensity: ...
+
+
 @staged(
     "finding a spectral density",
     advice="try another route (the option route), or make a finite measure for the distances of "
     "your data (design)",
 )
-def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> SpectralDensity:
+def spectral_density(
+    kernel: Kernel | L1Kernel, dim: int, *, route: str = "auto"
+) -> SpectralDensity | L1Density:
     r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
 
     .. math:: \mu(w) = (2\pi)^{-d/2} w^{1-d/2} \int_0^\infty k(z) z^{d/2} J_{d/2-1}(wz)\,dz
@@ -66,7 +79,8 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
     Parameters
     ----------
     kernel : Kernel
-        A kernel in z = |x - y|; a zonal one is 0 beyond z = 2.
+        A kernel in z = |x - y|; a zonal one is 0 beyond z = 2.  That of an L1Kernel is a function
+        of frequencies of shape (..., d), with proved errors (:mod:`spectra.transform.l1_density`).
     dim : int
         Dimension d >= 1 of the inputs.
     route : str
@@ -97,6 +111,8 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
     >>> density.radial([1.0])                  # w exp(-w^2/2)
     array([0.60653066])
     """
+    if isinstance(kernel, L1Kernel):
+        return l1_density(kernel, dim)
     if not isinstance(kernel, Kernel):
         raise ParameterError(
             f"A spectral density was asked of {kernel!r}, which is a {type(kernel).__name__}, not "

@@ -4,13 +4,14 @@
 Facts come from :mod:`spectra.singularity`, and from ``stated`` and ``assumed`` where a caller says
 them.  Rules are in :mod:`spectra.singularity.rules`; ``spherical`` reads them on the sphere,
 ``on_range`` on a range of distances, ``moved`` adds those of shifts and tilts, and
-``by_group`` decides on groups of columns.  ``decision``
+``by_group`` decides on groups of columns, ``by_l1`` on kernels of the l1 distance.  ``decision``
 combines what is certain with what is open, ``definite`` decides on positive definiteness, and
 ``ladder`` has the partial masses that are set beside a verdict.
 """
 
 from spectra.verdict.answer import Verdict
 from spectra.verdict.by_group import GroupedVerdict
+from spectra.verdict.by_l1 import L1Verdict
 from spectra.verdict.decide import existence, spectral_measure
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.ladder import Ladder, mass_ladder
@@ -21,6 +22,7 @@ __all__ = [
     "Definiteness",
     "DomainVerdict",
     "GroupedVerdict",
+    "L1Verdict",
     "Ladder",
     "SphereVerdict",
     "Status",

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
-import sympy
-
 from spectra.grouped import Factor, GroupedKernel, Product
+from spectra.verdict.composed import ComposedVerdict
 from spectra.verdict.definite import Definiteness
-from spectra.verdict.status import NoTruthValue, Status
+from spectra.verdict.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +29,8 @@ __all__ = ["GroupedVerdict", "verdict_by_group"]
 
 
 @final
-@dataclass(frozen=True)
-class GroupedVerdict(NoTruthValue):
+@dataclass(frozen=True, repr=False)
+class GroupedVerdict(ComposedVerdict):
     """Whether the measure of a kernel of groups of columns has finite mass, and why.
 
     Attributes
@@ -51,28 +50,6 @@ class GroupedVerdict(NoTruthValue):
     status: Status
     by_group: tuple[tuple[Factor, Verdict], ...]
     reasons: tuple[str, ...]
-
-    __bool__ = NoTruthValue.__bool__
-
-    def __repr__(self) -> str:
-        return f"Verdict on {self.kernel}: its spectral measure {self._answer}"
-
-    def __str__(self) -> str:
-        return "\n".join(
-            [repr(self).removeprefix("Verdict on "), *(f"  {r}" for r in self.reasons)]
-        )
-
-    @property
-    def _answer(self) -> str:
-        if self.status is Status.UNDECIDED:
-            return "may or may not have finite mass: undecided"
-        return f"has {self.status.value} mass"
-
-    @property
-    def condition(self) -> sympy.Basic | None:
-        """True, false or None: the number of columns beside those of the groups changes nothing."""
-        answers = {Status.FINITE: sympy.true, Status.INFINITE: sympy.false}
-        return answers.get(self.status)
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain data (text and numbers), for JSON."""

@@ -18,12 +18,14 @@ from spectra.families.asymmetric import AsymmetricFamily
 from spectra.families.named import Family
 from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
+from spectra.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
 from spectra.progress import stage, staged
 from spectra.singularity.places import Ending, Gap, LocalAnalysis
 from spectra.verdict.answer import Verdict
 from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
 from spectra.verdict.by_group import GroupedVerdict, verdict_by_group
+from spectra.verdict.by_l1 import L1Verdict, verdict_by_l1
 from spectra.verdict.decision import checked_dimension, closed_by_proof, decided
 from spectra.verdict.moved import moved_dimension, moved_places
 from spectra.verdict.stated import Given, analysed
@@ -41,6 +43,10 @@ def existence(kernel: GroupedKernel, dim: int | None = None) -> GroupedVerdict: 
 
 
 @overload
+def existence(kernel: L1Kernel, dim: int | None = None) -> L1Verdict: ...
+
+
+@overload
 def existence(
     kernel: Kernel | AsymmetricKernel | Callable[..., Any],
     dim: int | None = None,
@@ -54,11 +60,11 @@ def existence(
     advice="make a finite measure for the distances of your data, which needs no verdict (design)",
 )
 def existence(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | Callable[..., Any],
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | Callable[..., Any],
     dim: int | None = None,
     *,
     assume: Mapping[str, float] | None = None,
-) -> Verdict | GroupedVerdict:
+) -> Verdict | GroupedVerdict | L1Verdict:
     r"""Decide whether the spectral measure of a kernel has finite mass, from its formula.
 
     The mass is finite exactly if every singular term :math:`|z - R|^s` at a radius R > 0 has
@@ -68,10 +74,11 @@ def existence(
 
     Parameters
     ----------
-    kernel : Kernel, AsymmetricKernel, GroupedKernel or callable
+    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel or callable
         A kernel.  A shift keeps the verdict, a tilt needs a kernel that decays faster than it
         grows, and summands of infinite mass must not cancel.  One of groups of columns is decided
-        group by group, each in its own dimension.  A bare callable shows nothing of itself, and
+        group by group, each in its own dimension, and one of the l1 distance by what
+        :mod:`spectra.verdict.by_l1` says.  A bare callable shows nothing of itself, and
         only ``assume`` decides (values of a function prove neither smoothness nor decay).
     dim : int, optional
         The dimension d >= 1; without it the verdict has a condition on d.  The vectors of an
@@ -84,7 +91,7 @@ def existence(
 
     Returns
     -------
-    Verdict or GroupedVerdict
+    Verdict, GroupedVerdict or L1Verdict
 
     Raises
     ------
@@ -103,12 +110,14 @@ def existence(
     """
     if dim is not None:
         dim = checked_dimension(dim)
-    if isinstance(kernel, GroupedKernel):
+    if isinstance(kernel, GroupedKernel | L1Kernel):
         if assume:
             raise ParameterError(
-                "assume= says what a formula does not show, and here there are several: ask "
-                "existence of the kernel of a group alone."
+                "assume= says what the formula of a radial kernel does not show: ask existence of "
+                "the kernel of a group, or of the profile of an l1 kernel, alone."
             )
+        if isinstance(kernel, L1Kernel):
+            return verdict_by_l1(kernel, dim, lambda radial, d: existence(radial, d))
         return verdict_by_group(kernel, dim, lambda radial, d: existence(radial, d))
     stated = checked_assumptions(assume)
     dim, analysis, places, loose, given = _facts(kernel, dim)

@@ -1,0 +1,419 @@
+r"""The table of a kernel of the l1 distance: its parts, and how their frequencies are drawn.
+
+Two kinds of parts add up to it.  A *mixture* is a radial law of an odd dimension D >= d seen
+through other directions: with U uniform on the sphere of R^D and S of the law
+Dirichlet(1/2, ..., 1/2),
+
+.. math:: w_i = R\,U_i / \sqrt{S_i}, \qquad
+          E \cos(w \cdot \Delta) = E\,\Omega_D(R\,|\Delta|_1 / \sqrt{S_1}),
+
+which depends on the l1 distance alone (S. Cambanis, R. Keener and G. Simons, J. Multivariate Anal.
+13 (1983) 213, theorem 3.1); d of the D coordinates are kept.  A *hat* is a multiple of the
+truncated l1 distance (:mod:`spectra.table.hats`).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaln
+
+from spectra.errors import DataError, ParameterError, TableFileError
+from spectra.numeric import real_array
+from spectra.table.arrays import FloatArray
+from spectra.table.hats import dominance, drawn_hat, proposal_wave
+from spectra.table.part import Part
+from spectra.table.radial_law import Seed
+from spectra.table.spectral_table import FrequencySample, SpectralTable, checked_rng, checked_size
+from spectra.table.table_file import read_arrays, write_arrays
+from spectra.table.table_members import members_of, table_of
+
+__all__ = ["Hat", "HatPart", "L1Table", "MixturePart"]
+
+_FORMAT, _VERSION = "spectra.L1Table", 1
+_CONVENTION = (
+    "k(D) = sum over hats of weight * max(radius - |D|_1, 0) + the mixture over E Omega(R |D|_1 / "
+    "sqrt(S_1)), S of the law Dirichlet(1/2)"
+)
+# Panels of the mean over S_1, of which the last are at s = 2^-60; what is left away of it; and the
+# nodes of one, whose error is told by every second of them.
+_PANELS, _LEFT = 60, 1e-10
+_ORDER = 16
+# Rounding of a few operations, in parts of their terms.
+_ROUNDING = 2.0**-50
+
+
+def _clenshaw_curtis(order: int) -> FloatArray:
+    """Weights at cos(pi j / order) on [-1, 1]."""
+    j = np.arange(order + 1)
+    even = np.arange(0, order + 1, 2)
+    moments = np.where((even == 0) | (even == order), 1.0, 2.0) / (1.0 - even**2.0)
+    ends = np.where((j == 0) | (j == order), 1.0, 2.0)
+    return np.asarray(ends / order * (np.cos(np.pi * np.outer(j, even) / order) @ moments))
+
+
+_POINTS = np.cos(np.pi * np.arange(_ORDER + 1) / _ORDER)
+_FINE, _COARSE = _clenshaw_curtis(_ORDER), _clenshaw_curtis(_ORDER // 2)
+
+
+@final
+@dataclass(frozen=True)
+class Hat:
+    """weight * max(radius - |x - y|_1, 0)."""
+
+    weight: float
+    radius: float
+
+    @property
+    def at_zero(self) -> float:
+        """The value at x = y."""
+        return self.weight * self.radius
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MixturePart:
+    """A part of the radial law, in its odd dimension D, under the directions of the l1 distance.
+
+    Attributes
+    ----------
+    dim : int
+        Of the rows.
+    ambient : int
+        D, odd and >= dim, at least 3.
+    part : Part
+    """
+
+    dim: int
+    ambient: int
+    part: Part
+
+    @property
+    def mass(self) -> float:
+        """The mass of the radial part."""
+        return self.part.mass
+
+    @property
+    def mass_error(self) -> float:
+        """Bound of its error."""
+        return self.part.mass_error
+
+    @property
+    def sign(self) -> float:
+        """1 for a positive part, -1 for a negative one."""
+        return self.part.sign
+
+    def wave(self, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """E cos(w.D) at differences of shape (n, d), and an estimate of its error.
+
+        The mean of the radial wave at z / s, where s^2 has the law Beta(1/2, (D - 1)/2), on panels
+        [1/2, 1], [1/4, 1/2], ... of s, until what is left is small.
+        """
+        z = np.abs(differences).sum(axis=-1)
+        value, error = np.zeros(z.size), np.full(z.size, _ROUNDING)
+        half = 0.5 * (self.ambient - 1)
+        scale = 2.0 * np.exp(-betaln(0.5, half))
+        active = np.arange(z.size)
+        for panel in range(_PANELS):
+            end = 0.5**panel
+            s = end * (0.75 + 0.25 * _POINTS)
+            share = 0.25 * end * scale * (1.0 - s**2) ** (half - 1.0)
+            reached = z[active, None] / s
+            wave, lost = (a.reshape(reached.shape) for a in self._radial(reached.ravel()))
+            fine, coarse = wave @ (share * _FINE), wave[:, ::2] @ (share[::2] * _COARSE)
+            value[active] += fine
+            left = 0.5 * end * scale * np.abs(wave).max(axis=1)
+            error[active] += np.abs(fine - coarse) + lost @ (share * _FINE)
+            done = left < _LEFT
+            error[active[done]] += left[done]
+            active = active[~done]
+            if not active.size:
+                return value, error
+        error[active] += scale * 0.5**_PANELS
+        return value, error
+
+    def _radial(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self.part.plane_wave(self.ambient, z)
+
+    def draw(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Independent frequencies of shape (size, dim)."""
+        gaussian = rng.standard_normal((size, self.ambient))
+        spread = rng.standard_normal((size, self.ambient))
+        # Squares of normal numbers over their sum are Dirichlet(1/2, ..., 1/2).
+        stretch = np.linalg.norm(spread, axis=1) / np.linalg.norm(gaussian, axis=1)
+        radii = self.part.law.rvs(size, rng) * stretch
+        kept = slice(self.dim)
+        return np.asarray(radii[:, None] * gaussian[:, kept] / np.abs(spread[:, kept]))
+
+
+@final
+@dataclass(frozen=True)
+class HatPart:
+    """(c q + s mu)/2 of a hat: its share of one sign."""
+
+    dim: int
+    hat: Hat
+    sign: float
+
+    @property
+    def mass(self) -> float:
+        """(c + s k(0)/|k(0)|)/2 times |k(0)| of the hat."""
+        size = self.hat.at_zero
+        return 0.5 * (dominance(self.dim) * abs(size) + self.sign * size)
+
+    @property
+    def mass_error(self) -> float:
+        """Of rounding."""
+        return _ROUNDING * self.mass
+
+    def wave(self, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """E cos(w.D) at differences of shape (n, d), and its error."""
+        scaled = differences / self.hat.radius
+        hat = np.maximum(1.0 - np.abs(scaled).sum(axis=-1), 0.0) * np.sign(self.hat.weight)
+        c = dominance(self.dim)
+        value = c * proposal_wave(scaled) + self.sign * hat
+        return value / (c + self.sign * np.sign(self.hat.weight)), np.full(len(value), 1e-13)
+
+    def draw(self, size: int, rng: np.random.Generator) -> FloatArray:
+        """Independent frequencies of shape (size, dim)."""
+        sign = self.sign * float(np.sign(self.hat.weight))
+        return drawn_hat(size, self.dim, sign, rng) / self.hat.radius
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class L1Table:
+    """A tabulated measure of a kernel of the l1 distance in d >= 2 columns.
+
+    Parameters
+    ----------
+    dim : int
+        Number of columns of the data.
+    mixture : SpectralTable or None
+        The radial laws in an odd dimension D >= dim whose l1 kernel is part of this one.
+    hats : tuple of Hat
+        Truncated l1 distances; dim is then 2 or 3.
+    formula : str
+
+    Raises
+    ------
+    ParameterError
+        If the pieces do not fit together.
+
+    Examples
+    --------
+    >>> from spectra import derive, l1
+    >>> table = derive(l1("Max(1 - z, 0)"), 2, cache=False)
+    >>> [(p.sign, round(p.mass, 12)) for p in table.parts], table.is_jordan
+    ([(1.0, 2.4), (-1.0, 1.4)], False)
+    >>> table.expected_kernel([[0.25, -0.25]])
+    array([0.5])
+    """
+
+    dim: int
+    mixture: SpectralTable | None
+    hats: tuple[Hat, ...]
+    formula: str
+
+    #: As of a :class:`SpectralTable`: it is right at any distance, of rows anywhere.
+    is_radial = False
+    sphere = False
+    domain = float("inf")
+
+    def __post_init__(self) -> None:
+        law = self.mixture
+        if isinstance(self.dim, bool) or not isinstance(self.dim, int) or self.dim < 2:
+            raise ParameterError(f"dim = {self.dim}: in one column a radial table says the same.")
+        if law is not None and (
+            not law.is_radial
+            or law.sphere
+            or np.isfinite(law.domain)
+            or law.dim < max(3, self.dim)
+            or law.dim % 2 == 0
+        ):
+            raise ParameterError(
+                f"The law of {law.formula} is in dimension {law.dim}: a kernel of the l1 distance "
+                f"of {self.dim} columns needs a radial one at all distances, in an odd dimension "
+                "of at least 3 and of at least as many."
+            )
+        for hat in self.hats:
+            dominance(self.dim)
+            if not (np.isfinite(hat.weight) and hat.weight != 0.0 and 0.0 < hat.radius < np.inf):
+                raise ParameterError(f"{hat} is no truncated distance.")
+
+    def __repr__(self) -> str:
+        return (
+            f"L1Table of {self.formula} on R^{self.dim}: {len(self.parts)} part(s) of mass "
+            f"{self.mass:.12g}; u-error {self.u_error:.1e}"
+        )
+
+    @cached_property
+    def parts(self) -> tuple[MixturePart | HatPart, ...]:
+        """The parts, each a positive mass with a sign."""
+        law = self.mixture
+        mixed = () if law is None else tuple(MixturePart(self.dim, law.dim, p) for p in law.parts)
+        hats = tuple(HatPart(self.dim, hat, s) for hat in self.hats for s in (1.0, -1.0))
+        return (*mixed, *hats)
+
+    @property
+    def mass(self) -> float:
+        """The sum of the masses of the parts: the total mass where :attr:`is_jordan`, or a bound.
+
+        It is what the variance of features goes by in either case.
+        """
+        return float(sum(p.mass for p in self.parts))
+
+    @property
+    def positive_mass(self) -> float:
+        """The sum of the masses of the positive parts."""
+        return float(sum(p.mass for p in self.parts if p.sign > 0))
+
+    @property
+    def negative_mass(self) -> float:
+        """The sum of the masses of the negative parts."""
+        return float(sum(p.mass for p in self.parts if p.sign < 0))
+
+    @property
+    def mass_error(self) -> float:
+        """Bound of the error of :attr:`mass`."""
+        return float(sum(p.mass_error for p in self.parts))
+
+    @property
+    def is_jordan(self) -> bool:
+        """Whether all parts have one sign: parts of both overlap, and are no Jordan parts."""
+        return len({p.sign for p in self.parts}) < 2
+
+    @property
+    def k_zero(self) -> float:
+        """k(0)."""
+        own = 0.0 if self.mixture is None else self.mixture.k_zero
+        return float(own + sum(hat.at_zero for hat in self.hats))
+
+    @property
+    def u_error(self) -> float:
+        """Error in probability of the radial laws, as a SpectralTable has it."""
+        return 0.0 if self.mixture is None else self.mixture.u_error
+
+    @property
+    def bias(self) -> float:
+        """Bound of |k - expected_kernel| from what the laws leave out on purpose."""
+        return 0.0 if self.mixture is None else self.mixture.bias
+
+    @property
+    def provenance(self) -> str:
+        """How the laws were found."""
+        own = [] if self.mixture is None else [self.mixture.provenance]
+        return "; ".join([*own, *(["divided differences"] if self.hats else [])])
+
+    def checked(self, differences: ArrayLike) -> FloatArray:
+        """Differences D = x - y of shape (..., d).
+
+        Raises
+        ------
+        DataError
+            Where they have another number of coordinates.
+        """
+        D = real_array(differences, "D = x - y", error=DataError)
+        if D.shape[-1:] != (self.dim,):
+            raise DataError(
+                f"The kernel of this table is one of {self.dim} columns: give an array of shape "
+                f"(..., {self.dim}). Its shape is {D.shape}."
+            )
+        return D
+
+    def expected_kernel(self, differences: ArrayLike) -> FloatArray:
+        """Exact expectation of the estimator at differences D, shape (..., d).
+
+        Raises
+        ------
+        DataError
+            Where differences have another number of coordinates.
+        """
+        return self._expected(differences)[0]
+
+    def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
+        """Error bound of :meth:`expected_kernel` as the expectation of the estimator."""
+        return self._expected(differences)[1]
+
+    def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        D = self.checked(differences)
+        rows = D.reshape(-1, self.dim)
+        value, error = np.zeros(len(rows)), np.zeros(len(rows))
+        for part in self.parts:
+            wave, lost = part.wave(rows)
+            value += part.sign * part.mass * wave
+            error += part.mass * lost + part.mass_error * np.abs(wave)
+        return value.reshape(D.shape[:-1]), error.reshape(D.shape[:-1])
+
+    def sample(self, size: int, rng: Seed = None) -> FrequencySample:
+        """Independent frequencies, each of a part that is drawn by its mass.
+
+        Raises
+        ------
+        ParameterError
+            If there are no parts, or an argument is none of its kind.
+        """
+        if not self.parts:
+            raise ParameterError("The measure is zero: there are no frequencies to draw.")
+        count, generator = checked_size(size), checked_rng(rng)
+        masses = np.array([p.mass for p in self.parts])
+        ends = np.cumsum(masses)[:-1] / masses.sum()
+        chosen = np.searchsorted(ends, generator.random(count), side="right")
+        frequencies = np.zeros((count, self.dim))
+        for number, part in enumerate(self.parts):
+            rows = np.flatnonzero(chosen == number)
+            frequencies[rows] = part.draw(rows.size, generator)
+        phases = np.array([0.0 if p.sign > 0 else np.pi for p in self.parts])[chosen]
+        return FrequencySample(frequencies, np.full(count, self.mass), phases)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back."""
+        header: dict[str, Any] = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "convention": _CONVENTION,
+            "dim": self.dim,
+            "formula": self.formula,
+            "hats": [{"weight": h.weight, "radius": h.radius} for h in self.hats],
+            "mixture": None,
+        }
+        arrays: dict[str, Any] = {}
+        if self.mixture is not None:
+            header["mixture"], arrays = members_of(self.mixture)
+        write_arrays(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The table that was saved at ``path``.
+
+        Raises
+        ------
+        TableFileError
+            If the file is truncated, edited, foreign or of an unknown version.
+        FileNotFoundError
+            If there is no such file.
+        """
+        header, arrays = read_arrays(path)
+        name = os.fspath(path)
+        if header.get("format") != _FORMAT or header.get("version") != _VERSION:
+            raise TableFileError(
+                f"{name} is a file of format {header.get('format')!r} and version "
+                f"{header.get('version')}, and this is read: {_FORMAT!r} of version {_VERSION}."
+            )
+        try:
+            inner = header["mixture"]
+            return cls(
+                dim=header["dim"],
+                mixture=None if inner is None else table_of(inner, arrays, name, SpectralTable),
+                hats=tuple(Hat(float(h["weight"]), float(h["radius"])) for h in header["hats"]),
+                formula=str(header["formula"]),
+            )
+        except (KeyError, TypeError, ValueError) as fault:
+            raise TableFileError(
+                f"{name} does not hold a valid table of an l1 kernel: {fault}."
+            ) from fault

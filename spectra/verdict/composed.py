@@ -1,0 +1,38 @@
+"""What verdicts on kernels that are made of radial ones share: the answer in words."""
+
+from __future__ import annotations
+
+import sympy
+
+from spectra.verdict.status import NoTruthValue, Status
+
+__all__ = ["ComposedVerdict"]
+
+
+class ComposedVerdict(NoTruthValue):
+    """A verdict with a kernel, a status and reasons; subclasses are frozen dataclasses."""
+
+    kernel: object
+    reasons: tuple[str, ...]
+
+    __bool__ = NoTruthValue.__bool__
+
+    def __repr__(self) -> str:
+        return f"Verdict on {self.kernel}: its spectral measure {self._answer}"
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [repr(self).removeprefix("Verdict on "), *(f"  {r}" for r in self.reasons)]
+        )
+
+    @property
+    def _answer(self) -> str:
+        if self.status is Status.UNDECIDED:
+            return "may or may not have finite mass: undecided"
+        return f"has {self.status.value} mass"
+
+    @property
+    def condition(self) -> sympy.Basic | None:
+        """True, false or None, where the answer does not depend on the number of columns."""
+        answers = {Status.FINITE: sympy.true, Status.INFINITE: sympy.false}
+        return answers.get(self.status)

@@ -1,0 +1,305 @@
+"""Kernels of the l1 distance: their verdict, transform and tables are all of one kernel."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from spectra.errors import NoRouteError, ParameterError, TableFileError
+from spectra.table import Hat, L1Table
+from spectra.table.hats import dominance, drawn_hat, hat_density, proposal_density, proposal_wave
+from spectra.verdict import Status
+from spectra.verdict.by_l1 import companion_of
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
+NODES, WEIGHTS = 0.5 * (NODES + 1.0), 0.5 * WEIGHTS
+TL1 = sp.l1("Max(tau - z, 0)", tau=2)
+
+
+def test_it_is_a_function_of_the_sum_of_distances():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(5, 7)), rng.normal(size=(4, 7))
+    differences = X[:, None] - Y[None]
+    exact = np.maximum(2.0 - np.abs(differences).sum(-1), 0.0)
+    assert np.allclose(TL1.gram(X, Y), exact, atol=1e-15)
+    assert np.array_equal(TL1(differences), TL1.gram(X, Y))
+    both = 3 * TL1 - sp.l1("exp(-z)") * TL1 + 1
+    assert np.allclose(
+        both(differences), 3 * exact - np.exp(-np.abs(differences).sum(-1)) * exact + 1
+    )
+    assert np.array_equal(TL1.rescale(2.0).gram(X, Y), TL1.gram(X / 2.0, Y / 2.0))
+    with pytest.raises(ParameterError, match="length_scale"):
+        TL1.rescale([1.0, 2.0])
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+def test_exponentials_are_products_of_kernels_of_one_column(dim):
+    kernel = sp.l1("2*exp(-z/2) - exp(-3*z) + 1/4")
+    standing = kernel.standing(dim)
+    D = np.random.default_rng(dim).normal(size=(9, dim))
+    assert np.allclose(
+        kernel(D), standing(np.abs(D[:, 0])) if dim == 1 else standing(D), atol=1e-15
+    )
+    table = sp.derive(kernel, dim)
+    points = np.abs(D[:, 0]) if dim == 1 else D
+    assert np.allclose(table.expected_kernel(points), kernel(D), atol=1e-12)
+
+
+# --- transform --------------------------------------------------------------------------------
+
+
+def by_quadrature(f, w):
+    """The integral of f(|x|_1) cos(w.x) over (2 pi)^d, f on [0, 1]: a cubature of the simplex."""
+    d = w.size
+    axes = np.meshgrid(*[NODES] * d, indexing="ij")
+    weight = np.prod(np.meshgrid(*[WEIGHTS] * d, indexing="ij"), axis=0)
+    s, *shares = axes
+    x, left = [], s
+    for k, t in enumerate(shares):
+        x.append(left * (1.0 - t))
+        weight = weight * s if k == 0 else weight * s * np.prod(shares[:k], axis=0)
+        left = left * t
+    x.append(left)
+    wave = np.prod([np.cos(a * b) for a, b in zip(w, x, strict=True)], axis=0)
+    return float((weight * f(s) * wave).sum()) / np.pi**d
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize(
+    ("kernel", "f"),
+    [
+        (sp.l1("Max(1 - z, 0)"), lambda s: 1 - s),
+        (sp.l1("(1 - z)**3*exp(z/2)", support=1), lambda s: (1 - s) ** 3 * np.exp(s / 2)),
+    ],
+)
+def test_the_density_is_the_integral_over_the_cross_polytope(kernel, f, dim):
+    density = sp.spectral_density(kernel, dim)
+    rng = np.random.default_rng(dim)
+    rows = [*rng.normal(size=(6, dim)) * 4, np.zeros(dim), np.full(dim, 3.0), 5.0 * np.eye(dim)[0]]
+    for w in rows:
+        value, error = density.enclosure(w)
+        # 48 nodes to an axis and numbers below 1: the cubature errs by rounding alone.
+        assert abs(value - by_quadrature(f, w)) <= error + 1e-15
+        assert error <= 1e-15 * density.bound
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+def test_the_density_of_an_exponential_is_a_product_where_frequencies_are_close_or_not(dim):
+    density = sp.spectral_density(sp.l1("exp(-sqrt(2)*z)"), dim)
+    t = 2**0.5
+    rng = np.random.default_rng(dim)
+    rows = np.array(
+        [
+            np.zeros(dim),
+            np.ones(dim),
+            1.0 + 1e-13 * np.arange(dim),
+            1e-9 * rng.normal(size=dim),
+            rng.normal(size=dim),
+            100.0 * rng.normal(size=dim),
+        ]
+    )
+    value, error = density.enclosure(rows)
+    exact = np.prod(t / np.pi / (t**2 + rows**2), axis=1)
+    assert np.all(np.abs(value - exact) <= error + 4e-16 * dim * exact)
+    assert np.all(error <= 1e-15 * density.bound)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 7, 16])
+def test_the_density_is_even_symmetric_and_scales(dim):
+    rng = np.random.default_rng(dim)
+    w = rng.normal(size=dim) * 3
+    one = sp.spectral_density(sp.l1("Max(1 - z, 0)"), dim)
+    assert one(w) == one(-w) == one(rng.permutation(w))
+    long = sp.spectral_density(sp.l1("Max(1 - z, 0)").rescale(4), dim)
+    assert long(w / 4.0) == pytest.approx(4.0**dim * one(w), rel=1e-12)
+    assert one(np.full(dim, 1e6)) == pytest.approx(one(np.full(dim, 1e6) + 1e-9), abs=1e-6)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_density_in_doubles_is_that_in_balls(dim):
+    rng = np.random.default_rng(dim)
+    close = 40.0 + 0.3 * rng.normal(size=(60, dim))
+    on_edge = 7.0 + np.array([0.0, 0.5, 0.25])[:dim] + 1e-6 * rng.normal(size=(20, dim))
+    rows = np.concatenate(
+        [
+            3 * rng.normal(size=(60, dim)),
+            1e4 * rng.normal(size=(20, dim)),
+            1e8 + rng.normal(size=(20, dim)),
+            close,
+            on_edge,
+            np.zeros((1, dim)),
+            np.full((1, dim), 0.05),
+            9.0 * np.eye(dim),
+        ]
+    )
+    exact, _ = sp.spectral_density(sp.l1("Max(1 - z, 0)"), dim).enclosure(rows)
+    # What a draw sees is the share of the law that dominates it.
+    assert np.all(np.abs(hat_density(rows) - exact) <= 1e-13 * proposal_density(rows))
+
+
+def test_what_is_not_made_of_exponentials_and_powers_has_no_density_here():
+    for text in ("exp(-z**2)", "1/(1 + z)", "cos(z)", "exp(-z)*cos(z)"):
+        with pytest.raises(NoRouteError, match="terms c z"):
+            sp.spectral_density(sp.l1(text), 2)
+
+
+# --- verdict ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [None, 1, 2, 3, 7, 16])
+@pytest.mark.parametrize(
+    ("text", "parameters", "status"),
+    [
+        ("Max(tau - z, 0)", {"tau": 3}, "FINITE"),
+        ("(1 - z)**2*(1 + z)", {"support": 1}, "FINITE"),
+        ("1/(1 + z)", {}, "FINITE"),
+        ("exp(-z)*Abs(z - 1)", {}, "FINITE"),
+        ("sqrt(z)*exp(-z) + 2", {}, "FINITE"),
+        ("z", {}, "INFINITE"),
+        ("Heaviside(1 - z)", {}, "INFINITE"),
+    ],
+)
+def test_finite_where_the_slope_is_of_bounded_variation_infinite_where_the_line_is(
+    text, parameters, status, dim
+):
+    verdict = sp.existence(sp.l1(text, **parameters), dim)
+    assert verdict.status is Status[status], str(verdict)
+
+
+def test_waves_and_roots_are_undecided_with_the_reason():
+    for text, why in (("besselj(0, z)", "the term"), ("sqrt(Max(0, 1 - z))", "bounded var")):
+        verdict = sp.existence(sp.l1(text), 2)
+        assert verdict.status is Status.UNDECIDED
+        assert verdict.condition is None
+        assert why in verdict.reasons[0]
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_powers_of_the_truncated_distance_are_definite_exactly_from_two_d_minus_one(power, dim):
+    kernel = sp.l1("(1 - z)**p", support=1, p=power)
+    found = sp.existence(kernel, dim).positive_definite
+    assert found.answer is (power >= 2 * dim - 1)
+    if dim > 1 and not found.answer:
+        # A proof of another kind: the density has a negative value, farther than its error.
+        t = np.linspace(0.5, 30.0, 60)
+        rows = np.concatenate([np.outer(t, np.ones(dim)), np.outer(t, np.eye(dim)[0])])
+        value, error = sp.spectral_density(kernel, dim).enclosure(rows)
+        assert np.any(value + error < 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"), [("1/(1 + z)", True), ("exp(-sqrt(z))", True), ("exp(-z**2)", False)]
+)
+@pytest.mark.parametrize("dim", [None, 3, 4, 7])
+def test_mixtures_of_exponentials_are_definite_in_every_dimension_and_a_gaussian_is_not(
+    text, answer, dim
+):
+    assert sp.existence(sp.l1(text), dim).positive_definite.answer is answer
+
+
+def test_the_companion_of_a_power_is_a_wendland_function():
+    f = sp.existence(sp.radial("(1 - z)**5", support=1), 1).analysis
+    assert not (companion_of(f, 3) - sp.radial("(1 - z)**4*(1 + 4*z)", support=1)).pieces
+    kinked = sp.existence(sp.radial("Max(1 - z, 0)"), 1).analysis
+    assert companion_of(kinked, 5) is None
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+TABLED = [
+    (TL1, 2),
+    (TL1, 3),
+    (-1.5 * TL1 + sp.l1("Max(1 - z, 0)"), 2),
+    (sp.l1("(1 - z)**5", support=1), 3),
+    (sp.l1("exp(-z**2)"), 2),
+    pytest.param(sp.l1("1/(1 + z)"), 3, marks=pytest.mark.slow),
+    pytest.param(sp.l1("exp(-z**2)"), 7, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("kernel", "dim"), TABLED)
+def test_a_table_expects_its_kernel_within_its_error(kernel, dim):
+    table = sp.derive(kernel, dim)
+    D = np.random.default_rng(dim).normal(size=(4, dim)) / dim
+    D[0] = 0.0
+    error = table.expected_kernel_error(D)
+    assert np.all(np.abs(table.expected_kernel(D) - kernel(D)) <= error + table.bias)
+    assert np.all(error <= 1e-5 * table.mass)
+    assert table.k_zero == pytest.approx(kernel.at_zero, rel=1e-12)
+    assert table.positive_mass - table.negative_mass == pytest.approx(kernel.at_zero, rel=1e-9)
+
+
+@pytest.mark.parametrize(("kernel", "dim"), TABLED)
+def test_draws_are_unbiased_pooled_over_differences(kernel, dim):
+    table = sp.derive(kernel, dim)
+    n = 40_000
+    drawn = table.sample(n, rng=7)
+    for D in np.random.default_rng(dim).normal(size=(3, dim)) / dim:
+        terms = drawn.weights * np.cos(drawn.frequencies @ D + drawn.phases)
+        assert abs(terms.mean() - kernel(D)) <= 6.0 * terms.std() / n**0.5
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_draws_of_a_part_have_its_characteristic_function(dim, sign):
+    n = 40_000
+    w = drawn_hat(n, dim, sign, np.random.default_rng(3))
+    c = dominance(dim)
+    for D in np.random.default_rng(4).normal(size=(4, dim)) * 0.4:
+        hat = max(1.0 - np.abs(D).sum(), 0.0)
+        exact = (c * proposal_wave(D) + sign * hat) / (c + sign)
+        terms = np.cos(w @ D)
+        assert abs(terms.mean() - exact) <= 6.0 * terms.std() / n**0.5
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_law_dominates_the_density_wherever_one_looks(dim):
+    rng = np.random.default_rng(dim)
+    scale = np.exp(rng.uniform(-3.0, 12.0, (20_000, 1)))
+    near = np.exp(rng.uniform(-4.0, 8.0, (20_000, dim))) * rng.choice([-1.0, 1.0], (20_000, dim))
+    tubes = scale + np.where(rng.random((20_000, dim)) < 0.5, rng.normal(size=(20_000, dim)), near)
+    w = np.concatenate([tubes, near, 5 * rng.normal(size=(20_000, dim))])
+    ratio = np.abs(hat_density(w)) / proposal_density(w)
+    assert ratio.max() <= dominance(dim)
+    assert ratio.max() >= 0.8 * dominance(dim)
+
+
+def test_the_law_is_symmetric_in_signs_and_columns():
+    rng = np.random.default_rng(0)
+    D = rng.normal(size=3)
+    for order, signs in product(permutations(range(3)), product((1, -1), repeat=3)):
+        assert proposal_wave(D[list(order)] * signs) == pytest.approx(float(proposal_wave(D)))
+    assert proposal_wave(np.zeros(3)) == 1.0
+
+
+@pytest.mark.parametrize(("kernel", "dim"), [TABLED[1], TABLED[3]])
+def test_a_table_comes_back_from_its_file_to_the_last_bit(kernel, dim, tmp_path):
+    table = sp.derive(kernel, dim)
+    path = tmp_path / "l1.npz"
+    table.save(path)
+    again = L1Table.load(path)
+    one, two = table.sample(50, rng=1), again.sample(50, rng=1)
+    assert np.array_equal(one.frequencies, two.frequencies)
+    assert np.array_equal(one.weights, two.weights)
+    sp.derive(sp.radial("exp(-z)"), 2).save(path)
+    with pytest.raises(TableFileError, match="L1Table"):
+        L1Table.load(path)
+
+
+def test_what_does_not_fit_is_no_table():
+    radial = sp.derive(sp.radial("exp(-z)"), 2)
+    for wrong in (
+        {"dim": 1, "mixture": None, "hats": (Hat(1.0, 1.0),)},
+        {"dim": 4, "mixture": None, "hats": (Hat(1.0, 1.0),)},
+        {"dim": 2, "mixture": radial, "hats": ()},
+        {"dim": 2, "mixture": None, "hats": (Hat(0.0, 1.0),)},
+    ):
+        with pytest.raises(ParameterError):
+            L1Table(formula="f", **wrong)
+
+
+def test_many_columns_are_refused_with_the_way_out():
+    with pytest.raises(NoRouteError, match="domain='data'"):
+        sp.derive(TL1, 16)
