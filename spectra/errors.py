@@ -31,11 +31,14 @@ class SpectraError(Exception):
         What was found and why it matters.
     in_python, at_shell : str
         What to do, where the two differ: in Python, which the message ends in, and at a shell.
+    place : (str, int, int), optional
+        What the message is about: the text that was read, and its characters [start, stop).
 
     Attributes
     ----------
     at_shell : str
         The message for who typed a command: it names commands and options, not calls.
+    place : (str, int, int) or None
 
     Examples
     --------
@@ -44,9 +47,17 @@ class SpectraError(Exception):
     ('No. Ask design(...).', 'No. Ask spectra design.')
     """
 
-    def __init__(self, message: str = "", *, in_python: str = "", at_shell: str = "") -> None:
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        in_python: str = "",
+        at_shell: str = "",
+        place: tuple[str, int, int] | None = None,
+    ) -> None:
         super().__init__(f"{message} {in_python}" if in_python else message)
         self.at_shell = f"{message} {at_shell}" if at_shell else str(self)
+        self.place = place
 
 
 class FormulaError(SpectraError, ValueError):

@@ -95,6 +95,27 @@ def test_parameters_are_exact(value: Any, expected: Any) -> None:
     assert exact_parameter("a", value) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("exp(-z^2) + exq(z)", "exq"),
+        ("z^2*zeta^2 + 1", "zeta"),
+        ("z^2*é + 1", "é"),
+        ("1 +  * z^2", "*"),
+        ("(1 + z^3)*2z", "2"),
+        ("exp(-z)*z.__class__", "z.__class__"),
+        ("z + sin(z, z)", "sin(z, z)"),
+        ("exp(-z", "("),
+    ],
+)
+def test_a_refusal_says_which_characters_it_is_about(text: str, meant: str) -> None:
+    with pytest.raises((FormulaError, ParameterError)) as refused:
+        parse_formula(text, variable="z")
+    read, start, stop = refused.value.place
+    assert read == " ".join(text.split())
+    assert read[start:stop] == meant
+
+
 def test_a_parameter_may_be_called_like_a_function() -> None:
     assert radial("gamma(3/2)*exp(-gamma*z)", gamma=2) == sympy.sqrt(sympy.pi) / 2 * sympy.exp(
         -2 * Z

@@ -19,7 +19,7 @@ from spectra.formula.building import (
     piecewise,
 )
 from spectra.formula.functions import CONSTANTS
-from spectra.formula.syntax import syntax_tree
+from spectra.formula.syntax import place_of, syntax_tree
 from spectra.formula.wording import (
     CALLABLE_NAMES,
     HINTS,
@@ -65,10 +65,12 @@ class Reader:
     def _show(self, node: ast.AST) -> str:
         return short(ast.get_source_segment(self._source, node) or type(node).__name__)
 
-    def _refusal(self, node: ast.AST, why: str) -> FormulaError:
+    def _refusal(self, node: ast.AST, why: str, *, at: ast.AST | None = None) -> FormulaError:
         part, whole = self._show(node), short(self._text)
         place = "" if part in (whole, short(self._source)) else f" in {whole!r}"
-        return FormulaError(f"cannot read {part!r}{place}: {why}")
+        return FormulaError(
+            f"cannot read {part!r}{place}: {why}", place=place_of(self._text, at or node)
+        )
 
     def _value(self, node: ast.expr) -> sympy.Expr:
         match node:
@@ -142,9 +144,12 @@ class Reader:
         if name in CALLABLE_NAMES:
             raise ParameterError(
                 f"{name!r} is a function without its argument in {short(self._text)!r}; write "
-                f"{name}(...), or pass {name}=... if it is meant as a parameter"
+                f"{name}(...), or pass {name}=... if it is meant as a parameter",
+                place=place_of(self._text, node),
             )
-        raise ParameterError(no_value(name, self._symbol, self._values))
+        raise ParameterError(
+            no_value(name, self._symbol, self._values), place=place_of(self._text, node)
+        )
 
     def _chain(self, node: ast.BinOp) -> sympy.Expr:
         """Read a + b - c * ... with a loop: the left spine of a long sum is deep."""
@@ -206,7 +211,9 @@ class Reader:
         advice = HINTS.get(name) or (
             f"known are {', '.join(canonical_functions())}" + did_you_mean(name, CALLABLE_NAMES)
         )
-        raise self._refusal(node, f"{name!r} is not a function of the formula language; {advice}")
+        raise self._refusal(
+            node, f"{name!r} is not a function of the formula language; {advice}", at=function
+        )
 
     def _hyper(self, node: ast.Call) -> sympy.Expr:
         if len(node.args) != 3:

@@ -9,7 +9,7 @@ import warnings
 from spectra.errors import FormulaError
 from spectra.formula.wording import short
 
-__all__ = ["MAX_DEPTH", "checked_text", "syntax_tree"]
+__all__ = ["MAX_DEPTH", "checked_text", "place_of", "syntax_tree"]
 
 # Limits that no formula of a kernel comes near, and within which sympy answers at once.
 _MAX_TEXT = 2000
@@ -49,27 +49,49 @@ def _parsed(text: str) -> ast.expr:
             warnings.simplefilter("ignore")
             return ast.parse(text.replace("^", "**"), mode="eval").body
     except SyntaxError as error:
-        raise FormulaError(_syntax_message(text, error)) from None
+        raise _not_well_formed(text, error) from None
     except (ValueError, RecursionError, MemoryError) as error:
         reason = "it is nested too deep" if not isinstance(error, ValueError) else str(error)
         raise FormulaError(f"the formula {short(text)} cannot be read: {reason}") from None
 
 
-def _syntax_message(text: str, error: SyntaxError) -> str:
-    # Python gives 0 for an error at the end.
-    column = error.offset - 1 if error.offset else 2 * len(text)
-    position, length = 0, 0  # of the same place before ^ was written as **
+def place_of(text: str, node: ast.AST) -> tuple[str, int, int]:
+    """The text, and the characters [start, stop) of it that a node of its tree was read from.
+
+    Examples
+    --------
+    >>> place_of("z^2 + q", syntax_tree("z^2 + q").right)
+    ('z^2 + q', 6, 7)
+    """
+    if not isinstance(node, ast.expr) or node.end_col_offset is None:
+        return text, 0, len(text)
+    # Python counts the bytes of UTF-8.
+    source = text.replace("^", "**").encode()
+    start, stop = (len(source[:n].decode()) for n in (node.col_offset, node.end_col_offset))
+    return text, _as_typed(text, start), _as_typed(text, stop)
+
+
+def _as_typed(text: str, column: int) -> int:
+    """The character of the text that is so far to the right once ^ is written as **."""
+    position, length = 0, 0
     while position < len(text) and length < column:
         length += 2 if text[position] == "^" else 1
         position += 1
+    return position
+
+
+def _not_well_formed(text: str, error: SyntaxError) -> FormulaError:
+    # Python gives 0 for an error at the end.
+    position = _as_typed(text, error.offset - 1 if error.offset else 2 * len(text))
     start = max(position - 60, 0)
     excerpt = text[start : position + 20]
     advice = "check brackets, commas and operators; a product needs its *"
     if re.search(r"\blambda\b", text):
         advice = "lambda is a reserved word: give the parameter another name, such as lam"
-    return (
+    return FormulaError(
         f"the formula is not complete or not well formed ({error.msg}) at character "
-        f"{position + 1}:\n    {short(excerpt)}\n    {' ' * (position - start)}^\n{advice}"
+        f"{position + 1}:\n    {short(excerpt)}\n    {' ' * (position - start)}^\n{advice}",
+        place=(text, position, position + 1),
     )
 
 
