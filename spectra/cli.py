@@ -1,4 +1,4 @@
-"""The ``spectra`` command: list the catalogue, check a kernel, derive its table, take the tour."""
+"""The ``spectra`` command: check a kernel, derive its table, explore it, take the tour."""
 
 from __future__ import annotations
 
@@ -83,6 +83,12 @@ def _parser() -> argparse.ArgumentParser:
     cache.set_defaults(run=_cache)
 
     _add_design(commands)
+
+    explore = commands.add_parser("explore", help="a page on this machine to try kernels on")
+    add_time_option(explore)
+    explore.add_argument("--port", type=int, default=8765, help="port on 127.0.0.1; 0 for any")
+    explore.add_argument("--no-browser", action="store_true", help="only print the address")
+    explore.set_defaults(run=_explore)
 
     tour = commands.add_parser("tour", help="the whole path on real data, in about a minute")
     tour.add_argument("--out", type=Path, default=Path("tour.png"), help="the picture")
@@ -248,9 +254,16 @@ def _design(arguments: argparse.Namespace) -> int:
 
 
 def _tour(arguments: argparse.Namespace) -> int:
-    # The tour ends in features on data, which is the business of rf: the one arrow upwards.
+    # The tour ends in features on data, which is the business of rf: an arrow upwards.
     tour = importlib.import_module("rf.tour")
     return int(tour.run(arguments.out))
+
+
+def _explore(arguments: argparse.Namespace) -> int:
+    # The page ends in errors of features: the other arrow upwards.
+    server = importlib.import_module("rf.explore.server")
+    limit = getattr(arguments, "time_limit", None)
+    return int(server.serve(port=arguments.port, limit=limit, opens=not arguments.no_browser))
 
 
 def _kernel(arguments: argparse.Namespace) -> Kernel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,12 @@ from spectra.errors import MissingExtraError, ParameterError
 from spectra.files import whole_file
 
 if TYPE_CHECKING:
+    from spectra.density import Atom, SpectralDensity
     from spectra.kernel import Kernel
     from spectra.measure import SpectralMeasure
 
 __all__ = [
+    "draw_density",
     "draw_kernel",
     "draw_radial_density",
     "label_decades",
@@ -75,7 +78,15 @@ def draw_kernel(axes: Any, measure: SpectralMeasure, *, z_max: float) -> None:
 
 def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
     """Draw the signed density of the radius with its two parts, and its atoms as stems."""
-    density = measure.density
+    draw_density(axes, measure.density, measure.atoms)
+    axes.set_title(
+        rf"$w\,\rho(w)$:  $M_+$ = {measure.positive_mass.mid:.4g}, "
+        rf"$M_-$ = {measure.negative_mass.mid:.4g}"
+    )
+
+
+def draw_density(axes: Any, density: SpectralDensity | None, atoms: Sequence[Atom]) -> None:
+    """Draw w rho(w) with its two parts, whatever its mass, and atoms as stems."""
     if density is not None and density.components:
         low = min(c.bulk[0] for c in density.components) / 2.0
         high = max(c.bulk[1] for c in density.components) * 2.0
@@ -88,7 +99,7 @@ def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
         axes.set_xscale("log")
         label_decades(axes.xaxis)
         axes.legend(frameon=False)
-    for atom in measure.atoms:
+    for atom in atoms:
         color = POSITIVE if atom.mass > 0 else NEGATIVE
         place = max(atom.radius, axes.get_xlim()[0])
         axes.annotate(
@@ -100,11 +111,7 @@ def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
         )
         axes.plot([place, place], [0.0, atom.mass], color=color, lw=2, marker="o", markevery=[1])
     axes.axhline(0.0, color="0.5", lw=0.8)
-    axes.set(
-        xlabel="radius $w$",
-        title=rf"$w\,\rho(w)$:  $M_+$ = {measure.positive_mass.mid:.4g}, "
-        rf"$M_-$ = {measure.negative_mass.mid:.4g}",
-    )
+    axes.set_xlabel("radius $w$")
 
 
 def plot_measure(

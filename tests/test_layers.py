@@ -115,6 +115,7 @@ RF_LAYERS = {
     "rf.flipped": 9.5,
     "rf.krein_classifier": 9.5,
     "rf.tour": 10,
+    "rf.explore": 10,
     "rf.cli": 11,
     "rf.__main__": 12,
 }

@@ -10,6 +10,7 @@ from spectra.errors import ParameterError
 from spectra.families.asymmetric import AsymmetricFamily
 from spectra.families.named import Family, catalogue
 from spectra.formula.parsing import parse_formula
+from spectra.formula.wording import short
 from spectra.kernel import Kernel, radial, zonal
 
 __all__ = ["kernel_from_text", "kernel_named", "read_numbers", "split_call"]
@@ -80,8 +81,8 @@ def kernel_from_text(
         return named
     if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u", *values):
         raise ParameterError(
-            f"There is no kernel {text!r} in the catalogue; it holds {', '.join(catalogue)}. A "
-            "formula must contain z = |x - y| or u = <x, y>."
+            f"There is no kernel {short(text)!r} in the catalogue, which holds "
+            f"{', '.join(catalogue)}. A formula must contain z = |x - y| or u = <x, y>."
         )
     if is_zonal is None:
         is_zonal = re.search(r"\bu\b", text) is not None
