@@ -27,6 +27,7 @@ from rf.dask_arrays import by_chunks
 from rf.feature_map import FeatureMap
 from rf.frequencies import Radii
 from rf.grouped import plan_groups
+from rf.l1_features import plan_l1
 from rf.lengths import divided, lengths_for, warn_of_lengths
 from rf.operators import FeatureOperator, checked_ridge
 from rf.plans import FeaturePlan, Scheme, plan_table
@@ -36,7 +37,7 @@ from rf.spectrum import Spectrum, resolve_spectrum, without_lengths
 from spectra.errors import ParameterError
 from spectra.numeric import real_array
 from spectra.progress import stage
-from spectra.table import GroupedTable, SpectralTable
+from spectra.table import GroupedTable, L1Table, SpectralTable
 
 __all__ = ["BaseSpectralFeatures", "MixedSignature", "SignatureWarning"]
 
@@ -62,7 +63,7 @@ class BaseSpectralFeatures(
     mixed_signature: MixedSignature = "ignore"
     length_scale: Any = None
     # What fit leaves, whatever was given.
-    table_: SpectralTable | GroupedTable | None
+    table_: SpectralTable | GroupedTable | L1Table | None
     kernel_: Any
     length_scale_: FloatArray | None
     coupling_: str
@@ -74,7 +75,7 @@ class BaseSpectralFeatures(
     feature_map_: FeatureMap
     _plan: FeaturePlan
     _radii: Radii
-    _rows: RowRange
+    _rows: Any  # a RowRange, or what checks rows as it does
     _lengths: FloatArray | None
     _radial: Any
 
@@ -89,7 +90,7 @@ class BaseSpectralFeatures(
     def _plan_table(self, spectrum: Spectrum, X: Any) -> tuple[FeaturePlan, Any]:
         """The plan that draws from a table."""
         table = spectrum.table
-        if isinstance(table, GroupedTable):
+        if isinstance(table, GroupedTable | L1Table):
             self._check_groups(table)
         else:
             self._check_table(table)
@@ -104,10 +105,11 @@ class BaseSpectralFeatures(
         self._serve(table.domain, table.formula if table.sphere else "", X)
         self._look_at_lengths(spectrum.kernel, X)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
+            n = -(-self.n_components // 2)
             if isinstance(table, GroupedTable):
-                return plan_groups(table, -(-self.n_components // 2), self._scheme(), X), (
-                    spectrum.kernel
-                )
+                return plan_groups(table, n, self._scheme(), X), spectrum.kernel
+            if isinstance(table, L1Table):
+                return plan_l1(table, n, self._scheme(), X), spectrum.kernel
             plan = self._plan_frequencies(table, self._laid_out(spectrum), X)
         return plan, spectrum.kernel
 
@@ -141,8 +143,8 @@ class BaseSpectralFeatures(
                 "asymmetric. Take AsKRFF, or SpectralFeatures."
             )
 
-    def _check_groups(self, table: GroupedTable) -> None:
-        """Refuse a table of groups of columns that this system does not cover; by default none."""
+    def _check_groups(self, table: GroupedTable | L1Table) -> None:
+        """Refuse a table of no radial kernel that this system does not cover; by default none."""
 
     def _serve(self, domain: float, sphere: str, X: Any) -> None:
         """Take note of the rows that are served, of which those of X must be."""
@@ -161,6 +163,8 @@ class BaseSpectralFeatures(
         """Warn of rows in another unit than the kernel, before they cost minutes."""
         if kernel is not None and hasattr(kernel, "pieces") and not kernel.is_zonal:
             warn_of_lengths(kernel, X)
+        if hasattr(kernel, "profile"):
+            warn_of_lengths(kernel.profile, X, metric="cityblock")
         for factor in getattr(kernel, "factors", ()):
             rows = divided(X[:, list(factor.columns)], np.array(factor.lengths))
             warn_of_lengths(factor.kernel, rows, of=f"X[:, {list(factor.columns)}]")

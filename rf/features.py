@@ -24,7 +24,7 @@ from rf.lengths import LENGTHS, LengthScaleWarning
 from rf.plans import RANKED_PAIRS, FeaturePlan, Scheme, plan_table
 from rf.rows import typical_differences
 from rf.spectrum import named_kernel, resolve_spectrum
-from spectra.errors import ParameterError
+from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
@@ -234,6 +234,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         self.comparison_: tuple[Prediction, ...] = ()
         if getattr(named, "is_zonal", False):
             self._refuse_lengths(str(named))
+        if hasattr(named, "profile"):  # a kernel of the l1 distance
+            return self._of_l1(named, X)
         order = self._order(named, X)
         if order is not None:
             self.note_, self.z_max_ = order.note, order.z_max
@@ -246,6 +248,30 @@ class SpectralFeatures(BaseSpectralFeatures):
             spectrum = resolve_spectrum(named, X.shape[1])
         self.z_max_ = spectrum.table.domain
         return self._plan_table(spectrum, X)
+
+    def _of_l1(self, named: Any, X: Any) -> tuple[FeaturePlan, Any]:
+        """Features of its own law, or made to order where it is straight over the data."""
+        if self.domain is None:
+            try:
+                spectrum = resolve_spectrum(named, X.shape[1])
+            except (InfiniteMassError, NoRouteError, UndecidedError) as error:
+                why = str(error)
+            else:
+                self.z_max_ = spectrum.table.domain
+                return self._plan_table(spectrum, X)
+        else:
+            why = ""
+        from rf.portfolio.inside_kink import plan_inside_kink
+
+        try:
+            made = plan_inside_kink(named, X, self.n_components, domain=self.domain)
+        except ParameterError as error:
+            raise ParameterError(f"{why} {error}".strip()) from error
+        self.note_, self.z_max_ = "The features are made to order for the rows.", made.box.z_max
+        self._look_at_lengths(named, X)
+        self._rows = made.box
+        made.box.check(X, at_any_distance=self._at_any_distance)
+        return made, named
 
     def _order(self, named: Any, X: Any) -> Commission | None:
         """What is to be made to order; tables do without the room and its imports."""

@@ -27,7 +27,7 @@ from rf.walsh import WalshBlock
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
-    from spectra.table import GroupedTable, SpectralTable
+    from spectra.table import GroupedTable, L1Table, SpectralTable
 
 __all__ = [
     "ALLOCATIONS",
@@ -229,7 +229,7 @@ def draw_repeatedly(
 
 
 def pooled_frequencies(
-    table: SpectralTable | GroupedTable, n: int, rng: np.random.Generator
+    table: SpectralTable | GroupedTable | L1Table, n: int, rng: np.random.Generator
 ) -> Frequencies:
     """Independent frequencies, each of a part that is drawn by mass: for fewer than the parts."""
     drawn = table.sample(n, rng)

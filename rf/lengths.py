@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import lru_cache
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ __all__ = [
     "warn_of_lengths",
 ]
 
+Metric = Literal["euclidean", "cityblock"]
 FloatArray = NDArray[np.float64]
 
 # A kernel is constant where it varies by less than this part of its size (chosen): a matrix of
@@ -140,7 +141,7 @@ def divided(X: Any, lengths: FloatArray | None) -> Any:
     return X / beside(lengths, X)
 
 
-def warn_of_lengths(kernel: Kernel, X: Any, *, of: str = "X") -> None:
+def warn_of_lengths(kernel: Kernel, X: Any, *, of: str = "X", metric: Metric = "euclidean") -> None:
     """Warn where a kernel does not vary over the distances of the rows, in numbers.
 
     Parameters
@@ -150,10 +151,12 @@ def warn_of_lengths(kernel: Kernel, X: Any, *, of: str = "X") -> None:
         Rows in units of the lengths.
     of : str
         What the rows are, for the message.
+    metric : str
+        Of which distance the kernel is, by the name that scipy gives it.
     """
     near, far = _where_it_varies(kernel)
     seen = dense(sample_of_rows(on_host(X), np.random.default_rng(_SEED), _SEEN))
-    distances = pdist(seen)
+    distances = pdist(seen, metric)
     distances = distances[distances > 0.0]
     if not distances.size or not near < far:
         return
@@ -163,7 +166,7 @@ def warn_of_lengths(kernel: Kernel, X: Any, *, of: str = "X") -> None:
             f"and {kernel} is k(0) up to {100 * _FLAT:g} % of its size there: its matrix is a "
             "multiple of ones, so that every row looks alike. Measure the rows in a smaller unit"
         )
-    elif least > far and (least := _least_distance(X, least)) > far:
+    elif least > far and (least := _least_distance(X, least, metric)) > far:
         what = (
             f"and {kernel} varies by no more than {100 * _FLAT:g} % of its size there: its matrix "
             "is a multiple of ones plus one of the identity, so that no row tells of another. "
@@ -180,11 +183,11 @@ def warn_of_lengths(kernel: Kernel, X: Any, *, of: str = "X") -> None:
     )
 
 
-def _least_distance(X: Any, least: float) -> float:
+def _least_distance(X: Any, least: float, metric: Metric) -> float:
     """The least positive distance of some rows to any of many, which finds near neighbours."""
     rng = np.random.default_rng(_SEED)
     rows = dense(sample_of_rows(on_host(X), rng, _NEIGHBOURS))
-    distances = cdist(rows[rng.permutation(len(rows))[:_ASKED]], rows)
+    distances = cdist(rows[rng.permutation(len(rows))[:_ASKED]], rows, metric)
     positive = distances[distances > 0.0]
     return min(least, float(positive.min())) if positive.size else least
 

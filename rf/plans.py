@@ -31,7 +31,7 @@ from rf.rows import sample_of_rows, typical_differences, typical_distances
 from rf.variance import VarianceModel
 from rf.weighted_variance import WeightedModel
 from spectra.errors import ParameterError
-from spectra.table import GroupedTable, SpectralTable
+from spectra.table import GroupedTable, L1Table, SpectralTable
 
 __all__ = [
     "RANKED_PAIRS",
@@ -88,7 +88,7 @@ class FeaturePlan(ABC):
     counts : tuple of int
         Frequencies of each part of the table.
     decomposition : str
-        "radial", "shifted" or "weighted"; "jordan" or "polar"; "grouped"; "made to order".
+        "radial", "shifted" or "weighted"; "jordan" or "polar"; "grouped"; "l1"; "made to order".
     compared : tuple of rf.ranking.Plan
         What "auto" compared, best first.
     """
@@ -161,7 +161,9 @@ def relative_error(
     return float(np.sqrt(max(error, 0.0) / size)) if size > 0.0 else float("nan")
 
 
-def checked_differences(table: SpectralTable | GroupedTable, differences: FloatArray) -> FloatArray:
+def checked_differences(
+    table: SpectralTable | GroupedTable | L1Table, differences: FloatArray
+) -> FloatArray:
     """Differences D = x - y as an array of shape (n, d).
 
     Raises

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.errors import DataError, ParameterError
-from spectra.table import GroupedTable, SpectralTable
+from spectra.table import GroupedTable, L1Table, SpectralTable
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
     from spectra.designs import Design
     from spectra.grouped import GroupedKernel
     from spectra.kernel import Kernel
+    from spectra.l1_kernel import L1Kernel
 
 __all__ = ["Layout", "Spectrum", "layout_of", "named_kernel", "resolve_spectrum", "without_lengths"]
 
@@ -51,8 +52,8 @@ class Layout:
 class Spectrum:
     """A table, and the exact kernel where it is known (a bare table knows its formula's text)."""
 
-    table: SpectralTable | GroupedTable
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | None
+    table: SpectralTable | GroupedTable | L1Table
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | None
     layout: Layout | None = None
 
 
@@ -62,8 +63,8 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     Parameters
     ----------
     spectrum : SpectralTable, SpectralMeasure, Kernel, AsymmetricKernel, Family or str
-        Or a GroupedKernel or GroupedTable, or a design of any kind.  Text is a name of
-        ``spectra.catalogue`` (a family takes its default parameters) or else a formula in
+        Or a GroupedKernel, GroupedTable, L1Kernel or L1Table, or a design of any kind.  Text is a
+        name of ``spectra.catalogue`` (a family takes its default parameters) or else a formula in
         z = |x - y| or in u = <x, y>.
     dim : int
         Number of columns of the data.
@@ -77,13 +78,14 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     FormulaError, InfiniteMassError, UndecidedError, NoRouteError
         Where the kernel has no table; the message names the way out.
     """
-    if isinstance(spectrum, SpectralTable | GroupedTable):
+    if isinstance(spectrum, SpectralTable | GroupedTable | L1Table):
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
     from spectra.asymmetric import AsymmetricKernel
     from spectra.designs import Design
     from spectra.grouped import GroupedKernel
     from spectra.kernel import Kernel
+    from spectra.l1_kernel import L1Kernel
     from spectra.measure import SpectralMeasure
     from spectra.tabulation import tabulate
 
@@ -95,7 +97,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         layout = None if spectrum.n_components is None else layout_of(spectrum)
         return Spectrum(spectrum.table, spectrum.kernel, layout)
     spectrum = named_kernel(spectrum)
-    if isinstance(spectrum, Kernel | AsymmetricKernel | GroupedKernel):
+    if isinstance(spectrum, Kernel | AsymmetricKernel | GroupedKernel | L1Kernel):
         return Spectrum(_table_of(spectrum, dim), spectrum)
     raise ParameterError(
         f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
@@ -105,6 +107,8 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
 
 def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
     """The radial kernel and the lengths of a ``rescale([...])``; anything else as it is, and None.
+
+    A kernel of the l1 distance becomes the radial one, or the one of groups, that it is.
 
     Raises
     ------
@@ -116,9 +120,14 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
     >>> without_lengths("exp(-z)", 2)
     ('exp(-z)', None)
     """
-    if isinstance(kernel, str | SpectralTable | GroupedTable):
+    if isinstance(kernel, str | SpectralTable | GroupedTable | L1Table):
         return kernel, None
     from spectra.grouped import GroupedKernel
+    from spectra.l1_kernel import L1Kernel
+
+    if isinstance(kernel, L1Kernel):
+        standing = kernel.standing(dim)
+        return (kernel if standing is None else standing), None
 
     found = kernel.one_radial(dim) if isinstance(kernel, GroupedKernel) else None
     return (kernel, None) if found is None else found
@@ -148,7 +157,7 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
     'matern(nu=5/2, length=1)'
     """
     given = dict(parameters or {})
-    if isinstance(spectrum, SpectralTable | GroupedTable) and not given:
+    if isinstance(spectrum, SpectralTable | GroupedTable | L1Table) and not given:
         return spectrum
     if isinstance(spectrum, str):
         return _from_text(spectrum, given) if given else _from_text_alone(spectrum)
@@ -187,8 +196,8 @@ def _from_text(text: str, given: dict[str, Any]) -> Any:
 
 @lru_cache(maxsize=_RECENT_TABLES)
 def _table_of(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel, dim: int
-) -> SpectralTable | GroupedTable:
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel, dim: int
+) -> SpectralTable | GroupedTable | L1Table:
     from spectra.derivation import derive
 
     return derive(kernel, dim)

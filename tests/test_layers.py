@@ -104,6 +104,7 @@ RF_LAYERS = {
     "rf.feature_map": 6,
     "rf.plans": 6.5,
     "rf.grouped": 6.6,
+    "rf.l1_features": 6.6,
     "rf.plugins": 6,
     "rf.two_sample": 6,
     "rf.estimator": 7,

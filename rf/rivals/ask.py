@@ -22,7 +22,7 @@ from rf.lengths import LENGTHS
 from rf.plans import STATED_PAIRS, Scheme
 from rf.rows import typical_differences
 from spectra.errors import DataError, ParameterError
-from spectra.table import GroupedTable, SpectralTable
+from spectra.table import GroupedTable, L1Table, SpectralTable
 
 __all__ = ["AsKRFF", "DroppedPartWarning", "least_squares_masses"]
 
@@ -157,7 +157,7 @@ class AsKRFF(BaseSpectralFeatures):
                 "kernels."
             )
 
-    def _check_groups(self, table: GroupedTable) -> None:
+    def _check_groups(self, table: GroupedTable | L1Table) -> None:
         raise ParameterError(
             f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Take GRFF or "
             "SpectralFeatures."

@@ -13,7 +13,7 @@ from rf.frequencies import ALLOCATIONS, Allocation
 from rf.lengths import LENGTHS
 from rf.plans import Scheme
 from spectra.errors import ParameterError
-from spectra.table import GroupedTable, SpectralTable
+from spectra.table import GroupedTable, L1Table, SpectralTable
 
 __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedSystem"]
 
@@ -80,7 +80,7 @@ class RFF(BaseSpectralFeatures):
                 "signature."
             )
 
-    def _check_groups(self, table: GroupedTable) -> None:
+    def _check_groups(self, table: GroupedTable | L1Table) -> None:
         if table.negative_mass > 0.0:
             raise ParameterError(
                 f"RFF samples one positive measure, and that of {table.formula} has the negative "

@@ -36,7 +36,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _UNIT, _SHARES = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 # Below this the series of (sinc w - cos w)/w^2 has all digits after five terms.
 _SMALL = 0.1
-# Draws in one block of rejection.
+# Most draws in one block of rejection, about half of which are kept.
 _BLOCK = 4096
 
 
@@ -209,7 +209,8 @@ def drawn_hat(size: int, dim: int, sign: float, rng: np.random.Generator) -> Flo
     """
     p, found, left = _PROPOSALS[dim], [], size
     while left > 0:
-        w = _proposed(_BLOCK, dim, p, rng)
+        block = min(_BLOCK, 3 * left + 8)
+        w = _proposed(block, dim, p, rng)
         ratio = hat_density(w) / (p.bound * proposal_density(w))
         if not np.all(np.abs(ratio) <= 1.0):
             worst = int(np.argmax(np.abs(ratio)))
@@ -217,7 +218,7 @@ def drawn_hat(size: int, dim: int, sign: float, rng: np.random.Generator) -> Flo
                 f"The density of the truncated l1 distance at w = {w[worst]} is {ratio[worst]:.3g} "
                 "times its bound, which was measured and not proved: please report it."
             )
-        kept = w[rng.random(_BLOCK) < 0.5 * (1.0 + sign * ratio)][:left]
+        kept = w[rng.random(block) < 0.5 * (1.0 + sign * ratio)][:left]
         found.append(kept)
         left -= len(kept)
     return np.concatenate(found) if found else np.zeros((0, dim))
