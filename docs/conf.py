@@ -22,9 +22,10 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "gallery/*.rst"]
 
 myst_enable_extensions = ["dollarmath"]
 # Pages link to headings of one another.
@@ -37,6 +38,18 @@ autodoc_default_options = {"members": True, "inherited-members": "Mapping,Enum,t
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "examples",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
+    "capture_repr": (),
+    "within_subsection_order": "FileNameSortKey",
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"kernel-spectra {release}"
 html_theme_options = {
@@ -47,6 +60,8 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
 }
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_math_renderer = "mathml"

@@ -196,7 +196,7 @@ def _over_dimensions(everywhere: Verdict, here: Verdict) -> Grid:
             finite, definite = here.status.value, here.positive_definite.answer
         mark = f"{d} (here)" if d == here.dim else str(d)
         rows.append((mark, finite, _YES[definite]))
-    head = ("d", "mass of the spectral measure", "positive definite")
+    head = ("d", "mass", "positive definite")
     return Grid("The ladder over d", head, tuple(rows), is_open=True)
 
 

@@ -16,7 +16,7 @@ __all__ = ["COLOURS", "NEGATIVE", "POSITIVE", "drawn"]
 COLOURS = (POSITIVE, "#d55e00", "#009e73", "#cc79a7", "#8f7700", "#56b4e9", "#7f5fbf", "#6b6b6b")
 # What is drawn in these takes the colour of the text around it, by day and by night.
 _INK, _FAINT = "#222832", "#cccccc"
-_SIZE = (6.0, 3.4)
+_SIZE = (5.2, 3.1)
 
 
 def drawn(draw: Callable[[Any], None], *, name: str) -> str:
