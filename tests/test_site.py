@@ -36,7 +36,10 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     missing = [
         target
         for target in targets
-        if "://" not in target and not (page.parent / target.partition("#")[0]).exists()
+        # What the build makes is there once it is built, which finds such links itself.
+        if "://" not in target
+        and target.partition("/")[0] not in MADE
+        and not (page.parent / target.partition("#")[0]).exists()
     ]
     assert missing == []
 
