@@ -31,7 +31,7 @@ from rf.rows import sample_of_rows, typical_differences
 from spectra.errors import ParameterError
 from spectra.table import L1Table
 
-__all__ = ["L1Plan", "plan_l1"]
+__all__ = ["L1Plan", "drawn_l1", "l1_variance", "plan_l1"]
 
 FloatArray = NDArray[np.float64]
 
@@ -70,12 +70,14 @@ class L1Plan(FeaturePlan):
         drawn = (
             pooled_frequencies(self.table, sum(self.counts), rng)
             if self.pooled
-            else _drawn(self.table, self.counts, rng)
+            else drawn_l1(self.table, self.counts, rng)
         )
         return FourierMap.of(drawn, min(n_columns, 2 * len(drawn)), rng, signed=True)
 
     def variance(self, z: FloatArray, radii: Radii) -> FloatArray:
         D = checked_differences(self.table, z)
+        if not self.pooled:
+            return l1_variance(self.table, D, self.counts)[0]
         waves = [(part.wave(D)[0], part.wave(2.0 * D)[0]) for part in self.table.parts]
         return self._variance(np.array([w for w, _ in waves]), np.array([w for _, w in waves]))
 
@@ -149,7 +151,20 @@ def plan_l1(table: L1Table, n: int, scheme: Scheme, X: Any) -> L1Plan:
     return L1Plan(table, apportion(sizes, n), rows, n_rows)
 
 
-def _drawn(table: L1Table, counts: tuple[int, ...], rng: np.random.Generator) -> Frequencies:
+def l1_variance(
+    table: L1Table, D: FloatArray, counts: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Variance of the estimate at differences of shape (n, d), and its error, of so many draws."""
+    value, error = np.zeros(len(D)), np.zeros(len(D))
+    for part, n in zip(table.parts, counts, strict=True):
+        single, lost = part.wave(D)
+        double, also = part.wave(2.0 * D)
+        value += part.mass**2 / n * (0.5 * (1.0 + double) - single**2)
+        error += part.mass**2 / n * (0.5 * also + 2.0 * lost + lost**2)
+    return value, error
+
+
+def drawn_l1(table: L1Table, counts: tuple[int, ...], rng: np.random.Generator) -> Frequencies:
     """Frequencies of every part, each with exactly the law of its part."""
     parts = table.parts
     frequencies = [p.draw(n, rng) for p, n in zip(parts, counts, strict=True)]

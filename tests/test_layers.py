@@ -99,7 +99,7 @@ RF_LAYERS = {
     "rf.frequencies": 5,
     "rf.weighted_variance": 5,
     "rf.axial": 6.6,
-    "rf.fields": 6,
+    "rf.fields": 6.7,
     "rf.ranking": 6,
     "rf.feature_map": 6,
     "rf.plans": 6.5,

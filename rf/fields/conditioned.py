@@ -132,7 +132,7 @@ class ConditionedField:
             )
         cross = self.field.covariance_matrix(self.X, X)
         half = solve_triangular(self._factor, cross, lower=True)
-        k_zero = float(self.field.covariance(0.0))
+        k_zero = self.field.k_zero
         variance = k_zero - np.sum(half**2, axis=0)
         lost = len(self.X) * float(np.finfo(float).eps) * k_zero * self._condition**0.5
         return np.asarray(np.sqrt(np.where(variance > lost, variance, lost)))

@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rf.fields.conditioned import ConditionedField
+from rf.fields.covariance import Covariance, covariance_of
 from rf.fields.paths import Path
-from rf.frequencies import Frequencies, allocate, draw_frequencies
 from rf.lengths import checked_lengths
 from rf.rows import check_cross_distances
-from rf.spectrum import Spectrum, resolve_spectrum, without_lengths
-from rf.variance import VarianceModel
+from rf.spectrum import resolve_spectrum, without_lengths
 from spectra.errors import DataError, ParameterError, SpectraError
 from spectra.numeric import checked_dim, real_array
-from spectra.table import RadialLaw, SpectralTable
+from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
 
 __all__ = ["GaussianField"]
 
@@ -28,8 +27,6 @@ _WAVES, _NOISE = 0, 1
 # exactly for a > 2.  So far out every law is its tail.
 _FAR_SHARES = (1e-13, 1e-15)
 _SQUARE_SUMMABLE = 0.49
-# Distances at which the number of components is judged, in lengths on which the kernel varies.
-_JUDGED = np.geomspace(1e-2, 1e2, 33)
 _MOST_COMPONENTS = 1 << 24
 _FIRST, _NEARLY = 32, 0.125
 # Dimensions that are looked at for a kernel that is refused: those of space.
@@ -50,8 +47,8 @@ class GaussianField:
 
     Parameters
     ----------
-    kernel : Kernel, Family, str, SpectralMeasure, Design or SpectralTable
-        The covariance: positive definite on R^dim.
+    kernel : Kernel, GroupedKernel, L1Kernel, Family, str, SpectralMeasure, Design or table
+        The covariance: positive definite on R^dim.  Of groups of columns each part must be.
     dim : int, optional
         Dimension of the points; by default that of the first ones, or that of the table.
     n_components : int
@@ -118,7 +115,7 @@ class GaussianField:
         self.coupling = coupling
         self.length_scale = length_scale
         self.seed = _seed(random_state)
-        self._spectrum: Spectrum | None = None
+        self._law: Covariance | None = None
         self._own_lengths: FloatArray | None = None
         if dim is None:
             dim = getattr(kernel, "dim", None)
@@ -126,7 +123,7 @@ class GaussianField:
             self._resolve(checked_dim(dim))
 
     def __repr__(self) -> str:
-        where = "" if self._spectrum is None else f" on R^{self.dim}"
+        where = "" if self._law is None else f" on R^{self.dim}"
         return f"GaussianField({self.kernel}{where}, n_components={self.n_components})"
 
     # --- what the field is ------------------------------------------------------------------
@@ -134,34 +131,38 @@ class GaussianField:
     @property
     def dim(self) -> int:
         """Dimension of the points."""
-        return self.table.dim
+        return int(self.table.dim)
 
     @property
-    def table(self) -> SpectralTable:
+    def table(self) -> SpectralTable | GroupedTable | L1Table:
         """The table that the frequencies are drawn from."""
-        if self._spectrum is None:
-            raise ParameterError(
-                "The dimension of the field is not known before it has seen points: pass dim=..."
-            )
-        assert isinstance(self._spectrum.table, SpectralTable)  # held by _resolve
-        return self._spectrum.table
+        table: SpectralTable | GroupedTable | L1Table = self._known().table
+        return table
+
+    @property
+    def k_zero(self) -> float:
+        """k(0), the variance at a point."""
+        law = self._known()
+        return float(law.table.k_zero if law.kernel is None else law.kernel.at_zero)
 
     def covariance(self, z: ArrayLike) -> FloatArray:
-        """k(z): the covariance of two points at the distance z, in units of the lengths."""
-        z = _distances(z)
-        exact = None if self._spectrum is None else self._spectrum.kernel
-        if exact is None:
-            return self.table.expected_kernel(z)
-        values: FloatArray = exact(z)
-        return values
+        """k(z): the covariance of two points at the distance z, in units of the lengths.
+
+        Of groups of columns, or of the l1 distance, it is one at the difference x - y: z has the
+        shape (..., d).
+        """
+        return self._known().values(z)
 
     def covariance_error(self, z: ArrayLike) -> FloatArray:
         """Exact standard deviation of the covariance that one draw implies, at distances z.
 
-        It is 0 at z = 0: every path has the exact variance k(0).
+        It is 0 at z = 0: every path has the exact variance k(0).  Of groups of columns, or of the
+        l1 distance, z are differences of shape (..., d).
         """
-        z = _distances(z)
-        return self._deviation(z.ravel(), self._counts(self.n_components)).reshape(z.shape)
+        law = self._known()
+        points, shape = law.checked(z)
+        counts = law.counts(self.n_components // 2)
+        return law.deviation(points, counts, self._coupling()).reshape(shape)
 
     def n_components_for(self, error: float, z: ArrayLike | None = None) -> int:
         """Components with which :meth:`covariance_error` is at most ``error``.
@@ -173,8 +174,9 @@ class GaussianField:
         error : float
             Greater than 0, in units of the covariance.
         z : array_like, optional
-            The distances that matter; by default 33 of them over four decades about the length
-            at which the kernel has lost half of k(0).
+            The distances (or differences) that matter; by default 33 of them over four decades
+            about the length at which the kernel has lost half of k(0); 9 along each axis and their
+            diagonal where the kernel is not radial.
 
         Raises
         ------
@@ -184,9 +186,14 @@ class GaussianField:
         error = float(real_array(error, "error"))
         if not 0.0 < error < np.inf:
             raise ParameterError(f"The error must be a positive number, and it is {error}.")
-        z = _JUDGED * self._half_length() if z is None else _distances(z).ravel()
+        law = self._known()
+        at = law.judged() if z is None else law.checked(z)[0]
+
+        def worst(n: int) -> float:
+            return float(law.deviation(at, law.counts(n), self._coupling()).max())
+
         low, high = 0, max(_FIRST, len(self.table.parts))
-        while float(self._deviation(z, self._counts(2 * high)).max()) > error:
+        while worst(high) > error:
             low, high = high, 2 * high
             if high > _MOST_COMPONENTS // 2:
                 raise ParameterError(
@@ -195,7 +202,7 @@ class GaussianField:
                 )
         while low and high - low > _NEARLY * high:
             middle = (low + high) // 2
-            if float(self._deviation(z, self._counts(2 * middle)).max()) > error:
+            if worst(middle) > error:
                 low = middle
             else:
                 high = middle
@@ -206,7 +213,8 @@ class GaussianField:
     def path(self, number: int = 0) -> Path:
         """Path number 0, 1, 2, ... of the seed: a function of points."""
         rng = self._stream(number, _WAVES)
-        drawn = self._draw(rng)
+        law = self._known()
+        drawn = law.draw(law.counts(self.n_components // 2), self._coupling(), rng)
         a, b = rng.standard_normal((2, len(drawn))) * np.sqrt(drawn.weights)
         return Path(drawn, a, b, self._lengths())
 
@@ -222,7 +230,7 @@ class GaussianField:
 
     def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray:
         """Values of a path on the grid of d axes; see :meth:`rf.fields.Path.on_grid`."""
-        if self._spectrum is None:
+        if self._law is None:
             self._resolve(checked_dim(len(axes)))
         if np.isfinite(self.table.domain):
             ends = np.array([[np.min(a), np.max(a)] for a in axes], dtype=float)
@@ -239,13 +247,13 @@ class GaussianField:
             (as for exp(-z)) and that of a path grows without bound with its components.
         """
         X = self._points(X)
-        for part in self.table.parts:
-            if _spread(part.law) > _SQUARE_SUMMABLE:
-                raise ParameterError(
-                    f"A field with the covariance {self.table.formula} has no gradient: the mean "
-                    "square of its frequencies is infinite, because the covariance is not twice "
-                    "differentiable at 0. Take a smoother one, such as a Matern kernel of nu > 1."
-                )
+        laws = self._known().laws()
+        if laws is None or any(_spread(law) > _SQUARE_SUMMABLE for law in laws):
+            raise ParameterError(
+                f"A field with the covariance {self.table.formula} has no gradient: the mean "
+                "square of its frequencies is infinite, because the covariance is not twice "
+                "differentiable at 0. Take a smoother one, such as a Matern kernel of nu > 1."
+            )
         return self.path(number).gradient(X)
 
     def condition(
@@ -280,36 +288,22 @@ class GaussianField:
 
     def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray:
         """k(x - y) for the rows of X and of Y, at their true distances: shape (n, m)."""
-        from scipy.spatial.distance import cdist
-
         lengths = self._lengths()
-        return self.covariance(cdist(self._points(X) / lengths, self._points(Y) / lengths))
+        return self._known().matrix(self._points(X) / lengths, self._points(Y) / lengths)
 
     def _stream(self, number: int, stream: int) -> np.random.Generator:
         key = (_count(number, least=0, what="number"), stream)
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
-    def _draw(self, rng: np.random.Generator) -> Frequencies:
-        return draw_frequencies(
-            self.table, self._counts(self.n_components), coupling=self._coupling(), rng=rng
-        )
+    def _known(self) -> Covariance:
+        if self._law is None:
+            raise ParameterError(
+                "The dimension of the field is not known before it has seen points: pass dim=..."
+            )
+        return self._law
 
     def _coupling(self) -> Any:
         return "orthogonal" if self.coupling == "auto" else self.coupling
-
-    def _counts(self, n_components: int) -> tuple[int, ...]:
-        return allocate(self.table, n_components // 2, allocation="mass")
-
-    def _deviation(self, z: FloatArray, counts: tuple[int, ...]) -> FloatArray:
-        model = VarianceModel(self.table, z)
-        value, error = model.variance(counts, coupling=self._coupling(), radii="stratified")
-        # Where the variance is below its rounding, its bound is what is known.
-        return np.where(z == 0.0, 0.0, np.sqrt(value + error))
-
-    def _half_length(self) -> float:
-        z = np.geomspace(1e-6, 1e6, 241)
-        fallen = self.covariance(z) < 0.5 * self.table.k_zero
-        return float(z[int(np.argmax(fallen))]) if fallen.any() else 1.0
 
     def _lengths(self) -> FloatArray:
         lengths = checked_lengths(self.length_scale, self.dim)
@@ -321,7 +315,7 @@ class GaussianField:
             raise DataError(
                 f"The points have the shape {points.shape}: give an array with one point to a row."
             )
-        if self._spectrum is None:
+        if self._law is None:
             self._resolve(points.shape[1])
         if points.shape[1] != self.dim:
             raise DataError(
@@ -338,15 +332,32 @@ class GaussianField:
         radial, self._own_lengths = without_lengths(self.kernel, dim)
         spectrum = resolve_spectrum(radial, dim)
         table = spectrum.table
-        if not isinstance(table, SpectralTable) or table.sphere:
+        if table.sphere or (isinstance(table, SpectralTable) and not table.is_radial):
             raise ParameterError(
                 f"{table.formula} is not a function of |x - y| on all of R^{dim}, and a Gaussian "
-                "field here is stationary and isotropic. Give a radial kernel."
+                "field here is stationary. Give a radial kernel, or one of groups of columns."
             )
         if any(part.sign < 0 for part in table.parts) or not table.parts:
-            raise ParameterError(_refusal(self.kernel, table))
-        self._spectrum = spectrum
+            if isinstance(table, SpectralTable):
+                raise ParameterError(_refusal(self.kernel, table))
+            raise ParameterError(_refusal_of_parts(spectrum.kernel, table))
+        self._law = covariance_of(table, spectrum.kernel)
         self._lengths()
+
+
+def _refusal_of_parts(kernel: Any, table: GroupedTable | L1Table) -> str:
+    """Why there is no field of groups of columns, or of the l1 distance."""
+    found = (
+        f"{table.formula} has parts of the negative mass {table.negative_mass:.6g} on "
+        f"R^{table.dim}, and paths are drawn of positive parts alone."
+    )
+    if kernel is None:
+        return found
+    from spectra.verdict import existence
+
+    definite = existence(kernel, table.dim).positive_definite
+    known = {True: "It is positive definite", False: "It is not positive definite"}
+    return f"{found} {known.get(definite.answer, 'Not known to be so')}: {definite.reason}"
 
 
 def _refusal(kernel: Any, table: SpectralTable) -> str:
@@ -372,13 +383,6 @@ def _spread(law: RadialLaw) -> float:
     """d log R / d log(1/q) far out: 1/a for a radius beyond which the probability is R^(-a)."""
     near, far = law.isf(np.array(_FAR_SHARES))
     return float(np.log(far / near) / np.log(_FAR_SHARES[0] / _FAR_SHARES[1]))
-
-
-def _distances(z: ArrayLike) -> FloatArray:
-    z = real_array(z, "The distances")
-    if not np.all((z >= 0) & np.isfinite(z)):
-        raise ParameterError("Distances are finite and at least 0.")
-    return z
 
 
 def _even(n_components: Any) -> int:

@@ -1,0 +1,196 @@
+"""What a field asks of its covariance: values, draws and their deviation, radial or of columns.
+
+A radial covariance is asked at distances, one of groups of columns or of the l1 distance at
+differences x - y of shape (..., d).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+
+from rf.frequencies import Frequencies, allocate, apportion, draw_frequencies
+from rf.grouped import GroupedModel, draw_grouped
+from rf.l1_features import drawn_l1, l1_variance
+from rf.plans import checked_differences
+from rf.variance import VarianceModel
+from spectra.errors import ParameterError
+from spectra.numeric import real_array
+from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
+
+__all__ = ["Covariance", "covariance_of"]
+
+FloatArray = NDArray[np.float64]
+
+# Distances at which the number of components is judged, in lengths on which the kernel varies.
+_JUDGED = np.geomspace(1e-2, 1e2, 33)
+_LOOKED_AT = np.geomspace(1e-6, 1e6, 241)
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance(ABC):
+    """The table of a positive definite kernel, and the kernel itself where it is known.
+
+    Attributes
+    ----------
+    table : SpectralTable, GroupedTable or L1Table
+    kernel : Kernel, GroupedKernel, L1Kernel or None
+    """
+
+    table: Any
+    kernel: Any
+
+    @abstractmethod
+    def checked(self, at: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
+        """Places as a list, and the shape of the answer."""
+
+    @abstractmethod
+    def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """k(x - y) for the rows of X and of Y."""
+
+    @abstractmethod
+    def judged(self) -> FloatArray:
+        """Places at which the number of components is judged."""
+
+    @abstractmethod
+    def counts(self, n: int) -> tuple[int, ...]:
+        """Frequencies of each part, n in all, by mass."""
+
+    @abstractmethod
+    def draw(self, counts: tuple[int, ...], coupling: Any, rng: np.random.Generator) -> Frequencies:
+        """Frequencies of a path."""
+
+    @abstractmethod
+    def variance(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
+        """A bound of the variance of the covariance of one draw, rounding included."""
+
+    @abstractmethod
+    def laws(self) -> Iterator[RadialLaw] | None:
+        """The radial laws of all frequencies; None where no mean square of them is finite."""
+
+    def values(self, at: ArrayLike) -> FloatArray:
+        """k at places."""
+        points, shape = self.checked(at)
+        exact = self.table.expected_kernel if self.kernel is None else self.kernel
+        return np.asarray(exact(points), dtype=float).reshape(shape)
+
+    def half_length(self, along: FloatArray) -> float:
+        """Where the kernel has fallen to half of k(0) along a direction, or in distance."""
+        at = np.multiply.outer(_LOOKED_AT, along)
+        fallen = self.values(at) < 0.5 * self.table.k_zero
+        return float(_LOOKED_AT[int(np.argmax(fallen))]) if fallen.any() else 1.0
+
+    def deviation(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
+        """The standard deviation, which is 0 where two points are one."""
+        same = at == 0.0 if at.ndim == 1 else ~at.any(axis=1)
+        return np.where(same, 0.0, np.sqrt(self.variance(at, counts, coupling)))
+
+
+@final
+class _Radial(Covariance):
+    """k(|x - y|)."""
+
+    table: SpectralTable
+
+    def checked(self, at: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
+        z = real_array(at, "The distances")
+        if not np.all((z >= 0) & np.isfinite(z)):
+            raise ParameterError("Distances are finite and at least 0.")
+        return z.ravel(), z.shape
+
+    def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        return self.values(cdist(X, Y))
+
+    def judged(self) -> FloatArray:
+        return _JUDGED * self.half_length(np.array(1.0))
+
+    def counts(self, n: int) -> tuple[int, ...]:
+        return allocate(self.table, n, allocation="mass")
+
+    def draw(self, counts: tuple[int, ...], coupling: Any, rng: np.random.Generator) -> Frequencies:
+        return draw_frequencies(self.table, counts, coupling=coupling, rng=rng)
+
+    def variance(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
+        model = VarianceModel(self.table, at)
+        value, error = model.variance(counts, coupling=coupling, radii="stratified")
+        # Where the variance is below its rounding, its bound is what is known.
+        return value + error
+
+    def laws(self) -> Iterator[RadialLaw]:
+        return (part.law for part in self.table.parts)
+
+
+class _OfDifferences(Covariance):
+    """k(x - y), not of one Euclidean distance."""
+
+    def checked(self, at: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
+        D = real_array(at, "The differences x - y")
+        if D.ndim < 1 or D.shape[-1] != self.table.dim:
+            raise ParameterError(
+                f"The covariance {self.table.formula} is a function of differences x - y of "
+                f"{self.table.dim} coordinates: give an array of shape (..., {self.table.dim}), "
+                f"not {D.shape}."
+            )
+        return checked_differences(self.table, D.reshape(-1, self.table.dim)), D.shape[:-1]
+
+    def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        if self.kernel is not None:
+            return np.asarray(self.kernel.gram(X, Y), dtype=float)
+        return self.values(X[:, None] - Y[None])
+
+    def judged(self) -> FloatArray:
+        axes = np.eye(self.table.dim)
+        steps = [_JUDGED[::4, None] * self.half_length(axis) * axis for axis in axes]
+        return np.concatenate([*steps, np.sum(steps, axis=0)])
+
+    def counts(self, n: int) -> tuple[int, ...]:
+        return apportion(np.array([p.mass for p in self.table.parts]), n)
+
+
+@final
+class _Grouped(_OfDifferences):
+    """Sums and products over groups of columns."""
+
+    table: GroupedTable
+
+    def draw(self, counts: tuple[int, ...], coupling: Any, rng: np.random.Generator) -> Frequencies:
+        return draw_grouped(self.table, counts, coupling=coupling, radii="stratified", rng=rng)
+
+    def variance(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
+        model = GroupedModel(self.table, at)
+        value, error = model.variance(counts, coupling=coupling, radii="stratified")
+        return value + error
+
+    def laws(self) -> Iterator[RadialLaw]:
+        return (own.law for part in self.table.parts for _, own in part.factors)
+
+
+@final
+class _OfL1(_OfDifferences):
+    """f(|x - y|_1): its frequencies are independent."""
+
+    table: L1Table
+
+    def draw(self, counts: tuple[int, ...], coupling: Any, rng: np.random.Generator) -> Frequencies:
+        return drawn_l1(self.table, counts, rng)
+
+    def variance(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
+        value, error = l1_variance(self.table, at, counts)
+        return value + error
+
+    def laws(self) -> None:
+        # A coordinate R U / sqrt(S) has the mean square E R^2 E U^2 E 1/S, and E 1/S is infinite.
+        return None
+
+
+def covariance_of(table: Any, kernel: Any) -> Covariance:
+    """The covariance of a table."""
+    if isinstance(table, GroupedTable):
+        return _Grouped(table, kernel)
+    return _OfL1(table, kernel) if isinstance(table, L1Table) else _Radial(table, kernel)
