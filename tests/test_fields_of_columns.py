@@ -9,6 +9,7 @@ from spectra.errors import ParameterError
 from tests.pooling import mean_score, variance_score
 
 SIX = 6.0
+SLOW = pytest.mark.slow
 SPACE, TIME = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)")
 TREND = sp.catalogue["matern"](nu=1.5)
 PRODUCT = SPACE.rescale(0.5).on([0, 1]) * TIME.on([2])
@@ -21,7 +22,13 @@ def points(n, dim, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "dim"), [(PRODUCT, 3), (SUM, 3), (L1, 2), (sp.l1("exp(-z)"), 7)]
+    ("kernel", "dim"),
+    [
+        (PRODUCT, 3),
+        pytest.param(SUM, 3, marks=SLOW),
+        pytest.param(L1, 2, marks=SLOW),
+        pytest.param(sp.l1("exp(-z)"), 7, marks=SLOW),
+    ],
 )
 def test_the_covariance_of_a_draw_is_the_kernel_with_the_error_that_is_stated(kernel, dim):
     field = GaussianField(kernel, dim=dim, n_components=20, random_state=0)
