@@ -7,6 +7,7 @@ at infinity say how the density ends, and at which frequencies it is singular.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import flint
@@ -21,6 +22,7 @@ from spectra.transform.half_lines.ends import Expansion, power_ending
 from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
 from spectra.transform.half_lines.slow_waves import by_paths, slow_waves
+from spectra.transform.rays.even import EvenSums
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.precision import Ball, working
 from spectra.transform.rays.sums import RaySums
@@ -81,16 +83,26 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
 
 
 def _component(found: Expanded, dim: int) -> Component:
-    """The density, by rays or by paths; the first refusal is told."""
-    # Fast waves are followed one by one on paths; rays see them all at once.
-    first, second = (_by_rays, _by_paths) if _is_slow(found) else (_by_paths, _by_rays)
-    try:
-        return first(found, dim)
-    except _REFUSALS as refusal:
+    """The density, by the first way that has it; the first refusal is told."""
+    refusals = []
+    for way in _ways(found, dim):
         try:
-            return second(found, dim)
-        except _REFUSALS:
-            raise refusal from None
+            return way(found, dim)
+        except _REFUSALS as refusal:
+            refusals.append(refusal)
+    raise refusals[0]
+
+
+def _ways(found: Expanded, dim: int) -> Iterator[Callable[[Expanded, int], Component]]:
+    if found.decays_fast and EvenSums.serves(plane(found.expr), dim):
+        yield _by_even_sums
+    # Fast waves are followed one by one on paths; rays see them all at once.
+    yield from (_by_rays, _by_paths) if _is_slow(found) else (_by_paths, _by_rays)
+
+
+def _by_even_sums(found: Expanded, dim: int) -> Component:
+    rays = plane(found.expr)
+    return Builder(found, rays.shape(dim), EvenSums(rays, dim), dim).component()
 
 
 def _parts(found: Expanded) -> list[Expanded]:

@@ -200,14 +200,11 @@ class Builder:
         while x < end or not panels:
             panel = self._fitted(x, min(x + width, max(end, x + _NARROWEST)))
             panels.append(panel)
-            x, width = panel.high, self._next_width(panel)
+            x, width = panel.high, _next_width(panel, width)
             if ending is None and self._is_negligible(panel, panel.high):
                 break
             self._count(panels)
         return panels
-
-    def _next_width(self, panel: Panel) -> float:
-        return min(2.0 * (panel.high - panel.low), _WIDEST)
 
     def _fitted(self, low: float, high: float, *, downwards: bool = False) -> Panel:
         """The widest panel from ``low`` upwards (or ``high`` downwards) that is resolved."""
@@ -294,7 +291,7 @@ class Builder:
                     return panels, 0.0, self._largest_below(panels[0])
             panel = self._fitted(x - width, x, downwards=True)
             panels.insert(0, panel)
-            x, width = panel.low, self._next_width(panel)
+            x, width = panel.low, _next_width(panel, width)
             if not self.start.smooth:
                 share, bend, noise = _power_law(panel, exponent, with_log=self.start.with_log)
                 # What a panel bends by, w^1 or a higher power times what it bends by on to w = 0;
@@ -365,6 +362,12 @@ def _power_law(panel: Panel, exponent: float, *, with_log: bool) -> tuple[float,
     share = float(ratio[2] - 1.0) / (panel.high - panel.low)
     bend = abs(float(ratio[1]) - 1.0 - share * float(x[1] - x[0]))
     return share, 4.0 * bend, noise
+
+
+def _next_width(panel: Panel, tried: float) -> float:
+    """Twice the width of a panel that was resolved at once; that of one that had to be halved."""
+    width = panel.high - panel.low
+    return min(2.0 * width, _WIDEST) if width >= tried else width
 
 
 def _bulk(panels: tuple[Panel, ...]) -> tuple[float, float]:

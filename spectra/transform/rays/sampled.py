@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Sampled", "Sampler", "Shape"]
+from spectra.transform.rays.precision import Ball, working
+
+__all__ = ["Sampled", "Sampler", "Shape", "envelope", "log_of", "sampled"]
 
 FloatArray = NDArray[np.float64]
+
+_BITS, _NEIGHBOURS = 128, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,3 +65,34 @@ class Shape:
     decays_fast: bool
     log_size: Callable[[FloatArray], FloatArray]
     frequencies: tuple[float, ...] = ()
+
+
+def sampled(values: Sequence[Ball], errors: Sequence[Ball]) -> Sampled:
+    """Balls and bounds of what else they err by, as doubles with a short logarithm."""
+    logs = np.array(
+        [np.round(8.0 * log_of(abs(v) + e)) / 8.0 for v, e in zip(values, errors, strict=True)]
+    )
+    with working(_BITS):
+        units = [flint.arb(-float(log)).exp() for log in logs]
+        value = np.array([float((v * u).mid()) for v, u in zip(values, units, strict=True)])
+        wrong = np.array(
+            [
+                float(((e + v.rad()) * u).upper())
+                for v, e, u in zip(values, errors, units, strict=True)
+            ]
+        )
+    return Sampled(value, wrong, logs)
+
+
+def log_of(size: Ball) -> float:
+    """log|x| of the middle of a ball."""
+    middle = abs(size).mid()
+    return float(middle.log().mid()) if middle > 0 else -np.inf
+
+
+def envelope(logs: Sequence[float], weights: FloatArray) -> FloatArray:
+    """The largest of neighbouring sizes beside a power: a density may pass through 0 at a node."""
+    weighted = np.asarray(logs) + weights
+    padded = np.pad(weighted, _NEIGHBOURS, constant_values=-np.inf)
+    near = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
+    return np.asarray(near.max(axis=1) - weights)

@@ -1,0 +1,313 @@
+r"""Densities of even analytic kernels in odd dimension, by the trapezoidal rule on the whole line.
+
+In odd d the wave of a kernel is elementary, and even as a function of z:
+
+.. math:: \rho(w) = \frac{2^{(3-d)/2}}{\sqrt\pi\,\Gamma(d/2)} \int_0^\infty k(z)\,B(wz)\,dz,
+          \qquad B_{-1} = \cos y,\; B_0 = y\sin y,\; B_{n+1} = (2n+1)B_n - y^2 B_{n-1},
+
+with B = B_n and n = (d - 3)/2.  Where k is even and analytic for \|Im z\| < a, equal steps h of z
+err by exp(-a (2 pi/h - w)), and one set of values serves all w.  A sum is known by its ball, which
+holds all rounding and all cancellation, and by what half the step changes.  Steps are never longer
+than those from which the kernel itself is read between its values, so that no wave is taken for
+one of another frequency.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.errors import NoRouteError
+from spectra.quadrature import NODES
+from spectra.transform.rays.plane import SURVEY_BITS, Plane
+from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.sampled import Sampled, envelope, log_of, sampled
+
+__all__ = ["EvenSums", "is_even"]
+
+FloatArray = NDArray[np.float64]
+
+# Errors below this share of the value are as good as any: series on panels keep 1e-14.
+_GOOD = 2e-15
+# Terms below exp(-46) of what is sought are left out, and more of them in steps of so many e-folds.
+_DEPTH, _DEEPER = 46.0, 32.0
+# What rounding may leave of a value; more bits are taken in steps.
+_BLUR, _BITS_APART, _MOST_BITS = 1e-18, 64, 4096
+# Beyond exp(-102) of the largest w |rho| no digit is asked for; panels end at exp(-96).
+_IGNORED = 102.0
+# The kernel between its values is known to that share of its largest one.
+_READ = 1e-21
+# Places at which it is read, at multiples of the golden ratio, which no step divides.
+_PLACES, _GOLDEN = 12, 0.6180339887498949
+# Of pi/h at which the kernel is resolved, exp(-48), so much is left above w; more where it does not
+# suffice.
+_FIRST_SHARE, _LAST_SHARE = 0.25, 4.0
+_LARGEST_LOSS = 1000.0
+_FIRST_STEPS, _MOST_TERMS = 16, 30_000
+# In d = 31 a wave has fifteen terms.
+_HIGHEST_DIMENSION = 31
+# Even means that values on both sides of 0 are the same 80 bits.
+_SAME, _CHECKED = 2.0**-80, 7
+# Sizes are looked at at these steps of log z, from so far below the scale until so many in
+# turn are negligible.
+_LOOK, _BEFORE, _ENDED = 1.0 / 16.0, 6.0, 8
+
+
+def is_even(plane: Plane) -> bool:
+    """Whether the continuation of a kernel that ends has one value at z and -z, beside 0 and off
+    the axes: then it is an even analytic function there."""
+    if not np.isfinite(plane.reach.end):
+        return False
+    scale = float(np.exp(plane.reach.scale))
+    with working(SURVEY_BITS):
+        for i in range(1, _CHECKED + 1):
+            for z in (
+                flint.acb(scale * i * _GOLDEN, 0.01 * scale),
+                flint.acb(0.01 * scale, 0.02 * scale * i * _GOLDEN),
+            ):
+                here, there = plane.kernel(z, SURVEY_BITS), plane.kernel(-z, SURVEY_BITS)
+                if not (here.is_finite() and abs(here - there) <= _SAME * abs(here)):
+                    return False
+    return True
+
+
+class EvenSums:
+    """Values of a density at the nodes of panels of log w.
+
+    Parameters
+    ----------
+    plane : Plane
+        An even kernel that is analytic beside the line and decays fast.
+    dim : int
+        An odd dimension.
+    """
+
+    def __init__(self, plane: Plane, dim: int) -> None:
+        self.plane, self.dim = plane, dim
+        self._bits = SURVEY_BITS
+        self._depth = _DEPTH + _DEEPER
+        self._top = -np.inf
+        self._values: dict[tuple[int, float], Ball] = {}
+        self._matrices: dict[tuple[int, int, int, int], list[flint.arb_mat]] = {}
+        self._share = _FIRST_SHARE
+
+    @staticmethod
+    def serves(plane: Plane, dim: int) -> bool:
+        """Whether dimension and kernel are of the kind."""
+        return dim % 2 == 1 and dim <= _HIGHEST_DIMENSION and is_even(plane)
+
+    def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
+        """Values at the nodes of a panel, or of one that is linear in w where a power is given."""
+        if power is None:
+            base, offsets = low, 0.5 * (high - low) * (1.0 + NODES)
+        else:
+            base, offsets = high, np.log(0.5 * (1.0 + NODES))
+        x = base + offsets
+        # What a power takes to 0 is compared with its neighbours without it.
+        weights = -(1.0 if power is None else power) * (offsets - offsets.max())
+        best = self._summed(base, offsets, self._first_step(x.max()), weights)
+        while best[0] > _GOOD and self._share < _LAST_SHARE:
+            self._share *= 2.0
+            best = min(
+                best,
+                self._summed(base, offsets, self._first_step(x.max()), weights),
+                key=lambda f: f[0],
+            )
+        self._top = max(
+            self._top, max(float(t) + log_of(v) for t, v in zip(x, best[1], strict=True))
+        )
+        return sampled(best[1], best[2])
+
+    @cached_property
+    def _resolving(self) -> int:
+        """Steps 2^-j from which the kernel is read between its values:
+        k(z) = sum_n k(n h) sinc(z/h - n)."""
+        scale, end = self.plane.reach.scale, float(np.exp(self.plane.reach.end))
+        j = int(np.ceil(np.log2(_FIRST_STEPS) - scale / np.log(2.0)))
+        with working(SURVEY_BITS):
+            places = [flint.arb(end * ((i * _GOLDEN) % 1.0)) for i in range(1, _PLACES + 1)]
+            exact = [self.plane.kernel(flint.acb(z), SURVEY_BITS).real for z in places]
+            while True:
+                count = _whole(self._range(-np.inf, _DEPTH + _DEEPER)[1] * 2.0**j)
+                if count > _MOST_TERMS:
+                    raise NoRouteError(
+                        f"The kernel {self.plane.kernel.expr} is not known between "
+                        f"{_MOST_TERMS} values: it is singular too close to the line."
+                    )
+                terms = [self._value(n * 2.0**-j) for n in range(count)]
+                read = [_between(terms, z * flint.arb(2) ** j) for z in places]
+                wrong = max(abs(a - b).upper() for a, b in zip(read, exact, strict=True))
+                if wrong <= _READ * max(abs(t) for t in (*exact, *terms)).upper():
+                    return j
+                j += 1
+
+    def _first_step(self, x: float) -> int:
+        """The fine steps are 2^-j; the coarse ones, twice as long, are as they should be."""
+        room = 2.0 * float(np.exp(x)) + self._share * np.pi * 2.0**self._resolving
+        return max(self._resolving, int(np.ceil(np.log2(room / np.pi))))
+
+    def _summed(
+        self, base: float, offsets: FloatArray, step: int, weights: FloatArray
+    ) -> tuple[float, list[Ball], list[Ball]]:
+        """Values and bounds of their errors, and the worst error of all beside the envelope."""
+        x = base + offsets
+        while True:
+            peak, last = self._range(float(x.max()), self._depth)
+            count = _whole(last * 2.0**step)
+            if count > _MOST_TERMS:
+                raise NoRouteError(
+                    f"The density of {self.plane.kernel.expr} in d = {self.dim} takes more than "
+                    f"{_MOST_TERMS} values of the kernel: it is singular too close to the line."
+                )
+            with working(self._bits):
+                w = [(flint.arb(base) + flint.arb(float(t))).exp() for t in offsets]
+                pairs = self._pairs(w, step, count)
+                values = [fine for _, fine in pairs]
+                logs = envelope([log_of(v) for v in values], weights)
+                # Beyond the largest value known what is negligible is not resolved.
+                top = self._top if self._top > -np.inf else peak - _IGNORED
+                floor = max(top, float((logs + x).max())) - _IGNORED
+                logs = np.maximum(logs, floor - x)
+                sizes = [flint.arb(size).exp() for size in logs]
+                blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
+                cancelled = peak - float(logs.min())
+                if self._asks_for_more(blur, cancelled):
+                    continue
+                cut = float(np.exp(cancelled - self._depth))
+                errors = [
+                    abs(coarse - fine).upper() + cut * z
+                    for (coarse, fine), z in zip(pairs, sizes, strict=True)
+                ]
+                worst = max(_ratio(e, z) for e, z in zip(errors, sizes, strict=True))
+            return worst, values, errors
+
+    def _asks_for_more(self, blur: float, cancelled: float) -> bool:
+        more_bits, more_depth = blur > _BLUR, cancelled + _DEPTH > self._depth
+        if self._bits >= _MOST_BITS or not (more_bits or more_depth):
+            return False
+        if more_bits:
+            lost = np.log2(min(blur, 2.0**_LARGEST_LOSS) / _BLUR)
+            self._bits += _BITS_APART * int(np.ceil(lost / _BITS_APART))
+        if more_depth:
+            self._depth = cancelled + _DEPTH + _DEEPER
+        return True
+
+    def _range(self, log_w: float, depth: float) -> tuple[float, float]:
+        """Logarithm of the largest term at most, and where terms are exp(-depth) of it."""
+        axis, reach = self.plane.ray(0.0, SURVEY_BITS), self.plane.reach
+        grow = 0.5 * (self.dim - 1)
+        s, peak, below = reach.scale - _BEFORE, -np.inf, 0
+        last = s
+        while below < _ENDED or s < reach.scale:
+            term = axis(s)[1] + s + grow * max(s + log_w, 0.0)
+            peak = max(peak, term)
+            last, below = (s, 0) if term > peak - depth else (last, below + 1)
+            s += _LOOK
+        return peak, float(np.exp(last + 2.0 * _LOOK))
+
+    def _pairs(self, radii: list[Ball], step: int, count: int) -> list[tuple[Ball, Ball]]:
+        """For each radius the sums of steps 2^(1-step) and 2^-step.
+
+        sum_n a_n x^n = sum_i x^(bi) sum_(j<b) a_(bi+j) x^j: powers are taken one by one, because
+        balls in the plane grow with every turn.
+        """
+        block = 4 * int(np.ceil(np.sqrt(count) / 4.0))
+        turns = [(flint.acb(0, 1) * w * flint.arb(2) ** -step).exp() for w in radii]
+        small = [_powers(x, block) for x in turns]
+        large = [_powers(p[-1] * x, -(-count // block)) for p, x in zip(small, turns, strict=True)]
+        found = [[flint.arb(0)] * 2 for _ in radii]
+        for odd in (0, 1):
+            columns = [[p[j] for p in small] for j in range(odd, block, 2)]
+            waves = flint.arb_mat(
+                [[x.real for x in row] + [x.imag for x in row] for row in columns]
+            )
+            values = self._in_blocks(step, count, block, odd)
+            for (power, sine, factor), matrix in zip(_wave(self.dim), values, strict=True):
+                inner = matrix * waves
+                for m, w in enumerate(radii):
+                    total = flint.acb(0)
+                    for i, turn in enumerate(large[m]):
+                        total += turn * flint.acb(inner[i, m], inner[i, len(radii) + m])
+                    found[m][odd] += w**power * factor * (total.imag if sine else total.real)
+        front = 2 * flint.arb(2) ** -step * _front(self.dim)
+        return [(front * a, front * (a + b) / 2) for a, b in found]
+
+    def _in_blocks(self, step: int, count: int, block: int, odd: int) -> list[flint.arb_mat]:
+        """For each power of z in the wave: k z^power at even or at odd places, in rows."""
+        key = (self._bits, step, count, odd)
+        if key not in self._matrices:
+            h = 2.0**-step
+            values = [self._value(n * h) for n in range(count)]
+            values[0] = values[0] / 2
+            values += [flint.arb(0)] * (-count % block)
+            found = []
+            for power, _, _ in _wave(self.dim):
+                terms = [v * flint.arb(n * h) ** power for n, v in enumerate(values)]
+                rows = [terms[i + odd : i + block : 2] for i in range(0, len(terms), block)]
+                found.append(flint.arb_mat(rows))
+            self._matrices[key] = found
+        return self._matrices[key]
+
+    def _value(self, z: float) -> Ball:
+        """k(z); at 0 beside it, where an even function differs by the square."""
+        key = (self._bits, z)
+        if key not in self._values:
+            scale = float(np.exp(self.plane.reach.scale))
+            with working(self._bits + 16):
+                at = flint.arb(z) if z else flint.arb(scale) * flint.arb(2) ** -self._bits
+                self._values[key] = self.plane.kernel(flint.acb(at), self._bits).real
+        return self._values[key]
+
+
+def _whole(count: float) -> int:
+    """As many terms in steps of an eighth, so that other depths find what was computed."""
+    step = 2.0 ** np.floor(np.log2(count) - 3.0)
+    return int(np.ceil(count / step) * step)
+
+
+def _powers(x: Ball, count: int) -> list[Ball]:
+    """1, x, x^2, ..., each a product of two halves."""
+    found = [flint.acb(1), x]
+    for n in range(2, count):
+        found.append(found[n // 2] * found[n - n // 2])
+    return found[:count]
+
+
+def _between(terms: list[Ball], place: Ball) -> Ball:
+    """sum_n terms[|n|] sinc(place - n)."""
+    total = terms[0] / place
+    for n, term in enumerate(terms[1:], start=1):
+        pair = 1 / (place - n) + 1 / (place + n)
+        total += -term * pair if n % 2 else term * pair
+    return total * (flint.arb.pi() * place).sin() / flint.arb.pi()
+
+
+def _ratio(part: Ball, whole: Ball) -> float:
+    return float((part / whole).mid()) if part.is_finite() else np.inf
+
+
+@lru_cache(maxsize=32)
+def _wave(dim: int) -> tuple[tuple[int, bool, int], ...]:
+    """B as terms (power of y, whether with sin y or with cos y, factor)."""
+    before: dict[int, int] = {0: 1}  # cos y
+    if dim == 1:
+        return ((0, False, 1),)
+    wave: dict[int, int] = {1: 1}  # y sin y
+    for n in range((dim - 3) // 2):
+        after = {p: (2 * n + 1) * c for p, c in wave.items()}
+        for p, c in before.items():
+            after[p + 2] = after.get(p + 2, 0) - c
+        before, wave = wave, after
+    # Even multiples of y go with cos y, odd ones with sin y, in turn.
+    return tuple((p, bool(p % 2), c) for p, c in sorted(wave.items()) if c)
+
+
+@lru_cache(maxsize=32)
+def _front(dim: int) -> Ball:
+    """2^((3-d)/2)/(sqrt(pi) Gamma(d/2))."""
+    with working(_MOST_BITS):
+        half = flint.arb(dim) / 2
+        return flint.arb(2) ** (flint.arb(3) / 2 - half) / (flint.arb.pi().sqrt() * half.gamma())
