@@ -20,6 +20,7 @@ from real_axis import RealKernel, radial_densities
 import spectra as sp
 from spectra.errors import FormulaError
 from spectra.formula.parsing import Z
+from spectra.quadrature import NODES
 from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.half_lines.outwards import _Vanishing
 from spectra.transform.rays.bessel_k import bessel_k, k_half_way
@@ -335,3 +336,20 @@ def test_hypergeometric_functions_are_continued():
         exact = mp.hyp1f1(0.5, 1.5, mp.mpc(-2, -1))
     assert found.overlaps(true)
     assert abs(complex(found.real.mid(), found.imag.mid()) - complex(exact)) < 1e-15
+
+
+@pytest.mark.parametrize("dim", [1, 3, 16])
+def test_a_kernel_that_is_zero_where_sizes_are_looked_at_does_not_end_there(dim):
+    """The search for the lower end of a sum on the axis met the zero at z = 1, and stopped."""
+    text = "(1-z)*exp(-z**2/8)/(2+cos((7/2)*z))"
+    source = RaySums(Plane(sympy.sympify(text.replace("z", "Z"), {"Z": Z}, rational=True)), dim)
+    low, high = -0.75, -0.75 + 1 / 64
+    found = source.on_panel(low, high)
+    w = np.exp(low + 0.5 * (high - low) * (1.0 + NODES))
+    truth = radial_densities(RealKernel(text), dim, [float(x) for x in w[::9]])
+    for value, wrong, log, exact in zip(
+        found.value[::9], found.wrong[::9], found.log[::9], truth, strict=True
+    ):
+        unit = float(np.exp(-log))
+        assert abs(value - float(exact.mid()) * unit) <= wrong + 1e-13
+        assert wrong < 1e-13

@@ -44,7 +44,7 @@ _BLUR = 1e-18
 _IGNORED = float(np.exp(-102.0))
 _BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE, _SLACK = 512.0, 128, 200.0, 4.0
 _NEIGHBOURS = 2
-_COARSE = 0.5
+_COARSE, _BESIDE = 0.5, 1.0 / 16.0
 # Steps 2^-k: from the first, and while the sum has no more than this many terms.
 _FIRST_STEP, _LAST_STEP, _MOST_TERMS = 3, 14, 200000
 # Where sums converge, half a step that gains fewer e-folds says that something else is wrong.
@@ -363,7 +363,8 @@ class RaySums:
         waves = hankel_waves(self.dim, angle, SURVEY_BITS)
 
         def log_term(s: float) -> float:
-            return ray(s)[1] + waves.log_size(x + s)
+            # The larger of two: a kernel may pass through zero at a place that is looked at.
+            return max(ray(t)[1] + waves.log_size(x + t) for t in (s, s + _BESIDE))
 
         turn = np.log(0.5 * self.dim + 0.5) - x
         places = (self.plane.reach.scale, min(turn, self.plane.reach.end + 1.0))
