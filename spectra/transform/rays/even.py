@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from spectra.errors import NoRouteError
 from spectra.quadrature import NODES
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
-from spectra.transform.rays.precision import Ball, working
-from spectra.transform.rays.sampled import Sampled, envelope, log_of, sampled
+from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
+from spectra.transform.rays.sampled import Sampled, envelope, sampled
 
 __all__ = ["EvenSums", "is_even"]
 
@@ -172,7 +172,7 @@ class EvenSums:
                 floor = max(top, float((logs + x).max())) - _IGNORED
                 logs = np.maximum(logs, floor - x)
                 sizes = [flint.arb(size).exp() for size in logs]
-                blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
+                blur = max(ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
                 cancelled = peak - float(logs.min())
                 if self._asks_for_more(blur, cancelled):
                     continue
@@ -181,7 +181,7 @@ class EvenSums:
                     abs(coarse - fine).upper() + cut * z
                     for (coarse, fine), z in zip(pairs, sizes, strict=True)
                 ]
-                worst = max(_ratio(e, z) for e, z in zip(errors, sizes, strict=True))
+                worst = max(ratio(e, z) for e, z in zip(errors, sizes, strict=True))
             return worst, values, errors
 
     def _asks_for_more(self, blur: float, cancelled: float) -> bool:
@@ -232,8 +232,9 @@ class EvenSums:
                     for i, turn in enumerate(large[m]):
                         total += turn * flint.acb(inner[i, m], inner[i, len(radii) + m])
                     found[m][odd] += w**power * factor * (total.imag if sine else total.real)
-        front = 2 * flint.arb(2) ** -step * _front(self.dim)
-        return [(front * a, front * (a + b) / 2) for a, b in found]
+        # The wave is B times (2/pi)^(1/2).
+        scale = (8 / flint.arb.pi()).sqrt() * flint.arb(2) ** -step * front(self.dim, self._bits)
+        return [(scale * a, scale * (a + b) / 2) for a, b in found]
 
     def _in_blocks(self, step: int, count: int, block: int, odd: int) -> list[flint.arb_mat]:
         """For each power of z in the wave: k z^power at even or at odd places, in rows."""
@@ -285,10 +286,6 @@ def _between(terms: list[Ball], place: Ball) -> Ball:
     return total * (flint.arb.pi() * place).sin() / flint.arb.pi()
 
 
-def _ratio(part: Ball, whole: Ball) -> float:
-    return float((part / whole).mid()) if part.is_finite() else np.inf
-
-
 @lru_cache(maxsize=32)
 def _wave(dim: int) -> tuple[tuple[int, bool, int], ...]:
     """B as terms (power of y, whether with sin y or with cos y, factor)."""
@@ -303,11 +300,3 @@ def _wave(dim: int) -> tuple[tuple[int, bool, int], ...]:
         before, wave = wave, after
     # Even multiples of y go with cos y, odd ones with sin y, in turn.
     return tuple((p, bool(p % 2), c) for p, c in sorted(wave.items()) if c)
-
-
-@lru_cache(maxsize=32)
-def _front(dim: int) -> Ball:
-    """2^((3-d)/2)/(sqrt(pi) Gamma(d/2))."""
-    with working(_MOST_BITS):
-        half = flint.arb(dim) / 2
-        return flint.arb(2) ** (flint.arb(3) / 2 - half) / (flint.arb.pi().sqrt() * half.gamma())

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from spectra.errors import FormulaError
 from spectra.transform.rays.continuation import Continuation
-from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.products import NOTHING, Split, split
 
 __all__ = ["Ray", "Reach", "has_one_integral", "in_parts", "reach_of"]
@@ -103,7 +103,7 @@ class Ray:
                 value = self.kernel(z, self.bits)
                 if self.angle == 0.0:
                     value = flint.acb(value.real)
-                found = (value, _log(value))
+                found = (value, log_of(value))
             self._known[s] = found
         return found
 
@@ -111,13 +111,6 @@ class Ray:
 def in_parts(value: Ball) -> tuple[Split, Split]:
     """A complex ball for sums of products."""
     return split(value.real), (NOTHING if value.imag.is_zero() else split(value.imag))
-
-
-def _log(value: Ball) -> float:
-    if not value.is_finite():
-        return np.inf
-    size = abs(value).mid()
-    return float(size.log().mid()) if size > 0 else -np.inf
 
 
 @lru_cache(maxsize=64)

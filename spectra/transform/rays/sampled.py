@@ -10,9 +10,9 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.precision import Ball, log_of, working
 
-__all__ = ["Sampled", "Sampler", "Shape", "envelope", "log_of", "sampled"]
+__all__ = ["Sampled", "Sampler", "Shape", "envelope", "sampled"]
 
 FloatArray = NDArray[np.float64]
 
@@ -82,12 +82,6 @@ def sampled(values: Sequence[Ball], errors: Sequence[Ball]) -> Sampled:
             ]
         )
     return Sampled(value, wrong, logs)
-
-
-def log_of(size: Ball) -> float:
-    """log|x| of the middle of a ball."""
-    middle = abs(size).mid()
-    return float(middle.log().mid()) if middle > 0 else -np.inf
 
 
 def envelope(logs: Sequence[float], weights: FloatArray) -> FloatArray:

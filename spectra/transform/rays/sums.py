@@ -13,7 +13,6 @@ and nothing has to be continued.  Between the equal steps a density is interpola
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import pairwise
 
 import flint
@@ -26,7 +25,7 @@ from spectra.transform.rays.blocks import Block, Sums, over_block
 from spectra.transform.rays.grid import Grid
 from spectra.transform.rays.hankel import hankel_waves
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
-from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
 from spectra.transform.rays.sampled import Sampled
 from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
 
@@ -108,11 +107,11 @@ class RaySums:
     ) -> Sampled:
         """rho = F/w, its size a short logarithm and what that leaves a double."""
         with working(SURVEY_BITS):
-            front = _front(self.dim)
+            before = front(self.dim, SURVEY_BITS)
             units, logs = [], []
             for size, e, offset in zip(np.abs(value) + wrong, exponent, t, strict=True):
                 x = flint.arb(base) + flint.arb(float(offset))
-                scale = front * flint.arb(2) ** int(e)
+                scale = before * flint.arb(2) ** int(e)
                 log = float(((flint.arb(float(size)) * scale).log() - x).mid())
                 logs.append(float(np.round(8.0 * log) / 8.0))
                 units.append(float((scale / (flint.arb(logs[-1]) + x).exp()).mid()))
@@ -142,7 +141,7 @@ class RaySums:
     def _grid(self, block: Block, found: Sums) -> Grid:
         self._top = self._highest(found.sizes, block)
         ln2 = float(np.log(2.0))
-        exponent = [round(_log(z) / ln2) if z > 0 else -_MOST_BITS for z in found.sizes]
+        exponent = [round(log_of(z) / ln2) if z > 0 else -_MOST_BITS for z in found.sizes]
         with working(SURVEY_BITS):
             units = [flint.arb(2) ** -e for e in exponent]
             value = [float((v * u).mid()) for v, u in zip(found.values, units, strict=True)]
@@ -266,7 +265,7 @@ class RaySums:
                 values = [(a + b) / 2 for a, b in zip(coarse, between, strict=True)]
                 apart = [abs(a - b).upper() / 2 for a, b in zip(coarse, between, strict=True)]
                 sizes = self._sizes(values, block)
-                seen = max(_ratio(a, z) for a, z in zip(apart, sizes, strict=True))
+                seen = max(ratio(a, z) for a, z in zip(apart, sizes, strict=True))
             if self._asks_for_more(values, block, span):
                 coarse = None
                 continue
@@ -276,7 +275,7 @@ class RaySums:
             found = Sums(values, sizes, seen + blur + cut, angle, step)
             if best is None or found.worst < best.worst:
                 best = found
-            largest = max(_log(a) for a in apart)
+            largest = max(log_of(a) for a in apart)
             stalled = before - _LEAST_GAIN < largest < span.peak - _CONVERGES
             if best.worst <= _GOOD:
                 fallen = span.peak - largest
@@ -307,8 +306,8 @@ class RaySums:
         """What rounding leaves of the sums, and how far below their largest term they are."""
         with working(self._bits):
             sizes = self._sizes(values, block)
-            blur = max(_ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
-            return blur, span.peak - min(_log(z) for z in sizes)
+            blur = max(ratio(v.rad(), z) for v, z in zip(values, sizes, strict=True))
+            return blur, span.peak - min(log_of(z) for z in sizes)
 
     def _asks_for_more(self, values: list[Ball], block: Block, span: Span) -> bool:
         """Take as many bits, and sums as long, as what cancels asks for."""
@@ -402,19 +401,3 @@ def _envelope(values: list[Ball]) -> list[Ball]:
         near = sizes[max(i - _NEIGHBOURS, 0) : i + _NEIGHBOURS + 1]
         found.append(max(near))
     return found
-
-
-def _ratio(part: Ball, whole: Ball) -> float:
-    return float((part / whole).mid()) if whole > 0 and part.is_finite() else np.inf
-
-
-def _log(size: Ball) -> float:
-    return float(size.log().mid()) if size > 0 else -np.inf
-
-
-@lru_cache(maxsize=64)
-def _front(dim: int) -> Ball:
-    """2^(1-d/2)/Gamma(d/2)."""
-    with working(SURVEY_BITS):
-        half = flint.arb(dim) / 2
-        return flint.arb(2) ** (1 - half) / half.gamma()
