@@ -463,6 +463,10 @@ _TABLE = (
             positive_definite=FALSE, tags=_tags("unbounded infinite no_lookup")),
     Problem("thin_plate", _named("thin_plate"), k_zero="0", finite=FALSE,
             positive_definite=FALSE, tags=_tags("unbounded infinite no_lookup")),
+    # powers at the edge and at the origin that differ by tenths
+    Problem("superspherical_13/10", _named("superspherical", nu=1.3),
+            finite=5 * D < 28, positive_definite=5 * D <= 18, dims=(1, 2, 3, 4, 5),
+            density=_superspherical_density("1.3"), tags=_tags("compact lobed")),
 )  # fmt: skip
 
 #: Every problem by its id.

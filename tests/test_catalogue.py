@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from spectra.families import Family, UnknownKernelError, catalogue
 from spectra.families.entry import Entry
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
+from spectra.tabulation import tabulate
 from spectra.transform import ROUTES, spectral_density
 from spectra.transform.lookup import summands
 from spectra.transform.smooth_pairs.smooth import W
@@ -166,6 +168,61 @@ def test_generalized_wendland_functions_are_those_of_the_tables() -> None:
     for smoothness, values in known.items():
         found = catalogue["generalized_wendland"](mu=mu, smoothness=smoothness)(z)
         np.testing.assert_allclose(found, values, atol=1e-14)
+
+
+def truncated_gaussians(hurst: str, d: int, w: mp.mpf) -> mp.mpf:
+    """Gaussians of all lengths l up to 1 with the weights l^(2 H - 1): an incomplete Gamma."""
+    h, quarter = mp.mpf(hurst), w * w / 4
+    a = h + mp.mpf(d) / 2
+    return h * (4 * mp.pi) ** (-mp.mpf(d) / 2) * quarter**-a * mp.gammainc(a, 0, quarter)
+
+
+def truncated_exponentials(hurst: str, d: int, w: mp.mpf) -> mp.mpf:
+    """Exponentials of all lengths up to 1: the Cauchy laws of their frequencies, integrated."""
+    h, half = mp.mpf(hurst), mp.mpf(d + 1) / 2
+    a = h + mp.mpf(d) / 2
+    return mp.gamma(half) / mp.pi**half * h / a * mp.hyp2f1(half, a, a + 1, -w * w)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hurst", ["0.3", "0.5"])
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    ("name", "twin"),
+    [("tpl_gaussian", truncated_gaussians), ("tpl_exponential", truncated_exponentials)],
+)
+def test_truncated_power_laws_have_the_density_of_their_modes(
+    name: str, twin: Callable[[str, int, mp.mpf], mp.mpf], dim: int, hurst: str
+) -> None:
+    kernel = catalogue[name](hurst=float(hurst))
+    verdict = existence(kernel, dim)
+    assert verdict.positive_definite.answer is True
+    density = verdict.measure.density
+    w = np.array([1e-3, 0.1, 1.0, 3.0, 40.0, 1e4])
+    with mp.workdps(40):
+        area = 2 * mp.pi ** (mp.mpf(dim) / 2) / mp.gamma(mp.mpf(dim) / 2)
+        for radius, value, error in zip(w, density.radial(w), density.error(w), strict=True):
+            true = area * mp.mpf(radius) ** (dim - 1) * twin(hurst, dim, mp.mpf(radius))
+            assert abs(value - true) <= error < 1e-9 * true
+    table = tabulate(verdict.measure)
+    z = np.array([0.0, 0.05, 0.3, 1.0, 2.5])
+    assert table.u_error < 1e-12
+    assert np.abs(table.expected_kernel(z) - kernel(z)).max() < 1e-13
+
+
+@pytest.mark.parametrize(("hurst", "power"), [(0.3, 1.0), (0.5, 1.5), (0.8, 2.0), (0.25, 0.5)])
+def test_truncated_power_laws_are_the_mixtures_of_their_modes(hurst: float, power: float) -> None:
+    kernel = catalogue["tpl_stable"](hurst=hurst, power=power, length=2)
+    assert kernel.at_zero == 1.0
+    for z in (0.01, 0.4, 2.0, 7.0):
+        # l = 2 s^(1/(2 H)) makes the weights uniform in s.
+        mixed = scipy.integrate.quad(
+            lambda s, z=z: np.exp(-((0.5 * z * s ** (-0.5 / hurst)) ** power)),
+            0, 1, epsabs=1e-12, epsrel=1e-11, limit=400,
+        )[0]  # fmt: skip
+        assert abs(kernel(np.array([z]))[0] - mixed) < 1e-9
+    same = catalogue["tpl_gaussian"](hurst=hurst)
+    assert same(1.3) == pytest.approx(catalogue["tpl_stable"](hurst=hurst, power=2)(1.3), rel=1e-14)
 
 
 # --- formulas -----------------------------------------------------------------------------------

@@ -150,6 +150,96 @@ def test_points_that_coincide_need_noise(rows: list[list[float]]) -> None:
     assert np.abs(field.condition(rows, [0.0, 1.0], noise=1.0).mean(rows) - 1 / 3).max() < 1e-8
 
 
+def scattered(dim: int, rows: int, lengths: np.ndarray, seed: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    X = lengths * rng.uniform(-1, 1, (rows, dim))
+    return X, np.cos(X).sum(axis=1), lengths * rng.uniform(-1.5, 1.5, (5, dim))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+@pytest.mark.parametrize("kernel", [SMOOTH, sp.catalogue["matern"](nu=2.5)], ids=str)
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_gradients_through_data_are_those_of_the_path(
+    kernel: sp.Kernel, dim: int, noise: float
+) -> None:
+    lengths = np.linspace(0.7, 2.0, dim)
+    X, y, new = scattered(dim, 6, lengths, dim)
+    field = GaussianField(kernel, dim, n_components=64, length_scale=lengths, random_state=1)
+    given, step = field.condition(X, y, noise=noise), 1e-5
+
+    def path(points: np.ndarray) -> np.ndarray:
+        return given.sample(points, n_paths=3)[2]
+
+    slopes = [(path(new + step * e) - path(new - step * e)) / (2 * step) for e in np.eye(dim)]
+    assert np.abs(given.gradient(new, number=2) - np.array(slopes).T).max() < 2e-7
+    slopes = [(given.mean(new + step * e) - given.mean(new - step * e)) for e in np.eye(dim)]
+    assert np.abs(given.mean_gradient(new) - np.array(slopes).T / (2 * step)).max() < 2e-7
+    # At a datum, where distances are 0, the gradient has its limit.
+    near = given.mean_gradient(X + 1e-9 * lengths)
+    assert np.abs(given.mean_gradient(X) - near).max() < 1e-6
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_gradients_of_paths_have_the_mean_and_the_variance_of_kriging(dim: int) -> None:
+    """Of exp(-z^2/2) and lengths l: cov(df/dx_i, f(y)) = -(x - y)_i k/l_i^2, var = 1/l_i^2."""
+    lengths, noise, paths = np.linspace(0.8, 1.5, dim), 0.1, 600
+    X, y, new = scattered(dim, 5, lengths, 4)
+    field = GaussianField(SMOOTH, dim, n_components=64, length_scale=lengths, random_state=2)
+    given = field.condition(X, y, noise=noise)
+    K = SMOOTH.gram(X / lengths) + noise**2 * np.eye(len(X))
+    apart = new[:, None] - X[None]
+    cross = -SMOOTH.gram(new / lengths, X / lengths)[..., None] * apart / lengths**2
+    mean = np.einsum("njd,j->nd", cross, np.linalg.solve(K, y))
+    explained = np.einsum("njd,ji,nid->nd", cross, np.linalg.inv(K), cross)
+    variance = 1.0 / lengths**2 - explained
+    assert np.abs(given.mean_gradient(new) - mean).max() < 1e-11
+    drawn = np.array([given.gradient(new, number=j) for j in range(paths)])
+    assert np.all(np.abs(drawn.mean(axis=0) - mean) < 6.0 * np.sqrt(variance / paths))
+    square = (drawn - mean) ** 2
+    spread = square.std(axis=0, ddof=1) / np.sqrt(paths)
+    assert np.all(np.abs(square.mean(axis=0) - variance) < 6.0 * spread)
+
+
+def test_groups_of_columns_have_gradients_through_data() -> None:
+    smooth, wide = SMOOTH, sp.catalogue["matern"](nu=2.5, length=2)
+    kernel = smooth.on([0, 2]) * wide.on([1]) + 0.5 * wide.rescale([1.0, 2.0, 0.7])
+    X, y, new = scattered(3, 7, np.ones(3), 6)
+    given, step = GaussianField(kernel, 3, random_state=0).condition(X, y, noise=0.1), 1e-5
+    slopes = [(given(new + step * e) - given(new - step * e)) / (2 * step) for e in np.eye(3)]
+    assert np.abs(given.gradient(new) - np.array(slopes).T).max() < 2e-7
+    rough = GaussianField(EXPONENTIAL.on([0]) * SMOOTH.on([1]), 2).condition(X[:, :2], y, noise=0.1)
+    assert np.all(np.isfinite(rough.mean_gradient(new[:, :2])))
+    with pytest.raises(ParameterError, match="may have a kink"):
+        rough.mean_gradient([[X[2, 0], 0.123]])
+    kinked = GaussianField(sp.l1("1/(1+z)"), 2, random_state=0).condition(X[:, :2], y, noise=0.1)
+    with pytest.raises(ParameterError, match="has no gradient"):
+        kinked.gradient(new[:, :2])
+    with pytest.raises(ParameterError, match="has a kink"):
+        kinked.mean_gradient(new[:, :2])
+
+
+def test_rough_fields_have_a_mean_with_a_gradient_beside_the_data_only() -> None:
+    X, y, new = scattered(2, 6, np.ones(2), 0)
+    given, step = GaussianField(EXPONENTIAL, 2).condition(X, y), 1e-6
+    with pytest.raises(ParameterError, match="has no gradient"):
+        given.gradient(new)
+    with pytest.raises(ParameterError, match="may have a kink"):
+        given.mean_gradient(np.concatenate([new, X[3:4]]))
+    slopes = [(given.mean(new + step * e) - given.mean(new - step * e)) for e in np.eye(2)]
+    assert np.abs(given.mean_gradient(new) - np.array(slopes).T / (2 * step)).max() < 1e-8
+
+
+def test_a_table_of_bounded_radii_has_gradients_and_another_asks_for_the_kernel() -> None:
+    X, y, new = scattered(2, 6, 0.4 * np.ones(2), 3)
+    bounded = sp.variogram("z**(3/2)").on_region(radius=3.0, dim=2, tol=0.05)
+    given, step = GaussianField(bounded, random_state=0).condition(X, y, noise=0.1), 1e-5
+    slopes = [(given(new + step * e) - given(new - step * e)) / (2 * step) for e in np.eye(2)]
+    assert np.abs(given.gradient(new) - np.array(slopes).T).max() < 1e-6
+    unbounded = sp.derive(SMOOTH, 2)
+    with pytest.raises(ParameterError, match="in place of the table"):
+        GaussianField(unbounded).condition(X, y, noise=0.1).mean_gradient(new)
+
+
 # --- what is refused ----------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean
 
 gstools = pytest.importorskip("gstools", reason="GSTools is an extra: pip install gstools")
+from spectra.plugins.gstools import _kernel_of as kernel_of  # noqa: E402
 from spectra.plugins.gstools import cov_model, of  # noqa: E402
 
 LAGS = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0])
@@ -31,6 +32,10 @@ OWN = [
     ("HyperSpherical", {}, (1, 3)),
     ("JBessel", {"nu": 2.5}, (1, 2, 3)),
     ("TPLSimple", {"nu": 2.0}, (1, 2, 3)),
+    ("SuperSpherical", {"nu": 1.3}, (1, 2, 3)),
+    ("TPLGaussian", {"hurst": 0.3}, (1, 2, 3)),
+    ("TPLExponential", {"hurst": 0.3}, (1, 2, 3)),
+    ("TPLStable", {"hurst": 0.6, "alpha": 1.5}, (1, 2, 3)),
     ("Exponential", {}, (1, 2, 3)),
     ("Gaussian", {}, (1, 2, 3)),
 ]
@@ -114,6 +119,16 @@ def test_the_variograms_of_60_fields_show_the_bias_of_a_numerical_spectrum() -> 
         warnings.simplefilter("ignore")
         # Its chains of frequencies differ so much that the bias changes its sign with the modes.
         assert np.abs(empirical_deviations(gstools.Spherical(dim=3), 3)).max() > 6.0
+
+
+@pytest.mark.parametrize("low", [0.0, 0.5])
+@pytest.mark.parametrize("name", ["TPLGaussian", "TPLExponential", "TPLStable"])
+def test_truncated_power_laws_have_the_correlation_of_gstools(name: str, low: float) -> None:
+    for hurst in (0.2, 0.5, 0.8):
+        model = getattr(gstools, name)(dim=2, len_scale=3.0, len_low=low, hurst=hurst)
+        kernel = kernel_of(model)
+        r = np.geomspace(1e-3, 20.0, 60)
+        assert np.abs(kernel(r / model.len_rescaled) - model.correlation(r)).max() < 1e-11
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

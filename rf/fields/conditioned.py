@@ -154,6 +154,43 @@ class ConditionedField:
         cross = self.field.covariance_matrix(both[n:], self.X)
         return np.asarray(paths[:, n:] + (cross @ weights).T)
 
+    def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray:
+        """Gradient of a path through the data at the rows of X: shape (rows, d).
+
+        That of the path of the field, and that of its correction, both exact.
+
+        Raises
+        ------
+        ParameterError
+            Where the field has no gradient (as for exp(-z)), or a table without a kernel cannot be
+            differentiated.
+        """
+        of_path = self.field.gradient(X, number=number)
+        at_data = self.field.path(number)(self.X)
+        errors = self.noise * self.field.noise(number, len(self.X))
+        weights = self._solve(self.y - at_data - errors)
+        return of_path + self.field.covariance_gradient(X, self.X, weights)
+
+    def mean_gradient(self, X: ArrayLike) -> FloatArray:
+        """Gradient of the kriging mean at the rows of X: shape (rows, d).
+
+        Raises
+        ------
+        ParameterError
+            At the data, where the field has no gradient: its mean may have a kink there (and for
+        groups of columns wherever a coordinate is that of a datum).
+        """
+        if not self.field.is_differentiable:
+            same = np.asarray(X, dtype=float)[:, None] == self.X[None]
+            # Of groups of columns a kink runs through every point that shares a group's place.
+            at = np.flatnonzero(np.any(same.all(2) if self.field.is_radial else same.any(2), 1))
+            if at.size:
+                raise ParameterError(
+                    f"Row {at[0]} is at one of the data, where the mean of a field without a "
+                    "gradient may have a kink. Ask beside it, or take a smoother covariance."
+                )
+        return self.field.covariance_gradient(X, self.X, self._solve(self.y))
+
 
 def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
     """Lower Cholesky factor of matrix + noise^2 I, and the condition number of that."""

@@ -15,6 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
+from rf.fields.slopes import (
+    gradient_of_products,
+    gradient_of_radial,
+    slope_of_kernel,
+    slope_of_table,
+)
 from rf.frequencies import Frequencies, allocate, apportion, draw_frequencies
 from rf.grouped import GroupedModel, draw_grouped
 from rf.l1_features import drawn_l1, l1_variance
@@ -74,6 +80,10 @@ class Covariance(ABC):
     def laws(self) -> Iterator[RadialLaw] | None:
         """The radial laws of all frequencies; None where no mean square of them is finite."""
 
+    @abstractmethod
+    def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
+        """Gradient at the rows of X of the sum over j of c_j k(x - y_j)."""
+
     def values(self, at: ArrayLike) -> FloatArray:
         """k at places."""
         points, shape = self.checked(at)
@@ -125,6 +135,11 @@ class _Radial(Covariance):
     def laws(self) -> Iterator[RadialLaw]:
         return (part.law for part in self.table.parts)
 
+    def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
+        known = self.kernel is not None
+        slope = slope_of_kernel(self.kernel) if known else slope_of_table(self.table)
+        return gradient_of_radial(slope, X, Y, c)
+
 
 class _OfDifferences(Covariance):
     """k(x - y), not of one Euclidean distance."""
@@ -170,6 +185,14 @@ class _Grouped(_OfDifferences):
     def laws(self) -> Iterator[RadialLaw]:
         return (own.law for part in self.table.parts for _, own in part.factors)
 
+    def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
+        if self.kernel is None:
+            raise ParameterError(
+                f"The table of {self.table.formula} knows its covariance by its values, and has no "
+                "gradient. Make the field from the kernel in place of the table."
+            )
+        return gradient_of_products(self.kernel, X, Y, c)
+
 
 @final
 class _OfL1(_OfDifferences):
@@ -187,6 +210,12 @@ class _OfL1(_OfDifferences):
     def laws(self) -> None:
         # A coordinate R U / sqrt(S) has the mean square E R^2 E U^2 E 1/S, and E 1/S is infinite.
         return None
+
+    def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
+        raise ParameterError(
+            f"The covariance {self.table.formula} has a kink wherever a coordinate of x is that of "
+            "a datum, and no gradient is offered. Take a smooth covariance."
+        )
 
 
 def covariance_of(table: Any, kernel: Any) -> Covariance:

@@ -153,6 +153,17 @@ class GaussianField:
         """
         return self._known().values(z)
 
+    @property
+    def is_radial(self) -> bool:
+        """Whether the covariance is a function of one distance, up to the lengths."""
+        return isinstance(self.table, SpectralTable)
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether the mean square of the frequencies is finite: then the field has a gradient."""
+        laws = self._known().laws()
+        return laws is not None and all(_spread(law) <= _SQUARE_SUMMABLE for law in laws)
+
     def covariance_error(self, z: ArrayLike) -> FloatArray:
         """Exact standard deviation of the covariance that one draw implies, at distances z.
 
@@ -247,8 +258,7 @@ class GaussianField:
             (as for exp(-z)) and that of a path grows without bound with its components.
         """
         X = self._points(X)
-        laws = self._known().laws()
-        if laws is None or any(_spread(law) > _SQUARE_SUMMABLE for law in laws):
+        if not self.is_differentiable:
             raise ParameterError(
                 f"A field with the covariance {self.table.formula} has no gradient: the mean "
                 "square of its frequencies is infinite, because the covariance is not twice "
@@ -290,6 +300,14 @@ class GaussianField:
         """k(x - y) for the rows of X and of Y, at their true distances: shape (n, m)."""
         lengths = self._lengths()
         return self._known().matrix(self._points(X) / lengths, self._points(Y) / lengths)
+
+    def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray:
+        """Gradient at the rows of X of the sum over j of c_j k(x - y_j): shape (rows, d)."""
+        X = np.asarray(X, dtype=float)
+        # Together, so that their distances are looked at where the covariance ends.
+        both = self._points(np.concatenate([X, np.asarray(Y, dtype=float)])) / self._lengths()
+        slopes = self._known().gradient_of_sum(both[: len(X)], both[len(X) :], c)
+        return slopes / self._lengths()
 
     def _stream(self, number: int, stream: int) -> np.random.Generator:
         key = (_count(number, least=0, what="number"), stream)

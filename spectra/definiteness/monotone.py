@@ -41,7 +41,7 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
     """Whether a formula in z can be shown to be completely monotone in z^2, for z > 0.
 
     Such kernels are positive definite in every dimension if they are bounded.  Rules: sums and
-    products; f(g) for a completely monotone f (exp(-x), x^-b, K_nu(x), exp(x^2) erfc(x),
+    products; f(g) for a completely monotone f (exp(-x), x^-b, K_nu(x), E_s(x), exp(x^2) erfc(x),
     exp(-x) I_nu(x) / x^nu, Kummer's and Gauss' functions of -x) and a Bernstein function g >= 0;
     the Matern kernels; sums of exponentials; means of dilates; and what falls to a limit >= 0 with
     a completely monotone slope.
@@ -108,7 +108,7 @@ def _by_function(expr: sympy.Expr, slopes: int) -> bool:
         if expr.exp.is_negative:
             return _is_product_of_zeros(expr.base) or _is_positive_bernstein(expr.base, slopes)
         return False
-    if head == sympy.besselk:
+    if head in (sympy.besselk, sympy.expint):
         return _is_positive_bernstein(inner, slopes)
     if head == sympy.erfc:  # a mixture of Gaussians itself: its square counts
         return _is_positive_bernstein(sympy.expand(inner**2), slopes)

@@ -18,8 +18,8 @@ from spectra.kernel import Kernel, radial
 
 __all__ = ["GEOSTATISTICS"]
 
-_NU, _MU, _SMOOTHNESS, _POWER, _TAIL, _LENGTH, _FREQUENCY = map(
-    _symbol, ("nu", "mu", "smoothness", "power", "tail", "length", "frequency")
+_NU, _MU, _SMOOTHNESS, _POWER, _TAIL, _LENGTH, _FREQUENCY, _HURST = map(
+    _symbol, ("nu", "mu", "smoothness", "power", "tail", "length", "frequency", "hurst")
 )
 _3_2 = sympy.Rational(3, 2)
 _END = length("where the kernel ends")
@@ -79,6 +79,31 @@ def _generalized_wendland(mu: sympy.Expr, smoothness: sympy.Expr, length: sympy.
     return radial((1 - x) ** (mu + least) * polynomial, support=length)
 
 
+def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Entry:
+    """Modes exp(-(z/l)^power) of all lengths l up to the longest, of variance l^(2 H - 1) dl."""
+    formula = f"2*hurst/{power}*expint(1 + 2*hurst/{power}, (z/length)**{power})"
+    return Entry(
+        id=f"tpl_{modes.lower()}",
+        title=f"Truncated power law of {modes} modes",
+        formula=formula,
+        build=from_text(formula),
+        finite=sympy.true,
+        positive_definite=sympy.true,
+        reference="Di Federico and Neuman, Water Resources Research 33 (1997) 1075, "
+        "doi:10.1029/97WR00299",
+        parameters=(
+            Parameter(
+                "hurst", sympy.Rational(1, 2), (_HURST > 0) & (_HURST < 1), "Hurst's coefficient"
+            ),
+            *more,
+            length("the longest of the modes"),
+        ),
+        note="2 hurst times the integral over 0 < l < length of the modes, weighted by "
+        "l^(2 hurst - 1): a mixture of covariances. Near 0 it falls like z^(2 hurst), if that is "
+        "below the order of the modes.",
+    )
+
+
 GEOSTATISTICS: tuple[Entry, ...] = (
     Entry(
         id="spherical",
@@ -134,8 +159,7 @@ GEOSTATISTICS: tuple[Entry, ...] = (
             _END,
         ),
         support="length",
-        note="-k'(z) is a multiple of (1 - z^2/length^2)^nu. Where 2 nu is whole it is elementary; "
-        "elsewhere its steps take tens of seconds (see spectra.time_limit).",
+        note="-k'(z) is a multiple of (1 - z^2/length^2)^nu. Where 2 nu is whole it is elementary.",
     ),
     Entry(
         id="cubic",
@@ -217,5 +241,12 @@ GEOSTATISTICS: tuple[Entry, ...] = (
             length("length of the damping"),
             Parameter("frequency", sympy.Rational(1, 2), _FREQUENCY > 0, "of the wave"),
         ),
+    ),
+    _truncated_power_law("Gaussian", "2"),
+    _truncated_power_law("exponential", "1"),
+    _truncated_power_law(
+        "stable",
+        "power",
+        Parameter("power", _3_2, (_POWER > 0) & (_POWER <= 2), "order of the modes at z = 0"),
     ),
 )

@@ -19,5 +19,6 @@ Numbers:
 - ``resolved``: values with as many digits as their cancellations need;
 - ``program``: expressions as short programs;
 - ``rules``: how each head is computed by each backend;
-- ``functions``: the table of the functions of the language.
+- ``functions``: the table of the functions of the language;
+- ``balls``: what mpmath computes slowly, in ball arithmetic.
 """

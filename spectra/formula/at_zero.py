@@ -31,7 +31,7 @@ _RECOGNISED = mp.mpf("1e-36")
 _LARGEST_RECOGNISED = 10**9
 # Far below the distance of any two limits that a formula confuses.
 _AGREEMENT = mp.mpf("1e-20")
-_UNKNOWN_TO_BE_FINITE = (sympy.besselj, sympy.besseli, sympy.besselk, sympy.hyper)
+_UNKNOWN_TO_BE_FINITE = (sympy.besselj, sympy.besseli, sympy.besselk, sympy.hyper, sympy.expint)
 _SYMPY_FAILURES = (
     ArithmeticError,
     AttributeError,
@@ -177,7 +177,10 @@ _Candidates = Iterator[sympy.Expr | None]
 
 
 def _by_substitution(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
-    yield expr.subs(symbol, 0)
+    yield expr.subs(symbol, 0).replace(
+        lambda e: isinstance(e, sympy.expint) and e.args[1] == 0,
+        lambda e: 1 / (e.args[0] - 1) if e.args[0] > 1 else sympy.oo,  # DLMF 8.19.6
+    )
 
 
 def _by_recognition(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:

@@ -19,6 +19,7 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
+from spectra.formula.balls import in_balls
 
 __all__ = [
     "CONSTANTS",
@@ -113,6 +114,10 @@ def mp_hyper(a: tuple[Any, ...], b: tuple[Any, ...], x: Any) -> Any:
     """Evaluate pFq at the working precision; raise AccuracyError where the series diverges."""
     if mp.isnan(x):
         return mp.nan
+    if mp.isfinite(x):
+        found = in_balls(lambda at, *below: at.hypgeom(below[: len(a)], below[len(a) :]), x, *a, *b)
+        if found is not None:
+            return found
     try:
         return mp.hyper(list(a), list(b), x)
     except (ValueError, mp.NoConvergence) as error:
@@ -154,6 +159,30 @@ def _mp_besselk_integer(n: int, x: Any) -> Any:
         return (poles * (x / 2) ** -n + (-1) ** n * (x / 2) ** n * total) / 2
 
 
+def _np_expint(order: Any, x: Any) -> Any:
+    """E_s(x): by scipy for whole orders, point by point in balls for others."""
+    order = float(order)
+    if order.is_integer() and order >= 0 and not np.iscomplexobj(x):
+        return scipy.special.expn(int(order), x)
+    points = np.asarray(x)
+    out = np.empty(points.shape, dtype=complex if np.iscomplexobj(points) else float)
+    with mp.workprec(53):
+        for index, point in np.ndenumerate(points):
+            out[index] = _mp_expint(mp.mpf(order), mp.mpmathify(point))
+    return out
+
+
+def _mp_expint(order: Any, x: Any) -> Any:
+    if mp.isnan(x) or (mp.im(x) == 0 and mp.re(x) < 0):
+        return mp.nan
+    if mp.isinf(x):
+        return mp.zero
+    if x == 0:
+        return 1 / (order - 1) if order > 1 else mp.nan
+    found = in_balls(lambda at, s: at.expint(s), x, order)
+    return mp.expint(order, x) if found is None else found
+
+
 def _mp_heaviside(x: Any, at_zero: Any) -> Any:
     return at_zero if x == 0 else mp.mpf(x > 0)
 
@@ -184,6 +213,7 @@ FUNCTIONS: tuple[Function, ...] = (
             (sympy.besselk, scipy.special.kv, _mp_besselk),
         )
     ),
+    Function(("expint",), sympy.expint, (2, 2), _np_expint, _mp_expint, largest=10_000, fixed=1),
     Function(("Abs", "abs"), sympy.Abs, (1, 1), np.abs, mp.fabs, analytic=False),
     Function(("Heaviside",), sympy.Heaviside, (1, 2), np.heaviside, _mp_heaviside, analytic=False),
     Function(("Min", "min", "minimum"), sympy.Min, (1, None), np_least, min, analytic=False),

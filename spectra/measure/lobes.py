@@ -9,8 +9,10 @@ cosine is never formed from a radius: nothing is lost at w = 1e30.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, partial
 
 import numpy as np
@@ -23,6 +25,7 @@ from spectra.errors import AccuracyError
 from spectra.measure.inverse_series import InverseSeries, without_last_terms
 from spectra.measure.lobe_integral import LobeIntegral
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
+from spectra.table.lobed_tail import LARGEST_ROOT
 
 __all__ = ["LobedTailMass"]
 
@@ -46,6 +49,8 @@ _ITERATIONS = 60
 _LAST_STEP = 16.0 * EPS
 _INVERSE_TERMS = 32
 _MOST_LISTED = 5000
+# Exponents are doubles: a gap is a fraction where it is one to this.
+_SAME_GAP = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +111,16 @@ class LobedTailMass:
 
     @property
     def root(self) -> int:
-        """2 where the tail has powers of the radius that differ by halves, else 1."""
+        """q where the tail has powers of the radius that differ by q-th parts; 1 if by no part."""
         series = [self._phase_shift, self._amplitude]
         series += [] if self._background is None else [self._background]
         smooth = [self.tail.background_exponent]
         if self.rest is not None:
             tails = [c.tail for c in self.rest.components]
             smooth += [t.exponent for t in tails if isinstance(t, PowerTail)]
-        gaps = [2.0 * (e - self.tail.exponent) for e in smooth if np.isfinite(e)]
-        halves = any(gap % 2.0 == 1.0 for gap in gaps)
-        return 2 if halves or any(s.root == 2 for s in series) else 1
+        gaps = [float(e - self.tail.exponent) for e in smooth if np.isfinite(e)]
+        root = math.lcm(*map(_parts, gaps), *(s.root for s in series))
+        return root if root <= LARGEST_ROOT else 1
 
     def radius(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Radius at a phase theta, and dw/dtheta there."""
@@ -370,3 +375,9 @@ class LobedTailMass:
         """
         total, error = self.mass_beyond(np.array([float(index)]), sign)
         return Enclosure(float(total[0]), float(error[0]))
+
+
+def _parts(gap: float) -> int:
+    """q where a number is a whole number of q-th parts, q at most the largest root; else 1."""
+    near = Fraction(gap).limit_denominator(LARGEST_ROOT)
+    return near.denominator if abs(gap - near) < _SAME_GAP * max(1.0, abs(gap)) else 1

@@ -124,8 +124,8 @@ class RadialCovariance:
         pieces = tuple(Piece(p.support, p.expr.diff(Z) / (2 * Z)) for p in self.kernel.pieces)
         if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
             raise ParameterError(
-                f"{self.kernel} is given by its values, and has no formula to differentiate: fix "
-                "its lengths, or write it as a formula."
+                f"{self.kernel} is given by its values, and has no formula to differentiate: write "
+                "it as a formula, or ask for nothing that needs its slope (fix its lengths)."
             )
         return Kernel(pieces)
 

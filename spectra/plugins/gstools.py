@@ -20,6 +20,7 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.errors import MissingExtraError, ParameterError
+from spectra.families import catalogue
 from spectra.kernel import Kernel, radial
 from spectra.plugins.covariance import positive_table, radial_kernel
 from spectra.transform import spectral_density
@@ -133,10 +134,8 @@ class _Formula:
     parameters: tuple[str, ...] = ()
 
 
-#: What two balls have in common: 1 - z I(z)/I(1), where I(z) = int_0^1 (1 - z^2 t^2)^nu dt.
-_BALLS = _Formula(
-    "1 - 2*gamma(nu + 3/2)/(sqrt(pi)*gamma(nu + 1))*z*hyper([1/2, -nu], [3/2], z**2)", support=1
-)
+#: What two balls have in common, of as many dimensions as the order says.
+_BY_ORDER = ("HyperSpherical", "SuperSpherical")
 
 _FORMULAS: Mapping[str, _Formula] = MappingProxyType(
     {
@@ -156,19 +155,41 @@ _FORMULAS: Mapping[str, _Formula] = MappingProxyType(
     }
 )
 
+_TRUNCATED = ("TPLGaussian", "TPLExponential", "TPLStable")
+_ORDERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0}
+
+
+def _truncated_power_law(model: Any) -> Kernel:
+    """Modes of the lengths from the lower one to the upper one, which is that and ``len_scale``."""
+    hurst = _exact(model.hurst)
+    power = _exact(_ORDERS.get(model.name, getattr(model, "alpha", 0.0)))
+    lower = _exact(model.len_low_rescaled / model.len_rescaled)
+    upper = 1 + lower
+
+    def up_to(longest: Any) -> Kernel:
+        kernel: Kernel = catalogue["tpl_stable"](hurst=hurst, power=power, length=longest)
+        return kernel
+
+    if lower == 0:
+        return up_to(upper)
+    above, below = upper ** (2 * hurst), lower ** (2 * hurst)
+    shares = (above / (above - below), below / (above - below))
+    (long,), (short,) = (up_to(longest).pieces for longest in (upper, lower))
+    return radial(shares[0] * long.expr - shares[1] * short.expr)
+
 
 def _kernel_of(model: Any) -> Kernel:
+    if model.name in _TRUNCATED:
+        return _truncated_power_law(model)
     known = _FORMULAS.get(model.name)
-    if model.name in ("HyperSpherical", "SuperSpherical"):
-        power = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu
-        found = radial(_BALLS.text, support=_BALLS.support, nu=_exact(power))
-        # Half-integers have powers and an arc cosine in place of the series.
-        (piece,) = found.pieces
-        return radial(sympy.simplify(sympy.hyperexpand(piece.expr)), support=_BALLS.support)
+    if model.name in _BY_ORDER:
+        order = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu
+        # In one dimension the balls are intervals.
+        return catalogue["superspherical"](nu=_exact(order)) if order else radial("1-z", support=1)
     if known is None:
         raise ParameterError(
             f"The formula of GSTools' model {model.name} is not known here. Known are "
-            f"{', '.join(sorted([*_FORMULAS, 'HyperSpherical', 'SuperSpherical']))}. Write its "
+            f"{', '.join(sorted([*_FORMULAS, *_TRUNCATED, *_BY_ORDER]))}. Write its "
             "correlation as a formula in z and use cov_model(formula, dim)."
         )
     values = {name: _exact(getattr(model, name)) for name in known.parameters}
@@ -188,7 +209,9 @@ def of(model: Any) -> gstools.CovModel:
     ----------
     model : gstools.CovModel
         One of Gaussian, Exponential, Stable, Matern, Rational, Cubic, Linear, Circular, Spherical,
-        HyperSpherical, SuperSpherical, JBessel and TPLSimple.
+        HyperSpherical, SuperSpherical, JBessel, TPLSimple, TPLGaussian, TPLExponential and
+        TPLStable.  One of the last three with a lower length takes a minute, and more time than
+        :func:`spectra.time_limit` allows where nothing is said.
 
     Returns
     -------
@@ -210,7 +233,8 @@ def of(model: Any) -> gstools.CovModel:
     if _base().__bases__[0] not in type(model).__mro__:
         raise ParameterError(f"{model!r} is no covariance model of GSTools.")
     kernel = _kernel_of(model)
-    apart = float(np.abs(np.asarray(model.cor(_COMPARED)) - kernel(_COMPARED)).max())
+    own = np.asarray(model.correlation(_COMPARED * model.len_rescaled))
+    apart = float(np.abs(own - kernel(_COMPARED)).max())
     if apart > _SAME:
         raise ParameterError(
             f"The correlation of this {model.name} differs by {apart:.2g} from {kernel}, which it "

@@ -103,7 +103,7 @@ def _critical_of(node: sympy.Basic) -> Iterator[sympy.Expr]:
         yield node.args[0] + 1
     elif head == sympy.tan:
         yield sympy.cos(node.args[0])
-    elif head == sympy.besselk or (
+    elif head in (sympy.besselk, sympy.expint) or (
         head in (sympy.besselj, sympy.besseli) and not node.args[0].is_Integer
     ):
         yield node.args[1]

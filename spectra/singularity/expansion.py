@@ -394,6 +394,37 @@ class _Expander:
         wave = self._exp(g).times(body, self.window)
         return wave.times(root, self.window).scaled(1 / sympy.sqrt(2 * sympy.pi))
 
+    def expint(self, node: sympy.Expr) -> Germ:
+        """E_s(g) by DLMF 8.19.8, 8.19.10 and 8.20.2."""
+        s, g = node.args[0], self.visit(node.args[1])
+        value = self._limit(g)
+        if value is None:
+            if sign(g.plain.terms[0][1]) < 0:
+                raise ExpansionError("an exponential integral at -infinity")
+            tail = self._power(g, -_ONE).compose(_rising(s), self.window)
+            head = self._exp(g.scaled(-_ONE)).times(self._power(g, -_ONE), self.window)
+            return head.times(tail, self.window)
+        if not is_zero(value):
+            return self._analytic(node)
+        # The order of a pole joins the logarithm where s is whole.
+        order = s - 1 if s.is_Integer and s > 0 else None
+        power = self._power(g, s - 1)
+        if order is None:
+            rough = power.scaled(sympy.gamma(1 - s))
+        else:
+            constant = Germ.constant(sympy.harmonic(order) - sympy.EulerGamma)
+            rough = (constant + self._log(g).scaled(-_ONE)).times(power, self.window)
+            rough = rough.scaled((-_ONE) ** order / sympy.factorial(order))
+
+        def coefficients() -> Iterator[sympy.Expr]:
+            c, k = _ONE, 0
+            while True:
+                yield _NIL if k == order else c / (s - 1 - k)
+                k += 1
+                c = -c / k
+
+        return rough + g.compose(coefficients(), self.window)
+
     def gamma(self, node: sympy.Expr) -> Germ:
         """Stirling's series at infinity, DLMF 5.11.1; derivatives elsewhere."""
         g = self.visit(node.args[0])
@@ -450,6 +481,15 @@ def _binomial(s: sympy.Expr) -> Iterator[sympy.Expr]:
         k += 1
 
 
+def _rising(s: sympy.Expr) -> Iterator[sympy.Expr]:
+    """(-1)^k (s)_k."""
+    c, k = _ONE, 0
+    while c != 0:
+        yield c
+        c = sympy.expand(-c * (s + k))
+        k += 1
+
+
 def _log_series() -> Iterator[sympy.Expr]:
     yield _NIL
     k = 1
@@ -495,5 +535,6 @@ _RULES: dict[object, Callable[[_Expander, sympy.Expr], Germ]] = {
     sympy.besseli: _Expander.bessel,
     sympy.besselk: _Expander.bessel,
     sympy.gamma: _Expander.gamma,
+    sympy.expint: _Expander.expint,
     sympy.hyper: _Expander.hyper,
 }

@@ -56,7 +56,7 @@ _LONG_COEFFICIENT = 60
 PRECISE = 400
 _CANCELLED = sympy.Float(10, 30) ** -100
 #: Functions whose values take long, and return in every coefficient.
-_SLOW = (sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk, sympy.hyper)
+_SLOW = (sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk, sympy.hyper, sympy.expint)
 #: A number below this, not compared with what it was summed from, is not told from zero.
 _REMNANT = sympy.Float(10, 30) ** -90
 #: Exponents of numbers that can be evaluated in milliseconds: 43 000 digits (chosen).

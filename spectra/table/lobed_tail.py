@@ -7,8 +7,8 @@ x = (kappa/s)^(1/root) in (0, 1],
 
 T(s) is the mass beyond the start of lobe s, and v in [0, 1] runs through one lobe, as
 :mod:`spectra.table.lobe_shares` says: a sine lobe is exactly linear in v.  P and B are Chebyshev
-series in 2x - 1 and 2v - 1, so that one pair of short series holds all lobes.  The root is 2 where
-the density has two kinds of powers that differ by half an integer.
+series in 2x - 1 and 2v - 1, so that one pair of short series holds all lobes.  The root is q where
+the density has two kinds of powers that differ by a number of q-th parts.
 """
 
 from __future__ import annotations
@@ -26,11 +26,16 @@ from spectra.table.arrays import FloatArray, NumberArray, frozen_array, panel_ru
 from spectra.table.lobe_quantiles import LobeQuantiles
 from spectra.table.lobe_shares import checked_zeros, share_slope
 
-__all__ = ["LobedTail"]
+__all__ = ["LARGEST_ROOT", "LobedTail"]
 
 # Last coefficients of a series in x that has converged, between the 1e-13 that rounding leaves and
 # the 1e-10 that a power does which is not in it; and the length from which they are looked at.
 _RESOLVED, _SHORT = 1e-12, 8
+#: The series in x grow in length with the root, and those of a larger one are none (chosen).
+LARGEST_ROOT = 10
+# Places x at which B is compared with its limit: a step of 3 % is one of 30 % in the index, for
+# the largest root, and what is nearer to 0 is left to the slope.
+_FARTHEST_PLACE, _PLACES = 1e-6, 500
 # Most lobes, and about the most nodes, of :meth:`LobedTail.nodes`.
 _NODE_LOBES = 512
 _NODES = 1 << 15
@@ -54,7 +59,7 @@ class LobedTail:
     radius_series : array_like, shape (n, m)
         Chebyshev coefficients of B in 2 x - 1 (rows) and 2 v - 1 (columns).
     root : int
-        1 or 2: the series are in powers of (kappa/s)^(1/root).
+        1 to 10: the series are in powers of (kappa/s)^(1/root).
     zeros : int
         1 where the density has simple zeros between its lobes, 2 where it has double ones.
 
@@ -94,8 +99,10 @@ class LobedTail:
                 "kappa, period and sigma of a lobed tail must be finite and positive; got "
                 f"{kappa}, {period} and {sigma}."
             )
-        if root not in (1, 2):
-            raise ParameterError(f"The root of a lobed tail is 1 or 2, and {root} was given.")
+        if not 1 <= root <= LARGEST_ROOT:
+            raise ParameterError(
+                f"The root of a lobed tail is 1 to {LARGEST_ROOT}, and {root} was given."
+            )
         object.__setattr__(self, "root", int(root))
         object.__setattr__(self, "zeros", checked_zeros(zeros))
         object.__setattr__(self, "kappa", float(kappa))
@@ -141,7 +148,7 @@ class LobedTail:
     def is_resolved(self) -> bool:
         """Whether the series in x have converged, so that they hold at complex indices too.
 
-        They do not where powers of the radius differ by neither whole nor half numbers: there they
+        They do not where powers of the radius differ by other than short fractions: there they
         are right at the real indices that were fitted, and nowhere else.
         """
         last = (np.abs(a[_SHORT:][-3:]) for a in (self.radius_series, self.mass_series))
@@ -168,7 +175,7 @@ class LobedTail:
     def place(self, s: NumberArray) -> NumberArray:
         """x = (kappa/s)^(1/root), the variable of the series, for complex s too."""
         ratio = self.kappa / s
-        return ratio if self.root == 1 else np.sqrt(ratio)
+        return ratio if self.root == 1 else ratio ** (1.0 / self.root)
 
     def survival(self, s: FloatArray) -> FloatArray:
         """Mass T(s) beyond the start of lobe s >= kappa."""
@@ -244,8 +251,30 @@ class LobedTail:
         return float(2.0 * np.max(np.abs(values)))
 
     def settled(self, change: float) -> float:
-        """Index from which on B differs from its limit by less than ``change``."""
-        return self.kappa * (self.drift / change) ** self.root
+        """Index from which on B differs from its limit by less than ``change``.
+
+        The first power of x in B may be high where the root is, so that B itself is looked at,
+        besides its slope.
+        """
+        x, moved = self._departure
+        by_slope = change / self.drift if self.drift > 0.0 else np.inf
+        near = x[: int(np.searchsorted(moved, change))]
+        return float(self.kappa * max(by_slope, near[-1] if near.size else 0.0) ** -self.root)
+
+    @cached_property
+    def _departure(self) -> tuple[FloatArray, FloatArray]:
+        """Places x, and the largest |B - B(x = 0)| up to each, for indices of positive real part.
+
+        The rays that bound those indices are looked at, as B is analytic between them.
+        """
+        v = np.linspace(-1.0, 1.0, 33)
+        across = self.radius_series @ chebyshev.chebvander(v, self.radius_series.shape[1] - 1).T
+        x = np.geomspace(_FARTHEST_PLACE, 1.0, _PLACES)
+        turns = np.array([0.0, np.pi / (2.0 * self.root)])
+        at = 2.0 * x[:, None] * np.exp(-1j * turns) - 1.0
+        limit = np.asarray(chebyshev.chebval(-1.0, across))
+        moved = np.asarray(chebyshev.chebval(at, across)) - limit[:, None, None]
+        return x, np.maximum.accumulate(np.abs(moved).max(axis=(0, 2)))
 
     def nodes(self, z_max: float) -> tuple[FloatArray, FloatArray, float]:
         """Radii and weights of the first lobes, resolved up to z_max, and the mass beyond them."""

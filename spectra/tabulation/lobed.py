@@ -23,8 +23,10 @@ __all__ = ["LobeShape", "fit_lobed_tail", "fit_mixed_tail", "lobed_tail_error"]
 
 FloatArray = NDArray[np.float64]
 
-_MASS_TERMS = (16, 28, 48)
-_ACROSS_LOBES = 20
+_MASS_TERMS = (16, 28, 48, 80)
+# Terms in the root of 1/s: a power of 1/s is one of x of a degree that is as many times higher.
+_ACROSS_LOBES = {1: 20, 2: 20}
+_ACROSS_LONG = 56
 # The long series serve lobes that join without a zero, where the density only nearly vanishes.
 _ALONG_LOBE = (18, 26, 36, 60, 100)
 # Coefficients left out of the series of the mass, as a share of the whole part, and of that of the
@@ -90,7 +92,8 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
         series = np.asarray(chebyshev.chebfit(nodes, masses * s**sigma / mass, terms - 1))
         if np.abs(series[-3:]).max() * kappa**-sigma < _GOAL:
             break
-    x = chebyshev.chebpts1(_ACROSS_LOBES)
+    across_lobes = _ACROSS_LOBES.get(root, _ACROSS_LONG)
+    x = chebyshev.chebpts1(across_lobes)
     s = kappa * (2.0 / (1.0 + x)) ** root
     shape = LobeShape.of(lobes, sign, 2.0 * s)
     best: FloatArray = np.zeros((1, 1))
@@ -103,7 +106,7 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
             w, _ = lobes.radius(2.0 * np.pi * s[:, None] + phi)
             # w - period s, without the subtraction.
             offset = (phi - lobes.shift(w)) / lobes.tail.frequency
-            across = np.asarray(chebyshev.chebfit(x, offset, _ACROSS_LOBES - 1), dtype=float)
+            across = np.asarray(chebyshev.chebfit(x, offset, across_lobes - 1), dtype=float)
             grid = np.asarray(chebyshev.chebfit(v, across.T, along - 1), dtype=float).T
             left_out = float(np.abs(grid[:, -3:]).max())
             if left_out < smallest:

@@ -99,6 +99,8 @@ def _inner_functions(expr: sympy.Expr) -> Iterator[Inner]:
         elif isinstance(node, sympy.atan):
             yield node.args[0], -1.0j, True
             yield node.args[0], 1.0j, True
+        elif isinstance(node, sympy.expint):
+            yield node.args[1], None, True
         elif isinstance(node, sympy.besselj | sympy.besseli | sympy.besselk):
             if isinstance(node, sympy.besselk) or not node.args[0].is_Integer:
                 yield node.args[1], None, True

@@ -3,11 +3,12 @@ r"""Formulas on the unit ball: their moments, and their expansions at the edge a
 With x = z / R a piece becomes a formula on 0 <= x <= 1.  The ones known here are the sums of
 
 .. math:: c\,x^{m+s} (1 - x^2)^p, \qquad c\,x^{m+s} (1 - x)^p \qquad\text{and}\qquad
-          c\,x^m \arcsin x
+          c\,x^m \int_0^x (1 - t^2)^p dt
 
 with rational s and p.  They contain every polynomial in z (spherical, Wendland), the powers of
-Askey and of Bochner and Riesz of any order, and the arc-cosine family with the NTK, whose edge is
-at R = 2.  Their moments are Beta functions, their expansions binomial series, all of them exact:
+Askey and of Bochner and Riesz of any order, the superspherical models, and the arc-cosine family
+with the NTK, whose edge is at R = 2 and whose arcsine is the integral of p = -1/2.  Their moments
+are Beta functions, their expansions binomial series, all of them exact:
 
 .. math:: \int_0^1 x^{a-1}(1-x)^p dx = B(a, p+1), \qquad
           (1-x)^p = (\tau/2)^p\,{}_2F_1(p/2, (p+1)/2; p+1; \tau), \quad \tau = 1 - x^2 .
@@ -30,11 +31,11 @@ import sympy
 
 __all__ = [
     "MAX_DEGREE",
-    "ArcSine",
     "BallForm",
     "Factor",
     "Monomials",
     "RadialForm",
+    "RimIntegral",
     "RimPower",
     "is_zero",
     "to_mpf",
@@ -148,28 +149,34 @@ class RimPower(Factor):
 
 
 @dataclass(frozen=True)
-class ArcSine(Factor):
-    """The factor arcsin x."""
+class RimIntegral(Factor):
+    """The factor int_0^x (1 - t^2)^power dt, power > -1 and no integer; arcsin x for -1/2."""
+
+    power: sympy.Rational
+
+    @property
+    def whole(self) -> sympy.Expr:
+        """The integral up to 1."""
+        root = sympy.sqrt(sympy.pi) / 2
+        return root * sympy.gamma(self.power + 1) / sympy.gamma(self.power + 3 * _HALF)
 
     def moments(self, first: int, bits: int) -> Iterator[int]:
         with mpmath.workprec(bits + 32):
-            quarter_turn = int(mpmath.floor(mpmath.ldexp(mpmath.pi, bits - 1)))
-        rim = _betas(-_HALF, 2, sympy.Integer(first + 1), bits)
-        return ((quarter_turn - b) // a for a, b in zip(count(first), rim, strict=False))
+            whole = int(mpmath.floor(mpmath.ldexp(to_mpf(self.whole), bits)))
+        rim = _betas(self.power, 2, sympy.Integer(first + 1), bits)
+        return ((whole - b) // a for a, b in zip(count(first), rim, strict=False))
 
     def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
-        terms = arcsine_series(max(stop, 0) // 2)
-        return ((sympy.Integer(2 * j + 1), c) for j, c in enumerate(terms))
+        terms = RimPower(self.power).taylor(stop)
+        return ((m + 1, c / (m + 1)) for m, c in terms if m + 1 < stop)
 
-
-def arcsine_series(length: int) -> list[sympy.Rational]:
-    """Coefficients of arcsin(t)/t in powers of t^2."""
-    terms = []
-    c = sympy.Integer(1)
-    for j in range(length):
-        terms.append(c / (2 * j + 1))
-        c = c * sympy.Rational(2 * j + 1, 2 * j + 2)
-    return terms
+    def rim(self, length: int) -> list[sympy.Rational]:
+        """Coefficients of int_x^1 (1 - t^2)^power dt, tau^(-power-1) in powers of tau."""
+        terms, c = [], _HALF
+        for j in range(length):
+            terms.append(c / (self.power + 1 + j))
+            c = c * sympy.Rational(2 * j + 1, 2 * j + 2)
+        return terms
 
 
 class RadialForm(Protocol):
@@ -250,7 +257,7 @@ class BallForm:
     def is_even(self) -> bool:
         """Whether the formula is smooth at z = 0: a power series in z^2."""
         return all(
-            m % 2 == (1 if isinstance(factor, ArcSine) else 0)
+            m % 2 == (1 if isinstance(factor, RimIntegral) else 0)
             for factor, monomials in self.parts
             for m, _ in monomials
         ) and all(f.order == 2 and f.shift == 0 for f, _ in self.parts if isinstance(f, RimPower))
@@ -312,9 +319,9 @@ class BallForm:
         classes = set()
         smooth: dict[sympy.Rational, sympy.Expr] = {}
         for factor, monomials in self.parts:
-            if isinstance(factor, ArcSine):
-                classes.add(_HALF)
-                shift, weight = _ZERO, sympy.pi / 2
+            if isinstance(factor, RimIntegral):
+                classes.add(factor.power - sympy.floor(factor.power))
+                shift, weight = _ZERO, factor.whole
             else:
                 assert isinstance(factor, RimPower)
                 if factor.power != 0:
@@ -346,10 +353,13 @@ class BallForm:
                 first = factor.power - power
                 if first.is_Integer and first < length:
                     add(monomials, factor.rim(length, number), factor.shift, int(first))
-            elif power == 0:
-                add(monomials, [number(sympy.pi / 2)])
-            elif power == _HALF:
-                add(monomials, [-number(c) for c in arcsine_series(length)])
+                continue
+            assert isinstance(factor, RimIntegral)
+            first = factor.power + 1 - power
+            if power == 0:
+                add(monomials, [number(factor.whole)])
+            elif first.is_Integer and first < length:
+                add(monomials, [-number(c) for c in factor.rim(length)], first=int(first))
         return total
 
     def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, sympy.Expr]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import sympy
 
-from spectra.transform.on_balls.ball import ArcSine, BallForm, Monomials, RimPower
+from spectra.transform.on_balls.ball import BallForm, Monomials, RimIntegral, RimPower
 
 __all__ = ["ball_formula"]
 
@@ -32,26 +32,28 @@ def ball_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr
     besselj(2, 2*w)/(pi*w**2)
     """
     parts = dict(form.parts)
-    if form.is_even and ArcSine() not in parts:
+    integrals = [(f, terms) for f, terms in form.parts if isinstance(f, RimIntegral)]
+    if form.is_even and not integrals:
         return _bessel_formula(form, dim, w)
     s = form.radius * w
     x = -(s**2) / 4
     total = sympy.Integer(0)
-    arcs = parts.get(ArcSine(), ())
-    # The constant pi/2 of the moments of arcsin joins the polynomial, where it often cancels.
+    # The whole of an integral (pi/2 of arcsin) joins the polynomial, where it often cancels.
     smooth: dict[int, sympy.Expr] = dict(parts.get(RimPower(sympy.Integer(0)), ()))
-    for m, c in arcs:
-        smooth[m] = smooth.get(m, sympy.Integer(0)) + c * sympy.pi / 2
+    for integral, monomials in integrals:
+        for m, c in monomials:
+            smooth[m] = smooth.get(m, sympy.Integer(0)) + c * integral.whole
     kept = tuple((m, v) for m, c in sorted(smooth.items()) if (v := sympy.expand(c)) != 0)
     total += _polynomial_sum(kept, dim, x)
-    for m, c in arcs:
-        a = dim + m
-        total -= (
-            c
-            * sympy.beta((a + 1) * _HALF, _HALF).rewrite(sympy.gamma)
-            / (2 * a)
-            * _hyper((a / 2, (a + 1) / 2), (dim / 2, a / 2 + 1, a / 2 + 1), x)
-        )
+    for integral, monomials in integrals:
+        for m, c in monomials:
+            a, y = dim + m, integral.power + 1
+            total -= (
+                c
+                * sympy.beta((a + 1) * _HALF, y).rewrite(sympy.gamma)
+                / (2 * a)
+                * _hyper((a / 2, (a + 1) / 2), (dim / 2, a / 2 + 1, (a + 1) / 2 + y), x)
+            )
     for factor, monomials in form.parts:
         if isinstance(factor, RimPower) and not factor.is_one:
             for m, c in monomials:

@@ -1,4 +1,4 @@
-"""Read a formula on a ball: polynomials, roots that vanish at its ends, and arcsines."""
+"""Read a formula on a ball: polynomials, roots that vanish at its ends, and their integrals."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import sympy
 from spectra.formula.parsing import Z
 from spectra.transform.on_balls.ball import (
     MAX_DEGREE,
-    ArcSine,
     BallForm,
     Factor,
     Monomials,
+    RimIntegral,
     RimPower,
     is_zero,
 )
 
 __all__ = ["ball_form"]
 
-_ZERO = sympy.Integer(0)
+_ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
 def ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
@@ -37,18 +37,18 @@ def ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     """
     if not support.is_finite or expr.free_symbols - {Z}:
         return None
-    x, arc = sympy.Dummy("x", positive=True), sympy.Dummy("arc")
-    roots: dict[RimPower, sympy.Dummy] = {}
+    x = sympy.Dummy("x", positive=True)
+    known: dict[Factor, sympy.Dummy] = {}
     try:
-        reduced = _reduce(expr.subs(Z, support * x), x, arc, roots)
-        poly = sympy.Poly(reduced, x, arc, *roots.values())
+        reduced = _reduce(expr.subs(Z, support * x), x, known)
+        poly = sympy.Poly(reduced, x, *known.values())
     except (_ForeignFormula, sympy.PolynomialError):
         return None
     if poly.total_degree() > MAX_DEGREE:
         return None
     collected: dict[Factor, dict[int, sympy.Expr]] = {}
-    for (m, arcs, *powers), c in poly.terms():
-        found = _factor(list(zip(powers, roots, strict=True)), arcs)
+    for (m, *powers), c in poly.terms():
+        found = _factor(list(zip(powers, known, strict=True)))
         if found is None or c.free_symbols:
             return None
         factor, more = found
@@ -64,23 +64,24 @@ def ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
 
 
 def _factor(
-    roots: list[tuple[int, RimPower]], arcs: int
+    known: list[tuple[int, Factor]],
 ) -> tuple[Factor, list[tuple[int, sympy.Integer]]] | None:
-    """A product of roots and of arcsines as a factor times a polynomial, None for any other."""
+    """A product of roots or one integral as a factor times a polynomial, None for any other."""
+    roots = [(k, f) for k, f in known if k and isinstance(f, RimPower)]
+    integrals = [(k, f) for k, f in known if k and isinstance(f, RimIntegral)]
+    if integrals:
+        ((k, integral), *others) = integrals
+        return None if roots or others or k > 1 else (integral, [(0, sympy.Integer(1))])
     shift = sum((k * r.shift for k, r in roots), _ZERO)
     lines, rims = (sum((k * r.power for k, r in roots if r.order == o), _ZERO) for o in (1, 2))
     whole, steps = sympy.floor(shift), 0 if not lines.is_Integer else int(lines)
     shift, lines = shift - whole, lines - steps
     squares = int(sympy.floor(rims))
     rims -= squares
-    if arcs > 1 or (arcs and (shift != 0 or lines != 0 or rims != 0)) or (lines != 0 and rims != 0):
+    if lines != 0 and rims != 0:
         return None
     polynomial = sympy.Poly((1 - Z) ** steps * (1 - Z**2) ** squares * Z**whole, Z)
-    factor: Factor = RimPower(rims, 2, shift)
-    if arcs:
-        factor = ArcSine()
-    elif lines != 0:
-        factor = RimPower(lines, 1, shift)
+    factor = RimPower(lines, 1, shift) if lines != 0 else RimPower(rims, 2, shift)
     return factor, [(j, b) for (j,), b in polynomial.terms()]
 
 
@@ -92,22 +93,33 @@ class _ForeignFormula(Exception):
     """The formula has a part outside the class; never leaves this module."""
 
 
-def _reduce(
-    expr: sympy.Expr,
-    x: sympy.Symbol,
-    arc: sympy.Symbol,
-    roots: dict[RimPower, sympy.Dummy],
-) -> sympy.Expr:
-    """Write arcsines and roots through the symbols ``arc`` and those of ``roots``."""
+def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy]) -> sympy.Expr:
+    """Write roots, arcsines and other integrals of roots through symbols of their own."""
+
+    def symbol(factor: Factor) -> sympy.Symbol:
+        return known.setdefault(factor, sympy.Dummy("factor"))
 
     def arcsine(argument: sympy.Expr) -> sympy.Expr:
-        argument = sympy.expand(argument)
+        arc, argument = symbol(RimIntegral(-_HALF)), sympy.expand(argument)
         for sign in (1, -1):
             if argument == sign * x:
                 return sign * arc
             if argument == sign * (1 - 2 * x**2).expand():
                 return sign * (sympy.pi / 2 - 2 * arc)
         raise _ForeignFormula
+
+    def integral(node: sympy.hyper) -> sympy.Expr:
+        """x 2F1(1/2, -p; 3/2; x^2) is the integral of (1 - t^2)^p up to x."""
+        upper = list(node.ap)
+        if sympy.expand(node.argument) != x**2 or tuple(node.bq) != (3 * _HALF,):
+            raise _ForeignFormula
+        if len(upper) != 2 or _HALF not in upper:
+            raise _ForeignFormula
+        upper.remove(_HALF)
+        power = -upper[0]
+        if not power.is_Rational or power.is_Integer or power <= -1:
+            raise _ForeignFormula
+        return symbol(RimIntegral(power)) / x
 
     def root(base: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
         constant, factors = sympy.factor_list(sympy.expand(base), x)
@@ -127,11 +139,12 @@ def _reduce(
             rim -= sympy.floor(rim)
         for left in (RimPower(_ZERO, 2, power - whole), RimPower(rim, 2 if lower else 1)):
             if not left.is_one:
-                value *= roots.setdefault(left, sympy.Dummy("root"))
+                value *= symbol(left)
         return value
 
     expr = expr.replace(sympy.acos, lambda a: sympy.pi / 2 - arcsine(a))
     expr = expr.replace(sympy.asin, arcsine)
+    expr = expr.replace(lambda e: isinstance(e, sympy.hyper) and e.has(x), integral)
     return expr.replace(
         lambda e: e.is_Pow and e.exp.is_Rational and not e.exp.is_Integer and e.base.has(x),
         lambda e: root(e.base, e.exp),

@@ -43,6 +43,7 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.bessely: lambda n, z: z.bessel_y(n),
     sympy.besseli: lambda n, z: z.bessel_i(n),
     sympy.besselk: lambda n, z: z.bessel_k(n),
+    sympy.expint: lambda s, z: z.expint(s),
 }
 
 
