@@ -61,10 +61,15 @@ def density(kernel, dim):
     sp.spectral_density(kernel, dim).radial(frozen.RADII * np.sqrt(dim))
 
 
+def mass(kernel, dim):
+    sp.existence(kernel, dim=dim).measure.mass  # noqa: B018  (the question)
+
+
 QUESTIONS = {
     "existence": (existence, 1),
     "definiteness": (definiteness, 2),
     "density": (density, 2),
+    "mass": (mass, 3),
 }
 
 

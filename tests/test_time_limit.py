@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import sympy
 from mpmath import mp
-from typed_formulas import TYPED, typed_kernel
 
 import spectra as sp
 import spectra.designs.least
@@ -520,32 +519,3 @@ def test_a_linear_programme_is_stopped_in_time_though_the_solver_is_compiled(mon
     assert "designing a measure" in said
     assert "a larger tol" in said
     assert spent < 3.0 + 2 * LATE
-
-
-def in_time(ask):
-    """The answer, or None for a refusal; neither takes longer than a step may."""
-    begin = time.thread_time()
-    try:
-        with sp.time_limit(steps.DEFAULT):
-            return ask()
-    except SpectraError:
-        return None
-    finally:
-        assert time.thread_time() - begin < steps.DEFAULT + LATE
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("text", "variable", "support"), TYPED)
-def test_every_question_on_a_typed_formula_has_an_answer_or_a_refusal_in_time(
-    text, variable, support
-):
-    kernel = typed_kernel(text, variable, support)
-    verdict = in_time(lambda: sp.existence(kernel, dim=3))
-    if verdict is not None:
-        in_time(lambda: verdict.positive_definite)
-        measure = in_time(lambda: verdict.measure)
-        if measure is not None:
-            in_time(lambda: measure.mass)
-    density = in_time(lambda: sp.spectral_density(kernel, 3))
-    if density is not None:
-        in_time(lambda: density.radial([0.5, 5.0, 50.0]))
