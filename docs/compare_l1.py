@@ -43,9 +43,11 @@ if __name__ == "__main__":
     d = X.shape[1]
     kernel = sp.l1("Max(tau - z, 0)", tau=0.7 * d)
     exact = kernel.gram(asked[:SHOWN])
+    # The first call compiles.
+    SpectralFeatures("gaussian", n_components=4).fit(X[:50]).transform(X[:50])
     ways: dict[str, Callable[[int, int], Any]] = {
         "waves of single columns": lambda n, _: SpectralFeatures(
-            kernel, n_components=n, domain="data", mixed_signature="ignore"
+            kernel, n_components=n, domain="data", outside="ignore", mixed_signature="ignore"
         ),
         "indefinite Nystroem": lambda n, seed: IndefiniteNystroem(
             kernel, n_components=n, random_state=seed

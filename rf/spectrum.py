@@ -180,13 +180,13 @@ def _from_text_alone(text: str) -> Any:
 
 
 def _from_text(text: str, given: dict[str, Any]) -> Any:
-    from spectra.families import kernel_from_text
     from spectra.families.asymmetric import ASYMMETRIC
+    from spectra.families.group_text import named_by_text
     from spectra.families.reading import read_numbers, split_call
 
     name, in_text = split_call(text)
     if name not in ASYMMETRIC:
-        return kernel_from_text(text, parameters=given)
+        return named_by_text(text, parameters=given)
     family = ASYMMETRIC[name]
     values = {**read_numbers(in_text), **given}
     if name != text and family.vector in values:

@@ -21,7 +21,9 @@ from spectra.console import (
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
+    from spectra.grouped import GroupedKernel
     from spectra.kernel import Kernel
+    from spectra.l1_kernel import L1Kernel
 
 __all__ = ["main"]
 
@@ -120,7 +122,17 @@ def _add_design(commands: Any) -> None:
 
 def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
     add_time_option(parser)
-    parser.add_argument("kernel", help="a formula in z (or u), or a name of the catalogue")
+    parser.add_argument(
+        "kernel",
+        help="a formula in z (or u), a name of the catalogue, or sums and products of such kernels "
+        "of groups of columns, '(exp(-z**2)).on([0, 1])*(exp(-z)).on([2])'",
+    )
+    parser.add_argument(
+        "--metric",
+        choices=("l2", "l1"),
+        default="l2",
+        help="what z is: the Euclidean distance, or the sum of the distances of all columns",
+    )
     parser.add_argument("--support", help="the kernel is zero beyond this distance")
     parser.add_argument(
         "--zonal",
@@ -154,12 +166,17 @@ def _catalogue(_: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     from spectra.families.reading import read_numbers
+    from spectra.kernel import Kernel
     from spectra.verdict import existence
     from spectra.verdict.report import as_data, as_text, with_ladder
 
     assumed = read_numbers(_settings("--assume", "smoothness=1.5", arguments.assume))
-    verdict = existence(_kernel(arguments), dim=arguments.dim, assume=assumed)
-    verdict, ladder = with_ladder(verdict)
+    kernel = _kernel(arguments)
+    _refuse_radial_options(kernel, arguments)
+    if isinstance(kernel, Kernel):
+        verdict, ladder = with_ladder(existence(kernel, dim=arguments.dim, assume=assumed))
+    else:
+        verdict, ladder = existence(kernel, dim=arguments.dim), None
     if arguments.json:
         print(json.dumps(as_data(verdict, ladder), indent=2))
     else:
@@ -177,8 +194,9 @@ def _derive(arguments: argparse.Namespace) -> int:
     from spectra.verdict import existence
 
     kernel = _kernel(arguments)
+    _refuse_radial_options(kernel, arguments)
     if arguments.route is not None:
-        _show_density(kernel, arguments.dim, arguments.route)
+        _show_density(_radial(arguments), arguments.dim, arguments.route)
     verdict = existence(kernel, dim=arguments.dim)
     table = derive(kernel, arguments.dim, u_error=arguments.u_error)
     print(f"{verdict}\n{table!r}")
@@ -191,6 +209,18 @@ def _derive(arguments: argparse.Namespace) -> int:
         plot_measure(verdict.measure, path=arguments.plot)
         print(f"drew {arguments.plot}")
     return 0
+
+
+def _refuse_radial_options(kernel: Any, arguments: argparse.Namespace) -> None:
+    """Pictures and routes are of one radial measure; refused before anything is derived."""
+    if hasattr(kernel, "pieces"):
+        return
+    for option in ("plot", "route", "assume"):
+        if getattr(arguments, option, None):
+            raise ParameterError(
+                f"--{option} is for a radial kernel, and {kernel} is none. Ask it of the kernel of "
+                "one group, or of the formula in z alone."
+            )
 
 
 def _show_density(kernel: Kernel, dim: int, route: str) -> None:
@@ -229,7 +259,7 @@ def _design(arguments: argparse.Namespace) -> int:
             "A design is made for a tolerance or a number of columns: give --tol or --budget "
             "(--n-components), one of them."
         )
-    kernel = _kernel(arguments)
+    kernel = _radial(arguments)
     z_max = kernel.support if arguments.z_max is None else arguments.z_max
     if z_max == float("inf"):
         raise ParameterError(
@@ -266,15 +296,35 @@ def _explore(arguments: argparse.Namespace) -> int:
     return int(server.serve(port=arguments.port, limit=limit, opens=not arguments.no_browser))
 
 
-def _kernel(arguments: argparse.Namespace) -> Kernel:
-    from spectra.families import kernel_from_text
+def _radial(arguments: argparse.Namespace) -> Kernel:
+    """The radial kernel that is asked for; a command that needs one refuses others."""
+    from spectra.kernel import Kernel
 
-    return kernel_from_text(
+    kernel = _kernel(arguments)
+    if not isinstance(kernel, Kernel):
+        raise ParameterError(
+            f"{kernel} is no radial kernel, and a design is made for one: take rf.SpectralFeatures "
+            "with domain='data', which makes features for the columns."
+        )
+    return kernel
+
+
+def _kernel(arguments: argparse.Namespace) -> Kernel | GroupedKernel | L1Kernel:
+    from spectra.families.group_text import named_by_text
+    from spectra.kernel import Kernel
+    from spectra.l1_kernel import L1Kernel
+
+    kernel = named_by_text(
         arguments.kernel,
         support=arguments.support,
         is_zonal=arguments.zonal,
         parameters=_settings("--set", "nu=1.5", arguments.set),
     )
+    if arguments.metric == "l2":
+        return kernel
+    if not isinstance(kernel, Kernel) or kernel.is_zonal:
+        raise ParameterError(f"--metric l1 is for a formula in z, and {kernel} is none.")
+    return L1Kernel(kernel, f"{kernel} at z = |x - y|_1")
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:

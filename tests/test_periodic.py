@@ -28,6 +28,11 @@ CASES = [
     (sp.radial("exp(5*cos(z/3))"), 1 / 3, bessel(5)),
     (sp.radial(SEASON, p=7, l=0.5), 2 * np.pi / 7, bessel(4, 4)),
     (sp.radial(SEASON, p=365, l=0.05), 2 * np.pi / 365, bessel(400, 400)),
+    (
+        sp.radial("cos(3*sin(z))"),
+        1.0,
+        lambda n: 0 if n % 2 else (2 if n else 1) * mp.besselj(n, 3),
+    ),
     (sp.radial("1/(2-cos(z))"), 1.0, poisson(mp.mpf(2))),
     (sp.radial("1/(101/100-cos(z))"), 1.0, lambda n: poisson(mp.mpf(101) / 100)(n)),
 ]
@@ -59,6 +64,25 @@ def test_they_are_finite_on_the_line_alone(kernel):
     assert sp.existence(kernel, 2).status is sp.Status.INFINITE
     assert sp.existence(kernel, 7).status is sp.Status.INFINITE
     assert periodic(kernel, 2) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["exp(cos(z)) + exp(-z)", "1/(2-cos(z)) + 1/(1+z)", "exp(cos(z)) + cos(z)/(1+z)"],
+)
+def test_beside_a_kernel_with_a_limit_they_are_finite_on_the_line_alone(text):
+    kernel = sp.radial(text)
+    assert sp.existence(kernel, 1).status is sp.Status.FINITE
+    for dim in (2, 3, 7):
+        verdict = sp.existence(kernel, dim)
+        assert verdict.status is sp.Status.INFINITE
+        assert "no limit at infinity" in verdict.reasons[0]
+
+
+def test_what_may_cancel_a_period_is_not_decided():
+    # The rest has no limit itself, and the sum has one.
+    kernel = sp.radial("exp(cos(z)) + (1/(1+z) - exp(cos(z))*(1 + exp(-z)))")
+    assert sp.existence(kernel, 3).status is not sp.Status.INFINITE
 
 
 @pytest.mark.parametrize("kernel", [CASES[i][0] for i in (0, 1, 3)], ids=lambda k: str(k)[:24])

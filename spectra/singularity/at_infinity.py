@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import sympy
 
+from spectra.formula.parsing import Z
 from spectra.singularity.branches import is_periodic
 from spectra.singularity.expansion import expand_at, has_oscillation
 from spectra.singularity.germs import (
     FLAT,
     ONE,
     ZERO,
+    ExpansionError,
     Germ,
     MoreTermsNeeded,
     Phase,
@@ -28,6 +30,8 @@ from spectra.singularity.verification import verify
 __all__ = ["at_infinity", "if_periodic"]
 
 _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
+# Powers that show the limit of what is beside a periodic kernel.
+_WINDOW_OF_REST = 5
 
 
 def at_infinity(expr: sympy.Expr, window: int) -> Ending:
@@ -146,7 +150,23 @@ def _chirp(size: Size, c: sympy.Expr, phase: Phase) -> Ending:
 
 
 def if_periodic(expr: sympy.Expr, known: Ending) -> Ending:
-    """Add that a periodic kernel has no limit at infinity, where it is visibly periodic."""
-    if not is_periodic(expr):
+    """Add that a kernel has no limit at infinity, where it visibly has none.
+
+    It is periodic, or the sum of a periodic kernel and of one with a limit: a finite mass gives a
+    radial kernel in d >= 2 the limit mu({0}), since the mean of a wave over the sphere tends to 0
+    (bounded convergence).
+    """
+    turning = sympy.Add(*(term for term in sympy.Add.make_args(expr) if is_periodic(term)))
+    rest = expr - turning
+    if not is_periodic(turning):
         return known
+    if rest.has(Z):
+        try:
+            far = at_infinity(rest, _WINDOW_OF_REST)
+        except (ExpansionError, MoreTermsNeeded):
+            return known
+        # What is left of an expansion tends to 0; what grows and may cancel is another gap.
+        left = all(gap.narrow and gap.from_dim > 1 for gap in far.gaps)
+        if not left or far.limit is None:
+            return known
     return replace(known, requirements=(*known.requirements, no_limit()))

@@ -28,6 +28,7 @@ __all__ = [
     "positive_zeros",
     "resolve",
     "same_radius",
+    "wave_rates",
 ]
 
 _X = sympy.Symbol("x", nonnegative=True)
@@ -424,21 +425,23 @@ _INTERVAL_RULES = {
 _TURN = 45
 
 
+def wave_rates(expr: sympy.Expr) -> list[sympy.Expr]:
+    """The frequencies of sin, cos and tan of multiples of z, those inside other functions too."""
+    return [wave.args[0].diff(Z) for wave in _innermost_waves(expr)]
+
+
+def _innermost_waves(expr: sympy.Expr) -> list[sympy.Expr]:
+    nodes = sorted(expr.atoms(sympy.sin, sympy.cos, sympy.tan), key=sympy.default_sort_key)
+    return [n for n in nodes if n.has(Z) and not n.args[0].diff(Z).free_symbols]
+
+
 def is_periodic(expr: sympy.Expr) -> bool:
     """Whether a formula is visibly periodic and not constant.
 
     z occurs in sin, cos and tan of multiples of one frequency only, and two values differ.
     """
-    rates = []
-    rest = expr
-    for node in expr.atoms(sympy.sin, sympy.cos, sympy.tan):
-        rate = sympy.diff(node.args[0], Z)
-        if rate.free_symbols:
-            return False
-        if not node.free_symbols:
-            continue
-        rates.append(rate)
-        rest = rest.xreplace({node: sympy.Symbol(f"f{len(rates)}")})
+    waves, rates = _innermost_waves(expr), wave_rates(expr)
+    rest = expr.xreplace({wave: sympy.Symbol(f"f{i}") for i, wave in enumerate(waves)})
     if not rates or rest.has(Z) or not all((r / rates[0]).is_Rational for r in rates):
         return False
     values = [_value(expr, sympy.Rational(n, 7) / rates[0]) for n in range(1, _TURN)]

@@ -25,7 +25,13 @@ import sympy
 
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.branches import KINKS, UnresolvedZeros, branch_radii, is_periodic
+from spectra.singularity.branches import (
+    KINKS,
+    UnresolvedZeros,
+    branch_radii,
+    is_periodic,
+    wave_rates,
+)
 from spectra.singularity.expansion import expand_at
 from spectra.singularity.germs import ZERO, ExpansionError, compare, is_zero, sign
 from spectra.singularity.places import (
@@ -103,7 +109,7 @@ def _has_few_radii(term: sympy.Expr) -> bool:
 
 def _period(expr: sympy.Expr) -> sympy.Expr:
     """The period of what is periodic: the least common one of its waves."""
-    rates = [w.args[0].diff(Z) for w in expr.atoms(sympy.sin, sympy.cos, sympy.tan) if w.has(Z)]
+    rates = wave_rates(expr)
     shares = [sympy.Abs(r / rates[0]) for r in rates]
     return 2 * sympy.pi / (sympy.Abs(rates[0]) * reduce(sympy.gcd, shares))
 

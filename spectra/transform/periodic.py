@@ -21,7 +21,7 @@ import sympy
 from spectra.density import Atom, SpectralDensity
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.branches import is_periodic
+from spectra.singularity.branches import is_periodic, wave_rates
 from spectra.transform.lookup import lookup
 from spectra.transform.numeric import numeric
 from spectra.transform.rays.continuation import Continuation
@@ -137,9 +137,7 @@ def _is_analytic(expr: sympy.Expr) -> bool:
 
 def _rate(expr: sympy.Expr) -> sympy.Expr:
     """The frequency of which all waves are multiples."""
-    rates = [
-        sympy.Abs(wave.args[0].diff(Z)) for wave in expr.atoms(sympy.sin, sympy.cos) if wave.has(Z)
-    ]
+    rates = [sympy.Abs(rate) for rate in wave_rates(expr)]
     shares = [sympy.nsimplify(r / rates[0]) for r in rates]
     return rates[0] * reduce(sympy.gcd, shares)
 

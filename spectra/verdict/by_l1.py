@@ -142,7 +142,9 @@ def verdict_by_l1(kernel: L1Kernel, dim: int | None, ask: Ask) -> L1Verdict:
     companion = None if dim == 1 else _asked(line, 3 if dim is None else dim + 1 - dim % 2, ask)
     lower = _asked(line, dim - 1, ask) if dim is not None and dim % 2 == 0 and dim > 2 else None
     status, why = _decided(line, None if dim is None else companion, dim)
-    return L1Verdict(kernel, dim, status, (why, *line.reasons), line, companion, lower)
+    # Those of f as a radial kernel speak of Euclidean distances in more dimensions.
+    more = line.reasons if dim == 1 or line.status is Status.INFINITE else ()
+    return L1Verdict(kernel, dim, status, (why, *more), line, companion, lower)
 
 
 def _decided(line: Verdict, companion: Verdict | None, dim: int | None) -> tuple[Status, str]:

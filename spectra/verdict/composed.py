@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
 import sympy
 
+from spectra.verdict.definite import Definiteness
 from spectra.verdict.status import NoTruthValue, Status
 
 __all__ = ["ComposedVerdict"]
 
 
-class ComposedVerdict(NoTruthValue):
+class ComposedVerdict(NoTruthValue, ABC):
     """A verdict with a kernel, a status and reasons; subclasses are frozen dataclasses."""
 
-    kernel: object
+    kernel: Any
+    dim: int | None
     reasons: tuple[str, ...]
 
     __bool__ = NoTruthValue.__bool__
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as plain data (text and numbers), for JSON."""
+
+    @cached_property
+    @abstractmethod
+    def positive_definite(self) -> Definiteness:
+        """Whether the kernel is positive definite, with the reason."""
 
     def __repr__(self) -> str:
         return f"Verdict on {self.kernel}: its spectral measure {self._answer}"

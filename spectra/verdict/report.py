@@ -8,6 +8,7 @@ from typing import Any
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.kernel import Kernel
 from spectra.verdict.answer import Verdict
+from spectra.verdict.composed import ComposedVerdict
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.ladder import Ladder
 from spectra.verdict.status import in_words
@@ -37,7 +38,7 @@ def with_ladder(verdict: Verdict) -> tuple[Verdict, Ladder | None]:
     return verdict.confirmed(), ladder
 
 
-def as_text(verdict: Verdict, ladder: Ladder | None) -> str:
+def as_text(verdict: Verdict | ComposedVerdict, ladder: Ladder | None) -> str:
     """The verdict as lines of text: the answer first, then what decides it."""
     lines = [str(verdict)]
     if verdict.dim is not None and verdict.condition is not None:
@@ -45,12 +46,12 @@ def as_text(verdict: Verdict, ladder: Ladder | None) -> str:
     lines.append(_definite_text(verdict, verdict.positive_definite))
     if ladder is not None:
         lines.append(_ladder_text(ladder))
-    elif verdict.dim is not None:
+    elif verdict.dim is not None and isinstance(verdict, Verdict):
         lines.append("  No route knows its spectral density, so no partial masses confirm this.")
     return "\n".join(lines)
 
 
-def as_data(verdict: Verdict, ladder: Ladder | None) -> dict[str, Any]:
+def as_data(verdict: Verdict | ComposedVerdict, ladder: Ladder | None) -> dict[str, Any]:
     """``verdict.as_dict()`` with positive definiteness and the masses, for JSON."""
     definite = verdict.positive_definite
     largest = definite.max_dim
@@ -77,7 +78,7 @@ def _number(x: float) -> float | str:
     return x if math.isfinite(x) else ("-infinity" if x < 0 else "infinity")
 
 
-def _definite_text(verdict: Verdict, definite: Definiteness) -> str:
+def _definite_text(verdict: Verdict | ComposedVerdict, definite: Definiteness) -> str:
     where = "for every d" if verdict.dim is None else f"in d = {verdict.dim}"
     return f"  Positive definite {where}: {_ANSWER[definite.answer]}. {definite.reason}"
 

@@ -1,0 +1,118 @@
+"""Kernels of groups of columns from text, and those of the l1 distance at a shell."""
+
+import json
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from rf import SpectralFeatures
+from spectra.cli import main
+from spectra.errors import FormulaError, ParameterError
+from spectra.families.group_text import named_by_text
+from spectra.table import GroupedTable, L1Table
+
+SPACE, TIME = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)")
+TEXT = "(exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2])"
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel"),
+    [
+        (TEXT, SPACE.on([0, 1]) * TIME.on([2])),
+        (f"{TEXT} - 0.5*(exp(-z)).on(2)", SPACE.on([0, 1]) * TIME.on([2]) - 0.5 * TIME.on([2])),
+        ("2 * 3*(exp(-z)).on([1])+.5", 6 * TIME.on([1]) + 0.5),
+        ("-(exp(-z)).on(0) + -1.5e-1", -TIME.on([0]) - 0.15),
+        ("(exp(-(z))).on( [ 3 ] , length = 2)", TIME.on([3]).rescale(2.0)),
+        (
+            "(exp(-z)).on([2, 0], length=[3, 0.5])",
+            sp.GroupedKernel(TIME.on([0, 2]).rescale([3.0, 1.0, 0.5]).terms),
+        ),
+        ("(matern(nu=5/2)).on([0])", sp.catalogue["matern"](nu=2.5).on([0])),
+        ("exp(-z)", TIME),
+        ("(exp(-z))*(1 + z)", sp.radial("exp(-z)*(1 + z)")),
+    ],
+)
+def test_a_text_is_the_kernel_and_what_it_prints_is_it_again(text, kernel):
+    found = named_by_text(text)
+    assert found == kernel
+    assert named_by_text(str(found)) == kernel
+
+
+def test_parameters_go_to_the_groups_that_have_them():
+    found = named_by_text(
+        "(exp(-a*z)).on([0])*(exp(-b*z)).on([1])", parameters={"a": 2, "b": "1/2"}
+    )
+    assert found([1.0, 1.0]) == pytest.approx(np.exp(-2.5))
+    with pytest.raises(ParameterError, match="'c'"):
+        named_by_text("(exp(-a*z)).on([0])", parameters={"a": 2, "c": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "offender"),
+    [
+        ("(exp(-z)).on([0]) (exp(-z)).on([1])", "is wanted"),
+        ("(exp(-z)).on([0]) + exp(-z)", "is wanted"),
+        ("(exp(-z)).on([0]) + (exp(-z)", "not closed"),
+        ("(exp(-z)).on([a])", "on takes columns"),
+        ("(exp(-z)).on([])", "columns"),
+        ("(exp(-z)).on([0, 0])", "different columns"),
+        ("(exp(-z)).on([0, 1], length=[1, 2, 3])", "3 lengths"),
+        ("(exp(-z)).on([0], length=-1)", "positive"),
+        ("(exp(-z)).on([0], length=__import__)", "no lengths"),
+        ("(exp(-z)).on([0]) + (1)", "no .on"),
+        ("(exp(u)).on([0])", "sphere"),
+    ],
+)
+def test_what_is_no_such_text_is_refused_where_it_is_wrong(text, offender):
+    with pytest.raises(ParameterError, match=offender):
+        named_by_text(text)
+
+
+def test_formulas_are_read_through_the_whitelist():
+    with pytest.raises(FormulaError):
+        named_by_text("(__import__('os').system('true')).on([0])")
+    with pytest.raises(ParameterError, match="support"):
+        named_by_text(TEXT, support=2)
+
+
+def test_features_take_the_text():
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    one, two = (
+        SpectralFeatures(k, n_components=20, random_state=0).fit_transform(X)
+        for k in (TEXT, SPACE.on([0, 1]) * TIME.on([2]))
+    )
+    assert np.array_equal(one, two)
+
+
+def test_groups_and_the_l1_distance_at_a_shell(tmp_path, capsys):
+    assert main(["check", TEXT, "--dim", "3"]) == 0
+    printed = capsys.readouterr().out
+    assert "columns [0, 1], d = 2" in printed
+    assert "Positive definite in d = 3: yes" in printed
+    assert main(["derive", TEXT, "--dim", "3", "--out", str(tmp_path / "g.npz")]) == 0
+    assert GroupedTable.load(tmp_path / "g.npz").mass == pytest.approx(1.0)
+    tl1 = ["Max(tau - z, 0)", "--set", "tau=2", "--metric", "l1", "--dim", "2"]
+    capsys.readouterr()
+    assert main(["check", *tl1, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["status"], data["positive_definite"]["answer"]) == ("FINITE", False)
+    assert main(["derive", *tl1, "--out", str(tmp_path / "l.npz")]) == 0
+    assert L1Table.load(tmp_path / "l.npz").k_zero == 2.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "offender"),
+    [
+        (["check", TEXT, "--metric", "l1"], "--metric l1"),
+        (["check", TEXT, "--plot", "x.png"], "--plot"),
+        (["derive", "exp(-z)", "--metric", "l1", "--dim", "2", "--route", "lookup"], "--route"),
+        (["check", "exp(u)", "--metric", "l1"], "formula in z"),
+        (["derive", "Max(1 - z, 0)", "--metric", "l1", "--dim", "9"], "truncated"),
+        (["derive", "z", "--metric", "l1", "--dim", "2"], "infinite"),
+        (["design", TEXT, "--dim", "3", "--z-max", "2", "--tol", "0.1"], "radial"),
+    ],
+)
+def test_a_refusal_at_a_shell_is_one_explained_line(arguments, offender, capsys):
+    assert main(arguments) == 2
+    assert offender in capsys.readouterr().err
