@@ -11,13 +11,13 @@ import pytest
 plt = pytest.importorskip("matplotlib.pyplot", reason='pip install -e ".[plot]" brings it')
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "docs" / "gallery").glob("plot_*.py"))
-#: Those that take more than about two seconds run with the slow tests.
-LONGER = {"couplings", "indefinite", "krein_ridge", "space_time", "spherical_field"}
+#: Those that take less than a second; the others run with the slow tests.
+QUICK = {"conditioned", "parts", "saved_sampler", "two_samples", "verdict"}
 
 
 def _param(script: Path):
     name = script.stem[len("plot_00_") :]
-    marks = [pytest.mark.slow] if name in LONGER else []
+    marks = [pytest.mark.slow] if name not in QUICK else []
     return pytest.param(script, id=name, marks=marks)
 
 
