@@ -21,7 +21,7 @@ __all__ = ["Plan", "best_split", "candidates", "ranked_plans"]
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """A coupling, the frequencies of each part, and the predicted variance.
 
@@ -36,6 +36,11 @@ class Plan:
     coupling: str
     counts: tuple[int, ...]
     variance: float
+
+    def __repr__(self) -> str:
+        counts = " + ".join(map(str, self.counts))
+        error = max(self.variance, 0.0) ** 0.5
+        return f"Plan: {self.coupling}, {counts} frequencies, root mean square error {error:.3g}"
 
 
 def candidates(parts: int, n: int) -> tuple[str, ...]:

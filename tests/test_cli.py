@@ -74,6 +74,7 @@ def test_a_refusal_is_one_explained_line(arguments, offender, capsys):
         (["design", "ntk", "--dim", "16"], "--budget"),
         (["derive", "1/(1+z)", "--dim", "3", "--u-error", "1e-16"], "error"),
         (["derive", "exp(-z**3)", "--dim", "3", "--time-limit", "1e-9"], "--time-limit"),
+        (["check", "exp(-lam*z)"], "--set"),
     ],
 )
 def test_advice_at_a_shell_names_commands_and_no_calls(arguments, advice, capsys):

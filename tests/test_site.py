@@ -89,3 +89,19 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -
     assert "SpectralFeatures" in (tmp_path / "searchindex.js").read_text(encoding="utf-8")
     formula = (tmp_path / "generated" / "rf.SpectralFeatures.html").read_text(encoding="utf-8")
     assert "<math" in formula
+
+
+#: Pages whose Python is a whole, from its imports on; that of the others is cut to what matters.
+WHOLE = ("groups", "sampler", "signed", "start", "two-sample")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_python_of_a_page_runs_from_top_to_bottom(name: str, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    assert blocks
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, f"{name}.md", "exec"), names)

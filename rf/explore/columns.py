@@ -13,7 +13,8 @@ from rf.frequencies import allocate
 from rf.variance import VarianceModel
 from spectra.errors import TimeLimitError
 from spectra.kernel import Kernel
-from spectra.progress import stage
+from spectra.progress import stage, staged
+from spectra.steps import seconds_left, time_limit
 from spectra.table import SpectralTable
 
 __all__ = ["Errors", "errors_by_coupling"]
@@ -24,6 +25,8 @@ FloatArray = NDArray[np.float64]
 COLUMNS = (16, 32, 64, 128, 256, 512, 1024)
 #: Distances over which the variance is averaged: like the kernel it varies over tenths of a range.
 _DISTANCES = 24
+# A limit is a positive number of seconds.
+_LEAST_TIME = 1e-3
 
 
 @final
@@ -46,6 +49,7 @@ class Errors:
     left_out: tuple[str, ...]
 
 
+@staged("the variances of all couplings")
 def errors_by_coupling(table: SpectralTable, kernel: Kernel, reach: float) -> Errors:
     """The expected error of every coupling of known variance, relative to the norm of the kernel.
 
@@ -72,11 +76,18 @@ def errors_by_coupling(table: SpectralTable, kernel: Kernel, reach: float) -> Er
         elif coupling.across_parts and len(table.parts) == 1:
             left_out.append(f"{name}, which couples parts, and there is one")
         else:
+            left = seconds_left()
             try:
-                with stage(f"the variance of the coupling {name}", of=kernel):
+                # Half of what is left: one that is slow leaves time to those after it.
+                with (
+                    time_limit(None if left is None else 0.5 * max(left, _LEAST_TIME)),
+                    stage(f"the variance of the coupling {name}", of=kernel),
+                ):
                     found = np.array([_error(model, name, n // 2) for n in COLUMNS]) / scale
             except TimeLimitError:
-                left_out.append(f"{name}, whose variance took longer than is allowed for a step")
+                left_out.append(
+                    f"{name}, whose variance took longer than its share of the time for a step"
+                )
                 continue
             if np.all(np.isnan(found)):
                 left_out.append(f"{name}, which is another coupling in d = {table.dim}")

@@ -80,7 +80,11 @@ class Refusal:
         meant = text[start:stop]
         is_name = isinstance(error, ParameterError) and meant.isidentifier()
         unknown = meant if is_name else ""
-        return cls(type(error).__name__, " ".join(lines), text, start, stop, unknown)
+        # The page has a field in place of the option.
+        message = " ".join(lines)
+        if unknown:
+            message = message.replace(" if it is a parameter, give its value with --set;", "")
+        return cls(type(error).__name__, message, text, start, stop, unknown)
 
     @property
     def pointer(self) -> str:

@@ -39,7 +39,7 @@ _LEAST_DIGITS = 1e-4
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConditionedField:
     """The field given observations: paths, mean and standard deviation at any points.
 
@@ -80,6 +80,10 @@ class ConditionedField:
     _solve: Callable[[FloatArray], FloatArray]
     _factor: FloatArray | None
     _condition: float
+
+    def __repr__(self) -> str:
+        given = f"{len(self.y)} values with errors of {self.noise:g}"
+        return f"ConditionedField: {self.field!r} through {given}, solved by {self.solver}"
 
     @classmethod
     def of(

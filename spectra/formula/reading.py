@@ -147,9 +147,7 @@ class Reader:
                 f"{name}(...), or pass {name}=... if it is meant as a parameter",
                 place=place_of(self._text, node),
             )
-        raise ParameterError(
-            no_value(name, self._symbol, self._values), place=place_of(self._text, node)
-        )
+        raise no_value(name, self._symbol, self._values, place=place_of(self._text, node))
 
     def _chain(self, node: ast.BinOp) -> sympy.Expr:
         """Read a + b - c * ... with a loop: the left spine of a long sum is deep."""

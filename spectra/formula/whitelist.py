@@ -120,7 +120,7 @@ def _rebuilt_symbol(
     if node.name in values:
         used.add(node.name)
         return values[node.name]
-    raise ParameterError(no_value(node.name, symbol or sympy.Symbol("z"), values))
+    raise no_value(node.name, symbol or sympy.Symbol("z"), values)
 
 
 def _exact_float(node: sympy.Float) -> sympy.Rational:

@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy
 
+from spectra.errors import ParameterError
 from spectra.formula.functions import CONSTANTS, FUNCTIONS, Function
 
 __all__ = [
@@ -57,10 +58,22 @@ def canonical_functions() -> list[str]:
     return [*(f.names[0] for f in FUNCTIONS), "sqrt", "hyper", "Piecewise"]
 
 
-def no_value(name: str, symbol: sympy.Symbol, values: Mapping[str, Any]) -> str:
+def no_value(
+    name: str,
+    symbol: sympy.Symbol,
+    values: Mapping[str, Any],
+    *,
+    place: tuple[str, int, int] | None = None,
+) -> ParameterError:
     """Say what to do about a name without a value."""
-    advice = f"pass {name}=... if it is a parameter; the variable is {symbol}"
-    return f"{name!r} has no value; {advice}" + did_you_mean(name, (*values, *CONSTANTS))
+    found = f"{name!r} has no value"
+    rest = f"the variable is {symbol}" + did_you_mean(name, (*values, *CONSTANTS))
+    return ParameterError(
+        f"{found};",
+        in_python=f"pass {name}=... if it is a parameter; {rest}",
+        at_shell=f"if it is a parameter, give its value with --set; {rest}",
+        place=place,
+    )
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ _SAME_SHIFT = 1e-14
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrequencySample:
     """Frequencies whose weighted mean of cosines estimates the kernel without bias.
 
@@ -59,6 +59,10 @@ class FrequencySample:
     frequencies: FloatArray
     weights: FloatArray
     phases: FloatArray
+
+    def __repr__(self) -> str:
+        n, dim = self.frequencies.shape
+        return f"FrequencySample: {n} frequencies in R^{dim}, with weights and phases"
 
     def kernel(self, differences: ArrayLike) -> FloatArray:
         """The estimate: mean of weights * cos(w.D + phase) at D, shape (..., dim)."""

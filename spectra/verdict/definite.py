@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import sympy
@@ -12,7 +12,7 @@ from mpmath import mp
 
 from spectra.asymmetric import AsymmetricKernel
 from spectra.definiteness import Proof, proved_on_space
-from spectra.errors import AccuracyError, FormulaError, NoRouteError, UndecidedError
+from spectra.errors import AccuracyError, FormulaError, NoRouteError, SpectraError, UndecidedError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
@@ -35,7 +35,7 @@ _CHECKING_DIGITS = 120
 _MARGIN = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Definiteness:
     """Whether a kernel is positive definite on R^d.
 
@@ -53,6 +53,16 @@ class Definiteness:
     answer: bool | None
     reason: str
     max_dim: float | None = None
+
+    def __repr__(self) -> str:
+        answer = {True: "proved", False: "refuted", None: "not settled"}[self.answer]
+        return f"Definiteness: {answer}. {self.reason}"
+
+    def __bool__(self) -> NoReturn:
+        raise SpectraError(
+            "Definiteness has three answers, and as a truth value one that is not settled would "
+            "be read as yes or no. Compare its .answer with True, False or None."
+        )
 
 
 def definiteness(verdict: Verdict) -> Definiteness:

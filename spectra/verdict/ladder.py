@@ -35,7 +35,7 @@ _STEEP = -4.0
 _MOST_PANELS = 60_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ladder:
     """Partial masses and their growth.
 
@@ -56,6 +56,9 @@ class Ladder:
     fitted: float
     predicted: float | None
     agrees: bool | None
+
+    def __repr__(self) -> str:
+        return f"Ladder: {self}"
 
     def __str__(self) -> str:
         pairs = zip(self.radii, self.log_masses, strict=True)

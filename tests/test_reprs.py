@@ -1,0 +1,50 @@
+"""What results print of themselves: what a person wants to know, in a line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from rf import GaussianField, SpectralFeatures
+from spectra.errors import SpectraError
+
+ROWS = np.random.default_rng(0).normal(size=(30, 3))
+
+
+def _results() -> list[tuple[object, str]]:
+    kernel = sp.radial("exp(-z)*cos(2*z)")
+    verdict = sp.existence(kernel, dim=3)
+    features = SpectralFeatures(kernel, n_components=32, random_state=0, mixed_signature="ignore")
+    field = GaussianField("gaussian", dim=3, n_components=32, random_state=0)
+    table = sp.derive(kernel, 3)
+    return [
+        (verdict, "finite mass in d = 3"),
+        (verdict.positive_definite, "Definiteness: refuted. exp(-a z) cos(b z)"),
+        (sp.existence(sp.radial("exp(-z)"), dim=2).positive_definite, "Definiteness: proved."),
+        (verdict.ladder, "growth exponent -1, predicted -1"),
+        (verdict.on_domain(1.0), "up to 1 in d = 3: FINITE"),
+        (table, "on R^3: + part of mass 1.252"),
+        (table.sample(5, rng=0), "5 frequencies in R^3"),
+        (features.fit(ROWS).plans_[0], "frequencies, root mean square error 0."),
+        (field.condition(ROWS, ROWS[:, 0], noise=0.1), "through 30 values with errors of 0.1"),
+        (sp.spectral_density(kernel, 3), "by lookup"),
+    ]
+
+
+def test_a_result_says_in_a_line_what_it_is() -> None:
+    for result, said in _results():
+        text = repr(result)
+        assert said in text
+        assert "array(" not in text
+        assert "\n" not in text
+        assert len(text) < 300
+
+
+def test_definiteness_has_no_truth_value() -> None:
+    gamma = sp.variogram("3*z/2 - z**3/2", reach=1)
+    assert gamma.definiteness(3).answer is True
+    assert gamma.definiteness(4).answer is False
+    for dim in (3, 4):
+        with pytest.raises(SpectraError, match=r"\.answer"):
+            bool(gamma.definiteness(dim))
