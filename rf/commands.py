@@ -14,6 +14,7 @@ from rf.datasets import DATA_VARIABLE, NAMES, SCALINGS, load_dataset
 from rf.experiments import EXPERIMENTS
 from rf.experiments.approximation import ROWS, RUNS, sample_rows, summarise
 from rf.experiments.ledger import Ledger
+from rf.experiments.pages import quick_look, write_results
 from rf.experiments.tables import run_experiment, table_lines
 from rf.features import SpectralFeatures
 from rf.frequencies import ALLOCATIONS, COUPLINGS, RADII
@@ -59,9 +60,17 @@ def add_approximate(parser: argparse.ArgumentParser) -> None:
 
 def add_reproduce(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``rf reproduce``."""
-    parser.add_argument("name", choices=tuple(EXPERIMENTS), help="which")
+    parser.add_argument("name", choices=("all", *EXPERIMENTS), help="which")
     parser.add_argument("--out", type=Path, help="keep results here, and go on from them")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="keep results here, and write tidy numbers, a page and a picture of each table",
+    )
     parser.add_argument("--runs", type=int, default=RUNS, help=f"by default {RUNS}")
+    parser.add_argument(
+        "--quick", action="store_true", help="one run of the first column of the first block"
+    )
     parser.add_argument("--only", default="", help="only groups whose name contains this")
     parser.set_defaults(run=_reproduce)
 
@@ -144,20 +153,42 @@ def _gram_of_table(table: SpectralTable, X: Any) -> Any:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     _check_counts(runs=arguments.runs)
-    experiment = EXPERIMENTS[arguments.name]
+    every = arguments.name == "all"
+    if arguments.out is not None and (every or arguments.folder is not None):
+        raise ParameterError(
+            "--out names the file of one table: give --folder alone, which keeps a file for each."
+        )
+    names = list(EXPERIMENTS) if every else [arguments.name]
+    found = [_reproduced(name, arguments) for name in names]
+    if not any(found):
+        raise ParameterError(f"No group of {arguments.name} contains {arguments.only!r}.")
+    return 0
+
+
+def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
+    """Run a table and print it; False where no group of it is wanted."""
+    experiment, runs = EXPERIMENTS[name], 1 if arguments.quick else arguments.runs
     cells = [cell for cell in experiment.cells(None) if arguments.only in cell.group]
     if not cells:
-        raise ParameterError(f"No group of {arguments.name} contains {arguments.only!r}.")
-    ledger = Ledger(arguments.out)
+        return False
+    cells = quick_look(cells) if arguments.quick else cells
+    kept = arguments.out
+    if arguments.folder is not None:
+        arguments.folder.mkdir(parents=True, exist_ok=True)
+        kept = arguments.folder / f"{name}.jsonl"
+    ledger = Ledger(kept)
     wanted = sum(cell.compute is not None for cell in cells)
-    for done, cell, values in run_experiment(cells, ledger, runs=arguments.runs):
+    for done, cell, values in run_experiment(cells, ledger, runs=runs):
         text = f"[{done}/{wanted}] {cell.group} | {cell.method} | {cell.column}: {values[0]:.4f}"
         print(text, file=sys.stderr, flush=True)
     print(f"{experiment.title}. {experiment.source}")
-    print(f"{experiment.measures}; mean of {arguments.runs} runs")
-    for line in table_lines(cells, ledger, runs=arguments.runs, digits=experiment.digits):
+    print(f"{experiment.measures}; mean of {runs} run{'s' * (runs > 1)}")
+    for line in table_lines(cells, ledger, runs=runs, digits=experiment.digits):
         print(line)
-    return 0
+    if arguments.folder is not None:
+        for path in write_results(name, experiment, cells, ledger, runs, arguments.folder):
+            print(f"wrote {path}")
+    return True
 
 
 def _datasets(_: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """The command rf: what it prints, how results survive an interruption, what it refuses."""
 
+import csv
 import json
 
 import numpy as np
@@ -93,6 +94,34 @@ def test_an_interrupted_experiment_goes_on_where_it_was(two_cells, tmp_path, cap
     # Other numbers of runs are other results.
     assert main(["reproduce", "gorf-errors", "--out", str(path), "--runs", "4"]) == 0
     assert two_cells["calls"] == 4
+
+
+def test_all_tables_go_to_a_folder_with_their_numbers_and_go_on_from_it(
+    two_cells, tmp_path, capsys
+):
+    folder = tmp_path / "results"
+    assert main(["reproduce", "all", "--folder", str(folder), "--runs", "3"]) == 0
+    rows = list(csv.DictReader((folder / "gorf-errors.csv").read_text().splitlines()))
+    assert [(r["method"], r["mean"], r["published"]) for r in rows] == [
+        ("GORF", "1.0", "0.25"),
+        ("GORF", "2.0", ""),
+        ("DIGMM", "", "4.0"),
+    ]
+    page = (folder / "gorf-errors.md").read_text()
+    assert page.startswith("# A title")
+    assert "GORF, s=1: 4.00 times the published" in page
+    assert (folder / "gorf-errors.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["reproduce", "all", "--folder", str(folder), "--runs", "3"]) == 0
+    assert two_cells["calls"] == 2
+    # A quick look is one run of the first column.
+    capsys.readouterr()
+    assert main(["reproduce", "all", "--quick"]) == 0
+    assert two_cells["calls"] == 3
+    printed = capsys.readouterr()
+    assert "s=2" not in printed.out
+    assert "[1/1]" in printed.err
+    assert main(["reproduce", "all", "--out", str(tmp_path / "one")]) != 0
+    assert "--folder" in capsys.readouterr().err
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path):

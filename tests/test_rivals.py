@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf.portfolio.zonal_features import gegenbauer_coefficients
 from rf.rivals import (
+    DIGMM,
     RIVALS,
     SORF,
     ExactPolynomial,
@@ -339,6 +340,34 @@ def test_leverage_scores_prefer_rows_that_nothing_else_explains():
         )
 
     assert far("leverage") > 2 * far("uniform")
+
+
+# --- two infinite mixtures ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+def test_digmm_estimates_its_two_mixtures_and_tells_how_far_they_are_from_the_kernel(dim):
+    X = np.random.default_rng(dim).standard_normal((80, dim)) / np.sqrt(dim)
+    K = delta_gaussian(X, X)
+    f = DIGMM(delta_gaussian, n_components=20_000, pilots=80, random_state=0).fit(X)
+    plus, minus = f.masses_
+    assert plus > 0 > minus
+    mean = f.expected_gram(X, X)
+    # A cosine has a variance of at most 1, and the frequencies of a half are independent.
+    spread = np.sqrt(plus**2 / np.sum(f.signature_ > 0) + minus**2 / np.sum(f.signature_ < 0))
+    assert np.max(np.abs(f.gram(X) - mean)) < 6 * np.sqrt(2) * spread
+    np.testing.assert_allclose(np.diag(mean), plus + minus, atol=1e-12)
+    assert f.bias_ == pytest.approx(np.linalg.norm(mean - K) / np.linalg.norm(K), rel=1e-9)
+    # A half is no function of the distance, so that the method has a bias where both have mass.
+    assert 1e-3 < f.bias_ < 0.6
+
+
+def test_digmm_of_a_gaussian_has_one_half_and_nearly_no_bias():
+    X = sphere_rows(100, 3)
+    f = DIGMM(random_state=0).fit(X)
+    assert len(f.masses_) == 1
+    assert f.masses_[0] == pytest.approx(1.0, abs=0.02)
+    assert f.bias_ < 0.05
 
 
 # --- the biased systems ---------------------------------------------------------------------------

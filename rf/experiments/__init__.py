@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from rf.experiments.ask_accuracy import ASK_ACCURACY
 from rf.experiments.ask_errors import ASK_ERRORS
+from rf.experiments.digmm_bias import DIGMM_BIAS
 from rf.experiments.gorf_errors import GORF_ERRORS
 from rf.experiments.housing import HOUSING
 from rf.experiments.tables import Experiment
@@ -20,6 +21,7 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
     {
         "gorf-errors": GORF_ERRORS,
         "gorf-housing": HOUSING,
+        "digmm-bias": DIGMM_BIAS,
         "ask-errors": ASK_ERRORS,
         "ask-accuracy": ASK_ACCURACY,
     }

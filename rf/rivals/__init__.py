@@ -2,8 +2,8 @@
 
 The systems (RFF, ORF, GRFF, GORF, AsKRFF) draw from the table of a kernel, as
 :class:`rf.SpectralFeatures` does; the rivals make features of their own.  What is biased is so in a
-class that says it: PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, SORF, and AsKRFF with
-fitted masses.  A rival is added by a file and a line.
+class that says it: PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, DIGMM, SORF, and AsKRFF
+with fitted masses.  A rival is added by a file and a line.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from rf.rivals.ask import AsKRFF
 from rf.rivals.base import Rival
 from rf.rivals.circulant import SignedCirculant
+from rf.rivals.digmm import DIGMM
 from rf.rivals.exact_polynomial import ExactPolynomial
 from rf.rivals.fastfood import Fastfood
 from rf.rivals.gegenbauer import GegenbauerFeatures
@@ -29,6 +30,7 @@ from rf.rivals.tensor_sketch import TensorSketch
 from rf.rivals.trp import TensorizedRandomProjection
 
 __all__ = [
+    "DIGMM",
     "GORF",
     "GRFF",
     "ORF",
@@ -59,6 +61,7 @@ RIVALS: Mapping[str, type[Any]] = MappingProxyType(
         "ask-rff": AsKRFF,
         "published-grff": PublishedGRFF,
         "polynomial-grff": PolynomialGRFF,
+        "digmm": DIGMM,
         "exact-polynomial": ExactPolynomial,
         "fastfood": Fastfood,
         "gegenbauer": GegenbauerFeatures,
