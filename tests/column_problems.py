@@ -1,0 +1,155 @@
+"""Kernels of columns with known answers: of groups, of periods, of the l1 distance.
+
+The twin of ``problems.py`` for kernels that are no function of one Euclidean distance.  What is
+stated is from closed forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import spectra as sp
+
+__all__ = ["COLUMN_PROBLEMS", "ColumnProblem"]
+
+
+@dataclass(frozen=True)
+class ColumnProblem:
+    """A kernel of differences in some dimension, and what is known of it.
+
+    Attributes
+    ----------
+    id : str
+    build : callable
+    dim : int
+    formula : callable
+        k(D) at differences of shape (n, dim), written with numpy alone.
+    positive_definite : bool
+    mass : float
+        The sum of the masses of the parts of its table; None where it is not known.
+    slow : bool
+    """
+
+    id: str
+    build: Callable[[], Any]
+    dim: int
+    formula: Callable[[Any], Any]
+    positive_definite: bool
+    mass: float | None = None
+    slow: bool = False
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel."""
+        return self.build()
+
+
+def _listed() -> list[ColumnProblem]:
+    import numpy as np
+
+    def gauss() -> sp.Kernel:
+        return sp.radial("exp(-z**2/2)")
+
+    def laplace() -> sp.Kernel:
+        return sp.radial("exp(-z)")
+
+    def season() -> sp.Kernel:
+        return sp.radial("exp(cos(z) - 1)")
+
+    def l1(D: Any) -> Any:
+        return np.abs(D).sum(axis=-1)
+
+    def square(D: Any) -> Any:
+        return (D**2).sum(axis=-1)
+
+    return [
+        ColumnProblem(
+            "product",
+            lambda: gauss().on([0, 1]) * laplace().rescale(2).on([2]),
+            3,
+            lambda D: np.exp(-square(D[:, :2]) / 2 - np.abs(D[:, 2]) / 2),
+            True,
+            1.0,
+        ),
+        ColumnProblem(
+            "signed sum",
+            lambda: gauss().on([0, 1]) - 0.5 * laplace().on([2]) + 0.25,
+            3,
+            lambda D: np.exp(-square(D[:, :2]) / 2) - np.exp(-np.abs(D[:, 2])) / 2 + 0.25,
+            False,
+            1.75,
+        ),
+        ColumnProblem(
+            "additive pairs",
+            lambda: sp.additive(gauss(), 7, order=2),
+            7,
+            lambda D: sum(
+                np.exp(-(D[:, i] ** 2 + D[:, j] ** 2) / 2) for i in range(7) for j in range(i)
+            ),
+            True,
+            21.0,
+            slow=True,
+        ),
+        ColumnProblem(
+            "season that fades",
+            lambda: season().on([0]) * gauss().rescale(9).on([0]) + 0.5 * gauss().on([1]),
+            2,
+            lambda D: (
+                np.exp(np.cos(D[:, 0]) - 1 - D[:, 0] ** 2 / 162) + np.exp(-(D[:, 1] ** 2) / 2) / 2
+            ),
+            True,
+            1.5,
+        ),
+        ColumnProblem(
+            "season of signs",
+            lambda: sp.radial("exp(-cos(z))").on([1]) * laplace().on([0]),
+            2,
+            lambda D: np.exp(-np.cos(D[:, 1]) - np.abs(D[:, 0])),
+            False,
+            np.e,
+        ),
+        ColumnProblem(
+            "l1 exponentials", lambda: sp.l1("exp(-z)"), 7, lambda D: np.exp(-l1(D)), True, 1.0
+        ),
+        ColumnProblem(
+            "l1 power",
+            lambda: sp.l1("(1 - z)**5", support=1),
+            3,
+            lambda D: np.maximum(1 - l1(D), 0) ** 5,
+            True,
+            1.0,
+            slow=True,
+        ),
+        ColumnProblem(
+            "l1 rational", lambda: sp.l1("1/(1 + z)"), 3, lambda D: 1 / (1 + l1(D)), True, 1.0, True
+        ),
+        ColumnProblem(
+            "l1 gaussian",
+            lambda: sp.l1("exp(-z**2)"),
+            3,
+            lambda D: np.exp(-(l1(D) ** 2)),
+            False,
+            slow=True,
+        ),
+        ColumnProblem(
+            "tl1 in 2",
+            lambda: sp.l1("Max(tau - z, 0)", tau=2),
+            2,
+            lambda D: np.maximum(2 - l1(D), 0),
+            False,
+            7.6,
+        ),
+        ColumnProblem(
+            "tl1 in 3",
+            lambda: sp.l1("Max(1 - z, 0)"),
+            3,
+            lambda D: np.maximum(1 - l1(D), 0),
+            False,
+            15.9,
+        ),
+    ]
+
+
+COLUMN_PROBLEMS = {problem.id: problem for problem in _listed()}
