@@ -72,7 +72,7 @@ def correlated(first: Sequence[Split], second: Sequence[Split], bits: int) -> li
         How far below the sums of the sizes of their terms the sums are known, at least.
     """
     (a, ra), (b, rb) = (_sizes(parts) for parts in (first, second))
-    log_sums, log_unknown = _bounds(a, ra, b, rb)
+    log_sums, log_unknown = _bounds(a, ra, b, rb, bits)
     top_a, top_b = (int(x.max()) if np.isfinite(x.max()) else 0 for x in (a, b))
     least = min(float(log_sums.min()), float(top_a + top_b)) - (top_a + top_b)
     fixed = int(bits + np.log2(len(first)) - least) + _SPARE_BITS
@@ -87,7 +87,7 @@ def correlated(first: Sequence[Split], second: Sequence[Split], bits: int) -> li
 
 
 def _bounds(
-    a: FloatArray, ra: FloatArray, b: FloatArray, rb: FloatArray
+    a: FloatArray, ra: FloatArray, b: FloatArray, rb: FloatArray, bits: int
 ) -> tuple[FloatArray, FloatArray]:
     """Binary logarithms of the sums of sizes, and of what the balls leave of them.
 
@@ -106,10 +106,15 @@ def _bounds(
     top_a, top_b = (x.max() if np.isfinite(x.max()) else 0.0 for x in (a + tilt_a, b + tilt_b))
     # A ball without end leaves every sum unknown: infinite, or no number.
     with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        # Terms that vanish and are not known to are no share of anything.
+        lost_a, lost_b = (float(np.nanmax(np.exp2(r - x))) for x, r in ((a, ra), (b, rb)))
         a, ra = np.exp2(a + tilt_a - top_a), np.exp2(ra + tilt_a - top_a)
         b, rb = np.exp2(b + tilt_b - top_b), np.exp2(rb + tilt_b - top_b)
         sums = np.correlate(b, a)
-        unknown = (np.correlate(b, ra) + np.correlate(rb, a + ra)) * _ROUNDING
+        if max(lost_a, lost_b) < 2.0 ** (_SPARE_BITS - bits):
+            unknown = sums * (lost_a + lost_b + lost_a * lost_b) * _ROUNDING
+        else:
+            unknown = (np.correlate(b, ra) + np.correlate(rb, a + ra)) * _ROUNDING
     unknown += _UNDERFLOW * a.size
     back = top_a + top_b - rise * (np.arange(count) - count // 2)
     return np.log2(np.maximum(sums, _UNDERFLOW)) + back, np.log2(unknown) + back

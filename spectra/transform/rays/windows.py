@@ -14,6 +14,7 @@ by no more than exp(c^2 a^2).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, floor, log2, pi, sqrt
 from typing import NamedTuple
 
@@ -34,6 +35,8 @@ _FIRST_APART = 2.0
 _GROWTH, _COST = 4.0, 24.0
 # Edges that are softer part nothing.
 _SOFTEST = 2.0
+# Edges are at multiples of 1/16.
+_PLACES = 16.0
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,15 @@ class Window(NamedTuple):
 
 def _step(edge: Edge, s: float, *, falls: bool = False) -> Ball:
     """erfc(c (s_0 - s))/2, or what that leaves of 1."""
-    apart = flint.arb(edge.sharpness) * (flint.arb(edge.place) - flint.arb(s))
-    return (-apart if falls else apart).erfc() / 2
+    # Places, steps and sharpness are dyadic, so that edges of many parts have arguments in common.
+    apart = edge.sharpness * (edge.place - s)
+    return _half_erfc(-apart if falls else apart, flint.ctx.prec)
+
+
+@lru_cache(maxsize=1 << 16)
+def _half_erfc(x: float, bits: int) -> Ball:
+    with working(bits):
+        return 1 - _half_erfc(-x, bits) if x < 0.0 else flint.arb(x).erfc() / 2
 
 
 @dataclass(frozen=True)
@@ -138,7 +148,8 @@ def pieces(span: Span, phase: float, depth: float, step: int, first_step: int) -
         # The errors are exp(-a * room); edges are powers of 2, so that blocks have them in common.
         sharpness = 2.0 ** floor(log2(_GROWTH * room / (depth + _COST)))
         # At t beyond where steps may be so long the errors have grown by up to exp(depth * t).
-        edge = Edge(place - depth / (4.0 * sharpness**2), sharpness)
+        apart = depth / (4.0 * sharpness**2)
+        edge = Edge(floor((place - apart) * _PLACES) / _PLACES, sharpness)
         if sharpness < _SOFTEST or edge.place - edge.reach(depth) < span.low:
             break
         edges.append(edge)
