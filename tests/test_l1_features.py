@@ -154,6 +154,25 @@ def test_rows_outside_the_box_or_the_kink_are_refused():
         far.gram(X.min(axis=0)[None], X.max(axis=0)[None])
 
 
+@pytest.mark.parametrize("tau", [1e-9, 1.0, 1e9])
+def test_units_change_nothing(tau):
+    X = np.random.default_rng(0).uniform(size=(30, 7)) / 8
+    kernel = sp.l1("Max(tau - z, 0)", tau=tau)
+    one = features(sp.l1("Max(1 - z, 0)"), 101, domain="data").fit(X).gram(X)
+    made = features(kernel, 101, domain="data").fit(tau * X).gram(tau * X)
+    assert np.allclose(made, tau * one, atol=1e-9 * tau)
+
+
+def test_columns_that_do_not_vary_take_no_waves():
+    X = np.ones((5, 3))
+    X[:, 1] = np.arange(5)
+    fitted = features(sp.l1("Max(9 - z, 0)"), 41, domain="data").fit(X)
+    assert not fitted.frequencies_.frequencies[:, [0, 2]].any()
+    assert np.abs(fitted.gram(X) - fitted.kernel_.gram(X)).max() < 0.05
+    alone = features(sp.l1("Max(9 - z, 0)"), 41, domain="data").fit(X[:1])
+    assert np.allclose(alone.gram(X[:1]), 9.0)
+
+
 def test_it_learns_through_its_signs():
     rng = np.random.default_rng(1)
     X = rng.uniform(size=(300, 6))
