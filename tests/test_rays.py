@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from real_axis import RealKernel, radial_densities
 
 import spectra as sp
-from spectra.errors import FormulaError
+from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.parsing import Z
 from spectra.quadrature import NODES
 from spectra.transform.half_lines.half_line import half_line
@@ -353,3 +353,49 @@ def test_a_kernel_that_is_zero_where_sizes_are_looked_at_does_not_end_there(dim)
         unit = float(np.exp(-log))
         assert abs(value - float(exact.mid()) * unit) <= wrong + 1e-13
         assert wrong < 1e-13
+
+
+HIDDEN = [
+    "exp(-z**2)*(1/(2+cos(z))+exp(-10**8*(z**2-2)**2)/1000)",
+    "(1+exp(-10**8*(z**2-2)**2))/cosh(z)",
+    "exp(-z**2)*(1+1/(10**16*(z**2-2)**2+1))",
+    "exp(-z)/(1+z)*(1+exp(-10**8*(z**2-2)**2))",
+]
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+@pytest.mark.parametrize("text", HIDDEN)
+def test_what_is_narrow_between_all_values_is_seen_by_its_bounds_and_refused(text, dim):
+    """Sums at steps of 1/1000 and of half of that miss a width of 1e-5, and agree."""
+    with pytest.raises(NoRouteError, match=r"far larger near z = 1\.4"):
+        half_line(sympy.sympify(text.replace("z", "Z"), {"Z": Z}, rational=True), dim)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "exp(-Z**4)",
+        "1/cosh(Z)",
+        "exp(-cosh(3*Z))",
+        "exp(-Z**2)*cos(200*Z**2)",
+        "exp(-Z)*atan(50*(Z - 2))",
+        "exp(-Z**2)*besseli(0, Z**2)",
+        "besselk(0, 1 + Z)",
+        "besselj(Rational(5, 4), Z)/Z**Rational(5, 4)",
+        "exp(-Z)/((Z - 1)**2 + Rational(1, 1000))",
+    ],
+)
+def test_what_is_only_steep_hides_nothing(text):
+    assert Plane(sympy.sympify(text, {"Z": Z}, rational=True)).hidden is None
+
+
+@SLOW
+def test_a_wave_far_beyond_the_bulk_is_followed():
+    """exp(-z^4) has nothing between w = 72 and the wave at 200, of which the tail is no part."""
+    expr = sympy.exp(-(Z**4)) * (1 + sympy.cos(200 * Z) / 10**4)
+    components, _ = half_line(expr, 1)
+    bulk, _ = half_line(sympy.exp(-(Z**4)), 1)
+    middle = float(np.exp(bulk[0].signed_log(np.array([1e-9]))[1][0]))
+    sign, log = components[0].signed_log(np.array([200.0]))
+    # cos(b z) k(z) has half of the density of k at w - b, of which k has both sides.
+    assert sign[0] * np.exp(log[0]) == pytest.approx(middle / 2 / 10**4, rel=1e-9)

@@ -72,6 +72,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     0.240992654
     """
     found = expanded(expr)
+    _refuse_what_is_hidden(found)
     atoms = []
     if found.limit != 0:
         mass = float(found.limit)
@@ -80,6 +81,19 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
         components, spheres = slow_waves(found, dim)
         return components, [*atoms, *spheres]
     return [_component(part, dim) for part in _parts(found)], atoms
+
+
+def _refuse_what_is_hidden(found: Expanded) -> None:
+    try:
+        place = plane(found.expr).hidden
+    except FormulaError:
+        return
+    if place is not None:
+        raise NoRouteError(
+            f"The formula {found.expr} has a part that is far larger near z = {place:.6g} than at "
+            "all distances nearby, and sums of values would miss it. Give it as a summand of its "
+            "own, in units of its own width (rescale), or as pieces with support=."
+        )
 
 
 def _component(found: Expanded, dim: int) -> Component:
@@ -94,10 +108,12 @@ def _component(found: Expanded, dim: int) -> Component:
 
 
 def _ways(found: Expanded, dim: int) -> Iterator[Callable[[Expanded, int], Component]]:
-    if found.decays_fast and EvenSums.serves(plane(found.expr), dim):
+    # Fast waves are followed one by one on paths, since nothing may be between them and the rest;
+    # rays see them all at once.
+    slow = _is_slow(found)
+    if slow and found.decays_fast and EvenSums.serves(plane(found.expr), dim):
         yield _by_even_sums
-    # Fast waves are followed one by one on paths; rays see them all at once.
-    yield from (_by_rays, _by_paths) if _is_slow(found) else (_by_paths, _by_rays)
+    yield from (_by_rays, _by_paths) if slow else (_by_paths, _by_rays)
 
 
 def _by_even_sums(found: Expanded, dim: int) -> Component:

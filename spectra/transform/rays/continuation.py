@@ -24,6 +24,16 @@ __all__ = ["Continuation"]
 _LOST = 40
 _MOST_DOUBLINGS = 5
 
+
+def _bessel_j(order: Ball, z: Ball) -> Ball:
+    value = z.bessel_j(order)
+    real = z.imag.is_zero() and order.imag.is_zero() and order.real >= 0
+    # DLMF 10.14.1; of an interval Arb knows less, since its series grow like exp(z).
+    if real and not (value.is_finite() and value.real.rad() < 1):
+        return flint.acb(flint.arb(0, 1))
+    return value
+
+
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.exp: lambda z: z.exp(),
     sympy.log: lambda z: z.log(),
@@ -39,7 +49,7 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.gamma: lambda z: z.gamma(),
     sympy.erf: lambda z: z.erf(),
     sympy.erfc: lambda z: z.erfc(),
-    sympy.besselj: lambda n, z: z.bessel_j(n),
+    sympy.besselj: _bessel_j,
     sympy.bessely: lambda n, z: z.bessel_y(n),
     sympy.besseli: lambda n, z: z.bessel_i(n),
     sympy.besselk: lambda n, z: z.bessel_k(n),
@@ -90,14 +100,19 @@ class Continuation:
             work *= 2
         return value
 
-    def _evaluated(self, z: Ball) -> Ball:
-        bits = flint.ctx.prec
+    def steps(self, z: Ball, bits: int) -> list[Ball]:
+        """The values of z and of all parts of the formula, its own last."""
         if bits not in self._programs:
-            self._programs[bits] = _compiled(self.expr)
+            with working(bits):
+                self._programs[bits] = _compiled(self.expr)
         registers = [z]
-        for function, operands in self._programs[bits]:
-            registers.append(function(*[registers[i] for i in operands]))
-        return registers[-1]
+        with working(bits):
+            for function, operands in self._programs[bits]:
+                registers.append(function(*[registers[i] for i in operands]))
+        return registers
+
+    def _evaluated(self, z: Ball) -> Ball:
+        return self.steps(z, flint.ctx.prec)[-1]
 
 
 def _below(value: Ball, exponent: int) -> bool:
