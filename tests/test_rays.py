@@ -381,6 +381,7 @@ def test_what_is_narrow_between_all_values_is_seen_by_its_bounds_and_refused(tex
         "exp(-Z)*atan(50*(Z - 2))",
         "exp(-Z**2)*besseli(0, Z**2)",
         "besselk(0, 1 + Z)",
+        "besselk(Rational(1, 3), Z)*Z**Rational(1, 3)",
         "besselj(Rational(5, 4), Z)/Z**Rational(5, 4)",
         "exp(-Z)/((Z - 1)**2 + Rational(1, 1000))",
     ],

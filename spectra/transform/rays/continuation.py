@@ -34,6 +34,16 @@ def _bessel_j(order: Ball, z: Ball) -> Ball:
     return value
 
 
+def _bessel_k(order: Ball, z: Ball) -> Ball:
+    value = z.bessel_k(order)
+    real = z.imag.is_zero() and order.imag.is_zero() and z.real > 0
+    if real and not (value.is_finite() and value.real.rad() < abs(value).mid() / 2):
+        # DLMF 10.37: K falls, so that its values at the ends bound it on an interval.
+        ends = (flint.acb(x).bessel_k(order).real for x in (z.real.lower(), z.real.upper()))
+        return flint.acb(next(ends).union(next(ends)))
+    return value
+
+
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.exp: lambda z: z.exp(),
     sympy.log: lambda z: z.log(),
@@ -52,7 +62,7 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.besselj: _bessel_j,
     sympy.bessely: lambda n, z: z.bessel_y(n),
     sympy.besseli: lambda n, z: z.bessel_i(n),
-    sympy.besselk: lambda n, z: z.bessel_k(n),
+    sympy.besselk: _bessel_k,
     sympy.expint: lambda s, z: z.expint(s),
 }
 
