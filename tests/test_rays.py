@@ -400,3 +400,16 @@ def test_a_wave_far_beyond_the_bulk_is_followed():
     sign, log = components[0].signed_log(np.array([200.0]))
     # cos(b z) k(z) has half of the density of k at w - b, of which k has both sides.
     assert sign[0] * np.exp(log[0]) == pytest.approx(middle / 2 / 10**4, rel=1e-9)
+
+
+@SLOW
+def test_the_rounding_of_log_w_is_part_of_the_error_where_waves_turn_fast():
+    """In d = 64 a panel about w = 128 is 1/128 wide, and its series turns with w/(2 pi)."""
+    text = "exp(-z**4-z**2/10)*log(2+z**2)"
+    (component,), _ = half_line(sympy.sympify(text.replace("z", "Z"), {"Z": Z}, rational=True), 64)
+    radii = np.array([125.0, 127.5, 128.0])
+    truth = radial_densities(RealKernel(text), 64, list(radii))
+    sign, log = component.signed_log(radii)
+    bounds = component.relative_error(radii) * np.exp(component.log_envelope(radii))
+    for value, bound, exact in zip(sign * np.exp(log), bounds, truth, strict=True):
+        assert abs(value - float(exact.mid())) <= bound + float(exact.rad())

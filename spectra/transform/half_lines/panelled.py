@@ -186,6 +186,7 @@ class Panelled(Component):
     _level: FloatArray = field(init=False, repr=False)
     _slope: FloatArray = field(init=False, repr=False)
     _series: FloatArray = field(init=False, repr=False)
+    _derivative: FloatArray = field(init=False, repr=False)
     _error: FloatArray = field(init=False, repr=False)
     _top: FloatArray = field(init=False, repr=False)
     _steady: NDArray[np.bool_] = field(init=False, repr=False)
@@ -203,13 +204,24 @@ class Panelled(Component):
         }
         for name, column in columns.items():
             object.__setattr__(self, name, np.array(column))
+        object.__setattr__(self, "_derivative", legendre.legder(self._series, axis=1))
+
+    def _on_panel(self, i: NDArray[np.intp], x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The place on the panel, from -1 to 1, and its derivative by x."""
+        low, high = self._edges[i], self._edges[i + 1]
+        near_zero = 2.0 * np.exp(np.minimum(x - high, 0.0))
+        s = np.where(self._linear[i], near_zero - 1.0, 2.0 * (x - low) / (high - low) - 1.0)
+        return s, np.where(self._linear[i], near_zero, 2.0 / (high - low))
 
     def _series_at(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
-        low, high = self._edges[i], self._edges[i + 1]
-        s = 2.0 * (x - low) / (high - low) - 1.0
-        linear = self._linear[i]
-        s = np.where(linear, 2.0 * np.exp(np.minimum(x - high, 0.0)) - 1.0, s)
+        s, _ = self._on_panel(i, x)
         return np.asarray(np.einsum("nj,nj->n", legendre.legvander(s, ORDER - 1), self._series[i]))
+
+    def _steepness(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
+        """The absolute value of the derivative of the series by x."""
+        s, ds = self._on_panel(i, x)
+        powers = legendre.legvander(s, ORDER - 2)
+        return np.asarray(np.abs(np.einsum("nj,nj->n", powers, self._derivative[i])) * ds)
 
     def _located(self, w: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
         """log w, and the panel of each radius: -1 below the first, their number beyond the last."""
@@ -268,7 +280,10 @@ class Panelled(Component):
         envelope = self.log_envelope(w[inside])
         share = np.exp(self._level[at] + self._slope[at] * x[inside] - envelope)
         sizes = np.abs(self._level[at]) + 2.0 * np.abs(self._slope[at] * x[inside])
-        bound[inside] = self._error[at] * share + EPS * (sizes + np.abs(envelope) + _ROUNDING)
+        # Where waves turn fast in log w, its rounding is seen in the series too.
+        turned = EPS * np.abs(x[inside]) * self._steepness(at, x[inside])
+        bound[inside] = (self._error[at] + turned) * share
+        bound[inside] += EPS * (sizes + np.abs(envelope) + _ROUNDING)
         below, beyond = i < 0, i >= len(self.panels)
         if np.any(below):
             first = self.relative_error(np.exp(self._edges[:1] + 1e-12))[0]
