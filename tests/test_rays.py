@@ -371,6 +371,13 @@ def test_what_is_narrow_between_all_values_is_seen_by_its_bounds_and_refused(tex
         half_line(sympy.sympify(text.replace("z", "Z"), {"Z": Z}, rational=True), dim)
 
 
+@pytest.mark.parametrize("place", [0.1, 1.0, 1.4, 1.95])
+def test_what_is_narrow_inside_a_ball_is_refused_too(place):
+    text = f"(1 - z/2)**2*exp(-z)*(1 + exp(-10**9*(z - {place})**2))"
+    with pytest.raises(NoRouteError, match="far larger near z"):
+        sp.spectral_density(sp.radial(text, support=2), 3)
+
+
 @pytest.mark.parametrize(
     "text",
     [

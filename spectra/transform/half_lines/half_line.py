@@ -23,6 +23,7 @@ from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
 from spectra.transform.half_lines.slow_waves import by_paths, slow_waves
 from spectra.transform.rays.even import EvenSums
+from spectra.transform.rays.hidden import refuse_hidden
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.precision import Ball, working
 from spectra.transform.rays.sums import RaySums
@@ -72,7 +73,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     0.240992654
     """
     found = expanded(expr)
-    _refuse_what_is_hidden(found)
+    refuse_hidden(found.expr, lambda: plane(found.expr).hidden)
     atoms = []
     if found.limit != 0:
         mass = float(found.limit)
@@ -81,19 +82,6 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
         components, spheres = slow_waves(found, dim)
         return components, [*atoms, *spheres]
     return [_component(part, dim) for part in _parts(found)], atoms
-
-
-def _refuse_what_is_hidden(found: Expanded) -> None:
-    try:
-        place = plane(found.expr).hidden
-    except FormulaError:
-        return
-    if place is not None:
-        raise NoRouteError(
-            f"The formula {found.expr} has a part that is far larger near z = {place:.6g} than at "
-            "all distances nearby, and sums of values would miss it. Give it as a summand of its "
-            "own, in units of its own width (rescale), or as pieces with support=."
-        )
 
 
 def _component(found: Expanded, dim: int) -> Component:

@@ -31,6 +31,7 @@ from spectra.singularity.local import profile
 from spectra.transform.on_balls.ball import to_mpf
 from spectra.transform.on_balls.compact import BallComponent, compact_components
 from spectra.transform.on_balls.numeric_ball import NumericBall
+from spectra.transform.rays.hidden import hidden_in_a_ball, refuse_hidden
 
 __all__ = ["compact_numeric_components", "split_at_breaks"]
 
@@ -139,6 +140,7 @@ def _check_continuation(expr: sympy.Expr, radius: sympy.Expr) -> None:
 
 
 def _component(expr: sympy.Expr, radius: sympy.Expr, dim: int) -> BallComponent:
+    refuse_hidden(expr, lambda: hidden_in_a_ball(expr, float(radius)))
     edge, edge_root = _exponents(expr, radius, -1)
     start, origin_root = _exponents(expr, sympy.Integer(0), 1)
     if start.is_negative:

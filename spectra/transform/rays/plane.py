@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import flint
 import numpy as np
 import sympy
 from numpy.typing import NDArray
 
 from spectra.transform.rays.continuation import Continuation
-from spectra.transform.rays.precision import log_of
+from spectra.transform.rays.hidden import hidden_place
 from spectra.transform.rays.ray import Ray, Reach, has_one_integral, reach_of
 from spectra.transform.rays.sampled import Shape
 
@@ -26,11 +25,8 @@ _INSIDE = 4
 SURVEY_BITS = 128
 # Steps of log z at which sizes are looked at.
 _COARSE = 0.5
-# Parts of a formula are bounded between places so many e-folds apart, up to so many e-folds about
-# the scale; nothing grows by exp(20) there over the values nearby.
-_BETWEEN, _BESIDE, _NEARBY, _CONTRAST = 1.0 / 32.0, 6.0, 3, 20.0
-# Bits of bounds, and how often an interval is halved where the bounds of balls are too wide.
-_PART_BITS, _HALVINGS = 64, 8
+# What is narrow is looked for up to so many e-folds about the scale.
+_BESIDE = 6.0
 # Kernels are looked for between these e-folds about their scale; below exp(-140) of its largest
 # value k z^(d-1) is nothing.
 _BEFORE, _AFTER, _NEGLIGIBLE, _NOTHING = 12.0, 33.0, -140.0, -1e300
@@ -82,36 +78,9 @@ class Plane:
 
     @cached_property
     def hidden(self) -> float | None:
-        """A place beside which a part of the formula is far larger than at all values nearby.
-
-        No sum of values sees that, at whatever angle, and two that miss it agree.  Every part is
-        bounded between the places on the half-line at which it is looked at.
-        """
-        low = self.reach.scale - _BESIDE
-        high = min(self.reach.end, self.reach.scale + _BESIDE)
-        s = np.arange(np.floor(low / _BETWEEN), np.ceil(high / _BETWEEN) + 1.0) * _BETWEEN
-        seen = np.array([self._log_parts(float(x), 0.0) for x in s])
-        near = np.maximum.reduce([seen[i : s.size - 2 * _NEARBY + i] for i in range(2 * _NEARBY)])
-        for i, x in enumerate(s[_NEARBY : s.size - _NEARBY]):
-            middle, half = float(x) + 0.5 * _BETWEEN, 0.5 * _BETWEEN
-            if not self._is_below(near[i] + _CONTRAST, middle, half, _HALVINGS):
-                return float(np.exp(x))
-        return None
-
-    def _is_below(self, logs: FloatArray, middle: float, half: float, halvings: int) -> bool:
-        """Whether all parts are bounded so; parts of the interval have narrower bounds."""
-        if not np.any(self._log_parts(middle, half) > logs):
-            return True
-        return halvings > 0 and all(
-            self._is_below(logs, middle + side * 0.5 * half, 0.5 * half, halvings - 1)
-            for side in (-1.0, 1.0)
-        )
-
-    def _log_parts(self, s: float, half: float) -> FloatArray:
-        """Logarithms of bounds of all parts between exp(s - half) and exp(s + half)."""
-        z = flint.acb(flint.arb(s, half).exp())
-        parts = self.kernel.steps(z, _PART_BITS)
-        return np.array([log_of(abs(p).upper()) if p.is_finite() else np.inf for p in parts[1:]])
+        """A distance at which sums of values miss something."""
+        low, high = self.reach.scale - _BESIDE, self.reach.scale + _BESIDE
+        return hidden_place(self.kernel, lambda s: s.exp(), low, min(high, self.reach.end))
 
     def shape(self, dim: int) -> Shape:
         """Where the kernel is, and where z^(d-1) times it becomes negligible."""
