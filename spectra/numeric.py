@@ -1,8 +1,9 @@
-"""What users pass as numbers, checked once and in one way."""
+"""What users pass as numbers, checked once and in one way; and bounds as users read them."""
 
 from __future__ import annotations
 
 import operator
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from spectra.errors import DataError, ParameterError
 
-__all__ = ["checked_dim", "real_array"]
+__all__ = ["bound_text", "checked_dim", "real_array"]
 
 
 def real_array(
@@ -58,3 +59,16 @@ def checked_dim(dim: Any) -> int:
     if whole < 1:
         raise ParameterError(f"A dimension is at least 1, and {whole} was passed.")
     return whole
+
+
+def bound_text(bound: float) -> str:
+    """Two digits of a bound, rounded upwards: what is printed is a bound too.
+
+    Examples
+    --------
+    >>> bound_text(3.14e-14), f"{3.14e-14:.1e}"
+    ('3.2e-14', '3.1e-14')
+    """
+    if not np.isfinite(bound):
+        return str(bound)
+    return f"{float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(bound)):.1e}"

@@ -15,6 +15,7 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
+from spectra.numeric import bound_text
 
 __all__ = [
     "Enclosure",
@@ -112,7 +113,7 @@ class Enclosure:
 
     def __str__(self) -> str:
         proof = "proved" if self.rigorous else "estimated"
-        return f"{self.mid:.17g} ± {self.rad:.1e} ({proof})"
+        return f"{self.mid:.17g} ± {bound_text(self.rad)} ({proof})"
 
 
 @dataclass(frozen=True, eq=False)

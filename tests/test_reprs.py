@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import spectra as sp
 from rf import GaussianField, SpectralFeatures
 from spectra.errors import SpectraError
+from spectra.quadrature import Enclosure
 
 ROWS = np.random.default_rng(0).normal(size=(30, 3))
 
@@ -48,3 +51,10 @@ def test_definiteness_has_no_truth_value() -> None:
     for dim in (3, 4):
         with pytest.raises(SpectraError, match=r"\.answer"):
             bool(gamma.definiteness(dim))
+
+
+@given(st.floats(min_value=0.0, allow_infinity=False, allow_nan=False))
+def test_a_printed_bound_is_a_bound(radius):
+    printed = float(str(Enclosure(1.0, radius)).split()[2])
+    assert radius <= printed
+    assert printed <= 1.1 * radius or radius < 1e-300

@@ -22,6 +22,7 @@ from spectra.derivation import derive
 from spectra.errors import InfiniteMassError, SpectraError, UndecidedError
 from spectra.kernel import Kernel
 from spectra.measure import SpectralMeasure
+from spectra.numeric import bound_text
 from spectra.plot import draw_density, label_decades
 from spectra.table import SpectralTable
 from spectra.transform import spectral_density
@@ -262,7 +263,7 @@ def _table(answers: Answers) -> Panel:
 
     return Panel(
         facts=(
-            ("error in probability (u-error)", f"{table.u_error:.1e}"),
+            ("error in probability (u-error)", bound_text(table.u_error)),
             ("largest |E k̂ − k| seen", f"{error.max():.1e}, where |k| reaches {scale:.3g}"),
             ("parts", "; ".join(repr(part) for part in table.parts)),
         ),

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.errors import DataError, ParameterError, TableFileError
-from spectra.numeric import real_array
+from spectra.numeric import bound_text, real_array
 from spectra.table.arrays import FloatArray, frozen_array
 from spectra.table.part import Part
 from spectra.table.radial_law import Seed
@@ -169,7 +169,7 @@ class GroupedTable:
     def __repr__(self) -> str:
         return (
             f"GroupedTable of {self.formula} on R^{self.dim}: {len(self.parts)} part(s) of mass "
-            f"{self.mass:.12g}, {len(self.laws)} law(s); u-error {self.u_error:.1e}"
+            f"{self.mass:.12g}, {len(self.laws)} law(s); u-error {bound_text(self.u_error)}"
         )
 
     def law_of(self, group: int) -> SpectralTable:

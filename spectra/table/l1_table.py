@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from spectra.errors import DataError, ParameterError, TableFileError
-from spectra.numeric import real_array
+from spectra.numeric import bound_text, real_array
 from spectra.table.arrays import FloatArray
 from spectra.table.hats import dominance, drawn_hat, proposal_wave
 from spectra.table.part import Part
@@ -249,7 +249,7 @@ class L1Table:
     def __repr__(self) -> str:
         return (
             f"L1Table of {self.formula} on R^{self.dim}: {len(self.parts)} part(s) of mass "
-            f"{self.mass:.12g}; u-error {self.u_error:.1e}"
+            f"{self.mass:.12g}; u-error {bound_text(self.u_error)}"
         )
 
     @cached_property

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.errors import DataError, ParameterError
-from spectra.numeric import real_array
+from spectra.numeric import bound_text, real_array
 from spectra.table.arrays import FloatArray
 from spectra.table.part import Part
 from spectra.table.radial_law import Seed
@@ -201,9 +201,8 @@ class SpectralTable:
 
     def __repr__(self) -> str:
         parts = ", ".join(repr(p) for p in self.parts) or "no mass"
-        return (
-            f"SpectralTable of {self.formula} on R^{self.dim}: {parts}; u-error {self.u_error:.1e}"
-        )
+        error = bound_text(self.u_error)
+        return f"SpectralTable of {self.formula} on R^{self.dim}: {parts}; u-error {error}"
 
     @property
     def mass(self) -> float:
