@@ -23,6 +23,8 @@ __all__ = ["Continuation"]
 # Bits that a value may lose to cancellation before it is computed again with twice as many.
 _LOST = 40
 _MOST_DOUBLINGS = 5
+# Intervals are wider than that; balls of numbers are not.
+_WIDE = 1e-6
 
 
 def _bessel_j(order: Ball, z: Ball) -> Ball:
@@ -34,14 +36,23 @@ def _bessel_j(order: Ball, z: Ball) -> Ball:
     return value
 
 
+def _bessel_i(order: Ball, z: Ball) -> Ball:
+    return _of_ends(lambda x: x.bessel_i(order), order, z)
+
+
 def _bessel_k(order: Ball, z: Ball) -> Ball:
-    value = z.bessel_k(order)
-    real = z.imag.is_zero() and order.imag.is_zero() and z.real > 0
-    if real and not (value.is_finite() and value.real.rad() < abs(value).mid() / 2):
-        # DLMF 10.37: K falls, so that its values at the ends bound it on an interval.
-        ends = (flint.acb(x).bessel_k(order).real for x in (z.real.lower(), z.real.upper()))
-        return flint.acb(next(ends).union(next(ends)))
-    return value
+    return _of_ends(lambda x: x.bessel_k(order), order, z)
+
+
+def _of_ends(function: Callable[[Ball], Ball], order: Ball, z: Ball) -> Ball:
+    """I and K of z; on an interval of positive numbers I rises and K falls (DLMF 10.37), so that
+    their values at its ends bound them, which series of intervals do not."""
+    x = z.real
+    real = z.imag.is_zero() and order.imag.is_zero() and order.real >= 0 and x > 0
+    if real and x.rad() > _WIDE * x.mid():
+        low, high = (function(flint.acb(end)).real for end in (x.lower(), x.upper()))
+        return flint.acb(low.union(high))
+    return function(z)
 
 
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
@@ -61,7 +72,7 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.erfc: lambda z: z.erfc(),
     sympy.besselj: _bessel_j,
     sympy.bessely: lambda n, z: z.bessel_y(n),
-    sympy.besseli: lambda n, z: z.bessel_i(n),
+    sympy.besseli: _bessel_i,
     sympy.besselk: _bessel_k,
     sympy.expint: lambda s, z: z.expint(s),
 }
@@ -110,19 +121,32 @@ class Continuation:
             work *= 2
         return value
 
-    def steps(self, z: Ball, bits: int) -> list[Ball]:
-        """The values of z and of all parts of the formula, its own last."""
+    def parts(self, z: Ball, bits: int) -> list[Ball]:
+        """The values of all functions and powers in the formula; sums and products of them, whose
+        bounds know nothing of what they have in common, are left out."""
         if bits not in self._programs:
             with working(bits):
                 self._programs[bits] = _compiled(self.expr)
-        registers = [z]
         with working(bits):
-            for function, operands in self._programs[bits]:
-                registers.append(function(*[registers[i] for i in operands]))
-        return registers
+            registers = self._registers(z)
+        functions = (function for function, _ in self._programs[bits])
+        return [
+            value
+            for function, value in zip(functions, registers[1:], strict=True)
+            if function not in (_sum, _product)
+        ]
 
     def _evaluated(self, z: Ball) -> Ball:
-        return self.steps(z, flint.ctx.prec)[-1]
+        bits = flint.ctx.prec
+        if bits not in self._programs:
+            self._programs[bits] = _compiled(self.expr)
+        return self._registers(z)[-1]
+
+    def _registers(self, z: Ball) -> list[Ball]:
+        registers = [z]
+        for function, operands in self._programs[flint.ctx.prec]:
+            registers.append(function(*[registers[i] for i in operands]))
+        return registers
 
 
 def _below(value: Ball, exponent: int) -> bool:
@@ -155,7 +179,7 @@ def _compiled(expr: sympy.Expr) -> list[tuple[Callable[..., Ball], tuple[int, ..
 
 def _plan(node: sympy.Basic) -> tuple[Callable[..., Ball], tuple[sympy.Basic, ...]]:
     if node.is_Add:
-        return (lambda *terms: sum(terms[1:], terms[0])), node.args
+        return _sum, node.args
     if node.is_Mul:
         return _product, node.args
     if node.is_Pow:
@@ -177,6 +201,10 @@ def _plan(node: sympy.Basic) -> tuple[Callable[..., Ball], tuple[sympy.Basic, ..
         below = [_number(b) for b in node.bq]
         return (lambda x: x.hypgeom(above, below)), (node.argument,)
     return _FUNCTIONS[node.func], node.args
+
+
+def _sum(*terms: Ball) -> Ball:
+    return sum(terms[1:], terms[0])
 
 
 def _product(*factors: Ball) -> Ball:

@@ -57,8 +57,8 @@ def hidden_place(kernel: Continuation, distance: Distance, low: float, high: flo
     s = (np.arange(np.floor(low / _APART), np.ceil(high / _APART) + 1.0) + _BESIDE) * _APART
 
     def bounds(middle: float, half: float) -> FloatArray:
-        parts = kernel.steps(flint.acb(distance(flint.arb(middle, half))), _BITS)
-        return np.array([log_of(abs(p).upper()) if p.is_finite() else np.inf for p in parts[1:]])
+        parts = kernel.parts(flint.acb(distance(flint.arb(middle, half))), _BITS)
+        return np.array([log_of(abs(p).upper()) if p.is_finite() else np.inf for p in parts])
 
     def is_below(logs: FloatArray, middle: float, half: float, halvings: int) -> bool:
         if not np.any(bounds(middle, half) > logs):

@@ -26,7 +26,7 @@ SURVEY_BITS = 128
 # Steps of log z at which sizes are looked at.
 _COARSE = 0.5
 # What is narrow is looked for up to so many e-folds about the scale.
-_BESIDE = 6.0
+_BESIDE = 5.0
 # Kernels are looked for between these e-folds about their scale; below exp(-140) of its largest
 # value k z^(d-1) is nothing.
 _BEFORE, _AFTER, _NEGLIGIBLE, _NOTHING = 12.0, 33.0, -140.0, -1e300
