@@ -20,7 +20,7 @@ from spectra.errors import SpectraError
 #: A limit under which most questions are refused that are refused under any.
 SHORT = 0.25
 #: One question in so many is asked under the limit that holds where nothing is said.
-SHARE = 8
+SHARE = 11
 DIMS = (1, 3, 16)
 #: Formulas that took long, or that no rule reads, beside those of the other tables.
 LISTED = {
