@@ -25,8 +25,8 @@ from spectra.errors import DataError, ParameterError, TableFileError
 from spectra.numeric import bound_text, real_array
 from spectra.table.arrays import FloatArray, frozen_array
 from spectra.table.part import Part
-from spectra.table.radial_law import Seed
-from spectra.table.spectral_table import FrequencySample, SpectralTable, checked_rng, checked_size
+from spectra.table.parted_table import PartedTable
+from spectra.table.spectral_table import SpectralTable
 from spectra.table.table_file import read_arrays, write_arrays
 from spectra.table.table_members import members_of, table_of
 
@@ -102,7 +102,7 @@ class ProductPart:
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class GroupedTable:
+class GroupedTable(PartedTable):
     """Tabulated measures of groups of columns, and the sum of products that they make.
 
     Parameters
@@ -191,29 +191,6 @@ class GroupedTable:
                 found.append(ProductPart(mass, error, sign, factors))
         return tuple(found)
 
-    @property
-    def mass(self) -> float:
-        """The sum of the masses of the parts: the total mass where :attr:`is_jordan`, or a bound.
-
-        It is what the variance of features goes by in either case.
-        """
-        return float(sum(p.mass for p in self.parts))
-
-    @property
-    def positive_mass(self) -> float:
-        """The sum of the masses of the positive parts."""
-        return float(sum(p.mass for p in self.parts if p.sign > 0))
-
-    @property
-    def negative_mass(self) -> float:
-        """The sum of the masses of the negative parts."""
-        return float(sum(p.mass for p in self.parts if p.sign < 0))
-
-    @property
-    def mass_error(self) -> float:
-        """Bound of the error of :attr:`mass`."""
-        return float(sum(p.mass_error for p in self.parts))
-
     @cached_property
     def is_jordan(self) -> bool:
         """Whether the parts overlap nowhere, so that their masses are those of the Jordan parts.
@@ -261,45 +238,14 @@ class GroupedTable:
         """How the laws were found."""
         return "; ".join(dict.fromkeys(law.provenance for law in self.laws))
 
-    def expected_kernel(self, differences: ArrayLike) -> FloatArray:
-        """Exact expectation of the estimator at differences D, shape (..., d).
-
-        Raises
-        ------
-        DataError
-            Where differences have another number of coordinates.
-        """
-        return self._expected(differences)[0]
-
-    def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
-        """Error bound of :meth:`expected_kernel` as the expectation of the estimator."""
-        return self._expected(differences)[1]
-
-    def sample(self, size: int, rng: Seed = None) -> FrequencySample:
-        """Independent frequencies, each of a part that is drawn by its mass.
-
-        Raises
-        ------
-        ParameterError
-            If there are no parts, or an argument is none of its kind.
-        """
-        if not self.parts:
-            raise ParameterError("The measure is zero: there are no frequencies to draw.")
-        count, generator = checked_size(size), checked_rng(rng)
-        masses = np.array([p.mass for p in self.parts])
-        ends = np.cumsum(masses)[:-1] / masses.sum()
-        chosen = np.searchsorted(ends, generator.random(count), side="right")
-        frequencies = np.zeros((count, self.dim))
-        for number, part in enumerate(self.parts):
-            rows = np.flatnonzero(chosen == number)
-            for group, own in part.factors:
-                where, law = self.groups[group], own.law
-                directions = generator.standard_normal((rows.size, len(where.columns)))
-                directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-                radii = law.rvs(rows.size, generator)
-                self.place(frequencies, rows, group, radii[:, None] * directions)
-        phases = np.array([p.phase for p in self.parts])[chosen]
-        return FrequencySample(frequencies, np.full(count, self.mass), phases)
+    def _drawn(self, part: ProductPart, size: int, rng: np.random.Generator) -> FloatArray:
+        frequencies = np.zeros((size, self.dim))
+        for group, own in part.factors:
+            directions = rng.standard_normal((size, len(self.groups[group].columns)))
+            directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+            radii = own.law.rvs(size, rng)
+            self.place(frequencies, np.arange(size), group, radii[:, None] * directions)
+        return frequencies
 
     def place(self, frequencies: FloatArray, rows: Any, group: int, of_group: FloatArray) -> None:
         """Add frequencies of a group, in units of its lengths, to rows of those of the data."""

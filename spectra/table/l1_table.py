@@ -28,8 +28,8 @@ from spectra.numeric import bound_text, real_array
 from spectra.table.arrays import FloatArray
 from spectra.table.hats import dominance, drawn_hat, proposal_wave
 from spectra.table.part import Part
-from spectra.table.radial_law import Seed
-from spectra.table.spectral_table import FrequencySample, SpectralTable, checked_rng, checked_size
+from spectra.table.parted_table import PartedTable
+from spectra.table.spectral_table import SpectralTable
 from spectra.table.table_file import read_arrays, write_arrays
 from spectra.table.table_members import members_of, table_of
 
@@ -187,7 +187,7 @@ class HatPart:
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class L1Table:
+class L1Table(PartedTable):
     """A tabulated measure of a kernel of the l1 distance in d >= 2 columns.
 
     Parameters
@@ -261,29 +261,6 @@ class L1Table:
         return (*mixed, *hats)
 
     @property
-    def mass(self) -> float:
-        """The sum of the masses of the parts: the total mass where :attr:`is_jordan`, or a bound.
-
-        It is what the variance of features goes by in either case.
-        """
-        return float(sum(p.mass for p in self.parts))
-
-    @property
-    def positive_mass(self) -> float:
-        """The sum of the masses of the positive parts."""
-        return float(sum(p.mass for p in self.parts if p.sign > 0))
-
-    @property
-    def negative_mass(self) -> float:
-        """The sum of the masses of the negative parts."""
-        return float(sum(p.mass for p in self.parts if p.sign < 0))
-
-    @property
-    def mass_error(self) -> float:
-        """Bound of the error of :attr:`mass`."""
-        return float(sum(p.mass_error for p in self.parts))
-
-    @property
     def is_jordan(self) -> bool:
         """Whether all parts have one sign: parts of both overlap, and are no Jordan parts."""
         return len({p.sign for p in self.parts}) < 2
@@ -326,20 +303,6 @@ class L1Table:
             )
         return D
 
-    def expected_kernel(self, differences: ArrayLike) -> FloatArray:
-        """Exact expectation of the estimator at differences D, shape (..., d).
-
-        Raises
-        ------
-        DataError
-            Where differences have another number of coordinates.
-        """
-        return self._expected(differences)[0]
-
-    def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
-        """Error bound of :meth:`expected_kernel` as the expectation of the estimator."""
-        return self._expected(differences)[1]
-
     def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
         D = self.checked(differences)
         rows = D.reshape(-1, self.dim)
@@ -350,26 +313,10 @@ class L1Table:
             error += part.mass * lost + part.mass_error * np.abs(wave)
         return value.reshape(D.shape[:-1]), error.reshape(D.shape[:-1])
 
-    def sample(self, size: int, rng: Seed = None) -> FrequencySample:
-        """Independent frequencies, each of a part that is drawn by its mass.
-
-        Raises
-        ------
-        ParameterError
-            If there are no parts, or an argument is none of its kind.
-        """
-        if not self.parts:
-            raise ParameterError("The measure is zero: there are no frequencies to draw.")
-        count, generator = checked_size(size), checked_rng(rng)
-        masses = np.array([p.mass for p in self.parts])
-        ends = np.cumsum(masses)[:-1] / masses.sum()
-        chosen = np.searchsorted(ends, generator.random(count), side="right")
-        frequencies = np.zeros((count, self.dim))
-        for number, part in enumerate(self.parts):
-            rows = np.flatnonzero(chosen == number)
-            frequencies[rows] = part.draw(rows.size, generator)
-        phases = np.array([0.0 if p.sign > 0 else np.pi for p in self.parts])[chosen]
-        return FrequencySample(frequencies, np.full(count, self.mass), phases)
+    def _drawn(
+        self, part: MixturePart | HatPart, size: int, rng: np.random.Generator
+    ) -> FloatArray:
+        return part.draw(size, rng)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back."""
