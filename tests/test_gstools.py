@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from problems import DIMENSION
+from sympy import Rational
 
 import spectra as sp
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean
 
 gstools = pytest.importorskip("gstools", reason="GSTools is an extra: pip install gstools")
-from spectra.plugins.gstools import _kernel_of as kernel_of  # noqa: E402
+from spectra.plugins.gstools import _law_of as law_of  # noqa: E402
 from spectra.plugins.gstools import cov_model, of  # noqa: E402
 
 LAGS = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0])
@@ -36,6 +38,9 @@ OWN = [
     ("TPLGaussian", {"hurst": 0.3}, (1, 2, 3)),
     ("TPLExponential", {"hurst": 0.3}, (1, 2, 3)),
     ("TPLStable", {"hurst": 0.6, "alpha": 1.5}, (1, 2, 3)),
+    ("TPLGaussian", {"hurst": 0.3, "len_low": 0.5}, (1, 2, 3)),
+    ("TPLExponential", {"hurst": 0.6, "len_low": 0.02}, (1, 2, 3)),
+    ("TPLStable", {"hurst": 0.3, "alpha": 0.7, "len_low": 2.0}, (1, 2, 3)),
     ("Exponential", {}, (1, 2, 3)),
     ("Gaussian", {}, (1, 2, 3)),
 ]
@@ -126,9 +131,27 @@ def test_the_variograms_of_60_fields_show_the_bias_of_a_numerical_spectrum() -> 
 def test_truncated_power_laws_have_the_correlation_of_gstools(name: str, low: float) -> None:
     for hurst in (0.2, 0.5, 0.8):
         model = getattr(gstools, name)(dim=2, len_scale=3.0, len_low=low, hurst=hurst)
-        kernel = kernel_of(model)
+        kernel = law_of(model).kernel
         r = np.geomspace(1e-3, 20.0, 60)
         assert np.abs(kernel(r / model.len_rescaled) - model.correlation(r)).max() < 1e-11
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("dim", [pytest.param(1, marks=SLOW), 2, pytest.param(7, marks=SLOW)])
+@pytest.mark.parametrize("low", [pytest.param(1e-4, marks=SLOW), 0.5, pytest.param(30, marks=SLOW)])
+@pytest.mark.parametrize("name", ["TPLGaussian", "TPLExponential", "TPLStable"])
+def test_a_lower_length_costs_no_time_and_no_digits(name: str, low: float, dim: int) -> None:
+    model = getattr(gstools, name)(dim=1, len_scale=3.0, len_low=low, hurst=0.35)
+    law = law_of(model)
+    with sp.time_limit(5.0):
+        table = law.table(dim)
+    z = np.concatenate([[0.0], np.geomspace(1e-5, 1e3, 80)])
+    error = np.abs(table.expected_kernel(z) - law.kernel(z)).max()
+    assert error < table.bias + 2 * table.u_error + 4e-15 < 1e-13
+    finer = replace(law, shortest=law.shortest * (1 + Rational(1, 10**9)))
+    assert np.abs(table.expected_kernel(z) - finer.kernel(z)).max() > table.bias
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

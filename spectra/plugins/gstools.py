@@ -13,16 +13,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from spectra.density import SpectralDensity
 from spectra.errors import MissingExtraError, ParameterError
 from spectra.families import catalogue
 from spectra.kernel import Kernel, radial
 from spectra.plugins.covariance import positive_table, radial_kernel
+from spectra.plugins.length_mean import LengthMean
+from spectra.table import SpectralTable
 from spectra.transform import spectral_density
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ def _base() -> type[gstools.CovModel]:
     class SpectralModel(gstools.CovModel):  # type: ignore[misc]
         """A covariance model whose correlation and spectrum are those of a kernel."""
 
+        law: _Law
         kernel: Kernel
 
         def cor(self, h: Any) -> FloatArray:
@@ -67,13 +71,13 @@ def _base() -> type[gstools.CovModel]:
 
         def spectral_rad_ppf(self, u: Any) -> FloatArray:
             """Quantile of the radius of a frequency."""
-            (part,) = positive_table(self.kernel, int(self.dim)).parts
+            (part,) = self.law.table(int(self.dim)).parts
             return np.asarray(part.law.ppf(u) / self.len_rescaled)
 
         def spectral_density(self, k: Any) -> FloatArray:
             """The density of the frequencies on R^d; it has mass 1."""
             w = np.abs(np.asarray(k, dtype=float)) * self.len_rescaled
-            density = spectral_density(self.kernel, int(self.dim))
+            density = self.law.density(int(self.dim))
             # A density has a limit at 0, and is asked for at positive radii.
             found = density.density(np.where(w > 0.0, w, _NEXT_TO_ZERO))
             return np.asarray(found * self.len_rescaled**self.dim / self.kernel.at_zero)
@@ -115,10 +119,37 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.Cov
     (1,)
     """
     kernel = radial_kernel(kernel, support=options.pop("support", None))
-    options.setdefault("var", kernel.at_zero)
-    model = type("SpectralModel", (_base(),), {"kernel": kernel})(dim=dim, **options)
+    return _model(_OfKernel(kernel), dim, options)
+
+
+class _Law(Protocol):
+    """A covariance and its spectrum in any dimension."""
+
+    @property
+    def kernel(self) -> Kernel: ...
+
+    def density(self, dim: int) -> SpectralDensity: ...
+
+    def table(self, dim: int) -> SpectralTable: ...
+
+
+@dataclass(frozen=True)
+class _OfKernel:
+    kernel: Kernel
+
+    def density(self, dim: int) -> SpectralDensity:
+        return spectral_density(self.kernel, dim)
+
+    def table(self, dim: int) -> SpectralTable:
+        return positive_table(self.kernel, dim)
+
+
+def _model(law: _Law, dim: int, options: dict[str, Any]) -> gstools.CovModel:
+    options.setdefault("var", law.kernel.at_zero)
+    made = type("SpectralModel", (_base(),), {"law": law, "kernel": law.kernel})
+    model = made(dim=dim, **options)
     # Asked for now, so that what is no covariance is refused where it was written.
-    positive_table(kernel, int(model.dim))
+    law.table(int(model.dim))
     return model
 
 
@@ -159,28 +190,21 @@ _TRUNCATED = ("TPLGaussian", "TPLExponential", "TPLStable")
 _ORDERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0}
 
 
-def _truncated_power_law(model: Any) -> Kernel:
+def _truncated_power_law(model: Any) -> _Law:
     """Modes of the lengths from the lower one to the upper one, which is that and ``len_scale``."""
     hurst = _exact(model.hurst)
     power = _exact(_ORDERS.get(model.name, getattr(model, "alpha", 0.0)))
     lower = _exact(model.len_low_rescaled / model.len_rescaled)
-    upper = 1 + lower
-
-    def up_to(longest: Any) -> Kernel:
-        kernel: Kernel = catalogue["tpl_stable"](hurst=hurst, power=power, length=longest)
-        return kernel
-
     if lower == 0:
-        return up_to(upper)
-    above, below = upper ** (2 * hurst), lower ** (2 * hurst)
-    shares = (above / (above - below), below / (above - below))
-    (long,), (short,) = (up_to(longest).pieces for longest in (upper, lower))
-    return radial(shares[0] * long.expr - shares[1] * short.expr)
+        return _OfKernel(catalogue["tpl_stable"](hurst=hurst, power=power, length=1))
+    return LengthMean(hurst, power, lower, 1 + lower)
+
+
+def _law_of(model: Any) -> _Law:
+    return _truncated_power_law(model) if model.name in _TRUNCATED else _OfKernel(_kernel_of(model))
 
 
 def _kernel_of(model: Any) -> Kernel:
-    if model.name in _TRUNCATED:
-        return _truncated_power_law(model)
     known = _FORMULAS.get(model.name)
     if model.name in _BY_ORDER:
         order = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu
@@ -210,8 +234,7 @@ def of(model: Any) -> gstools.CovModel:
     model : gstools.CovModel
         One of Gaussian, Exponential, Stable, Matern, Rational, Cubic, Linear, Circular, Spherical,
         HyperSpherical, SuperSpherical, JBessel, TPLSimple, TPLGaussian, TPLExponential and
-        TPLStable.  One of the last three with a lower length takes a minute, and more time than
-        :func:`spectra.time_limit` allows where nothing is said.
+        TPLStable, with a lower length or without.
 
     Returns
     -------
@@ -232,7 +255,8 @@ def of(model: Any) -> gstools.CovModel:
     """
     if _base().__bases__[0] not in type(model).__mro__:
         raise ParameterError(f"{model!r} is no covariance model of GSTools.")
-    kernel = _kernel_of(model)
+    law = _law_of(model)
+    kernel = law.kernel
     own = np.asarray(model.correlation(_COMPARED * model.len_rescaled))
     apart = float(np.abs(own - kernel(_COMPARED)).max())
     if apart > _SAME:
@@ -242,4 +266,4 @@ def of(model: Any) -> gstools.CovModel:
         )
     options: dict[str, Any] = {name: getattr(model, name) for name in _COMMON}
     options |= {"latlon": model.latlon, "temporal": model.temporal, "geo_scale": model.geo_scale}
-    return cov_model(kernel, int(model.dim), **options)
+    return _model(law, int(model.dim), options)
