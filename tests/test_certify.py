@@ -16,10 +16,10 @@ from spectra.quadrature import Enclosure
 
 flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
 
-from spectra.certify.arccosine import _expansions  # noqa: E402
+from spectra.certify.arccosine import arc_cosine_density  # noqa: E402
+from spectra.certify.ball_densities import bessel_density  # noqa: E402
 from spectra.certify.balls import Unproved, as_ball, enclosure, exact_ball, precision  # noqa: E402
-from spectra.certify.hankel import hankel_coefficients, hankel_remainder  # noqa: E402
-from spectra.certify.lobes import BesselSum  # noqa: E402
+from spectra.certify.expansions import hankel_coefficients, hankel_remainder  # noqa: E402
 from spectra.certify.signs import enclosed_zero, proved_ranges  # noqa: E402
 from spectra.certify.waves import absolute_tail  # noqa: E402
 
@@ -225,7 +225,7 @@ def test_expansions_of_waves_and_backgrounds_are_the_density():
     """The wave and the background of the arc-cosine kernel, against its 1F2 in mpmath."""
     with mp.workdps(60), precision(200):
         for dim in (1, 2, 3):
-            wave, background = _expansions(dim, 60.0, 30)
+            wave, background = arc_cosine_density(dim).tail(60.0, terms=30)
             x = mp.mpf("81.7")
             ball = as_ball(81.7)
             u = 1 / mp.mpf(81.7)
@@ -258,7 +258,7 @@ def test_expansions_of_waves_and_backgrounds_are_the_density():
 
 def test_the_tail_of_a_wave_is_the_same_wherever_it_starts():
     """Two starts of the tail differ by the lobes in between, to the proved remainders."""
-    density = BesselSum(3, sympy.Integer(2), (sympy.Integer(1),))
+    density = bessel_density(3, sympy.Integer(2), (sympy.Integer(1),))
     with precision(192):
         grid = np.arange(60.0, 126.0, 0.5)
         signs = [float(density.value(as_ball(x)).mid()) > 0 for x in grid]
@@ -270,7 +270,7 @@ def test_the_tail_of_a_wave_is_the_same_wherever_it_starts():
         masses = [density.mass_below(z.mid()) for z in zeros]
         inner = sum((abs(b - a) for a, b in pairwise(masses)), as_ball(0))
         first, last = (
-            absolute_tail(density.wave(float(z.lower())), z) for z in (zeros[0], zeros[-1])
+            absolute_tail(density.tail(float(z.lower()))[0], z) for z in (zeros[0], zeros[-1])
         )
         assert len(zeros) == 21
         assert abs(first - last - inner).abs_lower() <= 1e-26

@@ -2,9 +2,9 @@
 
 Read in this order: ``balls`` (exact numbers in, enclosures out), ``signs`` (ranges of proved sign),
 ``nodes`` (bounds from values at nodes); ``gauges``, ``laws``, ``cauchy_law``, ``components`` and
-``mixtures`` (densities without oscillation), ``waves`` (an oscillating tail with its remainder),
-``entire``, ``hankel`` and ``lobes`` (Bochner-Riesz kernels), ``expansions``, ``backgrounds`` and
-``arccosine`` (lobes upon a background), ``masses`` (the entry); ``table_panels`` (a table as exact
+``mixtures`` (densities without oscillation), ``expansions`` and ``waves`` (an oscillating tail with
+its remainder), ``backgrounds`` (what it oscillates about), ``ball_densities``, ``arccosine`` and
+``lobes`` (kernels on a ball), ``masses`` (the entry); ``table_panels`` (a table as exact
 functions), ``parts`` and ``lobed_law`` (the laws that it stands for), ``panel_proofs``,
 ``lobed_tails`` with ``tail_rounding``, and ``tables`` (the entry).
 """

@@ -12,43 +12,26 @@ of the cosine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from spectra.certify.balls import Ball, Unproved, flint, precision
 from spectra.certify.waves import (
     INNER,
     OUTER,
     Discs,
     Wave,
+    best_order,
+    derivative_integral,
     discs_of,
     modulus,
     phase_series,
     taylor,
 )
 
-__all__ = ["Background", "background_tail"]
+__all__ = ["background_tail"]
 
-_MOST_ORDERS = 24
 _GOAL = 2.0**-90
 
 
-@dataclass(frozen=True)
-class Background:
-    """b(x) = x^-power (sum_k c_k x^-k + R), real, with |R| <= remainder |z|^-n in the discs."""
-
-    power: int
-    coefficients: list[Ball]
-    remainder: Ball
-
-    def deviation(self, x: Ball) -> Ball:
-        """Bound of |x^power b - c_0| at |z| >= x."""
-        total = self.remainder / x ** len(self.coefficients)
-        for k, c in enumerate(self.coefficients[1:], 1):
-            total = total + abs(c) / x**k
-        return total
-
-
-def background_tail(wave: Wave, background: Background, start: Ball, sign: int) -> Ball:
+def background_tail(wave: Wave, background: Wave, start: Ball, sign: int) -> Ball:
     """What the background adds to the absolute integral of the wave from T on.
 
     Parameters
@@ -65,22 +48,20 @@ def background_tail(wave: Wave, background: Background, start: Ball, sign: int) 
         Where the expansions are too rough from there on.
     """
     discs = discs_of(wave, start)
-    nearest = (1 - flint.arb(OUTER)) * start
-    largest = abs(background.coefficients[0]) + background.deviation(nearest)
-    square_wave = _square_wave(wave, background, discs, largest, start)
+    square_wave = _square_wave(wave, background, discs, start)
     return sign * square_wave + _triangles(wave, background, discs, start, sign)
 
 
-def _square_wave(
-    wave: Wave, background: Background, discs: Discs, largest: Ball, start: Ball
-) -> Ball:
-    order, least = 1, None
-    for j in range(1, _MOST_ORDERS + 1):
-        bound = _remainder(background, discs, largest, start, 2 * j)
-        if least is None or bound < least:
-            order, least = j, bound
-        if bound < _GOAL * largest:
-            break
+def _square_wave(wave: Wave, background: Wave, discs: Discs, start: Ball) -> Ball:
+    nearest = (1 - flint.arb(OUTER)) * start
+    largest = abs(background.coefficients[0]) + background.deviation(nearest)
+
+    def remainder(j: int) -> Ball:
+        # (4/pi) sum over odd k of k^(-n-1) times the integral of |H^(n)|
+        waves = 4 / flint.arb.pi() * flint.arb(2 * j + 1).zeta()
+        return waves * derivative_integral(largest, background.power, discs, start, 2 * j)
+
+    order, rest = best_order(remainder, _GOAL * largest)
     with precision(flint.ctx.prec, cap=2 * order + 2):
         radius, slope = phase_series(wave, start)
         real, _ = taylor(background.coefficients, background.remainder, start)
@@ -92,21 +73,10 @@ def _square_wave(
             term = 4 / flint.arb.pi() * moment * factorial * h[2 * j]
             total = total - term if j % 2 else total + term
             factorial = factorial * (2 * j + 1) * (2 * j + 2)
-    rest = _remainder(background, discs, largest, start, 2 * order)
     return total + flint.arb(0, rest.abs_upper())
 
 
-def _remainder(background: Background, discs: Discs, largest: Ball, start: Ball, n: int) -> Ball:
-    """Bound of (4/pi) sum over odd k of k^(-n-1) times the integral of |H^(n)|."""
-    waves = 4 / flint.arb.pi() * flint.arb(n + 1).zeta()
-    radius = flint.arb(INNER) * (1 - discs.drift)
-    size = largest * (1 - flint.arb(INNER)) ** -background.power / (1 - discs.drift)
-    power = background.power + n - 1
-    integral = (1 + discs.drift) * start**-power / power
-    return waves * flint.arb(n).fac() * size / radius**n * integral
-
-
-def _triangles(wave: Wave, background: Background, discs: Discs, start: Ball, sign: int) -> Ball:
+def _triangles(wave: Wave, background: Wave, discs: Discs, start: Ball, sign: int) -> Ball:
     r"""The integral of 2 (|b| - A|cos psi|)_+ from T on, where b and the cosine differ in sign.
 
     At the zero x_n of the cosine it is :math:`b^2/(A\psi')`, up to the relative changes of b, A and

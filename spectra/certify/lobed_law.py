@@ -8,15 +8,16 @@ Around a point c the functions :math:`f = x^{-m}J_m` have the Taylor series of t
           |f(z)| \le \sqrt{2/\pi}\,|z|^{-m-1/2}\cosh(\mathrm{Im} z)\,
           e^{|m^2-1/4|/\mathrm{Re} z}
 
-(DLMF 10.14.4; the second is the bound of :mod:`.hankel` without terms).
+(DLMF 10.14.4; the second is the bound of :mod:`.expansions` without terms).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spectra.certify.ball_densities import BallDensity, bessel_j
 from spectra.certify.balls import Ball, Unproved, flint, hull
-from spectra.certify.lobes import BesselSum, Lobes, bessel_j
+from spectra.certify.lobes import Lobes
 from spectra.certify.table_panels import LocalCdf, TabulatedLaw
 
 __all__ = ["Lobe", "LobedLaw"]
@@ -69,7 +70,7 @@ class LobedLaw(TabulatedLaw):
     """
 
     def __init__(self, lobes: Lobes, sign: int, radius: Ball) -> None:
-        self.density: BesselSum = lobes.density
+        self.density: BallDensity = lobes.density
         self.sign, self.unit = sign, radius
         self.mass = (lobes.mass + sign * lobes.total) / 2
         self.loose = lobes.loose / self.mass
@@ -136,7 +137,7 @@ class LobedLaw(TabulatedLaw):
         for b, order in zip(d.factors, d.orders, strict=True):
             total = total + b * flint.arb_poly(_taylor(order, centre))
         polynomial = (flint.arb_poly([centre, 1]) ** (d.dim - 1) * total).integral()
-        rest = self._steepest() * (centre + reach) ** (d.dim - 1) * reach ** (_TERMS + 1)
+        rest = d.bound * (centre + reach) ** (d.dim - 1) * reach ** (_TERMS + 1)
         rest = rest / flint.arb(_TERMS + 1).fac() / self.mass
         if not rest < _MOST_LEFT_OUT:
             return None
@@ -163,27 +164,15 @@ class LobedLaw(TabulatedLaw):
         size = self.density.size(span) * span ** (self.density.dim - 1)
         return (size / self.mass).abs_upper()
 
-    def _steepest(self) -> Ball:
-        """Bound of all derivatives of rho / x^(d-1)."""
-        d = self.density
-        parts = (
-            abs(b) / (flint.arb(2) ** order * (order + 1).gamma())
-            for b, order in zip(d.factors, d.orders, strict=True)
-        )
-        return sum(parts, flint.arb(0))
-
     def _about_zero(self, far: Ball) -> tuple[Ball, Ball]:
         """The signed mass of [0, x] as a polynomial up to x = far, and what it leaves out."""
         d = self.density
         terms = _LEAST_TERMS + int(_TERMS_BY_RANGE * float(far))
-        found = [flint.arb(0)] * (2 * terms + d.dim - 1)
-        for b, order in zip(d.factors, d.orders, strict=True):
-            term = b / (flint.arb(2) ** order * (order + 1).gamma())
-            for n in range(terms):
-                found[2 * n + d.dim - 1] = found[2 * n + d.dim - 1] + term
-                term = -term / (4 * (n + 1) * (order + n + 1))
+        found = [flint.arb(0)] * (d.dim - 1)
+        for c in d.coefficients(terms):
+            found += [c, flint.arb(0)]
         # The terms left out shrink by more than a half each.
-        rest = 2 * self._steepest() * (far / 2) ** (2 * terms) / flint.arb(terms).fac() ** 2
+        rest = 2 * d.bound * (far / 2) ** (2 * terms) / flint.arb(terms).fac() ** 2
         return flint.arb_poly(found).integral(), rest * far**d.dim
 
 

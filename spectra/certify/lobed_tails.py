@@ -384,7 +384,7 @@ class _Fall:
 def _sharp_wave(law: LobedLaw, start: float) -> Wave:
     """The expansion of the density from a point on, with as many terms as it needs."""
     for terms in _TERMS:
-        wave = law.density.wave(start, 0.0, terms)
+        wave, _ = law.density.tail(start, 0.0, terms)
         if wave.size(flint.arb(start)) < _GOAL * abs(wave.coefficients[0]):
             return wave
     raise Unproved("the tail of the table starts where the expansion of the density is too rough")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spectra.certify.arccosine import arc_cosine_masses, is_arc_cosine
 from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
-from spectra.certify.lobes import bessel_masses
+from spectra.certify.lobes import lobed_masses
 from spectra.certify.mixtures import MassBalls, mixture_masses
 from spectra.density import Atom
 from spectra.measure import SpectralMeasure
@@ -147,8 +146,7 @@ def _continuous(measure: SpectralMeasure) -> MassBalls:
     if balls:
         if len(measure.components) > 1:
             raise Unproved("lobes beside another component are not proved")
-        prove = arc_cosine_masses if is_arc_cosine(balls[0].form) else bessel_masses
-        return prove(balls[0])
+        return lobed_masses(balls[0])
     return mixture_masses(measure.components)
 
 

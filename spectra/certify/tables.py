@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectra.certify.ball_densities import bessel_sum
 from spectra.certify.balls import Unproved, exact_ball, flint, precision, upper_double
 from spectra.certify.cell_proofs import CellProof
 from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.lobed_tails import LobedTailProof
-from spectra.certify.lobes import Lobes, bessel_sum, proved_lobes
+from spectra.certify.lobes import Lobes, proved_lobes
 from spectra.certify.panel_proofs import PanelProof
 from spectra.certify.parts import ProvedLaw
 from spectra.errors import ParameterError, SpectraError
@@ -31,9 +32,8 @@ __all__ = ["PartCertificate", "TableCertificate", "proved_table"]
 
 _BITS = 160
 _LOBED_BITS = 192
-# Lobes are enclosed one by one up to so many times the radius at which the tail starts; those of
-# sums of Bessel functions, which bisection isolates, up to so many lobes beyond.
-_REACH, _LOBES_BEYOND = 4.0, 2.0
+# Lobes are enclosed one by one up to so many times the radius at which the tail starts.
+_REACH = 4.0
 # A probability u becomes u - 1, or 1 - q, where it passes the split of the two sides.
 _KEY_ROUNDED = 2.0**-53
 
@@ -224,11 +224,10 @@ def _lobed(
     with precision(_LOBED_BITS):
         radius = exact_ball(component.form.radius)
         if not found:
-            several = len(bessel_sum(component).weights) > 1
-            index = tail.kappa + _LOBES_BEYOND if several else _REACH * tail.kappa
             closed = max(_closed_radius(p.law) for p in parts)
-            reach = max(tail.period * index, closed + tail.period)
-            found.append(proved_lobes(component, float(radius) * reach))
+            reach = max(tail.period * _REACH * tail.kappa, closed + tail.period)
+            density = bessel_sum(component)
+            found.append(proved_lobes(component, density, float(radius) * reach))
         law = LobedLaw(found[0], int(part.sign), radius)
         proof, far = PanelProof(law, part.law), LobedTailProof(law, tail, part.law)
         proof.error = proof.error.max(far.error)

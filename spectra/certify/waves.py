@@ -15,6 +15,7 @@ in the discs bounds that derivative.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from spectra.certify.balls import Ball, Unproved, flint, precision
@@ -25,6 +26,8 @@ __all__ = [
     "Discs",
     "Wave",
     "absolute_tail",
+    "best_order",
+    "derivative_integral",
     "discs_of",
     "integrated",
     "modulus",
@@ -42,14 +45,14 @@ _GOAL = 2.0**-80
 
 @dataclass(frozen=True)
 class Wave:
-    """The expansion of a wave.
+    """The expansion of a wave, or of the background that it has: a wave that does not turn.
 
     Attributes
     ----------
     power : arb
         q.
     phase : arb
-        phi.
+        phi; not read for a background.
     coefficients : list of acb
         c_0, ..., c_(n-1); c_0 is not zero.
     remainder : arb
@@ -64,6 +67,21 @@ class Wave:
     def size(self, x: Ball) -> Ball:
         """Upper bound of |R| at |z| = x."""
         return self.remainder / x ** len(self.coefficients)
+
+    def deviation(self, x: Ball) -> Ball:
+        """Bound of |z^q E - c_0| at |z| >= x."""
+        total = self.size(x)
+        for k, c in enumerate(self.coefficients[1:], 1):
+            total = total + abs(c) / x**k
+        return total
+
+    def value(self, x: Ball) -> Ball:
+        """The wave at a real x."""
+        total = flint.acb(0)
+        for c in reversed(self.coefficients):
+            total = total / x + c
+        inner = (total * flint.acb(0, x - self.phase).exp()).real
+        return (inner + flint.arb(0, self.size(x).abs_upper())) * x**-self.power
 
     def argument(self, x: Ball) -> Ball:
         """psi(x), on the branch on which psi - x + phi tends to arg c_0."""
@@ -107,11 +125,7 @@ def discs_of(wave: Wave, start: Ball) -> Discs:
         Where the expansion is too rough from there on.
     """
     nearest = (1 - flint.arb(OUTER)) * start
-    first = abs(wave.coefficients[0])
-    # |e - c_0| in the outer discs.
-    away = wave.size(nearest)
-    for k, c in enumerate(wave.coefficients[1:], 1):
-        away = away + abs(c) / nearest**k
+    first, away = abs(wave.coefficients[0]), wave.deviation(nearest)
     if not 2 * away < first:
         raise Unproved("the tail starts where its expansion is too rough")
     slope = away / ((flint.arb(OUTER) - flint.arb(INNER)) * start)
@@ -137,7 +151,14 @@ def absolute_tail(wave: Wave, start: Ball) -> Ball:
     """
     discs = discs_of(wave, start)
     mean = 2 / flint.arb.pi() * _mean_integral(wave, start)
-    order = _order(wave, discs, start, mean)
+
+    def remainder(j: int) -> Ball:
+        # sum_k 1/((4k^2-1)(2k)^n) <= (1/3) 2^-n sum_k k^-(n+2)
+        n = 2 * j + 1
+        waves = 4 / flint.arb.pi() / 3 * flint.arb(n + 2).zeta() / flint.arb(2) ** n
+        return waves * derivative_integral(discs.amplitude, wave.power, discs, start, n)
+
+    order, bound = best_order(remainder, _GOAL * mean)
     with precision(flint.ctx.prec, cap=2 * order + 2):
         g = _amplitude_by_phase(wave, start)
         total = mean
@@ -149,7 +170,6 @@ def absolute_tail(wave: Wave, start: Ball) -> Ball:
             term = 4 / flint.arb.pi() * moment * factorial * g[2 * j - 1]
             total = total + term if j % 2 else total - term
             factorial = factorial * (2 * j) * (2 * j + 1)
-    bound = _remainder(wave, discs, start, 2 * order + 1)
     return total + flint.arb(0, bound.abs_upper())
 
 
@@ -234,29 +254,26 @@ def taylor(coefficients: list[Ball], remainder: Ball, start: Ball) -> tuple[Ball
     return real + flint.arb_series(loose), imag + flint.arb_series(loose)
 
 
-def _order(wave: Wave, discs: Discs, start: Ball, whole: Ball) -> int:
-    """The first J whose remainder is small enough, or the one with the least."""
-    best, least = 1, None
+def best_order(remainder: Callable[[int], Ball], goal: Ball) -> tuple[int, Ball]:
+    """The first J whose remainder is small enough, or the one with the least, and the remainder."""
+    best, least = 1, flint.arb("inf")
     for j in range(1, _MOST_ORDERS + 1):
-        bound = _remainder(wave, discs, start, 2 * j + 1)
-        if least is None or bound < least:
+        bound = remainder(j)
+        if bound < least:
             best, least = j, bound
-        if bound < _GOAL * whole:
+        if bound < goal:
             break
-    return best
+    return best, least
 
 
-def _remainder(wave: Wave, discs: Discs, start: Ball, n: int) -> Ball:
-    r"""Bound of the remainder after derivatives of orders below n = 2J + 1.
+def derivative_integral(size: Ball, power: Ball, discs: Discs, start: Ball, n: int) -> Ball:
+    """Bound of the integral of |d^n (g dx/dpsi)/dpsi^n| over psi, where |z^power g| <= size.
 
     psi maps the disc |z - x| <= 0.3 x onto a region that holds the disc of radius
-    0.3 x (1 - drift), on which |G| <= A / (1 - drift).
+    0.3 x (1 - drift), on which |dx/dpsi| <= 1 / (1 - drift).
     """
-    pi = flint.arb.pi()
-    # sum_k 1/((4k^2-1)(2k)^n) <= (1/3) 2^-n sum_k k^-(n+2)
-    waves = 4 / pi / 3 * flint.arb(n + 2).zeta() / flint.arb(2) ** n
     radius = flint.arb(INNER) * (1 - discs.drift)
-    largest = discs.amplitude * (1 - flint.arb(INNER)) ** -wave.power / (1 - discs.drift)
-    power = wave.power + n - 1
-    integral = (1 + discs.drift) * start**-power / power
-    return waves * flint.arb(n).fac() * largest / radius**n * integral
+    largest = size * (1 - flint.arb(INNER)) ** -power / (1 - discs.drift)
+    order = power + n - 1
+    integral = (1 + discs.drift) * start**-order / order
+    return flint.arb(n).fac() * largest / radius**n * integral
