@@ -28,7 +28,7 @@ from rf.feature_map import FeatureMap
 from rf.frequencies import Radii
 from rf.grouped import plan_groups
 from rf.l1_features import plan_l1
-from rf.lengths import divided, lengths_for, warn_of_lengths
+from rf.lengths import divided, lengths_for, warn_of_units
 from rf.operators import FeatureOperator, checked_ridge
 from rf.plans import FeaturePlan, Scheme, plan_table
 from rf.ranking import Plan
@@ -103,7 +103,7 @@ class BaseSpectralFeatures(
         if table.sphere:
             self._refuse_lengths(table.formula)
         self._serve(table.domain, table.formula if table.sphere else "", X)
-        self._look_at_lengths(spectrum.kernel, X)
+        warn_of_units(table if spectrum.kernel is None else spectrum.kernel, X)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
             n = -(-self.n_components // 2)
             if isinstance(table, GroupedTable):
@@ -158,16 +158,6 @@ class BaseSpectralFeatures(
                 f"{kernel} lives on the unit sphere, which rows over a length leave. Leave "
                 "length_scale away, or write the kernel as a radial one, with rescale(1)."
             )
-
-    def _look_at_lengths(self, kernel: Any, X: Any) -> None:
-        """Warn of rows in another unit than the kernel, before they cost minutes."""
-        if kernel is not None and hasattr(kernel, "pieces") and not kernel.is_zonal:
-            warn_of_lengths(kernel, X)
-        if hasattr(kernel, "profile"):
-            warn_of_lengths(kernel.profile, X, metric="cityblock")
-        for factor in getattr(kernel, "factors", ()):
-            rows = divided(X[:, list(factor.columns)], np.array(factor.lengths))
-            warn_of_lengths(factor.kernel, rows, of=f"X[:, {list(factor.columns)}]")
 
     @property
     def _at_any_distance(self) -> bool:

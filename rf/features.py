@@ -20,7 +20,7 @@ from rf.frequencies import (
     Allocation,
     Radii,
 )
-from rf.lengths import LENGTHS, LengthScaleWarning
+from rf.lengths import LENGTHS, LengthScaleWarning, warn_of_units
 from rf.plans import RANKED_PAIRS, FeaturePlan, Scheme, plan_table
 from rf.rows import typical_differences
 from rf.spectrum import named_kernel, resolve_spectrum
@@ -268,7 +268,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         except ParameterError as error:
             raise ParameterError(f"{why} {error}".strip()) from error
         self.note_, self.z_max_ = "The features are made to order for the rows.", made.box.z_max
-        self._look_at_lengths(named, X)
+        warn_of_units(named, X)
         self._rows = made.box
         made.box.check(X, at_any_distance=self._at_any_distance)
         return made, named
@@ -289,7 +289,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _made_to_order(self, order: Commission, X: Any) -> FeaturePlan:
         from rf.portfolio.commission import made_to_order
 
-        self._look_at_lengths(order.kernel, X)
+        warn_of_units(order.kernel, X)
         strict = self.mixed_signature == "error"
         made = made_to_order(order, X, self.n_components, positive=strict)
         self.comparison_, self.z_max_ = made.comparison, made.z_max

@@ -358,3 +358,10 @@ def test_masses_multiply():
     table = sp.derive(0.5 * SIGNED.on([0, 1]) * GAUSS.on([2]), 3)
     for part in table.parts:
         assert part.mass == pytest.approx(0.5 * prod(own.mass for _, own in part.factors))
+
+
+def test_a_measure_of_columns_is_refused_as_no_radial_one():
+    gauss = sp.radial("exp(-z**2/2)")
+    for kernel in (gauss.on([0]) * gauss.on([1, 2]), sp.l1("1/(1 + z)")):
+        with pytest.raises(ParameterError, match="no radial one"):
+            sp.spectral_measure(kernel, 3)

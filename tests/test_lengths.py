@@ -23,11 +23,17 @@ from rf import (
     SpectralFeatures,
     two_sample_test,
 )
-from rf.lengths import divided, lengths_for, warn_of_lengths
+from rf.lengths import (
+    _where_it_varies,
+    divided,
+    lengths_for,
+    warn_of_lengths,
+    warn_of_units,
+)
 from spectra.errors import DataError, ParameterError
 
 SYSTEMS = [SpectralFeatures, RFF, ORF, GRFF, GORF]
-GAUSS, EXPONENTIAL = "exp(-z**2/2)", "exp(-z)"
+GAUSS, EXPONENTIAL, TL1 = "exp(-z**2/2)", "exp(-z)", "Max(1 - z, 0)"
 
 
 def rows(n, d, seed=0):
@@ -183,6 +189,97 @@ def test_a_wrong_unit_is_named_with_its_numbers(system, unit, said):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             system(EXPONENTIAL, n_components=8, length_scale=length, random_state=0).fit(unit * X)
+
+
+def _named(spectrum):
+    """What a kernel is given as: itself, its measure, its table."""
+    kernel, d = spectrum
+    given = [kernel, sp.derive(kernel, d)]
+    return [*given, sp.spectral_measure(kernel, d)] if isinstance(kernel, sp.Kernel) else given
+
+
+COMPACT, HEAVY = sp.radial(TL1), sp.radial("1/(1 + z**2)")
+SIGNED = sp.radial(GAUSS) - 0.5 * sp.radial(GAUSS).rescale(2.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "d", "span"),
+    [
+        (sp.radial(EXPONENTIAL), 1, (0.001, 7.5)),
+        (COMPACT, 1, (0.001, 1.2)),
+        (sp.radial(GAUSS), 3, (0.046, 4.6)),
+        (1.0 + sp.radial(EXPONENTIAL), 3, (0.002, 7.5)),
+        (sp.radial(EXPONENTIAL).rescale(1000.0), 7, (1.0, 7500.0)),
+        (SIGNED, 16, (0.046, 10.0)),
+        (HEAVY, 2, (0.034, 40.0)),
+    ],
+)
+def test_a_table_or_a_measure_varies_where_its_kernel_does(kernel, d, span):
+    for given in (kernel, sp.derive(kernel, d)):
+        near, far = _where_it_varies(given)
+        # The distances that are looked at are a third apart.
+        assert span[0] / 1.4 <= near <= span[0] * 1.4
+        assert span[1] / 1.4 <= far <= span[1] * 1.4
+
+
+@pytest.mark.parametrize("text", ["exp(cos(z))", "cos(3*z)", "1"])
+def test_a_table_without_a_limit_is_flat_nowhere(text):
+    near, far = _where_it_varies(sp.derive(sp.radial(text), 1))
+    assert far == np.inf or not near < far
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_units(sp.derive(sp.radial(text), 1), 1e5 * rows(20, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "d"), [("1/(1 + z)**3", 2), ("1/(1 + z)**3", 5), (TL1, 2), (TL1, 3)]
+)
+def test_a_table_of_the_l1_distance_varies_where_its_kernel_does(text, d):
+    near, far = _where_it_varies(sp.derive(sp.l1(text), d))
+    exact = _where_it_varies(sp.radial(text))
+    assert near == pytest.approx(exact[0], rel=0.4)
+    assert far == pytest.approx(exact[1], rel=0.4)
+
+
+PLACE, DAY = sp.radial(GAUSS).on([0, 1]), sp.radial(EXPONENTIAL).rescale(30.0).on([2])
+
+
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        (sp.radial(EXPONENTIAL), 3),
+        (SIGNED, 3),
+        pytest.param((COMPACT, 1), marks=pytest.mark.slow),
+        (PLACE * DAY, 3),
+        (PLACE + 0.5 * DAY, 3),
+        pytest.param((sp.l1("1/(1 + z)**3"), 3), marks=pytest.mark.slow),
+        (sp.l1(TL1), 2),
+    ],
+)
+def test_a_wrong_unit_is_named_for_tables_and_measures_as_for_kernels(spectrum):
+    d = spectrum[1]
+    X = rows(50, d) * np.array([1.0, 1.0, 30.0])[:d]
+    for given in _named(spectrum):
+        # A split by mass asks for no variance, which is dear at such distances.
+        made = SpectralFeatures(
+            given, n_components=8, coupling="iid", allocation="mass", mixed_signature="ignore"
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made.fit(X)
+        for unit, said in [(1e5, "a larger unit"), (1e-6, "a smaller unit")]:
+            with pytest.warns(LengthScaleWarning, match=said) as caught:
+                made.fit(unit * X)
+            assert caught[0].filename == __file__
+
+
+def test_the_group_of_a_wrong_unit_is_named():
+    X = rows(50, 3)  # a day is no thirtieth of a month here
+    for given in (PLACE * DAY, sp.derive(PLACE * DAY, 3)):
+        with pytest.warns(LengthScaleWarning, match=r"X\[:, \[2\]\]") as caught:
+            SpectralFeatures(given, n_components=8, coupling="iid").fit(X * [1.0, 1.0, 1e-3])
+        assert len(caught) == 1
 
 
 def test_near_neighbours_are_enough():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import sympy
 
+from spectra.errors import ParameterError
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.status import NoTruthValue, Status
 
@@ -31,6 +32,20 @@ class ComposedVerdict(NoTruthValue, ABC):
     @abstractmethod
     def positive_definite(self) -> Definiteness:
         """Whether the kernel is positive definite, with the reason."""
+
+    @property
+    def measure(self) -> NoReturn:
+        """None: a SpectralMeasure is radial.
+
+        Raises
+        ------
+        ParameterError
+            With what stands in its place.
+        """
+        raise ParameterError(
+            f"The measure of {self.kernel} is no radial one, and a SpectralMeasure is: the laws of "
+            "its frequencies are in the table, derive(kernel, dim)."
+        )
 
     def __repr__(self) -> str:
         return f"Verdict on {self.kernel}: its spectral measure {self._answer}"
