@@ -1,12 +1,12 @@
 """Proofs in ball arithmetic (python-flint, the extra ``certify``): masses and tables.
 
 Read in this order: ``balls`` (exact numbers in, enclosures out), ``signs`` (ranges of proved sign),
-``nodes`` (bounds from values at nodes); ``gauges``, ``laws``, ``cauchy_law``, ``components`` and
-``mixtures`` (densities without oscillation), ``expansions`` and ``waves`` (an oscillating tail with
-its remainder), ``backgrounds`` (what it oscillates about), ``ball_densities``, ``arccosine`` and
-``lobes`` (kernels on a ball), ``masses`` (the entry); ``table_panels`` (a table as exact
-functions), ``parts`` and ``lobed_law`` (the laws that it stands for), ``panel_proofs``,
-``lobed_tails`` with ``tail_rounding``, and ``tables`` (the entry).
+``nodes`` (bounds from values at nodes); ``laws``, ``cauchy_law`` and ``mixtures`` (what does not
+oscillate); ``expansions`` and ``waves`` (an oscillating tail with its remainder), ``backgrounds``
+(about what it oscillates), ``ball_densities``, ``arccosine`` and ``lobes`` (kernels on a ball),
+``masses`` (the entry); ``table_panels`` (a table as exact functions), ``parts`` and ``lobed_law``
+(the laws that it stands for), ``panel_proofs``, ``cell_proofs``, ``lobed_tails`` with
+``tail_rounding``, and ``tables`` (the entry).
 """
 
 from spectra.certify.masses import CertifiedMasses, proved_masses

@@ -24,8 +24,6 @@ __all__ = [
     "exact_ball",
     "flint",
     "hull",
-    "is_negative",
-    "is_positive",
     "precision",
     "upper_double",
 ]
@@ -117,16 +115,6 @@ def exact_ball(number: sympy.Expr | int) -> Ball:
 def hull(low: Ball, high: Ball) -> Ball:
     """The ball of all numbers between two."""
     return flint.arb(low).union(flint.arb(high))
-
-
-def is_positive(ball: Ball) -> bool:
-    """Whether every number of the ball is greater than 0."""
-    return bool(ball > 0)
-
-
-def is_negative(ball: Ball) -> bool:
-    """Whether every number of the ball is less than 0."""
-    return bool(ball < 0)
 
 
 def upper_double(ball: Ball) -> float:

@@ -16,8 +16,7 @@ from __future__ import annotations
 import sympy
 
 from spectra.certify.balls import Ball, Unproved, exact_ball, flint, hull, precision
-from spectra.certify.gauges import Gauge
-from spectra.certify.laws import Law
+from spectra.certify.laws import Gauge, Law
 from spectra.transform.smooth_pairs.smooth import RationalQuadratic
 
 __all__ = ["CauchyLaw"]
@@ -94,7 +93,6 @@ class CauchyLaw(Law):
     # --- as a law -----------------------------------------------------------------------------
 
     def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
-        """Balls of G = gauge * g and of V G' over a ball of V > 0."""
         exponent, rise = gauge.beside(v)
         factor = (exponent + gauge.rate * v).exp()
         g = self.front * self._over(v)
@@ -102,7 +100,6 @@ class CauchyLaw(Law):
         return factor * g, factor * (fall + (rise + gauge.rate * v) * g)
 
     def near_zero(self, v: Ball) -> tuple[Ball, Ball]:
-        """The least and the largest g on [0, v], which may be infinite."""
         c = self.quarter * v
         at_zero = self.order.gamma() if self.order > 0 else flint.arb("inf")
         ends = self.front * self._y(c.upper()), self.front * at_zero
@@ -110,7 +107,6 @@ class CauchyLaw(Law):
         return low.lower(), high.upper()
 
     def largest(self, v: Ball, gauge: Gauge) -> Ball:
-        """Upper bound of |gauge * g| on [v, inf); infinite where it was not proved."""
         x = self.length * v.sqrt()
         if gauge.exact_root == self.source.scale:
             # e^x sqrt(x) K(x) is monotone and tends to sqrt(pi/2); what is left is a power.
@@ -137,7 +133,6 @@ class CauchyLaw(Law):
         return w
 
     def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
-        """Upper bound of |g| where sqrt(V) is in a disc; None where that has a singularity."""
         near, far = w - reach, w + reach
         if not near > 0:
             return None
@@ -148,13 +143,11 @@ class CauchyLaw(Law):
         return size.abs_upper()
 
     def least(self, v: Ball) -> tuple[Ball, int]:
-        """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
         x = self.length * v.sqrt()
         low = _limit().min(x.exp() * x.sqrt() * self._bessel(x))
         return abs(self._tail_front()) * low, 1 if self.front > 0 else -1
 
     def gauge(self) -> Gauge:
-        """The reciprocal of how the component falls at large V."""
         return Gauge(
             root=self.length,
             exact_root=self.source.scale,
@@ -162,7 +155,6 @@ class CauchyLaw(Law):
         )
 
     def series(self, v: Ball) -> Ball:
-        """Power series of g at a power series of V."""
         at, cap = v[0], flint.ctx.cap
         low, high = at.lower(), at.upper()
         if not low > 0:
@@ -197,11 +189,9 @@ class CauchyLaw(Law):
     # --- masses -------------------------------------------------------------------------------
 
     def below(self, v: Ball) -> Ball:
-        """Signed mass of [0, v]."""
         return self.total - self.above(v) if self._far(v) else self.total * self._share(v)
 
     def above(self, v: Ball) -> Ball:
-        """Signed mass of [v, inf)."""
         if not self._far(v):
             return self.total * (1 - self._share(v))
         return self.total * hull(flint.arb(0), self._tail_bound(v))
@@ -211,7 +201,6 @@ class CauchyLaw(Law):
         return abs(self.below(v)).abs_upper()
 
     def size_above(self, v: Ball) -> Ball:
-        """Upper bound of the absolute mass of [v, inf)."""
         return abs(self.above(v)).abs_upper()
 
     def _far(self, v: Ball) -> bool:

@@ -9,24 +9,81 @@ Matern        :math:`g = c\,a^{2\nu}(a^2+V)^{-\nu-h}\,\Gamma(\nu+h)/(\Gamma(\nu)
 
 Q is the sum of the Laguerre polynomials of the Gaussian times a polynomial.  The masses of ranges
 of V are incomplete gamma and beta functions, which Arb encloses.
+
+A gauge is a positive function that a density is multiplied by before its sign is looked at: it has
+no influence on signs, and keeps a density of the order of 1 where it underflows every ball.  An
+exponential over a wide ball would not be known to be positive.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
+from dataclasses import dataclass, field
 
 import sympy
 
 from spectra.certify.balls import Ball, exact_ball, flint
-from spectra.certify.gauges import Gauge
 from spectra.transform.smooth_pairs.smooth import Gaussian, Matern
 
-__all__ = ["GaussianLaw", "Law", "MaternLaw"]
+__all__ = ["Gauge", "GaussianLaw", "Law", "MaternLaw"]
+
+
+def _nothing() -> Ball:
+    return flint.arb(0)
+
+
+@dataclass(frozen=True)
+class Gauge:
+    r"""The function :math:`e^{\lambda V}(b+V)^p e^{r\sqrt V}V^k`.
+
+    Attributes
+    ----------
+    rate : arb
+        lambda.
+    order, rate2 : arb or None
+        p and b; the factor is left out where p is None.
+    exact_order : sympy number or None
+        p.
+    root : arb
+        r.
+    exact_root : sympy number or None
+        r; None where it is 0.
+    power : arb
+        k; only for V > 0 where it is not 0.
+    """
+
+    rate: Ball = field(default_factory=_nothing)
+    order: Ball | None = None
+    rate2: Ball | None = None
+    exact_order: sympy.Expr | None = None
+    root: Ball = field(default_factory=_nothing)
+    exact_root: sympy.Expr | None = None
+    power: Ball = field(default_factory=_nothing)
+
+    def beside(self, v: Ball) -> tuple[Ball, Ball]:
+        """Logarithm of all factors beside the first, and V times its derivative."""
+        exponent = rise = flint.arb(0)
+        if self.order is not None:
+            other = self.rate2 + v
+            exponent = self.order * other.log()
+            rise = self.order * (1 - self.rate2 / other)
+        if self.exact_root is not None:
+            root = self.root * v.sqrt()
+            exponent = exponent + root + self.power * v.log()
+            rise = rise + root / 2 + self.power
+        return exponent, rise
+
+    def most_rise(self, v: Ball) -> Ball:
+        """Upper bound at V = v of V times that derivative, which grows like sqrt(V) at most."""
+        rise = self.power.max(flint.arb(0)) + (self.order or flint.arb(0))
+        return rise + self.root * v.sqrt() / 2
 
 
 class Law(ABC):
     """One component of the density of V = w^2, at the precision at which it was made.
+
+    What a method means is said here for all of them.
 
     Attributes
     ----------
@@ -147,7 +204,6 @@ class GaussianLaw(Law):
         return reduced
 
     def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
-        """Balls of G = gauge * g and of V G' over a ball of V, which may hold 0."""
         y = self.rate * v
         q = slope = flint.arb(0)
         for c in reversed(self.powers):
@@ -159,7 +215,6 @@ class GaussianLaw(Law):
         return front * q, front * (y * slope + (rise - fall) * q)
 
     def largest(self, v: Ball, gauge: Gauge) -> Ball:
-        """Upper bound of |gauge * g| on [v, inf); infinite where it was not proved."""
         y = self.rate * v
         fall = (self.rate - gauge.rate) * v
         exponent = gauge.beside(v)[0] - fall
@@ -173,7 +228,6 @@ class GaussianLaw(Law):
         return self.front * exponent.exp() * q
 
     def series(self, v: Ball) -> Ball:
-        """Power series of g at a power series of V."""
         y = self.rate * v
         q = flint.arb_series([0])
         for c in reversed(self.powers):
@@ -193,7 +247,6 @@ class GaussianLaw(Law):
         return (abs(self.front) * (-self.rate * least).exp() * q).abs_upper()
 
     def least(self, v: Ball) -> tuple[Ball, int]:
-        """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
         y = self.rate * v
         top, lower = self.powers[-1], flint.arb(0)
         for c in reversed(self.powers[:-1]):
@@ -203,23 +256,19 @@ class GaussianLaw(Law):
         return bound, (1 if top > 0 else -1) if bound > 0 else 0
 
     def gauge(self) -> Gauge:
-        """The reciprocal of how the component falls at large V."""
         return Gauge(rate=self.rate)
 
     def below(self, v: Ball) -> Ball:
-        """Signed mass of [0, v]."""
         y = self.rate * v
         shares = (y.gamma_lower(self.half + i, regularized=1) for i in range(len(self.weights)))
         return sum((c * p for c, p in zip(self.weights, shares, strict=True)), flint.arb(0))
 
     def above(self, v: Ball) -> Ball:
-        """Signed mass of [v, inf)."""
         y = self.rate * v
         shares = (y.gamma_upper(self.half + i, regularized=1) for i in range(len(self.weights)))
         return sum((c * p for c, p in zip(self.weights, shares, strict=True)), flint.arb(0))
 
     def size_above(self, v: Ball) -> Ball:
-        """Upper bound of the absolute mass of [v, inf)."""
         last = self.half + len(self.weights) - 1
         share = (self.rate * v).gamma_upper(last, regularized=1)
         return share * sum((abs(c) for c in self.weights), flint.arb(0))
@@ -247,7 +296,6 @@ class MaternLaw(Law):
         )
 
     def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
-        """Balls of G = gauge * g and of V G' over a ball of V, which may hold 0."""
         whole = self.rate2 + v
         exponent, rise = gauge.beside(v)
         exponent = exponent - self.order * whole.log() + gauge.rate * v
@@ -256,7 +304,6 @@ class MaternLaw(Law):
         return g, rise * g
 
     def largest(self, v: Ball, gauge: Gauge) -> Ball:
-        """Upper bound of |gauge * g| on [v, inf); infinite where it was not proved."""
         if gauge.order is None:
             return flint.arb("inf")
         here = abs(self.jet(v, gauge)[0])
@@ -271,7 +318,6 @@ class MaternLaw(Law):
         return flint.arb("inf")
 
     def series(self, v: Ball) -> Ball:
-        """Power series of g at a power series of V."""
         return self.front * (-self.order * (self.rate2 + v).log()).exp()
 
     def room(self, w: Ball) -> Ball:
@@ -279,28 +325,23 @@ class MaternLaw(Law):
         return (w * w + self.rate2).sqrt()
 
     def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
-        """Upper bound of |g| where sqrt(V) is in a disc; None where that has a singularity."""
         near = self.room(w) - reach
         # |a^2 + V| is the product of the distances to both.
         return (abs(self.front) * near ** (-2 * self.order)).abs_upper() if near > 0 else None
 
     def least(self, v: Ball) -> tuple[Ball, int]:
-        """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
         return abs(self.front), 1 if self.front > 0 else -1
 
     def gauge(self) -> Gauge:
-        """The reciprocal of how the component falls at large V."""
         return Gauge(order=self.order, rate2=self.rate2, exact_order=self.exact_order)
 
     def below(self, v: Ball) -> Ball:
-        """Signed mass of [0, v]."""
         if v > self.rate2:
             return self.total - self.above(v)
         share = v / (self.rate2 + v)
         return self.total * share.beta_lower(self.half, self.nu, regularized=True)
 
     def above(self, v: Ball) -> Ball:
-        """Signed mass of [v, inf)."""
         # Arb's incomplete beta function is slow next to 1.
         if not v > self.rate2:
             return self.total - self.below(v)
@@ -308,7 +349,6 @@ class MaternLaw(Law):
         return self.total * share.beta_lower(self.nu, self.half, regularized=True)
 
     def size_above(self, v: Ball) -> Ball:
-        """Upper bound of the absolute mass of [v, inf)."""
         return abs(self.above(v))
 
 

@@ -86,7 +86,6 @@ class LobedLaw(TabulatedLaw):
             raise Unproved(f"no lobe was proved to have the sign {sign:+d}")
 
     def stretch_at(self, x: Ball) -> int:
-        """Index of the lobe nearest to a point."""
 
         def distance(i: int) -> float:
             lobe = self.lobes[i]
@@ -109,7 +108,6 @@ class LobedLaw(TabulatedLaw):
         return (lobe.before + self.sign * (signed - lobe.from_low)) / self.mass
 
     def size(self, centre: Ball, reach: Ball) -> Ball:
-        """Upper bound of the density in a disc."""
         far, near = centre + reach, centre - reach
         first = second = flint.arb(0)
         d = self.density
@@ -145,7 +143,6 @@ class LobedLaw(TabulatedLaw):
         return LocalCdf(centre, start, polynomial * scale, rest)
 
     def beyond_ends(self, stretch: int, low: Ball, high: Ball) -> Ball:
-        """Upper bound of what the continuation counts on [low, high] beyond a lobe."""
         lobe = self.lobes[stretch]
         bound = flint.arb(0)
         if not low >= lobe.low:

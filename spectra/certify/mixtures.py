@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
+from spectra.certify.balls import Ball, Unproved, enclosure, exact_ball, flint, precision
 from spectra.certify.cauchy_law import CauchyLaw
-from spectra.certify.components import law_of, one_signed_total
-from spectra.certify.gauges import Gauge
-from spectra.certify.laws import GaussianLaw, Law, MaternLaw
+from spectra.certify.laws import Gauge, GaussianLaw, Law, MaternLaw
 from spectra.certify.signs import Range, merged_ranges, proved_ranges
 from spectra.density import Component
 from spectra.quadrature import Enclosure
+from spectra.transform.smooth_pairs.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
 
-__all__ = ["MassBalls", "mixture_masses", "signed_ranges"]
+__all__ = ["MassBalls", "law_of", "mixture_masses", "signed_ranges"]
 
 # Bits at first, and at most; the relative accuracy asked of every mass, which a double cannot hold.
 _FIRST_BITS = 192
@@ -52,6 +51,32 @@ class MassBalls:
     cancelled: Ball | None
     changes: tuple[Enclosure, ...]
     complete: bool
+
+
+def one_signed_total(component: Component) -> Ball | None:
+    """The signed mass of a component whose density has one sign, or None."""
+    if isinstance(component, Matern | RationalQuadratic | PlaneWaveMean):
+        return exact_ball(component.coefficient)
+    if isinstance(component, Gaussian) and len(component.coefficients) == 1:
+        return exact_ball(component.coefficients[0])
+    return None
+
+
+def law_of(component: Component) -> Law:
+    """The component in ball arithmetic, at the working precision.
+
+    Raises
+    ------
+    Unproved
+        For a component whose masses are not known here.
+    """
+    if isinstance(component, Gaussian):
+        return GaussianLaw(component)
+    if isinstance(component, Matern):
+        return MaternLaw(component)
+    if isinstance(component, RationalQuadratic):
+        return CauchyLaw(component)
+    raise Unproved(f"a component of the kind {type(component).__name__} has no proof here")
 
 
 def mixture_masses(components: Sequence[Component]) -> MassBalls:
@@ -104,19 +129,12 @@ def _is_sharp(found: MassBalls, nothing: Ball) -> bool:
 
 
 def _masses(laws: Sequence[Law], bits: int) -> MassBalls:
-    ranges, below, above = signed_ranges(laws, bits)
+    ranges, loose, complete = signed_ranges(laws, bits)
     zero = flint.arb(0)
     shares = {1: zero, -1: zero}
-    loose = zero
     for part in ranges:
         if part.sign:
             shares[part.sign] += part.sign * sum((_share(law, part) for law in laws), zero)
-        else:
-            loose += sum((law.size(part.low, part.high) for law in laws), zero)
-    if below is not None:
-        loose += sum((law.size_below(below) for law in laws), zero)
-    if above is not None:
-        loose += sum((law.size_above(above) for law in laws), zero)
     positive, negative = (_up_by(shares[s], loose) for s in (1, -1))
     mass = _up_by(shares[1] + shares[-1], loose)
     total = sum((law.total for law in laws), zero)
@@ -124,7 +142,7 @@ def _masses(laws: Sequence[Law], bits: int) -> MassBalls:
         raise AssertionError("proved masses do not add up to k(0): the proof has an error")
     brackets = [part for part in ranges if part.sign == 0]
     changes = tuple(enclosure(part.low.union(part.high).sqrt()) for part in brackets)
-    complete = below is None and above is None and all(part.roots == 1 for part in brackets)
+    complete = complete and all(part.roots == 1 for part in brackets)
     return MassBalls(positive, negative, mass, _cancelled(laws, mass, bits), changes, complete)
 
 
@@ -152,11 +170,14 @@ def _cancelled(laws: Sequence[Law], mass: Ball, bits: int) -> Ball:
     return (alone - mass) / 2
 
 
-def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball | None, Ball | None]:
-    """Ranges of V with their signs, and the ends beyond which no sign was proved."""
+def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bool]:
+    """Ranges of V with their signs, a bound of the mass of no proved sign, and whether both ends
+    were proved."""
     signs = {1 if law.total > 0 else -1 for law in laws}
+    zero = flint.arb(0)
     if len(signs) == 1 and all(law.one_signed for law in laws):
-        return [Range(flint.arb(0), flint.arb("inf"), signs.pop())], None, None
+        return [Range(zero, flint.arb("inf"), signs.pop())], zero, True
+    whole = laws
     if len(laws) == 1 and isinstance(laws[0], GaussianLaw):
         laws = [laws[0].without_zero()]
     slowest = _slowest(laws)
@@ -170,16 +191,20 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball | N
     width = flint.arb(2) ** (-(bits // 2))
     inner = proved_ranges(by_log, low, high, width=width)
     ranges = _in_v(inner, bool(low_sign), bool(high_sign))
-    below = above = None
+    loose = zero
     if low_sign:
-        ranges.insert(0, Range(flint.arb(0), ranges[0].low, low_sign))
+        ranges.insert(0, Range(zero, ranges[0].low, low_sign))
     else:
-        below = ranges[0].low
+        loose += sum((law.size_below(ranges[0].low) for law in whole), zero)
     if high_sign:
         ranges.append(Range(ranges[-1].high, flint.arb("inf"), high_sign))
     else:
-        above = ranges[-1].high
-    return merged_ranges(ranges), below, above
+        loose += sum((law.size_above(ranges[-1].high) for law in whole), zero)
+    ranges = merged_ranges(ranges)
+    for part in ranges:
+        if part.sign == 0:
+            loose += sum((law.size(part.low, part.high) for law in whole), zero)
+    return ranges, loose, bool(low_sign and high_sign)
 
 
 def _jet(laws: Sequence[Law], v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spectra.certify.balls import Ball, Unproved, flint, precision
-from spectra.certify.components import law_of
 from spectra.certify.laws import Law
-from spectra.certify.mixtures import signed_ranges
+from spectra.certify.mixtures import law_of, signed_ranges
 from spectra.certify.table_panels import LocalCdf, TabulatedLaw
 from spectra.density import Component
 
@@ -47,20 +46,13 @@ class ProvedLaw(TabulatedLaw):
         self.laws: list[Law] = [law_of(c) for c in components]
         self.sign = sign
         self.unit = flint.arb(1)
-        ranges, below, above = signed_ranges(self.laws, bits)
-        zero = flint.arb(0)
+        ranges, loose, _ = signed_ranges(self.laws, bits)
         self.stretches = []
-        self.mass = loose = zero
+        self.mass = flint.arb(0)
         for part in ranges:
             if part.sign == sign:
                 self.stretches.append((part.low, part.high, self.mass))
                 self.mass += sign * (self._signed(part.high) - self._signed(part.low))
-            elif part.sign == 0:
-                loose += sum((law.size(part.low, part.high) for law in self.laws), zero)
-        if below is not None:
-            loose += sum((law.size_below(below) for law in self.laws), zero)
-        if above is not None:
-            loose += sum((law.size_above(above) for law in self.laws), zero)
         if not self.mass > 0:
             raise Unproved(f"no radius was proved to have the sign {sign:+d}")
         self.loose = loose / self.mass
@@ -78,7 +70,6 @@ class ProvedLaw(TabulatedLaw):
         return sum((law.below(v) for law in self.laws), flint.arb(0))
 
     def stretch_at(self, x: Ball) -> int:
-        """Index of the stretch nearest to a radius."""
         v = x * x
 
         def distance(index: int) -> float:
@@ -136,7 +127,6 @@ class ProvedLaw(TabulatedLaw):
         return min(rooms, key=float) if rooms else None
 
     def size(self, centre: Ball, reach: Ball) -> Ball | None:
-        """Upper bound of the density in a disc; None where it reaches a singularity."""
         total = flint.arb(0)
         for law in self.laws:
             size = law.size_in_disc(centre, reach)
@@ -146,7 +136,6 @@ class ProvedLaw(TabulatedLaw):
         return (2 * (centre + reach) ** (self.dim - 1) * total / self.mass).abs_upper()
 
     def beyond_ends(self, stretch: int, low: Ball, high: Ball) -> Ball:
-        """Upper bound of what the continuation counts on [low, high] beyond a stretch."""
         first_v, last_v, _ = self.stretches[stretch]
         bound = flint.arb(0)
         first = first_v.sqrt()

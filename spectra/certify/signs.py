@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, Unproved, flint, hull, is_negative, is_positive
+from spectra.certify.balls import Ball, Unproved, flint, hull
 
 __all__ = ["Jet", "Range", "enclosed_zero", "merged_ranges", "proved_ranges"]
 
@@ -124,7 +124,7 @@ def _signs_on(jet: Jet, a: Ball, b: Ball) -> tuple[int, int]:
 
 
 def _sign(ball: Ball) -> int:
-    return int(is_positive(ball)) - int(is_negative(ball))
+    return int(bool(ball > 0)) - int(bool(ball < 0))
 
 
 def _sign_at(jet: Jet, x: Ball) -> int:
