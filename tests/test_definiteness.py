@@ -16,6 +16,7 @@ from spectra.definiteness import (
     proved_on_space,
     proved_on_sphere,
 )
+from spectra.definiteness.sectors import is_complete_bernstein, is_stieltjes
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import U, Z, parse_formula
 from spectra.kernel import Kernel, radial, zonal
@@ -44,6 +45,37 @@ def tangent(layers: int) -> str:
         kernel = f"({kernel}*{arc_0(covariance)} + {arc_1(covariance)})"
         covariance = arc_1(covariance)
     return kernel
+
+
+# --- functions of z^2 that keep to a sector -------------------------------------------------
+
+IN_SECTORS = (
+    "z",
+    "z**2",
+    "z**(3/2)/(1 + z)",
+    "z**2/sqrt(1 + z**2)",
+    "z*log(1 + log(1 + z))",
+    "sqrt(log(1 + z**2)*z)",
+    "(z + z**2)/(3 + sqrt(z))",
+    "(1 + z)/z**2",
+    "1/(sqrt(z)*(2 + z))",
+    "z**3",
+    "z**3/(1 + z)",
+    "1/(1 + z**2)**2",
+    "z**2*log(1 + z)",
+    "(1 + z)**(1/3)/(1 + z**2)",
+)
+
+
+@pytest.mark.parametrize("text", IN_SECTORS)
+def test_who_keeps_to_a_sector_is_told_by_the_argument_off_the_axis(text: str) -> None:
+    expr = parse_formula(text, variable="z")
+    function = sympy.lambdify(Z, expr, "numpy")
+    radius, turn = np.geomspace(1e-9, 1e9, 181)[:, None], np.linspace(0.005, 0.995, 199) * np.pi
+    share = np.angle(function(np.sqrt(radius) * np.exp(0.5j * turn))) / turn
+    inside = share.min() > -1e-9, share.max() < 1.0 + 1e-9
+    assert is_complete_bernstein(expr) is all(inside)
+    assert is_stieltjes(expr) is bool(share.min() > -1.0 - 1e-9 and share.max() < 1e-9)
 
 
 # --- completely monotone functions of z^2 ---------------------------------------------------

@@ -27,9 +27,14 @@ KNOWN = [
     ("1 - exp(-z**2)", None, EVERY),
     ("1 - exp(-z**3)", None, 0),
     ("z/(1 + z)", None, EVERY),
+    ("z**2/sqrt(1 + z**2)", None, EVERY),
+    ("z**(3/2)/(1 + z)", None, EVERY),
+    ("z*log(1 + log(1 + z))", None, EVERY),
+    ("z**3/(1 + z)", None, 0),
     ("1 - exp(-z)*cos(z)", None, 2),
     ("1 - sin(z)/z", None, 3),
     ("1 - cos(z)", None, 1),
+    ("5 - 2*cos(z) - 3*cos(sqrt(2)*z)", None, 1),
     ("1 - besselj(0, z)", None, 2),
     ("3*z/2 - z**3/2", 1, 3),
     ("z", 1, 1),
@@ -56,11 +61,17 @@ def test_a_sum_is_proved_by_its_parts_and_else_left_open(dim: int, answer: bool 
         assert "no proof" in found.reason
 
 
+def test_a_sum_with_a_wave_is_proved_by_its_parts() -> None:
+    gamma = sp.variogram("z + 1 - cos(z)")
+    assert gamma.definiteness(1).answer
+    assert gamma.definiteness(2).answer is None
+
+
 def test_exp_of_minus_t_gamma_is_positive_definite_where_gamma_is_one() -> None:
     # Schoenberg's theorem, seen from its other side.
     X = np.random.default_rng(0).normal(size=(40, 3))
     z = np.linalg.norm(X[:, None] - X[None], axis=-1)
-    for formula in ("z**(3/2)", "log(1 + z)", "z**2/(1 + z)"):
+    for formula in ("z**(3/2)", "log(1 + z)", "z**2/(1 + z)", "z**(3/2)/(1 + z)"):
         gamma = sp.variogram(formula)
         assert gamma.definiteness(3).answer
         for t in (0.01, 1.0, 20.0):

@@ -15,6 +15,7 @@ from itertools import pairwise
 import sympy
 from mpmath import mp
 
+from spectra.definiteness.sectors import is_complete_bernstein, is_stieltjes
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.at_zero import value_at_zero
 from spectra.formula.evaluate import mpmath_function
@@ -43,8 +44,8 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
     Such kernels are positive definite in every dimension if they are bounded.  Rules: sums and
     products; f(g) for a completely monotone f (exp(-x), x^-b, K_nu(x), E_s(x), exp(x^2) erfc(x),
     exp(-x) I_nu(x) / x^nu, Kummer's and Gauss' functions of -x) and a Bernstein function g >= 0;
-    the Matern kernels; sums of exponentials; means of dilates; and what falls to a limit >= 0 with
-    a completely monotone slope.
+    Stieltjes functions; the Matern kernels; sums of exponentials; means of dilates; and what falls
+    to a limit >= 0 with a completely monotone slope.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
 def _is_monotone(expr: sympy.Expr, slopes: int) -> bool:
     if not expr.has(Z) or expr == Z:
         return bool(expr != Z and expr.is_nonnegative)
-    if _by_function(expr, slopes) or _is_matern(expr):
+    if is_stieltjes(expr) or _by_function(expr, slopes) or _is_matern(expr):
         return True
     if expr.is_Add and all(_is_monotone(a, slopes) for a in expr.args):
         return True
@@ -221,7 +222,7 @@ def _is_positive_bernstein(expr: sympy.Expr, slopes: int) -> bool:
 @lru_cache(maxsize=2000)
 def _is_bernstein(expr: sympy.Expr, slopes: int) -> bool:
     """Whether the slope in z^2 can be shown to be completely monotone (constants do not matter)."""
-    if not expr.has(Z) or expr == Z:
+    if not expr.has(Z) or is_complete_bernstein(expr):
         return True
     if expr.is_Add:
         return all(_is_bernstein(a, slopes) for a in expr.args)

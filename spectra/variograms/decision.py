@@ -1,4 +1,4 @@
-"""Is a function conditionally negative definite on R^d?  Proofs first, then refutations."""
+"""Is a function conditionally negative definite on R^d?  What costs least is asked first."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import sympy
 from mpmath import mp
 
 from spectra.definiteness.monotone import is_completely_monotone
+from spectra.definiteness.sectors import is_complete_bernstein
 from spectra.errors import SpectraError
 from spectra.formula.at_zero import value_at_zero
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
 from spectra.transform import spectral_density
-from spectra.verdict import Definiteness, existence
+from spectra.verdict import Definiteness, Status, existence
 
 __all__ = ["decide", "limit_far_out"]
 
@@ -32,15 +33,24 @@ def decide(minus: Kernel, covariance: Kernel | None, dim: int) -> Definiteness:
     if covariance is not None:
         return _of_covariance(covariance, dim)
     gamma = -sum((piece.expr for piece in minus.pieces), sympy.Integer(0))
-    proof = _proof(gamma, dim)
-    if proof is not None:
-        return proof
+    # First what costs least.
     refusal = _refuted_by_doubling(gamma)
     if refusal is not None:
         return Definiteness(False, refusal, 0.0)
+    proof = _proof(gamma, dim)
+    if proof is not None:
+        return proof
     level = _level(minus, dim)
     if level:
         return _of_covariance(minus + level, dim)
+    if _is_bounded(gamma):
+        verdict = existence(minus, dim)
+        if verdict.status is Status.INFINITE:
+            return Definiteness(
+                False,
+                "It is bounded, and a bounded variogram is a constant less a covariance; but the "
+                f"spectrum of {minus} has infinite mass on R^{dim}. {verdict.reasons[0]}",
+            )
     return _by_schoenberg(gamma, dim)
 
 
@@ -72,10 +82,9 @@ def _proof(gamma: sympy.Expr, dim: int) -> Definiteness | None:
     rest = sympy.Add(*(term for term in terms if term not in unbounded))
     if not unbounded or rest == 0:
         return None
+    minus = radial(-rest)
     sill = limit_far_out(rest)
-    if sill is None:
-        return None
-    beside = _of_covariance(radial(sill - rest), dim)
+    beside = _of_covariance(minus + (_level(minus, dim) if sill is None else sill), dim)
     if not beside.answer:
         return None
     return Definiteness(
@@ -95,9 +104,21 @@ def _level(minus: Kernel, dim: int) -> float:
     return -sum(atom.mass for atom in atoms if atom.radius == 0.0)
 
 
+def _is_bounded(gamma: sympy.Expr) -> bool:
+    """Whether each term has a finite limit, or is a wave."""
+    for term in sympy.Add.make_args(sympy.expand(gamma)):
+        rest = term.as_independent(Z, as_Add=False)[1]
+        is_wave = rest.func in (sympy.cos, sympy.sin) and rest.args[0].is_real
+        if not is_wave and limit_far_out(term) is None:
+            return False
+    return True
+
+
 def _is_bernstein(gamma: sympy.Expr) -> bool:
     if not gamma.has(Z):
         return False
+    if is_complete_bernstein(gamma):
+        return True
     slope = gamma.diff(Z) / (2 * Z)
     return any(is_completely_monotone(form) for form in (slope, sympy.expand(slope)))
 
