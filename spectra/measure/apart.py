@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.charts import RadialSum
-from spectra.density import Component, OscillatingTail
+from spectra.density import OscillatingTail
 from spectra.errors import AccuracyError
 from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass
@@ -61,8 +61,8 @@ class ApartTail:
         found = []
         for i, wave in enumerate(beats.waves):
             share = partial(self._share, i)
-            component = _SharingWave(wave.oscillating, self._tail(i))
-            found.append(LobedTailMass(component, rest, beats.dim, 0.0, share))
+            tail = self._tail(i)
+            found.append(LobedTailMass(wave.oscillating, rest, beats.dim, 0.0, share, tail))
         return tuple(found)
 
     def _backgrounds(self, w: FloatArray) -> FloatArray:
@@ -175,35 +175,3 @@ class ApartTail:
             before = Enclosure(float(part[0]), float(error[0]))
             total = total + wave.mass_from(first, sign) - before
         return total
-
-
-@dataclass(frozen=True, eq=False)
-class _SharingWave(Component):
-    """A component on its tail, with another background than its own."""
-
-    own: Component
-    tail: OscillatingTail
-
-    @property
-    def total(self) -> float:  # type: ignore[override]
-        return self.own.total
-
-    @property
-    def origin_exponent(self) -> float:  # type: ignore[override]
-        return self.own.origin_exponent
-
-    @property
-    def bulk(self) -> tuple[float, float]:  # type: ignore[override]
-        return self.own.bulk
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        wave = self.tail.amplitude(w) * np.cos(self.tail.phase(w))
-        value = wave + self.tail.background(w)
-        with np.errstate(divide="ignore"):
-            return np.sign(value), np.log(np.abs(value))
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        return np.log(self.tail.amplitude(w) + np.abs(self.tail.background(w)))
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        return self.own.relative_error(w)

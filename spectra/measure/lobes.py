@@ -69,6 +69,8 @@ class LobedTailMass:
         A radius (of the last atom) that the listed lobes must pass.
     share : callable or None
         Which share of the other components joins this background, by radius; None for all.
+    apart : OscillatingTail or None
+        The tail with another start and background than that of the component, if it has one.
     """
 
     oscillating: Component
@@ -76,11 +78,12 @@ class LobedTailMass:
     dim: int
     beyond: float = 0.0
     share: Callable[[FloatArray], FloatArray] | None = None
+    apart: OscillatingTail | None = None
 
     @property
     def tail(self) -> OscillatingTail:
         """The tail that oscillates."""
-        tail = self.oscillating.tail
+        tail = self.oscillating.tail if self.apart is None else self.apart
         assert isinstance(tail, OscillatingTail)
         return tail
 

@@ -17,7 +17,7 @@ from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass
 from spectra.measure.sign_intervals import sign_intervals
 from spectra.measure.stretches import Stretch, stretches_of
-from spectra.measure.tails import beating_tail, frequency
+from spectra.measure.tails import beating_tail
 from spectra.progress import staged
 from spectra.quadrature import Enclosure
 
@@ -148,23 +148,24 @@ def split_by_sign(
     The atoms are no part of it; the lobes that are not listed begin beyond them.
     """
     density = RadialSum(components, dim)
-    oscillating = [c for c in components if isinstance(c.tail, OscillatingTail)]
+    tails = [c.tail for c in components if isinstance(c.tail, OscillatingTail)]
     cut, unresolved, lobes, first, beats = radius, ZERO, None, 0, None
     if np.isfinite(cut):
-        waves = sum(cut * frequency(c) / np.pi for c in oscillating)
+        waves = sum(cut * t.frequency / np.pi for t in tails)
         if waves > _MOST_LOBES:
             raise ParameterError(
                 f"A truncation at radius {cut:g} leaves about {waves:.3g} lobes, more than the "
                 f"{_MOST_LOBES} that are listed. Truncate at a smaller radius."
             )
-    elif len(oscillating) == 1:
-        others = tuple(c for c in components if c is not oscillating[0])
+    elif len(tails) == 1:
+        others = tuple(c for c in components if not isinstance(c.tail, OscillatingTail))
+        (wave,) = (c for c in components if isinstance(c.tail, OscillatingTail))
         rest = RadialSum(others, dim) if others else None
         last_atom = max((a.radius for a in atoms), default=0.0)
-        lobes = LobedTailMass(oscillating[0], rest, dim, last_atom)
+        lobes = LobedTailMass(wave, rest, dim, last_atom)
         first = lobes.first_index
         cut = lobes.start_of(first, 1)
-    elif oscillating:
+    elif tails:
         beats = BeatingTail(components, dim)
         if beats.has_means:
             cut = beats.start

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import groupby
 
 import numpy as np
@@ -89,12 +90,11 @@ def stretches_of(density: RadialSum, intervals: Sequence[Interval]) -> tuple[Str
         Where a component is not as smooth as its tail and its origin exponent say.
     """
     found = []
-    for run in _runs(intervals):
-        size = _Size(density, run)
-        for interval, inner in zip(run.intervals, _integrate(size, run), strict=True):
+    for run in _runs(density, intervals):
+        for interval, inner in zip(run.intervals, _integrate(run, run.intervals), strict=True):
             if inner is not None:
                 panels, head, tail = inner
-                found.append(Stretch(interval.sign, run.chart, panels, size, head, tail))
+                found.append(Stretch(interval.sign, interval.chart, panels, run, head, tail))
     return tuple(found)
 
 
@@ -122,8 +122,8 @@ def overlap(density: RadialSum, intervals: Sequence[Interval]) -> Enclosure:
     if peak == -np.inf:
         return Enclosure(0.0, 0.0)
     total = Enclosure(0.0, 0.0)
-    for run in _runs(intervals):
-        for inner in _integrate(_Smaller(density, run, peak), run):
+    for run in _runs(density, intervals):
+        for inner in _integrate(partial(run.smaller, log_scale=peak), run.intervals):
             if inner is not None:
                 panels, head, tail = inner
                 total = total + panels.integral
@@ -134,77 +134,62 @@ def overlap(density: RadialSum, intervals: Sequence[Interval]) -> Enclosure:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """Ranges of one sign that follow one another in one chart."""
+    """|rho| dw/dt, with its error, on ranges of one sign that follow one another in one chart."""
 
+    density: RadialSum
     intervals: tuple[Interval, ...]
-    starts: FloatArray
-    signs: FloatArray
 
-    @property
-    def chart(self) -> Chart:
-        return self.intervals[0].chart
+    @cached_property
+    def _signs(self) -> tuple[FloatArray, FloatArray]:
+        """Where the ranges start, and their signs."""
+        return (
+            np.array([x.start for x in self.intervals]),
+            np.array([float(x.sign) for x in self.intervals]),
+        )
 
     def sign(self, t: FloatArray) -> FloatArray:
         """Sign of the density at t."""
-        at = np.searchsorted(self.starts, t, side="right") - 1
-        return np.asarray(self.signs[np.maximum(at, 0)])
-
-
-def _runs(intervals: Sequence[Interval]) -> Iterator[_Run]:
-    for _, group in groupby(intervals, key=lambda x: x.chart):
-        together = tuple(group)
-        starts = np.array([x.start for x in together])
-        yield _Run(together, starts, np.array([float(x.sign) for x in together]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Smaller:
-    """min(positive, negative), scaled by its peak; its error is relative to itself."""
-
-    density: RadialSum
-    run: _Run
-    log_scale: float
+        starts, signs = self._signs
+        at = np.searchsorted(starts, t, side="right") - 1
+        return np.asarray(signs[np.maximum(at, 0)])
 
     def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        found = self.density.logs(self.run.chart, t)
-        above = self.run.sign(t) > 0.0
+        positive, negative, error = self.density.values(self.intervals[0].chart, t)
+        return self.sign(t) * (positive - negative), error
+
+    def smaller(self, t: FloatArray, *, log_scale: float) -> tuple[FloatArray, FloatArray]:
+        """min(positive, negative), scaled by its peak; its error is relative to itself."""
+        found = self.density.logs(self.intervals[0].chart, t)
+        above = self.sign(t) > 0.0
         smaller = np.where(above, found.negative, found.positive)
         error = np.where(above, found.negative_error, found.positive_error)
-        return np.exp(smaller - self.log_scale), np.exp(error - self.log_scale)
+        return np.exp(smaller - log_scale), np.exp(error - log_scale)
 
 
-@dataclass(frozen=True, eq=False)
-class _Size:
-    """|rho| dw/dt on ranges of one sign, with its error."""
-
-    density: RadialSum
-    run: _Run
-
-    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        positive, negative, error = self.density.values(self.run.chart, t)
-        return self.run.sign(t) * (positive - negative), error
+def _runs(density: RadialSum, intervals: Sequence[Interval]) -> Iterator[_Run]:
+    for _, group in groupby(intervals, key=lambda x: x.chart):
+        yield _Run(density, tuple(group))
 
 
 _Found = tuple[LegendrePanels, Closure, Closure]
 
 
-def _integrate(function: _Size | _Smaller, run: _Run) -> list[_Found | None]:
+def _integrate(function: Integrand, intervals: Sequence[Interval]) -> list[_Found | None]:
     """Panels between the points where the integrand is negligible, and a closure at open ends.
 
     The integrand is asked about all ranges of a run at a time; one of zero mass has None.
     """
     grids = [
-        np.linspace(x.start, x.stop, 33 + int((x.stop - x.start) / COARSE_STEP))
-        for x in run.intervals
+        np.linspace(x.start, x.stop, 33 + int((x.stop - x.start) / COARSE_STEP)) for x in intervals
     ]
     values, errors = function(np.concatenate(grids))
     ends = np.cumsum([t.size for t in grids])[:-1]
     seen = list(zip(grids, np.split(values, ends), np.split(errors, ends), strict=True))
-    ranges = [_relevant(x, *s) for x, s in zip(run.intervals, seen, strict=True)]
+    ranges = [_relevant(x, *s) for x, s in zip(intervals, seen, strict=True)]
     wanted = [_first_edges(*r) for r in ranges if r is not None]
     resolved = iter(resolve_each(function, wanted))
     found: list[_Found | None] = []
-    for interval, (t, value, error), part in zip(run.intervals, seen, ranges, strict=True):
+    for interval, (t, value, error), part in zip(intervals, seen, ranges, strict=True):
         if part is None:
             width = (interval.stop - interval.start) / t.size
             lost = float((np.abs(value) + error).sum()) * width
@@ -239,7 +224,7 @@ def _first_edges(low: float, high: float) -> FloatArray:
 
 
 def _close(
-    function: _Size | _Smaller,
+    function: Integrand,
     at: float,
     inward: float,
     grid: FloatArray,

@@ -10,7 +10,7 @@ from spectra.measure.sign_intervals import sign_intervals
 from spectra.measure.stretches import stretches_of
 from spectra.quadrature import Enclosure
 
-__all__ = ["beating_tail", "frequency", "why_infinite"]
+__all__ = ["beating_tail", "why_infinite"]
 
 # Lobes listed one by one where more frequencies beat than have means.
 _LISTED_LOBES = 400
@@ -33,12 +33,6 @@ def why_infinite(component: Component) -> str:
                 f"w^({-slowest:g}) at infinity"
             )
     return ""
-
-
-def frequency(component: Component) -> float:
-    """The frequency of an oscillating component, which is the radius of its kernel."""
-    assert isinstance(component.tail, OscillatingTail)
-    return component.tail.frequency
 
 
 def beating_tail(components: tuple[Component, ...], dim: int) -> tuple[float, Enclosure]:

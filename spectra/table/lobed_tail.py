@@ -233,22 +233,18 @@ class LobedTail:
     @cached_property
     def steepness(self) -> float:
         """Largest dw/dv along any lobe."""
-        grid = np.linspace(0.0, 1.0, 33)
-        slope = chebyshev.chebder(self.radius_series, axis=1)
-        if not slope.size:
-            return 0.0
-        values = chebyshev.chebgrid2d(2.0 * grid - 1.0, 2.0 * grid - 1.0, slope)
-        return float(2.2 * np.max(np.abs(values)))
+        return 2.2 * self._steepest(axis=1)
 
     @cached_property
     def drift(self) -> float:
         """Largest dB/dx, a bound of |B - B(x = 0)| at every lobe."""
-        grid = np.linspace(0.0, 1.0, 33)
-        slope = chebyshev.chebder(self.radius_series, axis=0)
-        if not slope.size:
-            return 0.0
-        values = chebyshev.chebgrid2d(2.0 * grid - 1.0, 2.0 * grid - 1.0, slope)
-        return float(2.0 * np.max(np.abs(values)))
+        return 2.0 * self._steepest(axis=0)
+
+    def _steepest(self, axis: int) -> float:
+        """Largest derivative of B in 2 x - 1 (axis 0) or 2 v - 1, on a grid."""
+        grid = np.linspace(-1.0, 1.0, 33)
+        slope = chebyshev.chebder(self.radius_series, axis=axis)
+        return float(np.max(np.abs(chebyshev.chebgrid2d(grid, grid, slope)))) if slope.size else 0.0
 
     def settled(self, change: float) -> float:
         """Index from which on B differs from its limit by less than ``change``.

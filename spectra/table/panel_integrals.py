@@ -272,7 +272,7 @@ class PanelIntegrals:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Integrals of Ω over cells with many waves, their residuals' bounds and the rounding."""
         panel, low, high = cells.panel, cells.low, cells.high
-        rule = _levin_rule()
+        points, derivative, check_points, check_values, check_derivative = _levin_rule()
 
         def equation(s: FloatArray) -> tuple[FloatArray, FloatArray, ComplexArray]:
             half = 0.5 * (high - low)[:, None]
@@ -282,12 +282,12 @@ class PanelIntegrals:
             amplitude = hankel_amplitude(dim, x) * self.jacobian(panel, r) * half
             return x, z[:, None] * slope * half, amplitude
 
-        x, rate, amplitude = equation(rule.points)
-        matrix = rule.derivative + 1j * rate[:, :, None] * np.eye(_LEVIN_NODES)
+        x, rate, amplitude = equation(points)
+        matrix = derivative + 1j * rate[:, :, None] * np.eye(_LEVIN_NODES)
         p = np.linalg.solve(matrix, amplitude[:, :, None])[:, :, 0]
         ends = p[:, -1] * np.exp(1j * x[:, -1]) - p[:, 0] * np.exp(1j * x[:, 0])
-        _, check_rate, check_amplitude = equation(rule.check_points)
-        residual = p @ rule.check_derivative.T + 1j * check_rate * (p @ rule.check_values.T)
+        _, check_rate, check_amplitude = equation(check_points)
+        residual = p @ check_derivative.T + 1j * check_rate * (p @ check_values.T)
         worst = np.max(np.abs(residual - check_amplitude), axis=1)
         # The phases at the ends are rounded by a few units of their size.
         rounding = 2.0**-51 * np.sum(np.abs(p[:, [0, -1]] * x[:, [0, -1]]), axis=1)
@@ -311,19 +311,13 @@ class _Cells:
         return _Cells(**{name: column[i] for name, column in vars(self).items()})
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _LevinRule:
-    points: FloatArray
-    derivative: FloatArray
-    check_points: FloatArray
-    check_values: FloatArray
-    check_derivative: FloatArray
-
-
 @cache
-def _levin_rule() -> _LevinRule:
-    """Collocation at Chebyshev points, and a finer grid on which the residual is measured."""
+def _levin_rule() -> tuple[FloatArray, ...]:
+    """Collocation at Chebyshev points, and a finer grid on which the residual is measured.
+
+    The points, the derivative there of what is known at them, and on the grid its places, and the
+    values and the derivative.
+    """
     n = _LEVIN_NODES
     points = -np.cos(np.linspace(0.0, np.pi, n))
     check = -np.cos(np.linspace(0.0, np.pi, 2 * n - 1))[1::2]
@@ -331,7 +325,7 @@ def _levin_rule() -> _LevinRule:
     slope = chebyshev.chebder(np.eye(n))
     derivative = chebyshev.chebvander(points, n - 2) @ slope @ to_series
     values = chebyshev.chebvander(check, n - 1) @ to_series
-    return _LevinRule(points, derivative, check, values, values @ derivative)
+    return points, derivative, check, values, values @ derivative
 
 
 def _cuts(power: float, scale: float) -> FloatArray:

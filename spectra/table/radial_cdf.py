@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ from spectra.table.panels import PanelKind, Panels, local_share, local_slope
 if TYPE_CHECKING:
     from spectra.table.radial_law import RadialLaw
 
-__all__ = ["JOIN_TOLERANCE", "Place", "place_of"]
+__all__ = ["JOIN_TOLERANCE", "place_of"]
 
 # Radii at the joins of panels miss each other by rounding and the fit, relative to the panel.
 JOIN_TOLERANCE = 1e-9
@@ -22,20 +21,12 @@ JOIN_TOLERANCE = 1e-9
 _HALVINGS = 54
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where radii lie in a law: the probabilities below and above, and the density.
+def place_of(law: RadialLaw, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The probabilities below and above radii w, and the density there.
 
-    The smaller of the two probabilities has its own digits, the other is 1 less it.
+    The smaller of the two probabilities has its own digits, the other is 1 less it.  The radii are
+    flat and not negative; infinite ones lie above everything.
     """
-
-    below: FloatArray
-    above: FloatArray
-    density: FloatArray
-
-
-def place_of(law: RadialLaw, w: FloatArray) -> Place:
-    """Place of radii w (flat, not negative; infinite ones lie above everything)."""
     below, density = _on_side(law.left, w, ascending=True)
     above = 1.0 - below
     further = np.flatnonzero(below >= law.split)
@@ -54,7 +45,7 @@ def place_of(law: RadialLaw, w: FloatArray) -> Place:
         ends = side.end_radii
         atoms = ends[(ends[:, 0] == ends[:, 1]) & (side.kinds != PanelKind.TAIL_POWER), 0]
         density[np.isin(w, atoms)] = np.inf
-    return Place(below, above, density)
+    return below, above, density
 
 
 def _on_side(panels: Panels, w: FloatArray, *, ascending: bool) -> tuple[FloatArray, FloatArray]:

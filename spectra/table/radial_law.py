@@ -26,7 +26,7 @@ from spectra.table.mixed_tail import MixedTail
 from spectra.table.panel_integrals import PanelIntegrals
 from spectra.table.panel_lookup import PanelLookup
 from spectra.table.panels import PanelKind, Panels
-from spectra.table.radial_cdf import JOIN_TOLERANCE, Place, place_of
+from spectra.table.radial_cdf import JOIN_TOLERANCE, place_of
 
 __all__ = ["RadialLaw", "Seed"]
 
@@ -213,27 +213,26 @@ class RadialLaw:
         >>> uniform.cdf([0.0, 0.5, 3.0]), uniform.pdf([0.5, 3.0])
         (array([0.  , 0.25, 1.  ]), array([0.5, 0. ]))
         """
-        return self._placed(w, lambda place: place.below)
+        return self._placed(w, 0, 0.0)
 
     def sf(self, w: ArrayLike) -> FloatArray:
         """Probability of radii above w, to its own digits where it is small."""
-        return self._placed(w, lambda place: place.above)
+        return self._placed(w, 1, 1.0)
 
     def pdf(self, w: ArrayLike) -> FloatArray:
         """Density of the radius at w, the reciprocal slope of :meth:`ppf`; infinite at an atom.
 
         It has a few digits less than the probabilities, since it is their derivative.
         """
-        return self._placed(w, lambda place: place.density)
+        return self._placed(w, 2, 0.0)
 
-    def _placed(self, w: ArrayLike, read: Callable[[Place], FloatArray]) -> FloatArray:
+    def _placed(self, w: ArrayLike, what: int, below_zero: float) -> FloatArray:
         w = np.asarray(w, dtype=float)
         if np.any(np.isnan(w)):
             raise ParameterError("A probability was asked for at a radius that is not a number.")
-        values = np.asarray(read(place_of(self, np.maximum(w.ravel(), 0.0)))).reshape(w.shape)
+        values = place_of(self, np.maximum(w.ravel(), 0.0))[what].reshape(w.shape)
         # Radii are not negative: below 0 lies nothing.
-        fill = read(Place(np.zeros(1), np.ones(1), np.zeros(1)))[0]
-        return np.where(w < 0.0, fill, values)
+        return np.where(w < 0.0, below_zero, values)
 
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Seed = None) -> FloatArray:
         """Independent radii, one double of ``random_state`` (a Generator or a seed) for each.

@@ -7,7 +7,6 @@ it is cut and both parts are tried again.  All pieces of one generation are eval
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -243,73 +242,60 @@ def fit_pieces(
     )
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """Pieces that are fitted at once."""
+def _exact(
+    law: ContinuousLaw, pieces: list[Piece], shares: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Masses below and above, and radii, at shares of each piece."""
+    pairs = [p.masses_at(x) for p, x in zip(pieces, shares, strict=True)]
+    below, above = (np.array([pair[i] for pair in pairs]) for i in (0, 1))
+    return below, above, law.radius(below.ravel(), above.ravel()).reshape(shares.shape)
 
-    law: ContinuousLaw
-    pieces: list[Piece]
-    kinds: NDArray[np.int8]
-    exponents: FloatArray
 
-    @classmethod
-    def of(cls, law: ContinuousLaw, pieces: list[Piece]) -> Self:
-        kinds = np.array([p.kind for p in pieces], dtype=np.int8)
-        return cls(law, pieces, kinds, np.array([p.exponent for p in pieces]))
+def _fits(
+    law: ContinuousLaw,
+    pieces: list[Piece],
+    kinds: NDArray[np.int8],
+    exponents: FloatArray,
+    *,
+    from_above: bool,
+) -> FloatArray:
+    """Chebyshev coefficients of the radius, a row for each piece."""
+    nodes = np.broadcast_to(_NODES, (len(pieces), _NODES.size))
+    _, _, radii = _exact(law, pieces, local_share(kinds, exponents, nodes))
+    fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
+    if not from_above:
+        # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
+        origin = np.array([p.starts_at_zero for p in pieces])
+        fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
+    for i, piece in enumerate(pieces):
+        if piece.touches_at is not None:
+            fits[i] = _fit_from_double_zero(law, piece)
+    return np.asarray(fits, dtype=float)
 
-    def exact(self, shares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Masses below and above, and radii, at shares of each piece."""
-        pairs = [p.masses_at(x) for p, x in zip(self.pieces, shares, strict=True)]
-        below, above = (np.array([pair[i] for pair in pairs]) for i in (0, 1))
-        radii = self.law.radius(below.ravel(), above.ravel()).reshape(shares.shape)
-        return below, above, radii
 
-    def fits(self, *, from_above: bool) -> FloatArray:
-        """Chebyshev coefficients of the radius, a row for each piece."""
-        nodes = np.broadcast_to(_NODES, (len(self.pieces), _NODES.size))
-        _, _, radii = self.exact(local_share(self.kinds, self.exponents, nodes))
-        fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
-        if not from_above:
-            # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
-            origin = np.array([p.starts_at_zero for p in self.pieces])
-            fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
-        for i, piece in enumerate(self.pieces):
-            if piece.touches_at is not None:
-                fits[i] = _fit_from_double_zero(self.law, piece)
-        return np.asarray(fits, dtype=float)
+def _places(kinds: NDArray[np.int8], exponents: FloatArray) -> FloatArray:
+    """Where fits are looked at: the last two places are the ends of the panel.
 
-    def places(self) -> FloatArray:
-        """Where fits are looked at: the last two places are the ends of the panel.
-
-        Some are even in the variable of the fit, some in probability: a power makes them two.
-        """
-        count = len(self.pieces)
-        shares = np.broadcast_to(_CHECK_SHARES, (count, _CHECK_SHARES.size))
-        return np.concatenate(
-            [
-                np.broadcast_to(_CHECK_NODES, (count, _CHECKS)),
-                local_variable(self.kinds, self.exponents, shares),
-                np.broadcast_to(_ENDS, (count, 2)),
-            ],
-            axis=1,
-        )
-
-    def probabilities(self, shares: FloatArray) -> FloatArray:
-        """The probability c at shares of each piece."""
-        low = np.array([p.low for p in self.pieces])[:, None]
-        high = np.array([p.high for p in self.pieces])[:, None]
-        return np.asarray(low + (high - low) * shares)
+    Some are even in the variable of the fit, some in probability: a power makes them two.
+    """
+    shares, nodes, ends = (
+        np.broadcast_to(x, (kinds.size, x.size)) for x in (_CHECK_SHARES, _CHECK_NODES, _ENDS)
+    )
+    return np.concatenate([nodes, local_variable(kinds, exponents, shares), ends], axis=1)
 
 
 def _try(
     law: ContinuousLaw, mass: float, trial: list[Piece], *, from_above: bool, u_error: float
 ) -> tuple[list[PanelRow], NDArray[np.bool_], FloatArray]:
     """Fits to pieces, whether each is good enough, and its largest error in probability."""
-    batch = _Batch.of(law, trial)
-    fits, t = batch.fits(from_above=from_above), batch.places()
-    x = local_share(batch.kinds, batch.exponents, t)
-    below, above, exact = batch.exact(x)
-    c = batch.probabilities(x)
+    kinds = np.array([p.kind for p in trial], dtype=np.int8)
+    exponents = np.array([p.exponent for p in trial])
+    fits = _fits(law, trial, kinds, exponents, from_above=from_above)
+    t = _places(kinds, exponents)
+    x = local_share(kinds, exponents, t)
+    below, above, exact = _exact(law, trial, x)
+    low, high = np.array([(p.low, p.high) for p in trial]).T[:, :, None]
+    c = low + (high - low) * x
     at_nodes = chebyshev.chebvander(t, DEGREE)
 
     def fitted() -> tuple[FloatArray, FloatArray]:
@@ -341,7 +327,7 @@ def _try(
     wrong[:, -2:] = apart & ~noisy
     rows = [
         PanelRow(p.low, p.high, f, PanelKind(int(k)), p.exponent)
-        for p, f, k in zip(trial, fits, batch.kinds, strict=True)
+        for p, f, k in zip(trial, fits, kinds, strict=True)
     ]
     return rows, ~np.any(wrong, axis=1), missed.max(axis=1)
 

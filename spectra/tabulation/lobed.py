@@ -5,8 +5,6 @@ See :class:`spectra.table.lobed_tail.LobedTail` for what the series mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
@@ -19,7 +17,7 @@ from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 from spectra.tabulation.fit import END_PROBABILITY
 
-__all__ = ["LobeShape", "fit_lobed_tail", "fit_mixed_tail", "lobed_tail_error"]
+__all__ = ["fit_lobed_tail", "fit_mixed_tail", "lobed_tail_error"]
 
 FloatArray = NDArray[np.float64]
 
@@ -39,44 +37,19 @@ _CHECK_PLACES = 17
 _LATER = 8
 
 
-@dataclass(frozen=True, eq=False)
-class LobeShape:
-    """One lobe at each of several real indices: its ends in phase and its density as a series."""
+def _phases(
+    low: FloatArray, high: FloatArray, series: FloatArray, zeros: int, v: FloatArray
+) -> FloatArray:
+    """Phase, from the centre of each lobe, at places v along it; see ``lobe_shares``.
 
-    lobes: LobedTailMass
-    sign: int
-    index: FloatArray
-    low: FloatArray
-    high: FloatArray
-    coefficients: FloatArray
-
-    @classmethod
-    def of(cls, lobes: LobedTailMass, sign: int, index: FloatArray) -> LobeShape:
-        """Lobes of one sign at real indices."""
-        low = -lobes.half_widths(index, sign, -1)
-        high = lobes.half_widths(index, sign, +1)
-        return cls(lobes, sign, index, low, high, lobes.series(index, sign, low, high))
-
-    @property
-    def mass(self) -> FloatArray:
-        """Mass of each lobe."""
-        return np.asarray((self.high - self.low) * self.coefficients[:, 0])
-
-    def phases(self, zeros: int, v: FloatArray) -> FloatArray:
-        """Phase, from the centre of the lobe, at places v along it; see ``lobe_shares``."""
-        count = v.size
-        half = 0.5 * (self.high - self.low)
-        whole = np.repeat(2.0 * self.coefficients[:, 0], count)
-        # Each side from its own end, so that both keep their digits.
-        before, after = (np.tile(share_before(zeros, x), self.index.size) for x in (v, 1.0 - v))
-        series = np.repeat(self.coefficients, count, axis=0)
-        x = legendre_inverse(series, before * whole, after * whole).reshape(-1, count)
-        return np.asarray(self.low[:, None] + half[:, None] * (1.0 + x))
-
-    @property
-    def joined(self) -> bool:
-        """Whether each lobe begins where the one before it ends, at a double zero or none."""
-        return bool(np.all(self.high - self.low >= 2.0 * np.pi * (1.0 - 4.0 * EPS)))
+    The lobes reach from ``low`` to ``high``, and the rows of ``series`` are their densities.
+    """
+    whole = np.repeat(2.0 * series[:, 0], v.size)
+    # Each side from its own end, so that both keep their digits.
+    before, after = (np.tile(share_before(zeros, x), low.size) for x in (v, 1.0 - v))
+    rows = np.repeat(series, v.size, axis=0)
+    x = legendre_inverse(rows, before * whole, after * whole).reshape(-1, v.size)
+    return np.asarray(low[:, None] + 0.5 * (high - low)[:, None] * (1.0 + x))
 
 
 def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> LobedTail:
@@ -95,14 +68,18 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
     across_lobes = _ACROSS_LOBES.get(root, _ACROSS_LONG)
     x = chebyshev.chebpts1(across_lobes)
     s = kappa * (2.0 / (1.0 + x)) ** root
-    shape = LobeShape.of(lobes, sign, 2.0 * s)
+    index = 2.0 * s
+    low, high = -lobes.half_widths(index, sign, -1), lobes.half_widths(index, sign, +1)
+    density = lobes.series(index, sign, low, high)
+    # Each lobe begins where the one before it ends, at a double zero or none.
+    joined = bool(np.all(high - low >= 2.0 * np.pi * (1.0 - 4.0 * EPS)))
     best: FloatArray = np.zeros((1, 1))
     zeros, smallest = 1, np.inf
     for along in _ALONG_LOBE:
         # Lobes that join may nearly touch zero between them.
-        for tried in (2, 1) if shape.joined else (1,):
+        for tried in (2, 1) if joined else (1,):
             v = chebyshev.chebpts1(along)
-            phi = shape.phases(tried, 0.5 * (1.0 + v))
+            phi = _phases(low, high, density, tried, 0.5 * (1.0 + v))
             w, _ = lobes.radius(2.0 * np.pi * s[:, None] + phi)
             # w - period s, without the subtraction.
             offset = (phi - lobes.shift(w)) / lobes.tail.frequency
@@ -130,8 +107,7 @@ def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: flo
     stored = chebyshev.chebgrid2d(2.0 * tail.place(s) - 1.0, 2.0 * v - 1.0, tail.radius_series)
     offset = np.where(near, offset, stored)
     phi = lobes.tail.frequency * offset + lobes.shift(w)
-    shape = LobeShape.of(lobes, sign, 2.0 * s)
-    low = np.broadcast_to(shape.low[:, None], phi.shape)
+    low = np.broadcast_to(-lobes.half_widths(2.0 * s, sign, -1)[:, None], phi.shape)
     index = np.broadcast_to(2.0 * s[:, None], phi.shape)
     before, _ = lobes.pieces(index, sign, low, np.maximum(phi, low))
     exact = (beyond[:, None] - before) / mass
