@@ -199,7 +199,7 @@ def test_writers_at_once_are_never_seen_at_work(tmp_path):
     for writer in writers:
         writer.start()
     cache, seen = TableCache(folder), []
-    started.wait(60)
+    started.wait(240)
     # A damaged entry would warn, which is an error here.
     while any(writer.is_alive() for writer in writers):
         seen.append(cache.get(address, formula=derived.formula, dim=3))

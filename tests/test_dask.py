@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 import tracemalloc
+import uuid
 
 import numpy as np
 import pytest
@@ -173,11 +174,26 @@ class TestSums:
         assert peaks[1] < 1.1 * peaks[0] < 30 * 2000 * columns * 8
 
 
-class Slow(TransformerMixin, BaseEstimator):
-    """Features that take their time, so that a worker can be lost on the way."""
+#: Chunks before a worker is lost, of fifty in all.
+ENOUGH = 10
 
-    def __init__(self, seconds=0.1):
-        self.seconds = seconds
+
+def chunks(folder):
+    return list(folder.glob("*.chunk"))
+
+
+class Slow(TransformerMixin, BaseEstimator):
+    """Features that wait in the middle for a worker to be lost: notes in a folder say how far."""
+
+    def __init__(self, folder=None):
+        self.folder = folder
+
+    def _wait(self):
+        if self.folder is None:
+            return
+        (self.folder / f"{uuid.uuid4()}.chunk").touch()
+        while len(chunks(self.folder)) >= ENOUGH and not (self.folder / "lost").exists():
+            time.sleep(0.01)
 
     def fit(self, X, y=None):
         self.fitted_ = features().fit(X)
@@ -185,16 +201,23 @@ class Slow(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        time.sleep(self.seconds)
+        self._wait()
         return self.fitted_.transform(X)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what a scheduler says of a worker that it has lost
-def test_a_worker_that_is_lost_in_the_middle_changes_nothing():
+def test_a_worker_that_is_lost_in_the_middle_changes_nothing(tmp_path):
     distributed = pytest.importorskip("distributed")
     X, y = data(3, 3000)
     model = KreinRidge(Slow())
+
+    def kill(worker):
+        while len(chunks(tmp_path)) < ENOUGH:
+            time.sleep(0.01)
+        os.kill(worker, signal.SIGKILL)
+        (tmp_path / "lost").touch()
+
     rows = da.from_array(X, chunks=60)
     with (
         distributed.LocalCluster(
@@ -205,13 +228,12 @@ def test_a_worker_that_is_lost_in_the_middle_changes_nothing():
         whole = model.fit(rows, y).coef_.copy()
         before = client.run(os.getpid)
         assert len(before) == 2
-        killed = threading.Timer(1.0, os.kill, (min(before.values()), signal.SIGKILL))
-        killed.start()
-        start = time.monotonic()
+        killer = threading.Thread(target=kill, args=(min(before.values()),), daemon=True)
+        killer.start()
+        model.set_params(features__folder=tmp_path)
         found = model.fit(rows, y).coef_
-        # Fifty chunks of a tenth of a second, on two workers: the second was in the middle.
-        assert time.monotonic() - start > 1.5
-        killed.join()
+        killer.join()
+        assert len(chunks(tmp_path)) >= 50  # those before it was lost, and those after
         client.wait_for_workers(2)
         after = client.run(os.getpid)
     assert min(before.values()) not in after.values()

@@ -217,10 +217,10 @@ def test_a_process_that_hangs_is_killed_at_the_limit(monkeypatch, tmp_path):
 def test_what_was_answered_before_the_limit_is_kept(monkeypatch, tmp_path):
     whole = pickle.dumps((S, ""))
     hang = f"import sys, time\nsys.stdout.buffer.write({whole + whole[:9]!r})\nsys.stdout.flush()\n"
-    (tmp_path / "slow_worker.py").write_text(hang + "time.sleep(60)\n", encoding="utf-8")
+    (tmp_path / "slow_worker.py").write_text(hang + "time.sleep(600)\n", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(sympy_limit, "WORKER", "slow_worker")
-    first, second = ask_sympy(["mellin", "hankel"], Z, dim=1, limit=5)
+    first, second = ask_sympy(["mellin", "hankel"], Z, dim=1, limit=20)
     assert first.expr == S
     assert second.expr is None
     # Who has heard enough closes the generator, and does not wait for the limit.
@@ -316,7 +316,7 @@ def test_what_is_printed_in_the_process_of_sympy_is_no_answer():
     )
     request = pickle.dumps((("expand", "expand"), W**2, 1, None))
     run = subprocess.run(
-        [sys.executable, "-c", noisy], input=request, capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", noisy], input=request, capture_output=True, check=True, timeout=240
     )
     told = io.BytesIO(run.stdout)
     assert [pickle.load(told), pickle.load(told)] == 2 * [(W**2, "")]
