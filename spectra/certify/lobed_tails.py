@@ -130,7 +130,7 @@ class LobedTailProof:
         wave = self.mass_wave
         x = self.turn * self.kappa + y * shift
         phase = self.turn * self.kappa + shift - wave.phase
-        value = _horner(wave, y / x) * flint.acb(0, phase).exp()
+        value = wave.series(y / x) * flint.acb(0, phase).exp()
         return value.real * x**-wave.power
 
     def _size_along(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
@@ -156,10 +156,8 @@ class LobedTailProof:
         x = self.turn * self.kappa - far * shift
         if not x > 0:
             return None
-        total = flint.arb(0)
-        for c in reversed(self.mass_wave.coefficients):
-            total = total * far / x + abs(c)
-        return 2 * total * x**-self.power * lean.exp() / self.law.mass
+        size = self.mass_wave.largest(far / x)
+        return 2 * size * x**-self.power * lean.exp() / self.law.mass
 
     def _lobe_size(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
         """Bound of (T(s) - T(s + 1)) y^-q for y in the ellipse around [low, high]."""
@@ -176,16 +174,13 @@ class LobedTailProof:
     def _left_out(self, high: Ball) -> Ball:
         """Bound of what the cut expansions of both W leave out, times y^-q."""
         x = self.turn * self.kappa - high * self.radii.size_across(flint.arb(1))[1]
-        terms = len(self.mass_wave.coefficients)
-        rest = self.mass_wave.remainder * (high / x) ** terms
+        rest = self.mass_wave.size(x / high)
         return (2 * rest * x**-self.power / self.law.mass).abs_upper()
 
     def _largest_density(self) -> Ball:
         """Bound of the density of w in the tail, times (w / first w)^q."""
         x = self.radii.least_x()
-        total = self.wave.remainder / x ** len(self.wave.coefficients)
-        for k, c in enumerate(self.wave.coefficients):
-            total = total + abs(c) / x**k
+        total = self.wave.size(x) + self.wave.largest(1 / x)
         return (total * x**-self.power * self.law.unit / self.law.mass).abs_upper()
 
     def _drift(self) -> Ball:
@@ -245,12 +240,7 @@ class LobedTailProof:
             far = axis + flint.arb(1) / 2
             lean, size = self.radii.size_across(_parameter(2 * axis))
             x = self.turn * self.kappa - far * size
-            if not x > 0:
-                return None
-            total = flint.arb(0)
-            for c in reversed(self.wave.coefficients):
-                total = total * far / x + abs(c)
-            return total * lean.exp()
+            return self.wave.largest(far / x) * lean.exp() if x > 0 else None
 
         nodes = chosen_nodes(bound, flint.arb(2.0**-40))
         if nodes is None:
@@ -263,7 +253,7 @@ class LobedTailProof:
                 shift = radii(flint.arb(end))
                 x = self.turn * self.kappa + y * shift
                 phase = self.turn * self.kappa + shift - self.wave.phase
-                value = _horner(self.wave, y / x) * flint.acb(0, phase).exp()
+                value = self.wave.series(y / x) * flint.acb(0, phase).exp()
                 seen = seen.max(abs(value.real).abs_upper())
         return nodes.largest(seen)
 
@@ -388,13 +378,6 @@ def _sharp_wave(law: LobedLaw, start: float) -> Wave:
         if wave.size(flint.arb(start)) < _GOAL * abs(wave.coefficients[0]):
             return wave
     raise Unproved("the tail of the table starts where the expansion of the density is too rough")
-
-
-def _horner(wave: Wave, u: Ball) -> Ball:
-    total = flint.acb(0)
-    for c in reversed(wave.coefficients):
-        total = total * u + c
-    return total
 
 
 def _parameter(foci: Ball) -> Ball:

@@ -75,12 +75,23 @@ class Wave:
             total = total + abs(c) / x**k
         return total
 
-    def value(self, x: Ball) -> Ball:
-        """The wave at a real x."""
+    def series(self, u: Ball) -> Ball:
+        """The sum of c_k u^k."""
         total = flint.acb(0)
         for c in reversed(self.coefficients):
-            total = total / x + c
-        inner = (total * flint.acb(0, x - self.phase).exp()).real
+            total = total * u + c
+        return total
+
+    def largest(self, u: Ball) -> Ball:
+        """The sum of |c_k| u^k."""
+        total = flint.arb(0)
+        for c in reversed(self.coefficients):
+            total = total * u + abs(c)
+        return total
+
+    def value(self, x: Ball) -> Ball:
+        """The wave at a real x."""
+        inner = (self.series(1 / x) * flint.acb(0, x - self.phase).exp()).real
         return (inner + flint.arb(0, self.size(x).abs_upper())) * x**-self.power
 
     def argument(self, x: Ball) -> Ball:

@@ -86,7 +86,6 @@ class SignSplit:
     stretches: tuple[Stretch, ...]
     lobes: LobedTailMass | None
     first_lobe: int
-    unresolved: Enclosure
     lobe_masses: tuple[Enclosure, Enclosure]
     beats: BeatingTail | None
     listed_to: float
@@ -98,7 +97,6 @@ class SignSplit:
                 total = total + stretch.mass
             elif stretch.mass.mid == 0.0:
                 total = total + Enclosure(0.0, stretch.mass.rad)
-        total = total + self.unresolved
         if total.mid == 0.0 and not self.is_proved_to_have(-sign):
             # No stretch of this sign was seen: there may be one where the other is an error.
             unseen = self.lobe_mass(-sign).rad + sum(s.mass.rad for s in self.stretches)
@@ -121,7 +119,7 @@ class SignSplit:
             highest = lobes.tail.frequency
         elif beats is not None:
             masses = [self.lobe_mass(s) for s in (1, -1)]
-            endless = self.unresolved.rad > 0.0 or all(m.mid > m.rad for m in masses)
+            endless = all(m.mid >= m.rad > 0.0 for m in masses)
             highest = beats.fastest
         else:
             return np.empty(0)
@@ -149,7 +147,8 @@ def split_by_sign(
     """
     density = RadialSum(components, dim)
     tails = [c.tail for c in components if isinstance(c.tail, OscillatingTail)]
-    cut, unresolved, lobes, first, beats = radius, ZERO, None, 0, None
+    cut, lobes, first, beats = radius, None, 0, None
+    masses = (ZERO, ZERO)
     if np.isfinite(cut):
         waves = sum(cut * t.frequency / np.pi for t in tails)
         if waves > _MOST_LOBES:
@@ -171,13 +170,11 @@ def split_by_sign(
             cut = beats.start
         else:
             cut, unresolved = beating_tail(components, dim)
+            masses = (unresolved, unresolved)
     intervals, changes = sign_intervals(density, cut=cut)
     stretches = stretches_of(density, intervals)
-    masses = (ZERO, ZERO)
     if lobes is not None:
         masses = (lobes.mass_from(first, 1), lobes.mass_from(first + 1, -1))
     elif beats is not None and beats.has_means:
         masses = beats.masses()
-    return SignSplit(
-        components, intervals, changes, stretches, lobes, first, unresolved, masses, beats, cut
-    )
+    return SignSplit(components, intervals, changes, stretches, lobes, first, masses, beats, cut)

@@ -13,32 +13,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray
 
-__all__ = ["checked_zeros", "place_in_lobe", "share_before", "share_slope"]
+__all__ = ["place_in_lobe", "share_before", "share_slope"]
 
 # Below this x the difference x - sin x is a series, whose terms after these are below rounding.
 _SMALL = 1.5
 _TERMS = 10
 # Newton's method doubles the digits of a start that is right to a hundredth.
 _STEPS = 4
-
-
-def checked_zeros(zeros: int) -> int:
-    """The order of the zeros between lobes, which is 1 or 2.
-
-    Raises
-    ------
-    ParameterError
-        If it is another number.
-    """
-    if zeros not in (1, 2):
-        raise ParameterError(
-            f"The zeros between the lobes of a density are simple or double, and {zeros} was given "
-            "as their order."
-        )
-    return int(zeros)
 
 
 def share_before(zeros: int, v: FloatArray) -> FloatArray:

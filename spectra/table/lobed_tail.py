@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray, NumberArray, frozen_array, panel_rule
 from spectra.table.lobe_quantiles import LobeQuantiles
-from spectra.table.lobe_shares import checked_zeros, share_slope
+from spectra.table.lobe_shares import share_slope
 
 __all__ = ["LARGEST_ROOT", "LobedTail"]
 
@@ -103,8 +103,13 @@ class LobedTail:
             raise ParameterError(
                 f"The root of a lobed tail is 1 to {LARGEST_ROOT}, and {root} was given."
             )
+        if zeros not in (1, 2):
+            raise ParameterError(
+                "The zeros between the lobes of a density are simple or double, and "
+                f"{zeros} was given as their order."
+            )
         object.__setattr__(self, "root", int(root))
-        object.__setattr__(self, "zeros", checked_zeros(zeros))
+        object.__setattr__(self, "zeros", int(zeros))
         object.__setattr__(self, "kappa", float(kappa))
         object.__setattr__(self, "period", float(period))
         object.__setattr__(self, "sigma", float(sigma))

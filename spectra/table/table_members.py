@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.errors import TableFileError
-from spectra.table.law_file import law_members, law_of
+from spectra.table.lobed_tail import LobedTail
+from spectra.table.mixed_tail import MixedTail
+from spectra.table.panels import Panels
 from spectra.table.part import Part
+from spectra.table.radial_law import RadialLaw
 from spectra.table.shifts import Shifts
 
 if TYPE_CHECKING:
@@ -33,6 +36,11 @@ _ASYMMETRIC_FORMAT = "spectra.AsymmetricTable"
 _READ = {_FORMAT: (2, 3), _ASYMMETRIC_FORMAT: (1,)}
 _CONVENTION = "k(D) = sum over parts of mass * E cos(w.D + phase)"
 _PHASES = {"0": 0.0, "pi": float(np.pi)}
+_SIDES = ("left", "right")
+_PANEL_ARRAYS = ("edges", "coefficients", "kinds", "exponents")
+_TAIL_NUMBERS = ("kappa", "period", "sigma")
+_TAIL_CHOICES = ("root", "zeros")
+_TAIL_ARRAYS = ("mass_series", "radius_series")
 
 
 def members_of(table: SpectralTable) -> tuple[dict[str, Any], Arrays]:
@@ -141,7 +149,7 @@ def _entry(part: Part, arrays: Arrays, name: str) -> dict[str, Any]:
         "phase": "0" if part.phase == 0.0 else "pi",
         "deviation": part.deviation,
         "shifts": shifts and {"unit": shifts.unit, "steps": shifts.steps.tolist()},
-        "tail": law_members(part.law, arrays, name),
+        "tail": _law_members(part.law, arrays, name),
     }
 
 
@@ -162,7 +170,7 @@ def _parts(
                 mass=float(entry["mass"]),
                 mass_error=float(entry["mass_error"]),
                 phase=_PHASES[entry["phase"]],
-                law=law_of(entry["tail"], arrays, name),
+                law=_law_of(entry["tail"], arrays, name),
                 shifts=shifts if own is None else _shifts(own, arrays, f"{name}."),
                 deviation=float(entry.get("deviation", deviation)),
             )
@@ -174,3 +182,46 @@ def _shifts(entry: dict[str, Any], arrays: Arrays, prefix: str) -> Shifts:
     steps = np.array(entry["steps"], dtype=np.intp)
     axis, weights = (arrays.pop(f"{prefix}{name}") for name in ("axis", "weights"))
     return Shifts(axis, float(entry["unit"]), steps, weights)
+
+
+def _law_members(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
+    """What the header holds of the tail, None without one; the arrays go to ``arrays``."""
+    for side in _SIDES:
+        for array in _PANEL_ARRAYS:
+            arrays[f"{name}.{side}.{array}"] = getattr(getattr(law, side), array)
+    tail = law.tail
+    if tail is None:
+        return None
+    if isinstance(tail, LobedTail):
+        return _tail_members(tail, arrays, f"{name}.tail")
+    members = [_tail_members(m, arrays, f"{name}.tail{j}") for j, m in enumerate(tail.members)]
+    return {"start": tail.start, "members": members}
+
+
+def _law_of(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> RadialLaw:
+    """The law of :func:`_law_members`; its arrays are taken out of the dict."""
+    left, right = (
+        Panels(*(arrays.pop(f"{name}.{side}.{array}") for array in _PANEL_ARRAYS))
+        for side in _SIDES
+    )
+    if entry is None:
+        return RadialLaw(left, right, None)
+    if "members" not in entry:
+        return RadialLaw(left, right, _tail_of(entry, arrays, f"{name}.tail"))
+    members = tuple(
+        _tail_of(one, arrays, f"{name}.tail{j}") for j, one in enumerate(entry["members"])
+    )
+    return RadialLaw(left, right, MixedTail(float(entry["start"]), members))
+
+
+def _tail_members(tail: LobedTail, arrays: Arrays, name: str) -> dict[str, float | int]:
+    for series in _TAIL_ARRAYS:
+        arrays[f"{name}.{series}"] = getattr(tail, series)
+    return {number: getattr(tail, number) for number in (*_TAIL_NUMBERS, *_TAIL_CHOICES)}
+
+
+def _tail_of(entry: dict[str, Any], arrays: Arrays, name: str) -> LobedTail:
+    kappa, period, sigma = (float(entry[number]) for number in _TAIL_NUMBERS)
+    masses, radii = (arrays.pop(f"{name}.{series}") for series in _TAIL_ARRAYS)
+    root, zeros = (int(entry[number]) for number in _TAIL_CHOICES)
+    return LobedTail(kappa, period, sigma, masses, radii, root, zeros)

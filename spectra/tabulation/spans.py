@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,12 +34,18 @@ _CALM = 1e-10
 
 @dataclass(frozen=True)
 class _Point:
-    """A radius where the law is cut: the continuous mass on both sides of it, and an atom."""
+    """A radius where the law is cut: the continuous mass on both sides of it, and an atom.
+
+    The radius is like (u - u there)^(1/power) beside it, and ``touch`` is where a density is 0
+    without a change of sign.
+    """
 
     radius: float
     below: float
     above: float
     atom: float = 0.0
+    power: float = 1.0
+    touch: float | None = None
 
 
 @dataclass(frozen=True)
@@ -71,23 +78,10 @@ class Span:
     touches: tuple[float | None, float | None] = (None, None)
 
 
-@dataclass(frozen=True)
-class _Cuts:
-    """All points of a law, its ends, and what its density does at them, by the mass below."""
-
-    points: list[_Point]
-    total: float
-    end: _Point
-    open_end: bool
-    powers: dict[float, float]
-    touched: dict[float, float]
-
-
-def _cuts(part: MeasurePart, law: ContinuousLaw, cut: float) -> tuple[_Cuts, float]:
-    """The points at which a law is cut, and the power of its upper end."""
+def _cuts(part: MeasurePart, law: ContinuousLaw, open_end: bool) -> list[_Point]:
+    """The points at which a law is cut, from its begin to its end."""
     gaps = law.gaps()
     powers = {float(law.below[i]): _SIMPLE_ZERO for i in gaps}
-    last, open_end = _upper_end(part, law, cut)
     end = _Point(np.inf, law.below[-1] + law.tail.mass, law.beyond)
     points = [_Point(float(law.high[i - 1]), law.below[i], law.above[i]) for i in gaps]
     for i, power in law.breaks():
@@ -107,7 +101,11 @@ def _cuts(part: MeasurePart, law: ContinuousLaw, cut: float) -> tuple[_Cuts, flo
         touched[end.below] = part.lobes.start_of(part.first_lobe, part.sign)
     powers |= dict.fromkeys(touched, _DOUBLE_ZERO)
     points.sort(key=lambda p: (p.radius, p.atom))
-    return _Cuts(points, total, end, open_end, powers, touched), last
+    # Points of one mass are one point of the law.
+    return [
+        replace(p, power=powers.get(p.below, 1.0), touch=touched.get(p.below))
+        for p in (_Point(0.0, 0.0, total), *points, end)
+    ]
 
 
 def _beside_atom(
@@ -131,13 +129,13 @@ def spans_of(
     part: MeasurePart, law: ContinuousLaw, mass: float, cut: float, tail: Tail | None
 ) -> list[Span]:
     """Cut the law at its gaps, double zeros and atoms."""
-    cuts, last = _cuts(part, law, cut)
-    points, end, powers, touched = cuts.points, cuts.end, cuts.powers, cuts.touched
+    last, open_end = _upper_end(part, law, cut)
+    points = _cuts(part, law, open_end)
+    end = points[-1]
     first = law.head.rate if law.head.mass > 0 else _SIMPLE_ZERO
-    bounds = [_Point(0.0, 0.0, cuts.total), *points]
     atoms_before, atoms_after = 0.0, float(sum(p.atom for p in points))
     spans = []
-    for here, there in zip(bounds, [*points, end], strict=True):
+    for here, there in pairwise(points):
         atoms_before += here.atom
         atoms_after -= here.atom
         before, after = atoms_before / mass, max(atoms_after, 0.0) / mass
@@ -146,12 +144,11 @@ def spans_of(
             right = (here.above / mass + after, (here.above + atoms_after + here.atom) / mass)
             spans.append(Span(left, right, (0.0, 0.0), (0.0, 0.0), (1.0, 1.0), here.radius))
         if there.below > here.below:
-            low = powers.get(here.below, 1.0)
+            low = here.power
             if low == 1.0 and here.below < _NEAR_ORIGIN * mass:
                 low = first
             # What lies beyond a gap may be too little to count, and then the law ends at the gap.
-            high = last if there.below == end.below else 1.0
-            high = powers.get(there.below, high)
+            high = last if there.below == end.below and there.power == 1.0 else there.power
             q_low = tail.mass if there is end and tail is not None else there.above / mass + after
             spans.append(
                 Span(
@@ -160,8 +157,8 @@ def spans_of(
                     (here.below, there.below),
                     (here.above, there.above),
                     (low, high),
-                    tail=there is end and cuts.open_end,
-                    touches=(touched.get(here.below), touched.get(there.below)),
+                    tail=there is end and open_end,
+                    touches=(here.touch, there.touch),
                 )
             )
     return spans
