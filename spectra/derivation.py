@@ -13,6 +13,7 @@ from spectra.asymmetric_measure import asymmetric_table
 from spectra.cache import TableCache, address_of, default_cache
 from spectra.errors import NoRouteError, ParameterError
 from spectra.families import Family, kernel_named
+from spectra.families.group_text import named_by_text
 from spectra.grouped import Factor, GroupedKernel
 from spectra.kernel import Kernel
 from spectra.l1_kernel import L1Kernel
@@ -117,6 +118,8 @@ def derive(
     def of_radial(radial: Kernel, own_dim: int) -> SpectralTable:
         return derive(radial, own_dim, u_error=u_error, cache=cache)
 
+    if isinstance(kernel, str):
+        kernel = named_by_text(kernel)
     if isinstance(kernel, AsymmetricKernel):
         return asymmetric_table(kernel, dim, table_of=of_radial)
     if isinstance(kernel, GroupedKernel):

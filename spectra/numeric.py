@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from decimal import ROUND_CEILING, Context
+import re
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,13 @@ from numpy.typing import NDArray
 
 from spectra.errors import DataError, ParameterError
 
-__all__ = ["bound_text", "checked_dim", "real_array"]
+__all__ = ["bound_text", "checked_dim", "format_within", "real_array"]
+
+# Python's format of a float: what places it, and what says how its digits are written.
+_FORMAT = re.compile(
+    r"(?P<align>.?[<>^])?(?P<sign>[-+ ]?z?#?)(?P<zero>0?)(?P<width>\d*)"
+    r"(?P<digits>[,_]?(?:\.\d+)?[eEfFgG%]?)"
+)
 
 
 def real_array(
@@ -72,3 +79,35 @@ def bound_text(bound: float) -> str:
     if not np.isfinite(bound):
         return str(bound)
     return f"{float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(bound)):.1e}"
+
+
+def format_within(value: float, bound: float, spec: str) -> str:
+    """A number in Python's format, and beside it its bound where the digits printed say too much.
+
+    They say enough alone where the bound is at most half a unit of the last of them: what is true
+    is then within one unit.
+
+    Raises
+    ------
+    ValueError
+        Where the format is not one of a float.
+
+    Examples
+    --------
+    >>> format_within(2.34567, 1e-9, ".3f"), format_within(2.34567, 0.02, ".3f")
+    ('2.346', '2.346 ± 2.0e-02')
+    >>> format_within(0.5, 0.003, ">8.0%"), format_within(0.5, 0.03, ".1%")
+    ('     50%', '50.0% ± 3.0e+00%')
+    """
+    found = _FORMAT.fullmatch(spec)
+    if found is None:
+        raise ValueError(f"{spec!r} is no format of a number: write one as .3f, >12.4g or .1%")
+    align, sign, zero, width, digits = found.groups()
+    text = format(value, f"{sign}{zero + width if zero else ''}{digits}")
+    unit = "%" if text.endswith("%") else ""
+    if np.isfinite(value):
+        scaled = 100.0 * bound if unit else bound
+        printed = Decimal(text.rstrip("%").replace(",", "").replace("_", "").strip())
+        if not 2.0 * scaled <= 10.0 ** int(printed.as_tuple().exponent):
+            text += f" ± {bound_text(scaled)}{unit}"
+    return format(text, f"{align or '>'}{width}" if width else "")

@@ -6,6 +6,7 @@ decay of each series says whether its panel is fine enough, and its antiderivati
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
-from spectra.numeric import bound_text
+from spectra.numeric import bound_text, format_within
 
 __all__ = [
     "Enclosure",
@@ -88,6 +89,8 @@ class Enclosure:
     >>> x = Enclosure(1.5, 1e-12)
     >>> 1.5 + 5e-13 in x, 1.6 in x
     (True, False)
+    >>> f"{x:.3f}, {Enclosure(1.5, 0.02):.3f}"        # the bound, where it reaches the digits
+    '1.500, 1.500 ± 2.0e-02'
     """
 
     mid: float
@@ -114,6 +117,12 @@ class Enclosure:
     def __str__(self) -> str:
         proof = "proved" if self.rigorous else "estimated"
         return f"{self.mid:.17g} ± {bound_text(self.rad)} ({proof})"
+
+    def __format__(self, spec: str) -> str:
+        """The number in a float's format, with its bound where that reaches the digits printed."""
+        if re.search(r"[.eEfFgG%]", spec) is None:
+            return format(str(self), spec)
+        return format_within(self.mid, self.rad, spec)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from spectra.definiteness import has_nonnegative_taylor_series
 from spectra.errors import AccuracyError, ParameterError
+from spectra.families.reading import kernel_from_text
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import U, Z
 from spectra.harmonics import gegenbauer_sequence, harmonic_count
@@ -83,13 +84,14 @@ class SphereCoefficients:
         return float(np.sum(np.abs(self.values) * self.multiplicity))
 
 
-def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoefficients:
+def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> SphereCoefficients:
     """Gegenbauer coefficients of a zonal kernel up to a degree, with errors and a tail bound.
 
     Parameters
     ----------
-    kernel : Kernel
-        A zonal kernel, or any kernel, which is then restricted to the unit sphere (z <= 2).
+    kernel : Kernel or str
+        A zonal kernel, or any kernel, which is then restricted to the unit sphere (z <= 2); or
+        text that names one.
     dim : int
         d >= 2, the dimension of the space around the sphere.
     degree : int
@@ -109,6 +111,8 @@ def sphere_coefficients(kernel: Kernel, dim: int, degree: int = 40) -> SphereCoe
     >>> c.values.round(7).tolist(), c.nonnegative
     ([0.5, 0.125, 0.0, 0.0078125], True)
     """
+    if isinstance(kernel, str):
+        kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):
         raise ParameterError(
             f"Gegenbauer coefficients belong to a kernel, and got {type(kernel).__name__}: make "

@@ -9,6 +9,7 @@ import spectra as sp
 from rf import SpectralFeatures
 from spectra.cli import main
 from spectra.errors import FormulaError, ParameterError
+from spectra.families import kernel_from_text
 from spectra.families.group_text import named_by_text
 from spectra.table import GroupedTable, L1Table
 
@@ -116,3 +117,24 @@ def test_groups_and_the_l1_distance_at_a_shell(tmp_path, capsys):
 def test_a_refusal_at_a_shell_is_one_explained_line(arguments, offender, capsys):
     assert main(arguments) == 2
     assert offender in capsys.readouterr().err
+
+
+def test_text_is_taken_wherever_a_kernel_is() -> None:
+    for text in ("exp(-z**2/2)", "1 - acos(u)/pi"):
+        kernel = kernel_from_text(text)
+        assert sp.existence(text, 3).reasons == sp.existence(kernel, 3).reasons
+    for text in ("matern(nu=5/2)", "spherical"):
+        kernel = kernel_from_text(text)
+        found, expected = (sp.spectral_density(k, 3).radial([1.0]) for k in (text, kernel))
+        assert found == expected
+        assert sp.spectral_measure(text, 3).mass == sp.spectral_measure(kernel, 3).mass
+        assert sp.variogram(text)(0.3) == sp.variogram(kernel)(0.3)
+    np.testing.assert_allclose(
+        sp.sphere_coefficients("u**2", 3, 2).values, [1 / 3, 0.0, 2 / 15], atol=1e-15
+    )
+    groups = "(exp(-z)).on([0])*(exp(-z**2)).on([1, 2])"
+    assert sp.existence(groups, 3).status is sp.Status.FINITE
+    assert sp.derive(groups, 3).dim == 3
+    for ask in (sp.existence, sp.spectral_density, sp.spectral_measure, sp.sphere_coefficients):
+        with pytest.raises(ParameterError, match=r"no kernel 'matrn' .* Did you mean 'matern'"):
+            ask("matrn", 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -58,3 +60,34 @@ def test_a_printed_bound_is_a_bound(radius):
     printed = float(str(Enclosure(1.0, radius)).split()[2])
     assert radius <= printed
     assert printed <= 1.1 * radius or radius < 1e-300
+
+
+@given(
+    value=st.floats(-1e6, 1e6),
+    bound=st.floats(0.0, 1e3),
+    spec=st.sampled_from([".3f", ".0f", ".2%", ".4g", ".1e", "+.2f", ",.2f", ">25.3f", "012.2f"]),
+)
+def test_what_a_format_prints_is_within_a_unit_of_the_truth_or_has_the_bound(
+    value: float, bound: float, spec: str
+) -> None:
+    text = format(Enclosure(value, bound), spec)
+    printed, _, beside = text.partition(" ± ")
+    digits = printed.strip().replace(",", "").rstrip("%")
+    scale = 100.0 if printed.endswith("%") else 1.0
+    unit = 10.0 ** Decimal(digits).as_tuple().exponent
+    assert float(digits) == float(format(value, spec).strip().replace(",", "").rstrip("%"))
+    if beside:
+        assert 2.0 * scale * bound > unit
+        assert float(beside.rstrip("%")) >= scale * bound * (1 - 1e-15)
+    else:
+        furthest = max(abs(scale * (value + s * bound) - float(digits)) for s in (-1.0, 1.0))
+        assert furthest <= unit * (1 + 1e-9)
+        assert text == format(value, spec)
+
+
+def test_an_enclosure_without_a_format_prints_its_bound_and_a_wrong_one_is_refused() -> None:
+    found = Enclosure(1.5, 2.0**-10, rigorous=True)
+    assert f"{found}" == str(found) == "1.5 ± 9.8e-04 (proved)"
+    assert f"{found:>30}" == str(found).rjust(30)
+    with pytest.raises(ValueError, match="no format of a number"):
+        f"{found:.3q}"

@@ -26,8 +26,9 @@ __all__ = ["Path"]
 FloatArray = NDArray[np.float64]
 
 # Bytes of the waves of one block of points: large enough for one product of matrices each, small
-# enough that memory does not grow with the number of points.
-_BLOCK_BYTES = 1 << 24
+# enough that they are added up where they were written.  Measured for 1024 frequencies: 4.4 ns a
+# wave, where 16 MB take 4.8 to 7 and 1 MB 5 to 7.
+_BLOCK_BYTES = 1 << 22
 
 
 @final

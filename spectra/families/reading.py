@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from spectra.errors import ParameterError
@@ -80,9 +81,11 @@ def kernel_from_text(
             raise ParameterError(f"The kernel {text!r} has no parameters, not {', '.join(values)}.")
         return named
     if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u", *values):
+        near = get_close_matches(text, catalogue, n=1)
         raise ParameterError(
             f"There is no kernel {short(text)!r} in the catalogue, which holds "
             f"{', '.join(catalogue)}. A formula must contain z = |x - y| or u = <x, y>."
+            + (f" Did you mean {near[0]!r}?" if near else "")
         )
     if is_zonal is None:
         is_zonal = re.search(r"\bu\b", text) is not None

@@ -20,6 +20,7 @@ import sympy
 
 from spectra.density import SpectralDensity
 from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
+from spectra.families.reading import kernel_from_text
 from spectra.formula.opaque import Opaque
 from spectra.kernel import Kernel
 from spectra.l1_kernel import L1Kernel
@@ -59,7 +60,7 @@ def spectral_density(kernel: L1Kernel, dim: int) -> L1Density: ...
 
 
 @overload
-def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> SpectralDensity: ...
+def spectral_density(kernel: Kernel | str, dim: int, *, route: str = "auto") -> SpectralDensity: ...
 
 
 @staged(
@@ -68,7 +69,7 @@ def spectral_density(kernel: Kernel, dim: int, *, route: str = "auto") -> Spectr
     "your data (design)",
 )
 def spectral_density(
-    kernel: Kernel | L1Kernel, dim: int, *, route: str = "auto"
+    kernel: Kernel | L1Kernel | str, dim: int, *, route: str = "auto"
 ) -> SpectralDensity | L1Density:
     r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
 
@@ -78,9 +79,10 @@ def spectral_density(
 
     Parameters
     ----------
-    kernel : Kernel
-        A kernel in z = |x - y|; a zonal one is 0 beyond z = 2.  That of an L1Kernel is a function
-        of frequencies of shape (..., d), with proved errors (:mod:`spectra.transform.l1_density`).
+    kernel : Kernel or str
+        A kernel in z = |x - y|, or text that names one; a zonal one is 0 beyond z = 2.  That of an
+        L1Kernel is a function of frequencies of shape (..., d), with proved errors
+        (:mod:`spectra.transform.l1_density`).
     dim : int
         Dimension d >= 1 of the inputs.
     route : str
@@ -113,6 +115,8 @@ def spectral_density(
     """
     if isinstance(kernel, L1Kernel):
         return l1_density(kernel, dim)
+    if isinstance(kernel, str):
+        kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):
         raise ParameterError(
             f"A spectral density was asked of {kernel!r}, which is a {type(kernel).__name__}, not "

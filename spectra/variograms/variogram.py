@@ -16,6 +16,8 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import FormulaError, ParameterError
+from spectra.families.named import catalogue
+from spectra.families.reading import kernel_from_text, split_call
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
@@ -146,7 +148,8 @@ def variogram(
     Parameters
     ----------
     gamma : str, sympy expression or Kernel
-        A formula in z with gamma(0) = 0; of a kernel k it is k(0) - k(z).
+        A formula in z with gamma(0) = 0; of a kernel k, also one named as in the catalogue,
+        "matern(nu=5/2)", it is k(0) - k(z).
     reach : float, optional
         Distance beyond which gamma keeps the value it has there.
     **parameters
@@ -169,7 +172,11 @@ def variogram(
     array([0.6875, 1.    ])
     >>> variogram("s*log(1 + z**2)", s=2).definiteness(7).answer
     True
+    >>> variogram("spherical").definiteness(4).answer
+    False
     """
+    if isinstance(gamma, str) and reach is None and split_call(gamma)[0] in catalogue:
+        gamma = kernel_from_text(gamma, parameters=parameters)
     if isinstance(gamma, Kernel):
         if gamma.is_zonal:
             raise ParameterError(f"{gamma} lives on the unit sphere: give a radial kernel.")

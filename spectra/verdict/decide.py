@@ -15,6 +15,7 @@ from typing import Any, overload
 from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import ParameterError
 from spectra.families.asymmetric import AsymmetricFamily
+from spectra.families.group_text import named_by_text
 from spectra.families.named import Family
 from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
@@ -55,12 +56,18 @@ def existence(
 ) -> Verdict: ...
 
 
+@overload
+def existence(
+    kernel: str, dim: int | None = None, *, assume: Mapping[str, float] | None = None
+) -> Any: ...
+
+
 @staged(
     "deciding on finite mass",
     advice="make a finite measure for the distances of your data, which needs no verdict (design)",
 )
 def existence(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | Callable[..., Any],
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str | Callable[..., Any],
     dim: int | None = None,
     *,
     assume: Mapping[str, float] | None = None,
@@ -74,12 +81,13 @@ def existence(
 
     Parameters
     ----------
-    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel or callable
-        A kernel.  A shift keeps the verdict, a tilt needs a kernel that decays faster than it
-        grows, and summands of infinite mass must not cancel.  One of groups of columns is decided
-        group by group, each in its own dimension, and one of the l1 distance by what
-        :mod:`spectra.verdict.by_l1` says.  A bare callable shows nothing of itself, and
-        only ``assume`` decides (values of a function prove neither smoothness nor decay).
+    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel, str or callable
+        A kernel, or text: a formula, or a name of the catalogue, "matern(nu=5/2)".  A shift keeps
+        the verdict, a tilt needs a kernel that decays faster than it grows, and summands of
+        infinite mass must not cancel.  One of groups of columns is decided group by group, each in
+        its own dimension, and one of the l1 distance by what :mod:`spectra.verdict.by_l1` says.  A
+        bare callable shows nothing of itself, and only ``assume`` decides (values of a function
+        prove neither smoothness nor decay).
     dim : int, optional
         The dimension d >= 1; without it the verdict has a condition on d.  The vectors of an
         asymmetric kernel fix it.
@@ -107,9 +115,13 @@ def existence(
     d < 5
     >>> existence(k, dim=16).status
     <Status.INFINITE: 'infinite'>
+    >>> existence("exp(-z)", dim=16).status, existence("ntk", dim=16).status
+    (<Status.FINITE: 'finite'>, <Status.INFINITE: 'infinite'>)
     """
     if dim is not None:
         dim = checked_dimension(dim)
+    if isinstance(kernel, str):
+        kernel = named_by_text(kernel)
     if isinstance(kernel, GroupedKernel | L1Kernel):
         if assume:
             raise ParameterError(
@@ -170,7 +182,7 @@ def _facts(
     return dim, None, callable_places(), (), Given()
 
 
-def spectral_measure(kernel: Kernel, dim: int) -> SpectralMeasure:
+def spectral_measure(kernel: Kernel | str, dim: int) -> SpectralMeasure:
     """The finite spectral measure of a kernel: ``existence(kernel, dim).measure``.
 
     Raises
@@ -178,4 +190,5 @@ def spectral_measure(kernel: Kernel, dim: int) -> SpectralMeasure:
     InfiniteMassError, UndecidedError
         Where the verdict is not FINITE.
     """
-    return existence(kernel, dim).measure
+    measure: SpectralMeasure = existence(kernel, dim).measure
+    return measure
