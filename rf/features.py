@@ -107,7 +107,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     table_ : SpectralTable or None
         The laws it was drawn from, likewise.
     z_max_ : float
-        Largest distance that is served; infinite where the measure is that of the kernel.
+        Largest distance that is served; infinite where the measure is that of the kernel.  Of
+        groups of columns that are made to order it is an array, with that of each of their kernels.
     note_ : str
         Why features were made to order, and where z_max_ comes from; else empty.
     expected_error_ : float
@@ -163,6 +164,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     >>> bool(np.abs(features.gram(X) - features.kernel_.gram(X)).max() < 0.05)
     True
     """
+
+    z_max_: float | FloatArray
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": "no_validation",
@@ -236,6 +239,8 @@ class SpectralFeatures(BaseSpectralFeatures):
             self._refuse_lengths(str(named))
         if hasattr(named, "profile"):  # a kernel of the l1 distance
             return self._of_l1(named, X)
+        if hasattr(named, "factors"):  # a kernel of groups of columns
+            return self._of_groups(named, X)
         order = self._order(named, X)
         if order is not None:
             self.note_, self.z_max_ = order.note, order.z_max
@@ -273,6 +278,34 @@ class SpectralFeatures(BaseSpectralFeatures):
         made.box.check(X, at_any_distance=self._at_any_distance)
         return made, named
 
+    def _of_groups(self, named: Any, X: Any) -> tuple[FeaturePlan, Any]:
+        """Features of the laws of the groups, or made to order for every term."""
+        why = "A domain was asked for."
+        if self.domain is None:
+            try:
+                spectrum = resolve_spectrum(named, X.shape[1])
+            except InfiniteMassError:
+                why = f"The spectral mass of {named} is infinite."
+            else:
+                self.z_max_ = spectrum.table.domain
+                return self._plan_table(spectrum, X)
+        if self.coupling != "auto":
+            raise ParameterError(
+                f"{why} Features of groups of columns that are made to order have no coupling, and "
+                f"coupling={self.coupling!r} was asked for. Take coupling='auto'."
+            )
+        from rf.portfolio.by_groups import plan_by_groups
+
+        warn_of_units(named, X)
+        strict = self.mixed_signature == "error"
+        made = plan_by_groups(named, X, self.n_components, domain=self.domain, positive=strict)
+        self.note_ = f"{why} The features are made to order, term by term, for the rows."
+        self.z_max_ = np.array([served.domain for _, served in made.ranges.ranges])
+        self._rows = made.ranges
+        made.ranges.check(X, at_any_distance=self._at_any_distance)
+        self._warn_if_useless(made.error, f"The {self.n_components} features of {named}")
+        return made, named
+
     def _order(self, named: Any, X: Any) -> Commission | None:
         """What is to be made to order; tables do without the room and its imports."""
         if isinstance(named, SpectralTable):
@@ -295,17 +328,21 @@ class SpectralFeatures(BaseSpectralFeatures):
         self.comparison_, self.z_max_ = made.comparison, made.z_max
         sphere = str(order.kernel) if order.kernel.is_zonal else ""
         self._serve(np.inf if made.everywhere else made.z_max, sphere, X)
-        error = made.chosen.error
+        which = f"The best {made.chosen.columns} features of {order.kernel}"
+        self._warn_if_useless(made.chosen.error, which)
+        return made
+
+    @staticmethod
+    def _warn_if_useless(error: float, which: str) -> None:
         if error >= _USELESS:
             warnings.warn(
-                f"The best {made.chosen.columns} features of {order.kernel} for these rows are "
-                f"expected to err by {100 * error:.3g} % of its matrix (Frobenius norm), and a "
-                "matrix of zeros errs by 100 %. Allow more columns, or take a kernel that varies "
-                "less over the distances of the data; explain() shows what was tried.",
+                f"{which} for these rows are expected to err by {100 * error:.3g} % of its matrix "
+                "(Frobenius norm), and a matrix of zeros errs by 100 %. Allow more columns, or "
+                "take a kernel that varies less over the distances of the data; explain() shows "
+                "what was tried.",
                 UselessFeaturesWarning,
                 stacklevel=outside_of_rf(),
             )
-        return made
 
     @property
     def _at_any_distance(self) -> bool:

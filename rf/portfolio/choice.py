@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from rf.frequencies import Radii
     from spectra.table import SpectralTable
 
-__all__ = ["PORTFOLIO", "Prediction", "Selection", "select"]
+__all__ = [
+    "PORTFOLIO",
+    "SEED",
+    "SEEN_ROWS",
+    "Prediction",
+    "Selection",
+    "mean_square",
+    "seen_error",
+    "select",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -42,14 +51,14 @@ PORTFOLIO: Mapping[str, Member] = MappingProxyType(
     }
 )
 
-# Rows on which offers are compared: 130 816 pairs.
-_ROWS = 512
+#: Rows on which offers are compared: 130 816 pairs.
+SEEN_ROWS = 512
 # Draws of each offer; the errors of two draws differ by some ten percent.
 _DRAWS = 4
 # An error below this part of the exact matrix is rounding, which no other way improves.
 _ROUNDING = 1e-12
-# The comparison is the same for every random_state.
-_SEED = 20_240_301
+#: The comparison is the same for every random_state.
+SEED = 20_240_301
 # Comparisons kept in memory: a grid search, or seeds, repeat the same one.
 _MOST_KEPT = 16
 
@@ -178,7 +187,7 @@ def select(
     >>> made.chosen.name, made.chosen.columns
     ('exact polynomial of degree 1', 4)
     """
-    rows = np.asarray(dense(rows[:_ROWS]), dtype=float)
+    rows = np.asarray(dense(rows[:SEEN_ROWS]), dtype=float)
     asked = (order.kernel, order.dim, order.n_components, order.z_max, order.positive)
     key = (*asked, tuple(members.items()), n_rows)
     centre = b"" if order.centre is None else order.centre.tobytes()
@@ -202,7 +211,7 @@ def _compare(
             f"The kernel {order.kernel} is 0 everywhere on the data, so there is nothing to draw. "
             "Check the formula, and the unit of the distances."
         )
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     offers: list[tuple[Offer, Prediction]] = []
     closed = []
     for title, member in members.items():
@@ -219,7 +228,7 @@ def _compare(
                     Prediction(offer.name, None, float("nan"), "has columns of signature -1")
                 )
                 continue
-            error = _seen_error(offer, rows, exact, n_rows, rng)
+            error = seen_error(offer, rows, exact, n_rows, rng)
             offers.append((offer, Prediction(offer.name, offer.columns, error, offer.detail)))
     if not offers:
         reasons = "; ".join(f"{p.name}: {p.detail}" for p in closed)
@@ -231,19 +240,19 @@ def _compare(
     return offers[0][0], (*(prediction for _, prediction in offers), *closed)
 
 
-def _seen_error(
+def seen_error(
     offer: Offer, rows: FloatArray, exact: FloatArray, n_rows: int, rng: np.random.Generator
 ) -> float:
     """Relative error of a kernel matrix of n_rows, from drawn ones on a sample of the rows."""
-    square, size = _shares(exact**2, n_rows), 0.0
+    square, size = mean_square(exact**2, n_rows), 0.0
     for _ in range(_DRAWS):
         drawn = offer.draw(rng)
         Z = drawn.columns(rows)
-        size += _shares(((Z * drawn.signature) @ Z.T - exact) ** 2, n_rows) / _DRAWS
+        size += mean_square(((Z * drawn.signature) @ Z.T - exact) ** 2, n_rows) / _DRAWS
     return float(np.sqrt(size / square))
 
 
-def _shares(squares: FloatArray, n_rows: int) -> float:
+def mean_square(squares: FloatArray, n_rows: int) -> float:
     """Mean over all pairs of n_rows, of which the diagonal is one part in n_rows."""
     m = len(squares)
     diagonal = float(np.trace(squares))
