@@ -267,9 +267,10 @@ def _where_it_varies(kernel: Kernel | SpectralTable | L1Table) -> tuple[float, f
     z, values = _LOOKED_AT[known], values[known]
     if abs(values[-1]) > _GROWING * float(np.abs(values[z <= _MIDDLE]).max(initial=0.0)):
         return np.inf, 0.0
-    flat = _FLAT * float(np.abs(values).max())
-    from_zero = np.flatnonzero(np.abs(values - values[0]) > flat)
-    from_end = np.flatnonzero(np.abs(values - values[-1]) > flat)
+    so_far = np.maximum.accumulate(np.abs(values))
+    from_zero = np.flatnonzero(np.abs(values - values[0]) > _FLAT * so_far)
+    ends = max(abs(values[0]), abs(values[-1]))
+    from_end = np.flatnonzero(np.abs(values - values[-1]) > _FLAT * ends)
     if not from_zero.size:
         return np.inf, 0.0
     return float(z[from_zero[0]]), float(z[min(from_end[-1] + 1, z.size - 1)])
@@ -289,10 +290,12 @@ def _where_a_table_varies(table: SpectralTable | L1Table) -> tuple[float, float]
     radial = table if isinstance(table, SpectralTable) else table.mixture
     parts = () if radial is None else radial.parts
     limit = sum(p.sign * p.mass * float(p.law.cdf(0.0)) for p in parts)
-    flat = _FLAT * max(abs(table.k_zero), abs(limit))
     near = far = np.inf
+    size, flat = abs(table.k_zero), _FLAT * max(abs(table.k_zero), abs(limit))
     for z, values in _decades(table, 1.0 / float(np.median(rates[rates > 0.0]))):
-        moved = np.flatnonzero(np.abs(values - table.k_zero) > flat)
+        so_far = np.maximum(size, np.maximum.accumulate(np.abs(values)))
+        moved = np.flatnonzero(np.abs(values - table.k_zero) > _FLAT * so_far)
+        size = float(so_far[-1])
         if near == np.inf and moved.size:
             near = float(z[moved[0]])
         there = np.flatnonzero(np.abs(values - limit) > flat)

@@ -231,6 +231,14 @@ def test_a_table_without_a_limit_is_flat_nowhere(text):
         warn_of_units(sp.derive(sp.radial(text), 1), 1e5 * rows(20, 1))
 
 
+def test_what_is_flat_is_measured_by_the_size_that_the_kernel_has_there():
+    # It rises from 1 to 10 001: what it does at the first distances is not small beside 1.
+    kernel = 10_001.0 - 10_000.0 * sp.radial(GAUSS)
+    exact = np.sqrt(2.0 * 1e-3 / 10_000.0)
+    for given in (kernel, sp.derive(kernel, 3)):
+        assert _where_it_varies(given)[0] == pytest.approx(exact, rel=0.4)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "d"), [("1/(1 + z)**3", 2), ("1/(1 + z)**3", 5), (TL1, 2), (TL1, 3)]
