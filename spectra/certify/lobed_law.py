@@ -13,14 +13,12 @@ Around a point c the functions :math:`f = x^{-m}J_m` have the Taylor series of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from spectra.certify.ball_densities import BallDensity, bessel_j
-from spectra.certify.balls import Ball, Unproved, flint, hull
+from spectra.certify.balls import Ball, Unproved, flint
 from spectra.certify.lobes import Lobes
-from spectra.certify.table_panels import LocalCdf, TabulatedLaw
+from spectra.certify.table_panels import LocalCdf, Stretch, TabulatedLaw
 
-__all__ = ["Lobe", "LobedLaw"]
+__all__ = ["LobedLaw"]
 
 # Terms of a Taylor series about a point, for ranges of a lobe at most.
 _TERMS = 56
@@ -31,28 +29,8 @@ _NEAR = 3.0
 _LEAST_TERMS, _TERMS_BY_RANGE = 60, 1.5
 
 
-@dataclass(frozen=True)
-class Lobe:
-    """A lobe of the sign of the law.
-
-    Attributes
-    ----------
-    low, high : arb
-        Balls around its ends in x.
-    from_low : arb
-        The signed mass of [0, low].
-    before : arb
-        Mass of the lobes of the law before it.
-    """
-
-    low: Ball
-    high: Ball
-    from_low: Ball
-    before: Ball
-
-
 class LobedLaw(TabulatedLaw):
-    r"""The law of x = R w of one sign, :math:`\max(0, \pm\rho)/M_\pm`.
+    """The law of x = R w: its stretches are the lobes of its sign that were enclosed.
 
     Parameters
     ----------
@@ -60,13 +38,6 @@ class LobedLaw(TabulatedLaw):
     sign : int
     radius : arb
         R, the unit of x.
-
-    Attributes
-    ----------
-    mass : arb
-        The mass of the sign.
-    lobes : list of Lobe
-        The lobes of the sign that were enclosed.
     """
 
     def __init__(self, lobes: Lobes, sign: int, radius: Ball) -> None:
@@ -75,37 +46,22 @@ class LobedLaw(TabulatedLaw):
         self.mass = (lobes.mass + sign * lobes.total) / 2
         self.loose = lobes.loose / self.mass
         ends = [flint.arb(0), *lobes.zeros]
-        self.lobes: list[Lobe] = []
+        self.stretches = []
         before = flint.arb(0)
         for i, low in enumerate(ends[:-1]):
             share = sign * (lobes.below[i + 1] - lobes.below[i])
             if share > 0:
-                self.lobes.append(Lobe(low, ends[i + 1], lobes.below[i], before))
+                self.stretches.append(Stretch(low, ends[i + 1], lobes.below[i], before))
                 before = before + share
-        if not (self.mass > 0 and self.lobes):
+        if not (self.mass > 0 and self.stretches):
             raise Unproved(f"no lobe was proved to have the sign {sign:+d}")
 
-    def stretch_at(self, x: Ball) -> int:
-
-        def distance(i: int) -> float:
-            lobe = self.lobes[i]
-            return max(float((lobe.low - x).mid()), float((x - lobe.high).mid()), 0.0)
-
-        return min(range(len(self.lobes)), key=distance)
-
-    def below(self, x: Ball) -> Ball:
-        """Enclosure of the CDF at an exact point, within the lobes that were enclosed."""
-        index = self.stretch_at(x)
-        inside = self._probability(self.lobes[index], self.density.mass_below(x))
-        return inside + flint.arb(0, self.beyond_ends(index, x, x))
+    def signed(self, x: Ball) -> Ball:
+        return self.density.mass_below(x)
 
     def beyond(self, index: int) -> Ball:
         """Probability from the start of a lobe on."""
-        return 1 - self.lobes[index].before / self.mass
-
-    def _probability(self, lobe: Lobe, signed: Ball) -> Ball:
-        """The CDF where the signed mass from 0 is ``signed``, in a lobe or continued beyond it."""
-        return (lobe.before + self.sign * (signed - lobe.from_low)) / self.mass
+        return 1 - self.stretches[index].before / self.mass
 
     def size(self, centre: Ball, reach: Ball) -> Ball:
         far, near = centre + reach, centre - reach
@@ -123,11 +79,11 @@ class LobedLaw(TabulatedLaw):
 
     def local(self, stretch: int, centre: Ball, reach: Ball) -> LocalCdf | None:
         """The CDF of a lobe, continued beyond its ends, on [centre - reach, centre + reach]."""
-        d, lobe = self.density, self.lobes[stretch]
+        d = self.density
         scale = self.sign / self.mass
         if centre - reach < _NEAR:
             polynomial, rest = self._about_zero(centre + reach)
-            start = self._probability(lobe, flint.arb(0))
+            start = self.cdf(stretch, flint.arb(0))
             return LocalCdf(flint.arb(0), start, polynomial * scale, rest / self.mass)
         if not reach < _LONGEST:
             return None
@@ -139,25 +95,12 @@ class LobedLaw(TabulatedLaw):
         rest = rest / flint.arb(_TERMS + 1).fac() / self.mass
         if not rest < _MOST_LEFT_OUT:
             return None
-        start = self._probability(lobe, d.mass_below(centre))
+        start = self.cdf(stretch, self.signed(centre))
         return LocalCdf(centre, start, polynomial * scale, rest)
 
-    def beyond_ends(self, stretch: int, low: Ball, high: Ball) -> Ball:
-        lobe = self.lobes[stretch]
-        bound = flint.arb(0)
-        if not low >= lobe.low:
-            length = (lobe.low - low).abs_upper()
-            if lobe.low.is_zero():
-                bound = length * self.size(lobe.low, length)
-            else:
-                bound = length * self._over(hull(low.lower(), lobe.low.upper()))
-        if not lobe.high >= high:
-            length = (high - lobe.high).abs_upper()
-            bound = bound + length * self._over(hull(lobe.high.lower(), high.upper()))
-        return bound.abs_upper()
-
-    def _over(self, span: Ball) -> Ball:
-        """Upper bound of the density over a narrow ball."""
+    def over(self, span: Ball) -> Ball:
+        if not span > 0:
+            return self.size(flint.arb(0), span.abs_upper())
         size = self.density.size(span) * span ** (self.density.dim - 1)
         return (size / self.mass).abs_upper()
 

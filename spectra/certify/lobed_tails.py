@@ -64,9 +64,9 @@ class LobedTailProof:
             raise Unproved("the tail of the density has no finite mass")
         self.fall = _Fall(tail, self.sigma)
         start = law.stretch_at(first + 1)
-        if not abs(law.lobes[start].low - first) < 0.5:
+        if not abs(law.stretches[start].low - first) < 0.5:
             raise Unproved("the tail of the table does not start at a lobe")
-        self.known = len(law.lobes) - start
+        self.known = len(law.stretches) - start
         self.pieces = 0
         self.lobe_slack = self._locked()
         self.error = self._error(start)

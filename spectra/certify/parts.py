@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from spectra.certify.balls import Ball, Unproved, flint, precision
 from spectra.certify.laws import Law
 from spectra.certify.mixtures import law_of, signed_ranges
-from spectra.certify.table_panels import LocalCdf, TabulatedLaw
+from spectra.certify.table_panels import LocalCdf, Stretch, TabulatedLaw
 from spectra.density import Component
 
 __all__ = ["ProvedLaw"]
@@ -36,10 +36,6 @@ class ProvedLaw(TabulatedLaw):
     bits : int
         The working precision.
 
-    Attributes
-    ----------
-    stretches : list of (low, high, before)
-        Ranges of V = w^2 of this sign, and the mass of the stretches below each.
     """
 
     def __init__(self, components: Sequence[Component], sign: int, bits: int) -> None:
@@ -51,8 +47,10 @@ class ProvedLaw(TabulatedLaw):
         self.mass = flint.arb(0)
         for part in ranges:
             if part.sign == sign:
-                self.stretches.append((part.low, part.high, self.mass))
-                self.mass += sign * (self._signed(part.high) - self._signed(part.low))
+                begun = self._below(part.low)
+                high = part.high.sqrt() if part.high.is_finite() else part.high
+                self.stretches.append(Stretch(part.low.sqrt(), high, begun, self.mass))
+                self.mass += sign * (self._below(part.high) - begun)
         if not self.mass > 0:
             raise Unproved(f"no radius was proved to have the sign {sign:+d}")
         self.loose = loose / self.mass
@@ -62,34 +60,16 @@ class ProvedLaw(TabulatedLaw):
         """Dimension of the frequencies."""
         return self.laws[0].dim
 
-    def _signed(self, v: Ball) -> Ball:
+    def _below(self, v: Ball) -> Ball:
+        """The signed mass of [0, v] of V = w^2."""
         if not v.is_finite():
             return sum((law.total for law in self.laws), flint.arb(0))
         if v.is_zero():
             return flint.arb(0)
         return sum((law.below(v) for law in self.laws), flint.arb(0))
 
-    def stretch_at(self, x: Ball) -> int:
-        v = x * x
-
-        def distance(index: int) -> float:
-            low, high, _ = self.stretches[index]
-            outside = max(float((low - v).mid()), 0.0)
-            return outside + (max(float((v - high).mid()), 0.0) if high.is_finite() else 0.0)
-
-        return min(range(len(self.stretches)), key=distance)
-
-    def below(self, x: Ball) -> Ball:
-        """Enclosure of the CDF at an exact radius."""
-        if not x > 0:
-            return flint.arb(0)
-        index = self.stretch_at(x)
-        return self._cdf(index, x) + flint.arb(0, self.beyond_ends(index, x, x))
-
-    def _cdf(self, stretch: int, x: Ball) -> Ball:
-        """The CDF at a radius of a stretch; beyond its ends, the analytic continuation."""
-        low, _, before = self.stretches[stretch]
-        return (before + self.sign * (self._signed(x * x) - self._signed(low))) / self.mass
+    def signed(self, x: Ball) -> Ball:
+        return self._below(x * x)
 
     def _density(self, w: Ball) -> Ball:
         """The density at a power series of radii, continued beyond the stretches with its sign."""
@@ -112,7 +92,7 @@ class ProvedLaw(TabulatedLaw):
         with precision(flint.ctx.prec, cap=_TERMS):
             series = self._density(flint.arb_series([centre, 1]))
         polynomial = flint.arb_poly([series[k] for k in range(_TERMS)]).integral()
-        return LocalCdf(centre, self._cdf(stretch, centre), polynomial, rest)
+        return LocalCdf(centre, self.cdf(stretch, self.signed(centre)), polynomial, rest)
 
     def _left_out(self, centre: Ball, reach: Ball, disc: Ball) -> Ball:
         """Cauchy's estimate of the probability that the terms left out make up."""
@@ -136,22 +116,16 @@ class ProvedLaw(TabulatedLaw):
         return (2 * (centre + reach) ** (self.dim - 1) * total / self.mass).abs_upper()
 
     def beyond_ends(self, stretch: int, low: Ball, high: Ball) -> Ball:
-        first_v, last_v, _ = self.stretches[stretch]
-        bound = flint.arb(0)
-        first = first_v.sqrt()
-        last = last_v.sqrt() if last_v.is_finite() else None
-        if not low > 0 and not all(law.analytic_at_zero for law in self.laws):
-            # No polynomial is used at the origin, and next to nothing lies below the first zero.
-            if first > 0:
-                sizes = (law.size_below(first_v) for law in self.laws)
-                bound = sum(sizes, flint.arb(0)) / self.mass
-            low = first
-        for a, b in ((low, first), (last, high)):
-            if a is not None and b is not None and not a >= b:
-                bound = bound + (b - a).abs_upper() * self._over(a.union(b))
+        first = self.stretches[stretch].low
+        if low > 0 or all(law.analytic_at_zero for law in self.laws):
+            return super().beyond_ends(stretch, low, high)
+        # No polynomial is used at the origin, and next to nothing lies below the first zero.
+        bound = super().beyond_ends(stretch, first, high)
+        if first > 0:
+            sizes = (law.size_below(first * first) for law in self.laws)
+            bound = bound + sum(sizes, flint.arb(0)) / self.mass
         return bound.abs_upper()
 
-    def _over(self, w: Ball) -> Ball:
-        """Upper bound of the absolute density over a ball."""
+    def over(self, span: Ball) -> Ball:
         with precision(flint.ctx.prec, cap=1):
-            return abs(self._density(flint.arb_series([w]))[0]).abs_upper()
+            return abs(self._density(flint.arb_series([span]))[0]).abs_upper()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from spectra.certify.balls import Ball, flint, hull
 from spectra.table import PanelKind
 
-__all__ = ["LocalCdf", "TablePanel", "TabulatedLaw"]
+__all__ = ["LocalCdf", "Stretch", "TablePanel", "TabulatedLaw"]
 
 
 # Exponents of panels that are this close to an integer are taken as it.
@@ -33,26 +33,49 @@ class LocalCdf:
         return self.at_centre + away + flint.arb(0, self.rest.abs_upper())
 
 
-class TabulatedLaw(ABC):
-    """A law of x = unit * w in ball arithmetic, made of stretches on which it is analytic.
+@dataclass(frozen=True)
+class Stretch:
+    """A range of x that the law has, on which it is analytic.
 
     Attributes
     ----------
-    unit : arb
-    loose : arb
-        Upper bound of the probability whose sign was not proved.
+    low, high : arb
+        Balls around its ends; the last one may be infinite.
+    from_low : arb
+        The signed mass of [0, low].
+    before : arb
+        Mass of the stretches of the law before it.
     """
 
+    low: Ball
+    high: Ball
+    from_low: Ball
+    before: Ball
+
+
+class TabulatedLaw(ABC):
+    r"""The law of x = unit * w of one sign, :math:`\max(0, \pm\rho)/M_\pm`, in ball arithmetic.
+
+    Attributes
+    ----------
+    sign : int
+    unit : arb
+    mass : arb
+        The mass of the sign.
+    loose : arb
+        Upper bound of the probability whose sign was not proved.
+    stretches : list of Stretch
+    """
+
+    sign: int
     unit: Ball
+    mass: Ball
     loose: Ball
+    stretches: list[Stretch]
 
     @abstractmethod
-    def stretch_at(self, x: Ball) -> int:
-        """Index of the stretch nearest to a point."""
-
-    @abstractmethod
-    def below(self, x: Ball) -> Ball:
-        """Enclosure of the CDF at a point."""
+    def signed(self, x: Ball) -> Ball:
+        """The signed mass of [0, x] at an exact point x > 0."""
 
     @abstractmethod
     def local(self, stretch: int, centre: Ball, reach: Ball) -> LocalCdf | None:
@@ -66,8 +89,37 @@ class TabulatedLaw(ABC):
         """Upper bound of the density of x in a disc; None where it reaches a singularity."""
 
     @abstractmethod
+    def over(self, span: Ball) -> Ball:
+        """Upper bound of the absolute density over a narrow ball."""
+
+    def stretch_at(self, x: Ball) -> int:
+        """Index of the stretch nearest to a point."""
+
+        def distance(i: int) -> float:
+            ends = self.stretches[i]
+            return max(float((ends.low - x).mid()), float((x - ends.high).mid()), 0.0)
+
+        return min(range(len(self.stretches)), key=distance)
+
+    def below(self, x: Ball) -> Ball:
+        """Enclosure of the CDF at an exact point, within the stretches that are known."""
+        if not x > 0:
+            return flint.arb(0)
+        index = self.stretch_at(x)
+        return self.cdf(index, self.signed(x)) + flint.arb(0, self.beyond_ends(index, x, x))
+
+    def cdf(self, stretch: int, signed: Ball) -> Ball:
+        """The CDF where the signed mass from 0 is ``signed``, in a stretch or beyond its ends."""
+        at = self.stretches[stretch]
+        return (at.before + self.sign * (signed - at.from_low)) / self.mass
+
     def beyond_ends(self, stretch: int, low: Ball, high: Ball) -> Ball:
         """Upper bound of what the continuation counts on [low, high] beyond a stretch."""
+        at, bound = self.stretches[stretch], flint.arb(0)
+        for a, b in ((low, at.low), (at.high, high)):
+            if not a >= b:
+                bound = bound + (b - a).abs_upper() * self.over(hull(a.lower(), b.upper()))
+        return bound.abs_upper()
 
 
 @dataclass(frozen=True)
