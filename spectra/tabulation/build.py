@@ -15,10 +15,10 @@ from spectra.measure.stretches import refined
 from spectra.progress import staged
 from spectra.quadrature import EPS
 from spectra.table import Part, SpectralTable
-from spectra.table.panels import PanelKind, Panels
+from spectra.table.panels import Panels
 from spectra.table.radial_law import RadialLaw
 from spectra.tabulation.cdf import ContinuousLaw
-from spectra.tabulation.fit import DEGREE, END_PROBABILITY, PanelRow, Piece, fit_pieces
+from spectra.tabulation.fit import END_PROBABILITY, Piece, fit_pieces
 from spectra.tabulation.lobed import fit_lobed_tail, fit_mixed_tail, lobed_tail_error
 from spectra.tabulation.spans import Span, Tail, spans_of, split_of
 
@@ -187,18 +187,8 @@ def _side(
     """Panels of one side, from the outer end to the split."""
     limit = 1.0 - split if from_above else split
     start = (tail.mass if tail is not None else 0.0) if from_above else 0.0
-    pieces, rows = _pieces(law, mass, spans, start, limit, from_above=from_above)
-    if pieces:
-        rows += fit_pieces(law, mass, pieces, from_above=from_above, u_error=u_error)
-    if not rows:
-        return Panels.empty()
-    rows.sort(key=lambda row: row.low)
-    return Panels.from_chebyshev(
-        [rows[0].low, *(row.high for row in rows)],
-        np.array([row.coefficients for row in rows]),
-        [int(row.kind) for row in rows],
-        [row.exponent for row in rows],
-    )
+    pieces = _pieces(law, mass, spans, start, limit, from_above=from_above)
+    return fit_pieces(law, mass, pieces, from_above=from_above, u_error=u_error)
 
 
 def _pieces(
@@ -209,11 +199,10 @@ def _pieces(
     limit: float,
     *,
     from_above: bool,
-) -> tuple[list[Piece], list[PanelRow]]:
-    """What is to be fitted of one side between two probabilities, and the panels of its atoms."""
+) -> list[Piece]:
+    """What is to be fitted of one side between two probabilities, and its atoms."""
     at = start
     pieces: list[Piece] = []
-    rows: list[PanelRow] = []
     for span in reversed(spans) if from_above else spans:
         if at >= limit:
             break
@@ -225,19 +214,14 @@ def _pieces(
         if not high > at * (1.0 + _SAME):
             continue
         if span.atom_radius is not None:
-            coefficients = np.zeros(DEGREE + 1)
-            coefficients[0] = span.atom_radius
-            rows.append(PanelRow(at, high, coefficients, PanelKind.LINEAR, 1.0))
+            pieces.append(Piece(at, high, span.below, span.above, atom_radius=span.atom_radius))
         else:
             pieces += _pieces_of(span, law, mass, at, high, from_above=from_above)
         at = high
-    if at < limit and (pieces or rows):
+    if at < limit and pieces:
         # Rounding of the last boundary.
-        if rows and rows[-1].high == at:
-            rows[-1] = replace(rows[-1], high=limit)
-        else:
-            pieces[-1] = replace(pieces[-1], high=limit)
-    return pieces, rows
+        pieces[-1] = replace(pieces[-1], high=limit)
+    return pieces
 
 
 def _pieces_of(

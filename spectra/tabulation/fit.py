@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
 from spectra.quadrature import EPS
-from spectra.table.panels import PanelKind, local_share
+from spectra.table.panels import PanelKind, Panels, local_share
 from spectra.tabulation.cdf import ContinuousLaw
 
-__all__ = ["END_PROBABILITY", "PanelRow", "Piece", "fit_pieces"]
+__all__ = ["END_PROBABILITY", "Piece", "fit_pieces"]
 
 FloatArray = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ _CHECK_SHARES = np.array([0.003, 0.03, 0.31, 0.69, 0.97, 0.997])
 
 @dataclass(frozen=True)
 class Piece:
-    """A range of probability c without gaps or atoms, on one side of the law.
+    """A range of probability c without gaps on one side of the law, or an atom.
 
     Attributes
     ----------
@@ -79,6 +79,8 @@ class Piece:
         The radius at the end that has a power, where the density touches zero inside the law.
     beside_tail : bool
         Whether it was cut from a piece whose radius is infinite at c = 0.
+    atom_radius : float or None
+        The radius of an atom.
     """
 
     low: float
@@ -92,6 +94,7 @@ class Piece:
     missed_before: float = np.inf
     touches_at: float | None = None
     beside_tail: bool = False
+    atom_radius: float | None = None
 
     @property
     def kind(self) -> PanelKind | None:
@@ -171,15 +174,8 @@ class Piece:
         return both[0], both[1]
 
 
-@dataclass(frozen=True)
-class PanelRow:
-    """One fitted panel: its range of probability, Chebyshev coefficients, kind and exponent."""
-
-    low: float
-    high: float
-    coefficients: FloatArray
-    kind: PanelKind
-    exponent: float
+# A fitted panel: its range of probability, Chebyshev coefficients, kind and exponent.
+_Row = tuple[float, float, FloatArray, PanelKind, float]
 
 
 def local_variable(kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray) -> FloatArray:
@@ -194,7 +190,7 @@ def local_variable(kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray) 
 
 def fit_pieces(
     law: ContinuousLaw, mass: float, pieces: list[Piece], *, from_above: bool, u_error: float
-) -> list[PanelRow]:
+) -> Panels:
     """Fit panels to pieces of one side, each within ``u_error`` and relative to min(u, q).
 
     Parameters
@@ -204,7 +200,7 @@ def fit_pieces(
     mass : float
         Mass of the whole part, atoms included: probabilities are masses divided by it.
     pieces : list of Piece
-        The side, cut at atoms and gaps.
+        The side, cut at atoms and gaps; none where it has no mass.
     from_above : bool
         True for the right side, where c = q.
 
@@ -213,20 +209,22 @@ def fit_pieces(
     AccuracyError
         Where the cutting does not come to an end.
     """
-    done: list[PanelRow] = []
+    done: list[_Row] = []
     waiting = list(pieces)
     for _ in range(_MOST_GENERATIONS):
         trial: list[Piece] = []
         while waiting:
             piece = waiting.pop()
-            if piece.negligible:
+            if piece.atom_radius is not None:
+                done.append(_row(piece, piece.atom_radius, 0.0, PanelKind.LINEAR, 1.0))
+            elif piece.negligible:
                 done.append(_end_panel(law, piece))
             elif piece.kind is None:
                 waiting.extend(piece.halves())
             else:
                 trial.append(piece)
         if not trial:
-            return sorted(done, key=lambda row: row.low)
+            return _panels(done)
         if len(trial) + len(done) > _MOST_PANELS:
             break
         rows, good, missed = _try(law, mass, trial, from_above=from_above, u_error=u_error)
@@ -286,7 +284,7 @@ def _places(kinds: NDArray[np.int8], exponents: FloatArray) -> FloatArray:
 
 def _try(
     law: ContinuousLaw, mass: float, trial: list[Piece], *, from_above: bool, u_error: float
-) -> tuple[list[PanelRow], NDArray[np.bool_], FloatArray]:
+) -> tuple[list[_Row], NDArray[np.bool_], FloatArray]:
     """Fits to pieces, whether each is good enough, and its largest error in probability."""
     kinds = np.array([p.kind for p in trial], dtype=np.int8)
     exponents = np.array([p.exponent for p in trial])
@@ -326,7 +324,7 @@ def _try(
     wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     wrong[:, -2:] = apart & ~noisy
     rows = [
-        PanelRow(p.low, p.high, f, PanelKind(int(k)), p.exponent)
+        (p.low, p.high, f, PanelKind(int(k)), p.exponent)
         for p, f, k in zip(trial, fits, kinds, strict=True)
     ]
     return rows, ~np.any(wrong, axis=1), missed.max(axis=1)
@@ -371,18 +369,34 @@ def _fit_from_double_zero(law: ContinuousLaw, piece: Piece) -> FloatArray:
     return row
 
 
-def _end_panel(law: ContinuousLaw, piece: Piece) -> PanelRow:
-    """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
-    low, high = piece.low, piece.high
-    w = law.radius(*piece.masses_at([1.0, 0.5, 0.0]))
+def _panels(rows: list[_Row]) -> Panels:
+    """The panels of one side, sorted by their probabilities."""
+    if not rows:
+        return Panels.empty()
+    rows = sorted(rows, key=lambda row: row[0])
+    _, highs, coefficients, kinds, exponents = zip(*rows, strict=True)
+    edges = [rows[0][0], *highs]
+    return Panels.from_chebyshev(
+        edges, np.array(coefficients), [int(kind) for kind in kinds], exponents
+    )
+
+
+def _row(piece: Piece, first: float, second: float, kind: PanelKind, exponent: float) -> _Row:
+    """A constant or a line as a panel."""
     coefficients = np.zeros(DEGREE + 1)
-    coefficients[0] = w[0]
+    coefficients[:2] = first, second
+    return piece.low, piece.high, coefficients, kind, exponent
+
+
+def _end_panel(law: ContinuousLaw, piece: Piece) -> _Row:
+    """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
+    w = law.radius(*piece.masses_at([1.0, 0.5, 0.0]))
     if piece.tail:
         rate = float(np.log(2.0) / max(np.log(w[1] / w[0]), 1e-12))
         if abs(rate - law.tail.rate) <= _SETTLED_POWER * law.tail.rate:
             rate = law.tail.rate
-        return PanelRow(low, high, coefficients, PanelKind.TAIL_POWER, rate)
-    coefficients[0], coefficients[1] = 0.5 * (w[0] + w[2]), 0.5 * (w[0] - w[2])
-    if piece.low_power != 1.0 and low == 0.0:
-        return PanelRow(low, high, coefficients, PanelKind.POWER_LOW, max(piece.low_power, 1.0))
-    return PanelRow(low, high, coefficients, PanelKind.LINEAR, 1.0)
+        return _row(piece, w[0], 0.0, PanelKind.TAIL_POWER, rate)
+    power, kind = 1.0, PanelKind.LINEAR
+    if piece.low_power != 1.0 and piece.low == 0.0:
+        power, kind = max(piece.low_power, 1.0), PanelKind.POWER_LOW
+    return _row(piece, 0.5 * (w[0] + w[2]), 0.5 * (w[0] - w[2]), kind, power)
