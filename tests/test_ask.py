@@ -264,6 +264,7 @@ def test_fewer_frequencies_than_parts_are_drawn_from_all_parts(name, n):
     assert np.all(np.abs(square.mean(axis=1) - plan.variance(D, "stratified")) < bound)
 
 
+@pytest.mark.slow
 def test_features_state_the_variance_of_what_they_draw():
     X = np.random.default_rng(0).random((40, 3))
     D = np.array([[0.3, -0.2, 0.4]])
@@ -352,6 +353,7 @@ def test_left_and_right_features_give_the_gram_matrix(name, columns):
             assert np.allclose(product.ravel(), expected, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_exact_masses_are_unbiased_and_fitted_ones_shrink():
     dim, M = 16, 8
     kernel = published("cosh_gaussian", dim)

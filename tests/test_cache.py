@@ -89,6 +89,7 @@ def test_all_that_decides_a_table_is_in_its_address():
     assert len(set(addresses)) == len(addresses)
 
 
+@pytest.mark.slow
 def test_an_address_is_the_same_in_every_process():
     code = (
         "import spectra as sp; from spectra.cache import address_of;"
@@ -184,6 +185,7 @@ def _write_again_and_again(folder, address, times, started):
         cache.put(address, table)
 
 
+@pytest.mark.slow
 def test_writers_at_once_are_never_seen_at_work(tmp_path):
     """Two processes write one entry over and over; a third reads it: nothing, or all of it."""
     folder, k = tmp_path / "tables", sp.radial(KERNEL)

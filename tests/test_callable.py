@@ -108,17 +108,14 @@ def test_questions_about_a_part_of_the_range_are_refused():
 # --- densities and tables -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "formula", "support", "stated", "dim"),
     [
         (cubic, "(1-z)**3*exp(-z)", 1, STATED, 3),
-        pytest.param(cubic, "(1-z)**3*exp(-z)", 1, {}, 1, marks=slow),
-        pytest.param(
-            even, "(1-z**2)**10*cos(4*z)", 1, {"edge": 10, "origin": "smooth"}, 16, marks=slow
-        ),
-        pytest.param(
-            one_number_only, "(1-z/2)**(5/2)*exp(-z)", 2, {"edge": 2.5, "origin": 1}, 2, marks=slow
-        ),
+        (cubic, "(1-z)**3*exp(-z)", 1, {}, 1),
+        (even, "(1-z**2)**10*cos(4*z)", 1, {"edge": 10, "origin": "smooth"}, 16),
+        (one_number_only, "(1-z/2)**(5/2)*exp(-z)", 2, {"edge": 2.5, "origin": 1}, 2),
     ],
 )
 def test_a_callable_has_the_density_of_its_formula(function, formula, support, stated, dim):
@@ -133,12 +130,12 @@ def test_a_callable_has_the_density_of_its_formula(function, formula, support, s
     assert np.all(found.error(RADII)[near] <= 1e-8 * envelope[near])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("breaks", "dim"),
     [
         ([0.5], 2),
-        pytest.param({0.5: 1}, 1, marks=slow),
-        pytest.param({0.5: 1}, 5, marks=slow),
+        ({0.5: 1}, 5),
     ],
 )
 def test_a_callable_with_a_kink_has_the_density_of_both_its_parts(breaks, dim):

@@ -185,8 +185,7 @@ def truncated_exponentials(hurst: str, d: int, w: mp.mpf) -> mp.mpf:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hurst", ["0.3", "0.5"])
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+@pytest.mark.parametrize(("dim", "hurst"), [(1, "0.3"), (2, "0.5"), (3, "0.3"), (7, "0.5")])
 @pytest.mark.parametrize(
     ("name", "twin"),
     [("tpl_gaussian", truncated_gaussians), ("tpl_exponential", truncated_exponentials)],

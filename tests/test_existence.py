@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
 import pytest
 import sympy
 from generated_verdicts import GENERATED, coefficients, edges, rationals
+from grids import WHOLE_GRID
 from hostile_verdicts import HOSTILE
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
@@ -20,8 +20,6 @@ from spectra.kernel import Kernel, radial, zonal
 from spectra.transform import spectral_density
 from spectra.verdict import D, Status, Verdict, existence, spectral_measure
 
-#: What takes half an hour is run by hand; so much of it always.
-WHOLE_GRID = "SPECTRA_WHOLE_GRID" in os.environ
 DIMENSIONS = (1, 2, 3, 5, 7, 16, 64)
 
 
@@ -68,6 +66,7 @@ def test_radii_that_agree_to_many_digits_are_not_taken_for_one() -> None:
     assert existence(kernel, 3).status is not Status.FINITE
 
 
+@pytest.mark.slow
 def test_one_dimension_agrees_with_the_condition() -> None:
     for case in CASES[::10]:
         for dim in DIMENSIONS:
@@ -76,6 +75,7 @@ def test_one_dimension_agrees_with_the_condition() -> None:
             assert verdict.status is expected, (case.name, dim, verdict.reasons)
 
 
+@pytest.mark.slow
 def test_the_catalogue_says_what_the_verdict_says() -> None:
     given_parameters = {
         "matern": {"nu": sympy.Rational(7, 3)},
@@ -135,13 +135,13 @@ def _run(examples: int, *, draw: int) -> None:
 
 
 def test_no_decision_on_a_generated_kernel_is_wrong() -> None:
-    _run(40, draw=0)
+    _run(20, draw=0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("draw", range(1, 6 if WHOLE_GRID else 3))
-def test_no_decision_on_four_hundred_generated_kernels_is_wrong(draw: int) -> None:
-    _run(400, draw=draw)
+@pytest.mark.parametrize("draw", range(1, 6 if WHOLE_GRID else 2))
+def test_no_decision_on_many_generated_kernels_is_wrong(draw: int) -> None:
+    _run(400 if WHOLE_GRID else 200, draw=draw)
 
 
 @settings(max_examples=4, deadline=None, derandomize=True, database=None)
@@ -177,7 +177,7 @@ def test_what_cannot_be_shown_is_undecided_and_an_assumption_decides_it() -> Non
         ("Min(3, exp(u))", "exp(u)"),
     ],
 )
-@pytest.mark.parametrize("dim", [2, 3, 16])
+@pytest.mark.parametrize("dim", [3, *(pytest.param(d, marks=pytest.mark.slow) for d in (2, 16))])
 def test_kinks_that_are_not_reached_on_the_sphere_decide_nothing(text, plain, dim) -> None:
     found, other = (existence(zonal(t), dim).on_sphere(degree=6) for t in (text, plain))
     assert found.positive_definite is True

@@ -98,11 +98,13 @@ def test_lengths_divide_the_coordinates() -> None:
     assert np.abs(scaled(X * lengths) - plain(X)).max() < 1e-12
 
 
-@pytest.mark.parametrize("dim", [1, pytest.param(3, marks=pytest.mark.slow)])
-def test_the_number_of_components_for_an_error_is_enough_and_half_of_it_is_not(dim: int) -> None:
-    n = GaussianField(EXPONENTIAL, dim).n_components_for(0.02, LAGS)
+@pytest.mark.parametrize(("dim", "tol"), [(1, 0.02), pytest.param(3, 0.05, marks=pytest.mark.slow)])
+def test_the_number_of_components_for_an_error_is_enough_and_half_of_it_is_not(
+    dim: int, tol: float
+) -> None:
+    n = GaussianField(EXPONENTIAL, dim).n_components_for(tol, LAGS)
     enough, half = (GaussianField(EXPONENTIAL, dim, n_components=m) for m in (n, 2 * (n // 4)))
-    assert enough.covariance_error(LAGS).max() <= 0.02 < half.covariance_error(LAGS).max()
+    assert enough.covariance_error(LAGS).max() <= tol < half.covariance_error(LAGS).max()
 
 
 # --- conditioning -------------------------------------------------------------------------------
@@ -179,7 +181,7 @@ def test_gradients_through_data_are_those_of_the_path(
     assert np.abs(given.mean_gradient(X) - near).max() < 1e-6
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("dim", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_gradients_of_paths_have_the_mean_and_the_variance_of_kriging(dim: int) -> None:
     """Of exp(-z^2/2) and lengths l: cov(df/dx_i, f(y)) = -(x - y)_i k/l_i^2, var = 1/l_i^2."""
     lengths, noise, paths = np.linspace(0.8, 1.5, dim), 0.1, 600

@@ -1,13 +1,14 @@
 """The laws that every kernel of the table of problems obeys, from the verdict to the features.
 
 Each problem is tried in one of its dimensions by default, a different one from problem to
-problem, and in all of them by the slow run.
+problem, in one low and one high dimension by the slow run, and in all of them on the whole grid.
 """
 
 from functools import cache
 
 import numpy as np
 import pytest
+from grids import graded, low_and_high
 from mpmath import mp
 from problems import DIMENSION, PROBLEMS
 
@@ -23,13 +24,15 @@ EXPECTATION_TOLERANCE = 1e-9
 
 
 def cases(wanted, *, also_infinite=False):
-    """One default case for each problem, the other dimensions marked slow."""
+    """Two cases for each problem, in a low and a high dimension: by default, and marked slow."""
     found = []
     for number, problem in enumerate(p for p in PROBLEMS.values() if wanted(p)):
         dims = [d for d in problem.dims if also_infinite or problem.is_finite(d)]
-        for place, dim in enumerate(dims):
-            marks = () if place == number % len(dims) else pytest.mark.slow
-            found.append(pytest.param(problem.id, dim, id=f"{problem.id}-{dim}", marks=marks))
+        if not dims:
+            continue
+        first, second = low_and_high(dims, number)
+        every = [(problem.id, dim) for dim in dims]
+        found += graded(every, default=[(problem.id, first)], slow=[(problem.id, second)])
     return found
 
 
@@ -196,7 +199,7 @@ def test_stretching_a_kernel_shrinks_its_frequencies_and_keeps_its_masses(name, 
     )
 
 
-@pytest.mark.parametrize("z", [2.0, 4.0, 1e3])
+@pytest.mark.parametrize("z", [2.0, 4.0, pytest.param(1e3, marks=pytest.mark.slow)])
 def test_waves_in_resonance_with_the_lobes_have_a_mean(z):
     """At z = 2 the phase advances by one turn for each lobe: the slowest sum of all."""
     k = sp.radial("1 - z**2/4", support=2)

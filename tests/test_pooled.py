@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from grids import graded
 from laws import gaussian_mixture
 from pooling import estimates, mean_score, random_differences, variance_score
 
@@ -66,18 +67,20 @@ COUPLINGS_IN_ORDER, RADII_IN_ORDER = list(COUPLINGS), list(RADII)
 # Sobol points hold the radius as well, so that only one law of radii means anything.
 SCHEMES = [(c, r) for c in UNBIASED for r in RADII if c != "qmc" or r == "iid"]
 GRID = [(c, s, r, d) for d in DIMS for c, r in SCHEMES for s in STRUCTURES]
-# A Latin square: in the default run every coupling meets every structure and law of radii, and
-# every dimension but the largest.
-COVER = {
-    (c, s, r, DIMS[(i + j) % 5])
-    for i, (c, r) in enumerate(SCHEMES)
-    for j, s in enumerate(STRUCTURES)
-}
+
+
+def turned(by, among):
+    """A Latin square: each coupling meets each structure and law of radii, in dims by turns."""
+    return {
+        (c, s, r, among[(i + j + by) % len(among)])
+        for i, (c, r) in enumerate(SCHEMES)
+        for j, s in enumerate(STRUCTURES)
+    }
 
 
 @pytest.mark.parametrize(
     ("coupling", "structure", "radii", "dim"),
-    [cell if cell in COVER else pytest.param(*cell, marks=pytest.mark.slow) for cell in GRID],
+    graded(GRID, default=turned(0, DIMS[:5]), slow=turned(3, DIMS)),
 )
 def test_every_coupling_is_unbiased_with_the_variance_that_is_stated(
     coupling, structure, radii, dim
@@ -131,10 +134,14 @@ def test_every_decomposition_of_an_asymmetric_kernel_is_unbiased(decomposition, 
     assert variance_score(values, kernel(D), variance, 1e-9) < 6.0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("radii", ["stratified", "systematic"])
-@pytest.mark.parametrize("decomposition", DECOMPOSITIONS)
+LAYERS = [(s, r, d) for s in DECOMPOSITIONS for r in ("stratified", "systematic") for d in DIMS]
+
+
+@pytest.mark.parametrize(
+    ("decomposition", "radii", "dim"),
+    # One in three of each line: both laws of radii meet low and high dimensions of each.
+    graded(LAYERS, slow=[cell for i, cell in enumerate(LAYERS) if (i + i // 6) % 3 == 0]),
+)
 def test_layers_of_a_complex_measure_are_unbiased(decomposition, radii, dim):
     kernel, table = decomposed(decomposition, dim)
     rng = np.random.default_rng(dim)

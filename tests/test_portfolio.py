@@ -284,8 +284,8 @@ def test_exact_powers_are_offered_to_radial_kernels_and_win_where_they_fit():
 @pytest.mark.parametrize(
     ("formula", "dim", "spread", "columns"),
     [
-        ("tanh(2*u + 1)", 16, 1.0, 160),
-        pytest.param(NTK, 3, 1.0, 64, marks=pytest.mark.slow),
+        pytest.param("tanh(2*u + 1)", 16, 1.0, 160, marks=pytest.mark.slow),
+        (NTK, 3, 1.0, 64),
         pytest.param(STEP, 7, 0.2, 101, marks=pytest.mark.slow),
         pytest.param("cos(3*u)", 64, 0.3, 80, marks=pytest.mark.slow),
     ],
@@ -418,6 +418,7 @@ def test_a_kernel_of_infinite_mass_is_served_on_the_distances_of_the_data(dim):
         features.n_components_for(0.1, 0.1)
 
 
+@pytest.mark.slow
 def test_a_domain_is_served_and_one_that_is_too_small_is_refused():
     X = np.random.default_rng(0).uniform(0, 1, (100, 4))
     options = {"n_components": 101, "mixed_signature": "ignore"}
@@ -522,7 +523,8 @@ def test_designs_with_exact_powers_and_with_tails_are_kernels_like_any_other():
         SpectralFeatures(powers, n_components=powers.columns - 1).fit(X)
 
 
-@pytest.mark.parametrize("coupling", ["orthogonal", pytest.param("iid", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("coupling", ["orthogonal", "iid"])
 def test_the_expected_error_of_separate_directions_is_that_of_drawn_ones(coupling):
     kernel, dim = radial("(1 - z**2/4)**2"), 5
     z = np.linspace(0.02, 2, 30)

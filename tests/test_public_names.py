@@ -45,6 +45,7 @@ def test_the_public_names_are_few_and_all_of_them_load():
         _ = sp.certify_table
 
 
+@pytest.mark.slow
 def test_prints_are_short_and_name_the_kernel():
     kernel = sp.radial(f"{GAUSS} - exp(-z**2/200)")
     verdict = sp.existence(kernel, dim=3)

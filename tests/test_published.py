@@ -139,7 +139,13 @@ def test_grff_with_the_published_law_estimates_another_kernel():
         features.variance([1.0])
 
 
-@pytest.mark.parametrize("sampling", ["rejection-grid", "importance", "leverage"])
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        "leverage",
+        *(pytest.param(s, marks=pytest.mark.slow) for s in ("rejection-grid", "importance")),
+    ],
+)
 def test_the_papers_ways_to_sample_are_unbiased_with_the_exact_law(sampling):
     """The kernel has no mass beyond the grid that six standard errors could see."""
     X = np.random.default_rng(0).normal(size=(8, 3))

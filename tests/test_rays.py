@@ -275,6 +275,7 @@ def test_windows_part_one_in_their_overlap(step):
             assert all(abs(w) < np.exp(-60.0) for w in outside)
 
 
+@pytest.mark.slow
 def test_parts_take_far_fewer_terms_and_have_the_sum_of_one_part():
     """exp(-3z/2)/(2 + cos(7z/2)) has poles .38 beside the whole half-line."""
     plane = Plane(sympy.exp(-3 * Z / 2) / (2 + sympy.cos(7 * Z / 2)))

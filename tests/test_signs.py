@@ -164,7 +164,9 @@ def test_an_asymmetric_kernel_is_refused_in_a_union(X):
             KreinRidge(composite).fit(X, X[:, 0])
 
 
-@pytest.mark.parametrize("kernel", ["arc_cosine_1", "(1 + u)/2", "tanh(2*u + 1)"])
+@pytest.mark.parametrize(
+    "kernel", ["arc_cosine_1", "(1 + u)/2", pytest.param("tanh(2*u + 1)", marks=pytest.mark.slow)]
+)
 def test_features_made_to_order_are_learned_with(kernel, X):
     rows = X / np.linalg.norm(X, axis=1, keepdims=True)
     y = np.sin(2 * rows[:, 0])

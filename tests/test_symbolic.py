@@ -64,6 +64,7 @@ def test_the_formula_for_symbolic_d_is_the_closed_form_in_each_dimension(text, s
             assert np.all(np.abs(found - closed.density(RADII)) <= 1e-11 * np.abs(size))
 
 
+@pytest.mark.slow
 def test_a_formula_outside_the_catalogue_holds_for_every_d():
     formula = symbolic_density(sp.radial("sqrt(z)*exp(-z**2)"))
     assert formula.has(sympy.hyper)

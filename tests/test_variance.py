@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import mpmath
 import numpy as np
 import pytest
+from grids import graded
 from laws import gaussian_atoms, gaussian_mixture, matern_law
 from scipy.stats import chi
 
@@ -257,12 +258,25 @@ def mixed_table(dim, law):
     return table_of(dim, part(1.3, 0.0, atoms), part(0.8, np.pi, more))
 
 
-@pytest.mark.parametrize("law", ["chi", "atoms"])
+SIZES = [(1, (3, 3)), (2, (5, 5)), (3, (7, 4)), (7, (9, 9)), (16, (20, 20))]
+
+
 @pytest.mark.parametrize(
-    ("dim", "counts"),
-    [(1, (3, 3)), (2, (5, 5)), (3, (7, 4)), (7, (9, 9)), (16, (20, 20))],
+    ("coupling", "dim", "counts", "law"),
+    graded(
+        [(c, *size, law) for c in COUPLINGS for size in SIZES for law in ("chi", "atoms")],
+        default=[
+            (c, *SIZES[(2 * i + j) % 5], law)
+            for i, c in enumerate(COUPLINGS)
+            for j, law in enumerate(("chi", "atoms"))
+        ],
+        slow=[
+            (c, *SIZES[(2 * i + j + 2) % 5], law)
+            for i, c in enumerate(COUPLINGS)
+            for j, law in enumerate(("chi", "atoms"))
+        ],
+    ),
 )
-@pytest.mark.parametrize("coupling", COUPLINGS)
 def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
     table = mixed_table(dim, law)
     z = np.array([0.3, 1.0, 3.0])

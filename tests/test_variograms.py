@@ -96,7 +96,7 @@ REGIONS = [
     ("z", 2, 2.0, 0.02),
     ("z", 3, 1.0, 0.01),
     ("z**(3/2)", 1, 5.0, 0.02),
-    ("log(1 + z)", 2, 3.0, 0.01),
+    pytest.param("log(1 + z)", 2, 3.0, 0.01, marks=pytest.mark.slow),
     ("z**(19/10)", 7, 1.0, 0.01),
     pytest.param("sqrt(z)", 2, 1.0, 0.05, marks=pytest.mark.slow),
 ]
@@ -115,6 +115,7 @@ def test_a_covariance_on_a_region_has_the_increments_within_its_bound(
     assert table.domain == radius
 
 
+@pytest.mark.slow
 def test_the_error_on_a_region_can_be_proved() -> None:
     gamma = sp.variogram("z**(3/2)")
     proved, estimated = (gamma.on_region(1.0, 1, tol=0.05, prove=p) for p in (True, False))
@@ -139,6 +140,7 @@ def test_fields_without_a_variance_are_drawn_on_a_region() -> None:
     assert np.all(np.abs(found.mean(axis=0) - gamma(lags)) < 6 * error + table.bias)
 
 
+@pytest.mark.slow
 def test_what_is_no_variogram_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"no variogram on R\^1.*gamma\(2z\) <= 4 gamma\(z\)"):
         sp.variogram("z**3").on_region(1.0, 1, tol=0.1)

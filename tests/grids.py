@@ -1,0 +1,49 @@
+"""How much of a grid of cases is asked: a line by default, more of it in the slow run, or all.
+
+Where the cases of a product prove the same of the same lines, each value of each axis is met, in
+combinations that go by turns, and the edges with them.  The rest is asked where the environment has
+SPECTRA_WHOLE_GRID.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+WHOLE_GRID = "SPECTRA_WHOLE_GRID" in os.environ
+
+
+def graded(
+    cases: Iterable[tuple[Any, ...]],
+    *,
+    default: Collection[tuple[Any, ...]] = (),
+    slow: Collection[tuple[Any, ...]] = (),
+) -> list[Any]:
+    """The cases as parameters: those of the default run, those of the slow run, and the others.
+
+    Examples
+    --------
+    >>> [case.values for case in graded([(1,), (2,), (3,)], default=[(1,)], slow=[(3,)])]
+    [(1,), (3,)]
+    """
+    return [
+        pytest.param(*case, marks=() if case in default else pytest.mark.slow)
+        for case in cases
+        if case in default or case in slow or WHOLE_GRID
+    ]
+
+
+def low_and_high(dims: Collection[int], turn: int) -> tuple[int, int]:
+    """Two of some dimensions, which go by turns: one of the lower half, one of the upper.
+
+    Examples
+    --------
+    >>> [low_and_high((1, 2, 3, 7, 16, 64), turn) for turn in range(6)]
+    [(1, 7), (2, 16), (3, 64), (7, 1), (16, 2), (64, 3)]
+    """
+    ordered = sorted(dims)
+    first = turn % len(ordered)
+    return ordered[first], ordered[(first + len(ordered) // 2) % len(ordered)]
