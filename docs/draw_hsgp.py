@@ -57,6 +57,8 @@ def main(folder: Path) -> None:
         print(title, *(f"{m}: {e:.1e}" for m, e in zip(NUMBERS, errors, strict=True)))
     panels[2].set_title("largest error of the covariance")
     panels[2].set_xlabel("functions")
+    panels[2].set_xticks(NUMBERS, [str(m) for m in NUMBERS])
+    panels[2].set_xticks([], minor=True)
     panels[2].legend()
     figure.savefig(folder / "hsgp.png", dpi=DPI)
     plt.close(figure)

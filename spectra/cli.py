@@ -68,6 +68,14 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--plot", type=Path, help="draw what decides, and the masses, here (.png)")
     check.set_defaults(run=_check)
 
+    gamma = commands.add_parser("variogram", help="is it a variogram, and in which dimensions?")
+    add_time_option(gamma)
+    gamma.add_argument("gamma", help="a formula in z, 0 at z = 0, or a covariance of the catalogue")
+    gamma.add_argument("--dim", type=int, help="dimension; without it, 1, 2 and 3")
+    gamma.add_argument("--reach", help="beyond this distance gamma keeps the value it has there")
+    _add_set(gamma)
+    gamma.set_defaults(run=_variogram)
+
     derive = commands.add_parser("derive", help="derive the measure and tabulate its parts")
     _add_kernel_arguments(derive)
     derive.add_argument("--dim", type=int, required=True, help="dimension")
@@ -140,6 +148,10 @@ def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="the formula is in u = <x, y>, also where no u is in it",
     )
+    _add_set(parser)
+
+
+def _add_set(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         action="append",
@@ -181,11 +193,27 @@ def _check(arguments: argparse.Namespace) -> int:
         print(json.dumps(as_data(verdict, ladder), indent=2))
     else:
         print(as_text(verdict, ladder))
+        if isinstance(kernel, Kernel) and kernel.at_zero == 0.0:
+            print("  It is 0 at z = 0: if it is meant as a variogram, ask 'spectra variogram'.")
     if arguments.plot is not None:
         from spectra.plot_verdict import plot_verdict
 
         plot_verdict(verdict, ladder, path=arguments.plot)
         print(f"drew {arguments.plot}", file=sys.stderr)
+    return 0
+
+
+def _variogram(arguments: argparse.Namespace) -> int:
+    from spectra.families.reading import read_numbers
+    from spectra.variograms import variogram
+
+    values = read_numbers(_settings("--set", "s=2", arguments.set))
+    reach = None if arguments.reach is None else read_numbers({"reach": arguments.reach})["reach"]
+    gamma = variogram(arguments.gamma, reach=reach, **values)
+    words = {True: "a variogram, proved", False: "no variogram", None: "not settled"}
+    for dim in (1, 2, 3) if arguments.dim is None else (arguments.dim,):
+        found = gamma.definiteness(dim)
+        print(f"{gamma} on R^{dim}: {words[found.answer]}. {found.reason}")
     return 0
 
 

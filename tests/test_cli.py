@@ -119,3 +119,14 @@ def test_the_tour_ends_in_a_table_and_a_picture(tmp_path, capsys):
     order = float(printed.partition("256 columns err by ")[2].split()[0].rstrip("."))
     assert 0.0 < order < 0.05
     assert (tmp_path / "tour.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_variogram_is_asked_at_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["variogram", "1 - exp(-z)*cos(z)"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert ["a variogram, proved" in line for line in lines] == [True, True, False]
+    assert "no variogram" in lines[2]
+    assert main(["variogram", "s*(3*z/2 - z**3/2)", "--reach", "1", "--set", "s=2", "--dim=4"]) == 0
+    assert "on R^4: no variogram" in capsys.readouterr().out
+    assert main(["check", "1 - exp(-z)", "--dim", "3"]) == 0
+    assert "ask 'spectra variogram'" in capsys.readouterr().out

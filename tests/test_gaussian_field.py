@@ -119,6 +119,18 @@ def test_paths_go_through_the_data(solver: str) -> None:
     assert np.abs(given.mean(X) - y).max() < 1e-7
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_a_grid_through_data_has_the_values_at_its_points(dim: int) -> None:
+    X, y, _ = scattered(dim, 6, np.ones(dim), 1)
+    field = GaussianField(SMOOTH, dim, n_components=64, length_scale=0.8, random_state=2)
+    given = field.condition(X, y, noise=0.2)
+    axes = [np.linspace(-1, 2, 4 + j) for j in range(dim)]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    found = given.on_grid(*axes, number=1)
+    expected = given.sample(points.reshape(-1, dim), n_paths=2)[1]
+    assert np.abs(found - expected.reshape(found.shape)).max() < 1e-12
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_mean_and_variance_of_paths_are_those_of_kriging(noise: float) -> None:
     X = np.array([[0.0, 0.0], [0.5, 0.2], [0.1, 0.9], [1.2, 1.0]])
@@ -252,6 +264,17 @@ def test_a_kernel_that_is_no_covariance_is_refused_with_a_dimension_where_it_is_
         GaussianField("exp(-z**2/2) - exp(-z**2/8)", 2)
     with pytest.raises(InfiniteMassError):
         GaussianField(sp.zonal("exp(u)"), 3)
+
+
+def test_a_variogram_with_a_sill_makes_a_field_and_another_is_sent_to_a_region() -> None:
+    fields = [
+        GaussianField(k, 2, n_components=16, random_state=0)
+        for k in (sp.variogram("1 - exp(-z)"), EXPONENTIAL)
+    ]
+    points = [[0.0, 1.0], [2.0, 3.0]]
+    assert np.array_equal(*(field(points) for field in fields))
+    with pytest.raises(ParameterError, match=r"has no sill.*on_region"):
+        GaussianField(sp.variogram("z"), 2)
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,22 @@ class ConditionedField:
         cross = self.field.covariance_matrix(both[n:], self.X)
         return np.asarray(paths[:, n:] + (cross @ weights).T)
 
+    def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray:
+        """Values of a path through the data on the grid of d axes, as :meth:`Path.on_grid`."""
+        path = self.field.path(number)
+        errors = self.noise * self.field.noise(number, len(self.y))
+        weights = self._solve(self.y - path(self.X) - errors)
+        grid = self.field.on_grid(*axes, number=number)
+        lines = [np.asarray(axis, dtype=float) for axis in axes]
+        rows = max(1, _BLOCK_ENTRIES // len(self.y))
+        values = grid.reshape(-1)
+        for start in range(0, values.size, rows):
+            at = np.arange(start, min(start + rows, values.size))
+            places = np.unravel_index(at, grid.shape)
+            points = np.stack([a[i] for a, i in zip(lines, places, strict=True)], axis=1)
+            values[at] += self.field.covariance_matrix(points, self.X) @ weights
+        return values.reshape(grid.shape)
+
     def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray:
         """Gradient of a path through the data at the rows of X: shape (rows, d).
 

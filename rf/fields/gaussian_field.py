@@ -48,7 +48,8 @@ class GaussianField:
     Parameters
     ----------
     kernel : Kernel, GroupedKernel, L1Kernel, Family, str, SpectralMeasure, Design or table
-        The covariance: positive definite on R^dim.  Of groups of columns each part must be.
+        The covariance: positive definite on R^dim.  Of groups of columns each part must be.  Of a
+        Variogram with a sill it is the sill less that.
     dim : int, optional
         Dimension of the points; by default that of the first ones, or that of the table.
     n_components : int
@@ -110,7 +111,7 @@ class GaussianField:
         length_scale: ArrayLike = 1.0,
         random_state: int | None = None,
     ) -> None:
-        self.kernel = kernel
+        self.kernel = _with_sill(kernel)
         self.n_components = _even(n_components)
         self.coupling = coupling
         self.length_scale = length_scale
@@ -361,6 +362,19 @@ class GaussianField:
             raise ParameterError(_refusal_of_parts(spectrum.kernel, table))
         self._law = covariance_of(table, spectrum.kernel)
         self._lengths()
+
+
+def _with_sill(kernel: Any) -> Any:
+    """The covariance of a variogram; anything else as it is."""
+    if not hasattr(kernel, "sill"):
+        return kernel
+    if kernel.covariance is None:
+        raise ParameterError(
+            f"The variogram {kernel} has no sill, so a field with it has no covariance on all of "
+            "R^d. Draw it on a region through a covariance with the same increments there: "
+            "GaussianField(gamma.on_region(radius, dim, tol=...))."
+        )
+    return kernel.covariance
 
 
 def _refusal_of_parts(kernel: Any, table: GroupedTable | L1Table) -> str:
