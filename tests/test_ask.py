@@ -7,6 +7,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 import scipy.sparse
+from grids import graded
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -52,10 +53,16 @@ def differences(dim):
     return np.vstack([np.zeros(dim), rng.normal(size=(3, dim)) / np.sqrt(dim)])
 
 
-@pytest.mark.parametrize("name", NAMES)
+SIZES = [(1, "stratified"), (2, "iid"), (7, "stratified"), (16, "iid"), (64, "iid")]
+
+
 @pytest.mark.parametrize(
-    ("dim", "radii"),
-    [(1, "stratified"), (2, "iid"), (7, "stratified"), (16, "iid"), (64, "iid")],
+    ("name", "dim", "radii"),
+    graded(
+        [(name, *size) for name in NAMES for size in SIZES],
+        default=[(NAMES[i % len(NAMES)], *size) for i, size in enumerate(SIZES[:3])],
+        slow=[(NAMES[(i + turn) % len(NAMES)], *s) for turn in (0, 1) for i, s in enumerate(SIZES)],
+    ),
 )
 def test_every_decomposition_is_unbiased(name, dim, radii):
     kernel, D = published(name, dim), differences(dim)
@@ -81,8 +88,9 @@ def test_shifted_rows_take_every_coupling(coupling, dim):
         assert np.all(np.abs(ratio - 1) < 6 * np.sqrt(4 / 500))
 
 
-@pytest.mark.parametrize("dim", [2, 7])
-@pytest.mark.parametrize("n", [7, 12])
+@pytest.mark.parametrize(
+    ("n", "dim"), [(7, 2), *(pytest.param(*c, marks=pytest.mark.slow) for c in ((12, 2), (12, 7)))]
+)
 def test_orthogonal_blocks_of_a_modulated_measure(dim, n):
     kernel, D = published("sinh_gaussian", dim), differences(dim)
     table = asymmetric_table(kernel, dim)
@@ -391,8 +399,15 @@ def test_the_presets_for_symmetric_kernels_say_so():
 
 
 @pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
-@parametrize_with_checks([AsKRFF(), AsKRFF(n_components=1)])
+@parametrize_with_checks([AsKRFF()])
 def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
+@parametrize_with_checks([AsKRFF(n_components=1)])
+def test_the_contract_of_scikit_learn_with_one_column(estimator, check):
     check(estimator)
 
 

@@ -195,21 +195,21 @@ def test_moments_are_beta_functions_within_their_errors(first):
             assert error < 2**40
 
 
-@pytest.mark.parametrize("w", [1e155, 1e200, 1e300])
 @pytest.mark.parametrize("dim", [1, 3])
-def test_a_jump_has_its_wave_at_radii_whose_squares_are_no_doubles(dim, w):
+def test_a_jump_has_its_wave_at_radii_whose_squares_are_no_doubles(dim):
     """exp(-z) on z <= 2: integrals of exp(-(1 - iw)z) and z exp(-(1 - iw)z) over the ball."""
     density = sp.spectral_density(sp.radial("exp(-z)", support=2), dim)
-    with mpmath.workdps(330):
-        a, mw = mpmath.mpc(1, -w), mpmath.mpf(w)
-        decay = mpmath.exp(-2 * a)
-        if dim == 1:
-            exact, size = 2 / mpmath.pi * mpmath.re((1 - decay) / a), 1 / mw
-        else:
-            exact, size = 2 / mpmath.pi * mw * mpmath.im((1 - decay * (1 + 2 * a)) / a**2), 1
-        value, error = density.radial([w])[0], density.error([w])[0]
-        assert abs(mpmath.mpf(value) - exact) <= mpmath.mpf(error)
-        assert error <= 1e-12 * size + np.finfo(float).tiny
+    for w in (1e155, 1e200, 1e300):
+        with mpmath.workdps(330):
+            a, mw = mpmath.mpc(1, -w), mpmath.mpf(w)
+            decay = mpmath.exp(-2 * a)
+            if dim == 1:
+                exact, size = 2 / mpmath.pi * mpmath.re((1 - decay) / a), 1 / mw
+            else:
+                exact, size = 2 / mpmath.pi * mw * mpmath.im((1 - decay * (1 + 2 * a)) / a**2), 1
+            value, error = density.radial([w])[0], density.error([w])[0]
+            assert abs(mpmath.mpf(value) - exact) <= mpmath.mpf(error)
+            assert error <= 1e-12 * size + np.finfo(float).tiny
 
 
 def test_radii_whose_phase_is_no_double_are_refused():

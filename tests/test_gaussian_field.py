@@ -214,6 +214,7 @@ def test_gradients_of_paths_have_the_mean_and_the_variance_of_kriging(dim: int) 
     assert np.all(np.abs(square.mean(axis=0) - variance) < 6.0 * spread)
 
 
+@pytest.mark.slow
 def test_groups_of_columns_have_gradients_through_data() -> None:
     smooth, wide = SMOOTH, sp.catalogue["matern"](nu=2.5, length=2)
     kernel = smooth.on([0, 2]) * wide.on([1]) + 0.5 * wide.rescale([1.0, 2.0, 0.7])
@@ -243,6 +244,7 @@ def test_rough_fields_have_a_mean_with_a_gradient_beside_the_data_only() -> None
     assert np.abs(given.mean_gradient(new) - np.array(slopes).T / (2 * step)).max() < 1e-8
 
 
+@pytest.mark.slow
 def test_a_table_of_bounded_radii_has_gradients_and_another_asks_for_the_kernel() -> None:
     X, y, new = scattered(2, 6, 0.4 * np.ones(2), 3)
     bounded = sp.variogram("z**(3/2)").on_region(radius=3.0, dim=2, tol=0.05)

@@ -36,13 +36,19 @@ def sampler():
 
 @parametrize_with_checks(
     [
-        KreinRidge(),
         KreinRidge(sampler()),
-        KreinRidge(IndefiniteNystroem(random_state=0), solver="stationary"),
         KreinRidgeClassifier(IndefiniteNystroem(random_state=0), alpha=1e-3),
     ]
 )
 def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [KreinRidge(), KreinRidge(IndefiniteNystroem(random_state=0), solver="stationary")]
+)
+def test_scikit_learn_contract_of_other_solvers(estimator, check):
     check(estimator)
 
 

@@ -409,7 +409,9 @@ def test_the_mean_over_infinitely_many_lobes_is_their_sum(sigma, dim):
     assert np.max(error) < 2e-13
 
 
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize(
+    "sigma", [1.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (0.5, 4.0))]
+)
 def test_lobes_on_a_lattice_have_the_transcendent_of_lerch(sigma):
     """With w = pi s + 0.37 and T = s^-sigma in one dimension, with the resonance at z = 2."""
     for kappa in (5.0, 40.25):

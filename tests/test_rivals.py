@@ -476,7 +476,9 @@ def frequencies(rival, dim):
     return np.concatenate([rival._project(np.eye(dim), b) for b in rival._blocks], axis=1).T
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize(
+    "dim", [1, 7, *(pytest.param(d, marks=pytest.mark.slow) for d in (2, 3, 16))]
+)
 @pytest.mark.parametrize("cls", [Fastfood, SignedCirculant])
 def test_fastfood_and_circulant_features_have_the_mean_of_their_kernel_alone(cls, dim):
     X = np.random.default_rng(5).normal(size=(6, dim)) / np.sqrt(dim)
