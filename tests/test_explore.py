@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import threading
 import time
 from collections.abc import Iterator
@@ -313,3 +314,12 @@ def test_without_flask_the_command_names_what_to_install(monkeypatch, capsys) ->
     monkeypatch.setitem(sys.modules, "flask", None)
     assert main(["explore", "--no-browser"]) == 2
     assert "kernel-spectra[explore]" in capsys.readouterr().err
+
+
+def test_kernels_of_groups_are_sent_to_the_shell_by_a_command_that_runs(capsys) -> None:
+    text = "(exp(-z)).on([0])*(exp(-z**2)).on([1, 2])"
+    with pytest.raises(ParameterError, match="one for each group") as refused:
+        Question(text, dim="3").kernel  # noqa: B018
+    command = str(refused.value).split("spectra ")[-1]
+    assert main(shlex.split(command)) == 0
+    assert "finite mass" in capsys.readouterr().out

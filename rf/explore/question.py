@@ -21,6 +21,7 @@ __all__ = ["Question"]
 
 _PREFIX = "p."
 _NAME = re.compile(r"[^\W\d]\w*")
+_ON = re.compile(r"\)\s*\.\s*on\s*\(")
 #: Distances from 0 to here are shown first (chosen), and twice as far until the kernel has fallen.
 _NEAR, _FAR = 4.0, 64.0
 _FALLEN = 0.05
@@ -93,6 +94,12 @@ class Question:
         FormulaError, ParameterError
             Where there is none; ``place`` says which characters are meant.
         """
+        if _ON.search(self.formula):
+            raise ParameterError(
+                "This page draws functions of one distance, and a kernel of groups of columns has "
+                "one for each group. Type the kernel of one group, or ask for the verdict on all "
+                f"of them at a shell: spectra check {self.formula.strip()!r} --dim {self.dim}"
+            )
         return kernel_from_text(
             self.formula.strip(), support=self.support or None, parameters=dict(self.fields)
         )
