@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.arrays import beside, on_host
 from rf.callers import outside
-from rf.rows import dense, sample_of_rows
+from rf.rows import check_size, dense, sample_of_rows
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.numeric import real_array
 from spectra.table import GroupedTable, L1Table, SpectralTable
@@ -157,6 +157,11 @@ def warn_of_units(kernel: Any, X: Any) -> None:
     Kernels and tables of groups of columns are looked at group by group; those on the sphere and
     shifted ones, whose rows have no unit or no one distance, not at all.
 
+    Raises
+    ------
+    DataError
+        Where rows over the lengths of a group are so long that squares of them are no numbers.
+
     Examples
     --------
     >>> from spectra import radial
@@ -182,7 +187,9 @@ def warn_of_units(kernel: Any, X: Any) -> None:
 def _warn_of_group(
     kernel: Kernel | SpectralTable, columns: tuple[int, ...], lengths: FloatArray, X: Any
 ) -> None:
-    rows = divided(X[:, list(columns)], lengths)
+    with np.errstate(over="ignore"):
+        rows = divided(X[:, list(columns)], lengths)
+    check_size(rows)
     warn_of_lengths(kernel, rows, of=f"X[:, {list(columns)}]")
 
 

@@ -11,19 +11,21 @@ import numpy as np
 from spectra.asymmetric import AsymmetricKernel
 from spectra.asymmetric_measure import asymmetric_table
 from spectra.cache import TableCache, address_of, default_cache
-from spectra.errors import NoRouteError, ParameterError
+from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.families import Family, kernel_named
 from spectra.families.group_text import named_by_text
 from spectra.grouped import Factor, GroupedKernel
 from spectra.kernel import Kernel
 from spectra.l1_kernel import L1Kernel
+from spectra.measure import measure_of
 from spectra.numeric import checked_dim
 from spectra.progress import stage
 from spectra.table import Group, GroupedTable, Hat, L1Table, ProductTerm, SpectralTable
 from spectra.table.hats import DIMENSIONS
 from spectra.tabulation import tabulate
+from spectra.transform import spectral_density
 from spectra.verdict import Status, existence, spectral_measure
-from spectra.verdict.by_l1 import edges_of
+from spectra.verdict.by_l1 import hats_and_rest
 
 __all__ = ["derive"]
 
@@ -135,10 +137,26 @@ def derive(
         if kept is not None:
             return kept
     with stage(f"deriving a table, d = {dim}", has_limit=False):
-        table = tabulate(spectral_measure(kernel, dim), u_error=u_error)
+        table = _tabulated(kernel, dim, u_error)
     if place is not None and address is not None:
         place.put(address, table)
     return table
+
+
+def _tabulated(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable:
+    """The table of the density of the first route, or of the numeric one.
+
+    Sums of Gamma functions are quick, and lose digits where many of them cancel: a law that is not
+    fitted of them is fitted of the density of the numeric route.
+    """
+    measure = spectral_measure(kernel, dim)
+    try:
+        return tabulate(measure, u_error=u_error)
+    except AccuracyError:
+        if measure.density is None or measure.density.route != "series":
+            raise
+    density = spectral_density(kernel, dim, route="numeric")
+    return tabulate(measure_of(density), u_error=u_error)
 
 
 def _grouped_table(
@@ -179,16 +197,20 @@ def _l1_table(
     verdict = existence(kernel, dim)
     verdict.refuse()
     assert verdict.line.analysis is not None  # every radial kernel has one
-    edges = edges_of(kernel.profile, verdict.line.analysis)
-    if edges is not None and dim in DIMENSIONS:
-        hats = tuple(Hat(weight, radius) for weight, radius in edges)
-        return L1Table(dim=dim, mixture=None, hats=hats, formula=str(kernel))
+    hats: tuple[Hat, ...] = ()
+    if dim in DIMENSIONS:
+        split = hats_and_rest(kernel.profile, verdict.line.analysis)
+        if split is not None and split[0]:
+            hats = tuple(Hat(weight, radius) for weight, radius in split[0])
+            verdict = existence(L1Kernel(split[1]), dim)
     companion = verdict.companion
+    if hats and not verdict.kernel.profile.pieces:
+        return L1Table(dim=dim, mixture=None, hats=hats, formula=str(kernel))
     if companion is not None and companion.status is Status.FINITE:
         assert isinstance(companion.kernel, Kernel)  # by_l1 asks so
         assert companion.dim is not None
         mixture = table_of(companion.kernel, companion.dim)
-        return L1Table(dim=dim, mixture=mixture, hats=(), formula=str(kernel))
+        return L1Table(dim=dim, mixture=mixture, hats=hats, formula=str(kernel))
     raise NoRouteError(
         f"The measure of {kernel} has finite mass in d = {dim}, and no law to draw from is known: "
         f"that of its radial companion is not finite, and truncated distances are drawn in d = "

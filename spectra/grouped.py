@@ -268,11 +268,7 @@ class GroupedKernel:
             if not _is_number(other):
                 return NotImplemented
             other = GroupedKernel((Product(finite_number(other, "factor"), ()),))
-        products = (
-            Product(a.weight * b.weight, a.factors + b.factors)
-            for a in self.terms
-            for b in other.terms
-        )
+        products = [_multiplied(a, b) for a in self.terms for b in other.terms]
         return _collect(products, _one_dim((self.dim, other.dim)))
 
     __rmul__ = __mul__
@@ -399,6 +395,8 @@ def _collect(terms: Iterable[Product], dim: int | None) -> GroupedKernel:
             factors.append(replace(factor, kernel=kernel))
         if any(not factor.kernel.pieces for factor in factors):
             continue
+        if not np.isfinite(weight) or (weight == 0.0 and term.weight != 0.0):
+            raise ParameterError(_out_of_range(factors))
         if len(factors) == 1:
             group = (factors[0].columns, factors[0].lengths)
             order.append(group)
@@ -415,6 +413,20 @@ def _collect(terms: Iterable[Product], dim: int | None) -> GroupedKernel:
         else:
             found.append(Product(weights[key], key))
     return GroupedKernel(tuple(t for t in found if _is_there(t)), dim)
+
+
+def _multiplied(a: Product, b: Product) -> Product:
+    weight, factors = a.weight * b.weight, a.factors + b.factors
+    if not np.isfinite(weight) or (weight == 0.0 and a.weight != 0.0 and b.weight != 0.0):
+        raise ParameterError(_out_of_range(factors))
+    return Product(weight, factors)
+
+
+def _out_of_range(factors: Sequence[Factor]) -> str:
+    return (
+        f"The weight of {'*'.join(map(str, factors)) or 'a constant'} is beyond the range of "
+        "double precision: scale the kernels."
+    )
 
 
 def _is_there(term: Product) -> bool:

@@ -365,3 +365,19 @@ def test_a_measure_of_columns_is_refused_as_no_radial_one():
     for kernel in (gauss.on([0]) * gauss.on([1, 2]), sp.l1("1/(1 + z)")):
         with pytest.raises(ParameterError, match="no radial one"):
             sp.spectral_measure(kernel, 3)
+
+
+def test_weights_and_rows_beyond_the_range_of_doubles_are_refused():
+    one, two = sp.radial("exp(-z)").on([0]), sp.radial("exp(-z**2)").on([1])
+    for make in (
+        lambda: 1e308 * one * 1e308,
+        lambda: (1e-200 * one) * (1e-200 * two),
+        lambda: 1e-320 * one * 1e-10,
+    ):
+        with pytest.raises(ParameterError, match="beyond the range of double precision"):
+            make()
+    assert str(0 * one) == str((one - one) * two) == "0"
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    for length in (1e-200, 1e-320):
+        with pytest.raises(DataError, match="squares of distances are beyond the range"):
+            SpectralFeatures((one + two).rescale(length), n_components=8).fit(X)

@@ -231,6 +231,45 @@ def test_a_table_expects_its_kernel_within_its_error(kernel, dim):
     assert table.positive_mass - table.negative_mass == pytest.approx(kernel.at_zero, rel=1e-9)
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize(
+    ("text", "mass"),
+    [
+        ("exp(-z) + Max(1 - z, 0)", 1.0),
+        ("1 + Max(1 - z, 0)", 1.0),
+        ("exp(-2*z) - Max(1 - z, 0)/2", 0.5),
+        ("exp(-z) - Max(2 - z, 0) + 3*Max(1 - z, 0)", 5.0),
+    ],
+)
+def test_what_is_left_without_the_kinks_stands_beside_truncated_distances(text, mass, dim):
+    kernel = sp.l1(text)
+    table = sp.derive(kernel, dim, cache=False)
+    assert table.mass == pytest.approx(1.0 + mass * dominance(dim), abs=1e-9)
+    D = np.random.default_rng(dim).normal(size=(6, dim)) / dim
+    error = table.expected_kernel_error(D) + table.mass_error
+    assert np.all(np.abs(table.expected_kernel(D) - kernel(D)) <= error + 1e-13)
+    assert np.all(error < 1e-8)
+    drawn = table.sample(60_000, rng=3)
+    waves = drawn.weights * np.cos(D @ drawn.frequencies.T + drawn.phases)
+    spread = np.sqrt(waves.var(axis=1) / waves.shape[1])
+    assert np.all(np.abs(waves.mean(axis=1) - kernel(D)) <= 6.0 * spread)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [15, 16, 31])
+def test_a_companion_whose_series_cancels_has_a_table_all_the_same(dim):
+    # In R^17 the sums of Gamma functions lose five digits, and no law that ascends fits them.
+    kernel = sp.l1("1/(1 + z)**2")
+    table = sp.derive(kernel, dim, cache=False)
+    assert table.u_error < 1e-9
+    assert table.positive_mass == pytest.approx(1.0, abs=1e-9)
+    assert table.negative_mass == 0.0
+    D = np.random.default_rng(dim).normal(size=(4, dim)) / dim
+    error = table.expected_kernel_error(D) + table.mass_error
+    assert np.all(np.abs(table.expected_kernel(D) - kernel(D)) <= error + 1e-13)
+    assert np.all(error < 1e-6)
+
+
 @pytest.mark.parametrize(("kernel", "dim"), TABLED)
 def test_draws_are_unbiased_pooled_over_differences(kernel, dim):
     table = sp.derive(kernel, dim)

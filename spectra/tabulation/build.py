@@ -169,7 +169,14 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
     split = split_of(spans, tail, law, mass)
     left = _side(law, mass, spans, split, tail, u_error, from_above=False)
     right = _side(law, mass, spans, split, tail, u_error, from_above=True)
-    table = RadialLaw.from_panels(left, right, tail)
+    try:
+        table = RadialLaw.from_panels(left, right, tail)
+    except ParameterError as fault:
+        raise AccuracyError(
+            "Where little mass is left, the error of the density is larger than what is left, and "
+            "no law that ascends was fitted.",
+            in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
+        ) from fault
     finer = ContinuousLaw.of(refined(part.stretches), beyond)
     return table, _UNSEEN * max(tail_error, _measured_error(table, finer, part.atoms, mass))
 

@@ -18,7 +18,7 @@ and has finite mass where g has.  An even d takes that of d + 1, whose rows it m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -36,7 +36,7 @@ from spectra.verdict.composed import ComposedVerdict
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.status import Status
 
-__all__ = ["L1Verdict", "companion_of", "edges_of", "verdict_by_l1"]
+__all__ = ["L1Verdict", "companion_of", "hats_and_rest", "verdict_by_l1"]
 
 _ONE = sympy.Integer(1)
 # A remainder O(z^-A) at infinity that turns like exp(i z^p) has A > 2p where its gap begins beyond
@@ -238,12 +238,7 @@ def companion_of(analysis: LocalAnalysis, dim: int) -> Kernel | None:
     exprs = [expr for expr in found if expr is not None]
     if len(exprs) < len(found):
         return None
-    pieces = [
-        Piece(radius, sympy.factor(inner - outer))
-        for radius, inner, outer in zip(analysis.profile.radii, exprs, exprs[1:], strict=False)
-    ]
-    pieces.append(Piece(sympy.oo, exprs[-1]))
-    return Kernel(tuple(piece for piece in pieces if piece.expr != 0))
+    return _kernel_of(analysis.profile.radii, exprs)
 
 
 def _companion(expr: sympy.Expr, dim: int) -> sympy.Expr | None:
@@ -252,24 +247,47 @@ def _companion(expr: sympy.Expr, dim: int) -> sympy.Expr | None:
     return None if expr.has(sympy.Derivative, sympy.DiracDelta, sympy.Heaviside) else expr
 
 
-def edges_of(profile: Kernel, analysis: LocalAnalysis) -> list[tuple[float, float]] | None:
-    """The weights and radii of a sum of truncated distances; None for any other kernel."""
+def hats_and_rest(
+    profile: Kernel, analysis: LocalAnalysis
+) -> tuple[list[tuple[float, float]], Kernel] | None:
+    """The weights and radii of truncated distances, and what is left of f without its kinks.
+
+    None for a kernel whose branches are not known, or that is not continuous.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> from spectra.verdict import existence
+    >>> f = radial("exp(-z) + 3*Max(2 - z, 0)")
+    >>> hats, rest = hats_and_rest(f, existence(f, 1).analysis)
+    >>> hats, str(rest)
+    ([(3.0, 2.0)], 'exp(-z)')
+    """
     radii, exprs = analysis.profile.radii, analysis.profile.exprs
-    if not radii or analysis.profile.gaps or exprs[-1] != 0:
+    if not exprs or analysis.profile.gaps:
         return None
-    slopes = [sympy.simplify(expr.diff(Z)) for expr in exprs]
-    if any(slope.has(Z) for slope in slopes):
-        return None
-    joined = all(
-        sympy.simplify((a - b).subs(Z, r)) == 0
-        for r, a, b in zip(radii, exprs, exprs[1:], strict=False)
-    )
-    if not joined:
-        return None
-    return [
-        (float(after - before), float(r))
-        for r, before, after in zip(radii, slopes, slopes[1:], strict=False)
+    hats, left = [], list(exprs)
+    for i, (r, a, b) in enumerate(zip(radii, exprs, exprs[1:], strict=False)):
+        if sympy.simplify((a - b).subs(Z, r)) != 0:
+            return None
+        weight = sympy.simplify((b - a).diff(Z).subs(Z, r))
+        if weight == 0:
+            continue
+        if not weight.is_real or not weight.is_finite:
+            return None
+        hats.append((float(weight), float(r)))
+        left[: i + 1] = [expr - weight * (r - Z) for expr in left[: i + 1]]
+    return hats, _kernel_of(radii, [sympy.simplify(expr) for expr in left])
+
+
+def _kernel_of(radii: Sequence[sympy.Expr], exprs: Sequence[sympy.Expr]) -> Kernel:
+    """The kernel of branches between radii, the last without end."""
+    pieces = [
+        Piece(radius, sympy.factor(inner - outer))
+        for radius, inner, outer in zip(radii, exprs, exprs[1:], strict=False)
     ]
+    pieces.append(Piece(sympy.oo, exprs[-1]))
+    return Kernel(tuple(piece for piece in pieces if piece.expr != 0))
 
 
 def _is_mixture_of_exponentials(profile: Kernel) -> bool:
