@@ -231,6 +231,23 @@ def test_a_table_expects_its_kernel_within_its_error(kernel, dim):
     assert table.positive_mass - table.negative_mass == pytest.approx(kernel.at_zero, rel=1e-9)
 
 
+@pytest.mark.parametrize(("dim", "mass", "known_to"), [(2, 1.4145, 3e-4), (3, 2.3654, 1.5e-3)])
+def test_the_mass_of_a_truncated_distance_is_the_one_that_is_written_down(dim, mass, known_to):
+    rng, size = np.random.default_rng(11), 400_000
+    # Draws of the positive part and of the negative one, by their masses, are draws of q.
+    share = 0.5 * (1.0 + 1.0 / dominance(dim))
+    positive = int(rng.binomial(size, share))
+    w = np.concatenate(
+        [drawn_hat(positive, dim, 1.0, rng), drawn_hat(size - positive, dim, -1.0, rng)]
+    )
+    ratio = hat_density(w) / proposal_density(w)
+    error = ratio.std() / np.sqrt(size)
+    assert abs(ratio.mean() - 1.0) < 6.0 * error  # k(0)
+    error = np.abs(ratio).std() / np.sqrt(size)
+    assert abs(np.abs(ratio).mean() - mass) < 6.0 * np.hypot(error, known_to)
+    assert error < 0.01
+
+
 @pytest.mark.parametrize("dim", [2, 3])
 @pytest.mark.parametrize(
     ("text", "mass"),
