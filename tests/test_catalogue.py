@@ -10,6 +10,7 @@ import pytest
 import scipy.integrate
 import scipy.special
 import sympy
+from grids import graded
 from mpmath import mp
 from problems import DIMENSION, PROBLEMS, Problem, naive_density, tagged
 
@@ -123,7 +124,9 @@ VALID = [
 ]
 
 
-@pytest.mark.parametrize(("name", "parameters", "largest"), VALID, ids=str)
+@pytest.mark.parametrize(
+    ("name", "parameters", "largest"), graded(VALID, default=VALID[::3], slow=VALID), ids=str
+)
 def test_a_model_is_valid_up_to_the_dimension_that_is_known_and_no_further(
     name: str, parameters: dict, largest: int
 ) -> None:
@@ -292,7 +295,9 @@ DENSITIES = [
 ]
 
 
-@pytest.mark.parametrize(("problem", "dim"), DENSITIES, ids=str)
+@pytest.mark.parametrize(
+    ("problem", "dim"), graded(DENSITIES, default=DENSITIES[::3], slow=DENSITIES), ids=str
+)
 def test_totals_and_atoms_add_to_k_at_zero(problem: Problem, dim: int) -> None:
     found = spectral_density(problem.kernel, dim)
     total = sum(c.total for c in found.components) + sum(a.mass for a in found.atoms)

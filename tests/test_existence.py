@@ -35,7 +35,11 @@ def _largest(condition: sympy.Basic) -> sympy.Expr:
 # --- known answers --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=pytest.mark.slow if i % 2 else ()) for i, c in enumerate(CASES)],
+    ids=lambda c: c.name,
+)
 def test_the_condition_on_d_is_the_known_one(case: Case) -> None:
     verdict = existence(case.kernel)
     assert verdict.condition is not None, verdict.reasons
