@@ -17,7 +17,7 @@ WORSE = {
 }
 
 #: Seconds that the frozen answers of a sample took together.
-BUDGET = {"density": 25.0, "masses": 12.0, "table": 12.0}
+BUDGET = {"density": 12.0, "masses": 6.0, "table": 6.0}
 
 
 def lost(stage: str, name: str, dim: int) -> list[str]:

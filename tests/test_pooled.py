@@ -148,7 +148,7 @@ def test_layers_of_a_complex_measure_are_unbiased(decomposition, radii, dim):
     D = random_differences(ALL_DISTANCES, dim, rng)
     plan = AxialPlan(table, (3,) * len(table.parts))
     # Jordan parts and moduli are inverted by bisection, milliseconds for each draw.
-    draws = DRAWS if decomposition == "weighted" else 500
+    draws = DRAWS if decomposition == "weighted" else 300
     values = np.array([plan.frequencies(radii, rng).estimate(D) for _ in range(draws)])
     assert mean_score(values, kernel(D)) < 6.0
 

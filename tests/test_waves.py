@@ -79,7 +79,7 @@ def damped_bessel(w):
 #: (formula, dimension, density, radii, breaks and ends)
 KNOWN = (
     ("cos(30*z)*exp(-z**2/2)", 1, moved(gaussian, 30), (27.0, 29.7, 30.0, 33.0, 41.0)),
-    ("cos(30*z)*exp(-z**2/2)", 3, raised(moved(gaussian, 30)), (27.0, 29.7, 32.0, 41.0)),
+    ("cos(9*z)*exp(-z**2/2)", 3, raised(moved(gaussian, 9)), (6.0, 8.7, 11.0, 20.0)),
     ("besselj(0,z)*exp(-z/50)", 1, damped_bessel, (0.01, 0.5, 0.97, 1.01, 1.5, 40.0)),
     ("cos(3*z)/(1+z**2)", 1, moved(cauchy, 3), (0.01, 1.3, 2.999999, 3.0000001, 9.0, 40.0)),
     ("cos(z)/(1+z)", 1, moved(one_sided, 1), (0.01, 0.7, 0.999999, 1.0000001, 5.0, 1e3)),
