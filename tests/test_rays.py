@@ -26,7 +26,7 @@ from spectra.transform.half_lines.outwards import _Vanishing
 from spectra.transform.rays.bessel_k import bessel_k, k_half_way
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hankel import HankelWaves
-from spectra.transform.rays.plane import Plane
+from spectra.transform.rays.plane import ANGLES, Plane
 from spectra.transform.rays.precision import working
 from spectra.transform.rays.products import correlated, split
 from spectra.transform.rays.ray import Ray, has_one_integral, reach_of
@@ -123,13 +123,11 @@ def test_kernels_that_grow_in_sectors_have_their_true_densities(text, density, d
     assert np.all(component.relative_error(w) < CLOSE)
 
 
-@pytest.mark.parametrize(
-    "dim", [1, 3, 7, pytest.param(2, marks=SLOW), pytest.param(16, marks=SLOW)]
-)
+@pytest.mark.parametrize("dim", [1, 3, 7, *(pytest.param(d, marks=SLOW) for d in (2, 16, 64))])
 @pytest.mark.parametrize("angle", [0.0, 0.05, 0.7, 1.2])
 def test_hankel_functions_on_rays_lie_in_their_balls(dim, angle):
     waves = HankelWaves(dim, angle, 160)
-    for x in (-11.9, 0.1, 2.6, 3.85, 4.35, 6.1):
+    for x in (-30.0, -11.9, 0.1, 2.6, 3.85, 4.35, 5.2, 6.1):
         re, im = waves(x)
         with mp.workdps(90):
             y = mp.exp(mp.mpf(x) + 1j * mp.mpf(angle))
@@ -162,6 +160,12 @@ def test_a_ray_serves_up_to_the_first_singularity_or_growth(text, serves, fails)
     reach = reach_of(axis)
     assert has_one_integral(Ray(kernel, serves, 128), axis, reach)
     assert not has_one_integral(Ray(kernel, fails, 128), axis, reach)
+
+
+@pytest.mark.parametrize("text", ["1/(1+z)", "1/(1+z**3)", "exp(-z)/((z-1)**2+1/100)"])
+def test_the_widest_ray_that_serves_is_found_by_halves(text):
+    plane = Plane(sp.radial(text).pieces[0].expr)
+    assert max(plane.angles) == next(angle for angle in ANGLES if plane.serves(angle))
 
 
 @pytest.mark.parametrize(

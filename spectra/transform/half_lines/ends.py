@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = [
     "expansion_from",
     "expansion_of",
     "germ_of",
+    "long_expansion_of",
     "power_ending",
     "serves_up_to",
     "stable_value",
@@ -48,6 +50,7 @@ Array = NDArray[Any]
 # too long, and more where they leave too few terms.
 _WINDOWS = (12, 5)
 _WIDE_WINDOW = 24
+_LONG_WINDOW = 36
 _FEW_TERMS = 8
 _LEAST_TERMS = 4
 # The last term of an expansion stands for its error, this many times.
@@ -121,6 +124,19 @@ def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
     """
     germ = germ_of(expr, point, plain=True)
     return expansion_from(germ, expr, point)
+
+
+@lru_cache(maxsize=64)
+def long_expansion_of(expr: sympy.Expr) -> Expansion:
+    """Three times as many terms of a formula at zero, which serve from smaller radii on.
+
+    Raises
+    ------
+    NoRouteError
+        As ``expansion_of``, and where they grow too long.
+    """
+    zero = sympy.Integer(0)
+    return expansion_from(_germ(expr, zero, (_LONG_WINDOW,), plain=True), expr, zero)
 
 
 def expansion_from(germ: Germ, expr: sympy.Expr, point: sympy.Expr) -> Expansion:

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from spectra.density import Atom, Component
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.quadrature import EPS
-from spectra.transform.half_lines.ends import Expansion, power_ending
+from spectra.transform.half_lines.ends import Expansion, long_expansion_of, power_ending
 from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
 from spectra.transform.half_lines.slow_waves import by_paths, slow_waves
 from spectra.transform.rays.even import EvenSums
 from spectra.transform.rays.hidden import refuse_hidden
-from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.precision import Ball, working
 from spectra.transform.rays.sums import RaySums
 from spectra.transform.rays.taylor import taylor
@@ -35,7 +34,7 @@ FloatArray = NDArray[np.float64]
 
 
 # Asymptotic series are best, at 1e-15, where they have about 40 terms.
-_MANY_TURNS, _WIDEST, _TERMS = 2e4, 4.0, 48
+_MANY_TURNS, _WIDEST, _TERMS = 1e3, 4.0, 48
 _DIGITS, _BITS, _AGREEMENT = 30, 128, 1e-20
 # In units far from that of the kernel, high coefficients and their powers of w leave the doubles.
 _LEAST = 1e-220
@@ -143,7 +142,7 @@ def _by_rays(found: Expanded, dim: int) -> Component:
     sums = RaySums(rays, dim)
     # Where waves turn that often before the series serves, more of its terms are cheaper.
     if _start_of_series(found.zero, dim) * float(np.exp(rays.reach.end)) > _MANY_TURNS:
-        found = replace(found, zero=_with_more_terms(found.zero, rays))
+        found = replace(found, zero=_with_more_terms(found))
     return Builder(found, rays.shape(dim), sums, dim).component()
 
 
@@ -155,21 +154,25 @@ def _start_of_series(zero: Expansion, dim: int) -> float:
     return 0.0 if ending is None else ending.start
 
 
-def _with_more_terms(zero: Expansion, rays: Plane) -> Expansion:
-    """An expansion in whole powers, with the coefficients of a circle beyond the exact ones."""
-    if any(q or not a.is_Integer for a, q, _ in zero.terms):
-        return zero
-    circle = taylor(rays.kernel, _WIDEST * float(np.exp(rays.reach.scale)), _TERMS)
-    exact = {int(a): c for a, _, c in zero.terms}
-    last = max(exact)
-    if circle is None or not all(_holds(circle[n], c) for n, c in exact.items() if n < _TERMS):
-        return zero
-    more = [
-        (n, sympy.Float(c.mid().str(_DIGITS, radius=False), _DIGITS))
-        for n, c in enumerate(circle)
-        if n > last and not c.contains(0) and _LEAST < abs(c).mid() < 1 / _LEAST
-    ]
-    return replace(zero, terms=(*zero.terms, *((sympy.Integer(n), 0, c) for n, c in more)))
+def _with_more_terms(found: Expanded) -> Expansion:
+    """The expansion at zero, with the coefficients of a circle beyond the exact ones where the
+    powers are whole, and with more of the exact ones elsewhere."""
+    if all(q == 0 and a.is_Integer for a, q, _ in found.zero.terms):
+        rays = plane(found.expr)
+        circle = taylor(rays.kernel, _WIDEST * float(np.exp(rays.reach.scale)), _TERMS)
+        exact = {int(a): c for a, _, c in found.zero.terms}
+        if circle is not None and all(_holds(circle[n], c) for n, c in exact.items() if n < _TERMS):
+            more = [
+                (n, sympy.Float(c.mid().str(_DIGITS, radius=False), _DIGITS))
+                for n, c in enumerate(circle)
+                if n > max(exact) and not c.contains(0) and _LEAST < abs(c).mid() < 1 / _LEAST
+            ]
+            terms = ((sympy.Integer(n), 0, c) for n, c in more)
+            return replace(found.zero, terms=(*found.zero.terms, *terms))
+    try:
+        return long_expansion_of(found.expr)
+    except NoRouteError:
+        return found.zero
 
 
 def _holds(ball: Ball, exact: sympy.Expr) -> bool:

@@ -7,14 +7,14 @@ What every radial density is a sum of, with n = d/2 - 1 and y = exp(x + i psi), 
 
 and on the real axis its real part, with J in the place of H.  K of order 0 and 1 comes from its
 power series or its asymptotic one (``bessel_k``), and higher orders by recurrence upwards, which is
-stable for K.
+stable for K.  J is a power series, and Hankel's asymptotic one where that has as many bits.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import exp
-from typing import Any
+from math import exp, log
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -24,7 +24,6 @@ from spectra.transform.rays.bessel_k import (
     bits_up_to,
     bucket_of,
     k_zero_and_one,
-    reaches_far,
     terms_needed,
 )
 from spectra.transform.rays.precision import Ball, working
@@ -37,6 +36,8 @@ FloatArray = NDArray[np.float64]
 _I, _ZERO = flint.acb(0, 1), flint.arb(0)
 # J is the small one of J and Y below its turning point, where it is summed as a power series.
 _TURNING = 1.25
+# Arguments of a quarter of an e-fold share the terms of Hankel's series.
+_BUCKETS = 4.0
 
 
 class HankelWaves:
@@ -54,7 +55,6 @@ class HankelWaves:
 
     def __init__(self, dim: int, angle: float, bits: int) -> None:
         self.dim, self.angle, self.bits = dim, angle, bits
-        self._far = reaches_far(bits)
         self._known: dict[float, tuple[Ball, Ball]] = {}
         self._logs: dict[float, float] = {}
         self._parts: dict[float, tuple[Split, Split]] = {}
@@ -92,14 +92,20 @@ class HankelWaves:
 
     def _computed(self, about: float) -> tuple[Ball, Ball]:
         x = flint.arb(about)
-        if self.angle == 0.0 and exp(about) < max(self._far, _TURNING * 0.5 * self.dim):
-            half = flint.arb(self.dim) / 2
-            return ((half + 1) * x).exp() * self._bessel_j(x, about), _ZERO
+        if self.angle == 0.0:
+            found = self._far_j(x, about)
+            if found is None:
+                half = flint.arb(self.dim) / 2
+                found = ((half + 1) * x).exp() * self._bessel_j(x, about)
+            return found, _ZERO
         # q = -iy, and the power of y that goes before K, with all factors.
         log_y = flint.acb(x, flint.arb(self.angle))
         q = -_I * log_y.exp()
         exponent = flint.arb(self.dim + (1 if self.dim % 2 else 2)) / 2
         power = self._front * (exponent * log_y).exp()
+        if self.dim % 2 == 0 and self._is_a_sum(about):
+            value = power * _near_k(self.dim // 2 - 1, self._log_q(x), about, self.bits)
+            return value.real, value.imag
         if self.dim % 2:
             low = high = power * (-q).exp()
             wanted, twice_order = (self.dim - 1) // 2, 1
@@ -114,10 +120,31 @@ class HankelWaves:
                 low, high = high, low + twice_order * (inverse * high)
                 twice_order += 2
         value = high if wanted else low
-        return value.real, (_ZERO if self.angle == 0.0 else value.imag)
+        return value.real, value.imag
+
+    def _is_a_sum(self, about: float) -> bool:
+        """Whether what K has beside its negative powers is below all bits."""
+        return about < -1.0 and (self.dim - 2) * (about - log(2.0)) < -(self.bits + 8) * log(2.0)
 
     def _log_q(self, x: Ball) -> Ball:
         return flint.acb(x, flint.arb(self.angle) - flint.arb.pi() / 2)
+
+    def _far_j(self, x: Ball, about: float) -> Ball | None:
+        """G by Hankel's series of J (DLMF 10.17.3), where that has as many bits."""
+        least = np.floor(_BUCKETS * about) / _BUCKETS
+        if exp(least) < _TURNING * 0.5 * self.dim:
+            return None
+        series = _series_of_hankel(self.dim, self.bits, least)
+        if series is None:
+            return None
+        y = x.exp()
+        inverse = 1 / y
+        square = inverse * inverse
+        p = series.even(square) + flint.arb(0, series.after_even)
+        q = series.odd(square) * inverse + flint.arb(0, series.after_odd)
+        sine, cosine = (y - flint.arb.pi() * (self.dim - 1) / 4).sin_cos()
+        front = (x * (self.dim + 1) / 2).exp() * (2 / flint.arb.pi()).sqrt()
+        return front * (p * cosine - q * sine)
 
     def _bessel_j(self, x: Ball, about: float) -> Ball:
         """J of order d/2 - 1 by its power series."""
@@ -131,6 +158,36 @@ class HankelWaves:
             return front * series(-y * y / 4)
 
 
+def _near_k(order: int, log_q: Ball, about: float, bits: int) -> Ball:
+    r"""K near 0, where its negative powers are all of it (DLMF 10.31.1):
+
+    .. math:: \tfrac12 (q/2)^{-n} \sum_{k<n} \frac{(n-k-1)!}{k!}\,(-q^2/4)^k.
+    """
+    log_half = log_q - flint.arb(2).log()
+    series, after = _negative_powers(order, bits, bucket_of(about))
+    # |log(q/2) I_n| and the sum beside it, |q| < 1/e: below 2 |q/2|^n (|log(q/2)| + n)/n!.
+    beside = 4 * (2 * order * log_half.real).exp() * (abs(log_half) + order)
+    wrong = flint.arb(0, (after + beside / flint.arb(order + 1).gamma()).upper())
+    total = series(-(2 * log_half).exp()) + flint.acb(wrong, wrong)
+    return (-order * log_half).exp() / 2 * total
+
+
+@lru_cache(maxsize=256)
+def _negative_powers(order: int, bits: int, bucket: int) -> tuple[Any, Ball]:
+    """The polynomial of that sum, |q| <= exp(bucket) < 1, and a bound of what it leaves out."""
+    with working(bits):
+        largest, term = flint.arb(2 * bucket).exp() / 4, flint.arb(order).gamma()
+        terms: list[Ball] = []
+        for k in range(order):
+            if k and term * largest**k < terms[0] * flint.arb(2) ** -bits:
+                # Each term is less than half of the one before.
+                return flint.acb_poly(terms), 2 * term * largest**k
+            terms.append(term)
+            if k < order - 1:
+                term = term / ((k + 1) * (order - k - 1))
+        return flint.acb_poly(terms), flint.arb(0)
+
+
 @lru_cache(maxsize=256)
 def _series_of_j(dim: int, bits: int, bucket: int) -> Any:
     arb = flint.arb
@@ -140,6 +197,39 @@ def _series_of_j(dim: int, bits: int, bucket: int) -> Any:
             term = term / (k * (order + k))
             terms.append(term)
         return flint.arb_poly(terms)
+
+
+class _HankelSeries(NamedTuple):
+    """P and y Q as polynomials in 1/y^2, and bounds of what they leave out of P and Q."""
+
+    even: Any
+    odd: Any
+    after_even: Ball
+    after_odd: Ball
+
+
+@lru_cache(maxsize=256)
+def _series_of_hankel(dim: int, bits: int, log_least: float) -> _HankelSeries | None:
+    """For y from exp(log_least) on; None where the terms do not fall below 2^-bits.
+
+    Where the first term that is left out is of a power from n - 1/2 on, the rest is less than it
+    (DLMF 10.17(iii)).
+    """
+    with working(bits):
+        nothing, term, terms = flint.arb(2) ** -bits, flint.arb(1), [flint.arb(1)]
+        inverse = (-flint.arb(log_least)).exp()
+        sizes, least = [flint.arb(1)], exp(log_least)
+        while not (2 * len(terms) > dim and max(sizes[-2:]) < nothing):
+            k = len(terms)
+            if k > 2.0 * least + dim:
+                return None
+            term = term * ((dim - 2) ** 2 - (2 * k - 1) ** 2) / (8 * k)
+            terms.append(term)
+            sizes.append((abs(term) * inverse**k).upper())
+        # Signs go + + - - along the powers of 1/y, and the last two are left out.
+        signed = [-t if i % 4 in (2, 3) else t for i, t in enumerate(terms[:-2])]
+        after = sizes[-2:] if len(terms) % 2 == 0 else sizes[:-3:-1]
+        return _HankelSeries(flint.arb_poly(signed[::2]), flint.arb_poly(signed[1::2]), *after)
 
 
 @lru_cache(maxsize=48)

@@ -67,7 +67,7 @@ class Plane:
     @cached_property
     def angles(self) -> tuple[float, ...]:
         """Angles in the order of preference: in the middle of the sector, then beside it."""
-        widest = next((i for i, a in enumerate(ANGLES) if self.serves(a)), None)
+        widest = self._widest()
         if widest is None:
             return (0.0,) if np.isfinite(self.reach.end) else ()
         # What has one integral with the half-line has it with every ray between.
@@ -75,6 +75,19 @@ class Plane:
         # The convergence is that of the nearer side of the sector.
         inside.sort(key=lambda a: abs(np.log(a / (0.5 * ANGLES[widest]))))
         return (*inside, 0.0) if np.isfinite(self.reach.end) else tuple(inside)
+
+    def _widest(self) -> int | None:
+        """The first angle that serves, by halves: where one does, all narrower ones do."""
+        if self.is_tame:
+            return 0
+        first, last = 1, len(ANGLES)
+        while first < last:
+            middle = (first + last) // 2
+            if self.serves(ANGLES[middle]):
+                last = middle
+            else:
+                first = middle + 1
+        return first if first < len(ANGLES) else None
 
     @cached_property
     def hidden(self) -> float | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, floor, log2, pi, sqrt
+from math import exp, floor, inf, log, log2, pi, sqrt
 from typing import NamedTuple
 
 import flint
@@ -35,6 +35,8 @@ _FIRST_APART = 2.0
 _GROWTH, _COST = 4.0, 24.0
 # Edges that are softer part nothing.
 _SOFTEST = 2.0
+# Values have so many bits more than their sums.
+_SPARE_BITS = 16
 # Edges are at multiples of 1/16.
 _PLACES = 16.0
 
@@ -107,19 +109,23 @@ class Piece:
 
 
 class Windowed:
-    """The values of a ray, times a window."""
+    """The values of a ray, times a window: 1 to all bits but beside its edges."""
 
     def __init__(self, ray: Ray, window: Window) -> None:
         self._ray, self._window = ray, window
         self._parts: dict[float, tuple[Split, Split]] = {}
+        depth = (ray.bits + _SPARE_BITS) * log(2.0)
+        low, high = window
+        self._low = -inf if low is None else low.place + low.reach(depth)
+        self._high = inf if high is None else high.place - high.reach(depth)
 
     def parts(self, s: float) -> tuple[Split, Split]:
         """Re k and Im k at exp(s + i psi), for sums of products."""
-        if self._window == Window(None, None):
+        if self._low <= s <= self._high:
             return self._ray.parts(s)
         found = self._parts.get(s)
         if found is None:
-            with working(self._ray.bits + 16):
+            with working(self._ray.bits + _SPARE_BITS):
                 value = self._ray(s)[0] * self._window(s)
             found = self._parts[s] = in_parts(value)
         return found
