@@ -255,19 +255,17 @@ class GroupedKernel:
         return total
 
     def __add__(self, other: Any) -> GroupedKernel:
-        if not isinstance(other, GroupedKernel):
-            if not _is_number(other):
-                return NotImplemented
-            other = GroupedKernel((Product(finite_number(other, "factor"), ()),))
+        other = _operand(other)
+        if other is None:
+            return NotImplemented
         return _collect((*self.terms, *other.terms), _one_dim((self.dim, other.dim)))
 
     __radd__ = __add__
 
     def __mul__(self, other: Any) -> GroupedKernel:
-        if not isinstance(other, GroupedKernel):
-            if not _is_number(other):
-                return NotImplemented
-            other = GroupedKernel((Product(finite_number(other, "factor"), ()),))
+        other = _operand(other)
+        if other is None:
+            return NotImplemented
         products = [_multiplied(a, b) for a in self.terms for b in other.terms]
         return _collect(products, _one_dim((self.dim, other.dim)))
 
@@ -277,7 +275,8 @@ class GroupedKernel:
         return self * -1.0
 
     def __sub__(self, other: Any) -> GroupedKernel:
-        if not (isinstance(other, GroupedKernel) or _is_number(other)):
+        other = _operand(other)
+        if other is None:
             return NotImplemented
         difference: GroupedKernel = self + (-other)
         return difference
@@ -285,6 +284,20 @@ class GroupedKernel:
     def __rsub__(self, other: Any) -> GroupedKernel:
         difference: GroupedKernel = (-self) + other
         return difference
+
+
+def _operand(other: Any) -> GroupedKernel | None:
+    """A kernel of groups, or a number as one; None for what is no kernel."""
+    if isinstance(other, GroupedKernel):
+        return other
+    if _is_number(other):
+        return GroupedKernel((Product(finite_number(other, "factor"), ()),))
+    if hasattr(other, "formula"):
+        raise ParameterError(
+            f"{other!r} is a kernel of whole rows, and the other operand one of groups of columns, "
+            "so that it is open which columns it is of. Give it its own: k.on([0, 1, 2])."
+        )
+    return None
 
 
 def on_columns(kernel: Kernel, columns: int | Sequence[int]) -> GroupedKernel:

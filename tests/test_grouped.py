@@ -1,5 +1,6 @@
 """Kernels of groups of columns: algebra, verdicts by group, tables, features of exact variance."""
 
+import operator
 import pickle
 from math import prod
 
@@ -381,3 +382,14 @@ def test_weights_and_rows_beyond_the_range_of_doubles_are_refused():
     for length in (1e-200, 1e-320):
         with pytest.raises(DataError, match="squares of distances are beyond the range"):
             SpectralFeatures((one + two).rescale(length), n_components=8).fit(X)
+
+
+@pytest.mark.parametrize("whole", [sp.radial("exp(-z)"), sp.l1("exp(-z)")], ids=["radial", "l1"])
+def test_a_kernel_of_whole_rows_is_asked_for_its_columns(whole):
+    grouped = sp.radial("exp(-z**2)").on([0, 1])
+    for combine in (operator.add, operator.mul, operator.sub):
+        for pair in ((grouped, whole), (whole, grouped)):
+            with pytest.raises(ParameterError, match=r"which columns it is of"):
+                combine(*pair)
+    with pytest.raises(TypeError):
+        grouped + "exp(-z)"
