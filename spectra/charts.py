@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.density import Component, EndTail, OscillatingTail
+from spectra.density import Atom, Component, EndTail, OscillatingTail
 from spectra.errors import AccuracyError
 from spectra.quadrature import EPS
 
@@ -190,19 +190,19 @@ class RadialSum:
         return ratio, bound
 
 
-def require_moderate_scale(components: Iterable[Component]) -> None:
-    """Refuse components whose radii are too large or too small for doubles.
+def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom] = ()) -> None:
+    """Refuse components and atoms whose radii are too large or too small for doubles.
 
     Raises
     ------
     AccuracyError
-        Where the bulk of a component lies outside [1e-50, 1e50].
+        Where the bulk of a component, or an atom but that at 0, lies outside [1e-50, 1e50].
     """
-    for component in components:
-        low, high = component.bulk
+    bulks = [component.bulk for component in components]
+    for low, high in (*bulks, *((a.radius, a.radius) for a in atoms if a.radius > 0.0)):
         if not (low >= 1.0 / _LARGEST_SCALE and high <= _LARGEST_SCALE):
             raise AccuracyError(
-                f"A component of the density has its mass at radii from {low:.1e} to {high:.1e}: "
+                f"A part of the spectrum has its mass at radii from {low:.1e} to {high:.1e}: "
                 f"the kernel varies on distances of about {1.0 / high:.0e}. Powers of such numbers "
                 "leave the range of doubles. Measure distances in another unit: k.rescale(c) is "
                 "k(z/c), and its radii are those of k divided by c."

@@ -6,6 +6,7 @@ import pytest
 
 import spectra as sp
 from rf import SpectralFeatures
+from spectra.errors import AccuracyError
 from spectra.transform import spectral_density
 from spectra.transform.periodic import fourier_atoms, periodic
 
@@ -139,3 +140,9 @@ def test_a_seasonal_factor_works_beside_other_columns():
     D = np.random.default_rng(0).normal(size=(30, 3))
     np.testing.assert_allclose(table.expected_kernel(D), kernel(D), atol=1e-12)
     assert table.negative_mass > 0.0
+
+
+@pytest.mark.parametrize("text", ["exp(cos(z/10**299))", "exp(-cos(z*10**299))"])
+def test_a_period_beyond_powers_of_doubles_is_refused_with_the_unit(text):
+    with pytest.raises(AccuracyError, match="Measure distances in another unit"):
+        sp.spectral_measure(sp.radial(text), 1)

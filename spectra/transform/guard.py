@@ -128,7 +128,7 @@ def contradiction(density: SpectralDensity) -> str:
     size = sum(abs(c.total) for c in density.components) + sum(abs(a.mass) for a in density.atoms)
     if not abs(total - at_zero) <= _TOTAL * max(size, _height(density)):
         return f"its parts have the total {total!r}, and the kernel is {at_zero!r} at z = 0"
-    require_moderate_scale(density.components)
+    require_moderate_scale(density.components, density.atoms)
     windows = _windows(density)
     if not windows:
         return ""
