@@ -209,7 +209,8 @@ def test_a_callable_is_told_what_would_decide_it() -> None:
     [
         (catalogue["matern"], "call it first"),
         (catalogue["shift_gaussian"], "call it first"),
-        ("exp(-z)", "radial"),
+        (5, "radial"),
+        (b"exp(-z)", "radial"),
     ],
 )
 def test_what_is_no_kernel_is_not_taken_for_a_callable(kernel: object, way_out: str) -> None:
