@@ -141,7 +141,7 @@ def test_arguments_outside_their_range_are_refused(dim: object, degree: object) 
         sphere_coefficients(zonal("u"), dim, degree)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("what", [None, "u**2", 3, catalogue["matern"]])
+@pytest.mark.parametrize("what", [None, b"u**2", 3, catalogue["matern"]])
 def test_only_a_kernel_has_gegenbauer_coefficients(what):
     with pytest.raises(ParameterError, match="make one with zonal"):
         sphere_coefficients(what, 3)
