@@ -18,7 +18,7 @@ from spectra.console import (
     answered,
     check_writable,
 )
-from spectra.errors import ParameterError
+from spectra.errors import FormulaError, ParameterError
 
 if TYPE_CHECKING:
     from spectra.grouped import GroupedKernel
@@ -193,7 +193,7 @@ def _check(arguments: argparse.Namespace) -> int:
         print(json.dumps(as_data(verdict, ladder), indent=2))
     else:
         print(as_text(verdict, ladder))
-        if isinstance(kernel, Kernel) and kernel.at_zero == 0.0:
+        if isinstance(kernel, Kernel) and _vanishes_at_zero(kernel):
             print("  It is 0 at z = 0: if it is meant as a variogram, ask 'spectra variogram'.")
     if arguments.plot is not None:
         from spectra.plot_verdict import plot_verdict
@@ -201,6 +201,13 @@ def _check(arguments: argparse.Namespace) -> int:
         plot_verdict(verdict, ladder, path=arguments.plot)
         print(f"drew {arguments.plot}", file=sys.stderr)
     return 0
+
+
+def _vanishes_at_zero(kernel: Kernel) -> bool:
+    try:
+        return kernel.at_zero == 0.0
+    except FormulaError:  # it is unbounded there, as the verdict says
+        return False
 
 
 def _variogram(arguments: argparse.Namespace) -> int:

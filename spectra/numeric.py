@@ -94,8 +94,8 @@ def format_within(value: float, bound: float, spec: str) -> str:
 
     Examples
     --------
-    >>> format_within(2.34567, 1e-9, ".3f"), format_within(2.34567, 0.02, ".3f")
-    ('2.346', '2.346 ± 2.0e-02')
+    >>> format_within(2.34567, 1e-9, ".3f"), format_within(2.34567, 0.0155, ".3f")
+    ('2.346', '2.346 ± 1.6e-02')
     >>> format_within(0.5, 0.003, ">8.0%"), format_within(0.5, 0.03, ".1%")
     ('     50%', '50.0% ± 3.0e+00%')
     """

@@ -89,8 +89,8 @@ class Enclosure:
     >>> x = Enclosure(1.5, 1e-12)
     >>> 1.5 + 5e-13 in x, 1.6 in x
     (True, False)
-    >>> f"{x:.3f}, {Enclosure(1.5, 0.02):.3f}"        # the bound, where it reaches the digits
-    '1.500, 1.500 ± 2.0e-02'
+    >>> f"{x:.3f}, {Enclosure(1.5, 0.0155):.3f}"        # the bound, where it reaches the digits
+    '1.500, 1.500 ± 1.6e-02'
     """
 
     mid: float
