@@ -293,7 +293,7 @@ def _operand(other: Any) -> GroupedKernel | None:
     if _is_number(other):
         return GroupedKernel((Product(finite_number(other, "factor"), ()),))
     if hasattr(other, "formula"):
-        raise ParameterError(
+        raise TypeError(
             f"{other!r} is a kernel of whole rows, and the other operand one of groups of columns, "
             "so that it is open which columns it is of. Give it its own: k.on([0, 1, 2])."
         )
