@@ -68,13 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--plot", type=Path, help="draw what decides, and the masses, here (.png)")
     check.set_defaults(run=_check)
 
-    gamma = commands.add_parser("variogram", help="is it a variogram, and in which dimensions?")
-    add_time_option(gamma)
-    gamma.add_argument("gamma", help="a formula in z, 0 at z = 0, or a covariance of the catalogue")
-    gamma.add_argument("--dim", type=int, help="dimension; without it, 1, 2 and 3")
-    gamma.add_argument("--reach", help="beyond this distance gamma keeps the value it has there")
-    _add_set(gamma)
-    gamma.set_defaults(run=_variogram)
+    _add_variogram(commands)
 
     derive = commands.add_parser("derive", help="derive the measure and tabulate its parts")
     _add_kernel_arguments(derive)
@@ -149,6 +143,16 @@ def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
         help="the formula is in u = <x, y>, also where no u is in it",
     )
     _add_set(parser)
+
+
+def _add_variogram(commands: Any) -> None:
+    gamma = commands.add_parser("variogram", help="is it a variogram, and in which dimensions?")
+    add_time_option(gamma)
+    gamma.add_argument("gamma", help="a formula in z, 0 at z = 0, or a covariance of the catalogue")
+    gamma.add_argument("--dim", type=int, help="dimension; without it, 1, 2 and 3")
+    gamma.add_argument("--reach", help="beyond this distance gamma keeps the value it has there")
+    _add_set(gamma)
+    gamma.set_defaults(run=_variogram)
 
 
 def _add_set(parser: argparse.ArgumentParser) -> None:
