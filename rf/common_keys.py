@@ -6,7 +6,7 @@ among m keys, and at the same place inside both strata.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,8 @@ from spectra.table.arrays import panel_rule
 from spectra.table.mixed_tail import MixedTail
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from spectra.table import RadialLaw
 
 __all__ = [
@@ -31,6 +33,8 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+# Two radii at common nodes, and the weights.
+_Rule = tuple[FloatArray, FloatArray, FloatArray]
 
 # Panels of the quadrature in the common u of two laws: down to 2**-_DYADIC on both sides.  What is
 # left out counts as error, and is below what any other step errs.
@@ -39,6 +43,8 @@ _PANEL_NODES = 12
 # Phase that one panel of _PANEL_NODES Gauss points integrates to rounding error.
 _PANEL_PHASE = 6.0
 _MOST_PANELS = 100
+# Rules in the common u are made for phases that are rounded up to so many to an octave.
+_PER_OCTAVE = 4
 # Panels of an outer stratum halve towards the end of the law so often.
 _LEVELS = 12
 # Values of plane waves that are held at one time (32 MB).
@@ -54,6 +60,8 @@ _REACH = 10.0
 _RARE = 1e-16
 # More pairs of ranks than this are replaced by Gauss points.
 _MANY = 20_000
+# Rules of no more strata than this are kept.
+_REMEMBERED = 64
 
 
 def comonotone_mean(
@@ -66,11 +74,34 @@ def comonotone_mean(
     phase no quadrature resolves, and of tails that are sums of several laws.  A ``rough`` mean is
     that of the lower order, and its error leaves out what two orders would tell.
     """
-    z_max = float(z.max(initial=0.0))
-    fine, coarse = np.zeros_like(z), np.zeros_like(z)
-    orders = [(fine, _PANEL_NODES), (coarse, _PANEL_NODES - 4)]
+    reach = float(z.max(initial=0.0))
+    if reach > 0.0:  # rounded up, so that one rule serves many sets of distances
+        reach = float(2.0 ** (np.ceil(_PER_OCTAVE * np.log2(reach)) / _PER_OCTAVE))
+    rule, lost = _key_rule(first, second, reach, _PANEL_NODES - 4)
+    coarse = _mean_over_keys(dim, *rule, z)
     if rough:
-        coarse, orders = fine, [(fine, _PANEL_NODES - 4)]
+        return coarse, np.full_like(z, lost)
+    rule, lost = _key_rule(first, second, reach, _PANEL_NODES)
+    fine = _mean_over_keys(dim, *rule, z)
+    return fine, np.abs(fine - coarse) + lost
+
+
+def _mean_over_keys(
+    dim: int, r: FloatArray, q: FloatArray, weights: FloatArray, z: FloatArray
+) -> FloatArray:
+    total = np.zeros_like(z)
+    step = max(1, _CHUNK // max(z.size, 1))
+    for start in range(0, r.size, step):
+        part = slice(start, start + step)
+        a, b = r[part, None], q[part, None]
+        waves = plane_waves(dim, (a + b) * z) + plane_waves(dim, (a - b) * z)
+        total += 0.5 * (weights[part] @ waves)
+    return total
+
+
+@lru_cache(maxsize=32)
+def _key_rule(first: RadialLaw, second: RadialLaw, reach: float, nodes: int) -> tuple[_Rule, float]:
+    """Both radii at the nodes of their key, and the mass that is left out."""
     dyadic = 2.0 ** -np.arange(_DYADIC, 0.0, -1.0)
     end = max(_tail_without_order(law) for law in (first, second))
     ends = np.union1d(end, dyadic[dyadic > end]) if end else dyadic
@@ -78,6 +109,7 @@ def comonotone_mean(
     breaks = np.union1d(_breaks(first), _breaks(second))
     lower = np.union1d(dyadic, breaks[(breaks > dyadic[0]) & (breaks < 0.5)])
     upper = np.union1d(ends, (1.0 - breaks)[(breaks > 0.5) & (breaks < 1.0 - ends[0])])
+    found: list[tuple[FloatArray, ...]] = []
     for edges, quantiles in (
         (lower, (first.ppf, second.ppf)),
         (upper, (first.isf, second.isf)),
@@ -85,19 +117,14 @@ def comonotone_mean(
         low, width = edges[:-1], np.diff(edges)
         inside = np.stack([np.nextafter(low, 1.0), np.nextafter(edges[1:], 0.0)])
         span = sum(np.abs(np.diff(quantile(inside), axis=0)[0]) for quantile in quantiles)
-        panels = 1 + np.minimum(span * z_max / _PANEL_PHASE, _MOST_PANELS).astype(np.intp)
+        panels = 1 + np.minimum(span * reach / _PANEL_PHASE, _MOST_PANELS).astype(np.intp)
         few = panels <= _MOST_PANELS
         lost += float(width[~few].sum())
         low, width = _parts_of_panels(low[few], width[few], panels[few])
-        step = max(1, _CHUNK // (_PANEL_NODES * max(z.size, 1)))
-        for start in range(0, low.size, step):
-            part = slice(start, start + step)
-            for total, nodes in orders:
-                u, weights = panel_rule(low[part], low[part] + width[part], nodes)
-                a, b = (quantile(u.ravel())[:, None] for quantile in quantiles)
-                waves = plane_waves(dim, (a + b) * z) + plane_waves(dim, (a - b) * z)
-                total += 0.5 * (weights.ravel() @ waves)
-    return fine, np.abs(fine - coarse) + lost
+        u, weights = panel_rule(low, low + width, nodes)
+        found.append((*(quantile(u.ravel()) for quantile in quantiles), weights.ravel()))
+    r, q, mass = (np.concatenate(both) for both in zip(*found, strict=True))
+    return (r, q, mass), lost
 
 
 def _tail_without_order(law: RadialLaw) -> float:
@@ -135,6 +162,19 @@ def same_direction_mean(
     lost : float
         Probability of the pairs of ranks that are left out.
     """
+    few = max(counts) <= _REMEMBERED
+    rules = _few_rank_rules(laws, counts, nodes) if few else _rank_rules(laws, counts, nodes)
+    total, mass = np.zeros_like(z), 0.0
+    for rule in rules:
+        total += _mean_over_keys(dim, *rule, z)
+        mass += float(rule[-1].sum())
+    return total, max(1.0 - mass, 0.0)
+
+
+def _rank_rules(
+    laws: tuple[RadialLaw, RadialLaw], counts: tuple[int, int], nodes: int
+) -> Iterator[_Rule]:
+    """Both radii at ranks of one key and places in their strata, not too many at one time."""
     n, m = counts
     b, probability = _rank_laws(n, m)
     places = [jumps(law) * k % 1.0 for law, k in zip(laws, counts, strict=True)]
@@ -147,19 +187,29 @@ def same_direction_mean(
     second, weight = second[kept], probability[kept] / n
     inner = np.union1d([0.0, 1.0], np.concatenate(places))
     outer = np.union1d(inner, graded_edges())
-    at_end = (first == 0) | (first == n - 1) | (second < 1) | (second > m - 2)
-    total = np.zeros_like(z)
-    for edges, chosen in ((outer, at_end), (inner, ~at_end)):
+    # Towards the lower end alone a radius is a power, towards the upper one it may run away.
+    low, high = (first == 0) | (second < 1), (first == n - 1) | (second > m - 2)
+    for edges, chosen in (
+        (inner, ~low & ~high),
+        (np.union1d(inner, outer[outer <= 0.5]), low & ~high),
+        (outer, high),
+    ):
         offsets, share = composite_rule(edges, nodes)
-        rows = max(1, _CHUNK // (offsets.size * max(z.size, 1)))
+        rows = max(1, _CHUNK // offsets.size)
         where = np.flatnonzero(chosen)
         for start in range(0, where.size, rows):
             at = where[start : start + rows]
-            r = laws[0].ppf((first[at, None] + offsets) / n)[..., None]
-            q = laws[1].ppf((second[at, None] + offsets) / m)[..., None]
-            waves = plane_waves(dim, (r + q) * z) + plane_waves(dim, (r - q) * z)
-            total += 0.5 * np.einsum("i,j,ijz->z", weight[at], share, waves)
-    return total, float(max(1.0 - weight.sum(), 0.0))
+            r = laws[0].ppf((first[at, None] + offsets) / n)
+            q = laws[1].ppf((second[at, None] + offsets) / m)
+            yield r.ravel(), q.ravel(), np.multiply.outer(weight[at], share).ravel()
+
+
+@lru_cache(maxsize=64)
+def _few_rank_rules(
+    laws: tuple[RadialLaw, RadialLaw], counts: tuple[int, int], nodes: int
+) -> tuple[_Rule, ...]:
+    """A ranking asks for the same few strata of the same laws at other distances."""
+    return tuple(_rank_rules(laws, counts, nodes))
 
 
 def ranks_of_ranks(n: int, m: int) -> csr_array:
@@ -222,6 +272,7 @@ def _log_choose(n: NDArray[np.intp] | int, k: NDArray[np.intp] | int) -> FloatAr
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
+@lru_cache(maxsize=64)
 def jumps(law: RadialLaw) -> FloatArray:
     """The u in (0, 1) at which the radius jumps: atoms, and gaps of the density."""
     u = _breaks(law)
@@ -238,15 +289,8 @@ def graded_edges() -> FloatArray:
 
 def composite_rule(edges: FloatArray, nodes: int) -> tuple[FloatArray, FloatArray]:
     """Composite Gauss-Legendre points and weights on the panels between ``edges``."""
-    x, w = _legendre(nodes)
-    width = np.diff(edges)[:, None]
-    points = edges[:-1, None] + 0.5 * width * (1 + x)
-    return points.ravel(), (0.5 * width * w).ravel()
-
-
-@cache
-def _legendre(nodes: int) -> tuple[FloatArray, FloatArray]:
-    return np.polynomial.legendre.leggauss(nodes)
+    points, weights = panel_rule(edges[:-1], edges[1:], nodes)
+    return points.ravel(), weights.ravel()
 
 
 def _breaks(law: RadialLaw) -> FloatArray:

@@ -97,9 +97,11 @@ class Waves:
         self._reach = max(float(probe.lengths.max(initial=0.0)) for probe in probes)
         self._radial = all(probe.units is None for probe in probes)
         self._combinations: dict[tuple[int, int, int], Combination] = {}
+        self._values: dict[int, list[tuple[FloatArray, FloatArray]]] = {}
         self._moments: dict[tuple[int, int], Moments] = {}
         self._degrees: dict[tuple[int, int, CosineLaw], int] = {}
         self._strata: dict[tuple[int, int, int], StratumWaves] = {}
+        self._rough_strata: dict[tuple[int, int, tuple[int, int], Layers, int], StrataMeans] = {}
 
     def moments(self, degree: int, panels: int) -> Moments:
         """The moments up to a degree, from a rule with so many panels."""
@@ -107,13 +109,7 @@ class Waves:
         if key not in self._moments:
             rule = sphere_rule(self._dim, panels)
             basis = rule.harmonics(degree)
-            values, errors = zip(
-                *(
-                    law(probe.points[:, None] * rule.s)
-                    for law, probe in zip(self._laws, self._probes, strict=True)
-                ),
-                strict=True,
-            )
+            values, errors = zip(*self._projected(panels), strict=True)
             self._moments[key] = Moments(
                 harmonics=tuple((basis @ value.T).T for value in values),
                 square=tuple(value**2 @ rule.weights for value in values),
@@ -123,6 +119,16 @@ class Waves:
                 error=tuple(error @ rule.weights for error in errors),
             )
         return self._moments[key]
+
+    def _projected(self, panels: int) -> list[tuple[FloatArray, FloatArray]]:
+        """phi of every law at its points times the nodes of a rule, and what it may lack."""
+        if panels not in self._values:
+            s = sphere_rule(self._dim, panels).s
+            self._values[panels] = [
+                law(probe.points[:, None] * s)
+                for law, probe in zip(self._laws, self._probes, strict=True)
+            ]
+        return self._values[panels]
 
     def combination(self, first: int, second: int, degree: int) -> Combination:
         """How the waves of two parts combine, up to a degree."""
@@ -134,19 +140,23 @@ class Waves:
 
     def panels_for(self, degree: int) -> int:
         """Panels that a degree needs, and the motion of the projections."""
-        most = max((law.panels_to(self._reach) for law in self._laws), default=0)
-        wanted = max(_FIRST_PANELS, -(-degree // _DEGREE_OF_A_PANEL), most)
-        return int(min(1 << (wanted - 1).bit_length(), _MOST_PANELS))
+        return self._panels(self._reach, max(_FIRST_PANELS, -(-degree // _DEGREE_OF_A_PANEL)))
+
+    def _panels(self, reach: float, least: int) -> int:
+        wanted = max((law.panels_to(reach) for law in self._laws), default=0)
+        return int(min(1 << (max(wanted, least) - 1).bit_length(), _MOST_PANELS))
 
     @cached_property
     def plane_waves(self) -> tuple[FloatArray, FloatArray]:
         """E Omega(R z) and E Omega(2 R z) of every law at distances, from phi: rough ones."""
-        panels = max((law.panels_to(2.0 * self._reach) for law in self._laws), default=1)
-        rule = sphere_rule(self._dim, min(max(panels, _FIRST_PANELS), _MOST_PANELS))
-        x = [probe.points[:, None] * rule.s for probe in self._probes]
-        single, double = (
-            np.array([law(k * at)[0] @ rule.weights for law, at in zip(self._laws, x, strict=True)])
-            for k in (1.0, 2.0)
+        panels = self._panels(2.0 * self._reach, _FIRST_PANELS)
+        rule = sphere_rule(self._dim, panels)
+        single = np.array([value @ rule.weights for value, _ in self._projected(panels)])
+        double = np.array(
+            [
+                law(2.0 * probe.points[:, None] * rule.s)[0] @ rule.weights
+                for law, probe in zip(self._laws, self._probes, strict=True)
+            ]
         )
         return single, double
 
@@ -273,24 +283,34 @@ class Waves:
         """
         degree = _LAST_ROUGH_DEGREE if cosines else 0
         fewer = fewer_strata(counts, most)
+        means = self._rough_means(first, second, fewer, layers, degree)
+        share = (fewer[0] - 1) / max(counts[0] - 1, 1)
+        near = means.far + share * (means.near - means.far)
+        rough = StrataMeans(near, means.far, means.beyond, means.lost)
+        return StrataCovariances(self._dim, rough, rough, np.zeros(len(near)))
+
+    def _rough_means(
+        self, first: int, second: int, counts: tuple[int, int], layers: Layers, degree: int
+    ) -> StrataMeans:
+        key = (first, second, counts, layers, degree)
+        if key in self._rough_strata:
+            return self._rough_strata[key]
         combination = self.combination(first, second, degree)
         if layers == "systematic":
             rule = sphere_rule(self._dim, _FIRST_PANELS)
             rows = [
                 strata_means(sides, layers, combination.at(at), rule, degree, NODES[-1])
-                for at, (sides, _) in enumerate(self._sides(first, second, fewer))
+                for at, (sides, _) in enumerate(self._sides(first, second, counts))
             ]
             means = StrataMeans.at_all(rows)
         else:
             means = means_of_strata(
-                self._rough_waves(first, fewer[0], degree),
-                self._rough_waves(second, fewer[1], degree),
+                self._rough_waves(first, counts[0], degree),
+                self._rough_waves(second, counts[1], degree),
                 combination,
             )
-        share = (fewer[0] - 1) / max(counts[0] - 1, 1)
-        near = means.far + share * (means.near - means.far)
-        rough = StrataMeans(near, means.far, means.beyond, means.lost)
-        return StrataCovariances(self._dim, rough, rough, np.zeros(len(near)))
+        self._rough_strata[key] = means
+        return means
 
     def _rough_waves(self, law: int, n: int, degree: int) -> StratumWaves:
         key = (law, n, degree)

@@ -125,6 +125,8 @@ def _splits(
     known: dict[str, tuple[int, ...]] = {}
     wanted: dict[tuple[str, tuple[int, ...]], None] = {}
     for name in couplings:
+        if name in COUPLINGS and not COUPLINGS[name].gains(n, model.table.dim):
+            continue
         served = COUPLINGS[name].splits if name in COUPLINGS else ()
         # Without distances to weigh a split is the same for all couplings.
         for other in served[: None if allocation == "optimal" else 1] or (name,):

@@ -53,7 +53,7 @@ def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, 
                         best, split = value, trial
                 if split != counts[p]:
                     counts[p], counts[q] = split, both - split
-                    changed = True
+                    changed = parts > 2  # a single pair has no other that it disturbs
     return tuple(counts)
 
 

@@ -9,6 +9,7 @@ from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
+from rf.couplings import COUPLINGS
 from rf.directions import iid
 from rf.frequencies import draw_repeatedly
 from rf.ranking import best_split, candidates, ranked_plans
@@ -169,6 +170,13 @@ def test_directions_are_designed_where_that_helps_and_costs_little():
     assert "designed" not in [p.coupling for p in plans_of(model, 13)]  # no more than d rows
     large = VarianceModel(gaussian_mixture(100, [(1.0, 1.0)]), np.ones(1))
     assert "designed" not in [p.coupling for p in plans_of(large, 400)]  # too dear
+
+
+@pytest.mark.parametrize("name", list(COUPLINGS))
+def test_what_does_not_gain_for_a_number_of_frequencies_gains_for_no_smaller_one(name):
+    for dim in (1, 2, 3, 4, 16, 47, 64, 256):
+        gains = [COUPLINGS[name].gains(n, dim) for n in range(1, 5 * dim)]
+        assert gains == sorted(gains)
 
 
 def test_one_frequency_has_no_coupling_and_no_part_goes_without():

@@ -106,7 +106,10 @@ class Coupling(ABC):
         return ()
 
     def gains(self, n: int, dim: int) -> bool:
-        """May it be better than simpler couplings for n frequencies, and as quickly drawn?"""
+        """May it be better than simpler couplings for n frequencies, and as quickly drawn?
+
+        Where it may not be for n, it may not be for fewer.
+        """
         return True
 
     def draw(
