@@ -26,10 +26,18 @@ from typing import Any, final
 import sympy
 
 from spectra.definiteness import is_completely_monotone
-from spectra.errors import InfiniteMassError, SpectraError, UndecidedError
+from spectra.errors import (
+    InfiniteMassError,
+    NoRouteError,
+    ParameterError,
+    SpectraError,
+    UndecidedError,
+)
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
 from spectra.l1_kernel import L1Kernel
+from spectra.measure.hat_masses import hat_mass
+from spectra.quadrature import Enclosure
 from spectra.singularity.places import Ending, LocalAnalysis
 from spectra.verdict.answer import Verdict
 from spectra.verdict.composed import ComposedVerdict
@@ -86,6 +94,59 @@ class L1Verdict(ComposedVerdict):
             "line": self.line.as_dict(),
             "companion": None if self.companion is None else self.companion.as_dict(),
         }
+
+    @cached_property
+    def mass(self) -> Enclosure:
+        """The total variation of the measure, where it is known.
+
+        It is f(0) where the kernel is positive definite, and a multiple of that of (1 - |x|_1)_+,
+        beside an atom, for a + b max(r - z, 0) (:mod:`spectra.measure.hat_masses`).
+
+        Raises
+        ------
+        InfiniteMassError, UndecidedError
+            Where the verdict is not FINITE.
+        ParameterError
+            Where it is for every number of columns.
+        NoRouteError
+            For any other kernel; the mass of its table is a bound.
+        """
+        self.refuse()
+        if self.dim is None:
+            raise ParameterError("A mass belongs to one dimension: ask existence(kernel, dim=...).")
+        if self.dim == 1:
+            return self.line.measure.mass
+        if self.positive_definite.answer:
+            at_zero = self.kernel.at_zero
+            return Enclosure(at_zero, 2.0**-50 * at_zero)
+        assert self.line.analysis is not None  # every radial kernel has one
+        split = hats_and_rest(self.kernel.profile, self.line.analysis)
+        hats, rest = split or ([], self.kernel.profile)
+        if len(hats) != 1 or any(p.support != sympy.oo or p.expr.has(Z) for p in rest.pieces):
+            raise NoRouteError(
+                f"The mass of {self.kernel} in d = {self.dim} is known where it is positive "
+                "definite, or one truncated distance and a constant. A bound of it is the mass of "
+                "its table, derive(kernel, dim).mass."
+            )
+        ((weight, radius),) = hats
+        unit, size = hat_mass(self.dim), abs(weight * radius)
+        total = size * unit.mid + sum(abs(float(p.expr)) for p in rest.pieces)
+        return Enclosure(total, size * unit.rad + 2.0**-50 * total)
+
+    @cached_property
+    def positive_mass(self) -> Enclosure:
+        """The mass of the positive Jordan part, (mass + f(0))/2; as :attr:`mass`."""
+        return self._jordan(1.0)
+
+    @cached_property
+    def negative_mass(self) -> Enclosure:
+        """The mass of the negative Jordan part, (mass - f(0))/2; as :attr:`mass`."""
+        return self._jordan(-1.0)
+
+    def _jordan(self, sign: float) -> Enclosure:
+        mass, at_zero = self.mass, self.kernel.at_zero
+        rounding = 2.0**-52 * (mass.mid + abs(at_zero))
+        return Enclosure(0.5 * (mass.mid + sign * at_zero), 0.5 * mass.rad + rounding)
 
     def refuse(self) -> None:
         """Raise what says why there is no measure.
