@@ -26,18 +26,16 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.common_keys import composite_rule
 from rf.variance import part_variance
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw, SpectralTable
 
 __all__ = ["BOUNDS", "frequencies_for", "n_components_for"]
-
-FloatArray = NDArray[np.float64]
 
 BOUNDS = ("bernstein", "hoeffding", "uniform", "liu-2021", "ask-2022")
 _FINITE = ("bernstein", "hoeffding")

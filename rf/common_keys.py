@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from rf.plane_waves import plane_waves
-from spectra.table.arrays import panel_rule
+from spectra.table.arrays import FloatArray, panel_rule
 from spectra.table.mixed_tail import MixedTail
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ __all__ = [
     "same_direction_mean",
 ]
 
-FloatArray = NDArray[np.float64]
 # Two radii at common nodes, and the weights.
 _Rule = tuple[FloatArray, FloatArray, FloatArray]
 

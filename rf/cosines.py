@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from spectra.harmonics import gegenbauer_sequence
+from spectra.table.arrays import FloatArray
 
 __all__ = [
     "AngularMeans",
@@ -22,8 +22,6 @@ __all__ = [
     "angular_means",
     "gegenbauer_means",
 ]
-
-FloatArray = NDArray[np.float64]
 
 # Values of Gegenbauer polynomials that the means of one law may cost: about 0.2 s.
 _BUDGET = 20_000_000

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.errors import DataError, ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["DATA_VARIABLE", "NAMES", "SCALINGS", "Dataset", "Scaling", "load_dataset"]
 
-FloatArray = NDArray[np.float64]
 Scaling = Literal["raw", "unit", "interval"]
 
 #: The environment variable that names the folder of data.

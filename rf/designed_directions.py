@@ -22,13 +22,13 @@ from itertools import islice
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from rf.directions import orthogonal
 from spectra.errors import ParameterError
 from spectra.harmonics import gegenbauer_sequence
 from spectra.progress import stage
+from spectra.table.arrays import FloatArray
 
 __all__ = [
     "angular_means",
@@ -44,7 +44,6 @@ __all__ = [
     "welch_bound",
 ]
 
-FloatArray = NDArray[np.float64]
 #: F(c) and F'(c) of a pairwise energy, for cosines c.
 Energy = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 

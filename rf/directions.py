@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = [
     "checked_draws",
@@ -16,8 +16,6 @@ __all__ = [
     "rotations",
     "unit_rows",
 ]
-
-FloatArray = NDArray[np.float64]
 
 
 def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:

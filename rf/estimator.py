@@ -38,10 +38,10 @@ from spectra.errors import ParameterError
 from spectra.numeric import real_array
 from spectra.progress import stage
 from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["BaseSpectralFeatures", "MixedSignature", "SignatureWarning"]
 
-FloatArray = NDArray[np.float64]
 MixedSignature = Literal["warn", "ignore", "error"]
 
 

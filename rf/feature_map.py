@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from rf.frequencies import Frequencies
 from rf.waves import wave_columns
+from spectra.table.arrays import FloatArray
 
 __all__ = ["FeatureMap", "FourierMap"]
-
-FloatArray = NDArray[np.float64]
 
 # A phase counts as 0 or pi up to rounding.
 _PHASE_TOLERANCE = 1e-12

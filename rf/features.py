@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,12 +25,11 @@ from rf.rows import typical_differences
 from rf.spectrum import named_kernel, resolve_spectrum
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
 from spectra.table import SpectralTable
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from rf.portfolio.choice import Prediction
     from rf.portfolio.commission import Commission
-
-FloatArray = NDArray[np.float64]
 
 __all__ = [
     "LengthScaleWarning",

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rf.krein import FEATURES, OnFeatures
 from rf.krein_sums import KreinSpace, KreinSums
+from spectra.table.arrays import FloatArray
 
 __all__ = ["FlippedFeatures"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rf.couplings import COUPLINGS
 from rf.couplings.coupling import UnitBlock
@@ -25,6 +25,7 @@ from rf.radii import RADII, Radii
 from rf.variance import VarianceModel
 from rf.walsh import WalshBlock
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from spectra.table import GroupedTable, L1Table, SpectralTable
@@ -48,8 +49,6 @@ __all__ = [
 _EXACT_SPLIT = 256
 
 T = TypeVar("T")
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 Allocation = Literal["equal", "mass", "optimal"]
 

@@ -37,7 +37,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     MultiOutputMixin,
@@ -53,10 +52,9 @@ from rf.krein_sums import GramSums, KreinSpace, KreinSums, krein_solve
 from rf.signs import signature_of
 from spectra.errors import ParameterError
 from spectra.progress import progress, stage
+from spectra.table.arrays import FloatArray
 
 __all__ = ["CONSTRAINTS", "FEATURES", "KreinModel", "KreinRidge", "OnFeatures", "krein_solve"]
-
-FloatArray = NDArray[np.float64]
 
 # Enough that the default features do not keep a few hundred rows from being fitted.
 _DEFAULT_COLUMNS = 512

@@ -13,10 +13,9 @@ from sklearn.utils.validation import validate_data
 
 from rf.krein import CONSTRAINTS, KreinModel
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["KreinRidgeClassifier"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

@@ -26,10 +26,9 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from spectra.errors import AccuracyError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["GramSums", "KreinSpace", "KreinSums", "krein_solve"]
-
-FloatArray = NDArray[np.float64]
 
 # Rows whose features are held at once, where not all can be: a product of as many is not slower
 # than one of more.

@@ -9,7 +9,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist, pdist
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -20,6 +19,7 @@ from rf.rows import check_size, dense, sample_of_rows
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.numeric import real_array
 from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 Metric = Literal["euclidean", "cityblock"]
-FloatArray = NDArray[np.float64]
 
 # A kernel is constant where it varies by less than this part of its size (chosen): a matrix of
 # such values is, to three digits, a multiple of ones, or of ones and the identity.
@@ -57,7 +56,6 @@ _DRAWS = 1024
 _SEEN, _NEIGHBOURS, _ASKED = 128, 20_000, 64
 # Any seed will do: what is said of rows is a function of the rows.
 _SEED = 15
-
 
 #: What scikit-learn lets pass as ``length_scale``.
 LENGTHS: list[Any] = [

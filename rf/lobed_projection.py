@@ -28,11 +28,10 @@ from scipy.special import i0
 
 from spectra.errors import ParameterError
 from spectra.table import RadialLaw
+from spectra.table.arrays import FloatArray
 from spectra.table.mixed_tail import MixedTail
 
 __all__ = ["LobedProjection"]
-
-FloatArray = NDArray[np.float64]
 
 # Grid points under the window on each side of a point, and the window's shape for a grid of twice
 # the density that the band needs: the best one of Jackson et al., which errs by 3e-12.

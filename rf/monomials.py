@@ -12,9 +12,9 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MonomialMap", "monomial_columns"]
+from spectra.table.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
+__all__ = ["MonomialMap", "monomial_columns"]
 
 
 def monomial_columns(dim: int, coefficients: Sequence[float]) -> int:

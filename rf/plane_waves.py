@@ -6,15 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from spectra.harmonics import wave_coefficients
 from spectra.special import plane_wave_mean
+from spectra.table.arrays import FloatArray
 
 __all__ = ["even_waves", "plane_waves"]
-
-FloatArray = NDArray[np.float64]
 
 # Omega_d is a mean of cosines of frequency at most 1: on a panel of half-width 1 the polynomial of
 # this degree errs by less than 2^-12 / 13! = 4e-14.

@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.couplings import COUPLINGS
 from rf.feature_map import FeatureMap, FourierMap
@@ -32,6 +31,7 @@ from rf.variance import VarianceModel
 from rf.weighted_variance import WeightedModel
 from spectra.errors import ParameterError
 from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = [
     "RANKED_PAIRS",
@@ -44,8 +44,6 @@ __all__ = [
     "plan_table",
     "relative_error",
 ]
-
-FloatArray = NDArray[np.float64]
 
 # Models of the variance kept in memory: a grid search fits the same kernel to the same rows again.
 _RECENT_MODELS = 8

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from typing import Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.harmonics import gegenbauer
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Combination", "Probe"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

@@ -19,18 +19,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
 from rf.lobed_projection import LobedProjection
 from spectra.harmonics import orthonormal_sequence
+from spectra.table.arrays import FloatArray
 from spectra.table.mixed_tail import MixedTail
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
 
 __all__ = ["Projection", "SphereRule", "projection_of", "sphere_rule"]
-
-FloatArray = NDArray[np.float64]
 
 # The error of phi, weighed with the share of the range that it is made on.
 _TOLERANCE = 1e-10

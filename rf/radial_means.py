@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.cosines import AngularMeans, CosineLaw, Fixed, angular_means
 from rf.probes import Combination, Probe
@@ -27,6 +26,7 @@ from rf.strata import (
     rough_stratum_waves,
     strata_means,
 )
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from spectra.table import RadialLaw
 
 __all__ = ["MEAN_ERROR", "Moments", "StrataCovariances", "Waves", "fewer_strata"]
-
-FloatArray = NDArray[np.float64]
 
 # What the laws promise for their expected plane waves; a variance needs a few of them.
 MEAN_ERROR = 1e-12

@@ -7,11 +7,10 @@ from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from spectra.table.arrays import FloatArray
 
 __all__ = ["RADII", "Layers", "Radii", "RadiusRule", "own_radii"]
-
-FloatArray = NDArray[np.float64]
 
 Layers = Literal["stratified", "systematic"]
 Radii = Literal["iid", "stratified", "systematic"]

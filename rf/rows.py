@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist, pdist
 from sklearn.utils.extmath import row_norms
 
 from rf.arrays import fits_squared, is_foreign, on_host
 from spectra.errors import DataError
+from spectra.table.arrays import FloatArray
 
 __all__ = [
     "FITTING_ADVICE",
@@ -35,8 +35,6 @@ __all__ = [
     "typical_differences",
     "typical_distances",
 ]
-
-FloatArray = NDArray[np.float64]
 
 # Relative error of a norm or distance that float32 data carry.
 NORM_TOLERANCE = 1e-6

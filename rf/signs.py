@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -14,10 +13,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["signature_of"]
 
-FloatArray = NDArray[np.float64]
 # The signs of columns; None where all are +1.
 Signs = FloatArray | None
 

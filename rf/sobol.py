@@ -16,10 +16,10 @@ from scipy.stats import qmc
 
 from rf.directions import checked_draws, first_or_all
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["sobol", "sobol_points"]
 
-FloatArray = NDArray[np.float64]
 _Bits = NDArray[np.uint32]
 
 # Bits of a coordinate; the cells below them are filled by a uniform jitter.

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import DataError, ParameterError
 from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from spectra.l1_kernel import L1Kernel
 
 __all__ = ["Layout", "Spectrum", "layout_of", "named_kernel", "resolve_spectrum", "without_lengths"]
-
-FloatArray = NDArray[np.float64]
 
 # Tables of recent kernels: a grid search fits the same kernel in the same dimension many times.
 _RECENT_TABLES = 64

@@ -30,6 +30,7 @@ from rf.projection import SphereRule, projection_of
 from rf.radii import Layers
 from spectra.harmonics import wave_coefficients
 from spectra.special import plane_wave_mean
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -44,8 +45,6 @@ __all__ = [
     "strata_means",
     "stratum_waves",
 ]
-
-FloatArray = NDArray[np.float64]
 
 # Gauss points of one stratum, fine and coarse; the coarse ones tell the error.
 NODES = (6, 4)

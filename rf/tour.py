@@ -24,12 +24,12 @@ from spectra.kernel import Kernel, radial
 from spectra.measure import SpectralMeasure
 from spectra.plot import draw_kernel, draw_radial_density, label_decades, pyplot, write_figure
 from spectra.progress import progress
+from spectra.table.arrays import FloatArray
 from spectra.verdict import existence
 from spectra.verdict.status import in_words
 
 __all__ = ["run"]
 
-FloatArray = NDArray[np.float64]
 #: Number of columns and seed -> features that are not fitted yet.
 Maker = Callable[[int, int], Any]
 

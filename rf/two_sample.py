@@ -26,10 +26,9 @@ from rf.waves import wave_columns
 from spectra.errors import DataError, ParameterError
 from spectra.numeric import real_array
 from spectra.table import SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["TwoSampleResult", "two_sample_test"]
-
-FloatArray = NDArray[np.float64]
 
 # Independent draws of frequencies: the spread of their estimates is what the features err by.
 _DRAWS = 8

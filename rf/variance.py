@@ -41,7 +41,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rf.common_keys import comonotone_mean, same_direction_mean
 from rf.cosines import CosineLaw
@@ -53,13 +53,12 @@ from rf.radii import RADII, Layers, Radii
 from rf.splits import least_split
 from rf.strata import NODES
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.table import SpectralTable
 
 __all__ = ["VarianceModel", "optimal_allocation", "part_variance", "variance"]
-
-FloatArray = NDArray[np.float64]
 
 # Two parts, the law of the cosine, and whether radii have one key.
 _Key = tuple[int, int, CosineLaw, bool]

@@ -14,9 +14,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WalshBlock", "walsh_phases_with_numpy", "walsh_transform"]
+from spectra.table.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
+__all__ = ["WalshBlock", "walsh_phases_with_numpy", "walsh_transform"]
 
 
 @final

@@ -21,10 +21,9 @@ from rf.backend import WalshKernel, WaveKernel, walsh_kernel, wave_kernel
 from rf.threads import on_threads, serial_blas
 from rf.walsh import WalshBlock
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Rays", "copied_into", "wave_columns"]
-
-FloatArray = NDArray[np.float64]
 
 # Columns of a block, and least rows.  Measured on 2 MB of second-level cache, on a busy machine: a
 # megabyte of doubles is still read back from the cache, and the calls are not seen beside the work.

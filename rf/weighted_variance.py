@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.cosines import Fixed
 from rf.couplings import Coupling, Pairs
@@ -22,13 +21,12 @@ from rf.radial_means import Waves
 from rf.variance import VarianceModel
 from spectra.errors import ParameterError
 from spectra.table import Shifts
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.table import SpectralTable
 
 __all__ = ["WeightedModel"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

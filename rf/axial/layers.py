@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from rf.axial.axial_part import AxialPart
 from rf.common_keys import composite_rule, jumps
+from spectra.table.arrays import FloatArray
 
 __all__ = ["LayerRule", "Layers", "layer_rule", "layered_variance", "offset_rule"]
 
-FloatArray = NDArray[np.float64]
 Layers = Literal["iid", "stratified", "systematic"]
 
 # Gauss points of a panel; layers are cut until there are this many panels.

@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.cosines import CosineLaw
 from rf.radii import RadiusRule, own_radii
+from spectra.table.arrays import FloatArray
 
 __all__ = [
     "Coupling",
@@ -30,8 +30,6 @@ __all__ = [
     "pairs_in_blocks",
     "pairs_within",
 ]
-
-FloatArray = NDArray[np.float64]
 
 #: The diagonals of a block of directions, and the lengths of its rows before they are unit rows.
 UnitBlock = tuple[FloatArray, FloatArray]

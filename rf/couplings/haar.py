@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import roots_jacobi
 
 from rf.cosines import CosineLaw, CosineNodes
 from rf.couplings.coupling import Coupling, Drawn, Pairs
 from rf.directions import checked_draws, first_or_all, haar_columns, unit_rows
 from rf.radii import RadiusRule, own_radii
+from spectra.table.arrays import FloatArray
 
 __all__ = ["CutColumns", "Haar", "haar", "haar_cosine", "haar_order"]
-
-FloatArray = NDArray[np.float64]
 
 
 def haar_order(n: int, dim: int) -> int:

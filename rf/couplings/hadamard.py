@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.cosines import GROUPS, CosineLaw, CosineNodes
 from rf.couplings.coupling import Coupling, Drawn, Pairs, UnitBlock
 from rf.directions import checked_draws, first_or_all, unit_rows
 from rf.radii import RadiusRule, own_radii
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = [
     "Hadamard",
@@ -24,8 +24,6 @@ __all__ = [
     "hadamard_blocks",
     "hadamard_order",
 ]
-
-FloatArray = NDArray[np.float64]
 
 # Blocks of at most this order are enumerated over all their signs: 4096 of them.
 _ENUMERATED = 4

@@ -29,10 +29,9 @@ from rf.cosines import Fixed
 from rf.couplings.coupling import Coupling, Pairs, pairs_in_blocks
 from rf.designed_directions import coupling_gains
 from rf.directions import checked_draws, first_or_all, rotations
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Kerdock", "kerdock_bases", "kerdock_lines"]
-
-FloatArray = NDArray[np.float64]
 
 # Irreducible polynomials over F_2, their coefficients as bits, by degree (Lidl, Niederreiter,
 # Introduction to Finite Fields and their Applications, Cambridge 1994, table C).

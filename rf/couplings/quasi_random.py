@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from rf.couplings.coupling import Coupling, Drawn, Pairs
@@ -14,10 +13,9 @@ from rf.directions import unit_rows
 from rf.radii import RADII, RadiusRule
 from rf.sobol import sobol
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["QuasiRandom", "qmc"]
-
-FloatArray = NDArray[np.float64]
 
 
 def qmc(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import helmert
 
 from rf.cosines import Fixed
 from rf.couplings.coupling import Coupling, Pairs, pairs_in_blocks
 from rf.directions import checked_draws, first_or_all, haar_columns
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Simplex", "simplex"]
-
-FloatArray = NDArray[np.float64]
 
 
 def simplex(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:

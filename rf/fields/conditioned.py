@@ -14,19 +14,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
 
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.numeric import real_array
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from rf.fields.gaussian_field import GaussianField
 
 __all__ = ["ConditionedField"]
-
-FloatArray = NDArray[np.float64]
 
 # Rows up to which the matrix is held and factored: 800 MB.
 _FACTORED = 10_000

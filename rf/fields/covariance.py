@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from rf.fields.slopes import (
@@ -29,10 +29,9 @@ from rf.variance import VarianceModel
 from spectra.errors import ParameterError
 from spectra.numeric import real_array
 from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Covariance", "covariance_of"]
-
-FloatArray = NDArray[np.float64]
 
 # Distances at which the number of components is judged, in lengths on which the kernel varies.
 _JUDGED = np.geomspace(1e-2, 1e2, 33)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rf.fields.conditioned import ConditionedField
 from rf.fields.covariance import Covariance, covariance_of
@@ -16,10 +16,9 @@ from rf.spectrum import resolve_spectrum, without_lengths
 from spectra.errors import DataError, ParameterError, SpectraError
 from spectra.numeric import checked_dim, real_array
 from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["GaussianField"]
-
-FloatArray = NDArray[np.float64]
 
 # Streams of the seed: the waves of path j, and the noise that conditioning adds to it.
 _WAVES, _NOISE = 0, 1

@@ -14,16 +14,15 @@ from functools import reduce
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rf.frequencies import Frequencies
 from rf.waves import wave_columns
 from spectra.errors import DataError
 from spectra.numeric import real_array
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Path"]
-
-FloatArray = NDArray[np.float64]
 
 # Bytes of the waves of one block of points: large enough for one product of matrices each, small
 # enough that they are added up where they were written.  Measured for 1024 frequencies: 4.4 ns a

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean
 from spectra.table import SpectralTable
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.grouped import GroupedKernel
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["gradient_of_products", "gradient_of_radial", "slope_of_kernel", "slope_of_table"]
 
-FloatArray = NDArray[np.float64]
 #: k'(z)/z of distances, and 0 at z = 0.
 Slope = Callable[[FloatArray], FloatArray]
 

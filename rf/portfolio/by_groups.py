@@ -30,13 +30,12 @@ from rf.portfolio.exact_powers import ExactMap
 from rf.portfolio.offer import DrawnMap, Offer, dense
 from rf.rows import RowRange, centre_of, sample_of_rows
 from spectra.errors import DataError, ParameterError
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.grouped import Factor, GroupedKernel, Product
 
 __all__ = ["GroupRanges", "TermsPlan", "plan_by_groups"]
-
-FloatArray = NDArray[np.float64]
 
 # Columns with which every kernel of a group has features: a constant, a cosine and a sine.
 _LEAST = 3

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.plans import FeaturePlan
 from rf.portfolio.designed_waves import design_offers
@@ -23,6 +22,7 @@ from rf.portfolio.neurons import neuron_offers
 from rf.portfolio.offer import DrawnMap, Member, Offer, Order, dense
 from rf.portfolio.zonal_features import gegenbauer_offers
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from rf.frequencies import Radii
@@ -38,8 +38,6 @@ __all__ = [
     "seen_error",
     "select",
 ]
-
-FloatArray = NDArray[np.float64]
 
 #: The members by name, first come first served on ties.
 PORTFOLIO: Mapping[str, Member] = MappingProxyType(

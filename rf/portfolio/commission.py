@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from rf.portfolio.choice import PORTFOLIO, Selection, select
@@ -29,14 +28,13 @@ from rf.rows import (
 from rf.spectrum import Spectrum, layout_of, resolve_spectrum
 from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.progress import staged
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.designs import Design
     from spectra.kernel import Kernel
 
 __all__ = ["Commission", "commission", "commission_for", "made_to_order", "spectrum_to_order"]
-
-FloatArray = NDArray[np.float64]
 
 # What is ordered depends on the data and not on the random state.
 _SEED = 20_240_302

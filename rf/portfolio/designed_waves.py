@@ -29,10 +29,9 @@ from rf.waves import Rays, wave_columns
 from spectra.designs import Design, design
 from spectra.designs.powers import power_columns
 from spectra.designs.waves import angular_means
+from spectra.table.arrays import FloatArray
 
 __all__ = ["WaveMap", "design_offers", "set_means"]
-
-FloatArray = NDArray[np.float64]
 
 # Exact powers up to this degree are offered; each needs C(d + L, L) columns.
 _MOST_EXACT = 4

@@ -26,13 +26,12 @@ from numpy.typing import NDArray
 from rf.monomials import MonomialMap, monomial_columns
 from rf.portfolio.offer import DrawnMap, Offer, Order, dense, monomial_part
 from spectra.formula.parsing import U, Z
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
 __all__ = ["ExactMap", "RadialMap", "exact_offers", "powers_of", "powers_of_square"]
-
-FloatArray = NDArray[np.float64]
 
 # Eigenvalues below this part of the largest are rounding.
 _ROUNDING = 1e-15

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from rf.arrays import on_host
@@ -26,13 +25,12 @@ from rf.frequencies import Frequencies, Radii
 from rf.plans import STATED_PAIRS, FeaturePlan
 from rf.rows import MARGIN, NORM_TOLERANCE, dense, sample_of_rows, typical_differences
 from spectra.errors import DataError, ParameterError
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.l1_kernel import L1Kernel
 
 __all__ = ["BoxRange", "KinkPlan", "plan_inside_kink"]
-
-FloatArray = NDArray[np.float64]
 
 # Any seed will do: a plan is a function of the rows.
 _SAMPLING = 12

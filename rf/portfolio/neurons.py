@@ -27,13 +27,12 @@ from rf.monomials import MonomialMap, monomial_columns
 from rf.portfolio.offer import DrawnMap, Offer, Order, monomial_part
 from spectra.designs.waves import wave_moment
 from spectra.formula.parsing import U
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
 __all__ = ["NeuronMap", "arc_cosine_weights", "neuron_offers"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

@@ -14,14 +14,13 @@ from scipy.sparse import issparse
 from rf.arrays import on_host
 from rf.feature_map import FeatureMap
 from rf.waves import copied_into
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from rf.monomials import MonomialMap
     from spectra.kernel import Kernel
 
 __all__ = ["DrawnMap", "Member", "Offer", "Order", "dense", "monomial_part"]
-
-FloatArray = NDArray[np.float64]
 
 # Rows whose columns are held at one time where their norms are looked at.
 _MASS_ROWS = 1024

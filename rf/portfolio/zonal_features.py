@@ -27,10 +27,9 @@ from rf.directions import orthogonal
 from rf.monomials import MonomialMap, monomial_columns
 from rf.portfolio.offer import DrawnMap, Offer, Order, monomial_part
 from spectra.harmonics import gegenbauer, gegenbauer_sequence, harmonic_count_log
+from spectra.table.arrays import FloatArray
 
 __all__ = ["ZonalMap", "gegenbauer_coefficients", "gegenbauer_offers", "is_definite"]
-
-FloatArray = NDArray[np.float64]
 
 # Quadrature nodes beyond the degree: a kernel with a square-root end needs them.
 _EXTRA_NODES = 500

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
@@ -23,10 +23,9 @@ from rf.plans import STATED_PAIRS, Scheme
 from rf.rows import typical_differences
 from spectra.errors import DataError, ParameterError
 from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["AsKRFF", "DroppedPartWarning", "least_squares_masses"]
-
-FloatArray = NDArray[np.float64]
 
 # Weight of the row that holds the constraint K(0), beside rows of unit weight.
 _CONSTRAINT = 1e6

@@ -12,10 +12,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectra.errors import DataError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Rival", "check_sphere", "cosines_and_sines"]
-
-FloatArray = NDArray[np.float64]
 
 # Rows count as unit rows up to this error of their norm: what float32 data carry.
 _UNIT_NORM_TOLERANCE = 1e-6

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.rivals.gaussian_blocks import GaussianBlocks, random_signs
+from spectra.table.arrays import FloatArray
 
 __all__ = ["SignedCirculant"]
-
-FloatArray = NDArray[np.float64]
 
 
 class _Circulant(NamedTuple):

@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.spatial.distance import cdist, pdist
 from sklearn.exceptions import ConvergenceWarning
@@ -20,10 +19,9 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from rf.rivals.base import Rival, cosines_and_sines
 from spectra.special import plane_wave_mean
+from spectra.table.arrays import FloatArray
 
 __all__ = ["DIGMM"]
-
-FloatArray = NDArray[np.float64]
 
 # Radii that a half may have, over the median distance of the pilots: from a wave that is constant
 # on them to one of ten turns in it.

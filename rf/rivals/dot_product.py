@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["check_coefficients", "spherical_polynomial", "taylor_coefficients"]
-
-FloatArray = NDArray[np.float64]
 
 
 def taylor_coefficients(derivatives: Sequence[float]) -> tuple[float, ...]:

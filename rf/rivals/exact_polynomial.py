@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, final
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from rf.monomials import MonomialMap, monomial_columns
 from rf.rivals.base import Rival
 from rf.rivals.dot_product import check_coefficients
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["ExactPolynomial"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from rf.rivals.gaussian_blocks import GaussianBlocks, random_signs
 from rf.walsh import walsh_transform
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Fastfood"]
-
-FloatArray = NDArray[np.float64]
 
 
 class _Factors(NamedTuple):

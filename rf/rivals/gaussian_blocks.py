@@ -8,15 +8,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from rf.rivals.base import Rival, cosines_and_sines
+from spectra.table.arrays import FloatArray
 
 __all__ = ["GaussianBlocks", "random_signs"]
-
-FloatArray = NDArray[np.float64]
 
 
 class GaussianBlocks(Rival):

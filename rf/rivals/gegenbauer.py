@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -17,10 +16,9 @@ from rf.portfolio.zonal_features import gegenbauer_coefficients
 from rf.rivals.base import Rival, check_sphere
 from spectra.errors import ParameterError
 from spectra.harmonics import gegenbauer_sequence, harmonic_count_log
+from spectra.table.arrays import FloatArray
 
 __all__ = ["GegenbauerFeatures", "half_affine_square"]
-
-FloatArray = NDArray[np.float64]
 
 
 def half_affine_square(u: FloatArray) -> FloatArray:

@@ -7,17 +7,15 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from rf.rivals.base import Rival
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["IndefiniteNystroem"]
-
-FloatArray = NDArray[np.float64]
 
 # Eigenvalues below this part of the largest carry rounding errors, and are left out.
 _RANK_TOLERANCE = 1e-12

@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -23,10 +23,9 @@ from rf.couplings import COUPLINGS
 from rf.rivals.base import Rival
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean, signed_log_0f1
+from spectra.table.arrays import FloatArray
 
 __all__ = ["PolynomialGRFF"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

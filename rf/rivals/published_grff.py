@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.stats import chi
 from sklearn.utils._param_validation import StrOptions
@@ -22,13 +22,12 @@ from rf.rivals.samplers import (
 from rf.rivals.systems import SignedSystem
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
+from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from spectra.density import SpectralDensity
 
 __all__ = ["PublishedGRFF"]
-
-FloatArray = NDArray[np.float64]
 
 Sampling = Literal["inverse-cdf", "rejection-grid", "importance", "leverage"]
 _SAMPLINGS: tuple[Sampling, ...] = ("inverse-cdf", "rejection-grid", "importance", "leverage")

@@ -7,17 +7,15 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.rivals.base import Rival
 from rf.rivals.dot_product import check_coefficients
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["RandomMaclaurin"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

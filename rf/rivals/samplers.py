@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rf.frequencies import Frequencies
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean
+from spectra.table.arrays import FloatArray
 
 __all__ = [
     "grid_frequencies",
@@ -24,7 +25,6 @@ __all__ = [
     "leverage_frequencies",
 ]
 
-FloatArray = NDArray[np.float64]
 Density = Callable[[FloatArray], FloatArray]
 
 _GRID_REACH = 10.0

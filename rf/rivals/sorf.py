@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.rivals.gaussian_blocks import GaussianBlocks, random_signs
 from rf.walsh import walsh_phases_with_numpy
+from spectra.table.arrays import FloatArray
 
 __all__ = ["SORF"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

@@ -7,17 +7,15 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from rf.rivals.base import Rival, cosines_and_sines
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 
 __all__ = ["SphericalRandomFeatures", "quadratic_decay"]
-
-FloatArray = NDArray[np.float64]
 
 # The weight of the condition sum c = k(0) beside the fit of one distance.
 _NORMALISATION_WEIGHT = 1e4

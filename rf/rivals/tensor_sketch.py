@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.kernel_approximation import PolynomialCountSketch
 
 from rf.rivals.power import PowerRival
+from spectra.table.arrays import FloatArray
 
 __all__ = ["TensorSketch"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

@@ -6,14 +6,12 @@ import math
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rf.rivals.power import PowerRival
+from spectra.table.arrays import FloatArray
 
 __all__ = ["TensorizedRandomProjection"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final
