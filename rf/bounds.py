@@ -156,11 +156,8 @@ def n_components_for(
 
     Examples
     --------
-    >>> from spectra.table import Part, RadialLaw, SpectralTable
-    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([1.0], [1.0]))
-    >>> table = SpectralTable(
-    ...     dim=3, parts=(sphere,), formula="sin(z)/z", k_zero=1.0, u_error=0.0, provenance="exact"
-    ... )
+    >>> from rf.spectrum import resolve_spectrum
+    >>> table = resolve_spectrum("sin(z)/z", 3).table
     >>> n_components_for(table, eps=0.1, delta=0.01, n_points=1000, diameter=2.0)
     1956
     >>> n_components_for(table, eps=0.1, delta=0.01, n_points=1000, bound="hoeffding")

@@ -16,15 +16,15 @@ sign.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
-from rf.directions import orthogonal
+from rf.directions import checked_draws, orthogonal
 from spectra.errors import ParameterError
 from spectra.harmonics import gegenbauer_sequence
 from spectra.progress import stage
@@ -68,8 +68,6 @@ _QUICK_WORK = 2.5e9
 _WORTHWHILE = 4
 # Sets kept in memory (each at most 2048 x d doubles).
 _CACHE_SIZE = 32
-
-_generic: OrderedDict[tuple[int, int, str], FloatArray] = OrderedDict()
 
 
 def _quartic(c: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -228,9 +226,7 @@ def designed(
     >>> rows.shape, bool(np.allclose(np.linalg.norm(rows, axis=1), 1.0))
     ((8, 3), True)
     """
-    for name, value in (("n", n), ("dim", dim)):
-        if value < 1:
-            raise ParameterError(f"{name} = {value}: directions need at least one row and column.")
+    checked_draws(n, dim, draws)
     if isinstance(energy, str) and energy not in ENERGIES:
         raise ParameterError(f"energy = {energy!r}: choose one of {', '.join(ENERGIES)}.")
     parts = []
@@ -345,18 +341,19 @@ def _work_of_a_step(n: int, dim: int) -> float:
 
 def _set(n: int, dim: int, energy: str | Energy) -> FloatArray:
     """The set before its rotation, from memory where it has been made."""
+    return _known_set(n, dim, energy) if isinstance(energy, str) else _made(n, dim, energy)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _known_set(n: int, dim: int, energy: str) -> FloatArray:
+    rows = _made(n, dim, ENERGIES[energy])
+    rows.setflags(write=False)
+    return rows
+
+
+def _made(n: int, dim: int, energy: Energy) -> FloatArray:
     start = orthogonal(n, dim, np.random.default_rng(_SEED))
     if dim == 1 or n <= dim:
         return start  # orthonormal rows cannot be improved
-    if not isinstance(energy, str):
+    with stage(f"designing {n} directions, d = {dim}"):
         return least_energy(start, energy)
-    key = (n, dim, energy)
-    if key not in _generic:
-        with stage(f"designing {n} directions, d = {dim}"):
-            rows = least_energy(start, ENERGIES[energy])
-        rows.setflags(write=False)
-        _generic[key] = rows
-        while len(_generic) > _CACHE_SIZE:
-            _generic.popitem(last=False)
-    _generic.move_to_end(key)
-    return _generic[key]

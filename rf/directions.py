@@ -13,7 +13,6 @@ __all__ = [
     "haar_columns",
     "iid",
     "orthogonal",
-    "rotations",
     "unit_rows",
 ]
 
@@ -74,11 +73,6 @@ def orthogonal(
         cut = haar_columns(count, dim, rest, rng).swapaxes(1, 2)
         blocks = np.concatenate([blocks, cut], axis=1) if whole else np.ascontiguousarray(cut)
     return first_or_all(blocks, draws)
-
-
-def rotations(count: int, dim: int, rng: np.random.Generator) -> FloatArray:
-    """Independent Haar matrices of O(dim), shape (count, dim, dim)."""
-    return haar_columns(count, dim, dim, rng)
 
 
 def haar_columns(count: int, order: int, columns: int, rng: np.random.Generator) -> FloatArray:

@@ -150,12 +150,8 @@ def draw_frequencies(
 
     Examples
     --------
-    >>> from spectra.table import Part, RadialLaw, SpectralTable
-    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([2.0], [1.0]))
-    >>> table = SpectralTable(
-    ...     dim=3, parts=(sphere,), formula="sin(2*z)/(2*z)", k_zero=1.0, u_error=0.0,
-    ...     provenance="exact",
-    ... )
+    >>> from rf.spectrum import resolve_spectrum
+    >>> table = resolve_spectrum("sin(2*z)/(2*z)", 3).table
     >>> drawn = draw_frequencies(table, (3,), rng=0)
     >>> np.linalg.norm(drawn.frequencies, axis=1), drawn.weights.sum().round(15)
     (array([2., 2., 2.]), np.float64(1.0))
@@ -188,11 +184,8 @@ def draw_repeatedly(
 
     Examples
     --------
-    >>> from spectra.table import Part, RadialLaw, SpectralTable
-    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([1.0], [1.0]))
-    >>> table = SpectralTable(
-    ...     dim=3, parts=(sphere,), formula="sin(z)/z", k_zero=1.0, u_error=0.0, provenance="exact"
-    ... )
+    >>> from rf.spectrum import resolve_spectrum
+    >>> table = resolve_spectrum("sin(z)/z", 3).table
     >>> drawn = draw_repeatedly(table, (4,), 1000, rng=0)
     >>> values = [one.estimate([[1.0, 0.0, 0.0]])[0] for one in drawn]
     >>> bool(abs(np.mean(values) - np.sin(1.0)) < 6 * np.std(values) / 1000**0.5)

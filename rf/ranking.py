@@ -98,11 +98,8 @@ def ranked_plans(
     --------
     >>> import numpy as np
     >>> from rf.variance import VarianceModel
-    >>> from spectra.table import Part, RadialLaw, SpectralTable
-    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([1.0], [1.0]))
-    >>> table = SpectralTable(
-    ...     dim=3, parts=(sphere,), formula="sin(z)/z", k_zero=1.0, u_error=0.0, provenance="exact"
-    ... )
+    >>> from rf.spectrum import resolve_spectrum
+    >>> table = resolve_spectrum("sin(z)/z", 3).table
     >>> plans = ranked_plans(
     ...     VarianceModel(table, np.array([1.0])), 8, couplings=("iid", "orthogonal", "designed"),
     ...     radii="stratified", allocation="optimal",
@@ -148,12 +145,8 @@ def best_split(model: VarianceModel, n: int, *, coupling: str, radii: Radii) -> 
     --------
     >>> import numpy as np
     >>> from rf.variance import VarianceModel
-    >>> from spectra.table import Part, RadialLaw, SpectralTable
-    >>> parts = [Part(m, p, 0.0, RadialLaw.from_atoms([r], [1.0])) for m, p, r in
-    ...          ((3.0, 0.0, 1.0), (1.0, np.pi, 2.0))]
-    >>> table = SpectralTable(
-    ...     dim=3, parts=tuple(parts), formula="", k_zero=2.0, u_error=0.0, provenance="exact"
-    ... )
+    >>> from rf.spectrum import resolve_spectrum
+    >>> table = resolve_spectrum("exp(-z**2) - exp(-z**2/4)", 3).table
     >>> model = VarianceModel(table, np.array([1.0]))
     >>> sum(best_split(model, 8, coupling="comonotone", radii="stratified"))
     8

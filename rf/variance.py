@@ -418,11 +418,8 @@ def variance(
 
     Examples
     --------
-    >>> from spectra.table import Part, RadialLaw, SpectralTable
-    >>> sphere = Part(1.0, 0.0, 0.0, RadialLaw.from_atoms([1.0], [1.0]))
-    >>> table = SpectralTable(
-    ...     dim=3, parts=(sphere,), formula="sin(z)/z", k_zero=1.0, u_error=0.0, provenance="exact"
-    ... )
+    >>> from rf.spectrum import resolve_spectrum
+    >>> table = resolve_spectrum("sin(z)/z", 3).table
     >>> variance(table, [1.0], n_per_part=(3,), coupling="iid").round(6)
     array([0.006417])
     >>> variance(table, [1.0], n_per_part=(3,), coupling="orthogonal").round(6)

@@ -106,12 +106,7 @@ class Haar(Coupling):
 
     name: ClassVar[str] = "haar"
     across_parts: ClassVar[bool] = True
-
-    def directions(
-        self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
-    ) -> FloatArray:
-        """See :func:`haar`."""
-        return haar(n, dim, rng, draws=draws)
+    directions = staticmethod(haar)
 
     def draw(
         self,

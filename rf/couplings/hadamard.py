@@ -13,6 +13,7 @@ from rf.cosines import GROUPS, CosineLaw, CosineNodes
 from rf.couplings.coupling import Coupling, Drawn, Pairs, UnitBlock
 from rf.directions import checked_draws, first_or_all, unit_rows
 from rf.radii import RadiusRule, own_radii
+from rf.walsh import walsh_transform
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray
 
@@ -138,12 +139,7 @@ class Hadamard(Coupling):
     name: ClassVar[str] = "hadamard"
     uniform: ClassVar[bool] = False
     across_parts: ClassVar[bool] = True
-
-    def directions(
-        self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
-    ) -> FloatArray:
-        """See :func:`hadamard`."""
-        return hadamard(n, dim, rng, draws=draws)
+    directions = staticmethod(hadamard)
 
     def draw_with_blocks(
         self,
@@ -233,9 +229,5 @@ def _walsh_blocks(signs: FloatArray, dim: int) -> FloatArray:
 def _walsh(a: FloatArray) -> FloatArray:
     """Walsh-Hadamard transform along axis 1, whose length is a power of two, not normalised."""
     blocks, order, columns = a.shape
-    half = 1
-    while half < order:
-        a = a.reshape(blocks, order // (2 * half), 2, half, columns)
-        a = np.stack([a[:, :, 0] + a[:, :, 1], a[:, :, 0] - a[:, :, 1]], axis=2)
-        half *= 2
-    return a.reshape(blocks, order, columns)
+    side_by_side = a.swapaxes(0, 1).reshape(order, -1)
+    return walsh_transform(side_by_side).reshape(order, blocks, columns).swapaxes(0, 1)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rf.couplings.coupling import Coupling, Pairs
 from rf.directions import iid
 
@@ -20,12 +17,7 @@ class Independent(Coupling):
 
     name: ClassVar[str] = "iid"
     considered: ClassVar[bool] = True
-
-    def directions(
-        self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
-    ) -> NDArray[np.float64]:
-        """See :func:`rf.directions.iid`."""
-        return iid(n, dim, rng, draws=draws)
+    directions = staticmethod(iid)
 
     def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:
         """None."""

@@ -28,7 +28,7 @@ from scipy.linalg import hadamard as sylvester
 from rf.cosines import Fixed
 from rf.couplings.coupling import Coupling, Pairs, pairs_in_blocks
 from rf.designed_directions import coupling_gains
-from rf.directions import checked_draws, first_or_all, rotations
+from rf.directions import checked_draws, first_or_all, haar_columns
 from spectra.table.arrays import FloatArray
 
 __all__ = ["Kerdock", "kerdock_bases", "kerdock_lines"]
@@ -138,11 +138,11 @@ class Kerdock(Coupling):
         whole, rest = divmod(n, size)
         sets = []
         if whole:
-            turned = kerdock_lines(dim, size // dim) @ rotations(count * whole, dim, rng)
+            turned = kerdock_lines(dim, size // dim) @ haar_columns(count * whole, dim, dim, rng)
             sets.append(turned.reshape(count, whole * size, dim))
         if rest:
             lines = kerdock_lines(dim, -(-rest // dim))[:rest]
-            sets.append(lines @ rotations(count, dim, rng))
+            sets.append(lines @ haar_columns(count, dim, dim, rng))
         return first_or_all(np.concatenate(sets, axis=1), draws)
 
     def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rf.cosines import Fixed
 from rf.couplings.coupling import Coupling, Pairs, pairs_in_blocks
 from rf.directions import orthogonal
@@ -21,12 +18,7 @@ class Orthogonal(Coupling):
 
     name: ClassVar[str] = "orthogonal"
     considered: ClassVar[bool] = True
-
-    def directions(
-        self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
-    ) -> NDArray[np.float64]:
-        """See :func:`rf.directions.orthogonal`."""
-        return orthogonal(n, dim, rng, draws=draws)
+    directions = staticmethod(orthogonal)
 
     def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:
         """The pairs within a block."""

@@ -44,12 +44,7 @@ class QuasiRandom(Coupling):
     name: ClassVar[str] = "qmc"
     known: ClassVar[bool] = False
     splits: ClassVar[tuple[str, ...]] = ("iid",)
-
-    def directions(
-        self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
-    ) -> FloatArray:
-        """See :func:`qmc`."""
-        return qmc(n, dim, rng, draws=draws)
+    directions = staticmethod(qmc)
 
     def draw(
         self,

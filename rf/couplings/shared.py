@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.cosines import Fixed
 from rf.couplings.coupling import Coupling, Drawn, Pairs, pairs_in_blocks
@@ -25,12 +24,7 @@ class Shared(Coupling):
     name: ClassVar[str] = "shared"
     across_parts: ClassVar[bool] = True
     considered: ClassVar[bool] = True
-
-    def directions(
-        self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
-    ) -> NDArray[np.float64]:
-        """See :func:`rf.directions.orthogonal`."""
-        return orthogonal(n, dim, rng, draws=draws)
+    directions = staticmethod(orthogonal)
 
     def draw(
         self,

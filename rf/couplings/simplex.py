@@ -52,12 +52,7 @@ class Simplex(Coupling):
 
     name: ClassVar[str] = "simplex"
     considered: ClassVar[bool] = True
-
-    def directions(
-        self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
-    ) -> FloatArray:
-        """See :func:`simplex`."""
-        return simplex(n, dim, rng, draws=draws)
+    directions = staticmethod(simplex)
 
     def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:
         """The pairs within a simplex."""
