@@ -11,19 +11,16 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from rf.experiments.approximation import sample_rows
+from rf.experiments.methods import DELTA_GAUSSIAN, NEAR_GAUSSIANS, PaperKernel
 from rf.experiments.tables import Cell, Experiment
 from rf.rivals import DIGMM
 
 __all__ = ["DIGMM_BIAS"]
 
-FloatArray = NDArray[np.float64]
-
 _DATA = ("letter", "ijcnn1")
-_LENGTHS = MappingProxyType({"tau2=10": 10.0, "tau2=2": 2.0})
+_KERNELS = MappingProxyType({"tau2=10": DELTA_GAUSSIAN, "tau2=2": NEAR_GAUSSIANS})
 _READINGS: dict[str, dict[str, Any]] = {
     "300 rows, 10 Gaussians, concentration 1": {},
     "100 rows": {"pilots": 100},
@@ -35,23 +32,15 @@ _READINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def _delta(tau2: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    def kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
-        z2 = cdist(X, Y, "sqeuclidean")
-        return np.asarray(np.exp(-z2 / 2.0) - np.exp(-z2 / (2.0 * tau2**2)))
-
-    return kernel
-
-
 def _cell(
-    data: str, tau2: float, options: dict[str, Any], folder: str | None
+    data: str, kernel: PaperKernel, options: dict[str, Any], folder: str | None
 ) -> Callable[[int], tuple[float, float]]:
     def compute(runs: int) -> tuple[float, float]:
-        X, kernel = sample_rows(data, folder=folder), _delta(tau2)
-        exact = kernel(X, X)
+        X = sample_rows(data, folder=folder)
+        exact = kernel.gram(X, X)
         found = []
         for seed in range(runs):
-            f = DIGMM(kernel, random_state=seed, **options).fit(X)
+            f = DIGMM(kernel.gram, random_state=seed, **options).fit(X)
             found.append(np.linalg.norm(f.expected_gram(X, X) - exact) / np.linalg.norm(exact))
         return float(np.mean(found)), float(np.std(found))
 
@@ -60,10 +49,10 @@ def _cell(
 
 def _cells(folder: str | None) -> list[Cell]:
     return [
-        Cell(f"delta-Gaussian, {data}", reading, column, _cell(data, tau2, options, folder))
+        Cell(f"delta-Gaussian, {data}", reading, column, _cell(data, kernel, options, folder))
         for data in _DATA
         for reading, options in _READINGS.items()
-        for column, tau2 in _LENGTHS.items()
+        for column, kernel in _KERNELS.items()
     ]
 
 

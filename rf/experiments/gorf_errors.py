@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rf.experiments.approximation import sample_rows, summarise
+from rf.experiments.methods import (
+    DELTA_GAUSSIAN,
+    LINEAR_POLYNOMIAL,
+    SCHEMES,
+    PaperKernel,
+    features_of,
+)
 from rf.experiments.tables import Cell, Experiment
-from rf.features import SpectralFeatures
-from rf.rivals import ExactPolynomial, PolynomialGRFF
-from rf.rivals.dot_product import spherical_polynomial
 
-__all__ = ["GORF_ERRORS", "GRID_REACH", "delta_gaussian_features"]
+__all__ = ["GORF_ERRORS"]
 
 FloatArray = NDArray[np.float64]
 
@@ -42,34 +45,6 @@ _PUBLISHED = {
     ("delta-Gaussian", "usps", "GRFF"): (0.1005, 0.0690, 0.0500, 0.0253),
     ("delta-Gaussian", "usps", "GORF"): (0.0724, 0.0235, 0.0166, 0.0083),
 }
-# The published grid ends at 100, below the first negative lobe in d = 256; this reaches beyond it.
-GRID_REACH = 400.0
-_DELTA = "exp(-z**2/2) - exp(-z**2/200)"
-# How each row of the delta-Gaussian table is drawn: coupling, radii, allocation.
-_SCHEMES = {
-    "GRFF": ("iid", "iid", "equal"),
-    "GORF": ("orthogonal", "iid", "equal"),
-    "GORF, Algorithm 1": ("haar", "iid", "equal"),
-    "shared, equal split": ("shared", "iid", "equal"),
-    "comonotone, equal split": ("comonotone", "iid", "equal"),
-    "ours (auto, stratified, optimal)": ("auto", "stratified", "optimal"),
-}
-
-
-def delta_gaussian_features(
-    method: str, columns: int, seed: int, spectrum: Any = _DELTA
-) -> SpectralFeatures:
-    """The features of a row of the delta-Gaussian table, for other kernels too."""
-    coupling, radii, allocation = _SCHEMES[method]
-    return SpectralFeatures(
-        spectrum,
-        n_components=columns,
-        coupling=coupling,
-        radii=radii,  # type: ignore[arg-type]
-        allocation=allocation,  # type: ignore[arg-type]
-        mixed_signature="ignore",
-        random_state=seed,
-    )
 
 
 @lru_cache(maxsize=1)
@@ -78,35 +53,13 @@ def _rows(data: str, folder: str | None) -> tuple[FloatArray, FloatArray]:
     return X, np.maximum(2.0 - 2.0 * X @ X.T, 0.0)
 
 
-def _delta_cell(
-    data: str, method: str, s: int, folder: str | None
+def _cell(
+    kernel: PaperKernel, data: str, method: str, s: int, folder: str | None
 ) -> Callable[[int], tuple[float, float]]:
     def compute(runs: int) -> tuple[float, float]:
         X, z2 = _rows(data, folder)
-        exact = np.exp(-z2 / 2.0) - np.exp(-z2 / 200.0)
-        return summarise(lambda seed: delta_gaussian_features(method, 4 * s, seed), X, exact, runs)
-
-    return compute
-
-
-def _polynomial_cell(
-    data: str, method: str, s: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def make(seed: int) -> Any:
-        if method.startswith("exact"):
-            return ExactPolynomial(spherical_polynomial(3.0, 1))
-        return PolynomialGRFF(
-            a=3.0,
-            degree=1,
-            n_frequencies=s,
-            coupling="iid" if method == "GRFF" else "haar",
-            w_max=GRID_REACH,
-            random_state=seed,
-        )
-
-    def compute(runs: int) -> tuple[float, float]:
-        X, z2 = _rows(data, folder)
-        return summarise(make, X, 1.0 - z2 / 9.0, runs)
+        exact = kernel(np.sqrt(z2))
+        return summarise(lambda seed: features_of(kernel, method, 4 * s, seed), X, exact, runs)
 
     return compute
 
@@ -114,17 +67,17 @@ def _polynomial_cell(
 def _cells(folder: str | None) -> list[Cell]:
     cells = []
     for data, dim in DATA.items():
-        rows: dict[str, tuple[str, ...]] = {
-            "polynomial": ("GRFF", "GORF", f"exact map, {dim + 1} columns"),
-            "delta-Gaussian": tuple(_SCHEMES),
+        rows: dict[PaperKernel, tuple[str, ...]] = {
+            LINEAR_POLYNOMIAL: ("GRFF", "GORF", f"exact map, {dim + 1} columns"),
+            DELTA_GAUSSIAN: tuple(SCHEMES),
         }
         for kernel, methods in rows.items():
-            maker = _polynomial_cell if kernel == "polynomial" else _delta_cell
+            group = f"{kernel.name}, {data}"
             for method in methods:
-                published = _PUBLISHED.get((kernel, data, method), (None,) * len(SIZES))
+                published = _PUBLISHED.get((kernel.name, data, method), (None,) * len(SIZES))
                 for (column, share), value in zip(SIZES.items(), published, strict=True):
-                    compute = maker(data, method, int(share * dim), folder)
-                    cells.append(Cell(f"{kernel}, {data}", method, f"s={column}", compute, value))
+                    compute = _cell(kernel, data, method, int(share * dim), folder)
+                    cells.append(Cell(group, method, f"s={column}", compute, value))
     return cells
 
 

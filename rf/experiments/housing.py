@@ -16,22 +16,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVR
 
 from rf.datasets import load_dataset
-from rf.experiments.gorf_errors import GRID_REACH, delta_gaussian_features
-from rf.experiments.tables import Cell, Experiment
-from rf.rivals import (
-    DIGMM,
-    ExactPolynomial,
-    PolynomialGRFF,
-    RandomMaclaurin,
-    SphericalRandomFeatures,
-    TensorSketch,
+from rf.experiments.methods import (
+    DELTA_GAUSSIAN,
+    LINEAR_POLYNOMIAL,
+    PaperKernel,
+    counted,
+    features_of,
 )
-from rf.rivals.dot_product import spherical_polynomial
+from rf.experiments.tables import Cell, Experiment
 
 __all__ = ["HOUSING"]
 
@@ -83,59 +79,24 @@ def _rmse(features: Any, folder: str | None, *, real: bool = False) -> float:
     return float(np.sqrt(np.mean((model.predict(Z_test) - y_test) ** 2)))
 
 
-def _make(kernel: str, method: str, s: int, seed: int) -> Any:
-    name, _, equal = method.partition(",")
-    columns = 4 * s if equal else s
-    if name == "DIGMM":
-        gram = _polynomial_gram if kernel == "polynomial" else _delta_gram
-        return DIGMM(gram, n_components=columns, random_state=seed)
-    if kernel == "delta-Gaussian":
-        scheme = "GORF" if name == "GORF" else "ours (auto, stratified, optimal)"
-        return delta_gaussian_features(scheme, 4 * s, seed)
-    taylor = spherical_polynomial(3.0, 1)
-    if name == "RM":
-        return RandomMaclaurin(taylor, n_components=columns, random_state=seed)
-    if name == "TS":
-        gamma, coef0 = taylor[1], taylor[0]
-        return TensorSketch(
-            degree=1, gamma=gamma, coef0=coef0, n_components=columns, random_state=seed
-        )
-    if name == "SRF":
-        return SphericalRandomFeatures(_polynomial, n_components=columns, random_state=seed)
-    if name == "GORF":
-        return PolynomialGRFF(
-            a=3.0, degree=1, n_frequencies=s, coupling="haar", w_max=GRID_REACH, random_state=seed
-        )
-    return ExactPolynomial(taylor)
-
-
-def _polynomial(z: FloatArray) -> FloatArray:
-    return np.asarray(1.0 - z**2 / 9.0)
-
-
-def _polynomial_gram(X: FloatArray, Y: FloatArray) -> FloatArray:
-    return _polynomial(cdist(X, Y))
-
-
-def _delta_gram(X: FloatArray, Y: FloatArray) -> FloatArray:
-    z = cdist(X, Y)
-    return np.asarray(np.exp(-(z**2) / 2.0) - np.exp(-(z**2) / 200.0))
-
-
 def _cell(
-    kernel: str, method: str, s: int, folder: str | None
+    kernel: PaperKernel, method: str, s: int, folder: str | None
 ) -> Callable[[int], tuple[float, float]]:
     def compute(runs: int) -> tuple[float, float]:
-        real = method.endswith("real part")
-        found = [_rmse(_make(kernel, method, s, seed), folder, real=real) for seed in range(runs)]
+        name, _, rest = method.partition(", ")
+        columns = counted(s, name, equal=rest == "equal columns")
+        found = [
+            _rmse(features_of(kernel, name, columns, seed), folder, real=rest == "real part")
+            for seed in range(runs)
+        ]
         return float(np.mean(found)), float(np.std(found))
 
     return compute
 
 
 def _cells(folder: str | None) -> list[Cell]:
-    rows = {
-        "polynomial": (
+    rows: dict[PaperKernel, tuple[str, ...]] = {
+        LINEAR_POLYNOMIAL: (
             "RM",
             "RM, equal columns",
             "TS",
@@ -148,18 +109,18 @@ def _cells(folder: str | None) -> list[Cell]:
             "GORF, real part",
             "exact map",
         ),
-        "delta-Gaussian": ("SRF", "DIGMM, equal columns", "GORF", "GORF, real part", "ours"),
+        DELTA_GAUSSIAN: ("SRF", "DIGMM, equal columns", "GORF", "GORF, real part", "ours"),
     }
     # SRF cannot represent a kernel with k(0) = 0.
-    quoted = {("delta-Gaussian", "SRF")}
+    quoted = {(DELTA_GAUSSIAN, "SRF")}
     cells = []
     for kernel, methods in rows.items():
         for method in methods:
-            published = _PUBLISHED.get((kernel, method), (None,) * len(SIZES))
+            published = _PUBLISHED.get((kernel.name, method), (None,) * len(SIZES))
             for (column, factor), value in zip(SIZES.items(), published, strict=True):
                 compute = _cell(kernel, method, factor * _DIM, folder)
                 only = None if (kernel, method) in quoted else compute
-                cells.append(Cell(f"{kernel}, housing", method, f"s={column}", only, value))
+                cells.append(Cell(f"{kernel.name}, housing", method, f"s={column}", only, value))
     return cells
 
 

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -115,6 +116,11 @@ class SphericalRandomFeatures(Rival):
         self._phase = random.uniform(0.0, 2.0 * np.pi)
         self._scale = float(np.sqrt(2.0 * target[0] / self.n_components))
         return np.ones(self.n_components)
+
+    def expected_kernel(self, z: ArrayLike) -> FloatArray:
+        """The fitted mixture at distances z: what the features estimate instead of the kernel."""
+        widths = np.multiply.outer(np.asarray(z, dtype=float), self.widths_)
+        return np.asarray(np.exp(-0.5 * widths**2) @ self.weights_)
 
     def _columns(self, X: FloatArray) -> FloatArray:
         phase = X @ self.frequencies_.T
