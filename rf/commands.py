@@ -178,15 +178,26 @@ def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
         kept = arguments.folder / f"{name}.jsonl"
     ledger = Ledger(kept)
     wanted = sum(cell.compute is not None for cell in cells)
+    missing: dict[str, DataError] = {}
     for done, cell, values in run_experiment(cells, ledger, runs=runs):
-        text = f"[{done}/{wanted}] {cell.group} | {cell.method} | {cell.column}: {values[0]:.4f}"
+        if isinstance(values, DataError):
+            missing[cell.group] = values
+        found = "no data" if isinstance(values, DataError) else f"{values[0]:.4f}"
+        text = f"[{done}/{wanted}] {cell.group} | {cell.method} | {cell.column}: {found}"
         print(text, file=sys.stderr, flush=True)
     print(f"{experiment.title}. {experiment.source}")
     print(f"{experiment.measures}; mean of {runs} run{'s' * (runs > 1)}")
     for line in table_lines(cells, ledger, runs=runs, digits=experiment.digits):
         print(line)
-    if arguments.folder is not None:
-        for path in write_results(name, experiment, cells, ledger, runs, arguments.folder):
+    for group, error in missing.items():
+        print(f"\nNot computed: {group}. {error}")
+    if len(missing) == len({cell.group for cell in cells if cell.compute is not None}):
+        if arguments.name != "all":
+            raise next(iter(missing.values()))
+    elif arguments.folder is not None:
+        # What earlier runs left in the folder is on the page too.
+        shown = cells if arguments.quick else experiment.cells(None)
+        for path in write_results(name, experiment, shown, ledger, runs, arguments.folder):
             print(f"wrote {path}")
     return True
 

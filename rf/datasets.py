@@ -1,8 +1,9 @@
 """Data sets by name: from a local folder, from scikit-learn's bundle, or from OpenML.
 
 The project carries no data.  Names are looked for in the folder that the environment variable
-``SPECTRA_DATA`` names (one ``name.npz`` for each, with X_train, y_train, X_test, y_test), then
-among the data that scikit-learn bundles, then on OpenML.
+``SPECTRA_DATA`` names (one ``name.npz`` for each, with X_train, y_train, X_test, y_test, or for
+what LIBSVM's page has, its two text files as they are), then among the data that scikit-learn
+bundles, then on OpenML.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from urllib.error import URLError
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from spectra.errors import DataError, ParameterError
 from spectra.table.arrays import FloatArray
@@ -33,8 +35,11 @@ _OPENML = {
     "letter": ("letter", 1, 12000),
     "housing": ("boston", 1, 405),
     "spambase": ("spambase", 1, 3681),
+    "cod-RNA": ("codrna", 1, 59535),
 }
 _FOLDER_ONLY = ("ijcnn1", "usps", "covtype10k")
+# LIBSVM's files of training and test rows.
+_LIBSVM = {"cod-RNA": ("cod-rna", "cod-rna.t"), "ijcnn1": ("ijcnn1", "ijcnn1.t")}
 NAMES = ("digits", *_OPENML, *_FOLDER_ONLY)
 
 # The split of data that come without one; any fixed number would do.
@@ -80,8 +85,8 @@ def load_dataset(
     Parameters
     ----------
     name : str
-        "digits" (bundled with scikit-learn), "letter", "ijcnn1", "usps", "housing", "spambase" or
-        "covtype10k".
+        "digits" (bundled with scikit-learn), "letter", "ijcnn1", "usps", "housing", "spambase",
+        "cod-RNA" or "covtype10k".
     scaling : {"unit", "raw", "interval"}
         "unit": rows on the unit sphere as in the published code of GORF (letter is first brought
         to [-1, 1], housing to [0, 1], by columns); "interval": columns to [0, 1] over all rows;
@@ -114,6 +119,10 @@ def _find(name: str, folder: str | os.PathLike[str] | None, fetch: bool) -> Data
     given = os.environ.get(DATA_VARIABLE) if folder is None else folder
     if given is not None and (path := Path(given) / f"{name}.npz").is_file():
         return _from_file(name, path)
+    if given is not None and name in _LIBSVM:
+        paths = [Path(given) / file for file in _LIBSVM[name]]
+        if all(path.is_file() for path in paths):
+            return _from_libsvm(name, paths)
     if name == "digits":
         from sklearn.datasets import load_digits
 
@@ -124,9 +133,28 @@ def _find(name: str, folder: str | os.PathLike[str] | None, fetch: bool) -> Data
     elsewhere = "OpenML was not asked" if name in _OPENML else "it is not fetched from elsewhere"
     raise DataError(
         f"The data set {name!r} was not found: {_where(given, name)}, and {elsewhere}. "
-        f"Put {name}.npz with the arrays {', '.join(_ARRAYS)} into a folder, and set "
-        f"{DATA_VARIABLE} to that folder."
+        f"Put {_files_of(name)} into a folder, and set {DATA_VARIABLE} to that folder."
     )
+
+
+def _files_of(name: str) -> str:
+    """What a folder must hold, for a message."""
+    either = f", or LIBSVM's {' and '.join(_LIBSVM[name])}," if name in _LIBSVM else ""
+    return f"{name}.npz with the arrays {', '.join(_ARRAYS)}{either}"
+
+
+def _from_libsvm(name: str, paths: list[Path]) -> Dataset:
+    from sklearn.datasets import load_svmlight_files
+
+    try:
+        X_train, y_train, X_test, y_test = load_svmlight_files(paths)
+    except ValueError as error:
+        raise DataError(
+            f"{paths[0]} and {paths[1]} are not in LIBSVM's format, a label and index:value pairs "
+            f"in each line: {error}"
+        ) from error
+    origin = f"{paths[0]} and {paths[1].name}, split as stored"
+    return Dataset(name, X_train.toarray(), y_train, X_test.toarray(), y_test, origin)
 
 
 def _from_file(name: str, path: Path) -> Dataset:
@@ -157,7 +185,7 @@ def _from_openml(name: str) -> Dataset:
         raise DataError(
             f"The data set {name!r} is in no folder ({DATA_VARIABLE} is "
             f"{os.environ.get(DATA_VARIABLE)!r}), and OpenML could not be reached: {error}. "
-            f"Connect, or set {DATA_VARIABLE} to a folder that holds {name}.npz."
+            f"Connect, or set {DATA_VARIABLE} to a folder that holds {_files_of(name)}."
         ) from error
     labels = bunch.target
     if name == "letter":
@@ -166,9 +194,8 @@ def _from_openml(name: str) -> Dataset:
         labels = np.where(labels == "1", 1, -1)
     else:
         labels = np.asarray(labels, dtype=float)
-    return _split(
-        name, np.asarray(bunch.data, dtype=float), labels, train, f"OpenML {title!r} v{version}"
-    )
+    rows = bunch.data.toarray() if issparse(bunch.data) else np.asarray(bunch.data)
+    return _split(name, rows.astype(float), labels, train, f"OpenML {title!r} v{version}")
 
 
 def _split(name: str, X: FloatArray, y: NDArray[Any], train: int, origin: str) -> Dataset:

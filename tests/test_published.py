@@ -127,6 +127,29 @@ def test_leverage_resampling_is_unbiased(dim):
     assert np.abs(pooled(draw, along_axis(dim), kernel(Z))).max() < 6
 
 
+@pytest.mark.parametrize("rows", [30, 200])
+def test_leverage_scores_of_frequencies_are_those_of_a_dense_inverse(rows):
+    """The weights tell the chances; both sides of Z'Z (Z'Z + l I)^-1 = Z' (Z Z' + l I)^-1 Z."""
+    table = tabulate(spectral_measure(radial("exp(-z**2/2) - exp(-z**2/8)"), 3))
+    X = np.random.default_rng(0).normal(size=(rows, 3))
+    pool = draw_frequencies(table, (25, 25), coupling="iid", radii="iid", rng=1)
+    drawn = leverage_frequencies(pool, X, 400, ridge=1e-2, rng=2)
+    angles = X @ pool.frequencies.T
+    Z = np.hstack([np.cos(angles), np.sin(angles)]) * np.sqrt(np.tile(pool.weights, 2))
+    dense = np.diag(Z.T @ np.linalg.inv(Z @ Z.T + 1e-2 * rows * np.eye(rows)) @ Z)
+    scores = dense[:50] + dense[50:]
+    found = {tuple(w): c for w, c in zip(drawn.frequencies, drawn.weights, strict=True)}
+    exact = dict(
+        zip(
+            map(tuple, pool.frequencies),
+            pool.weights / (400 * scores / scores.sum()),
+            strict=True,
+        )
+    )
+    assert len(found) > 30
+    assert {w: exact[w] for w in found} == pytest.approx(found, rel=1e-9)
+
+
 def test_grff_with_the_published_law_estimates_another_kernel():
     X = np.random.default_rng(0).normal(size=(6, 16)) / 4
     kernel = catalogue["gaussian"]()

@@ -340,6 +340,27 @@ def test_an_eigenvalue_that_cancels_does_not_blow_nystroem_up(landmarks):
             assert best < error < 6.0 * best  # up to 91 times with all eigenvalues
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+@pytest.mark.parametrize("kernel", [delta_gaussian, lambda a, b: np.exp(delta_gaussian(a, b))])
+def test_leverage_scores_are_those_of_a_dense_inverse(kernel, dim):
+    """The diagonal of |K| (|K| + ridge I)^-1, by all eigenvalues and an inverse of the matrix."""
+    X = np.random.default_rng(dim).standard_normal((80, dim))
+    K = kernel(X, X)
+    eigenvalues, vectors = np.linalg.eigh(K)
+    size = (vectors * np.abs(eigenvalues)) @ vectors.T
+    for ridge in (1e-3, 1e-1):
+        level = ridge * np.abs(eigenvalues).max()
+        exact = np.diag(size @ np.linalg.inv(size + level * np.eye(len(X))))
+        f = IndefiniteNystroem(kernel, ridge=ridge)
+        found = f.leverage_scores(X, X)
+        np.testing.assert_allclose(found, exact / exact.sum(), atol=1e-8)
+        if dim > 2:
+            continue  # so sparse that a row tells nothing of its neighbors
+        # Half of the rows see nearly the same scores, which are far from equal ones.
+        half = f.leverage_scores(X, X[::2])
+        assert np.abs(half - found).sum() < 0.25 * np.abs(1.0 / len(X) - found).sum()
+
+
 def test_leverage_scores_prefer_rows_that_nothing_else_explains():
     rng = np.random.default_rng(0)
     X = np.vstack([0.01 * rng.standard_normal((300, 2)), 6 * rng.standard_normal((12, 2))])

@@ -8,21 +8,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from rf.experiments.accuracy_curves import GORF_ACCURACY, LIU_ACCURACY
 from rf.experiments.ask_accuracy import ASK_ACCURACY
+from rf.experiments.ask_curves import ASK_CURVES, ASK_MASSES
 from rf.experiments.ask_errors import ASK_ERRORS
 from rf.experiments.digmm_bias import DIGMM_BIAS
+from rf.experiments.error_curves import GORF_CURVES, LIU_ERRORS
 from rf.experiments.gorf_errors import GORF_ERRORS
+from rf.experiments.gorf_variance import GORF_VARIANCE
 from rf.experiments.housing import HOUSING
+from rf.experiments.liu_sampling import LIU_SAMPLING
+from rf.experiments.liu_times import LIU_TIMES
+from rf.experiments.nystroem_losses import NYSTROEM_LOSSES
 from rf.experiments.tables import Experiment
 
 __all__ = ["EXPERIMENTS", "Experiment"]
 
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
     {
+        "liu-times": LIU_TIMES,
+        "liu-errors": LIU_ERRORS,
+        "liu-accuracy": LIU_ACCURACY,
+        "liu-sampling": LIU_SAMPLING,
+        "gorf-variance": GORF_VARIANCE,
+        "gorf-curves": GORF_CURVES,
+        "gorf-accuracy": GORF_ACCURACY,
         "gorf-errors": GORF_ERRORS,
         "gorf-housing": HOUSING,
         "digmm-bias": DIGMM_BIAS,
         "ask-errors": ASK_ERRORS,
+        "ask-masses": ASK_MASSES,
+        "ask-curves": ASK_CURVES,
         "ask-accuracy": ASK_ACCURACY,
+        "nystroem-losses": NYSTROEM_LOSSES,
     }
 )

@@ -11,15 +11,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
-from rf.datasets import Dataset, load_dataset
+from rf.experiments.accuracy_curves import linear_accuracy, rows_of
 from rf.experiments.ask_errors import published_kernel
 from rf.experiments.tables import Cell, Experiment
 from rf.rivals import RFF
@@ -27,15 +23,9 @@ from rf.rivals.ask import AsKRFF, DroppedPartWarning
 
 __all__ = ["ASK_ACCURACY"]
 
-FloatArray = NDArray[np.float64]
-
 _KERNELS = ("shift_gaussian", "sinh_gaussian", "cosh_gaussian")
 _DATA = {"spambase": 57, "letter": 16, "ijcnn1": 22, "cod-RNA": 8}
-# Where the folder of data has none, only the published numbers are shown.
-_NOT_HAD = ("cod-RNA",)
 _GAUSSIAN = "exp(-z**2/8)"
-# The solver is stopped as LIBLINEAR stops; more steps change no digit that is shown.
-_STEPS = 500
 _BOTH, _LEFT = "both sides, C = 1", "one side, C = 1"
 _METHODS = {_BOTH: (2, 1.0), _LEFT: (1, 1.0), "one side, C = 100": (1, 100.0)}
 _PUBLISHED = {
@@ -48,11 +38,6 @@ _PUBLISHED = {
 _COLUMNS = (*_KERNELS, "RBF", "linear")
 
 
-@lru_cache(maxsize=1)
-def _rows(name: str, folder: str | None) -> Dataset:
-    return load_dataset(name, scaling="interval", folder=folder)
-
-
 def _features(column: str, dim: int, seed: int) -> Any:
     # M = 2 d frequencies for each of three parts, as in the paper.
     columns = 6 * 2 * dim
@@ -62,14 +47,12 @@ def _features(column: str, dim: int, seed: int) -> Any:
 
 
 def _accuracy(name: str, column: str, sides: int, C: float, seed: int, folder: str | None) -> float:
-    data = _rows(name, folder)
-    train, test = data.X_train, data.X_test
-    if column != "linear":
-        features = _features(column, train.shape[1], seed).fit(train)
-        maps = (features.transform, features.transform_right)[:sides]
-        train, test = (np.hstack([side(X) for side in maps]) for X in (train, test))
-    model = LinearSVC(C=C, dual=False, max_iter=_STEPS).fit(train, data.y_train)
-    return 100.0 * float(model.score(test, data.y_test))
+    data = rows_of(name, "interval", folder)
+    if column == "linear":
+        return linear_accuracy(data, C)
+    features = _features(column, data.X_train.shape[1], seed).fit(data.X_train)
+    maps = (features.transform, features.transform_right)[:sides]
+    return linear_accuracy(data, C, lambda X: np.hstack([side(X) for side in maps]))
 
 
 def _cell(
@@ -80,7 +63,6 @@ def _cell(
         seeds = range(1 if column == "linear" else runs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DroppedPartWarning)
-            warnings.simplefilter("ignore", ConvergenceWarning)
             found = [_accuracy(name, column, sides, C, seed, folder) for seed in seeds]
         return float(np.mean(found)), float(np.std(found))
 
@@ -94,9 +76,9 @@ def _cells(folder: str | None) -> list[Cell]:
             published = _PUBLISHED.get((name, method), ())
             for number, column in enumerate(_COLUMNS):
                 value = published[number] if number < len(published) else None
-                if (name in _NOT_HAD and value is None) or (column == "linear" and sides == 2):
+                if column == "linear" and sides == 2:
                     continue
-                compute = None if name in _NOT_HAD else _cell(name, column, sides, C, folder)
+                compute = _cell(name, column, sides, C, folder)
                 cells.append(Cell(name, method, column.removesuffix("_gaussian"), compute, value))
     return cells
 

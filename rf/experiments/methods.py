@@ -32,6 +32,7 @@ from spectra.table.radial_interpolant import RadialInterpolant
 
 __all__ = [
     "DELTA_GAUSSIAN",
+    "GAUSSIAN",
     "LINEAR_POLYNOMIAL",
     "NEAR_GAUSSIANS",
     "SCHEMES",
@@ -47,7 +48,7 @@ FloatArray = NDArray[np.float64]
 # The published grid ends at 100, below the first negative lobe in d = 256; this reaches beyond it.
 _GRID_REACH = 400.0
 # Error of a mean kernel between the distances where it is looked at, far below every bias shown.
-_MEAN_ERROR = 1e-7
+_MEAN_ERROR = 1e-5
 _REACH_ON_SPHERE = 2.0
 
 #: How a row of a table of signed Gaussians is drawn: coupling, radii, allocation.
@@ -75,7 +76,7 @@ class PaperKernel:
     power : (float, int) or None
         (a, p) of (1 - z^2/a^2)^p.
     length : float
-        tau of exp(-z^2/2) - exp(-z^2/(2 tau^2)), where ``power`` is None.
+        tau of exp(-z^2/2) - exp(-z^2/(2 tau^2)), where ``power`` is None; 0 for exp(-z^2/2) alone.
 
     Examples
     --------
@@ -92,7 +93,8 @@ class PaperKernel:
     def __call__(self, z: FloatArray) -> FloatArray:
         """k(z)."""
         if self.power is None:
-            return np.asarray(np.exp(-(z**2) / 2.0) - np.exp(-(z**2) / (2.0 * self.length**2)))
+            wide = np.exp(-(z**2) / (2.0 * self.length**2)) if self.length > 0.0 else 0.0
+            return np.asarray(np.exp(-(z**2) / 2.0) - wide)
         a, p = self.power
         return np.asarray((1.0 - z**2 / a**2) ** p)
 
@@ -104,6 +106,7 @@ class PaperKernel:
 LINEAR_POLYNOMIAL = PaperKernel("polynomial", "(7 + 2*u)/9", (3.0, 1))
 SQUARED_POLYNOMIAL = PaperKernel("squared polynomial", "((1 + u)/2)**2", (2.0, 2))
 DELTA_GAUSSIAN = PaperKernel("delta-Gaussian", "exp(-z**2/2) - exp(-z**2/200)")
+GAUSSIAN = PaperKernel("Gaussian", "exp(-z**2/2)", length=0.0)
 NEAR_GAUSSIANS = PaperKernel("near Gaussians", "exp(-z**2/2) - exp(-z**2/8)", length=2.0)
 
 

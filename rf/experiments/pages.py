@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+
 from rf.experiments.ledger import Ledger
 from rf.experiments.tables import Cell, Experiment, table_lines
 
 __all__ = ["quick_look", "write_results"]
 
+# Panels in a row of a picture, and the range of values from which on an axis is logarithmic;
+# errors of exact maps, which are rounding, do not count.
+_PANELS_ACROSS, _LOGARITHMIC, _ROUNDING = 3, 20.0, 1e-12
 _HEADER = ("group", "method", "column", "runs", "mean", "deviation", "published")
 
 
@@ -32,22 +37,44 @@ def write_results(
         writer = csv.writer(file)
         writer.writerow(_HEADER)
         writer.writerows(rows)
-    lines = table_lines(cells, ledger, runs=runs, digits=experiment.digits)
-    table = "\n".join(f"    {line}".rstrip() for line in lines)
-    paths[1].write_text(
-        f"# {experiment.title}\n\n{experiment.source}. {experiment.measures}; mean of {runs} "
-        f"run(s). The numbers are in `{name}.csv`.\n\n{table}\n\n{_losses(cells, ledger, runs)}\n",
-        encoding="utf-8",
-    )
-    if find_spec("matplotlib") is not None:
+    drawn = find_spec("matplotlib") is not None
+    paths[1].write_text(_page(name, experiment, cells, ledger, runs, drawn), encoding="utf-8")
+    if drawn:
         paths.append(at / f"{name}.png")
         _draw(paths[-1], experiment, cells, ledger, runs)
     return paths
 
 
+def _page(
+    name: str, experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, runs: int, drawn: bool
+) -> str:
+    done = [c for c in cells if c.compute is None or c.key(runs) in ledger]
+    lines = table_lines(done, ledger, runs=runs, digits=experiment.digits)
+    pieces = [
+        f"# {experiment.title}",
+        f"{experiment.source}. {experiment.measures}; mean of {runs} run(s). The numbers are in "
+        f"`{name}.csv`.",
+        experiment.notes.strip(),
+        "\n".join(f"    {line}".rstrip() for line in lines),
+        f"![{experiment.title}]({name}.png)" if drawn else "",
+        _losses(done, ledger, runs),
+        _absent(cells, done, name),
+    ]
+    return "\n\n".join(piece for piece in pieces if piece) + "\n"
+
+
+def _absent(cells: Sequence[Cell], done: Sequence[Cell], name: str) -> str:
+    """Which groups were left out of this run."""
+    whole, computed = ({c.group for c in some if c.compute is not None} for some in (cells, done))
+    absent = [g for g in dict.fromkeys(c.group for c in cells) if g in whole - computed]
+    if not absent:
+        return ""
+    return f"Not in this run (`rf reproduce {name}` has them): " + "; ".join(absent) + "."
+
+
 def _row(cell: Cell, ledger: Ledger, runs: int) -> tuple[object, ...]:
     found: list[float] | tuple[str, str] = ("", "")
-    if cell.compute is not None:
+    if cell.key(runs) in ledger:
         found = ledger[cell.key(runs)]
     published = "" if cell.published is None else cell.published
     return (cell.group, cell.method, cell.column, runs, found[0], found[1], published)
@@ -55,15 +82,18 @@ def _row(cell: Cell, ledger: Ledger, runs: int) -> tuple[object, ...]:
 
 def _losses(cells: Sequence[Cell], ledger: Ledger, runs: int) -> str:
     """Which re-run numbers are further than a tenth from the published ones, one to a line."""
-    apart = []
+    apart, compared = [], 0
     for cell in cells:
         if cell.compute is None or cell.published is None:
             continue
+        compared += 1
         ratio = ledger[cell.key(runs)][0] / cell.published
         if not 0.9 <= ratio <= 1.1:
             apart.append(
                 f"* {cell.group}, {cell.method}, {cell.column}: {ratio:.2f} times the published"
             )
+    if not compared:
+        return "No published number stands beside a re-run one."
     if not apart:
         return "Every re-run number is within a tenth of the published one."
     return "Further than a tenth from the published number:\n\n" + "\n".join(apart)
@@ -76,29 +106,44 @@ def _draw(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    groups = list(dict.fromkeys(cell.group for cell in cells))
-    figure = Figure(figsize=(5.0 * len(groups), 4.0), layout="constrained")
+    known = [c for c in cells if c.published is not None or c.key(n) in ledger]
+    groups = list(dict.fromkeys(cell.group for cell in known))
+    across = min(len(groups), _PANELS_ACROSS)
+    down = -(-len(groups) // across)
+    figure = Figure(figsize=(5.0 * across, 4.5 * down), layout="constrained")
     FigureCanvasAgg(figure)
-    for panel, group in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups, strict=True):
-        inside = [cell for cell in cells if cell.group == group]
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    for panel, group in zip(panels, groups, strict=False):
+        inside = [cell for cell in known if cell.group == group]
         columns = list(dict.fromkeys(cell.column for cell in inside))
+        values: list[float] = []
         for method in dict.fromkeys(cell.method for cell in inside):
             mine = [cell for cell in inside if cell.method == method]
-            ours = [c for c in mine if c.compute is not None]
-            places = [columns.index(c.column) for c in ours]
-            values = [ledger[c.key(n)] for c in ours]
-            (line,) = panel.plot(places, [v[0] for v in values], marker="o", label=method)
+            ours = [
+                (columns.index(c.column), ledger[c.key(n)][0]) for c in mine if c.key(n) in ledger
+            ]
             told = [(columns.index(c.column), c.published) for c in mine if c.published is not None]
+            values += [y for _, y in (*ours, *told)]
+            (line,) = panel.plot(*_apart(ours), marker="o", label=method)
             panel.plot(
-                [x for x, _ in told],
-                [y for _, y in told],
+                *_apart(told),
                 linestyle="none",
                 marker="o",
                 markerfacecolor="none",
                 color=line.get_color(),
             )
-        panel.set_xticks(range(len(columns)), columns)
-        panel.set_title(group)
-        panel.legend(fontsize=7)
+        positive = [v for v in values if _ROUNDING < v < np.inf]
+        if positive and min(values) >= 0.0 and max(positive) > _LOGARITHMIC * min(positive):
+            panel.set_yscale("log")
+            panel.set_ylim(0.7 * min(positive), 1.4 * max(positive))
+        panel.set_xticks(range(len(columns)), columns, fontsize=8)
+        panel.set_title(group, fontsize=10)
+        panel.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
+    for panel in panels[len(groups) :]:
+        panel.set_axis_off()
     figure.supylabel(experiment.measures, fontsize=8)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=80)
+
+
+def _apart(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import final
 
 from rf.experiments.ledger import Ledger
+from spectra.errors import DataError
 
 __all__ = ["Cell", "Experiment", "run_experiment", "table_lines"]
+
+
+# From here on a number is printed without digits after the point.
+_WHOLE = 1000.0
 
 
 @final
@@ -56,6 +61,8 @@ class Experiment:
         The folder of data (or None) -> the cells, in the order in which they are printed.
     digits : int
         Digits after the point.
+    notes : str
+        What the source shows, as we read it, and what differs from it: the text of its page.
     """
 
     title: str
@@ -63,18 +70,27 @@ class Experiment:
     measures: str
     cells: Callable[[str | None], list[Cell]]
     digits: int = 4
+    notes: str = ""
 
 
 def run_experiment(
     cells: Sequence[Cell], ledger: Ledger, *, runs: int
-) -> Iterator[tuple[int, Cell, list[float]]]:
-    """Compute the cells that the ledger lacks; yield how many were done, the cell, its numbers."""
+) -> Iterator[tuple[int, Cell, list[float] | DataError]]:
+    """Compute the cells that the ledger lacks; yield how many were done, the cell, its numbers.
+
+    In place of the numbers of a group whose data cannot be had stands the error that says so; the
+    other groups are computed.
+    """
     wanted = [cell for cell in cells if cell.compute is not None]
+    missing: dict[str, DataError] = {}
     for done, cell in enumerate(wanted, start=1):
         key = cell.key(runs)
-        if key not in ledger and cell.compute is not None:
-            ledger.add(key, [float(v) for v in cell.compute(runs)])
-        yield done, cell, ledger[key]
+        if key not in ledger and cell.group not in missing and cell.compute is not None:
+            try:
+                ledger.add(key, [float(v) for v in cell.compute(runs)])
+            except DataError as error:
+                missing[cell.group] = error
+        yield done, cell, ledger[key] if key in ledger else missing[cell.group]
 
 
 def table_lines(
@@ -101,4 +117,5 @@ def _text(cell: Cell, ledger: Ledger, runs: int, digits: int) -> str:
         return published.strip()
     if cell.key(runs) not in ledger:
         return f"-{published}"
-    return f"{ledger[cell.key(runs)][0]:.{digits}f}{published}"
+    found = ledger[cell.key(runs)][0]
+    return f"{found:.{digits if abs(found) < _WHOLE else 0}f}{published}"

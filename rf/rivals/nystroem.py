@@ -118,7 +118,7 @@ class IndefiniteNystroem(Rival):
         chance = None
         if self.landmarks == "leverage" and count < X.shape[0]:
             pilots = random.choice(X.shape[0], size=many, replace=False)
-            chance = self._leverage(X, X[pilots])
+            chance = self.leverage_scores(X, X[pilots])
         chosen = random.choice(X.shape[0], size=count, replace=False, p=chance)
         self.landmarks_ = X[chosen]
         others = random.choice(X.shape[0], size=many, replace=False)
@@ -147,7 +147,12 @@ class IndefiniteNystroem(Rival):
         scale = np.where(keep, 1.0 / np.sqrt(np.where(keep, size, 1.0)), 0.0)
         return vectors * scale, np.where(eigenvalues < 0, -1.0, 1.0)
 
-    def _leverage(self, X: FloatArray, pilots: FloatArray) -> FloatArray:
+    def leverage_scores(self, X: FloatArray, pilots: FloatArray) -> FloatArray:
+        r"""Ridge leverage scores of the rows of X, as chances, of shape (rows,).
+
+        In proportion to the diagonal of :math:`|K| (|K| + \lambda I)^{-1}`, lambda the ridge times
+        the largest eigenvalue, with |K| seen through the rows ``pilots``; exact where these are X.
+        """
         factor, _ = self._factor(pilots, X)
         Z = self._matrix(X, pilots) @ factor
         eigenvalues, vectors = np.linalg.eigh(Z.T @ Z)

@@ -97,8 +97,8 @@ class PolynomialGRFF(Rival):
         self.n_grid = n_grid
         self.random_state = random_state
 
-    def _law(self, dim: int) -> tuple[FloatArray, FloatArray]:
-        """Cells of the grid, and the signed mass of each, of total absolute mass 1."""
+    def signed_law(self, dim: int) -> tuple[FloatArray, FloatArray]:
+        """Cells of the grid in R^dim, and the signed mass of each, of total absolute mass 1."""
         w = (np.arange(self.n_grid, dtype=float) + 0.5) * (self.w_max / self.n_grid)
         p = self.degree
         density = np.zeros_like(w)
@@ -113,14 +113,14 @@ class PolynomialGRFF(Rival):
 
     def expected_kernel(self, z: ArrayLike) -> FloatArray:
         """The kernel that the fitted sampler estimates off the diagonal, at distances z."""
-        w, mass = self._law(self.n_features_in_)
+        w, mass = self.signed_law(self.n_features_in_)
         return np.asarray(
             plane_wave_mean(self.n_features_in_, np.multiply.outer(np.asarray(z, float), w)) @ mass
         )
 
     def _draw(self, X: FloatArray) -> FloatArray:
         dim, s = X.shape[1], self.n_frequencies
-        w, mass = self._law(dim)
+        w, mass = self.signed_law(dim)
         random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(0, 2**31))
         rows = COUPLINGS[self.coupling].directions(2 * s, dim, rng)

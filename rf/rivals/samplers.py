@@ -261,9 +261,13 @@ def leverage_frequencies(
     angles = np.asarray(X, dtype=float) @ frequencies.frequencies.T
     scale = np.sqrt(frequencies.weights)
     Z = np.hstack([scale * np.cos(angles), scale * np.sin(angles)])
-    gram = Z.T @ Z
-    shrunk = np.linalg.solve(gram + ridge * len(angles) * np.eye(len(gram)), gram)
-    scores = np.diag(shrunk)
+    level = ridge * len(angles)
+    if len(Z) < Z.shape[1]:
+        # The same diagonal by Z' (Z Z' + level I)^-1 Z, whose inverse is smaller.
+        scores = np.sum(Z * np.linalg.solve(Z @ Z.T + level * np.eye(len(Z)), Z), axis=0)
+    else:
+        gram = Z.T @ Z
+        scores = np.diag(np.linalg.solve(gram + level * np.eye(len(gram)), gram))
     size = len(frequencies)
     share = scores[:size] + scores[size:]
     share = share / share.sum()

@@ -1,0 +1,166 @@
+"""The tables and figures of the papers: what they measure is what it says it is."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+
+from rf.cli import main
+from rf.datasets import DATA_VARIABLE
+from rf.experiments import EXPERIMENTS, gorf_variance, liu_sampling, methods, nystroem_losses
+from rf.experiments.gorf_variance import GORF_VARIANCE
+from rf.experiments.ledger import Ledger
+from rf.experiments.methods import (
+    DELTA_GAUSSIAN,
+    GAUSSIAN,
+    LINEAR_POLYNOMIAL,
+    NEAR_GAUSSIANS,
+    SQUARED_POLYNOMIAL,
+    features_of,
+    mean_gram,
+)
+from rf.experiments.pages import quick_look
+from rf.experiments.tables import Cell, Experiment, run_experiment
+from spectra import radial
+from spectra.errors import DataError, ParameterError
+from spectra.special import plane_wave_mean
+
+KERNELS = (GAUSSIAN, DELTA_GAUSSIAN, NEAR_GAUSSIANS, LINEAR_POLYNOMIAL, SQUARED_POLYNOMIAL)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X = np.random.default_rng(0).normal(size=(12, 5))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
+def test_the_matrix_of_a_kernel_of_the_papers_is_that_of_its_text(kernel, rows):
+    text = kernel.text.replace("u", "(1 - z**2/2)") if kernel.power else kernel.text
+    z = np.linalg.norm(rows[:, None] - rows[None], axis=-1)
+    np.testing.assert_allclose(kernel.gram(rows, rows), radial(text)(z), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["GRFF", "SRF"])
+def test_the_mean_of_a_biased_method_is_where_it_ends(method, rows):
+    kernel = SQUARED_POLYNOMIAL
+    draws = np.array(
+        [features_of(kernel, method, 256, seed).fit(rows).gram(rows) for seed in range(60)]
+    )
+    mean = mean_gram(kernel, method, rows)
+    away = ~np.eye(len(rows), dtype=bool)
+    error = np.abs(draws.mean(axis=0) - mean)[away]
+    spread = draws.std(axis=0, ddof=1)[away] / math.sqrt(len(draws))
+    assert np.all(error < 6.0 * spread)
+    assert np.linalg.norm((mean - kernel.gram(rows, rows))[away]) > 4.0 * np.linalg.norm(error)
+
+
+def test_a_method_is_refused_where_it_makes_nothing_of_a_kernel(rows):
+    with pytest.raises(ParameterError, match="SRF"):
+        features_of(DELTA_GAUSSIAN, "SRF", 8, 0)
+    with pytest.raises(ParameterError, match="unbiased"):
+        mean_gram(DELTA_GAUSSIAN, "GRFF", rows)
+
+
+def test_the_matrix_of_a_draw_is_its_estimate(rows):
+    drawn = liu_sampling._Drawn(
+        lambda _: liu_sampling.grid_frequencies(
+            lambda w: np.exp(-(w**2)) * np.cos(w), 5, (20, 20), rng=0
+        )
+    ).fit(rows)
+    differences = rows - rows[3]
+    np.testing.assert_allclose(
+        drawn.gram(rows)[:, 3], drawn._found.estimate(differences), atol=1e-12
+    )
+
+
+def _variances(group):
+    cells = [c for c in GORF_VARIANCE.cells(None) if c.group == group and c.column == "z=1"]
+    return {cell.method: cell.compute(1)[0] for cell in cells}
+
+
+def test_the_exact_variances_are_those_of_closed_forms():
+    """One frequency of each sign of a Gaussian pair has the variance of two cosines."""
+    found = _variances("delta-Gaussian, d=16, exact law")
+    iid = sum((1 + k**4) / 2 - k**2 for k in (math.exp(-1 / 2), math.exp(-1 / 200)))
+    assert found["GRFF, times s"] == pytest.approx(iid, rel=1e-7)
+    # Monte Carlo of 4e5 draws had 7.81e-3 and 1.86e-3 for s = 16, with errors of a few percent.
+    assert found["GORF, Algorithm 1"] == pytest.approx(7.81e-3 * 16 / iid, rel=0.03)
+    assert found["blocks within each sign"] == pytest.approx(1.86e-3 * 16 / iid, rel=0.08)
+
+
+def test_the_published_figure_shows_blocks_within_each_sign(monkeypatch):
+    """What the script plots, with exact means, is the variance that those take away."""
+    monkeypatch.setattr(gorf_variance, "_POINTS", 150)
+    gorf_variance._model.cache_clear()
+    dim, z = 32, 1.0
+    found = _variances(f"polynomial, d={dim}, published law")
+    radii, masses = gorf_variance._published_law(LINEAR_POLYNOMIAL, dim)
+    reduction = iid = 0.0
+    for part in (np.maximum(masses, 0.0), np.maximum(-masses, 0.0)):
+        kept, p = radii[part > 0.0], part[part > 0.0]
+        first = plane_wave_mean(dim, z * np.hypot.outer(kept, kept))
+        mean = plane_wave_mean(dim, z * kept) @ p
+        reduction -= (dim - 1) / dim * (p @ first @ p - mean**2)
+        square = (p.sum() + plane_wave_mean(dim, 2.0 * z * kept) @ p) / 2.0
+        iid += p.sum() * square - mean**2
+    assert found["GRFF, times s"] == pytest.approx(iid, rel=1e-5)
+    assert 1.0 - found["blocks within each sign"] == pytest.approx(dim * reduction / iid, rel=1e-4)
+    assert found["GORF, Algorithm 1"] > 1.1 * found["blocks within each sign"]
+    gorf_variance._model.cache_clear()
+
+
+def test_the_rows_from_which_ours_is_sooner_solve_the_equation_of_times(monkeypatch):
+    spent = {"ours": (2.0, 1e-6, 5e-6), "Nystroem": (0.5, 4e-6, 4.5e-6)}
+    monkeypatch.setattr(nystroem_losses, "_spent", lambda k, m, t, f: spent[m])
+    what = "rows from which ours takes less time"
+    one, two = (
+        nystroem_losses._time(GAUSSIAN, what, m, 0.1, None)(1)[0]
+        for m in ("Nystroem", "Nystroem and Z'Z")
+    )
+    assert 2.0 + one * 1e-6 == pytest.approx(0.5 + one * 4e-6)
+    assert two == math.inf
+
+
+def test_a_group_without_data_is_left_out_and_the_others_are_computed(
+    monkeypatch, tmp_path, capsys
+):
+    def absent(runs):
+        raise DataError("The data set 'x' was not found.")
+
+    cells = [
+        Cell("with", "GORF", "s=1", lambda runs: (0.5, 0.1)),
+        Cell("without", "GORF", "s=1", absent),
+        Cell("without", "GORF", "s=2", absent),
+    ]
+    found = [values for _, _, values in run_experiment(cells, Ledger(None), runs=2)]
+    assert found[0] == [0.5, 0.1]
+    assert all(isinstance(values, DataError) for values in found[1:])
+    experiment = Experiment("A title", "A paper", "Errors", lambda _: cells, notes="What it is.")
+    monkeypatch.setattr("rf.commands.EXPERIMENTS", {"gorf-errors": experiment})
+    assert main(["reproduce", "gorf-errors", "--folder", str(tmp_path), "--runs", "2"]) == 0
+    assert "Not computed: without. The data set 'x'" in capsys.readouterr().out
+    page = (tmp_path / "gorf-errors.md").read_text()
+    assert "What it is." in page
+    assert "Not in this run (`rf reproduce gorf-errors` has them): without." in page
+    assert "s=2" not in page
+    assert main(["reproduce", "gorf-errors", "--only", "without"]) == 2
+    assert "was not found" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+def test_a_quick_look_is_finite(name, monkeypatch):
+    if DATA_VARIABLE not in os.environ:
+        pytest.skip(f"set {DATA_VARIABLE} to a folder with the data of the papers")
+    cells = quick_look(EXPERIMENTS[name].cells(None))
+    for _, _, values in run_experiment(cells, Ledger(None), runs=1):
+        assert not isinstance(values, DataError)
+        assert np.all(np.isfinite(values))
+        assert values[0] >= 0.0
+
+
+def test_every_published_algorithm_has_a_name(rows):
+    for method in methods.SCHEMES:
+        assert features_of(DELTA_GAUSSIAN, method, 16, 0).fit(rows).gram(rows).shape == (12, 12)
