@@ -1,7 +1,9 @@
 """The tables and figures of the papers: what they measure is what it says it is."""
 
+import json
 import math
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from rf.experiments.methods import (
     features_of,
     mean_gram,
 )
-from rf.experiments.pages import quick_look
+from rf.experiments.pages import quick_look, write_results
 from rf.experiments.tables import Cell, Experiment, run_experiment
 from spectra import radial
 from spectra.errors import DataError, ParameterError
@@ -164,3 +166,20 @@ def test_a_quick_look_is_finite(name, monkeypatch):
 def test_every_published_algorithm_has_a_name(rows):
     for method in methods.SCHEMES:
         assert features_of(DELTA_GAUSSIAN, method, 16, 0).fit(rows).gram(rows).shape == (12, 12)
+
+
+PAGES = Path(__file__).parent.parent / "docs" / "reproduced"
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in PAGES.glob("*.jsonl")))
+def test_a_page_of_results_says_what_its_numbers_are(name, tmp_path, monkeypatch):
+    """The pages that are shown are those that the results of their run make today."""
+    monkeypatch.setattr("rf.experiments.pages._draw", lambda path, *rest: path.touch())
+    kept = (PAGES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    runs = max(json.loads(line)["cell"][-1] for line in kept)
+    experiment, ledger = EXPERIMENTS[name], Ledger(PAGES / f"{name}.jsonl")
+    write_results(name, experiment, experiment.cells(None), ledger, runs, tmp_path)
+    for ending in ("csv", "md"):
+        shown = (PAGES / f"{name}.{ending}").read_text(encoding="utf-8")
+        assert (tmp_path / f"{name}.{ending}").read_text(encoding="utf-8") == shown
+    assert (PAGES / f"{name}.png").is_file()

@@ -89,4 +89,5 @@ ASK_ACCURACY = Experiment(
     measures="percent of test rows (more is better); (published)",
     cells=_cells,
     digits=2,
+    notes=__doc__,
 )

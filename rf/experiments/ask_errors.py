@@ -73,4 +73,5 @@ ASK_ERRORS = Experiment(
     source="He, He, Liu, Huang, Random Fourier features for asymmetric kernels, 2022",
     measures="|K - K^|/|K| on 1000 rows of letter with 6M columns (less is better)",
     cells=_cells,
+    notes=__doc__,
 )

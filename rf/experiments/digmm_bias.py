@@ -61,4 +61,5 @@ DIGMM_BIAS = Experiment(
     source="Liu, Huang, Shi, Yang, Suykens, IEEE TNNLS 31, 2020, as rf.rivals.DIGMM reads it",
     measures="|E K^ - K|/|K| on 1000 rows of unit length (less is better)",
     cells=_cells,
+    notes=__doc__,
 )

@@ -86,4 +86,5 @@ GORF_ERRORS = Experiment(
     source="Luo, Fang, Yang, Huang, arXiv 2104.06204, Table II",
     measures="|K - K^|/|K| on 1000 rows with 4s columns (less is better); (published)",
     cells=_cells,
+    notes=__doc__,
 )

@@ -130,4 +130,5 @@ HOUSING = Experiment(
     measures="root mean squared error on 101 test rows (less is better); (published)",
     cells=_cells,
     digits=3,
+    notes=__doc__,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,8 @@ __all__ = ["quick_look", "write_results"]
 # Panels in a row of a picture, and the range of values from which on an axis is logarithmic;
 # errors of exact maps, which are rounding, do not count.
 _PANELS_ACROSS, _LOGARITHMIC, _ROUNDING = 3, 20.0, 1e-12
+# Docstrings are the text of a page, where a role of reStructuredText is nothing.
+_ROLE = re.compile(r":\w+:`")
 _HEADER = ("group", "method", "column", "runs", "mean", "deviation", "published")
 
 
@@ -54,7 +57,7 @@ def _page(
         f"# {experiment.title}",
         f"{experiment.source}. {experiment.measures}; mean of {runs} run(s). The numbers are in "
         f"`{name}.csv`.",
-        experiment.notes.strip(),
+        _ROLE.sub("`", experiment.notes.strip()),
         "\n".join(f"    {line}".rstrip() for line in lines),
         f"![{experiment.title}]({name}.png)" if drawn else "",
         _losses(done, ledger, runs),
