@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
@@ -31,10 +30,9 @@ from rf.experiments.methods import (
     features_of,
 )
 from rf.experiments.tables import Cell, Experiment
+from spectra.table.arrays import FloatArray
 
 __all__ = ["GORF_ACCURACY", "LIU_ACCURACY", "linear_accuracy", "rows_of"]
-
-FloatArray = NDArray[np.float64]
 
 _C = 1000.0
 # The solver is stopped as LIBLINEAR stops; more steps change no digit that is shown.

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.datasets import Scaling, load_dataset
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Summary", "relative_error", "sample_rows", "summarise"]
-
-FloatArray = NDArray[np.float64]
 
 # The papers' experiment: 1000 random rows, mean and deviation of 10 runs.
 ROWS = 1000

@@ -19,7 +19,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 
 from rf.experiments.accuracy_curves import linear_accuracy, rows_of
@@ -30,10 +29,9 @@ from rf.experiments.tables import Cell, Experiment
 from rf.features import SpectralFeatures
 from rf.rivals import RFF
 from rf.rivals.ask import AsKRFF, DroppedPartWarning
+from spectra.table.arrays import FloatArray
 
 __all__ = ["ASK_CURVES", "ASK_MASSES"]
-
-FloatArray = NDArray[np.float64]
 
 _DIM = 16
 _KERNELS = ("shift_gaussian", "sinh_gaussian", "cosh_gaussian")

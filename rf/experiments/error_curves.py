@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.experiments.approximation import sample_rows, summarise
 from rf.experiments.methods import (
@@ -28,10 +27,9 @@ from rf.experiments.methods import (
     mean_gram,
 )
 from rf.experiments.tables import Cell, Experiment
+from spectra.table.arrays import FloatArray
 
 __all__ = ["COUNTS", "GORF_CURVES", "LIU_ERRORS", "rivals_of"]
-
-FloatArray = NDArray[np.float64]
 
 #: Both ways to count columns, and whether all have as many.
 COUNTS = {"equal columns": True, "the papers' counts": False}

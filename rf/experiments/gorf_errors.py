@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.experiments.approximation import sample_rows, summarise
 from rf.experiments.methods import (
@@ -23,10 +22,9 @@ from rf.experiments.methods import (
     features_of,
 )
 from rf.experiments.tables import Cell, Experiment
+from spectra.table.arrays import FloatArray
 
 __all__ = ["GORF_ERRORS"]
-
-FloatArray = NDArray[np.float64]
 
 DATA = {"letter": 16, "ijcnn1": 22, "usps": 256}
 # s frequencies of each sign, so 4s columns, in units of d.

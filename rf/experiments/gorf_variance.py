@@ -19,17 +19,15 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.experiments.methods import DELTA_GAUSSIAN, LINEAR_POLYNOMIAL, NEAR_GAUSSIANS, PaperKernel
 from rf.experiments.tables import Cell, Experiment
 from rf.rivals import PolynomialGRFF
 from rf.variance import VarianceModel
 from spectra.table import SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["GORF_VARIANCE"]
-
-FloatArray = NDArray[np.float64]
 
 _DISTANCES = (0.25, 0.5, 1.0, 1.5, 2.0)
 _ABSOLUTE = "GRFF, times s"

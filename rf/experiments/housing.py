@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVR
 
@@ -28,10 +27,9 @@ from rf.experiments.methods import (
     features_of,
 )
 from rf.experiments.tables import Cell, Experiment
+from spectra.table.arrays import FloatArray
 
 __all__ = ["HOUSING"]
-
-FloatArray = NDArray[np.float64]
 
 _DIM = 13
 SIZES = {"2d": 2, "4d": 4, "8d": 8}

@@ -18,7 +18,6 @@ from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from rf.experiments.approximation import sample_rows, summarise
@@ -32,10 +31,9 @@ from rf.rivals.samplers import (
     leverage_frequencies,
 )
 from spectra.table import SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["LIU_SAMPLING"]
-
-FloatArray = NDArray[np.float64]
 
 _DIM = 16
 _SIZES = {"d/2": 8, "d": 16, "2d": 32, "8d": 128, "32d": 512}

@@ -16,7 +16,6 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 
 from rf.datasets import load_dataset
@@ -29,10 +28,9 @@ from rf.experiments.methods import (
     features_of,
 )
 from rf.experiments.tables import Cell, Experiment
+from spectra.table.arrays import FloatArray
 
 __all__ = ["LIU_TIMES", "seconds_to_draw", "seconds_to_transform"]
-
-FloatArray = NDArray[np.float64]
 
 _DATA = {"letter": 16, "ijcnn1": 22}
 _SIZES = {"2d": 2, "8d": 8, "32d": 32}

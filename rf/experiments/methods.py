@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from rf.features import SpectralFeatures
@@ -28,6 +27,7 @@ from rf.rivals import (
 )
 from rf.rivals.dot_product import spherical_polynomial
 from spectra.errors import ParameterError
+from spectra.table.arrays import FloatArray
 from spectra.table.radial_interpolant import RadialInterpolant
 
 __all__ = [
@@ -42,8 +42,6 @@ __all__ = [
     "features_of",
     "mean_gram",
 ]
-
-FloatArray = NDArray[np.float64]
 
 # The published grid ends at 100, below the first negative lobe in d = 256; this reaches beyond it.
 _GRID_REACH = 400.0

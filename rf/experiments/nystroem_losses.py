@@ -22,7 +22,6 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 
 from rf.experiments.accuracy_curves import rows_of
@@ -30,10 +29,9 @@ from rf.experiments.approximation import relative_error, sample_rows, summarise
 from rf.experiments.liu_times import seconds_to_draw, seconds_to_transform
 from rf.experiments.methods import DELTA_GAUSSIAN, GAUSSIAN, PaperKernel, features_of
 from rf.experiments.tables import Cell, Experiment
+from spectra.table.arrays import FloatArray
 
 __all__ = ["NYSTROEM_LOSSES"]
-
-FloatArray = NDArray[np.float64]
 
 _KERNELS = (GAUSSIAN, DELTA_GAUSSIAN)
 _OURS, _UNIFORM, _LEVERAGE, _USUAL = (
