@@ -347,6 +347,9 @@ _TABLE = (
     Problem("sinc_minus_cosine", _typed("sin(z)/z - cos(3*z)/2"), k_zero="1/2", finite=D <= 1,
             positive_definite=FALSE, dims=(1, 2), masses={1: ("1", "0.5")},
             tags=_tags("atom end_tail signed")),
+    # periods without a ratio
+    Problem("two_seasons", _typed("exp(cos(z) + cos(sqrt(2)*z) - 2)"), finite=D <= 1,
+            positive_definite=D <= 1, dims=(1, 2, 3), tags=_tags("atom")),
     # polynomials in z^2 on a ball
     *(
         Problem(f"spherical_polynomial_2_{p}", _named("spherical_polynomial", a=2, p=p),

@@ -6,7 +6,7 @@ import pytest
 
 import spectra as sp
 from rf import SpectralFeatures
-from spectra.errors import AccuracyError
+from spectra.errors import AccuracyError, NoRouteError
 from spectra.transform import spectral_density
 from spectra.transform.periodic import fourier_atoms, periodic
 
@@ -78,6 +78,72 @@ def test_beside_a_kernel_with_a_limit_they_are_finite_on_the_line_alone(text):
         verdict = sp.existence(kernel, dim)
         assert verdict.status is sp.Status.INFINITE
         assert "no limit at infinity" in verdict.reasons[0]
+
+
+def test_a_product_of_periods_without_a_ratio_has_atoms_at_all_sums_and_differences():
+    density = spectral_density(sp.radial("2*exp(cos(z) + cos(sqrt(2)*z))"), 1)
+    assert density.route == "periodic"
+    found = {atom.radius: atom for atom in density.atoms}
+    lost = mp.mpf(0)
+    with mp.workdps(40):
+        bessel = [mp.besseli(n, 1) for n in range(22)]
+        for m in range(-21, 22):
+            for n in range(22):
+                if n == 0 and m < 0:
+                    continue
+                # Those of (m, n) and (-m, -n) are one radius.
+                mass = (1 if m == n == 0 else 2) * 2 * bessel[abs(m)] * bessel[n]
+                radius = abs(m + n * 2**0.5)
+                near = [r for r in found if abs(r - radius) < 1e-12]
+                if not near:
+                    lost += abs(mass)
+                    continue
+                atom = found.pop(near[0])
+                if atom is not density.atoms[0]:
+                    assert abs(atom.mass - mass) <= atom.error
+                assert abs(atom.mass - mass) <= 1e-15 * 2 * mp.exp(2)
+        assert not found
+        first = density.atoms[0]
+        assert first.radius == 0.0
+        assert lost + abs(first.mass - 2 * bessel[0] ** 2) <= first.error < 1e-11
+
+
+@pytest.mark.parametrize("text", ["exp(cos(z) + cos(sqrt(2)*z))", "cos(z)/(2-cos(pi*z)) + exp(-z)"])
+def test_without_a_period_they_are_finite_on_the_line_alone_and_give_the_kernel_back(text):
+    kernel = sp.radial(text)
+    assert sp.existence(kernel, 1).status is sp.Status.FINITE
+    for dim in (2, 3, 7):
+        verdict = sp.existence(kernel, dim)
+        assert verdict.status is sp.Status.INFINITE
+        assert "no limit at infinity" in verdict.reasons[0]
+    table = sp.derive(kernel, 1, cache=False)
+    z = np.linspace(0.0, 40.0, 301)
+    lack = np.abs(table.expected_kernel(z) - kernel(z))
+    error = table.expected_kernel_error(z) + table.mass_error
+    assert np.all(lack <= error + 1e-14 * table.mass)
+    assert np.all(error < 1e-10)
+
+
+def test_periods_without_a_ratio_in_one_factor_are_refused_with_the_reason():
+    with pytest.raises(NoRouteError, match="periods have no ratio"):
+        spectral_density(sp.radial("1/(3 - cos(z) - cos(sqrt(2)*z))"), 1)
+
+
+@pytest.mark.parametrize("a", ["1001/1000", pytest.param("10001/10000", marks=pytest.mark.slow)])
+def test_a_pole_near_the_line_has_thousands_of_coefficients(a):
+    atoms = fourier_atoms(sp.radial(f"1/({a} - cos(z))").pieces[0].expr)
+    with mp.workdps(40):
+        exact = poisson(mp.mpf(int(a.split("/")[0])) / int(a.split("/")[1]))
+        missing = exact(len(atoms)) / (1 - exact(len(atoms)) / exact(len(atoms) - 1))
+        wrong = [abs(atom.mass - exact(n)) for n, atom in enumerate(atoms)]
+        assert all(w <= atom.error for w, atom in zip(wrong, atoms, strict=True))
+        assert wrong[0] + missing <= atoms[0].error < 1e-12 * sum(a.mass for a in atoms)
+    assert len(atoms) > 500
+
+
+def test_a_pole_too_near_the_line_is_refused_with_the_number_of_coefficients():
+    with pytest.raises(NoRouteError, match="more than 4096 terms"):
+        spectral_density(sp.radial("1/(100001/100000 - cos(z))"), 1)
 
 
 def test_what_may_cancel_a_period_is_not_decided():

@@ -18,7 +18,6 @@ from spectra.singularity.branches import (
     UnresolvedZeros,
     branch_radii,
     is_analytic_at,
-    is_periodic,
     positive_zeros,
     resolve,
     same_radius,
@@ -26,6 +25,7 @@ from spectra.singularity.branches import (
 from spectra.singularity.expansion import expand_at
 from spectra.singularity.germs import ZERO, ExpansionError, Germ, Series
 from spectra.singularity.verification import expansion_agrees
+from spectra.singularity.wave_formulas import is_periodic, recurs
 from spectra.transform import spectral_density
 
 oo = sympy.oo
@@ -200,6 +200,13 @@ def test_periodic_formulas_are_recognised() -> None:
     assert not is_periodic(_formula("cos(z) + cos(sqrt(2)*z)"))
     assert not is_periodic(_formula("cos(z)**2 + sin(z)**2"))
     assert not is_periodic(_formula("cos(z)/(1 + z)"))
+
+
+def test_functions_of_waves_come_back_whether_they_are_periodic_or_not():
+    assert recurs(_formula("exp(cos(z) + cos(sqrt(2)*z))"))
+    assert recurs(_formula("exp(cos(z))"))
+    assert not recurs(_formula("exp(cos(z) + cos(sqrt(2)*z))/(1 + z)"))
+    assert not recurs(_formula("cos(sqrt(2)*z)**2 + sin(sqrt(2)*z)**2"))
 
 
 # --- singularities --------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 Read in this order: ``germs`` (the algebra of one-sided expansions), ``expansion`` (from a formula
 to a germ), ``power_series`` (what is bounded by its value at coinciding points), ``branches`` (the
-radii where a formula changes), ``places`` (what is found), ``local`` (the analysis of a kernel at
-zero, at each radius and at infinity), ``recurring`` (where its radii have no end).
+radii where a formula changes), ``wave_formulas`` (what comes back for ever), ``places`` (what is
+found), ``local`` (the analysis of a kernel at zero, at each radius and at infinity), ``recurring``
+(where its radii have no end).
 """
 
 from spectra.singularity.local import analyse, one_sided, profile

@@ -7,7 +7,6 @@ from dataclasses import replace
 import sympy
 
 from spectra.formula.parsing import Z
-from spectra.singularity.branches import is_periodic
 from spectra.singularity.expansion import expand_at, has_oscillation
 from spectra.singularity.germs import (
     FLAT,
@@ -26,8 +25,9 @@ from spectra.singularity.germs import (
 from spectra.singularity.places import Ending, Gap, Requirement, Singularity
 from spectra.singularity.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
 from spectra.singularity.verification import verify
+from spectra.singularity.wave_formulas import recurs
 
-__all__ = ["at_infinity", "if_periodic"]
+__all__ = ["at_infinity", "if_recurring"]
 
 _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
 # Powers that show the limit of what is beside a periodic kernel.
@@ -149,16 +149,16 @@ def _chirp(size: Size, c: sympy.Expr, phase: Phase) -> Ending:
     return of_chirp(at)
 
 
-def if_periodic(expr: sympy.Expr, known: Ending) -> Ending:
+def if_recurring(expr: sympy.Expr, known: Ending) -> Ending:
     """Add that a kernel has no limit at infinity, where it visibly has none.
 
-    It is periodic, or the sum of a periodic kernel and of one with a limit: a finite mass gives a
-    radial kernel in d >= 2 the limit mu({0}), since the mean of a wave over the sphere tends to 0
-    (bounded convergence).
+    Its values come back, or it is the sum of such a kernel and of one with a limit: a finite mass
+    gives a radial kernel in d >= 2 the limit mu({0}), since the mean of a wave over the sphere
+    tends to 0 (bounded convergence).
     """
-    turning = sympy.Add(*(term for term in sympy.Add.make_args(expr) if is_periodic(term)))
+    turning = sympy.Add(*(term for term in sympy.Add.make_args(expr) if recurs(term)))
     rest = expr - turning
-    if not is_periodic(turning):
+    if not recurs(turning):
         return known
     if rest.has(Z):
         try:

@@ -24,11 +24,10 @@ __all__ = [
     "UnresolvedZeros",
     "branch_radii",
     "is_analytic_at",
-    "is_periodic",
     "positive_zeros",
     "resolve",
     "same_radius",
-    "wave_rates",
+    "value_at",
 ]
 
 _X = sympy.Symbol("x", nonnegative=True)
@@ -421,33 +420,6 @@ _INTERVAL_RULES = {
 }
 
 
-#: So many sevenths of a radian are more than a turn.
-_TURN = 45
-
-
-def wave_rates(expr: sympy.Expr) -> list[sympy.Expr]:
-    """The frequencies of sin, cos and tan of multiples of z, those inside other functions too."""
-    return [wave.args[0].diff(Z) for wave in _innermost_waves(expr)]
-
-
-def _innermost_waves(expr: sympy.Expr) -> list[sympy.Expr]:
-    nodes = sorted(expr.atoms(sympy.sin, sympy.cos, sympy.tan), key=sympy.default_sort_key)
-    return [n for n in nodes if n.has(Z) and not n.args[0].diff(Z).free_symbols]
-
-
-def is_periodic(expr: sympy.Expr) -> bool:
-    """Whether a formula is visibly periodic and not constant.
-
-    z occurs in sin, cos and tan of multiples of one frequency only, and two values differ.
-    """
-    waves, rates = _innermost_waves(expr), wave_rates(expr)
-    rest = expr.xreplace({wave: sympy.Symbol(f"f{i}") for i, wave in enumerate(waves)})
-    if not rates or rest.has(Z) or not all((r / rates[0]).is_Rational for r in rates):
-        return False
-    values = [_value(expr, sympy.Rational(n, 7) / rates[0]) for n in range(1, _TURN)]
-    return any(abs(v - values[0]) > mp.mpf("1e-20") for v in values)
-
-
 def resolve(expr: sympy.Expr, inside: sympy.Expr) -> sympy.Expr:
     """The expression with every kink replaced by the branch that holds at the radius ``inside``.
 
@@ -464,12 +436,12 @@ def resolve(expr: sympy.Expr, inside: sympy.Expr) -> sympy.Expr:
         raise ExpansionError(f"{expr} has no value at z = {inside}")
     new = [resolve(a, inside) for a in args]
     if expr.func == sympy.Abs:
-        return new[0] if _value(new[0], inside) > 0 else -new[0]
+        return new[0] if value_at(new[0], inside) > 0 else -new[0]
     if expr.func == sympy.Heaviside:
-        return sympy.Integer(1 if _value(new[0], inside) > 0 else 0)
+        return sympy.Integer(1 if value_at(new[0], inside) > 0 else 0)
     if expr.func in (sympy.Min, sympy.Max):
         pick = min if expr.func == sympy.Min else max
-        return pick(new, key=lambda e: _value(e, inside))
+        return pick(new, key=lambda e: value_at(e, inside))
     return expr.func(*new)
 
 
@@ -478,13 +450,14 @@ def _holds(condition: sympy.Basic, inside: sympy.Expr) -> bool:
         return bool(condition)
     truth = condition
     for relation in condition.atoms(sympy.core.relational.Relational):
-        difference = _value(relation.lhs - relation.rhs, inside)
+        difference = value_at(relation.lhs - relation.rhs, inside)
         held = relation.func(sympy.Float(difference, 30), 0)
         truth = truth.subs(relation, held)
     return bool(truth)
 
 
-def _value(expr: sympy.Expr, z: sympy.Expr) -> mpmath.mpf:
+def value_at(expr: sympy.Expr, z: sympy.Expr) -> mpmath.mpf:
+    """The value of a formula to forty digits."""
     with mp.workdps(40):
         try:
             value = mpmath_function(expr + sympy.Integer(0), Z)(mp.mpf(str(z.evalf(45))))

@@ -15,13 +15,12 @@ from itertools import pairwise
 import sympy
 
 from spectra.kernel import Kernel
-from spectra.singularity.at_infinity import at_infinity, if_periodic
+from spectra.singularity.at_infinity import at_infinity, if_recurring
 from spectra.singularity.branches import (
     KINKS,
     UnresolvedZeros,
     branch_radii,
     is_analytic_at,
-    is_periodic,
     resolve,
     same_radius,
 )
@@ -48,6 +47,7 @@ from spectra.singularity.places import (
 from spectra.singularity.recurring import recurring_analysis
 from spectra.singularity.rules import at_the_end, on_space, unbounded, unseen
 from spectra.singularity.verification import verify
+from spectra.singularity.wave_formulas import is_periodic
 
 __all__ = ["analyse", "one_sided", "profile"]
 
@@ -114,7 +114,7 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
         found = recurring_analysis(far, analyse) if endless else None
         if found is not None:
             return found
-        return LocalAnalysis(cut, Ending(), (), if_periodic(far, Ending()), cut.gaps)
+        return LocalAnalysis(cut, Ending(), (), if_recurring(far, Ending()), cut.gaps)
     radii = tuple(
         (r, _first_settled(partial(_at_radius, cut, i, r), windows, r))
         for i, r in enumerate(cut.radii)
@@ -125,7 +125,7 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
         found = recurring_analysis(far, analyse)
         if found is not None:
             return replace(found, profile=cut, gaps=())
-    infinity = if_periodic(far, infinity) if infinity.gaps else infinity
+    infinity = if_recurring(far, infinity) if infinity.gaps else infinity
     return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
 
 

@@ -29,8 +29,6 @@ from spectra.singularity.branches import (
     KINKS,
     UnresolvedZeros,
     branch_radii,
-    is_periodic,
-    wave_rates,
 )
 from spectra.singularity.expansion import expand_at
 from spectra.singularity.germs import ZERO, ExpansionError, compare, is_zero, sign
@@ -44,6 +42,7 @@ from spectra.singularity.places import (
     Singularity,
 )
 from spectra.singularity.rules import space_bound
+from spectra.singularity.wave_formulas import is_periodic, wave_rates
 
 __all__ = ["recurring_analysis"]
 

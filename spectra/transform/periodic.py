@@ -6,10 +6,15 @@ r"""Periodic kernels on the line: atoms at the multiples of one frequency, with 
 with v = 2 pi / T.  Where k is analytic and at most M in the strip :math:`|\mathrm{Im}\,z| \le
 \delta`, its coefficients are at most :math:`2 M e^{-n v \delta}`, and the sum of N values errs by
 those that it aliases.  Analytic and M are found in ball arithmetic on boxes that cover the strip.
+
+A product of periodic kernels whose periods have no ratio has atoms at the sums and differences,
+
+.. math:: \cos(n v z) \cos(m u z) = \tfrac12 \cos((n v + m u) z) + \tfrac12 \cos((n v - m u) z).
 """
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from functools import reduce
 from math import log
@@ -19,9 +24,10 @@ import numpy as np
 import sympy
 
 from spectra.density import Atom, SpectralDensity
+from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.branches import is_periodic, wave_rates
+from spectra.singularity.wave_formulas import is_of_waves, is_periodic, wave_rates
 from spectra.transform.lookup import lookup
 from spectra.transform.numeric import numeric
 from spectra.transform.rays.continuation import Continuation
@@ -36,11 +42,20 @@ _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh)
 _BITS = 192
 # What is left away, in parts of the size of the kernel: below the rounding of its largest atom.
 _LEFT = 2.0**-60
-# Numbers of values that are tried, and half-widths of strips in units of 1/v.
-_COUNTS = tuple(1 << n for n in range(5, 13))
-_WIDTHS = tuple(2.0**n for n in range(-5, 4))
-# Boxes along half a period, and the most of them over one strip: halved until a pole is told apart.
-_BOXES = (32, 128)
+# The least probability of an atom that has others on both sides.
+_DRAWN = 2.0**-51
+# Numbers of values that are tried, of which every fourth gives an atom, and half-widths of strips
+# in units of 1/v.  What needs more values than the coarse count has its widest strip looked for, by
+# halvings in the logarithm.
+_COUNTS = tuple(1 << n for n in range(5, 15))
+_WIDTHS = tuple(2.0**n for n in range(-12, 4))
+_HALVINGS, _COARSE_COUNT = 6, 1 << 10
+# Boxes along half a period; those that are quartered until a pole is told apart, and until the
+# largest value is known to a factor, so many more of them.
+_ALONG, _MORE_BOXES = 32, 2000
+_TIGHT, _TIGHTENED = 8.0, 200
+# Strips narrower than the widest, of which one may be the best: it has the smaller size.
+_NARROWER = 9
 # Bits of values on boxes: more than the boxes are narrow, and few enough that no value is computed
 # again for what the width of its box alone leaves open.
 _BOX_BITS = 24
@@ -62,12 +77,12 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     if dim != 1 or len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
         return None
     terms = sympy.Add.make_args(kernel.pieces[0].expr)
-    turning = [term for term in terms if is_periodic(term)]
+    turning = [term for term in terms if is_of_waves(term)]
     if not turning:
         return None
     atoms: list[Atom] = []
     for term in turning:
-        found = fourier_atoms(term)
+        found = fourier_atoms(term) if is_periodic(term) else _product_atoms(term)
         if found is None:
             return None
         atoms.extend(found)
@@ -84,10 +99,76 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     return None
 
 
+def _product_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
+    """The atoms of a product of periodic formulas; None where a factor is not seen to be analytic.
+
+    Raises
+    ------
+    NoRouteError
+        Where waves of periods without a ratio are in one factor.
+    """
+    groups: list[tuple[sympy.Expr, sympy.Expr]] = []
+    for factor in sympy.Mul.make_args(sympy.expand_power_exp(expr)):
+        if not factor.has(Z):
+            groups.append((sympy.Integer(0), factor))
+            continue
+        if not is_periodic(factor):
+            raise NoRouteError(
+                f"{factor} has waves whose periods have no ratio, and atoms of such functions are "
+                "known where they are products of periodic ones:",
+                in_python="make a finite measure for the distances of your data with design(...).",
+                at_shell="'spectra design' makes a finite measure for the distances of your data.",
+            )
+        rate = wave_rates(factor)[0]
+        for i, (other, product) in enumerate(groups):
+            if other != 0 and (rate / other).is_Rational:
+                groups[i] = (other, product * factor)
+                break
+        else:
+            groups.append((rate, factor))
+    weight = float(sympy.Mul(*(factor for rate, factor in groups if rate == 0)))
+    found = [fourier_atoms(product) for rate, product in groups if rate != 0]
+    known = [atoms for atoms in found if atoms is not None]
+    if len(known) < len(found):
+        return None
+    rounding = 2.0**-52 * abs(weight)
+    constant: tuple[Atom, ...] = (Atom(0.0, weight, rounding),)
+    return reduce(_convolved, known, constant)
+
+
+def _convolved(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    """The atoms of a product of two cosine series.
+
+    Small atoms lie between large ones here, where a law has no room for them: what is below the
+    rounding of a probability is in the error of the first.
+    """
+    found = []
+    for a in left:
+        for b in right:
+            mass = a.mass * b.mass
+            error = abs(a.mass) * b.error + abs(b.mass) * a.error + a.error * b.error
+            error += 2.0**-52 * abs(mass)
+            if a.radius == 0.0 or b.radius == 0.0:
+                found.append(Atom(a.radius + b.radius, mass, error))
+                continue
+            for radius in (abs(a.radius - b.radius), a.radius + b.radius):
+                found.append(Atom(radius, 0.5 * mass, 0.5 * error))
+    total = sum(abs(atom.mass) for atom in found)
+    kept = [atom for atom in found if abs(atom.mass) >= _DRAWN * total]
+    lost = sum(abs(atom.mass) + atom.error for atom in found if abs(atom.mass) < _DRAWN * total)
+    kept.sort(key=lambda atom: atom.radius)
+    return (Atom(kept[0].radius, kept[0].mass, kept[0].error + lost), *kept[1:])
+
+
 def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     """The cosine series of an even periodic formula in Z, analytic about the real line; else None.
 
     The error of the first atom holds what is left away of the others.
+
+    Raises
+    ------
+    NoRouteError
+        Where too many coefficients are above rounding, or a pole meets the real line.
 
     Examples
     --------
@@ -101,14 +182,24 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     # In x = v z the period is 2 pi.
     k = Continuation(expr.subs(Z, Z / rate))
     size = float(abs(k(flint.acb(0), _BITS)).upper()) + float(abs(k(flint.acb(1), _BITS)).upper())
-    strips = [s for s in (_strip(k, width) for width in _WIDTHS) if s is not None]
+    strips, looked_further = _strips(k), False
     for count in _COUNTS:
         last = count // 4
+        if count > _COARSE_COUNT and not looked_further:
+            strips, looked_further = [*strips, *_widest(k, strips)], True
         left = min((s.beyond(last) for s in strips), default=np.inf)
         if left <= _LEFT * size:
             aliased = min(s.beyond(count - last - 1) for s in strips)
             return _atoms(k, float(rate), count, left, aliased)
-    return None
+    width = max((s.width for s in strips), default=0.0)
+    within = "no strip" if width == 0.0 else f"a strip of half-width {float(width / rate):.3g}"
+    raise NoRouteError(
+        f"The Fourier series of {expr} has more than {_COUNTS[-1] // 4} terms above rounding, or "
+        f"none: it was seen to be analytic in {within} about the real line, and its coefficients "
+        "fall by 1/e in the inverse of that. What can be done:",
+        in_python="make a finite measure for the distances of your data with design(...).",
+        at_shell="'spectra design' makes a finite measure for the distances of your data.",
+    )
 
 
 @dataclass(frozen=True)
@@ -142,34 +233,74 @@ def _rate(expr: sympy.Expr) -> sympy.Expr:
     return rates[0] * reduce(sympy.gcd, shares)
 
 
+def _strips(k: Continuation) -> list[_Strip]:
+    """From wide to narrow; none narrower than the widest but three can be of use."""
+    found: list[_Strip] = []
+    for width in reversed(_WIDTHS):
+        strip = _strip(k, width)
+        found += [] if strip is None else [strip]
+        if len(found) > _NARROWER:
+            break
+    return found
+
+
+def _widest(k: Continuation, strips: list[_Strip]) -> list[_Strip]:
+    """Strips between the widest of these and twice its width, towards the nearest pole."""
+    found: list[_Strip] = []
+    low = max((s.width for s in strips), default=0.0)
+    high = 2.0 * low
+    for _ in range(_HALVINGS if low else 0):
+        middle = (low * high) ** 0.5
+        strip = _strip(k, middle)
+        if strip is None:
+            high = middle
+        else:
+            found.append(strip)
+            low = middle
+    return found
+
+
 def _strip(k: Continuation, width: float) -> _Strip | None:
     """The strip, where boxes over a quarter of it show that k is analytic; None where they do not.
 
     k is real and even, and has the period 2 pi: 0 <= Re x <= pi, 0 <= Im x <= width is enough.
     """
-    for along in _BOXES:
-        upwards = max(1, round(width * along / np.pi))
-        if along * upwards > 4096:
-            break
-        largest = 0.0
-        for i in range(along):
-            for j in range(upwards):
-                value = abs(_at_box(k, i, along, j, upwards, width))
-                largest = max(largest, float(value.upper()) if value.is_finite() else np.inf)
-            if not np.isfinite(largest):
-                break
-        if 0.0 < largest < np.inf:
-            return _Strip(width, log(largest) + 1e-9)
-    return None
+    upwards = max(1, round(width * _ALONG / np.pi))
+    half_x, half_y = 0.5 / _ALONG, 0.5 * width / upwards
+    heap: list[tuple[float, int, tuple[float, float, float, float]]] = []
+    least, seen = 0.0, 0
+
+    def look(x: float, y: float, half_x: float, half_y: float) -> None:
+        nonlocal least, seen
+        value = abs(_at_box(k, x, y, half_x, half_y))
+        finite = value.is_finite()
+        least = max(least, float(value.lower())) if finite else least
+        seen += 1
+        heapq.heappush(
+            heap, (-float(value.upper()) if finite else -np.inf, seen, (x, y, half_x, half_y))
+        )
+
+    for i in range(_ALONG):
+        for j in range(upwards):
+            look((2 * i + 1) * half_x, (2 * j + 1) * half_y, half_x, half_y)
+    first = seen
+    while True:
+        size, (x, y, half_x, half_y) = -heap[0][0], heap[0][2]
+        if np.isfinite(size) and (size <= _TIGHT * least or seen > first + _TIGHTENED):
+            return _Strip(width, log(size) + 1e-9) if size > 0.0 else None
+        if seen > first + _MORE_BOXES or half_x < 2.0**-40:
+            return None
+        heapq.heappop(heap)
+        half_x, half_y = 0.5 * half_x, 0.5 * half_y
+        for s, t in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+            look(x + s * half_x, y + t * half_y, half_x, half_y)
 
 
-def _at_box(k: Continuation, i: int, along: int, j: int, upwards: int, width: float) -> Ball:
+def _at_box(k: Continuation, x: float, y: float, half_x: float, half_y: float) -> Ball:
+    """On the box about x + i y, x and half_x in units of pi; a hair wider, so that all overlap."""
     with working(64):
-        x = (flint.arb(2 * i + 1) / (2 * along) + flint.arb(0, 0.5 / along)) * flint.arb.pi()
-        half = 0.5 * width / upwards
-        # Upwards a hair wider than its share, so that neighbours overlap.
-        y = flint.arb((2 * j + 1) * half, half * (1.0 + 1e-9))
-        box = flint.acb(x, y)
+        along = flint.arb(x, half_x * (1.0 + 1e-9)) * flint.arb.pi()
+        box = flint.acb(along, flint.arb(y, half_y * (1.0 + 1e-9)))
     return k(box, _BOX_BITS)
 
 
@@ -181,12 +312,8 @@ def _atoms(
         turn = 2 * flint.arb.pi() / count
         # k(x) = k(-x): the values between 0 and pi, those inside twice.
         values = [k(flint.acb(turn * j), _BITS).real for j in range(half + 1)]
-        weights = [values[0], *(2 * v for v in values[1:half]), values[half]]
-        cosines = [(turn * j).cos() for j in range(count)]
-        sums = [
-            sum((w * cosines[j * n % count] for j, w in enumerate(weights)), flint.arb(0)) / count
-            for n in range(count // 4 + 1)
-        ]
+        period = [flint.acb(v) for v in [*values, *values[half - 1 : 0 : -1]]]
+        sums = [s.real / count for s in flint.acb.dft(period)[: count // 4 + 1]]
     masses = [(1 if n == 0 else 2) * s for n, s in enumerate(sums)]
     total = sum(abs(float(m.mid())) for m in masses)
     atoms, lost = [], left
