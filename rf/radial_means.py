@@ -8,7 +8,7 @@ strata are in :mod:`rf.strata`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,7 @@ from rf.strata import (
 from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spectra.table import RadialLaw
 
@@ -170,25 +170,28 @@ class Waves:
             self.covariance(first, second, law)
         return self._degrees[first, second, law]
 
-    def covariance(self, first: int, second: int, law: CosineLaw) -> tuple[FloatArray, FloatArray]:
-        """Sum over even n >= 2 of H_n H'_n E P_n(c), and a bound of its error."""
-        if law == Fixed(1.0):
-            panels = self.panels_for(_FIRST_DEGREE)
-            coarse, _ = self._same(first, second, panels)
-            fine, error = self._same(first, second, 2 * panels)
-            return fine, error + np.abs(fine - coarse) + MEAN_ERROR
-        angular, remainder, degree = self._resolved(first, second, law, 2)
-        self._degrees[first, second, law] = degree
-        coarse, _ = self._sum(first, second, angular, degree, self.panels_for(degree))
-        fine, error = self._sum(first, second, angular, degree, 2 * self.panels_for(degree))
-        return fine, error + np.abs(fine - coarse) + remainder + MEAN_ERROR
+    def covariance(
+        self, first: int, second: int, law: CosineLaw, *, rough: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Sum over even n >= 2 of H_n H'_n E P_n(c), and a bound of its error.
 
-    def rough_covariance(self, first: int, second: int, law: CosineLaw) -> FloatArray:
-        """As :meth:`covariance` from one rule, without what a finer one would tell of its error."""
+        A ``rough`` one is from one rule, without what a finer one would tell of its error.
+        """
+        remainder: FloatArray | float = 0.0
+        of: Callable[[int], tuple[FloatArray, FloatArray]]
         if law == Fixed(1.0):
-            return self._same(first, second, self.panels_for(_FIRST_DEGREE))[0]
-        angular, _, degree = self._resolved(first, second, law, 1)
-        return self._sum(first, second, angular, degree, self.panels_for(degree))[0]
+            panels, of = self.panels_for(_FIRST_DEGREE), partial(self._same, first, second)
+        else:
+            finer = 1 if rough else 2
+            angular, remainder, degree = self._resolved(first, second, law, finer)
+            if not rough:
+                self._degrees[first, second, law] = degree
+            panels, of = self.panels_for(degree), partial(self._sum, first, second, angular, degree)
+        coarse, _ = of(panels)
+        if rough:
+            return coarse, np.zeros_like(coarse)
+        fine, error = of(2 * panels)
+        return fine, error + np.abs(fine - coarse) + remainder + MEAN_ERROR
 
     def _resolved(
         self, first: int, second: int, law: CosineLaw, finer: int

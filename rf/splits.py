@@ -107,6 +107,9 @@ class _Terms:
         for pair in pairs:
             key = (p, q, pair.cosine, pair.one_key)
             if key not in self._means:
-                self._means[key] = float(np.mean(self._model.rough_covariance(p, q, pair)))
+                value, _ = self._model.covariance(
+                    p, q, pair.cosine, one_key=pair.one_key, rough=True
+                )
+                self._means[key] = float(value.mean())
             total += pair.count * self._means[key]
         return self._signed[p] * self._signed[q] * total

@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 __all__ = ["VarianceModel", "optimal_allocation", "part_variance", "variance"]
 
-# Two parts, the law of the cosine, and whether radii have one key.
-_Key = tuple[int, int, CosineLaw, bool]
+# Two parts, the law of the cosine, whether radii have one key, and whether it is a rough one.
+_Key = tuple[int, int, CosineLaw, bool, bool]
 # Strata that stand for more of them in a ranking.
 _ROUGH_STRATA = 64
 
@@ -80,10 +80,9 @@ class VarianceModel:
 
     table: SpectralTable
     z: FloatArray
-    _exact: dict[_Key, tuple[FloatArray, FloatArray]] = field(
+    _covariances: dict[_Key, tuple[FloatArray, FloatArray]] = field(
         default_factory=dict, init=False, repr=False
     )
-    _rough: dict[_Key, FloatArray] = field(default_factory=dict, init=False, repr=False)
     _ranked: dict[tuple[tuple[int, ...], str, str], float] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -119,41 +118,47 @@ class VarianceModel:
         return np.array([p.wave_bound for p in self.table.parts])
 
     @cached_property
-    def _mean(self) -> FloatArray:
-        return np.array(
-            [p.law.expected_plane_wave(self.table.dim, self.z) for p in self.table.parts]
-        )
+    def _exact(self) -> tuple[FloatArray, FloatArray]:
+        return self._two_means(rough=False)
 
     @cached_property
-    def _mean_square(self) -> FloatArray:
-        """E cos^2 = (1 + k~(2z)) / 2."""
-        return np.array(
-            [
-                0.5 * (1.0 + p.law.expected_plane_wave(self.table.dim, 2.0 * self.z))
-                for p in self.table.parts
-            ]
-        )
+    def _rough(self) -> tuple[FloatArray, FloatArray]:
+        return self._two_means(rough=True)
+
+    def _two_means(self, *, rough: bool) -> tuple[FloatArray, FloatArray]:
+        """E X and E X^2 of a wave of each part of mass 1, to the error of the law.
+
+        ``rough`` ones, for rankings and splits, are of what is tabulated of the law, to 1e-9.
+        """
+        if rough:
+            single, double = self._waves.plane_waves
+        else:
+            single, double = (
+                np.array([p.law.expected_plane_wave(self.table.dim, z) for p in self.table.parts])
+                for z in (self.z, 2.0 * self.z)
+            )
+        return single, 0.5 * (1.0 + double)
+
+    def _mean(self, *, rough: bool) -> FloatArray:
+        return (self._rough if rough else self._exact)[0]
 
     @cached_property
     def part_variance(self) -> FloatArray:
         """Variance of one frequency of each part, mass squared included: shape (parts, n)."""
-        return np.asarray(self.masses[:, None] ** 2 * (self._mean_square - self._mean**2))
+        return self._part_variance(*self._exact)
 
     @cached_property
-    def _rough_mean(self) -> FloatArray:
-        """E Omega(R z) to 1e-9, from what is tabulated of the laws: for rankings and splits."""
-        return self._waves.plane_waves[0]
+    def rough_part_variance(self) -> FloatArray:
+        """As :attr:`part_variance` to 1e-8 of the squared mass, and much faster."""
+        return self._part_variance(*self._rough)
+
+    def _part_variance(self, mean: FloatArray, square: FloatArray) -> FloatArray:
+        return np.asarray(self.masses[:, None] ** 2 * (square - mean**2))
 
     @property
     def rough_kernel(self) -> FloatArray:
         """The kernel of the table at the distances, to 1e-9 of its mass."""
-        return np.asarray((self.signs * self.masses) @ self._rough_mean)
-
-    @cached_property
-    def rough_part_variance(self) -> FloatArray:
-        """As :attr:`part_variance` to 1e-9 of the squared mass, and much faster."""
-        single, double = self._waves.plane_waves
-        return np.asarray(self.masses[:, None] ** 2 * (0.5 * (1.0 + double) - single**2))
+        return np.asarray((self.signs * self.masses) @ self._mean(rough=True))
 
     @cached_property
     def _waves(self) -> Waves:
@@ -161,33 +166,30 @@ class VarianceModel:
         return Waves(self.table.dim, laws, [Probe.at(self.z)] * len(laws))
 
     def covariance(
-        self, first: int, second: int, cosine: CosineLaw, *, one_key: bool = False
+        self,
+        first: int,
+        second: int,
+        cosine: CosineLaw,
+        *,
+        one_key: bool = False,
+        rough: bool = False,
     ) -> tuple[FloatArray, FloatArray]:
         """Covariance of two cosines of the given parts (masses apart), and a bound of its error.
 
-        With ``one_key`` their direction is one, and their radii are functions of one key.
+        With ``one_key`` their direction is one, and their radii are functions of one key.  A
+        ``rough`` one has the rough means and an error that nobody knows: it is stated as 0.
         """
-        key = (first, second, cosine, one_key)
-        if key not in self._exact:
+        key = (first, second, cosine, one_key, rough)
+        if key not in self._covariances:
             if one_key:
                 laws = self.table.parts[first].law, self.table.parts[second].law
-                both, error = comonotone_mean(self.table.dim, *laws, self.z)
-                self._exact[key] = both - self._mean[first] * self._mean[second], error
+                both, error = comonotone_mean(self.table.dim, *laws, self.z, rough=rough)
+                mean = self._mean(rough=rough)
+                found = both - mean[first] * mean[second], np.zeros_like(both) if rough else error
             else:
-                self._exact[key] = self._waves.covariance(first, second, cosine)
-        return self._exact[key]
-
-    def rough_covariance(self, first: int, second: int, pair: Pairs) -> FloatArray:
-        """As :meth:`covariance`, without an error and with the rough means."""
-        key = (first, second, pair.cosine, pair.one_key)
-        if key not in self._rough:
-            if pair.one_key:
-                laws = self.table.parts[first].law, self.table.parts[second].law
-                both, _ = comonotone_mean(self.table.dim, *laws, self.z, rough=True)
-                self._rough[key] = both - self._rough_mean[first] * self._rough_mean[second]
-            else:
-                self._rough[key] = self._waves.rough_covariance(first, second, pair.cosine)
-        return self._rough[key]
+                found = self._waves.covariance(first, second, cosine, rough=rough)
+            self._covariances[key] = found
+        return self._covariances[key]
 
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
@@ -204,7 +206,8 @@ class VarianceModel:
         _check_radii(radii)
         if not self.z.size:
             return np.zeros(0), np.zeros(0)
-        single = self.part_variance if most is None else self.rough_part_variance
+        rough = most is not None
+        single = self.rough_part_variance if rough else self.part_variance
         total = np.sum(single / np.array(counts)[:, None], axis=0)
         scale = float(np.sum((self.bounds * self.masses) ** 2 / np.array(counts)))
         errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
@@ -216,10 +219,8 @@ class VarianceModel:
             weight = self._weight(p, q, pair.count, counts)
             if pair.one_key and radii != "iid" and counts[p] != counts[q]:
                 value, bound = self._same_direction(p, q, counts, most)
-            elif most is None:
-                value, bound = self.covariance(p, q, pair.cosine, one_key=pair.one_key)
             else:
-                value, bound = self.rough_covariance(p, q, pair), np.zeros_like(self.z)
+                value, bound = self.covariance(p, q, pair.cosine, one_key=pair.one_key, rough=rough)
             total = total + weight * value
             errors = errors + abs(weight) * bound
         if radii == "iid":
@@ -252,7 +253,7 @@ class VarianceModel:
             for nodes in (NODES[::-1] if most is None else NODES[-1:])
         )
         fine = rest[0][0] if rest else coarse
-        mean = self._mean if most is None else self._rough_mean
+        mean = self._mean(rough=most is not None)
         value = fine - mean[p] * mean[q]
         return value, np.abs(fine - coarse) + lost + 4 * MEAN_ERROR
 
@@ -267,7 +268,7 @@ class VarianceModel:
         """What the pairs i != j of two parts (or one) add whose radii come from strata."""
         p, q = sorted(key, key=lambda part: counts[part])
         n, m = counts[p], counts[q]
-        mean = self._mean if most is None else self._rough_mean
+        mean = self._mean(rough=most is not None)
         product = mean[p] * mean[q]
         radial = [
             (self._weight(*key, number, counts), far)
@@ -296,11 +297,10 @@ class VarianceModel:
 
         The mean of X = m_p cos(...) / q_p, with the part p at the probability q_p.
         """
-        single = self.rough_part_variance if rough else self.part_variance
-        mean = self.masses[:, None] * (self._rough_mean if rough else self._mean)
+        mean, square = self._rough if rough else self._exact
         share = self.masses * self.bounds / np.sum(self.masses * self.bounds)
-        square = (1.0 / share) @ (single + mean**2)
-        return np.asarray((square - (self.signs @ mean) ** 2) / n)
+        total = (self.signs * self.masses) @ mean
+        return np.asarray(((self.masses**2 / share) @ square - total**2) / n)
 
     def mean_variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"

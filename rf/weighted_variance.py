@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -57,45 +57,19 @@ class WeightedModel(VarianceModel):
         still = Shifts(np.eye(dim)[0], 1.0, np.zeros(1, dtype=np.intp), np.ones(1))
         return [part.shifts or still for part in self.table.parts]
 
-    @cached_property
-    def _mean(self) -> FloatArray:
-        """E X = sum of c_j k~(|v_j|), to the error of the law itself."""
-        dim = self.table.dim
-        return np.array(
-            [
-                part.plane_wave(dim, probe.lengths)[0] @ probe.weights
-                for part, probe in zip(self.table.parts, self._probes, strict=True)
-            ]
-        )
+    def _two_means(self, *, rough: bool) -> tuple[FloatArray, FloatArray]:
+        """E X = sum of c_j k~(|v_j|), and E X^2."""
+        means, squares = [], []
+        for number, (shifts, probe) in enumerate(zip(self._shifts, self._probes, strict=True)):
+            wave = partial(self._wave, number, rough)
+            means.append(wave(probe.lengths) @ probe.weights)
+            squares.append(self._square(shifts, wave))
+        return np.array(means), np.array(squares)
 
-    @cached_property
-    def part_variance(self) -> FloatArray:
-        """Variance of one draw of each part, mass squared included: shape (parts, n)."""
-        dim = self.table.dim
-        squares = [
-            self._square(shifts, lambda z, part=part: part.plane_wave(dim, z)[0])  # type: ignore[misc]
-            for part, shifts in zip(self.table.parts, self._shifts, strict=True)
-        ]
-        return np.asarray(self.masses[:, None] ** 2 * (np.array(squares) - self._mean**2))
-
-    @cached_property
-    def _rough_mean(self) -> FloatArray:
-        waves = self._waves.plane_waves[0]
-        return np.array(
-            [
-                wave.reshape(-1, probe.weights.size) @ probe.weights
-                for wave, probe in zip(waves, self._probes, strict=True)
-            ]
-        )
-
-    @cached_property
-    def rough_part_variance(self) -> FloatArray:
-        """As :attr:`part_variance` to 1e-8 of the squared mass, from what is tabulated of laws."""
-        squares = [
-            self._square(shifts, lambda z, law=law: self._waves.mean_waves(law, z))  # type: ignore[misc]
-            for law, shifts in enumerate(self._shifts)
-        ]
-        return np.asarray(self.masses[:, None] ** 2 * (np.array(squares) - self._rough_mean**2))
+    def _wave(self, number: int, rough: bool, z: FloatArray) -> FloatArray:
+        if rough:
+            return self._waves.mean_waves(number, z)
+        return self.table.parts[number].plane_wave(self.table.dim, z)[0]
 
     def _square(self, shifts: Shifts, wave: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """E X^2: half the sum of c_j c_k [k~(|v_j + v_k|) + k~(|v_j - v_k|)]."""
