@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rf.couplings.coupling import Coupling, Pairs, pairs_across, pairs_within
 from spectra.errors import ParameterError
 

@@ -23,11 +23,10 @@ from rf.feature_map import FeatureMap
 from rf.frequencies import Radii, apportion
 from rf.lengths import divided
 from rf.monomials import MonomialMap
-from rf.plans import FeaturePlan
 from rf.portfolio.choice import SEED, SEEN_ROWS, mean_square, seen_error
 from rf.portfolio.commission import commission, made_to_order
 from rf.portfolio.exact_powers import ExactMap
-from rf.portfolio.offer import DrawnMap, Offer, dense
+from rf.portfolio.offer import DrawnMap, MadeToOrder, Offer, dense
 from rf.rows import RowRange, centre_of, sample_of_rows
 from spectra.errors import DataError, ParameterError
 from spectra.table.arrays import FloatArray
@@ -121,7 +120,7 @@ class _MadeTerm:
 
 @final
 @dataclass(frozen=True, eq=False)
-class TermsPlan(FeaturePlan):
+class TermsPlan(MadeToOrder):
     """Features made to order for every term of a kernel of groups of columns.
 
     Attributes
@@ -136,11 +135,7 @@ class TermsPlan(FeaturePlan):
     made: tuple[_MadeTerm, ...]
     size: float
     ranges: GroupRanges
-    table = None
     coupling = "term by term"
-    counts = ()
-    compared = ()
-    decomposition = "made to order"
 
     @property
     def error(self) -> float:
@@ -153,12 +148,6 @@ class TermsPlan(FeaturePlan):
     def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> FeatureMap:
         drawn = tuple(made.offer.draw(rng) for made in self.made)
         return _SumMap(drawn, np.concatenate([term.signature for term in drawn]))
-
-    def variance(self, z: FloatArray, radii: Radii) -> FloatArray:
-        raise ParameterError(
-            "These features are made to order, and their error on the data is expected_error_; the "
-            "variance at a difference is known for features that are drawn from a table."
-        )
 
     def expected_error(self, radii: Radii, extra_variance: float) -> float:
         return self.error

@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from rf.plans import FeaturePlan
 from rf.portfolio.designed_waves import design_offers
 from rf.portfolio.exact_powers import exact_offers
 from rf.portfolio.neurons import neuron_offers
-from rf.portfolio.offer import DrawnMap, Member, Offer, Order, dense
+from rf.portfolio.offer import DrawnMap, MadeToOrder, Member, Offer, Order, dense
 from rf.portfolio.zonal_features import gegenbauer_offers
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from rf.frequencies import Radii
-    from spectra.table import SpectralTable
 
 __all__ = [
     "PORTFOLIO",
@@ -86,7 +84,7 @@ class Prediction:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Selection(FeaturePlan):
+class Selection(MadeToOrder):
     """The offer that was chosen, and the comparison that chose it.
 
     Attributes
@@ -101,10 +99,6 @@ class Selection(FeaturePlan):
     offer: Offer
     comparison: tuple[Prediction, ...]
     z_max: float
-    table = None
-    counts = ()
-    decomposition = "made to order"
-    compared = ()
 
     @property
     def chosen(self) -> Prediction:
@@ -124,21 +118,8 @@ class Selection(FeaturePlan):
     def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> DrawnMap:
         return self.offer.draw(rng)
 
-    def variance(self, z: FloatArray, radii: Radii) -> FloatArray:
-        raise ParameterError(self._unknown("The variance at a distance"))
-
     def expected_error(self, radii: Radii, extra_variance: float) -> float:
         return self.chosen.error
-
-    def radial_table(self, what: str) -> SpectralTable:
-        raise ParameterError(self._unknown(what))
-
-    def _unknown(self, what: str) -> str:
-        return (
-            f"{what} is known for features that are drawn from a table, and these were made to "
-            f"order ({self.chosen.name}). Their expected error on the data is expected_error_, and "
-            "explain() compares it with that of other ways."
-        )
 
     def explain(self) -> str:
         """The comparison as a table in plain text."""

@@ -22,7 +22,8 @@ from scipy.spatial.distance import cdist
 from rf.arrays import on_host
 from rf.feature_map import FeatureMap, FourierMap
 from rf.frequencies import Frequencies, Radii
-from rf.plans import STATED_PAIRS, FeaturePlan
+from rf.plans import STATED_PAIRS, relative_error
+from rf.portfolio.offer import MadeToOrder
 from rf.rows import MARGIN, NORM_TOLERANCE, dense, sample_of_rows, typical_differences
 from spectra.errors import DataError, ParameterError
 from spectra.table.arrays import FloatArray
@@ -112,7 +113,7 @@ _WAY_OUT = "Fit on rows that reach as far, or let them pass with outside='ignore
 
 @final
 @dataclass(frozen=True, eq=False)
-class KinkPlan(FeaturePlan):
+class KinkPlan(MadeToOrder):
     """Waves of single columns for a kernel that is straight on the range of the data.
 
     Attributes
@@ -134,21 +135,11 @@ class KinkPlan(FeaturePlan):
     rows: Any
     n_rows: int
     left: float
-    table = None
     coupling = "waves of single columns"
-    counts = ()
-    compared = ()
-    decomposition = "made to order"
 
     def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> FeatureMap:
         columns = min(n_columns, 2 * len(self.frequencies) - 1)
         return FourierMap.of(self.frequencies, columns, rng, signed=True)
-
-    def variance(self, z: FloatArray, radii: Radii) -> FloatArray:
-        raise ParameterError(
-            "These features are made to order and do not vary with the seed. Their error on the "
-            "data is expected_error_."
-        )
 
     def expected_error(self, radii: Radii, extra_variance: float) -> float:
         D = np.concatenate([np.zeros((1, self.box.low.size)), _differences(self.rows)])
@@ -156,10 +147,8 @@ class KinkPlan(FeaturePlan):
             self.frequencies.weights * np.cos(self.frequencies.phases)
         )
         exact = self.kernel(D)
-        square, size = (made - exact) ** 2 + extra_variance, exact**2
-        share = 1.0 / self.n_rows
-        error = share * square[0] + (1.0 - share) * square[1:].mean()
-        return float(np.sqrt(error / (share * size[0] + (1.0 - share) * size[1:].mean())))
+        square = (made - exact) ** 2 + extra_variance
+        return relative_error(square[1:], exact[1:], (square[0], exact[0]), self.n_rows)
 
     def explain(self) -> str:
         return (

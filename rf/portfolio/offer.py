@@ -13,14 +13,18 @@ from scipy.sparse import issparse
 
 from rf.arrays import on_host
 from rf.feature_map import FeatureMap
+from rf.plans import FeaturePlan
 from rf.waves import copied_into
+from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
+    from rf.frequencies import Radii
     from rf.monomials import MonomialMap
     from spectra.kernel import Kernel
+    from spectra.table import SpectralTable
 
-__all__ = ["DrawnMap", "Member", "Offer", "Order", "dense", "monomial_part"]
+__all__ = ["DrawnMap", "MadeToOrder", "Member", "Offer", "Order", "dense", "monomial_part"]
 
 # Rows whose columns are held at one time where their norms are looked at.
 _MASS_ROWS = 1024
@@ -78,6 +82,28 @@ class DrawnMap(FeatureMap):
 
     def right(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
         return self.left(X, out)
+
+
+class MadeToOrder(FeaturePlan):
+    """Features that come from no table: what is known of their error was seen on the data."""
+
+    table = None
+    counts = ()
+    compared = ()
+    decomposition = "made to order"
+
+    def variance(self, z: FloatArray, radii: Radii) -> FloatArray:
+        raise ParameterError(self._unknown("The variance at a distance"))
+
+    def radial_table(self, what: str) -> SpectralTable:
+        raise ParameterError(self._unknown(what))
+
+    def _unknown(self, what: str) -> str:
+        return (
+            f"{what} is known for features that are drawn from a table, and these were made to "
+            f"order ({self.coupling}). Their expected error on the data is expected_error_, and "
+            "explain() says how they were chosen."
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectra.errors import DataError
 from spectra.table.arrays import FloatArray
 
-__all__ = ["Rival", "check_sphere", "cosines_and_sines"]
+__all__ = ["Rival", "check_sphere", "cosines_and_sines", "kernel_matrix"]
 
 # Rows count as unit rows up to this error of their norm: what float32 data carry.
 _UNIT_NORM_TOLERANCE = 1e-6
@@ -94,6 +95,13 @@ class Rival(
 
 def _dense(X: Any) -> FloatArray:
     return np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
+
+
+def kernel_matrix(kernel: Any, X: FloatArray, Y: FloatArray) -> FloatArray:
+    """kernel.gram(X, Y), or kernel(X, Y); of None the Gaussian exp(-|x - y|^2 / d)."""
+    if kernel is None:
+        return np.asarray(rbf_kernel(X, Y, gamma=1.0 / X.shape[1]))
+    return np.asarray(getattr(kernel, "gram", kernel)(X, Y), dtype=float)
 
 
 def cosines_and_sines(phase: FloatArray, n_components: int, offset: float) -> FloatArray:

@@ -12,12 +12,11 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.spatial.distance import cdist, pdist
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.mixture import BayesianGaussianMixture
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from rf.rivals.base import Rival, cosines_and_sines
+from rf.rivals.base import Rival, cosines_and_sines, kernel_matrix
 from spectra.special import plane_wave_mean
 from spectra.table.arrays import FloatArray
 
@@ -146,16 +145,10 @@ class DIGMM(Rival):
         """The mean of :meth:`gram` over the frequencies, given the mixtures."""
         return np.asarray(sum(half.expected(X, Y) for half in self._halves))
 
-    def _matrix(self, X: FloatArray) -> FloatArray:
-        if self.kernel is None:
-            return np.asarray(rbf_kernel(X, gamma=1.0 / X.shape[1]))
-        gram = getattr(self.kernel, "gram", None)
-        return np.asarray(gram(X, X) if gram is not None else self.kernel(X, X), dtype=float)
-
     def _draw(self, X: FloatArray) -> FloatArray:
         random = check_random_state(self.random_state)
         rows = X[random.choice(len(X), size=min(self.pilots, len(X)), replace=False)]
-        K = self._matrix(rows)
+        K = kernel_matrix(self.kernel, rows, rows)
         values, vectors = np.linalg.eigh(0.5 * (K + K.T))
         self.converged_ = True
         self._halves = []

@@ -7,11 +7,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from rf.rivals.base import Rival
+from rf.rivals.base import Rival, kernel_matrix
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray
 
@@ -105,12 +104,6 @@ class IndefiniteNystroem(Rival):
         self.ridge = ridge
         self.random_state = random_state
 
-    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        if self.kernel is None:
-            return np.asarray(rbf_kernel(X, Y, gamma=1.0 / X.shape[1]))
-        gram = getattr(self.kernel, "gram", None)
-        return np.asarray(gram(X, Y) if gram is not None else self.kernel(X, Y), dtype=float)
-
     def _draw(self, X: FloatArray) -> FloatArray:
         random = check_random_state(self.random_state)
         count = min(self.n_components, X.shape[0])
@@ -128,7 +121,7 @@ class IndefiniteNystroem(Rival):
 
     def _factor(self, rows: FloatArray, others: FloatArray) -> tuple[FloatArray, FloatArray]:
         """V |lambda|^(-1/2), with 0 for what says nothing of K, and the signs of lambda."""
-        K = self._matrix(rows, rows)
+        K = kernel_matrix(self.kernel, rows, rows)
         skew = float(np.abs(K - K.T).max())
         if skew > 1e-8 * max(float(np.abs(K).max()), np.finfo(float).tiny):
             raise ParameterError(
@@ -140,7 +133,7 @@ class IndefiniteNystroem(Rival):
         keep = size > _RANK_TOLERANCE * size.max(initial=0.0)
         if np.any(eigenvalues[keep] < 0.0) and np.any(eigenvalues[keep] > 0.0):
             here = size**2 / len(rows)
-            there = np.mean((self._matrix(others, rows) @ vectors) ** 2, axis=0)
+            there = np.mean((kernel_matrix(self.kernel, others, rows) @ vectors) ** 2, axis=0)
             grown = keep & (there > _MOST_GROWTH * here)
             mean_square = np.where(keep, there / np.where(keep, size, 1.0), 0.0)
             keep &= ~(grown & (mean_square > _HARMLESS * mean_square[~grown].max(initial=0.0)))
@@ -154,11 +147,11 @@ class IndefiniteNystroem(Rival):
         the largest eigenvalue, with |K| seen through the rows ``pilots``; exact where these are X.
         """
         factor, _ = self._factor(pilots, X)
-        Z = self._matrix(X, pilots) @ factor
+        Z = kernel_matrix(self.kernel, X, pilots) @ factor
         eigenvalues, vectors = np.linalg.eigh(Z.T @ Z)
         level = self.ridge * float(eigenvalues[-1])
         scores = ((Z @ vectors) ** 2) @ (1.0 / (np.maximum(eigenvalues, 0.0) + level))
         return np.asarray(scores / scores.sum())
 
     def _columns(self, X: FloatArray) -> FloatArray:
-        return self._matrix(X, self.landmarks_) @ self._map
+        return kernel_matrix(self.kernel, X, self.landmarks_) @ self._map
