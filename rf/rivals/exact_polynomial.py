@@ -40,6 +40,7 @@ class ExactPolynomial(Rival):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.array([[0.6, 0.8], [1.0, 0.0]])
     >>> ExactPolynomial((0.25, 0.5, 0.25)).fit(X).gram(X).round(12)
     array([[1.  , 0.64],
