@@ -22,8 +22,6 @@ from spectra.table.hats import (
 from spectra.verdict import Status
 from spectra.verdict.by_l1 import companion_of
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
-NODES, WEIGHTS = 0.5 * (NODES + 1.0), 0.5 * WEIGHTS
 TL1 = sp.l1("Max(tau - z, 0)", tau=2)
 
 
@@ -54,104 +52,6 @@ def test_exponentials_are_products_of_kernels_of_one_column(dim):
     table = sp.derive(kernel, dim)
     points = np.abs(D[:, 0]) if dim == 1 else D
     assert np.allclose(table.expected_kernel(points), kernel(D), atol=1e-12)
-
-
-# --- transform --------------------------------------------------------------------------------
-
-
-def by_quadrature(f, w):
-    """The integral of f(|x|_1) cos(w.x) over (2 pi)^d, f on [0, 1]: a cubature of the simplex."""
-    d = w.size
-    axes = np.meshgrid(*[NODES] * d, indexing="ij")
-    weight = np.prod(np.meshgrid(*[WEIGHTS] * d, indexing="ij"), axis=0)
-    s, *shares = axes
-    x, left = [], s
-    for k, t in enumerate(shares):
-        x.append(left * (1.0 - t))
-        weight = weight * s if k == 0 else weight * s * np.prod(shares[:k], axis=0)
-        left = left * t
-    x.append(left)
-    wave = np.prod([np.cos(a * b) for a, b in zip(w, x, strict=True)], axis=0)
-    return float((weight * f(s) * wave).sum()) / np.pi**d
-
-
-@pytest.mark.parametrize("dim", [2, 3])
-@pytest.mark.parametrize(
-    ("kernel", "f"),
-    [
-        (sp.l1("Max(1 - z, 0)"), lambda s: 1 - s),
-        (sp.l1("(1 - z)**3*exp(z/2)", support=1), lambda s: (1 - s) ** 3 * np.exp(s / 2)),
-    ],
-)
-def test_the_density_is_the_integral_over_the_cross_polytope(kernel, f, dim):
-    density = sp.spectral_density(kernel, dim)
-    rng = np.random.default_rng(dim)
-    rows = [*rng.normal(size=(6, dim)) * 4, np.zeros(dim), np.full(dim, 3.0), 5.0 * np.eye(dim)[0]]
-    for w in rows:
-        value, error = density.enclosure(w)
-        # 48 nodes to an axis and numbers below 1: the cubature errs by rounding alone.
-        assert abs(value - by_quadrature(f, w)) <= error + 1e-15
-        assert error <= 1e-15 * density.bound
-
-
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
-def test_the_density_of_an_exponential_is_a_product_where_frequencies_are_close_or_not(dim):
-    density = sp.spectral_density(sp.l1("exp(-sqrt(2)*z)"), dim)
-    t = 2**0.5
-    rng = np.random.default_rng(dim)
-    rows = np.array(
-        [
-            np.zeros(dim),
-            np.ones(dim),
-            1.0 + 1e-13 * np.arange(dim),
-            1e-9 * rng.normal(size=dim),
-            rng.normal(size=dim),
-            100.0 * rng.normal(size=dim),
-        ]
-    )
-    value, error = density.enclosure(rows)
-    exact = np.prod(t / np.pi / (t**2 + rows**2), axis=1)
-    assert np.all(np.abs(value - exact) <= error + 4e-16 * dim * exact)
-    assert np.all(error <= 1e-15 * density.bound)
-
-
-@pytest.mark.parametrize("dim", [2, 3, 7, 16])
-def test_the_density_is_even_symmetric_and_scales(dim):
-    rng = np.random.default_rng(dim)
-    w = rng.normal(size=dim) * 3
-    one = sp.spectral_density(sp.l1("Max(1 - z, 0)"), dim)
-    assert one(w) == one(-w) == one(rng.permutation(w))
-    long = sp.spectral_density(sp.l1("Max(1 - z, 0)").rescale(4), dim)
-    assert long(w / 4.0) == pytest.approx(4.0**dim * one(w), rel=1e-12)
-    assert one(np.full(dim, 1e6)) == pytest.approx(one(np.full(dim, 1e6) + 1e-9), abs=1e-6)
-
-
-@pytest.mark.parametrize("dim", [2, 3])
-def test_the_density_in_doubles_is_that_in_balls(dim):
-    rng = np.random.default_rng(dim)
-    close = 40.0 + 0.3 * rng.normal(size=(60, dim))
-    on_edge = 7.0 + np.array([0.0, 0.5, 0.25])[:dim] + 1e-6 * rng.normal(size=(20, dim))
-    rows = np.concatenate(
-        [
-            3 * rng.normal(size=(60, dim)),
-            1e4 * rng.normal(size=(20, dim)),
-            1e8 + rng.normal(size=(20, dim)),
-            close,
-            on_edge,
-            np.zeros((1, dim)),
-            np.full((1, dim), 0.05),
-            9.0 * np.eye(dim),
-        ]
-    )
-    exact, _ = sp.spectral_density(sp.l1("Max(1 - z, 0)"), dim).enclosure(rows)
-    # What a draw sees is the share of the law that dominates it.
-    assert np.all(np.abs(hat_density(rows) - exact) <= 1e-13 * proposal_density(rows))
-
-
-def test_what_is_not_made_of_exponentials_and_powers_has_no_density_here():
-    for text in ("exp(-z**2)", "1/(1 + z)", "cos(z)", "exp(-z)*cos(z)"):
-        with pytest.raises(NoRouteError, match="terms c z"):
-            sp.spectral_density(sp.l1(text), 2)
 
 
 # --- verdict ----------------------------------------------------------------------------------

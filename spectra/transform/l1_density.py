@@ -9,14 +9,14 @@ r"""The density of a kernel f(|x - y|_1) of the l1 distance: divided differences
 since the mean of :math:`\prod_i \cos(w_i x_i)` over the simplex |x|_1 = s has the Laplace transform
 :math:`\prod_i p / (p^2 + w_i^2)`, whose partial fractions are a divided difference.  Where
 frequencies coincide they are moved apart by 2^-128, which changes mu by less than its slope does,
-and the digits that the differences lose are computed in the first place.
+and the digits that the differences lose are computed in the first place.  Terms c z^n exp(-t z) of
+f have G in closed form and are proved; all others are sums (:mod:`spectra.transform.l1_sums`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import factorial, pi
 from typing import final
 
@@ -25,11 +25,12 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.errors import AccuracyError, DataError, NoRouteError
+from spectra.errors import AccuracyError, DataError, FormulaError, NoRouteError
 from spectra.formula.parsing import Z
 from spectra.l1_kernel import L1Kernel
 from spectra.numeric import checked_dim, real_array
 from spectra.singularity.local import profile
+from spectra.transform.l1_sums import Stretch, apart, divided, stretch
 from spectra.transform.rays.precision import Ball, working
 
 __all__ = ["L1Density", "l1_density"]
@@ -37,7 +38,7 @@ __all__ = ["L1Density", "l1_density"]
 FloatArray = NDArray[np.float64]
 
 # Frequencies closer than this are moved apart by as much.
-_APART = 2.0**-128
+_APART_BITS = 128
 # Bits of the first trial, and how often they are doubled.
 _FIRST_BITS, _DOUBLINGS = 256, 7
 # Relative error that is asked of a value, and what part of the bound of mu is none of it.
@@ -92,18 +93,28 @@ class L1Density:
     kernel: L1Kernel
     dim: int
     _terms: tuple[_Term, ...]
+    _stretches: tuple[Stretch, ...] = ()
 
     def __call__(self, w: ArrayLike) -> FloatArray:
         """mu at frequencies of shape (..., d)."""
         return self.enclosure(w)[0]
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether the errors are: all of f is made of terms c z^n exp(-t z)."""
+        return not self._stretches
+
     def enclosure(self, w: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """mu at frequencies of shape (..., d), and a proved bound of the error of each.
+        """mu at frequencies of shape (..., d), and the error of each.
+
+        A proved bound where :attr:`is_proved`, else that of sums over every second point.
 
         Raises
         ------
         DataError
             For frequencies that are not finite, or have another number of coordinates.
+        AccuracyError
+            Where sums do not settle, as at frequencies where mu is infinite.
         """
         points = real_array(w, "The frequencies", error=DataError)
         if points.shape[-1:] != (self.dim,) or not np.all(np.isfinite(points)):
@@ -111,14 +122,14 @@ class L1Density:
                 f"mu lives on R^{self.dim}: give finite frequencies of shape (..., {self.dim}), "
                 f"not {points.shape}."
             )
-        found = [self._at(row) for row in points.reshape(-1, self.dim)]
+        found = [self._everything(row) for row in points.reshape(-1, self.dim)]
         values, errors = np.array(found).reshape(-1, 2).T
         shape = points.shape[:-1]
         return values.reshape(shape), errors.reshape(shape)
 
     @cached_property
     def bound(self) -> float:
-        """A bound of |mu|: the integral of |f(|x|_1)| over (2 pi)^d."""
+        """A bound of the |mu| of proved terms: the integral of |f(|x|_1)| over (2 pi)^d."""
         dim = self.dim
         return sum(t.moment(dim - 1) for t in self._terms) / factorial(dim - 1) / pi**dim
 
@@ -127,12 +138,20 @@ class L1Density:
         """A bound of the slope of mu in one coordinate of w."""
         return sum(t.moment(self.dim) for t in self._terms) / factorial(self.dim) / pi**self.dim
 
+    def _everything(self, row: FloatArray) -> tuple[float, float]:
+        ascending = np.sort(np.abs(row))
+        value, error = self._at(ascending) if self._terms else (0.0, 0.0)
+        for part in self._stretches:
+            more, lost = part.at(ascending)
+            value, error = value + more, error + lost + 2.0**-53 * abs(value + more)
+        return value, error
+
     def _at(self, row: FloatArray) -> tuple[float, float]:
-        moved = 2.0 * self.dim**2 * _APART * self._slope
+        moved = 2.0 * self.dim**2 * 2.0**-_APART_BITS * self._slope
         bits = _FIRST_BITS * self.dim
         for _ in range(_DOUBLINGS):
             with working(bits):
-                ball = self._difference(np.sort(np.abs(row)), bits)
+                ball = self._difference(row, bits)
                 value, radius = float(ball.mid()), float(ball.rad())
             if radius <= max(_RELATIVE * abs(value), _ABSOLUTE * self.bound):
                 return value, radius + moved + 2.0**-53 * abs(value)
@@ -140,22 +159,9 @@ class L1Density:
         raise AccuracyError(f"The density of {self.kernel} at w = {row} lost {bits // 2} bits.")
 
     def _difference(self, row: FloatArray, bits: int) -> Ball:
-        apart, nodes = flint.arb(_APART), list[Ball]()
-        for v in row:
-            w = flint.arb(float(v))
-            if not nodes and v < _APART:
-                w = apart
-            if nodes and not w - nodes[-1] >= apart:
-                w = nodes[-1] + apart
-            nodes.append(w)
-        values = [self._g(w, bits) for w in nodes]
-        squares = [w * w for w in nodes]
-        for order in range(1, self.dim):
-            values = [
-                (b - a) / (squares[i + order] - squares[i])
-                for i, (a, b) in enumerate(pairwise(values))
-            ]
-        return (-1) ** (self.dim - 1) * values[0] / flint.arb.pi() ** self.dim
+        nodes = apart(row, _APART_BITS)
+        difference = divided([self._g(w, bits) for w in nodes], nodes)
+        return (-1) ** (self.dim - 1) * difference / flint.arb.pi() ** self.dim
 
     def _g(self, w: Ball, bits: int) -> Ball:
         total = sum((t.transform(w, bits) for t in self._terms), flint.acb(0))
@@ -165,12 +171,12 @@ class L1Density:
 
 
 def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
-    """The density of f(|x - y|_1) on R^dim, for f of pieces c z^n exp(-t z).
+    """The density of f(|x - y|_1) on R^dim, without the atom at 0 of a constant.
 
     Raises
     ------
     NoRouteError
-        For any other f.
+        Where f has no limit 0 but for a constant, or is not continued into the plane.
 
     Examples
     --------
@@ -179,21 +185,34 @@ def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
     >>> value, error = mu.enclosure([0.0, 0.0])      # the volume 2/3 of a pyramid over (2 pi)^2
     >>> bool(abs(value - 2 / 3 / (2 * np.pi) ** 2) <= error < 1e-17)
     True
+    >>> value, error = l1_density(l1("exp(-z**2)"), 2).enclosure([1.0, 2.0])
+    >>> bool(error < 1e-13 * value)
+    True
     """
     dim = checked_dim(dim)
     cut = profile(kernel.profile)
     ends = (sympy.Integer(0), *cut.radii, sympy.oo)
-    terms: list[_Term] = []
-    for i, expr in enumerate(cut.exprs):
-        for term in sympy.Add.make_args(sympy.expand(expr.rewrite(sympy.exp))):
-            if term != 0:
-                terms.append(_term(term, ends[i], ends[i + 1], kernel))
     if not cut.exprs:
         raise NoRouteError(_refusal(kernel, "its branches could not be told apart"))
-    return L1Density(kernel, dim, tuple(terms))
+    constant = sympy.expand(cut.exprs[-1]).as_independent(Z, as_Add=True)[0]
+    terms: list[_Term] = []
+    stretches: list[Stretch] = []
+    for i, expr in enumerate(cut.exprs):
+        start, end, left = ends[i], ends[i + 1], sympy.Integer(0)
+        for term in sympy.Add.make_args(sympy.expand((expr - constant).rewrite(sympy.exp))):
+            closed = _term(term, start, end) if term != 0 else None
+            terms += [] if closed is None else [closed]
+            left += term if closed is None else 0
+        if left != 0:
+            try:
+                stretches.append(stretch(left, start, end))
+            except FormulaError as fault:
+                raise NoRouteError(_refusal(kernel, f"of {left} {fault}")) from fault
+    return L1Density(kernel, dim, tuple(terms), tuple(stretches))
 
 
-def _term(term: sympy.Expr, start: sympy.Expr, end: sympy.Expr, kernel: L1Kernel) -> _Term:
+def _term(term: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> _Term | None:
+    """c z^n exp(-t z), where it is one that has an integral."""
     factor, rest = term.as_independent(Z, as_Add=False)
     power, rate = 0, sympy.Integer(0)
     for part in sympy.Mul.make_args(rest):
@@ -203,17 +222,18 @@ def _term(term: sympy.Expr, start: sympy.Expr, end: sympy.Expr, kernel: L1Kernel
         elif part != 1:
             slope = sympy.simplify(-sympy.expand_log(sympy.log(part), force=True) / Z)
             if slope.has(Z) or not slope.is_real:
-                raise NoRouteError(_refusal(kernel, f"it has the term {term}"))
+                return None
             rate += slope
     if not factor.is_real or (end is sympy.oo and not rate.is_positive):
-        raise NoRouteError(_refusal(kernel, f"it has the term {term} without end"))
+        return None
     return _Term(factor, power, rate, start, end)
 
 
 def _refusal(kernel: L1Kernel, why: str) -> str:
     return (
-        f"The density of {kernel} is known where f is made of terms c z^n exp(-t z) on intervals, "
-        f"and {why}. Its radial companion or features to order for the range of the data may serve."
+        f"The density of {kernel} is known where f is made of formulas that decay, beside a "
+        f"constant, and are analytic between a few radii: {why}. Its radial companion or features "
+        "to order for the range of the data may serve."
     )
 
 

@@ -1,0 +1,255 @@
+r"""Transforms of any formula in the l1 distance: one integral against a divided difference.
+
+.. math:: \mu(w) = \frac{(-1)^{d-1}}{\pi^d} \int_0^\infty f(s)\,[w_1^2, \ldots, w_d^2] K_s\,ds,
+          \qquad K_s(w^2) = \begin{cases}
+             (-w^2)^m \cos(w s) & d = 2m + 1, \\ (-w^2)^m \sin(w s)/w & d = 2m. \end{cases}
+
+The difference is taken of the waves and not of integrals, in as many bits as close frequencies ask
+for, so that f itself is needed to the digits of the answer alone.  On the half-line the waves are
+exp(i w s) on a ray into the plane, s = exp(t + i psi), where they fall and f neither grows nor is
+singular (:mod:`spectra.transform.rays.plane`); on an interval they are real, and s that of the
+tanh-sinh rule.  Sums over every second point tell the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, factorial, pi
+
+import flint
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from spectra.errors import AccuracyError, FormulaError
+from spectra.formula.parsing import Z
+from spectra.transform.rays.continuation import Continuation
+from spectra.transform.rays.plane import Plane
+from spectra.transform.rays.precision import Ball, working
+
+__all__ = ["Stretch", "apart", "divided", "stretch"]
+
+# Frequencies closer than this are moved apart by as much, and the bits that a difference then
+# loses: twice as many, since squares differ less where they are small.
+_APART_BITS = 96
+_LOST_BITS = 2 * _APART_BITS
+# Bits of f and of sums.
+_BITS = 128
+# Steps 2^-k of t that are tried in turn, and the e-folds that a sum may reach.
+_STEPS, _FARTHEST = range(3, 10), 150.0
+# A sum ends where whole e-folds of it are below this part of its size; it is settled where every
+# second point gives it to that part, and refused where it is not known to the last.
+_NOTHING, _SETTLED, _REFUSED = 2.0**-64, 2.0**-44, 1e-4
+# With sinh(4)*pi/2 = 43 ends are nearer than 2^-120.
+_SINH_END = 4.0
+
+
+def apart(row: NDArray[np.float64], bits: int) -> list[Ball]:
+    """Ascending frequencies in balls, moved so that none is within 2^-bits of the last or of 0."""
+    least, nodes = flint.arb(2.0**-bits), list[Ball]()
+    for v in row:
+        w = flint.arb(float(v))
+        if not nodes and v < 2.0**-bits:
+            w = least
+        if nodes and not w - nodes[-1] >= least:
+            w = nodes[-1] + least
+        nodes.append(w)
+    return nodes
+
+
+def divided(values: Sequence[Ball], nodes: Sequence[Ball]) -> Ball:
+    """The divided difference of values at the squares of the nodes."""
+    squares, found = [w * w for w in nodes], list(values)
+    for order in range(1, len(nodes)):
+        found = [
+            (b - a) / (squares[i + order] - squares[i]) for i, (a, b) in enumerate(pairwise(found))
+        ]
+    return found[0]
+
+
+@dataclass(frozen=True)
+class _Point:
+    """f(s) ds at one point of a rule, without the step."""
+
+    s: Ball
+    weighted: Ball
+
+
+@dataclass
+class _Sums:
+    """A sum of terms, of their sizes, and of what moving frequencies and rounding lose."""
+
+    total: float = 0.0
+    size: float = 0.0
+    lost: float = 0.0
+
+
+class Stretch:
+    """What one formula of f on one interval adds to the density; :func:`stretch` makes it.
+
+    Parameters
+    ----------
+    point : callable
+        t -> the point of the rule, or None where it is at an end to all digits.
+    falls : bool
+        Whether waves are exp(i w s), for s in the upper half plane, or real.
+    """
+
+    def __init__(self, point: Callable[[float], _Point | None], *, falls: bool) -> None:
+        self._point, self._falls = point, falls
+        self._known: dict[float, _Point | None] = {}
+
+    def at(self, row: NDArray[np.float64]) -> tuple[float, float]:
+        """Its share of mu at one frequency, ascending and positive, and its error.
+
+        Raises
+        ------
+        AccuracyError
+            Where the sums do not settle.
+        """
+        dim = len(row)
+        bits = _BITS + _LOST_BITS * (dim - 1)
+        with working(bits):
+            nodes = apart(row, _APART_BITS)
+        scale = (-1) ** (dim - 1) / pi**dim
+        low, high, sums = self._first_sum(nodes, 2.0 ** -_STEPS[0], bits)
+        step, error = 2.0 ** -_STEPS[0], np.inf
+        for k in _STEPS[1:] if sums.lost < np.inf else ():
+            before, step = step * sums.total, 2.0**-k
+            for n in range(int(low / step) + 1, int(high / step), 2):
+                self._add(n * step, nodes, bits, sums)
+            error = abs(step * sums.total - before) + step * sums.lost
+            if error <= _SETTLED * step * sums.size:
+                break
+        value, size = step * sums.total, step * sums.size
+        if not error <= _REFUSED * size:
+            raise AccuracyError(
+                f"The transform at w = {[float(v) for v in row]} did not settle: its sums differ "
+                f"by {error:.3g} where their terms add up to {size:.3g}. The density may be "
+                "infinite there, or too small to be told from 0."
+            )
+        return scale * value, abs(scale) * (error + _NOTHING * size)
+
+    def _first_sum(self, nodes: list[Ball], step: float, bits: int) -> tuple[float, float, _Sums]:
+        """Outwards from t = 0 until nothing is added; where that was, in e-folds."""
+        sums, ends = _Sums(), []
+        for way in (-1, 1):
+            quiet, t = 0.0, step * min(way, 0)
+            while quiet <= 1.0:
+                if abs(t) > _FARTHEST:
+                    sums.lost = np.inf
+                    break
+                here = self._add(t, nodes, bits, sums)
+                if here is None:
+                    break
+                quiet = quiet + step if here <= _NOTHING * sums.size else 0.0
+                t += way * step
+            ends.append(t)
+        return ends[0], ends[1], sums
+
+    def _add(self, t: float, nodes: list[Ball], bits: int, sums: _Sums) -> float | None:
+        """Add a term; its size, or None where there is none."""
+        point, dim = self._at(t), len(nodes)
+        if point is None:
+            return None
+        with working(bits):
+            wave = divided([self._wave(w, point.s, dim) for w in nodes], nodes)
+            term = self._part(wave * point.weighted, dim)
+            size = abs(complex((wave * point.weighted).mid()))
+        falling = exp(-float(nodes[0]) * float(point.s.imag)) if self._falls else 1.0
+        reach = abs(complex(point.s)) ** dim * falling * abs(complex(point.weighted))
+        moved = 2.0 * dim**2 * 2.0**-_APART_BITS / factorial(dim) * reach
+        sums.total += float(term.mid())
+        sums.size += size
+        sums.lost += float(term.rad()) + moved + 2.0**-53 * (abs(sums.total) + size)
+        return size
+
+    def _wave(self, w: Ball, s: Ball, dim: int) -> Ball:
+        power, u = (-(w * w)) ** (dim // 2), w * s
+        if self._falls:
+            wave = (flint.acb(0, 1) * u).exp() - _unseen(u, dim)
+        else:
+            wave = u.cos() if dim % 2 else u.sin()
+        return power * wave if dim % 2 else power * wave / w
+
+    def _part(self, term: Ball, dim: int) -> Ball:
+        return term.imag if self._falls and dim % 2 == 0 else term.real
+
+    def _at(self, t: float) -> _Point | None:
+        if t not in self._known:
+            self._known[t] = self._point(t)
+        return self._known[t]
+
+
+def _unseen(u: Ball, dim: int) -> Ball:
+    """What of exp(i u) has no share in the integral, and would make differences of small w grow.
+
+    It is exp(-u) times a polynomial, with the first terms of i sin u or of cos u in odd and in even
+    dimensions: imaginary, or real, on the axis.
+    """
+    total, power = flint.acb(0), flint.acb(1)
+    root = 1 + 1j
+    for n in range(dim + 1):
+        share = (root**n).imag if dim % 2 else (root**n).real
+        total += round(share) * power / factorial(n)
+        power *= u
+    return (flint.acb(0, 1) if dim % 2 else 1) * (-u).exp() * total
+
+
+def stretch(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
+    """The rule for a formula in Z between two radii.
+
+    Raises
+    ------
+    FormulaError
+        Where it does not decay, is not continued into the plane, or there is no ray for it.
+    """
+    if end is sympy.oo:
+        return _outwards(expr, start)
+    return _between(expr, start, end)
+
+
+def _outwards(expr: sympy.Expr, start: sympy.Expr) -> Stretch:
+    plane = Plane(expr.subs(Z, start + Z))
+    if not plane.angles:
+        raise FormulaError("no ray into the plane has the integrals of the half-line")
+    angle = plane.angles[0]
+    ray = plane.ray(angle, _BITS)
+    with working(_BITS):
+        first = flint.acb(_number(start))
+
+    def point(t: float) -> _Point:
+        with working(_BITS):
+            z = flint.acb(flint.arb(t), flint.arb(angle)).exp()
+            return _Point(_exact(first + z), ray(t)[0] * z)
+
+    return Stretch(point, falls=angle > 0.0)
+
+
+def _between(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
+    kernel = Continuation(expr)
+    with working(2 * _BITS):
+        low, high = _number(start), _number(end)
+
+    def point(t: float) -> _Point | None:
+        if abs(t) > _SINH_END:
+            return None
+        with working(2 * _BITS):
+            turn = flint.arb.pi() / 2 * flint.arb(t).sinh()
+            share = 1 / (1 + (-2 * turn).exp())
+            s = low + (high - low) * share
+            slope = (high - low) * flint.arb.pi() * flint.arb(t).cosh() * share * (1 - share)
+        return _Point(_exact(flint.acb(s)), kernel(flint.acb(s), 2 * _BITS) * slope)
+
+    return Stretch(point, falls=False)
+
+
+def _exact(s: Ball) -> Ball:
+    """A point without its rounding, whose waves at close frequencies differ by their difference."""
+    return flint.acb(s.real.mid(), s.imag.mid())
+
+
+def _number(number: sympy.Expr) -> Ball:
+    return Continuation(number + 0 * Z)(flint.acb(0), 2 * _BITS).real
