@@ -59,7 +59,7 @@ _REACH = 10.0
 _RARE = 1e-16
 # More pairs of ranks than this are replaced by Gauss points.
 _MANY = 20_000
-# Rules of no more strata than this are kept.
+# Rules of no more strata than this are kept, of laws without jumps: 100 kB each.
 _REMEMBERED = 64
 
 
@@ -161,7 +161,7 @@ def same_direction_mean(
     lost : float
         Probability of the pairs of ranks that are left out.
     """
-    few = max(counts) <= _REMEMBERED
+    few = max(counts) <= _REMEMBERED and not any(jumps(law).size for law in laws)
     rules = _few_rank_rules(laws, counts, nodes) if few else _rank_rules(laws, counts, nodes)
     total, mass = np.zeros_like(z), 0.0
     for rule in rules:

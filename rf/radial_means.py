@@ -53,6 +53,8 @@ _MOST_STRATA_PANELS = 64
 _LAST_STRATA_DEGREE = 256
 # Beyond this degree what the strata do to a harmonic is no matter to a ranking.
 _LAST_ROUGH_DEGREE = 32
+# Values of projections on one rule that are kept (16 MB, with their errors).
+_KEPT = 1 << 20
 # Phase of a wave that 16 nodes resolve with its products.
 _PHASE_OF_A_PANEL = 10.0
 
@@ -120,13 +122,16 @@ class Waves:
 
     def _projected(self, panels: int) -> list[tuple[FloatArray, FloatArray]]:
         """phi of every law at its points times the nodes of a rule, and what it may lack."""
-        if panels not in self._values:
-            s = sphere_rule(self._dim, panels).s
-            self._values[panels] = [
-                law(probe.points[:, None] * s)
-                for law, probe in zip(self._laws, self._probes, strict=True)
-            ]
-        return self._values[panels]
+        if panels in self._values:
+            return self._values[panels]
+        s = sphere_rule(self._dim, panels).s
+        found = [
+            law(probe.points[:, None] * s)
+            for law, probe in zip(self._laws, self._probes, strict=True)
+        ]
+        if sum(value.size for value, _ in found) <= _KEPT:
+            self._values[panels] = found
+        return found
 
     def combination(self, first: int, second: int, degree: int) -> Combination:
         """How the waves of two parts combine, up to a degree."""
