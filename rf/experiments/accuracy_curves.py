@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from rf.datasets import Dataset, Scaling, load_dataset
-from rf.experiments.error_curves import COUNTS, rivals_of
+from rf.experiments.error_curves import counted_cells, rivals_of
 from rf.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
     SQUARED_POLYNOMIAL,
     PaperKernel,
-    counted,
     features_of,
 )
 from rf.experiments.tables import Cell, Experiment
@@ -63,7 +62,7 @@ def linear_accuracy(
 
 
 def _cell(
-    name: str, kernel: PaperKernel, method: str, columns: int, folder: str | None
+    name: str, kernel: PaperKernel, method: str, columns: int, *, folder: str | None
 ) -> Callable[[int], tuple[float, float]]:
     def compute(runs: int) -> tuple[float, float]:
         data = rows_of(name, "unit", folder)
@@ -82,31 +81,24 @@ def _cell(
     return compute
 
 
-def _cells(
-    polynomial: PaperKernel, data: dict[str, int], sizes: dict[str, float]
-) -> Callable[[str | None], list[Cell]]:
-    def cells(folder: str | None) -> list[Cell]:
-        found = []
-        for name, dim in data.items():
-            for kernel in (DELTA_GAUSSIAN, polynomial):
-                for count, equal in COUNTS.items():
-                    group = f"{kernel.name}, {name}, {count}"
-                    for method in ("linear", *rivals_of(kernel), "GORF, real part"):
-                        for column, share in sizes.items():
-                            which = method.partition(", ")[0]
-                            columns = counted(int(share * dim), which, equal=equal)
-                            compute = _cell(name, kernel, method, columns, folder)
-                            found.append(Cell(group, method, f"s={column}", compute))
-        return found
+def _methods(kernel: PaperKernel) -> tuple[str, ...]:
+    return ("linear", *rivals_of(kernel), "GORF, real part")
 
-    return cells
+
+def _cells(
+    polynomial: PaperKernel, data: dict[str, int], sizes: dict[str, float], folder: str | None
+) -> list[Cell]:
+    kernels = (DELTA_GAUSSIAN, polynomial)
+    return counted_cells(kernels, data, sizes, _methods, partial(_cell, folder=folder))
 
 
 LIU_ACCURACY = Experiment(
     title="Accuracy on the features of GRFF and its rivals",
     source="Liu, Huang, Chen, Suykens, AISTATS 2021, the figures of the accuracy",
     measures="percent of test rows (more is better)",
-    cells=_cells(SQUARED_POLYNOMIAL, {"letter": 16, "ijcnn1": 22}, {"2d": 2, "8d": 8, "32d": 32}),
+    cells=partial(
+        _cells, SQUARED_POLYNOMIAL, {"letter": 16, "ijcnn1": 22}, {"2d": 2, "8d": 8, "32d": 32}
+    ),
     digits=2,
     notes=__doc__,
 )
@@ -114,7 +106,8 @@ GORF_ACCURACY = Experiment(
     title="Accuracy on the features of GORF and its rivals",
     source="Luo, Fang, Yang, Huang, arXiv 2104.06204, Figure 3",
     measures="percent of test rows (more is better)",
-    cells=_cells(
+    cells=partial(
+        _cells,
         LINEAR_POLYNOMIAL,
         {"letter": 16, "ijcnn1": 22, "usps": 256},
         {"d/2": 0.5, "d": 1, "2d": 2, "8d": 8},

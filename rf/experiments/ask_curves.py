@@ -3,8 +3,8 @@
 The paper draws errors, and the accuracy and the time of learning, without printing numbers; its
 captions could not be confirmed, and this is how the figures are read.  "rows for the masses" are
 the N_s samples of Algorithm 2, which fits the masses by constrained least squares (with the sign of
-eq. (12) mended) in place of exact ones; a fitted mass is too small because the features are noisy,
-and "fitted over exact mass" shows by how much.  Accuracy is that of LIBLINEAR, C = 1, on the
+eq. (12) mended) in place of exact ones; "fitted over exact mass" shows how far they are off in sum.
+Accuracy is that of LIBLINEAR, C = 1, on the
 columns of both sides, as published, and with a Gaussian kernel in place of the asymmetric one,
 whose columns are doubled too.  Times are processor time to draw and to make the features of both
 sides of the training rows, over that of RBFSampler with as many columns, twice.  M counts the

@@ -3,16 +3,16 @@
 Liu et al. draw the error of each method against s = 2d, ..., 32d, and Luo et al. do so in their
 Figure 2; no numbers are printed for either.  The captions of Liu's Figures 1 to 3 and 5 could not
 be confirmed: what is read here as one of them is the error against s for a spherical polynomial,
-a = p = 2 (of which ours is the default of the published code), and for the difference of two
-Gaussians.  In "the papers' counts" GRFF and GORF have 4s columns and their rivals s, as in the
-published code; in "equal columns" all have 4s.  A row "its bias" is the error that is left with
-arbitrarily many columns.  Nystroem sees the rows that the error is measured on.
+taken with a = p = 2, and for the difference of two Gaussians.  In "the papers' counts" GRFF and
+GORF have 4s columns and their rivals s, as in the published code; in "equal columns" all have 4s.
+A row "its bias" is the error that is left with arbitrarily many columns.  Nystroem sees the rows
+that the error is measured on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -29,11 +29,10 @@ from rf.experiments.methods import (
 from rf.experiments.tables import Cell, Experiment
 from spectra.table.arrays import FloatArray
 
-__all__ = ["COUNTS", "GORF_CURVES", "LIU_ERRORS", "rivals_of"]
+__all__ = ["GORF_CURVES", "LIU_ERRORS", "counted_cells", "rivals_of"]
 
-#: Both ways to count columns, and whether all have as many.
-COUNTS = {"equal columns": True, "the papers' counts": False}
-_BIASED = {True: ("DIGMM",), False: ("GRFF", "SRF", "DIGMM")}
+# Both ways to count columns, and whether all have as many.
+_COUNTS = {"equal columns": True, "the papers' counts": False}
 
 
 def rivals_of(kernel: PaperKernel) -> tuple[str, ...]:
@@ -48,6 +47,11 @@ def rivals_of(kernel: PaperKernel) -> tuple[str, ...]:
     return (*polynomial, "DIGMM", "Nystroem", "GRFF", "GORF", "ours")
 
 
+def _with_bias(kernel: PaperKernel) -> tuple[str, ...]:
+    biased = ("DIGMM",) if kernel.power is None else ("GRFF", "SRF", "DIGMM")
+    return tuple(f"{method}, its bias" for method in biased)
+
+
 @lru_cache(maxsize=2)
 def _rows(data: str, kernel: PaperKernel, folder: str | None) -> tuple[FloatArray, FloatArray]:
     X = sample_rows(data, folder=folder)
@@ -55,7 +59,7 @@ def _rows(data: str, kernel: PaperKernel, folder: str | None) -> tuple[FloatArra
 
 
 def _error(
-    data: str, kernel: PaperKernel, method: str, columns: int, folder: str | None
+    data: str, kernel: PaperKernel, method: str, columns: int, *, folder: str | None
 ) -> Callable[[int], tuple[float, float]]:
     def compute(runs: int) -> tuple[float, float]:
         X, exact = _rows(data, kernel, folder)
@@ -70,40 +74,67 @@ def _bias(data: str, kernel: PaperKernel, method: str, folder: str | None) -> fl
     return float(np.linalg.norm(mean_gram(kernel, method, X) - exact) / np.linalg.norm(exact))
 
 
-def _curves(
-    kernels: Sequence[PaperKernel], data: dict[str, int], sizes: dict[str, float]
-) -> Callable[[str | None], list[Cell]]:
-    def cells(folder: str | None) -> list[Cell]:
-        found = []
-        for name, dim in data.items():
-            for kernel in kernels:
-                for count, equal in COUNTS.items():
-                    group = f"{kernel.name}, {name}, {count}"
-                    for method in rivals_of(kernel):
-                        for column, share in sizes.items():
-                            columns = counted(int(share * dim), method, equal=equal)
-                            error = _error(name, kernel, method, columns, folder)
-                            found.append(Cell(group, method, f"s={column}", error))
-                    for method in _BIASED[kernel.power is None]:
-                        found += [
-                            Cell(
-                                group,
-                                f"{method}, its bias",
-                                f"s={column}",
-                                lambda _, n=name, k=kernel, m=method: (_bias(n, k, m, folder), 0.0),  # type: ignore[misc]
-                            )
-                            for column in sizes
-                        ]
-        return found
+def _bias_cell(
+    data: str, kernel: PaperKernel, method: str, columns: int, *, folder: str | None
+) -> Callable[[int], tuple[float, float]]:
+    return lambda runs: (_bias(data, kernel, method.partition(",")[0], folder), 0.0)
 
-    return cells
+
+def counted_cells(
+    kernels: Iterable[PaperKernel],
+    data: Mapping[str, int],
+    sizes: Mapping[str, float],
+    methods: Callable[[PaperKernel], Iterable[str]],
+    compute: Callable[[str, PaperKernel, str, int], Callable[[int], tuple[float, float]]],
+) -> list[Cell]:
+    """Cells for both ways to count columns; ``compute`` takes data, kernel, method and columns.
+
+    Examples
+    --------
+    >>> one = {"letter": 16}, {"2d": 2}
+    >>> cells = counted_cells([DELTA_GAUSSIAN], *one, rivals_of, lambda *_: lambda runs: (0.0, 0.0))
+    >>> len(cells), cells[0].group
+    (10, 'delta-Gaussian, letter, equal columns')
+    """
+    return [
+        Cell(
+            f"{kernel.name}, {name}, {count}",
+            method,
+            f"s={column}",
+            compute(
+                name,
+                kernel,
+                method,
+                counted(int(share * dim), method.partition(",")[0], equal=equal),
+            ),
+        )
+        for name, dim in data.items()
+        for kernel in kernels
+        for count, equal in _COUNTS.items()
+        for method in methods(kernel)
+        for column, share in sizes.items()
+    ]
+
+
+def _curves(
+    kernels: Sequence[PaperKernel],
+    data: dict[str, int],
+    sizes: dict[str, float],
+    folder: str | None,
+) -> list[Cell]:
+    errors = partial(_error, folder=folder)
+    biases = partial(_bias_cell, folder=folder)
+    return counted_cells(kernels, data, sizes, rivals_of, errors) + counted_cells(
+        kernels, data, sizes, _with_bias, biases
+    )
 
 
 LIU_ERRORS = Experiment(
     title="Errors of GRFF and its rivals against the number of frequencies",
     source="Liu, Huang, Chen, Suykens, AISTATS 2021, the figures of the approximation error",
     measures="|K - K^|/|K| on 1000 rows (less is better)",
-    cells=_curves(
+    cells=partial(
+        _curves,
         (SQUARED_POLYNOMIAL, DELTA_GAUSSIAN),
         {"letter": 16, "ijcnn1": 22},
         {"2d": 2, "4d": 4, "8d": 8, "16d": 16, "32d": 32},
@@ -114,7 +145,8 @@ GORF_CURVES = Experiment(
     title="Errors of GORF and its rivals against the number of frequencies",
     source="Luo, Fang, Yang, Huang, arXiv 2104.06204, Figure 2",
     measures="|K - K^|/|K| on 1000 rows (less is better)",
-    cells=_curves(
+    cells=partial(
+        _curves,
         (LINEAR_POLYNOMIAL, DELTA_GAUSSIAN),
         {"letter": 16, "ijcnn1": 22, "usps": 256},
         {"d/2": 0.5, "d": 1, "2d": 2, "8d": 8},

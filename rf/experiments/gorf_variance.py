@@ -9,8 +9,8 @@ both signs orthogonal to one another, is left out of the plot.
 
 Here every number is exact (rf.variance): the variance over that of independent frequencies (GRFF)
 at distance z, with s = d frequencies of each sign.  "published law" has the published radii, on
-2000 points; the exact measure of the polynomial has infinite mass in d = 32.  The rows "GRFF,
-times s" are absolute.
+2000 points; the exact measure of the polynomial has infinite mass in d = 32.  The last block,
+"GRFF, times s", is absolute.
 """
 
 from __future__ import annotations
@@ -96,17 +96,17 @@ def _cell(
 
 
 def _cells(folder: str | None) -> list[Cell]:
-    return [
-        Cell(
-            f"{kernel.name}, d={dim}, {law}",
-            scheme,
-            f"z={z:g}",
-            _cell(kernel, dim, law, scheme, place),
-        )
-        for kernel, dim, law in _CASES
-        for scheme in (_ABSOLUTE, *_SCHEMES)
-        for place, z in enumerate(_DISTANCES)
-    ]
+    cells = []
+    for kernel, dim, law in _CASES:
+        case = f"{kernel.name}, d={dim}, {law}"
+        for scheme in (*_SCHEMES, _ABSOLUTE):
+            group, method = (scheme, case) if scheme == _ABSOLUTE else (case, scheme)
+            cells += [
+                Cell(group, method, f"z={z:g}", _cell(kernel, dim, law, scheme, place))
+                for place, z in enumerate(_DISTANCES)
+            ]
+    # The absolute variances last, as one block.
+    return sorted(cells, key=lambda cell: cell.group == _ABSOLUTE)
 
 
 GORF_VARIANCE = Experiment(

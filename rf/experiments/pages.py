@@ -16,8 +16,8 @@ from rf.experiments.tables import Cell, Experiment, table_lines
 __all__ = ["quick_look", "write_results"]
 
 # Panels in a row of a picture, and the range of values from which on an axis is logarithmic;
-# errors of exact maps, which are rounding, do not count.
-_PANELS_ACROSS, _LOGARITHMIC, _ROUNDING = 3, 20.0, 1e-12
+# errors of exact maps, which are rounding, do not count.  Such an axis ends this far below its top.
+_PANELS_ACROSS, _LOGARITHMIC, _ROUNDING, _DEEPEST = 3, 20.0, 1e-12, 1e4
 # Docstrings are the text of a page, where a role of reStructuredText is nothing.
 _ROLE = re.compile(r":\w+:`")
 _HEADER = ("group", "method", "column", "runs", "mean", "deviation", "published")
@@ -106,6 +106,7 @@ def _draw(
     path: Path, experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, n: int
 ) -> None:
     """One panel for each group, one line for each method; published numbers are hollow."""
+    from matplotlib import colormaps
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -119,6 +120,7 @@ def _draw(
     for panel, group in zip(panels, groups, strict=False):
         inside = [cell for cell in known if cell.group == group]
         columns = list(dict.fromkeys(cell.column for cell in inside))
+        panel.set_prop_cycle(color=colormaps["tab20"](np.arange(20)))
         values: list[float] = []
         for method in dict.fromkeys(cell.method for cell in inside):
             mine = [cell for cell in inside if cell.method == method]
@@ -127,7 +129,9 @@ def _draw(
             ]
             told = [(columns.index(c.column), c.published) for c in mine if c.published is not None]
             values += [y for _, y in (*ours, *told)]
-            (line,) = panel.plot(*_apart(ours), marker="o", label=method)
+            # What has no marker is no measurement: a bias that is known exactly.
+            style = "--" if method.endswith("its bias") else "o-"
+            (line,) = panel.plot(*_apart(ours), style, label=method, markersize=4)
             panel.plot(
                 *_apart(told),
                 linestyle="none",
@@ -138,7 +142,7 @@ def _draw(
         positive = [v for v in values if _ROUNDING < v < np.inf]
         if positive and min(values) >= 0.0 and max(positive) > _LOGARITHMIC * min(positive):
             panel.set_yscale("log")
-            panel.set_ylim(0.7 * min(positive), 1.4 * max(positive))
+            panel.set_ylim(0.7 * max(min(positive), max(positive) / _DEEPEST), 1.4 * max(positive))
         panel.set_xticks(range(len(columns)), columns, fontsize=8)
         panel.set_title(group, fontsize=10)
         panel.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
