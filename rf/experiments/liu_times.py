@@ -1,14 +1,14 @@
 """Table 2 of Liu et al.: the time to generate the feature matrix of the training rows.
 
 The published times are seconds of MATLAB on an i7-8700K, in rows of their own; those that we have
-of SRF, Nystroem and TensorSketch are read as times for the polynomial on letter.  Ours are processor
-time as a ratio to scikit-learn's RBFSampler of as many columns, on the same rows within the same
-seconds, since absolute times say more of a machine than of a method; "ours" is
+of SRF, Nystroem and TensorSketch are read as times for the polynomial on letter.  Ours are the
+processor time as a ratio to scikit-learn's RBFSampler of as many columns, on the same rows within
+the same seconds, since absolute times say more of a machine than of a method; "ours" is
 :class:`rf.SpectralFeatures` with its ``auto`` choice, of at most so many columns (an exact map has
 fewer), and GRFF of the delta-Gaussian kernel goes through the same loops, where that of the
-polynomial is plain numpy.  At most 16 384 rows are taken, 4096 at a time.  What is
-drawn or fitted before the first row is transformed does not count, as in the paper, and stands in
-the groups "seconds to draw"; that of SRF took the paper 17.7 s.
+polynomial is plain numpy.  At most 16 384 rows are taken, 4096 at a time.  What is drawn or fitted
+before the first row is transformed does not count, as in the paper, and stands in the groups
+"seconds to draw"; that of SRF took the paper 17.7 s.
 """
 
 from __future__ import annotations
