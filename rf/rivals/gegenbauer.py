@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from numbers import Integral
 from typing import Any, ClassVar, final
 
@@ -12,10 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.couplings import COUPLINGS
-from rf.portfolio.zonal_features import gegenbauer_coefficients
+from rf.monomials import MonomialMap
+from rf.portfolio.zonal_features import ZonalMap, gegenbauer_coefficients
 from rf.rivals.base import Rival, check_sphere
 from spectra.errors import ParameterError
-from spectra.harmonics import gegenbauer_sequence, harmonic_count_log
+from spectra.harmonics import harmonic_count_log
 from spectra.table.arrays import FloatArray
 
 __all__ = ["GegenbauerFeatures", "half_affine_square"]
@@ -111,19 +111,13 @@ class GegenbauerFeatures(Rival):
                 f"negative coefficients, which take a column each: ask for {count * 2 + 2}."
             )
         root = np.exp(0.5 * harmonic_count_log(np.arange(c.size), dim)) / np.sqrt(count)
-        self._weights = np.array(
-            [root * np.sqrt(np.where(s * c > noise, np.abs(c), 0.0)) for s in signs]
-        )
+        weights = np.array([root * np.sqrt(np.where(s * c > noise, np.abs(c), 0.0)) for s in signs])
         seed = check_random_state(self.random_state).randint(0, 2**31)
         rng = np.random.default_rng(seed)
-        self._directions = COUPLINGS[self.directions].directions(count, dim, rng)
-        return np.repeat(signs, count)
+        rows = COUPLINGS[self.directions].directions(count, dim, rng)
+        signature = np.repeat(signs, count)
+        self._map = ZonalMap(rows, weights, MonomialMap.of(dim, []), signature)
+        return signature
 
     def _columns(self, X: FloatArray) -> FloatArray:
-        check_sphere(X)
-        u = np.clip(X @ self._directions.T, -1.0, 1.0)  # unit rows: only rounding leaves [-1, 1]
-        waves = islice(gegenbauer_sequence(X.shape[1], u), self.degree + 1)
-        Z = [np.zeros_like(u) for _ in self._weights]
-        for n, wave in enumerate(waves):
-            Z = [z + w[n] * wave for z, w in zip(Z, self._weights, strict=True)]
-        return np.concatenate(Z, axis=1)
+        return self._map.columns(check_sphere(X))
