@@ -50,7 +50,7 @@ from rf.variance import VarianceModel
 from spectra.errors import ParameterError
 from spectra.table import GroupedTable, Part, SpectralTable
 
-__all__ = ["GroupedModel", "GroupedPlan", "draw_grouped", "plan_groups"]
+__all__ = ["GroupedModel", "GroupedPlan", "allocated_to_groups", "draw_grouped", "plan_groups"]
 
 FloatArray = NDArray[np.float64]
 
@@ -312,7 +312,7 @@ def plan_groups(table: GroupedTable, n: int, scheme: Scheme, X: Any) -> GroupedP
     if len(table.parts) > n:
         return GroupedPlan(table, "iid", (n,), (), rows, n_rows, pooled=True)
     model = GroupedModel(table, typical_differences(rows, RANKED_PAIRS), rough=True)
-    counts = _allocated(model, n, scheme.allocation)
+    counts = allocated_to_groups(model, n, scheme.allocation)
     if scheme.coupling != "auto" or len(table.parts) > _COMPARED_PARTS:
         coupling = "orthogonal" if scheme.coupling == "auto" else scheme.coupling
         return GroupedPlan(table, coupling, counts, (), rows, n_rows)
@@ -332,7 +332,7 @@ def plan_groups(table: GroupedTable, n: int, scheme: Scheme, X: Any) -> GroupedP
     return GroupedPlan(table, compared[0].coupling, counts, tuple(compared), rows, n_rows)
 
 
-def _allocated(model: GroupedModel, n: int, allocation: Allocation) -> tuple[int, ...]:
+def allocated_to_groups(model: GroupedModel, n: int, allocation: Allocation) -> tuple[int, ...]:
     """The split over the parts; "optimal" is Neyman's for independent frequencies.
 
     A constant has no variance: one frequency is all that it needs.

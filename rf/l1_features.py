@@ -31,7 +31,7 @@ from rf.rows import sample_of_rows, typical_differences
 from spectra.errors import ParameterError
 from spectra.table import L1Table
 
-__all__ = ["L1Plan", "drawn_l1", "l1_variance", "plan_l1"]
+__all__ = ["L1Plan", "drawn_l1", "l1_part_variance", "l1_variance", "plan_l1"]
 
 FloatArray = NDArray[np.float64]
 
@@ -155,12 +155,19 @@ def l1_variance(
     table: L1Table, D: FloatArray, counts: tuple[int, ...]
 ) -> tuple[FloatArray, FloatArray]:
     """Variance of the estimate at differences of shape (n, d), and its error, of so many draws."""
-    value, error = np.zeros(len(D)), np.zeros(len(D))
-    for part, n in zip(table.parts, counts, strict=True):
+    value, error = l1_part_variance(table, D)
+    each = 1.0 / np.array(counts)
+    return each @ value, each @ error
+
+
+def l1_part_variance(table: L1Table, D: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variance of one frequency of each part, mass squared included, and its error."""
+    value, error = np.zeros((2, len(table.parts), len(D)))
+    for p, part in enumerate(table.parts):
         single, lost = part.wave(D)
         double, also = part.wave(2.0 * D)
-        value += part.mass**2 / n * (0.5 * (1.0 + double) - single**2)
-        error += part.mass**2 / n * (0.5 * also + 2.0 * lost + lost**2)
+        value[p] = part.mass**2 * (0.5 * (1.0 + double) - single**2)
+        error[p] = part.mass**2 * (0.5 * also + 2.0 * lost + lost**2)
     return value, error
 
 

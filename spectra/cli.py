@@ -350,20 +350,14 @@ def _radial(arguments: argparse.Namespace) -> Kernel:
 
 def _kernel(arguments: argparse.Namespace) -> Kernel | GroupedKernel | L1Kernel:
     from spectra.families.group_text import named_by_text
-    from spectra.kernel import Kernel
-    from spectra.l1_kernel import L1Kernel
 
-    kernel = named_by_text(
+    return named_by_text(
         arguments.kernel,
+        metric=arguments.metric,
         support=arguments.support,
         is_zonal=arguments.zonal,
         parameters=_settings("--set", "nu=1.5", arguments.set),
     )
-    if arguments.metric == "l2":
-        return kernel
-    if not isinstance(kernel, Kernel) or kernel.is_zonal:
-        raise ParameterError(f"--metric l1 is for a formula in z, and {kernel} is none.")
-    return L1Kernel(kernel, f"{kernel} at z = |x - y|_1")
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:

@@ -24,10 +24,10 @@ from spectra.table import Group, GroupedTable, Hat, L1Table, ProductTerm, Spectr
 from spectra.table.hats import DIMENSIONS
 from spectra.tabulation import tabulate
 from spectra.transform import spectral_density
-from spectra.verdict import Status, existence, spectral_measure
+from spectra.verdict import Status, Verdict, existence, spectral_measure
 from spectra.verdict.by_l1 import hats_and_rest
 
-__all__ = ["derive"]
+__all__ = ["derive", "hats_and_companion"]
 
 
 @overload
@@ -194,6 +194,39 @@ def _l1_table(
         return _grouped_table(standing, dim, table_of)
     if standing is not None:
         return table_of(standing, dim)
+    hats, companion = hats_and_companion(kernel, dim)
+    mixture = None
+    if companion is not None:
+        assert isinstance(companion.kernel, Kernel)  # by_l1 asks so
+        assert companion.dim is not None
+        mixture = table_of(companion.kernel, companion.dim)
+    return L1Table(dim=dim, mixture=mixture, hats=hats, formula=str(kernel))
+
+
+def hats_and_companion(kernel: L1Kernel, dim: int) -> tuple[tuple[Hat, ...], Verdict | None]:
+    """What a kernel of the l1 distance is drawn from, in several columns.
+
+    Returns
+    -------
+    tuple of Hat
+        The truncated distances that are taken out of it.
+    Verdict or None
+        On the radial companion of the rest, of finite mass; None where nothing is left.
+
+    Raises
+    ------
+    InfiniteMassError, UndecidedError
+        Where the verdict is not FINITE.
+    NoRouteError
+        Where the mass is finite, and no such law is known.
+
+    Examples
+    --------
+    >>> from spectra import l1
+    >>> hats, companion = hats_and_companion(l1("Max(1 - z, 0)"), 2)
+    >>> hats, companion
+    ((Hat(weight=1.0, radius=1.0),), None)
+    """
     verdict = existence(kernel, dim)
     verdict.refuse()
     assert verdict.line.analysis is not None  # every radial kernel has one
@@ -203,14 +236,10 @@ def _l1_table(
         if split is not None and split[0]:
             hats = tuple(Hat(weight, radius) for weight, radius in split[0])
             verdict = existence(L1Kernel(split[1]), dim)
-    companion = verdict.companion
     if hats and not verdict.kernel.profile.pieces:
-        return L1Table(dim=dim, mixture=None, hats=hats, formula=str(kernel))
-    if companion is not None and companion.status is Status.FINITE:
-        assert isinstance(companion.kernel, Kernel)  # by_l1 asks so
-        assert companion.dim is not None
-        mixture = table_of(companion.kernel, companion.dim)
-        return L1Table(dim=dim, mixture=mixture, hats=hats, formula=str(kernel))
+        return hats, None
+    if verdict.companion is not None and verdict.companion.status is Status.FINITE:
+        return hats, verdict.companion
     raise NoRouteError(
         f"The measure of {kernel} has finite mass in d = {dim}, and no law to draw from is known: "
         f"that of its radial companion is not finite, and truncated distances are drawn in d = "

@@ -29,7 +29,7 @@ def doubled(z):
 
 with mp.workdps(40):
     #: (centre, weight) of the normal laws on a line; exp(-2 sin^2 z) = sum_n I_n(1) cos(2nz) / e.
-    COMBS = [(2 * n, mp.besseli(n, 1) / mp.e) for n in range(-30, 31)]
+    COMBS = [(2 * n, mp.besseli(abs(n), 1) / mp.e) for n in range(-30, 31)]
     BEATS = [(0, mp.mpf(1)), (20, mp.mpf(1) / 2), (-20, mp.mpf(1) / 2)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -9,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rf.couplings import COUPLINGS
-from rf.frequencies import allocate
+from rf.frequencies import allocate, apportion
+from rf.grouped import GroupedModel, allocated_to_groups
+from rf.l1_features import l1_part_variance
 from rf.variance import VarianceModel
 from spectra.errors import TimeLimitError
+from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
+from spectra.l1_kernel import L1Kernel
 from spectra.progress import stage, staged
 from spectra.steps import seconds_left, time_limit
-from spectra.table import SpectralTable
+from spectra.table import GroupedTable, L1Table, SpectralTable
 
-__all__ = ["Errors", "errors_by_coupling"]
+__all__ = ["Errors", "distances", "errors_by_coupling", "errors_of_groups", "errors_of_l1"]
 
 FloatArray = NDArray[np.float64]
 
@@ -65,44 +70,107 @@ def errors_by_coupling(table: SpectralTable, kernel: Kernel, reach: float) -> Er
     >>> bool(np.allclose(squares, squares[0]))
     True
     """
-    z = reach * (np.arange(_DISTANCES) + 0.5) / _DISTANCES
+    z = distances(reach)
     model = VarianceModel(table, z)
-    scale = float(np.sqrt(np.mean(kernel(z) ** 2)))
+    no_use = {
+        name: "couples parts, and there is one"
+        for name, coupling in COUPLINGS.items()
+        if coupling.across_parts and len(table.parts) == 1
+    }
+
+    def error(name: str, n: int) -> float:
+        counts = allocate(table, n, allocation="optimal", coupling=name, distances=model)
+        if not any(COUPLINGS[name].gains(m, table.dim) for m in counts):
+            return np.nan
+        return float(model.mean_variance(counts, coupling=name, radii="iid"))
+
+    return _compared(kernel, table, kernel(z), error, no_use)
+
+
+@staged("the variances of all couplings within groups")
+def errors_of_groups(table: GroupedTable, kernel: GroupedKernel, differences: FloatArray) -> Errors:
+    """Likewise of a kernel of groups of columns, in the mean over differences of shape (m, d)."""
+    model = GroupedModel(table, differences)
+    widest = max((len(group.columns) for group in table.groups), default=1)
+    no_use = {
+        name: "couples parts" if coupling.across_parts else "has directions that are not uniform"
+        for name, coupling in COUPLINGS.items()
+        if coupling.across_parts or not coupling.uniform
+    }
+
+    def error(name: str, n: int) -> float:
+        counts = allocated_to_groups(model, n, "optimal")
+        if name != "iid" and not any(COUPLINGS[name].gains(m, widest) for m in counts):
+            return np.nan
+        return float(np.mean(model.variance(counts, coupling=name, radii="iid")[0]))
+
+    return _compared(kernel, table, kernel(differences), error, no_use)
+
+
+@staged("the variance of independent frequencies")
+def errors_of_l1(table: L1Table, kernel: L1Kernel, differences: FloatArray) -> Errors:
+    """Likewise of a kernel of the l1 distance, whose frequencies are independent."""
+    one = np.mean(l1_part_variance(table, differences)[0], axis=1)
+    found = []
+    for n in COLUMNS:
+        parted = n // 2 >= len(one)
+        counts = np.array(apportion(np.sqrt(one), n // 2)) if parted else np.nan
+        found.append(np.sum(one / counts))
+    errors = np.sqrt(found) / _norm(kernel(differences))
+    others = "every other coupling, whose directions are uniform, as those here are not"
+    return Errors(COLUMNS, {"iid": errors}, (others,))
+
+
+def distances(reach: float) -> FloatArray:
+    """The distances over which a variance is averaged: the middles of equal parts of (0, reach]."""
+    return np.asarray(reach * (np.arange(_DISTANCES) + 0.5) / _DISTANCES)
+
+
+def _compared(
+    kernel: Kernel | GroupedKernel,
+    table: SpectralTable | GroupedTable,
+    exact: FloatArray,
+    mean_variance: Callable[[str, int], float],
+    no_use: Mapping[str, str],
+) -> Errors:
+    """Every coupling of known variance and of some use here, each within its share of the time.
+
+    ``mean_variance(name, n)`` is that of n frequencies, nan where the coupling gains no part
+    anything.
+    """
+    scale = _norm(exact)
     errors: dict[str, FloatArray] = {}
     left_out: list[str] = []
     for name, coupling in COUPLINGS.items():
         if not coupling.known:
             left_out.append(f"{name}, whose variance has no closed form")
-        elif coupling.across_parts and len(table.parts) == 1:
-            left_out.append(f"{name}, which couples parts, and there is one")
+            continue
+        if name in no_use:
+            left_out.append(f"{name}, which {no_use[name]}")
+            continue
+        left = seconds_left()
+        try:
+            # Half of what is left: one that is slow leaves time to those after it.
+            with (
+                time_limit(None if left is None else 0.5 * max(left, _LEAST_TIME)),
+                stage(f"the variance of the coupling {name}", of=kernel),
+            ):
+                found = [
+                    mean_variance(name, n // 2) if n // 2 >= len(table.parts) else np.nan
+                    for n in COLUMNS
+                ]
+        except TimeLimitError:
+            left_out.append(
+                f"{name}, whose variance took longer than its share of the time for a step"
+            )
+            continue
+        if np.all(np.isnan(found)):
+            left_out.append(f"{name}, which is another coupling in d = {table.dim}")
         else:
-            left = seconds_left()
-            try:
-                # Half of what is left: one that is slow leaves time to those after it.
-                with (
-                    time_limit(None if left is None else 0.5 * max(left, _LEAST_TIME)),
-                    stage(f"the variance of the coupling {name}", of=kernel),
-                ):
-                    found = np.array([_error(model, name, n // 2) for n in COLUMNS]) / scale
-            except TimeLimitError:
-                left_out.append(
-                    f"{name}, whose variance took longer than its share of the time for a step"
-                )
-                continue
-            if np.all(np.isnan(found)):
-                left_out.append(f"{name}, which is another coupling in d = {table.dim}")
-            else:
-                errors[name] = found
+            # A variance that is zero up to rounding can come out below it.
+            errors[name] = np.sqrt(np.maximum(found, 0.0)) / scale
     return Errors(COLUMNS, errors, tuple(left_out))
 
 
-def _error(model: VarianceModel, name: str, n: int) -> float:
-    """Root mean variance of n frequencies; nan where the coupling gains no part anything."""
-    parts = len(model.table.parts)
-    if n < parts:
-        return np.nan
-    counts = allocate(model.table, n, allocation="optimal", coupling=name, distances=model)
-    coupling = COUPLINGS[name]
-    if not any(coupling.gains(m, model.table.dim) for m in counts):
-        return np.nan
-    return float(np.sqrt(model.mean_variance(counts, coupling=name, radii="iid")))
+def _norm(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from spectra.errors import ParameterError, SpectraError
+from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
 
-__all__ = ["Grid", "Panel", "Refusal"]
+__all__ = ["Grid", "Panel", "Refusal", "answered"]
 
 #: Characters of a formula that are shown around those that are meant (chosen: a line of the page).
 _BEFORE, _AFTER = 24, 24
@@ -116,6 +117,8 @@ class Panel:
     fields : tuple of (str, str) or None
         Parameters that the formula has; None where that is not known.
     refusal : Refusal or None
+    pieces : tuple of (str, Panel)
+        The answers on what a kernel is made of, each with its heading.
     """
 
     lines: tuple[str, ...] = ()
@@ -125,3 +128,15 @@ class Panel:
     commands: tuple[tuple[str, str], ...] = ()
     fields: tuple[tuple[str, str], ...] | None = None
     refusal: Refusal | None = None
+    pieces: tuple[tuple[str, Panel], ...] = ()
+
+
+def answered(asked: Callable[[], Panel]) -> Panel:
+    """What is asked, or why there is no answer, which is an answer as well."""
+    try:
+        return asked()
+    except (InfiniteMassError, UndecidedError):
+        # The panel of the density says why, and what to do.
+        return Panel(lines=("There is no finite measure to draw from: see the density.",))
+    except SpectraError as error:
+        return Panel(refusal=Refusal.of(error))

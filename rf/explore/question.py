@@ -11,17 +11,20 @@ from typing import final
 import numpy as np
 
 from spectra.errors import ParameterError
-from spectra.families import catalogue, kernel_from_text
+from spectra.families import catalogue
+from spectra.families.group_text import named_by_text
 from spectra.families.reading import split_call
 from spectra.formula.parsing import parse_formula
+from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
+from spectra.l1_kernel import L1Kernel
 from spectra.numeric import checked_dim
 
 __all__ = ["Question"]
 
 _PREFIX = "p."
 _NAME = re.compile(r"[^\W\d]\w*")
-_ON = re.compile(r"\)\s*\.\s*on\s*\(")
+_METRICS = ("l2", "l1")
 #: Distances from 0 to here are shown first (chosen), and twice as far until the kernel has fallen.
 _NEAR, _FAR = 4.0, 64.0
 _FALLEN = 0.05
@@ -38,7 +41,9 @@ class Question:
     Attributes
     ----------
     formula : str
-        A formula in z or u, or a name of the catalogue.
+        A formula in z or u, a name of the catalogue, or such kernels of groups of columns.
+    metric : str
+        What z is: "l1" for the sum of the distances of all columns, else the Euclidean distance.
     dim, support, z_max : str
         As typed; an empty ``z_max`` means a range that shows the kernel.
     parameters : tuple of (str, str)
@@ -55,6 +60,7 @@ class Question:
     dim: str = "3"
     support: str = ""
     z_max: str = ""
+    metric: str = ""
     parameters: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -70,6 +76,7 @@ class Question:
             dim=form.get("d", cls.dim).strip(),
             support=form.get("support", "").strip(),
             z_max=form.get("zmax", "").strip(),
+            metric=form.get("metric", "").strip(),
             parameters=parameters,
         )
 
@@ -86,7 +93,7 @@ class Question:
         return tuple((p, value) for p, value in given.items() if p in names)
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> Kernel | GroupedKernel | L1Kernel:
         """The kernel that is asked about.
 
         Raises
@@ -94,14 +101,15 @@ class Question:
         FormulaError, ParameterError
             Where there is none; ``place`` says which characters are meant.
         """
-        if _ON.search(self.formula):
+        if self.metric not in ("", *_METRICS):
             raise ParameterError(
-                "This page draws functions of one distance, and a kernel of groups of columns has "
-                "one for each group. Type the kernel of one group, or ask for the verdict on all "
-                f"of them at a shell: spectra check {self.formula.strip()!r} --dim {self.dim}"
+                f"There is no distance {self.metric!r} here: choose one of {', '.join(_METRICS)}."
             )
-        return kernel_from_text(
-            self.formula.strip(), support=self.support or None, parameters=dict(self.fields)
+        return named_by_text(
+            self.formula.strip(),
+            metric="l1" if self.metric == "l1" else "l2",
+            support=self.support or None,
+            parameters=dict(self.fields),
         )
 
     @cached_property
@@ -114,9 +122,11 @@ class Question:
                 f"The dimension {self.dim!r} is no whole number of at least 1: write one."
             ) from error
 
-    @cached_property
-    def reach(self) -> float:
-        """The largest distance that is shown, and for which columns are counted."""
+    def reach_of(self, kernel: Kernel) -> float:
+        """The largest distance that is shown of a radial kernel, and for which columns are counted.
+
+        The one that was typed, or where the kernel has ended or fallen.
+        """
         if self.z_max:
             reach = float(parse_formula(self.z_max, variable="z"))
             if not 0.0 < reach < np.inf:
@@ -124,13 +134,13 @@ class Question:
                     f"The largest distance {self.z_max!r} is not a positive number: write one."
                 )
             return reach
-        if self.kernel.is_zonal:
+        if kernel.is_zonal:
             return _SPHERE
-        if 0.0 < self.kernel.support < np.inf:
-            return _BEYOND * float(self.kernel.support)
+        if 0.0 < kernel.support < np.inf:
+            return _BEYOND * float(kernel.support)
         reach = _NEAR
         while reach < _FAR:
-            values = np.abs(self.kernel(np.linspace(0.0, reach, 65)[1:]))
+            values = np.abs(kernel(np.linspace(0.0, reach, 65)[1:]))
             if values[-16:].max() <= _FALLEN * values.max():
                 break
             reach *= 2.0

@@ -49,6 +49,8 @@ EXAMPLES = (
     ("(1 - z**2/4)**2", {"d": "3", "support": "2"}),
     ("spherical", {"d": "3"}),
     ("ntk", {"d": "16"}),
+    ("(exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2])", {"d": "3"}),
+    ("Max(2 - z, 0)", {"d": "2", "metric": "l1"}),
 )
 
 
@@ -96,7 +98,7 @@ class _Pages:
         return {
             "html": render_template("panel.html", panel=panel, name=name),
             "fields": panel.fields,
-            "refused": refusal is not None and not panel.picture,
+            "refused": refusal is not None and not (panel.picture or panel.pieces),
             "place": [refusal.text, refusal.start, refusal.stop] if refusal is not None else None,
         }
 

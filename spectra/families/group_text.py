@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from spectra.errors import ParameterError
 from spectra.families.reading import kernel_from_text
 from spectra.formula.wording import short
 from spectra.grouped import GroupedKernel, Product
 from spectra.kernel import Kernel
+from spectra.l1_kernel import L1Kernel
 
 __all__ = ["named_by_text"]
 
@@ -26,12 +27,18 @@ _ARGUMENTS = re.compile(
 
 
 def named_by_text(
-    text: str, *, parameters: Mapping[str, Any] | None = None, **options: Any
-) -> Kernel | GroupedKernel:
+    text: str,
+    *,
+    metric: Literal["l2", "l1"] = "l2",
+    parameters: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Kernel | GroupedKernel | L1Kernel:
     """The kernel that a text names, of groups of columns where it has ``.on(`` in it.
 
     Parameters
     ----------
+    metric : "l2" or "l1"
+        What z is in a formula: the Euclidean distance, or the sum of the distances of all columns.
     text, parameters, **options :
         As for :func:`spectra.families.kernel_from_text`; of groups the parameters are for the
         kernel of each group that has them, and there are no other options.
@@ -49,6 +56,13 @@ def named_by_text(
     >>> named_by_text(str(kernel)) == kernel
     True
     """
+    if metric == "l1":
+        profile = named_by_text(text, parameters=parameters, **options)
+        if not isinstance(profile, Kernel) or profile.is_zonal:
+            raise ParameterError(
+                f"{profile} is no formula in z, and the l1 distance (--metric l1) takes one."
+            )
+        return L1Kernel(profile, f"{profile} at z = |x - y|_1")
     if _ON.search(text) is None:
         return kernel_from_text(text, parameters=parameters, **options)
     given = [name for name, value in options.items() if value is not None]

@@ -1,0 +1,151 @@
+"""What ``spectra explore`` says of kernels of groups of columns and of the l1 distance."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flask", reason='pip install -e ".[explore]" brings what serves the page')
+pytest.importorskip("matplotlib", reason='pip install -e ".[plot]" brings what draws')
+
+from rf.explore.answers import ANSWERS, Answers
+from rf.explore.columns import distances, errors_of_groups, errors_of_l1
+from rf.explore.panel import Panel
+from rf.explore.question import Question
+from rf.grouped import draw_grouped
+from rf.l1_features import drawn_l1
+from spectra import derive, existence, l1, radial
+
+PRODUCT = "(exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2]) - 0.5*(exp(-z)).on([2])"
+
+
+def drawn(panel: Panel) -> list[str]:
+    return [p for p in (panel.picture, *(q.picture for _, q in panel.pieces)) if p]
+
+
+def test_every_group_is_shown_by_itself() -> None:
+    answers = Answers(Question(PRODUCT, "4"))
+    for name in ("kernel", "verdict", "density"):
+        assert [title for title, _ in answers(name).pieces] == [
+            "exp(-z**2/2) of the columns [0, 1]",
+            "exp(-z) of the columns [2]",
+        ]
+    assert dict(answers("kernel").facts)["columns without a say"] == "3"
+    alone = Answers(Question("exp(-z)", "1"))
+    for name in ("verdict", "density"):
+        assert answers(name).pieces[1][1].lines == alone(name).lines
+        assert answers(name).pieces[1][1].facts == alone(name).facts
+
+
+def test_the_masses_are_those_of_the_table() -> None:
+    panel = Answers(Question(PRODUCT, "4"))("density")
+    assert [float(value.split()[0]) for _, value in panel.facts] == pytest.approx([1.0, 0.5, 1.5])
+    overlapping = "(exp(-z)).on([0])*(exp(-z)).on([0, 1]) - (exp(-z)).on([1])*(exp(-z)).on([0, 1])"
+    panel = Answers(Question(overlapping, "2"))("density")
+    assert all(value.startswith("at most, as parts overlap: 1 ±") for _, value in panel.facts[:2])
+
+
+def test_an_infinite_group_is_named_and_the_others_are_shown() -> None:
+    answers = Answers(Question("(Max(1 - z, 0)).on([0, 1, 2])*(exp(-z)).on([3])", "4"))
+    verdict, density = answers("verdict"), answers("density")
+    assert [row[3] for row in verdict.tables[0].rows] == ["infinite", "finite"]
+    assert density.refusal is not None
+    assert [piece.refusal is None for _, piece in density.pieces] == [False, True]
+    assert all(piece.picture for _, piece in density.pieces)
+    assert "no finite measure" in answers("columns").lines[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (Question(PRODUCT, "2"), "2"),
+        (Question("(exp(-q*z)).on([0])", "2"), "'q' has no value"),
+        (Question("(exp(-z)).on([0]) + 3 4", "2"), "is wanted"),
+        (Question("exp(u)", "2", metric="l1"), "formula in z"),
+        (Question("exp(-z)", "2", metric="l7"), "'l7'"),
+        (Question(PRODUCT, "3", support="2"), "support"),
+    ],
+    ids=lambda value: value.formula if isinstance(value, Question) else "",
+)
+def test_what_is_no_such_kernel_is_refused_in_its_words(question: Question, message: str) -> None:
+    refusal = Answers(question)("kernel").refusal
+    assert refusal is not None
+    assert message in refusal.message
+
+
+def test_pictures_of_several_groups_share_no_names() -> None:
+    answers = Answers(Question(PRODUCT, "3"))
+    names = [
+        own
+        for name in ANSWERS
+        for picture in drawn(answers(name))
+        for own in re.findall(r'\bid="([^"]+)"', picture)
+    ]
+    assert len(drawn(answers("kernel"))) == len(drawn(answers("density"))) == 2
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("formula", "dim", "hats", "pieces"),
+    [
+        ("Max(2 - z, 0)", "2", 1, 0),
+        ("Max(1 - z, 0) + 1/(1 + z)**2", "2", 1, 1),
+        ("1/(1 + z**2)", "3", 0, 1),
+        ("exp(-z) + exp(-2*z)", "3", 0, 2),
+        ("exp(-z)", "1", 0, 0),
+    ],
+)
+def test_a_kernel_of_the_l1_distance_is_shown_with_what_it_is_drawn_from(
+    formula: str, dim: str, hats: int, pieces: int
+) -> None:
+    answers = Answers(Question(formula, dim, metric="l1"))
+    assert answers("kernel").facts[1] == (
+        "written in", "z = |x − y|₁, the sum of the distances of all columns"
+    )  # fmt: skip
+    verdict = existence(l1(formula), int(dim))
+    assert answers("verdict").lines[1 : 1 + len(verdict.reasons)] == verdict.reasons
+    density, table = answers("density"), derive(l1(formula), int(dim), cache=False)
+    assert sum(len(g.rows) for g in density.tables if g.caption.startswith("Truncated")) == hats
+    assert len(density.pieces) == pieces
+    assert float(density.facts[0][1].removeprefix("at most, as parts overlap: ").split()[0]) == (
+        pytest.approx(sum(p.mass for p in table.parts if p.sign > 0))
+    )
+    assert answers("table").picture.startswith("<svg")
+
+
+def test_a_finite_mass_without_a_law_is_refused_with_the_way_out() -> None:
+    answers = Answers(Question("Max(1 - z, 0)", "9", metric="l1"))
+    assert "finite mass" in answers("verdict").lines[0]
+    for name in ("density", "table", "columns"):
+        refusal = answers(name).refusal
+        assert refusal is not None
+        assert refusal.kind == "NoRouteError"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["groups", "l1"])
+def test_the_error_is_that_of_draws(kind: str) -> None:
+    draws, n, rng = 3000, 32, np.random.default_rng(0)
+    if kind == "groups":
+        kernel = radial("exp(-z**2/2)").on([0, 1]) * radial("exp(-z)").on([2])
+        table = derive(kernel, 3, cache=False)
+        D = np.multiply.outer(distances(4.0), np.ones(3))
+        found = errors_of_groups(table, kernel, D).errors["orthogonal"]
+    else:
+        kernel = l1("1/(1 + z)**2")
+        table = derive(kernel, 3, cache=False)
+        D = np.multiply.outer(distances(4.0), np.ones(3) / 3)
+        found = errors_of_l1(table, kernel, D).errors["iid"]
+    squares = np.empty(draws)
+    for i in range(draws):
+        sample = (
+            draw_grouped(table, (n,), coupling="orthogonal", radii="iid", rng=rng)
+            if kind == "groups"
+            else drawn_l1(table, (n,), rng)
+        )
+        squares[i] = np.mean((sample.estimate(D) - kernel(D)) ** 2)
+    scale, error = np.mean(kernel(D) ** 2), np.std(squares) / np.sqrt(draws)
+    assert abs(squares.mean() - found[2] ** 2 * scale) <= 6 * error
+    assert error < 0.05 * squares.mean()
