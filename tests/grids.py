@@ -36,6 +36,30 @@ def graded(
     ]
 
 
+def by_turns(cases: Iterable[Any], *, every: int, first: int = 0) -> list[Any]:
+    """Cases that prove the same as parameters: one of so many by default, the others slow.
+
+    Of a product of axes ``every`` is coprime to their lengths, so that the values of each go by
+    turns.  Cases that are marked slow already stay so, and do not count.
+
+    Examples
+    --------
+    >>> [case.values[0] for case in by_turns("abcd", every=2, first=1) if not case.marks]
+    ['b', 'd']
+    """
+    found, turn = [], 0
+    for case in cases:
+        if hasattr(case, "marks"):
+            values, marks = case.values, case.marks
+        else:
+            values, marks = case if isinstance(case, tuple) else (case,), ()
+        if not marks:
+            marks = () if turn % every == first else (pytest.mark.slow,)
+            turn += 1
+        found.append(pytest.param(*values, marks=marks))
+    return found
+
+
 def low_and_high(dims: Collection[int], turn: int) -> tuple[int, int]:
     """Two of some dimensions, which go by turns: one of the lower half, one of the upper.
 

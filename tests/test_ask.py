@@ -7,7 +7,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 import scipy.sparse
-from grids import graded
+from grids import by_turns, graded
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -119,12 +119,15 @@ LAYERED = {
 @pytest.mark.parametrize("n", [2, 9])
 @pytest.mark.parametrize(
     ("name", "dim"),
-    [
-        ("tilt", 1),
-        ("tilt", 16),
-        pytest.param("two shifts", 2, marks=pytest.mark.slow),
-        pytest.param("moved twice", 3, marks=pytest.mark.slow),
-    ],
+    by_turns(
+        [
+            ("tilt", 1),
+            ("tilt", 16),
+            pytest.param("two shifts", 2, marks=pytest.mark.slow),
+            pytest.param("moved twice", 3, marks=pytest.mark.slow),
+        ],
+        every=2,
+    ),
 )
 def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
     """For every part of every decomposition, and lower than that of independent draws."""
@@ -217,7 +220,8 @@ HOSTILE_SLOW = {"a tiny shift of a Matern kernel": lambda d: MATERN.shift(1e-7)}
 
 @pytest.mark.parametrize("dim", [1, pytest.param(64, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    "name", [*HOSTILE, *(pytest.param(n, marks=pytest.mark.slow) for n in HOSTILE_SLOW)]
+    "name",
+    by_turns([*HOSTILE, *(pytest.param(n, marks=pytest.mark.slow) for n in HOSTILE_SLOW)], every=3),
 )
 def test_features_of_hostile_kernels(name, dim):
     """From one column to a thousand: bounded, and right within six deviations that they state."""

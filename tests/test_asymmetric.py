@@ -6,6 +6,7 @@ from pathlib import Path
 import mpmath as mp
 import numpy as np
 import pytest
+from grids import by_turns
 
 from rf.axial import SELECTIONS, AxisLaw, Decomposed, Modulation, jordan_masses
 from spectra.asymmetric import AsymmetricKernel
@@ -96,7 +97,7 @@ def test_masses_of_tilted_gaussians(dim):
     assert abs(Decomposed(cosh, "polar").mass - float(scale)) < 1e-13 * float(scale)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 7])
+@pytest.mark.parametrize("dim", by_turns([1, 2, 7], every=2))
 def test_masses_of_a_shifted_matern_are_honest(dim):
     """Against the radial law by brute quadrature in the coordinate along the shift."""
     kernel = catalogue["matern"](nu=1.5).shift(0.4)
@@ -130,7 +131,7 @@ def test_every_decomposition_has_the_kernel_as_its_mean(name, dim):
         assert error < 1e-6 * other.mass + other.bias, decomposition
 
 
-@pytest.mark.parametrize(("name", "dim"), CASES)
+@pytest.mark.parametrize(("name", "dim"), by_turns(CASES, every=2))
 def test_draws_have_the_exact_mean_and_variance(name, dim):
     n = 4000
     rng = np.random.default_rng(7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from grids import by_turns
 from laws import gaussian_atoms, table_of
 
 from rf.bounds import BOUNDS, _radial_moments, frequencies_for, n_components_for
@@ -77,11 +78,14 @@ def test_bounds_refuse_what_they_do_not_cover():
 
 @pytest.mark.parametrize(
     ("formula", "dim", "curvature"),
-    [
-        ("exp(-z**2/2)", 1, 1.0),
-        ("exp(-z**2/2) - exp(-z**2/8)", 16, 0.75),
-        ("(1 + z)*exp(-z)", 3, 1.0),
-    ],
+    by_turns(
+        [
+            ("exp(-z**2/2)", 1, 1.0),
+            ("exp(-z**2/2) - exp(-z**2/8)", 16, 0.75),
+            ("(1 + z)*exp(-z)", 3, 1.0),
+        ],
+        every=2,
+    ),
 )
 def test_bounds_over_a_ball_serve_tables_of_smooth_kernels(formula, dim, curvature):
     """Their second moments give -k''(0) = sum of signed m E R^2 / d."""

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import sympy
+from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
@@ -191,7 +192,7 @@ def test_a_callable_without_support_has_the_known_density(function, stated, dens
         assert np.all(found.error(RADII)[low] <= 1e-11 * truth[low])
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("dim", by_turns([1, 2, 3], every=2))
 def test_a_table_of_a_callable_without_support_has_the_kernel_for_expectation(dim):
     for function, origin, decay in (
         (gaussian, "smooth", "gaussian"),

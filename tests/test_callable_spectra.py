@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from grids import by_turns
 from mpmath import mp
 from problems import naive_density
 
@@ -43,7 +44,7 @@ def radial_density(peaks, variance, dim, w):
     return total
 
 
-@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("dim", by_turns([1, 3], every=2))
 @pytest.mark.parametrize(
     ("function", "peaks", "inverse"), [(combs, COMBS, 100), (beats, BEATS, 25)]
 )
@@ -63,7 +64,7 @@ def test_the_masses_of_a_spectrum_with_a_gap_are_those_of_its_peaks():
     assert abs(measure.mass.mid - 2.0) <= measure.mass.rad
 
 
-@pytest.mark.parametrize("dim", [1, 2, 7, 16, 32])
+@pytest.mark.parametrize("dim", by_turns([1, 2, 7, 16, 32], every=2))
 def test_the_end_of_a_callable_is_where_its_integral_has_ended(dim):
     """In high dimension z^(d-1) k(z) goes on where k has long been below rounding."""
     try:

@@ -10,7 +10,7 @@ import pytest
 import scipy.integrate
 import scipy.special
 import sympy
-from grids import graded
+from grids import by_turns, graded
 from mpmath import mp
 from problems import DIMENSION, PROBLEMS, Problem, naive_density, tagged
 
@@ -83,7 +83,7 @@ def test_a_family_is_not_taken_for_a_kernel() -> None:
         spectral_density(catalogue["matern"], 3)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", by_turns(NAMES, every=3))
 def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
     """Each statement was written on its own; both are for the default parameters."""
     entry: Entry = catalogue.entries[name]
@@ -305,7 +305,9 @@ def test_totals_and_atoms_add_to_k_at_zero(problem: Problem, dim: int) -> None:
     assert found.route == "lookup"
 
 
-@pytest.mark.parametrize(("problem", "dim"), [(p, d) for p, d in DENSITIES if p.density], ids=str)
+@pytest.mark.parametrize(
+    ("problem", "dim"), by_turns([(p, d) for p, d in DENSITIES if p.density], every=2), ids=str
+)
 def test_the_density_is_that_of_another_formula(problem: Problem, dim: int) -> None:
     found = spectral_density(problem.kernel, dim)
     w = np.geomspace(*found.components[0].bulk, 5)
@@ -336,7 +338,9 @@ def test_high_dimensions_neither_overflow_nor_vanish() -> None:
         assert np.max(np.abs(found.radial(w))) > 1e-4
 
 
-@pytest.mark.parametrize("name", ["spherical_polynomial", "wendland_31", "arc_cosine_1", "ntk"])
+@pytest.mark.parametrize(
+    "name", by_turns(["spherical_polynomial", "wendland_31", "arc_cosine_1", "ntk"], every=2)
+)
 def test_pieces_on_a_ball_go_through_the_same_door(name: str) -> None:
     kernel = default(name)
     found = spectral_density(kernel, 3)

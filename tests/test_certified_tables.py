@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import sympy
+from grids import by_turns
 from mpmath import mp
 from scipy.integrate import quad
 from scipy.special import gamma, kv
@@ -197,7 +198,7 @@ def test_rational_quadratic_laws_agree_with_mpmath_to_twenty_digits(dim, alpha):
             assert abs(mp.mpf(series[k].mid().str(24, radius=False)) / truth - 1) <= 1e-12
 
 
-@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("dim", by_turns([1, 2], every=2))
 def test_certificates_hold_for_the_true_error_of_a_rational_quadratic_table(dim):
     """F = 1 - exp(-w) in one dimension, and 1 - w K_1(w) in two."""
     of = measure(sp.radial("1/(1 + z**2)"), dim)
@@ -217,15 +218,18 @@ def test_certificates_hold_for_the_true_error_of_a_rational_quadratic_table(dim)
 
 @pytest.mark.parametrize(
     ("formula", "dim"),
-    [
-        ("1/(1 + z**2) - exp(-z**2/2)/2", 3),
-        ("(1 + z**2/3)**(-7/10)", 3),
-        ("exp(-z) - 1/(1 + z**2)", 2),
-        pytest.param("exp(-z) - 1/(1 + z**2)", 16, marks=pytest.mark.slow),
-        pytest.param("1/(1 + z**2) - 1/(1 + z**2)**2/2", 3, marks=pytest.mark.slow),
-        pytest.param("exp(-z) - exp(-z**2)/2", 3, marks=pytest.mark.slow),
-        pytest.param("exp(-z**2/2) - exp(-z**2/200)", 16, marks=pytest.mark.slow),
-    ],
+    by_turns(
+        [
+            ("1/(1 + z**2) - exp(-z**2/2)/2", 3),
+            ("(1 + z**2/3)**(-7/10)", 3),
+            ("exp(-z) - 1/(1 + z**2)", 2),
+            pytest.param("exp(-z) - 1/(1 + z**2)", 16, marks=pytest.mark.slow),
+            pytest.param("1/(1 + z**2) - 1/(1 + z**2)**2/2", 3, marks=pytest.mark.slow),
+            pytest.param("exp(-z) - exp(-z**2)/2", 3, marks=pytest.mark.slow),
+            pytest.param("exp(-z**2/2) - exp(-z**2/200)", 16, marks=pytest.mark.slow),
+        ],
+        every=2,
+    ),
 )
 def test_masses_and_tables_of_differences_are_proved(formula, dim):
     of = measure(sp.radial(formula), dim)
@@ -351,7 +355,7 @@ def _edge_moved(law, by):
     return RadialLaw(law.left, moved, law.tail)
 
 
-@pytest.mark.parametrize("damage", ["coefficient", "edge", "share", "radius"])
+@pytest.mark.parametrize("damage", by_turns(["coefficient", "edge", "share", "radius"], every=2))
 def test_no_damage_to_a_table_of_lobes_is_smaller_than_what_the_proof_reports(damage):
     of, table = bochner_riesz(3, "2")
     law = next(p.law for p in table.parts if p.sign > 0)

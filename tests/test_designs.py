@@ -6,7 +6,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from grids import graded
+from grids import by_turns, graded
 
 from rf.designed_directions import designed, designed_angular_means
 from rf.directions import orthogonal
@@ -66,7 +66,7 @@ LEAST_MASSES = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "dim", "z_max", "tol", "mass"), LEAST_MASSES)
+@pytest.mark.parametrize(("kernel", "dim", "z_max", "tol", "mass"), by_turns(LEAST_MASSES, every=2))
 def test_the_least_mass_is_enclosed_by_the_design_and_its_dual(kernel, dim, z_max, tol, mass):
     d = design(kernel, dim, domain=(0, z_max), tol=tol, objective="mass")
     assert d.dual.least_mass <= mass * 1.01
@@ -91,15 +91,18 @@ def test_the_dual_stays_below_one_and_touches_it_with_the_sign_of_each_mass():
 
 @pytest.mark.parametrize(
     ("kernel", "dim", "domain", "objective", "coupling"),
-    [
-        (SQUARE, 1, (0, 2), "mass", "orthogonal"),
-        (SQUARE, 2, (0, 2), "mass", "orthogonal"),
-        (GAUSS, 7, (0.5, 4), "variance", "iid"),
-        (RAMP, 16, (0, 1.83), "variance", "shared"),
-        pytest.param(NTK, 64, (0, 1.4), "variance", "orthogonal", marks=pytest.mark.slow),
-        (SQUARE, 256, (0, 2), "variance", "orthogonal"),
-        (SQUARE, 1000, (0, 2), "mass", "orthogonal"),
-    ],
+    by_turns(
+        [
+            (SQUARE, 1, (0, 2), "mass", "orthogonal"),
+            (SQUARE, 2, (0, 2), "mass", "orthogonal"),
+            (GAUSS, 7, (0.5, 4), "variance", "iid"),
+            (RAMP, 16, (0, 1.83), "variance", "shared"),
+            pytest.param(NTK, 64, (0, 1.4), "variance", "orthogonal", marks=pytest.mark.slow),
+            (SQUARE, 256, (0, 2), "variance", "orthogonal"),
+            (SQUARE, 1000, (0, 2), "mass", "orthogonal"),
+        ],
+        every=2,
+    ),
 )
 def test_the_stated_error_is_the_error_on_the_whole_domain(
     kernel, dim, domain, objective, coupling
@@ -140,7 +143,9 @@ def test_the_largest_error_of_no_measure_is_the_largest_value_of_the_kernel(kern
 
 @pytest.mark.parametrize(
     ("kernel", "dim", "z_max"),
-    [(SQUARE, 2, 2.0), (SQUARE, 16, 2.0), (RAMP, 3, 2.0), (radial("exp(-z)"), 7, 1.0)],
+    by_turns(
+        [(SQUARE, 2, 2.0), (SQUARE, 16, 2.0), (RAMP, 3, 2.0), (radial("exp(-z)"), 7, 1.0)], every=3
+    ),
 )
 def test_a_proof_confirms_the_estimate(kernel, dim, z_max):
     pytest.importorskip("flint")
@@ -184,7 +189,7 @@ def one_estimate(d, directions, shared, rng, z):
 
 @pytest.mark.parametrize(
     ("coupling", "shared", "rows"),
-    [("orthogonal", False, 5), ("shared", True, 5), ("iid", False, 1)],
+    by_turns([("orthogonal", False, 5), ("shared", True, 5), ("iid", False, 1)], every=2),
 )
 def test_the_stated_deviation_is_that_of_drawn_features(coupling, shared, rows):
     z = np.array([0.5, 1.0, 1.5, 2.0])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy
 from generated_verdicts import GENERATED, coefficients, edges, rationals
-from grids import WHOLE_GRID
+from grids import WHOLE_GRID, by_turns
 from hostile_verdicts import HOSTILE
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
@@ -54,7 +54,9 @@ def test_the_condition_on_d_is_the_known_one(case: Case) -> None:
         assert verdict.deciding is not None
 
 
-@pytest.mark.parametrize(("name", "kernel", "largest"), HOSTILE, ids=[h[0][:40] for h in HOSTILE])
+@pytest.mark.parametrize(
+    ("name", "kernel", "largest"), by_turns(HOSTILE, every=3), ids=[h[0][:40] for h in HOSTILE]
+)
 def test_a_kernel_made_to_mislead_misleads_not(
     name: str, kernel: Kernel, largest: sympy.Expr
 ) -> None:
@@ -175,11 +177,14 @@ def test_what_cannot_be_shown_is_undecided_and_an_assumption_decides_it() -> Non
 
 @pytest.mark.parametrize(
     ("text", "plain"),
-    [
-        ("Max(0, 1 - acos(u)/pi)", "1 - acos(u)/pi"),
-        ("Abs(1 - acos(u)/pi)", "1 - acos(u)/pi"),
-        ("Min(3, exp(u))", "exp(u)"),
-    ],
+    by_turns(
+        [
+            ("Max(0, 1 - acos(u)/pi)", "1 - acos(u)/pi"),
+            ("Abs(1 - acos(u)/pi)", "1 - acos(u)/pi"),
+            ("Min(3, exp(u))", "exp(u)"),
+        ],
+        every=2,
+    ),
 )
 @pytest.mark.parametrize("dim", [3, *(pytest.param(d, marks=pytest.mark.slow) for d in (2, 16))])
 def test_kinks_that_are_not_reached_on_the_sphere_decide_nothing(text, plain, dim) -> None:
@@ -400,12 +405,15 @@ def test_the_largest_dimension_of_positive_definiteness_is_the_known_one(
 
 @pytest.mark.parametrize(
     ("kernel", "largest"),
-    [
-        (radial("(1 - z)**2", support=1), 3),
-        (radial("(1 - z)**4", support=1), 7),
-        (catalogue["wendland_31"](), 3),
-        (catalogue["wendland_33"](), 3),
-    ],
+    by_turns(
+        [
+            (radial("(1 - z)**2", support=1), 3),
+            (radial("(1 - z)**4", support=1), 7),
+            (catalogue["wendland_31"](), 3),
+            (catalogue["wendland_33"](), 3),
+        ],
+        every=2,
+    ),
     ids=str,
 )
 def test_the_spectrum_turns_negative_in_the_dimension_after_the_largest(
@@ -471,17 +479,23 @@ def test_the_sphere_and_the_space_are_different_questions() -> None:
 
 @pytest.mark.parametrize(
     ("kernel", "largest"),
-    [
-        (zonal("Abs(u)"), 3),
-        (zonal("sqrt(Abs(u - 1/2))"), 2),
-        (zonal("Heaviside(u)"), 1),
-        (radial("(1 - z)**2", support=1), 5),  # in R^d only for d < 5
-        (radial("Abs(sin(4*z))*exp(-z)"), 3),  # one zero is on the sphere, infinitely many beyond
-        (zonal("exp(-acos(u)**2/2)"), ALL),  # a kink at the antipode, which is one point
-        (zonal("sqrt(1 + u)"), ALL),
-        (radial("sqrt(2 - z)*log(2 - z)", support=2), ALL),
-        (radial("Max(0, 3 - z)/z"), 0),
-    ],
+    by_turns(
+        [
+            (zonal("Abs(u)"), 3),
+            (zonal("sqrt(Abs(u - 1/2))"), 2),
+            (zonal("Heaviside(u)"), 1),
+            (radial("(1 - z)**2", support=1), 5),  # in R^d only for d < 5
+            (
+                radial("Abs(sin(4*z))*exp(-z)"),
+                3,
+            ),  # one zero is on the sphere, infinitely many beyond
+            (zonal("exp(-acos(u)**2/2)"), ALL),  # a kink at the antipode, which is one point
+            (zonal("sqrt(1 + u)"), ALL),
+            (radial("sqrt(2 - z)*log(2 - z)", support=2), ALL),
+            (radial("Max(0, 3 - z)/z"), 0),
+        ],
+        every=2,
+    ),
     ids=str,
 )
 def test_the_sphere_allows_one_dimension_more_and_every_antipode(
@@ -496,7 +510,7 @@ def test_the_sphere_allows_one_dimension_more_and_every_antipode(
     assert _largest(verdict.condition) == largest
 
 
-@pytest.mark.parametrize("dim", [3, 5])
+@pytest.mark.parametrize("dim", by_turns([3, 5], every=2))
 def test_the_gegenbauer_sum_grows_as_the_rule_says(dim: int) -> None:
     # |u| has s = 1 at z = sqrt(2): from n to 2n the sum of N |lambda_n| grows like n^((d-2)/2 - s).
     found = existence(zonal("Abs(u)")).on_sphere(dim, degree=32).coefficients

@@ -6,10 +6,12 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
 import scipy.sparse
+from grids import by_turns
 from laws import gaussian_law, gaussian_mixture, table_of
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
@@ -118,7 +120,7 @@ class TestEstimate:
         expected = np.hstack([root * np.cos(phase), root * np.sin(phase)])
         np.testing.assert_allclose(features.transform(X), expected, atol=1e-14)
 
-    @pytest.mark.parametrize("n_components", [5, 9])
+    @pytest.mark.parametrize("n_components", by_turns([5, 9], every=2))
     def test_an_odd_number_of_columns_is_unbiased_and_its_variance_is_predicted(
         self, signed, n_components
     ):
@@ -285,8 +287,7 @@ def test_a_plan_is_a_function_of_the_rows_and_only_the_draw_of_the_seed(kernel):
     assert moved.expected_error_ != one.expected_error_
 
 
-@pytest.mark.parametrize("n", [1, 2])
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+@pytest.mark.parametrize(("n", "dim"), by_turns(product([1, 2], [1, 2, 3, 7]), every=3))
 def test_fewer_frequencies_than_parts_are_a_pool_without_bias(dim, n):
     """Each is of a part that is drawn by mass: the mean is k, the variance what is stated."""
     table = gaussian_mixture(dim, [(1.5, 1.0), (-0.5, 2.0), (0.4, 0.5)])
@@ -506,13 +507,16 @@ class TestPlan:
 
 @pytest.mark.parametrize(
     ("kernel", "options"),
-    [
-        ("exp(-z**2/2) - exp(-z**2/8)", {"n_components": 40}),
-        ("exp(-z)", {"n_components": 31, "coupling": "iid", "radii": "iid"}),
-        ("gaussian", {"n_components": 1}),
-        ("gaussian", {"n_components": 50, "coupling": "hadamard"}),
-        (radial("exp(-z**2/2)").shift([0.5, 0.1, 0.0, 0.0]), {"n_components": 40}),
-    ],
+    by_turns(
+        [
+            ("exp(-z**2/2) - exp(-z**2/8)", {"n_components": 40}),
+            ("exp(-z)", {"n_components": 31, "coupling": "iid", "radii": "iid"}),
+            ("gaussian", {"n_components": 1}),
+            ("gaussian", {"n_components": 50, "coupling": "hadamard"}),
+            (radial("exp(-z**2/2)").shift([0.5, 0.1, 0.0, 0.0]), {"n_components": 40}),
+        ],
+        every=2,
+    ),
 )
 def test_the_expected_error_is_the_error_that_is_seen(X, kernel, options):
     fitted = [

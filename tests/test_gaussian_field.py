@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from grids import by_turns
 
 import spectra as sp
 from rf import GaussianField
@@ -131,7 +132,7 @@ def test_a_grid_through_data_has_the_values_at_its_points(dim: int) -> None:
     assert np.abs(found - expected.reshape(found.shape)).max() < 1e-12
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize("noise", by_turns([0.0, 0.3], every=2, first=1))
 def test_mean_and_variance_of_paths_are_those_of_kriging(noise: float) -> None:
     X = np.array([[0.0, 0.0], [0.5, 0.2], [0.1, 0.9], [1.2, 1.0]])
     y, new = np.array([1.0, -0.5, 0.3, 2.0]), np.array([[0.4, 0.4], [1.0, 0.1], [3.0, 3.0]])
@@ -193,7 +194,9 @@ def test_gradients_through_data_are_those_of_the_path(
     assert np.abs(given.mean_gradient(X) - near).max() < 1e-6
 
 
-@pytest.mark.parametrize("dim", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "dim", by_turns([1, 2, pytest.param(3, marks=pytest.mark.slow)], every=2, first=1)
+)
 def test_gradients_of_paths_have_the_mean_and_the_variance_of_kriging(dim: int) -> None:
     """Of exp(-z^2/2) and lengths l: cov(df/dx_i, f(y)) = -(x - y)_i k/l_i^2, var = 1/l_i^2."""
     lengths, noise, paths = np.linspace(0.8, 1.5, dim), 0.1, 600

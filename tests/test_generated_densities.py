@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 from generated_densities import Density, generated, judge, toolkit_kernel, toolkit_values
+from grids import by_turns
 from real_axis import RealKernel, radial_densities
 
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
@@ -63,11 +64,14 @@ def _half_disc(dim: int, w: float) -> arb:
 @pytest.mark.parametrize("dim", [1, 2, 5, 16, pytest.param(64, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("kernel", "exact"),
-    [
-        (RealKernel("exp(-z**2/2)"), _gaussian),
-        (RealKernel("exp(-z)"), _laplace),
-        (RealKernel("(1-z**2)**(1/2)", support=Fraction(1), rough=True), _half_disc),
-    ],
+    by_turns(
+        [
+            (RealKernel("exp(-z**2/2)"), _gaussian),
+            (RealKernel("exp(-z)"), _laplace),
+            (RealKernel("(1-z**2)**(1/2)", support=Fraction(1), rough=True), _half_disc),
+        ],
+        every=2,
+    ),
     ids=["gaussian", "laplace", "half_disc"],
 )
 def test_the_real_axis_holds_closed_forms_in_its_balls(kernel, exact, dim):
@@ -90,13 +94,19 @@ def test_a_false_value_is_told_from_an_honest_one():
 
 @pytest.mark.parametrize(
     "density",
-    [
-        Density(RealKernel("exp(-z**2/2)*(1+z**2)"), 16, (0.5, 4.0, 11.0)),
-        Density(RealKernel("exp(-2*z)*cos(3*z)"), 3, (0.5, 3.0, 11.0)),
-        Density(RealKernel("(1-z)**3*exp(-z)", support=Fraction(1)), 5, (0.5, 4.0, 40.0)),
-        Density(RealKernel("Max(0,1-z)**4", kinks=(Fraction(1),)), 2, (0.5, 4.0, 40.0)),
-        Density(RealKernel("(1+u)**3", variable="u"), 1, (0.5, 4.0, 40.0)),
-    ],
+    by_turns(
+        map(
+            pytest.param,
+            [
+                Density(RealKernel("exp(-z**2/2)*(1+z**2)"), 16, (0.5, 4.0, 11.0)),
+                Density(RealKernel("exp(-2*z)*cos(3*z)"), 3, (0.5, 3.0, 11.0)),
+                Density(RealKernel("(1-z)**3*exp(-z)", support=Fraction(1)), 5, (0.5, 4.0, 40.0)),
+                Density(RealKernel("Max(0,1-z)**4", kinks=(Fraction(1),)), 2, (0.5, 4.0, 40.0)),
+                Density(RealKernel("(1+u)**3", variable="u"), 1, (0.5, 4.0, 40.0)),
+            ],
+        ),
+        every=2,
+    ),
     ids=lambda d: f"{d.kernel.text}-{d.dim}",
 )
 def test_a_handful_is_honest(density):

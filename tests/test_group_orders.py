@@ -6,6 +6,7 @@ What is stated is seen on the fitted rows; other draws have a spread of ten perc
 import numpy as np
 import pytest
 import scipy.sparse
+from grids import by_turns
 from sklearn.base import clone
 
 import spectra as sp
@@ -45,7 +46,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", by_turns(KERNELS, every=2))
 @pytest.mark.parametrize("n", [60, pytest.param(300, marks=pytest.mark.slow)])
 def test_the_error_is_at_most_the_sum_of_the_errors_of_the_terms(name, n):
     kernel, d = KERNELS[name]

@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
+from grids import by_turns
 from pooling import estimates, mean_score, variance_score
 from scipy.spatial.distance import cdist
 
@@ -297,7 +298,7 @@ def test_fewer_frequencies_than_parts_are_drawn_by_mass(table):
     assert fitted.counts_ == (2,)
 
 
-@pytest.mark.parametrize("columns", [64, 65])
+@pytest.mark.parametrize("columns", by_turns([64, 65], every=2))
 def test_features_estimate_the_kernel_as_well_as_they_say(columns):
     kernel = GAUSS.on([0, 1]) * EXPONENTIAL.on([2]) - 0.3 * GAUSS.on([2]) + 0.1
     X = rows(60, 3)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
-from grids import graded, low_and_high
+from grids import by_turns, graded, low_and_high
 from mpmath import mp
 from problems import PROBLEMS, naive_density
 
@@ -76,7 +77,7 @@ def cases():
         yield from graded(every, default=default if place % 2 else [], slow=default + slow)
 
 
-@pytest.mark.parametrize(("name", "dim"), list(cases()))
+@pytest.mark.parametrize(("name", "dim"), by_turns(list(cases()), every=2))
 def test_no_honest_density_is_refused(name, dim):
     """Of finite and of infinite mass, smooth and lobed, with atoms and bounded spectra."""
     kernel = PROBLEMS[name].kernel
@@ -93,16 +94,14 @@ def test_no_honest_density_is_refused(name, dim):
 LAWS = ("gaussian", "laplace", "matern_0.1", "rational_quadratic_3", "delta_gaussian")
 
 
-@pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(("dim", "name"), by_turns(product(DIMS, LAWS), every=3, first=1))
 def test_a_factor_of_a_millionth_is_seen(name, dim):
     density = spectral_density(PROBLEMS[name].kernel, dim)
     assert contradiction(spoilt(density, lambda w: np.full_like(w, 1 + 1e-6)))
     assert contradiction(spoilt(density, lambda w: np.full_like(w, 1 - 1e-6)))
 
 
-@pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(("dim", "name"), by_turns(product(DIMS, LAWS), every=3))
 def test_a_bump_that_is_missing_is_seen_wherever_there_is_mass(name, dim):
     """A thousandth of the density on a tenth of an e-fold: at most 1e-4 of the mass."""
     density = spectral_density(PROBLEMS[name].kernel, dim)
@@ -132,8 +131,10 @@ def test_zero_with_a_tiny_error_is_seen(name, dim):
     assert contradiction(replace(density, components=empty))
 
 
-@pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("name", ["laplace", "matern_3/2", "matern_0.1", "laplace_difference"])
+@pytest.mark.parametrize(
+    ("dim", "name"),
+    by_turns(product(DIMS, ["laplace", "matern_3/2", "matern_0.1", "laplace_difference"]), every=3),
+)
 def test_a_tail_that_falls_too_fast_is_seen(name, dim):
     density = spectral_density(PROBLEMS[name].kernel, dim)
     start = 4.0 * middle(density)
@@ -285,7 +286,9 @@ def test_no_negative_mass_is_lost_without_a_word(formula, dim, negative):
     assert abs(mass.mid - float(negative)) <= mass.rad + 1e-4
 
 
-@pytest.mark.parametrize("text", ["Max(0,1-z**2)", "Max(0,1-z)*exp(-z)", "Abs(z-1)**3*exp(-z**2)"])
+@pytest.mark.parametrize(
+    "text", by_turns(["Max(0,1-z**2)", "Max(0,1-z)*exp(-z)", "Abs(z-1)**3*exp(-z**2)"], every=3)
+)
 def test_the_averages_of_a_kernel_are_cut_where_its_formula_changes(text):
     density = spectral_density(radial(text), 3)
     assert contradiction(density) == ""

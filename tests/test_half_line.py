@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy
-from grids import graded
+from grids import by_turns, graded
 from mpmath import mp
 
 import spectra as sp
@@ -147,9 +147,12 @@ def rotated(pairs, *, dear=()):
 
 @pytest.mark.parametrize(
     ("name", "dim"),
-    rotated(
-        ((n, dims) for n, (_, dims) in ORACLES.items()),
-        dear=("log(1+1/(1+z**2))", "exp(-sqrt(1+z**2))"),
+    by_turns(
+        rotated(
+            ((n, dims) for n, (_, dims) in ORACLES.items()),
+            dear=("log(1+1/(1+z**2))", "exp(-sqrt(1+z**2))"),
+        ),
+        every=2,
     ),
 )
 def test_a_density_is_within_its_stated_error_of_an_independent_one(name, dim):
@@ -213,7 +216,10 @@ def test_a_logarithm_at_zero_reaches_the_tail():
 # --- from text to a table ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "dim"), rotated(((n, DIMS) for n in FORMULAS), dear=FORMULAS[2:]))
+@pytest.mark.parametrize(
+    ("name", "dim"),
+    by_turns(rotated(((n, DIMS) for n in FORMULAS), dear=FORMULAS[2:]), every=2, first=1),
+)
 def test_a_formula_goes_from_text_to_a_table_of_the_same_kernel(name, dim):
     kernel = sp.radial(name)
     verdict = sp.existence(kernel, dim)
@@ -366,7 +372,9 @@ def test_two_units_agree_within_their_errors(formula, dim, unit):
     assert np.all(gap <= here.error(w) + there.error(w / unit) / unit)
 
 
-@pytest.mark.parametrize(("formula", "dim"), [("1/cosh(z)", 1), ("1/cosh(z)", 3)])
+@pytest.mark.parametrize(
+    ("formula", "dim"), by_turns([("1/cosh(z)", 1), ("1/cosh(z)", 3)], every=2)
+)
 def test_parts_too_large_to_be_numbers_do_not_keep_a_kernel_from_its_density(formula, dim):
     """cosh(z) has more than 1e5 bits at z = 1e5; the transform of sech is sech."""
     density = spectral_density(sp.radial(formula), dim)
@@ -397,7 +405,9 @@ def test_a_wave_that_only_multiplying_out_sets_free_is_no_reason_to_refuse():
             assert float(density.error(w)) <= 1e-13
 
 
-@pytest.mark.parametrize(("text", "mass"), [("1-sqrt(z/(1+z))", 0), ("2+exp(-z)-sqrt(z/(1+z))", 1)])
+@pytest.mark.parametrize(
+    ("text", "mass"), by_turns([("1-sqrt(z/(1+z))", 0), ("2+exp(-z)-sqrt(z/(1+z))", 1)], every=2)
+)
 def test_a_constant_and_a_limit_that_cancel_are_one_atom(text, mass):
     """1 - sqrt(z/(1+z)) tends to 0, though 1 is a summand: there were atoms of 1 and of -1."""
     atoms = spectral_density(radial(text), 3).atoms

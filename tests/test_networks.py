@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
+from grids import by_turns
 from scipy.integrate import quad
 from scipy.special import eval_gegenbauer
 
@@ -68,7 +69,7 @@ DEEP = ("three rectifiers", "tangent, 3")
 NAMES = [pytest.param(n, marks=pytest.mark.slow) if n in DEEP else n for n in NETWORKS]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", by_turns(NAMES, every=2, first=1))
 def test_the_coefficients_of_a_network_agree_with_another_quadrature(name: str) -> None:
     text, function, _ = NETWORKS[name]
     dim = 5
@@ -85,7 +86,7 @@ def test_the_coefficients_of_a_network_agree_with_another_quadrature(name: str) 
         assert abs(found.values[n] - exact) < found.error[n] + 1e-9
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", by_turns(NAMES, every=2))
 def test_a_network_is_positive_definite_on_every_sphere_and_bounded_by_its_end(name: str) -> None:
     text, _, largest = NETWORKS[name]
     verdict = existence(zonal(text))

@@ -15,7 +15,7 @@ from functools import cache
 import frozen
 import numpy as np
 import pytest
-from grids import WHOLE_GRID
+from grids import WHOLE_GRID, by_turns
 from test_time_limit import HEAVY, LATE
 
 import spectra as sp
@@ -141,7 +141,7 @@ def test_a_sample_of_the_questions_ends_within_the_limit_of_a_step(question):
     assert late(question, cases, steps.DEFAULT) == {}
 
 
-@pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY)
+@pytest.mark.parametrize("text", by_turns(HEAVY.values(), every=3), ids=HEAVY)
 def test_verdicts_take_seconds_whatever_the_text(text):
     """A tower of exponentials had numbers of a billion digits, in one call that nothing stops."""
     k = next((kernel(name) for name, t in HEAVY.items() if t == text), None)

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from grids import by_turns
 from laws import gaussian_mixture, matern_law, table_of
 from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, load_wine
@@ -130,7 +131,7 @@ def test_few_strata_are_not_rough_at_all():
     assert rough == pytest.approx(exact, rel=1e-5)
 
 
-@pytest.mark.parametrize("dim", [2, 7, 64])
+@pytest.mark.parametrize("dim", by_turns([2, 7, 64], every=3))
 def test_a_rough_variance_holds_where_phases_leave_the_table_of_waves(dim):
     """Radii of a Laplace kernel, times these distances, are in the thousands; strata are few."""
     model = VarianceModel(table_of(dim, [(1.0, matern_law(dim, 0.5))]), np.array([0.5, 20.0, 60.0]))

@@ -12,6 +12,7 @@ import flint
 import numpy as np
 import pytest
 import sympy
+from grids import by_turns
 from mpmath import mp
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -162,7 +163,9 @@ def test_a_ray_serves_up_to_the_first_singularity_or_growth(text, serves, fails)
     assert not has_one_integral(Ray(kernel, fails, 128), axis, reach)
 
 
-@pytest.mark.parametrize("text", ["1/(1+z)", "1/(1+z**3)", "exp(-z)/((z-1)**2+1/100)"])
+@pytest.mark.parametrize(
+    "text", by_turns(["1/(1+z)", "1/(1+z**3)", "exp(-z)/((z-1)**2+1/100)"], every=2)
+)
 def test_the_widest_ray_that_serves_is_found_by_halves(text):
     plane = Plane(sp.radial(text).pieces[0].expr)
     assert max(plane.angles) == next(angle for angle in ANGLES if plane.serves(angle))
@@ -312,7 +315,9 @@ def test_a_circle_gives_the_coefficients_of_a_kernel_that_is_analytic_at_zero():
                 assert abs(found[n] - exact) < 1e-30
 
 
-@pytest.mark.parametrize("expr", [sympy.sqrt(Z), Z * sympy.log(Z), sympy.exp(-sympy.sqrt(Z))])
+@pytest.mark.parametrize(
+    "expr", by_turns([sympy.sqrt(Z), Z * sympy.log(Z), sympy.exp(-sympy.sqrt(Z))], every=3)
+)
 def test_a_kernel_that_is_not_analytic_at_zero_has_no_circle(expr):
     assert taylor(Continuation(expr), 1.0, 20) is None
 
@@ -343,7 +348,7 @@ def test_hypergeometric_functions_are_continued():
     assert abs(complex(found.real.mid(), found.imag.mid()) - complex(exact)) < 1e-15
 
 
-@pytest.mark.parametrize("dim", [1, 3, 16])
+@pytest.mark.parametrize("dim", by_turns([1, 3, 16], every=3, first=1))
 def test_a_kernel_that_is_zero_where_sizes_are_looked_at_does_not_end_there(dim):
     """The search for the lower end of a sum on the axis met the zero at z = 1, and stopped."""
     text = "(1-z)*exp(-z**2/8)/(2+cos((7/2)*z))"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
 import scipy.sparse
+from grids import by_turns
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -159,9 +161,10 @@ def test_published_polynomials_have_small_exact_maps():
 # --- Random Maclaurin -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 16])
-@pytest.mark.parametrize("law", ["geometric", "proportional"])
-@pytest.mark.parametrize("low", [False, True])
+@pytest.mark.parametrize(
+    ("dim", "law", "low"),
+    by_turns(product([1, 2, 3, 16], ["geometric", "proportional"], [False, True]), every=3),
+)
 def test_random_maclaurin_is_unbiased_for_signed_series(dim, law, low):
     a = (0.2, -0.4, 0.5, 0.3)
     X = sphere_rows(5, dim)
@@ -218,8 +221,10 @@ def test_low_degrees_are_exact_when_asked_for():
 # --- sketches -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 16])
-@pytest.mark.parametrize("maker", [TensorizedRandomProjection, TensorSketch])
+@pytest.mark.parametrize(
+    ("dim", "maker"),
+    by_turns(product([1, 2, 3, 16], [TensorizedRandomProjection, TensorSketch]), every=3),
+)
 def test_sketches_are_unbiased_for_the_spherical_polynomial(dim, maker):
     X = sphere_rows(5, dim)
     gamma, coef0, p = 2 / 9, 7 / 9, 3
@@ -239,8 +244,9 @@ def arc_cosine_zero(u):
     return 1 - np.arccos(u) / np.pi
 
 
-@pytest.mark.parametrize("dim", [2, 3, 7, 16])
-@pytest.mark.parametrize("directions", ["iid", "orthogonal"])
+@pytest.mark.parametrize(
+    ("dim", "directions"), by_turns(product([2, 3, 7, 16], ["iid", "orthogonal"]), every=3)
+)
 def test_gegenbauer_features_are_unbiased_for_indefinite_polynomials(dim, directions):
     a = (0.1, -0.5, 0.2, 0.4)
     X = sphere_rows(5, dim)
@@ -382,7 +388,7 @@ def test_leverage_scores_prefer_rows_that_nothing_else_explains():
 # --- two infinite mixtures ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16], every=2))
 def test_digmm_estimates_its_two_mixtures_and_tells_how_far_they_are_from_the_kernel(dim):
     X = np.random.default_rng(dim).standard_normal((80, dim)) / np.sqrt(dim)
     K = delta_gaussian(X, X)
@@ -427,7 +433,7 @@ def test_srf_samples_its_mixture_and_keeps_the_floor_it_reports():
         SphericalRandomFeatures(lambda z: -z).fit(X)
 
 
-@pytest.mark.parametrize("columns", [1, 2, 7])
+@pytest.mark.parametrize("columns", by_turns([1, 2, 7], every=2))
 def test_srf_is_unbiased_for_its_mixture_with_any_number_of_columns(columns):
     X = sphere_rows(4, 3)
     z = np.sqrt(np.maximum(2 - 2 * X @ X.T, 0))
@@ -448,7 +454,7 @@ def test_srf_is_unbiased_for_its_mixture_with_any_number_of_columns(columns):
     ("a", "p", "values"),
     [(3.0, 1, (0.9699, 0.8946, 0.8141, 0.6982)), (2.0, 2, (0.9639, 0.8737, 0.7819, 0.6577))],
 )
-@pytest.mark.parametrize("coupling", ["iid", "haar"])
+@pytest.mark.parametrize("coupling", by_turns(["iid", "haar"], every=2))
 def test_the_published_sampler_estimates_another_kernel(a, p, values, coupling):
     z = np.array([0.5, 1.0, np.sqrt(2.0), 2.0])
     # rows at the distances z from the first, on the unit sphere

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
+from grids import by_turns
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
@@ -57,7 +59,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "dim"), FORMULAS)
+@pytest.mark.parametrize(("kernel", "dim"), by_turns(FORMULAS, every=3))
 def test_gradients_are_differences_of_the_matrix(kernel: str, dim: int) -> None:
     X, lengths, step = RNG.uniform(0, 0.5, size=(9, dim)), RNG.uniform(0.5, 2.0, dim), 1e-6
     gradient = RadialGPKernel(kernel, lengths)(X, eval_gradient=True)[1]
@@ -118,8 +120,13 @@ def test_values_without_a_formula_have_no_slope() -> None:
         covariance.squared_slope([4.0])
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
-@pytest.mark.parametrize("kernel", ["exp(-z**2/2)", "matern(nu=7/4)", "dagum", "exp(-z**(3/2))"])
+@pytest.mark.parametrize(
+    ("dim", "kernel"),
+    by_turns(
+        product([1, 2, 3, 7], ["exp(-z**2/2)", "matern(nu=7/4)", "dagum", "exp(-z**(3/2))"]),
+        every=5,
+    ),
+)
 def test_the_slope_of_a_spectrum_is_the_spectrum_two_dimensions_up(kernel: str, dim: int) -> None:
     covariance, w, step = RadialCovariance.of(kernel, dim), np.array([0.1, 0.7, 2.0, 5.0]), 1e-4
     difference = covariance.power(w + step) - covariance.power(w - step)

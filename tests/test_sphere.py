@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import comb
 
 import numpy as np
 import pytest
 import sympy
+from grids import by_turns
 from scipy.integrate import quad
 from scipy.special import eval_gegenbauer
 
@@ -35,8 +37,10 @@ def test_the_papers_kernels_have_the_known_coefficients(name: str, dim: int) -> 
     assert found.nonnegative is True
 
 
-@pytest.mark.parametrize("dim", [3, 7, 16])
-@pytest.mark.parametrize("formula", ["exp(-z)", "(1 - z)**3*Heaviside(1 - z)", "cos(3*z)"])
+@pytest.mark.parametrize(
+    ("dim", "formula"),
+    by_turns(product([3, 7, 16], ["exp(-z)", "(1 - z)**3*Heaviside(1 - z)", "cos(3*z)"]), every=2),
+)
 def test_the_coefficients_agree_with_another_quadrature(formula: str, dim: int) -> None:
     kernel = radial(formula)
     found = sphere_coefficients(kernel, dim, degree=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from exact_radii import EXACT
+from grids import by_turns
 from problems import PROBLEMS
 
 import spectra as sp
@@ -24,12 +25,15 @@ FAR_LOBES = 0.05
 
 @pytest.mark.parametrize(
     ("name", "dim"),
-    [
-        pytest.param(
-            *case, marks=() if case in DEFAULT else pytest.mark.slow, id=f"{case[0]}-{case[1]}"
-        )
-        for case in EXACT
-    ],
+    by_turns(
+        [
+            pytest.param(
+                *case, marks=() if case in DEFAULT else pytest.mark.slow, id=f"{case[0]}-{case[1]}"
+            )
+            for case in EXACT
+        ],
+        every=2,
+    ),
 )
 def test_the_stated_error_of_a_table_is_at_least_the_true_one(name, dim):
     exact = EXACT[name, dim]()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
+from grids import by_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -53,8 +55,9 @@ def test_the_gaussian_radius_is_chi_to_the_last_tails(dim):
     assert relative(exact.sf(radius.isf(SMALL)), SMALL) <= 2e-7
 
 
-@pytest.mark.parametrize("dim", [1, 3, 16, 256])
-@pytest.mark.parametrize("nu", ["1/2", "3/2", "1/5"])
+@pytest.mark.parametrize(
+    ("dim", "nu"), by_turns(product([1, 3, 16, 256], ["1/2", "3/2", "1/5"]), every=5)
+)
 def test_the_matern_radius_is_a_student_to_the_last_tails(dim, nu):
     formula = f"2**(1-{nu})/gamma({nu})*(sqrt(2*{nu})*z)**({nu})*besselk({nu}, sqrt(2*{nu})*z)"
     radius, shape = law(formula, dim), eval(nu)
@@ -94,7 +97,9 @@ SIGNED = {
 @pytest.mark.parametrize(
     ("name", "dim"),
     # The slowly converging integrals of a Laplace kernel are tested where they are elementary.
-    [(n, d) for n in SIGNED for d in (1, 3, 16, 64) if d <= 3 or "laplace" not in n],
+    by_turns(
+        [(n, d) for n in SIGNED for d in (1, 3, 16, 64) if d <= 3 or "laplace" not in n], every=3
+    ),
 )
 def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     formula, support = SIGNED[name]
@@ -123,7 +128,7 @@ LOBED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("dim", "power"), LOBED)
+@pytest.mark.parametrize(("dim", "power"), by_turns(LOBED, every=2))
 def test_a_lobed_table_holds_the_tail_that_others_cut(dim, power):
     t = table(f"(1 - z**2/4)**{power}", dim, 2)
     # At the edge of the support all lobes of this slow tail are in phase, and the mean plane wave
@@ -165,7 +170,7 @@ def test_the_far_tail_of_a_lobed_law_is_its_power_law():
         assert constant == pytest.approx(8.0 / np.pi**2, rel=1e-6)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("dim", by_turns([1, 2, 3], every=2))
 def test_the_arc_cosine_kernel_has_a_table_with_a_background(dim):
     k = zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
     t = tabulate(measure_of(spectral_density(k, dim)), u_error=1e-12)
@@ -275,7 +280,7 @@ TOUCHING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TOUCHING)
+@pytest.mark.parametrize("name", by_turns(TOUCHING, every=2))
 def test_a_density_that_touches_zero_has_a_table(name):
     """(1 - cos w)/w^2 touches zero without end; w^4 exp(-w^2/2) at the origin only."""
     k, dim = TOUCHING[name]
@@ -314,7 +319,8 @@ def test_an_error_that_is_no_probability_is_refused(u_error):
 
 
 @pytest.mark.parametrize(
-    ("dim", "length"), [(3, 10_000), (16, 30), (64, 10), (64, 10_000), (256, 100)]
+    ("dim", "length"),
+    by_turns([(3, 10_000), (16, 30), (64, 10), (64, 10_000), (256, 100)], every=2),
 )
 def test_two_clusters_of_radii_share_one_table(dim, length):
     """Between them the density vanishes in floating point, and half of the mass lies below."""

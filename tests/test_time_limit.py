@@ -18,6 +18,7 @@ import time
 import numpy as np
 import pytest
 import sympy
+from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
@@ -248,6 +249,7 @@ def _in_a_process(queue):
     queue.put(refused(endless)[0])
 
 
+@pytest.mark.slow
 def test_a_spawned_process_has_its_own_limit():
     context = multiprocessing.get_context("spawn")
     queue = context.SimpleQueue()
@@ -416,7 +418,7 @@ def test_the_command_takes_a_limit(capsys):
 DELTA_GAUSSIAN = "exp(-z**2/2) - exp(-z**2/200)"
 
 
-@pytest.mark.parametrize("unit", [1e4, 1e7])
+@pytest.mark.parametrize("unit", by_turns([1e4, 1e7], every=2))
 @pytest.mark.parametrize("coupling", ["auto", "comonotone"])
 def test_a_fit_on_rows_in_a_wrong_unit_is_refused_and_one_in_the_right_unit_is_not(unit, coupling):
     # The choice of the split integrates variances at distances of 1e4 and more lengths.

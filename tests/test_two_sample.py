@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from grids import by_turns
 
 import spectra as sp
 from rf import two_sample_test
@@ -49,7 +50,7 @@ def test_random_splits_find_the_share_of_all_of_them() -> None:
     assert drawn.p_value == two_sample_test(X, Y, n_permutations=count, random_state=0).p_value
 
 
-@pytest.mark.parametrize("n_components", [None, 32])
+@pytest.mark.parametrize("n_components", by_turns([None, 32], every=2, first=1))
 def test_the_level_is_that_of_the_permutations(n_components: int | None) -> None:
     trials, alpha = 400, 0.1
     rejected = 0
@@ -82,7 +83,7 @@ def test_a_difference_is_found_that_means_and_variances_do_not_show(
     assert max(found) <= 0.05
 
 
-@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("dim", by_turns([1, 3], every=2))
 def test_features_are_unbiased_and_their_error_is_the_stated_one(dim: int) -> None:
     X, Y, draws = RNG.normal(size=(40, dim)), RNG.normal(size=(30, dim)) + 0.7, 300
     exact = two_sample_test(X, Y, length_scale=1.0, n_permutations=1).mmd2
@@ -99,7 +100,7 @@ def test_features_are_unbiased_and_their_error_is_the_stated_one(dim: int) -> No
     assert abs(square.mean() - stated) < 6 * square.std() / np.sqrt(draws)
 
 
-@pytest.mark.parametrize("n_components", [None, 512])
+@pytest.mark.parametrize("n_components", by_turns([None, 512], every=2))
 def test_the_standard_error_is_that_over_samples(n_components: int | None) -> None:
     # To first order: the second is of the relative size 1/n of the variance of k.
     found, trials = [], 200

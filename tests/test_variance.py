@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import mpmath
 import numpy as np
 import pytest
-from grids import graded
+from grids import by_turns, graded
 from laws import gaussian_atoms, gaussian_mixture, matern_law
 from scipy.stats import chi
 
@@ -425,7 +425,9 @@ def test_small_hadamard_rows_are_far_from_the_haar_block_they_imitate(dim):
 
 
 @pytest.mark.parametrize("radii", ["stratified", "systematic"])
-@pytest.mark.parametrize(("dim", "counts"), [(1, (7, 2)), (2, (3, 8)), (7, (30, 9)), (3, (1, 5))])
+@pytest.mark.parametrize(
+    ("dim", "counts"), by_turns([(1, (7, 2)), (2, (3, 8)), (7, (30, 9)), (3, (1, 5))], every=2)
+)
 def test_comonotone_strata_of_unequal_numbers(dim, counts, radii):
     table, z = mixed_table(dim, "chi"), np.array([0.3, 1.0, 3.0])
     rng = np.random.default_rng(dim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from grids import graded
+from grids import by_turns, graded
 
 import spectra as sp
 from rf import GaussianField
@@ -109,7 +109,7 @@ REGIONS = [
 ]
 
 
-@pytest.mark.parametrize(("formula", "dim", "radius", "tol"), REGIONS)
+@pytest.mark.parametrize(("formula", "dim", "radius", "tol"), by_turns(REGIONS, every=2))
 def test_a_covariance_on_a_region_has_the_increments_within_its_bound(
     formula: str, dim: int, radius: float, tol: float
 ) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from grids import by_turns
 
 from spectra.cli import main
 from spectra.errors import ParameterError
@@ -66,14 +67,20 @@ def test_a_program_reads_the_same(
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ("ntk", "--dim", "3"),
-        ("(1 - z**2/4)**2", "--support", "2", "--dim", "16"),
-        ("gaussian", "--dim", "2"),
-        ("thin_plate",),
-        ("1/sqrt(z)*exp(-z)",),
-        ("Abs(z - 1)*exp(-z) + Abs(z - 2)**3*exp(-z)",),
-    ],
+    by_turns(
+        map(
+            pytest.param,
+            [
+                ("ntk", "--dim", "3"),
+                ("(1 - z**2/4)**2", "--support", "2", "--dim", "16"),
+                ("gaussian", "--dim", "2"),
+                ("thin_plate",),
+                ("1/sqrt(z)*exp(-z)",),
+                ("Abs(z - 1)*exp(-z) + Abs(z - 2)**3*exp(-z)",),
+            ],
+        ),
+        every=2,
+    ),
     ids=" ".join,
 )
 def test_the_picture_is_drawn(

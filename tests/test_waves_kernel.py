@@ -2,6 +2,7 @@
 
 import threading
 import tracemalloc
+from functools import cache
 
 import numpy as np
 import pytest
@@ -156,6 +157,17 @@ class TestConstants:
             assert left * constants.limit < mpf(2) ** -(digits + 4)
 
 
+@cache
+def rays_and_phases(dtype):
+    """Radii on common directions, sparse rows, and the waves of their phases in long doubles."""
+    rng = np.random.default_rng(0)
+    rays = Rays(rng.normal(size=(600, 16)), np.array([0.3, 1.0, 1e6, 2.5]))
+    X = np.where(rng.random((300, 16)) < 0.5, rng.normal(size=(300, 16)), 0.0).astype(dtype)
+    phases = rng.uniform(-3, 3, 2400)
+    exact = X.astype(np.longdouble) @ rays.frequencies.T.astype(np.longdouble) + phases
+    return rays, X, phases, exact, np.cos(exact), np.sin(exact)
+
+
 class TestColumns:
     @pytest.mark.parametrize("dtype", TYPES)
     @pytest.mark.parametrize(("dim", "n"), [(1, 3), (2, 700), (7, 1), (16, 1200), (300, 513)])
@@ -199,18 +211,15 @@ class TestColumns:
     @pytest.mark.parametrize("lone", [None, 1300])
     def test_radii_on_common_directions_are_projected_once(self, dtype, lone):
         """To the stated error, where a radius is 1e6 too, for dense rows and sparse ones."""
-        rng = np.random.default_rng(0)
-        rays = Rays(rng.normal(size=(600, 16)), np.array([0.3, 1.0, 1e6, 2.5]))
-        X = np.where(rng.random((300, 16)) < 0.5, rng.normal(size=(300, 16)), 0.0).astype(dtype)
-        w, phases = rays.frequencies, rng.uniform(-3, 3, 2400)
-        exact = X.astype(np.longdouble) @ w.T.astype(np.longdouble) + phases
+        rays, X, phases, exact, cosine, sine = rays_and_phases(dtype)
+        w = rays.frequencies
         size = np.abs(X).astype(float) @ np.abs(w).T + np.abs(phases)
         allowed = np.finfo(dtype).eps / 2 * (19.0 * (size + np.abs(exact)) + 5.0)
         kept = np.arange(2400) if lone is None else np.delete(np.arange(2400), lone)
         for rows in (X, scipy.sparse.csr_array(X)):
             out = wave_columns(rows, w, np.ones(2400), phases, without_sine=lone, rays=rays)
-            assert 1e-3 < (np.abs(out[:, :2400] - np.cos(exact)) / allowed).max() < 1.0
-            error = np.abs(out[:, 2400:] - np.sin(exact)[:, kept]) / allowed[:, kept]
+            assert 1e-3 < (np.abs(out[:, :2400] - cosine) / allowed).max() < 1.0
+            error = np.abs(out[:, 2400:] - sine[:, kept]) / allowed[:, kept]
             assert 1e-3 < error.max() < 1.0
 
     def test_far_phases_among_near_ones(self):

@@ -1,7 +1,10 @@
 """Weighted draws of sums of shifts: the radial variance, seen through several vectors."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from grids import by_turns
 
 from rf.axial import Decomposed, layered_variance
 from rf.couplings import COUPLINGS
@@ -32,10 +35,7 @@ def weighted(kernel, dim):
     return asymmetric_table(kernel, dim)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
-@pytest.mark.parametrize(
-    "radii", ["iid", "stratified", pytest.param("systematic", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("radii", "dim"), by_turns(product(RADII, (1, 2, 3, 7, 16)), every=4))
 def test_one_shift_is_the_radial_kernel_at_shifted_rows(dim, radii):
     shift, D = np.full(dim, 0.4 / dim), differences(dim)
     table = weighted((GAUSSIAN - 0.5 * MATERN).shift(shift), dim)
@@ -64,8 +64,7 @@ def test_two_opposite_shifts_are_one_distance_where_rows_agree(dim, radii):
         assert np.all(np.abs(value - exact) <= error + other)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
-@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize(("dim", "name"), by_turns(product([1, 2, 3, 7], SUMS), every=3))
 def test_independent_directions_agree_with_the_means_over_layers(dim, name):
     """Two derivations: by degrees of harmonics, and by the mean of a draw given its radius."""
     D, table = differences(dim), weighted(SUMS[name](dim), dim)
@@ -79,9 +78,9 @@ def test_independent_directions_agree_with_the_means_over_layers(dim, name):
         assert np.all(np.abs(value - other) < error + 1e-5 * table.mass**2)
 
 
-@pytest.mark.parametrize("dim", [2, 4, 7, pytest.param(16, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("coupling", WITHIN)
-@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize(
+    ("name", "coupling", "dim"), by_turns(product(SUMS, WITHIN, (2, 4, 7, 16)), every=7)
+)
 def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name, coupling, dim):
     kernel, D = SUMS[name](dim), differences(dim)
     table, draws = weighted(kernel, dim), 800

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["AngularMeans", "design_for_shared"]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 AngularMeans = Callable[[int], FloatArray]
 
 # Error that a unit of mass adds to float32 features.  As a part of the objective it keeps masses
@@ -246,23 +247,28 @@ class _Fit:
         still = self.exact.shape[1]
         gram[still:, still:] += quadratic
         right = columns.T @ self.target
-        size = float(self.target @ self.target)
 
-        def value(chosen: tuple[int, ...]) -> float:
-            at = [*range(still), *(i + still for i in chosen)]
-            inner, side = gram[np.ix_(at, at)], right[at]
+        def least(choices: IntArray) -> IntArray:
+            """The row of least value among rows of indices of radii."""
+            fixed = np.broadcast_to(np.arange(still), (len(choices), still))
+            at = np.concatenate([fixed, choices + still], axis=1)
+            inner, sides = gram[at[:, :, None], at[:, None, :]], right[at]
             if self.positive:
-                root = np.linalg.cholesky(inner)
-                masses = nnls(root.T, np.linalg.solve(root, side))[0]
-                return size - float(2.0 * side @ masses - masses @ inner @ masses)
-            return size - float(side @ np.linalg.solve(inner, side))
+                gains = np.array(
+                    [_gain_of_positive(*pair) for pair in zip(inner, sides, strict=True)]
+                )
+            else:
+                masses = np.linalg.solve(inner, sides[:, :, None])[:, :, 0]
+                gains = np.sum(sides * masses, axis=1)
+            return np.asarray(choices[np.argmax(gains)])
 
-        indices = range(self.tried.size)
-        chosen = min(combinations(indices, min(m, 2)), key=value)
+        indices = np.arange(self.tried.size)
+        chosen = least(np.array(list(combinations(indices, min(m, 2)))))
         while len(chosen) < m:
-            more = [(*chosen, i) for i in indices if i not in chosen]
-            chosen = min(more, key=value)
-        start = np.log(self.tried[list(chosen)])
+            others = np.setdiff1d(indices, chosen)
+            repeated = np.broadcast_to(chosen, (others.size, chosen.size))
+            chosen = least(np.concatenate([repeated, others[:, None]], axis=1))
+        start = np.log(self.tried[chosen])
         unmoved = self.at(np.exp(np.sort(start)), n, means)
         if unmoved.value > _MOST_GAIN * worth:
             return unmoved
@@ -280,3 +286,10 @@ class _Fit:
         )
         best = self.at(np.exp(np.sort(result.x)), n, means)
         return best if best.value <= unmoved.value else unmoved
+
+
+def _gain_of_positive(inner: FloatArray, side: FloatArray) -> float:
+    """What masses of at least 0 take off the squared error."""
+    root = np.linalg.cholesky(inner)
+    masses = nnls(root.T, np.linalg.solve(root, side))[0]
+    return float(2.0 * side @ masses - masses @ inner @ masses)
