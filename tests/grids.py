@@ -50,13 +50,13 @@ def by_turns(cases: Iterable[Any], *, every: int, first: int = 0) -> list[Any]:
     found, turn = [], 0
     for case in cases:
         if hasattr(case, "marks"):
-            values, marks = case.values, case.marks
+            values, marks, name = case.values, case.marks, case.id
         else:
-            values, marks = case if isinstance(case, tuple) else (case,), ()
+            values, marks, name = case if isinstance(case, tuple) else (case,), (), None
         if not marks:
             marks = () if turn % every == first else (pytest.mark.slow,)
             turn += 1
-        found.append(pytest.param(*values, marks=marks))
+        found.append(pytest.param(*values, marks=marks, id=name))
     return found
 
 

@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from grids import by_turns
 from mpmath import mp
 from scipy.special import gammaln, jv, zeta
 
@@ -79,13 +80,16 @@ def test_the_difference_of_a_triangle_and_one_three_times_as_wide_has_the_norm_8
 
 @pytest.mark.parametrize(
     "weights",
-    [
-        {2: 1, 1: -3},
-        slow({3: 2, 2: -5}),
-        {1: 1, 2: -1, 3: 1},
-        slow({5: 1, 4: -1}),
-        slow({13: 1, 11: -2}),
-    ],
+    by_turns(
+        [
+            {2: 1, 1: -3},
+            slow({3: 2, 2: -5}),
+            {1: 1, 2: -1, 3: 1},
+            slow({5: 1, 4: -1}),
+            slow({13: 1, 11: -2}),
+        ],
+        every=2,
+    ),
 )
 def test_norms_of_triangles_of_whole_radii_are_integrals_over_one_period(weights):
     m = measure(triangles(weights), 1)
@@ -150,16 +154,19 @@ def far_cut(monkeypatch, components, dim, lobes):
 
 @pytest.mark.parametrize(
     ("text", "dim"),
-    [
-        slow(TWO_RADII, 1),
-        (TWO_RADII, 3),
-        slow(TWO_RADII, 4),
-        slow("max(1 - z**2, 0)**2 + 0.9*max(1 - z**2/1.04, 0)**2", 3),
-        ("max(1 - z**2, 0)**2 + 0.2*max(1 - z**2/2.04, 0)**2", 3),
-        slow("max(1 - z**2, 0)**2 - max(1 - z**2/1.0002, 0)**2", 3),
-        slow("max(1 - z, 0)**2 - 0.5*max(1 - z/sqrt(3), 0)**3", 3),
-        slow("max(1 - z**2, 0)**2 + max(1 - z**2/2, 0)**2 - exp(-z)", 2),
-    ],
+    by_turns(
+        [
+            slow(TWO_RADII, 1),
+            (TWO_RADII, 3),
+            slow(TWO_RADII, 4),
+            slow("max(1 - z**2, 0)**2 + 0.9*max(1 - z**2/1.04, 0)**2", 3),
+            ("max(1 - z**2, 0)**2 + 0.2*max(1 - z**2/2.04, 0)**2", 3),
+            slow("max(1 - z**2, 0)**2 - max(1 - z**2/1.0002, 0)**2", 3),
+            slow("max(1 - z, 0)**2 - 0.5*max(1 - z/sqrt(3), 0)**3", 3),
+            slow("max(1 - z**2, 0)**2 + max(1 - z**2/2, 0)**2 - exp(-z)", 2),
+        ],
+        every=2,
+    ),
 )
 def test_a_cut_differs_from_a_far_one_by_less_than_its_error(text, dim, monkeypatch):
     components = measure(text, dim).components

@@ -171,7 +171,7 @@ def test_a_table_of_a_callable_with_a_break_has_the_kernel_for_expectation():
 
 @pytest.mark.parametrize(
     ("function", "stated", "density"),
-    [
+    by_turns([
         (gaussian, {"origin": "smooth", "decay": "gaussian"},
          {1: lambda w: math.sqrt(2 / math.pi) * np.exp(-(w**2) / 2),
           2: lambda w: w * np.exp(-(w**2) / 2),
@@ -180,7 +180,7 @@ def test_a_table_of_a_callable_with_a_break_has_the_kernel_for_expectation():
          {1: lambda w: 2 / math.pi / (1 + w**2),
           2: lambda w: w / (1 + w**2) ** 1.5,
           3: lambda w: 4 / math.pi * w**2 / (1 + w**2) ** 2}),
-    ],
+    ], every=2),
 )  # fmt: skip
 def test_a_callable_without_support_has_the_known_density(function, stated, density):
     for dim, exact in density.items():

@@ -125,7 +125,7 @@ VALID = [
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters", "largest"), graded(VALID, default=VALID[::3], slow=VALID), ids=str
+    ("name", "parameters", "largest"), graded(VALID, default=VALID[::6], slow=VALID), ids=str
 )
 def test_a_model_is_valid_up_to_the_dimension_that_is_known_and_no_further(
     name: str, parameters: dict, largest: int
@@ -280,7 +280,7 @@ TYPED = {
 
 
 @pytest.mark.parametrize("formula", TYPED)
-@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("dim", by_turns([1, 3], every=2))
 def test_two_spellings_of_one_kernel_have_one_density(formula: str, dim: int) -> None:
     a, b = (spectral_density(radial(text), dim) for text in (formula, TYPED[formula]))
     w = np.array([0.05, 0.3, 1.1, 2.5, 4.0])
@@ -296,7 +296,7 @@ DENSITIES = [
 
 
 @pytest.mark.parametrize(
-    ("problem", "dim"), graded(DENSITIES, default=DENSITIES[::3], slow=DENSITIES), ids=str
+    ("problem", "dim"), graded(DENSITIES, default=DENSITIES[::7], slow=DENSITIES), ids=str
 )
 def test_totals_and_atoms_add_to_k_at_zero(problem: Problem, dim: int) -> None:
     found = spectral_density(problem.kernel, dim)

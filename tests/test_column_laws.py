@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from grids import by_turns
 
 import spectra as sp
 from tests.column_problems import COLUMN_PROBLEMS
@@ -97,7 +98,7 @@ def doubled(table, D):
     return sum(p.mass * p.wave(2 * D)[0] for p in table.parts)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", by_turns(NAMES, every=2))
 def test_stretching_shrinks_the_frequencies_and_keeps_the_masses(name):
     problem, table = COLUMN_PROBLEMS[name], table_of(name)
     longer = sp.derive(problem.kernel.rescale(2.5), problem.dim)
@@ -108,7 +109,7 @@ def test_stretching_shrinks_the_frequencies_and_keeps_the_masses(name):
     assert np.allclose(before, after, atol=1e-6 * table.mass)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", by_turns(NAMES, every=2, first=1))
 def test_twice_a_kernel_less_it_is_the_kernel(name):
     problem = COLUMN_PROBLEMS[name]
     kernel = problem.kernel

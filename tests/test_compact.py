@@ -180,7 +180,8 @@ AIM = {1: 1e-13, 2: 1e-13, 3: 1e-13, 5: 1e-13, 7: 1e-13, 16: 1e-13, 64: 3e-13, 2
 
 
 @pytest.mark.parametrize(
-    ("name", "dim"), [(n, d) for i, n in enumerate(UNTABLED) for d in DIMS[i % 3 :: 3]]
+    ("name", "dim"),
+    by_turns([(n, d) for i, n in enumerate(UNTABLED) for d in DIMS[i % 3 :: 3]], every=2),
 )
 def test_the_density_is_within_what_it_claims(name, dim):
     c = component(name, dim)
@@ -274,10 +275,14 @@ DEEP = [(name, dim) for i, name in enumerate(MIXED) for dim in ((1, 16), (3, 16)
 
 @pytest.mark.parametrize(
     ("name", "dim"),
-    graded(
-        [(name, dim) for name in MIXED for dim in (1, 2, 3, 7, 16)],
-        default=[case for case in QUICK if "arc" not in case[0]],
-        slow=QUICK + DEEP,
+    by_turns(
+        graded(
+            [(name, dim) for name in MIXED for dim in (1, 2, 3, 7, 16)],
+            default=[case for case in QUICK if "arc" not in case[0]],
+            slow=QUICK + DEEP,
+        ),
+        every=2,
+        first=1,
     ),
 )
 def test_mixed_formulas_agree_with_quadrature(name, dim):
@@ -351,7 +356,7 @@ def test_the_tail_exponents_are_those_of_the_singularities():
     }
 
 
-@pytest.mark.parametrize("dim", [16, 64, 256, 1000])
+@pytest.mark.parametrize("dim", by_turns([16, 64, 256, 1000], every=2))
 def test_below_the_turning_point_the_error_is_relative_to_the_density_itself(dim):
     """There rho is positive and as small as e^-1000, and the envelope stays next to it."""
     c = component("spherical a=2 p=2", dim)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import by_turns
 from laws import gaussian_mixture, table_of
 
 from rf.cosines import angular_means
@@ -60,7 +61,7 @@ def test_a_coupling_is_a_name_and_a_sentence_and_no_part_is_coupled_with_itself_
             assert sum(p.count for p in coupling.across(n, n + 4, 3, 2 * n + 4)) <= n * (n + 4)
 
 
-@pytest.mark.parametrize("dim", [4, 16, 64])
+@pytest.mark.parametrize("dim", by_turns([4, 16, 64], every=2, first=1))
 def test_kerdock_lines_meet_at_two_angles_and_integrate_degrees_two_and_four_exactly(dim):
     lines = kerdock_lines(dim, kerdock_bases(dim))
     n = dim * (dim // 2 + 1)

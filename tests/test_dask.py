@@ -9,6 +9,7 @@ import uuid
 
 import numpy as np
 import pytest
+from grids import by_turns
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 
@@ -45,7 +46,7 @@ def counted(X, chunks):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7], every=2))
 def test_columns_are_made_chunk_by_chunk_when_they_are_asked_for(dim, dtype):
     X = data(dim)[0].astype(dtype)
     D, seen = counted(X, (90, 2))

@@ -37,7 +37,7 @@ def _largest(condition: sympy.Basic) -> sympy.Expr:
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, marks=pytest.mark.slow if i % 2 else ()) for i, c in enumerate(CASES)],
+    by_turns(CASES, every=4),
     ids=lambda c: c.name,
 )
 def test_the_condition_on_d_is_the_known_one(case: Case) -> None:
@@ -368,29 +368,32 @@ _EVERY = float("inf")
 
 @pytest.mark.parametrize(
     ("kernel", "largest"),
-    [
-        (radial("exp(-z)/(1 + z**2)"), _EVERY),
-        (radial("(1 - z)**(5/2)", support=1), 4),
-        (radial("3*(1 - z/7)**2", support=7), 3),
-        (radial("sqrt(1 - z)", support=1), 0),
-        (catalogue["wendland_31"](), 3),
-        (catalogue["wendland_32"](), 3),
-        (catalogue["wendland_33"](), 3),
-        (radial("1 - 10*z**2 + 20*z**3 - 15*z**4 + 4*z**5", support=1), 3),
-        (radial("(1 - z)**(9/2)*(9*z/2 + 1)", support=1), 4),
-        (catalogue["bochner_riesz"](p=3), 0),
-        (catalogue["arc_cosine_1"], 0),
-        (catalogue["j_bessel"](m=6), 6),
-        (radial("cos(3*z)"), 1),
-        (radial("sin(2*z)/z"), 3),
-        (radial("(sin(z) - z*cos(z))/z**3"), 5),
-        (radial("exp(-z)*cos(3*z)"), 1),
-        (radial("exp(-z)*cos(z)"), 2),
-        (radial("exp(-sqrt(3)*z)*cos(z)"), 3),
-        (radial("exp(-z)*cos(z/5)"), 7),
-        (radial("-exp(-z)"), 0),
-        (radial("-sqrt(1 + z**2)"), 0),
-    ],
+    by_turns(
+        [
+            (radial("exp(-z)/(1 + z**2)"), _EVERY),
+            (radial("(1 - z)**(5/2)", support=1), 4),
+            (radial("3*(1 - z/7)**2", support=7), 3),
+            (radial("sqrt(1 - z)", support=1), 0),
+            (catalogue["wendland_31"](), 3),
+            (catalogue["wendland_32"](), 3),
+            (catalogue["wendland_33"](), 3),
+            (radial("1 - 10*z**2 + 20*z**3 - 15*z**4 + 4*z**5", support=1), 3),
+            (radial("(1 - z)**(9/2)*(9*z/2 + 1)", support=1), 4),
+            (catalogue["bochner_riesz"](p=3), 0),
+            (catalogue["arc_cosine_1"], 0),
+            (catalogue["j_bessel"](m=6), 6),
+            (radial("cos(3*z)"), 1),
+            (radial("sin(2*z)/z"), 3),
+            (radial("(sin(z) - z*cos(z))/z**3"), 5),
+            (radial("exp(-z)*cos(3*z)"), 1),
+            (radial("exp(-z)*cos(z)"), 2),
+            (radial("exp(-sqrt(3)*z)*cos(z)"), 3),
+            (radial("exp(-z)*cos(z/5)"), 7),
+            (radial("-exp(-z)"), 0),
+            (radial("-sqrt(1 + z**2)"), 0),
+        ],
+        every=2,
+    ),
     ids=str,
 )
 def test_the_largest_dimension_of_positive_definiteness_is_the_known_one(

@@ -89,7 +89,9 @@ def test_the_contract_of_scikit_learn_for_every_estimator(estimator, check):
 
 
 class TestEstimate:
-    @pytest.mark.parametrize("coupling", ["iid", "orthogonal", "haar", "shared", "comonotone"])
+    @pytest.mark.parametrize(
+        "coupling", by_turns(["iid", "orthogonal", "haar", "shared", "comonotone"], every=2)
+    )
     def test_the_gram_matrix_is_the_signed_product_and_nears_the_kernel(self, X, signed, coupling):
         features = quiet(signed, n_components=1024, coupling=coupling, radii="iid").fit(X)
         Z = features.transform(X)
@@ -271,7 +273,9 @@ class TestSignature:
         assert RFF(gaussian_mixture(4, [(1.0, 1.0)])).fit(X).coupling_ == "iid"
 
 
-@pytest.mark.parametrize("kernel", [SIGNED, catalogue["sinh_gaussian"](beta=0.3)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", by_turns([SIGNED, catalogue["sinh_gaussian"](beta=0.3)], every=2), ids=str
+)
 def test_a_plan_is_a_function_of_the_rows_and_only_the_draw_of_the_seed(kernel):
     """Of more rows than a plan looks at: the stated error is that of every seed."""
     X = np.random.default_rng(0).normal(size=(700, 3))

@@ -25,14 +25,17 @@ def implied_covariances(field: GaussianField) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("kernel", "dim"),
-    [
-        (EXPONENTIAL, 1),
-        (EXPONENTIAL, 2),
-        (EXPONENTIAL, 7),
-        (SMOOTH, 3),
-        pytest.param(SPHERICAL, 2, marks=pytest.mark.slow),
-        pytest.param(SPHERICAL, 3, marks=pytest.mark.slow),
-    ],
+    by_turns(
+        [
+            (EXPONENTIAL, 1),
+            (EXPONENTIAL, 2),
+            (EXPONENTIAL, 7),
+            (SMOOTH, 3),
+            pytest.param(SPHERICAL, 2, marks=pytest.mark.slow),
+            pytest.param(SPHERICAL, 3, marks=pytest.mark.slow),
+        ],
+        every=2,
+    ),
     ids=str,
 )
 def test_the_mean_of_what_draws_imply_is_the_kernel_and_their_spread_is_the_stated_error(

@@ -61,7 +61,9 @@ def _half_disc(dim: int, w: float) -> arb:
     return front * x ** (half - arb(3) / 2) * x.bessel_j(half + arb(1) / 2)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5, 16, pytest.param(64, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "dim", by_turns([1, 2, 5, 16, pytest.param(64, marks=pytest.mark.slow)], every=2)
+)
 @pytest.mark.parametrize(
     ("kernel", "exact"),
     by_turns(

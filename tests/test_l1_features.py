@@ -30,7 +30,7 @@ def rows(n, dim, seed=0):
     return np.random.default_rng(seed).normal(size=(n, dim)) / dim
 
 
-@pytest.mark.parametrize("n", [6, 64])
+@pytest.mark.parametrize("n", by_turns([6, 64], every=2))
 @pytest.mark.parametrize(("kernel", "dim"), by_turns(CASES, every=2))
 def test_draws_are_unbiased_and_have_the_exact_variance(kernel, dim, n):
     D = rows(6, dim, seed=4)

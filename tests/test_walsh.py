@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from grids import by_turns
 from laws import gaussian_law, gaussian_mixture, table_of
 
 from rf import SpectralFeatures
@@ -88,7 +89,7 @@ def test_a_projection_errs_by_few_roundings_of_the_lengths(dim, dtype, order, im
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("columns", [2048, 2501])
+@pytest.mark.parametrize("columns", by_turns([2048, 2501], every=2, first=1))
 def test_features_of_blocks_are_those_of_the_product(dtype, columns, implementation):
     """Also with a cosine alone, phases, cut blocks and an order above the dimension."""
     dim = 1000

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse
+from grids import by_turns
 from minimax import minimax
 from mpmath import mp, mpf
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -170,7 +171,9 @@ def rays_and_phases(dtype):
 
 class TestColumns:
     @pytest.mark.parametrize("dtype", TYPES)
-    @pytest.mark.parametrize(("dim", "n"), [(1, 3), (2, 700), (7, 1), (16, 1200), (300, 513)])
+    @pytest.mark.parametrize(
+        ("dim", "n"), by_turns([(1, 3), (2, 700), (7, 1), (16, 1200), (300, 513)], every=2)
+    )
     @pytest.mark.parametrize("lone", [None, 0, -1])
     def test_columns_are_right_to_the_stated_error(self, dtype, dim, n, lone):
         """The phase to (d + 3) u (sum |w x| + |phase|), the waves and their scale to 5 u."""
