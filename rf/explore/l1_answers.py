@@ -16,6 +16,7 @@ from rf.explore.grouped_answers import GroupedAnswers, masses_of
 from rf.explore.panel import Grid, Panel, answered
 from rf.explore.radial_answers import RadialAnswers, definite_line
 from spectra.derivation import derive, hats_and_companion
+from spectra.errors import NoRouteError
 from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
 from spectra.l1_kernel import L1Kernel
@@ -121,10 +122,19 @@ class L1Answers:
                 "A frequency is one of the truncated distances, or one of the radial companion "
                 "under other directions.",
             ),
-            facts=masses_of(table),
+            facts=(*self._masses(), ("drawn", f"parts of mass {table.mass:.6g} in all")),
             tables=tables,
             pieces=pieces,
         )
+
+    def _masses(self) -> tuple[tuple[str, str], ...]:
+        """The masses of the Jordan parts where they are known, else what is drawn bounds them."""
+        verdict = self._verdict
+        try:
+            known = verdict.positive_mass, verdict.negative_mass, verdict.mass
+        except NoRouteError:
+            return masses_of(self._table)
+        return tuple(zip(("M₊", "M₋", "both together"), map(str, known), strict=True))
 
     def table(self) -> Panel:
         """The table, and how far the mean of its features is from the kernel."""
