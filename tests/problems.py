@@ -349,7 +349,7 @@ _TABLE = (
             tags=_tags("atom end_tail signed")),
     # periods without a ratio
     Problem("two_seasons", _typed("exp(cos(z) + cos(sqrt(2)*z) - 2)"), finite=D <= 1,
-            positive_definite=D <= 1, dims=(1, 2, 3), tags=_tags("atom")),
+            positive_definite=D <= 1, dims=(1, 2, 3), tags=_tags("atom no_lookup")),
     # polynomials in z^2 on a ball
     *(
         Problem(f"spherical_polynomial_2_{p}", _named("spherical_polynomial", a=2, p=p),

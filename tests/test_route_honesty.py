@@ -69,7 +69,8 @@ EVERY = frozenset(DIMS)
 #: What has no pair in the catalogue.
 NO_LOOKUP = ("stable_3/2", "cosine_fourth_on_a_ball", "shifted_inverse")
 #: What has no density in closed form either; the generated densities hold its kind to quadrature.
-NO_TRUTH = ("dagum",)
+#: The seasons have atoms alone.
+NO_TRUTH = ("dagum", "two_seasons")
 #: The bounded spectra: no path in the plane serves, and no vertical line of their Mellin transform.
 WAVES = ("cosine", "sinc", "bessel_j0", "j_bessel_16", "j_bessel_9/2", "sinc_minus_cosine")
 #: (route, problem): the dimensions in which a route declines, although there is a density.
