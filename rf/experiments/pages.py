@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 
@@ -20,6 +21,8 @@ __all__ = ["quick_look", "write_results"]
 _PANELS_ACROSS, _LOGARITHMIC, _ROUNDING, _DEEPEST = 3, 20.0, 1e-12, 1e4
 # Docstrings are the text of a page, where a role of reStructuredText is nothing.
 _ROLE = re.compile(r":\w+:`")
+# Letters of the measure in a line along the side of a picture.
+_LETTERS_UP = 60
 _HEADER = ("group", "method", "column", "runs", "mean", "deviation", "published")
 
 
@@ -148,7 +151,7 @@ def _draw(
         panel.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
     for panel in panels[len(groups) :]:
         panel.set_axis_off()
-    figure.supylabel(experiment.measures, fontsize=8)
+    figure.supylabel(fill(experiment.measures, _LETTERS_UP), fontsize=8)
     figure.savefig(path, dpi=80)
 
 
