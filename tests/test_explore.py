@@ -327,3 +327,16 @@ def test_without_flask_the_command_names_what_to_install(monkeypatch, capsys) ->
     monkeypatch.setitem(sys.modules, "flask", None)
     assert main(["explore", "--no-browser"]) == 2
     assert "kernel-spectra[explore]" in capsys.readouterr().err
+
+
+def test_every_group_of_columns_has_a_heading_of_its_own(client) -> None:
+    form = {"tab": "groups", "k": "(exp(-z)).on([0])*(exp(-z**2)).on([1, 2])", "d": "3"}
+    answer = asked(client, "kernel", **form).get_json()
+    assert not answer["refused"]
+    page = Page(answer["html"])
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("h3") == tags.count("svg") == 2
+    assert re.findall(r"<h3>(.*?)</h3>", answer["html"]) == [
+        "exp(-z) of the columns [0]",
+        "exp(-z**2) of the columns [1, 2]",
+    ]

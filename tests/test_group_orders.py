@@ -140,7 +140,7 @@ def test_sparse_rows_single_precision_and_clones_are_served_alike():
 
 
 def test_lengths_are_those_of_the_estimator_too():
-    X = rows(60, 3)
+    X = rows(100, 3)
     lengths = np.array([2.0, 3.0, 4.0])
     scaled = made(SUM, 60, lengths * X, length_scale=lengths)
     assert np.allclose(scaled.transform(lengths * X), made(SUM, 60, X).transform(X), atol=1e-10)
