@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 
 from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.formula.parsing import Z
-from spectra.numeric import real_array
+from spectra.numeric import differences_of_rows, matching_rows, real_array
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -32,7 +32,6 @@ __all__ = [
     "Shifted",
     "Term",
     "finite_number",
-    "finite_rows",
     "gaussian_components",
     "shifted",
     "tilted",
@@ -123,12 +122,7 @@ class AsymmetricKernel:
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values K(D) at differences D = x - y, shape (..., d); an array of shape (...)."""
-        D = real_array(differences, "D = x - y", error=DataError)
-        if D.ndim == 0 or D.shape[-1] == 0:
-            raise DataError(
-                "An asymmetric kernel is a function of differences D = x - y: give an array of "
-                "shape (..., d)."
-            )
+        D = differences_of_rows(differences, "An asymmetric kernel")
         dim = self._checked(D.shape[-1])
         value = np.zeros(D.shape[:-1])
         for term in self.terms:
@@ -153,10 +147,7 @@ class AsymmetricKernel:
         DataError
             Where rows are not finite, or have another dimension than the kernel or one another.
         """
-        X = finite_rows(X, "X")
-        Y = X if Y is None else finite_rows(Y, "Y")
-        if X.shape[1] != Y.shape[1]:
-            raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
+        X, Y = matching_rows(X, Y)
         dim = self._checked(X.shape[1])
         value = np.zeros((len(X), len(Y)))
         for term in self.terms:
@@ -435,13 +426,3 @@ def finite_number(number: Any, name: str) -> float:
     if not np.isfinite(value):
         raise ParameterError(f"The {name} of a kernel must be finite, and {number} is not.")
     return value
-
-
-def finite_rows(X: ArrayLike, name: str) -> FloatArray:
-    rows = real_array(X, name, error=DataError)
-    if rows.ndim != 2 or not np.all(np.isfinite(rows)):
-        raise DataError(
-            f"{name} must be a matrix of shape (rows, dimension) of finite numbers; its shape is "
-            f"{rows.shape}, with {int(np.sum(~np.isfinite(rows)))} number(s) that are not finite."
-        )
-    return rows

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from spectra.asymmetric import finite_number, finite_rows, without_factor
+from spectra.asymmetric import finite_number, without_factor
 from spectra.errors import DataError, ParameterError
-from spectra.numeric import checked_dim, real_array
+from spectra.numeric import checked_dim, differences_of_rows, matching_rows, real_array
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -179,12 +179,7 @@ class GroupedKernel:
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
-        D = real_array(differences, "D = x - y", error=DataError)
-        if D.ndim == 0:
-            raise DataError(
-                "A kernel of groups of columns is a function of differences D = x - y: give an "
-                "array of shape (..., d)."
-            )
+        D = differences_of_rows(differences, "A kernel of groups of columns")
         self.checked(D.shape[-1])
         return self._combined(lambda factor: factor(D), D.shape[:-1])
 
@@ -205,10 +200,7 @@ class GroupedKernel:
         DataError
             Where rows are not finite, or lack a column of the kernel.
         """
-        X = finite_rows(X, "X")
-        Y = X if Y is None else finite_rows(Y, "Y")
-        if X.shape[1] != Y.shape[1]:
-            raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
+        X, Y = matching_rows(X, Y)
         self.checked(X.shape[1])
         return self._combined(lambda factor: factor.gram(X, Y), (len(X), len(Y)))
 

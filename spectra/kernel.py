@@ -24,7 +24,7 @@ from spectra.formula.evaluate import numpy_function
 from spectra.formula.opaque import opaque_function, stated_facts
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.parsing import U, Z, check_expression, parse_formula
-from spectra.numeric import real_array
+from spectra.numeric import matching_rows, real_array
 from spectra.progress import stage, staged
 
 if TYPE_CHECKING:
@@ -189,10 +189,7 @@ class Kernel:
         DataError
             Where rows are not finite, differ in width, or leave the sphere of a zonal kernel.
         """
-        X = _rows(X, "X")
-        Y = X if Y is None else _rows(Y, "Y")
-        if X.shape[1] != Y.shape[1]:
-            raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
+        X, Y = matching_rows(X, Y)
         if self.is_zonal:
             check_unit_rows(X, str(self))
             check_unit_rows(Y, str(self))
@@ -500,19 +497,3 @@ def _check_real(kernel: Kernel) -> None:
                 f"{probes[bad][0]:.6g}. A kernel must be real on its whole domain: restrict it "
                 "with support=..., or mend the formula."
             )
-
-
-def _rows(X: ArrayLike, name: str) -> FloatArray:
-    rows = real_array(X, name, error=DataError)
-    if rows.ndim != 2:
-        raise DataError(
-            f"{name} has {rows.ndim} dimension(s): give a matrix of shape (rows, dimension)."
-        )
-    if not rows.shape[1]:
-        raise DataError(f"{name} has no columns: there is no distance between its rows.")
-    if not np.all(np.isfinite(rows)):
-        where = np.argwhere(~np.isfinite(rows))[0]
-        raise DataError(
-            f"{name}[{where[0]}, {where[1]}] is {rows[tuple(where)]}: kernels need finite numbers."
-        )
-    return rows

@@ -16,12 +16,11 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from spectra.asymmetric import finite_rows
-from spectra.errors import DataError, ParameterError
+from spectra.errors import ParameterError
 from spectra.formula.parsing import Z
 from spectra.grouped import GroupedKernel, Product, on_columns
 from spectra.kernel import Kernel, radial
-from spectra.numeric import checked_dim, real_array
+from spectra.numeric import checked_dim, differences_of_rows, matching_rows
 
 __all__ = ["L1Kernel", "l1"]
 
@@ -73,12 +72,7 @@ class L1Kernel:
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
-        D = real_array(differences, "D = x - y", error=DataError)
-        if D.ndim == 0:
-            raise DataError(
-                "A kernel of the l1 distance is a function of differences D = x - y: give an array "
-                "of shape (..., d)."
-            )
+        D = differences_of_rows(differences, "A kernel of the l1 distance")
         return self.profile(np.abs(D).sum(axis=-1))
 
     def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
@@ -89,10 +83,7 @@ class L1Kernel:
         DataError
             Where rows are not finite, or differ in width.
         """
-        X = finite_rows(X, "X")
-        Y = X if Y is None else finite_rows(Y, "Y")
-        if X.shape[1] != Y.shape[1]:
-            raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
+        X, Y = matching_rows(X, Y)
         return self.profile(cdist(X, Y, metric="cityblock"))
 
     def rescale(self, length: float | sympy.Expr) -> L1Kernel:

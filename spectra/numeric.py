@@ -8,11 +8,18 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import DataError, ParameterError
 
-__all__ = ["bound_text", "checked_dim", "format_within", "real_array"]
+__all__ = [
+    "bound_text",
+    "checked_dim",
+    "differences_of_rows",
+    "format_within",
+    "matching_rows",
+    "real_array",
+]
 
 # Python's format of a float: what places it, and what says how its digits are written.
 _FORMAT = re.compile(
@@ -45,6 +52,57 @@ def real_array(
         article = "an" if found[0] in "aeiou" else "a"
         raise error(f"{name} must be real numbers, and {article} {found} was passed.")
     return np.asarray(array, dtype=float)
+
+
+def matching_rows(
+    X: ArrayLike, Y: ArrayLike | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two sets of rows as finite matrices of equally many columns; Y is X where it is None.
+
+    Raises
+    ------
+    DataError
+        It names the first number that is not finite, or both widths.
+    """
+    left = _rows(X, "X")
+    right = left if Y is None else _rows(Y, "Y")
+    if left.shape[1] != right.shape[1]:
+        raise DataError(
+            f"X has {left.shape[1]} columns and Y has {right.shape[1]}: they must agree."
+        )
+    return left, right
+
+
+def _rows(X: ArrayLike, name: str) -> NDArray[np.float64]:
+    rows = real_array(X, name, error=DataError)
+    if rows.ndim != 2:
+        raise DataError(
+            f"{name} has {rows.ndim} dimension(s): give a matrix of shape (rows, dimension)."
+        )
+    if not rows.shape[1]:
+        raise DataError(f"{name} has no columns: there is no distance between its rows.")
+    if not np.all(np.isfinite(rows)):
+        where = np.argwhere(~np.isfinite(rows))[0]
+        raise DataError(
+            f"{name}[{where[0]}, {where[1]}] is {rows[tuple(where)]}: kernels need finite numbers."
+        )
+    return rows
+
+
+def differences_of_rows(differences: ArrayLike, kind: str) -> NDArray[np.float64]:
+    """Differences D = x - y of shape (..., d), for a kernel of some kind that is not radial.
+
+    Raises
+    ------
+    DataError
+        Where there are no coordinates.
+    """
+    D = real_array(differences, "D = x - y", error=DataError)
+    if D.ndim == 0 or D.shape[-1] == 0:
+        raise DataError(
+            f"{kind} is a function of differences D = x - y: give an array of shape (..., d)."
+        )
+    return D
 
 
 def checked_dim(dim: Any) -> int:

@@ -165,5 +165,9 @@ def test_what_has_no_density_is_refused_with_the_reason():
     for text, why in (("cos(z)", "no ray"), ("z", "does not decay")):
         with pytest.raises(NoRouteError, match=why):
             sp.spectral_density(sp.l1(text), 2)
+    for needle in ("exp(-10**8*(z**2 - 2)**2)", "exp(-10**8*(z - 1/3)**2)*Heaviside(1 - z)"):
+        # Beside a kernel that sums see, they would not see it.
+        with pytest.raises(NoRouteError, match="far larger near"):
+            sp.spectral_density(sp.l1(f"{needle} + exp(-z**2)"), 2)
     with pytest.raises(AccuracyError, match="infinite there"):
         sp.spectral_density(sp.l1("1/(1 + z)"), 3)([0.0, 0.0, 1.0])

@@ -199,10 +199,15 @@ def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
     stretches: list[Stretch] = []
     for i, expr in enumerate(cut.exprs):
         start, end, left = ends[i], ends[i + 1], sympy.Integer(0)
-        for term in sympy.Add.make_args(sympy.expand((expr - constant).rewrite(sympy.exp))):
-            closed = _term(term, start, end) if term != 0 else None
-            terms += [] if closed is None else [closed]
-            left += term if closed is None else 0
+        for whole in sympy.Add.make_args(expr - constant):
+            # What is not closed stays as it was written: a product of its factors hides a needle.
+            split = sympy.Add.make_args(sympy.expand(whole.rewrite(sympy.exp)))
+            closed = [_term(term, start, end) for term in split if term != 0]
+            known = [term for term in closed if term is not None]
+            if len(known) == len(closed):
+                terms += known
+            else:
+                left += whole
         if left != 0:
             try:
                 stretches.append(stretch(left, start, end))

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.parsing import Z
 from spectra.transform.rays.continuation import Continuation
+from spectra.transform.rays.hidden import hidden_place, refuse_hidden
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.precision import Ball, working
 
@@ -37,13 +38,16 @@ _APART_BITS = 96
 _LOST_BITS = 2 * _APART_BITS
 # Bits of f and of sums.
 _BITS = 128
-# Steps 2^-k of t that are tried in turn, and the e-folds that a sum may reach.
-_STEPS, _FARTHEST = range(3, 10), 150.0
+# Steps 2^-k of t that are tried in turn, from those at which what is narrow is looked for, and the
+# e-folds that a sum may reach.
+_STEPS, _FARTHEST = range(5, 10), 150.0
 # A sum ends where whole e-folds of it are below this part of its size; it is settled where every
 # second point gives it to that part, and refused where it is not known to the last.
 _NOTHING, _SETTLED, _REFUSED = 2.0**-64, 2.0**-44, 1e-4
 # With sinh(4)*pi/2 = 43 ends are nearer than 2^-120.
 _SINH_END = 4.0
+# What is narrow is looked for up to there, where exp(-20) of an interval is left.
+_LOOKED_FOR = 2.5
 
 
 def apart(row: NDArray[np.float64], bits: int) -> list[Ball]:
@@ -124,11 +128,11 @@ class Stretch:
             if error <= _SETTLED * step * sums.size:
                 break
         value, size = step * sums.total, step * sums.size
-        if not error <= _REFUSED * size:
+        if not (error <= _REFUSED * size < np.inf):
             raise AccuracyError(
                 f"The transform at w = {[float(v) for v in row]} did not settle: its sums differ "
                 f"by {error:.3g} where their terms add up to {size:.3g}. The density may be "
-                "infinite there, or too small to be told from 0."
+                "infinite there, too small to be told from 0, or f has a part between all values."
             )
         return scale * value, abs(scale) * (error + _NOTHING * size)
 
@@ -205,6 +209,8 @@ def stretch(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
     ------
     FormulaError
         Where it does not decay, is not continued into the plane, or there is no ray for it.
+    NoRouteError
+        Where a part of it is hidden between all values.
     """
     if end is sympy.oo:
         return _outwards(expr, start)
@@ -213,6 +219,7 @@ def stretch(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
 
 def _outwards(expr: sympy.Expr, start: sympy.Expr) -> Stretch:
     plane = Plane(expr.subs(Z, start + Z))
+    refuse_hidden(expr, lambda: plane.hidden)
     if not plane.angles:
         raise FormulaError("no ray into the plane has the integrals of the half-line")
     angle = plane.angles[0]
@@ -233,14 +240,18 @@ def _between(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
     with working(2 * _BITS):
         low, high = _number(start), _number(end)
 
+    def place(t: Ball) -> Ball:
+        return low + (high - low) / (1 + (-flint.arb.pi() * t.sinh()).exp())
+
+    refuse_hidden(expr, lambda: hidden_place(kernel, place, -_LOOKED_FOR, _LOOKED_FOR))
+
     def point(t: float) -> _Point | None:
         if abs(t) > _SINH_END:
             return None
         with working(2 * _BITS):
-            turn = flint.arb.pi() / 2 * flint.arb(t).sinh()
-            share = 1 / (1 + (-2 * turn).exp())
-            s = low + (high - low) * share
-            slope = (high - low) * flint.arb.pi() * flint.arb(t).cosh() * share * (1 - share)
+            s = place(flint.arb(t))
+            share = (s - low) * (high - s) / (high - low)
+            slope = flint.arb.pi() * flint.arb(t).cosh() * share
         return _Point(_exact(flint.acb(s)), kernel(flint.acb(s), 2 * _BITS) * slope)
 
     return Stretch(point, falls=False)
