@@ -210,7 +210,7 @@ def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
                 left += whole
         if left != 0:
             try:
-                stretches.append(stretch(left, start, end))
+                stretches.append(stretch(left, start, end, dim))
             except FormulaError as fault:
                 raise NoRouteError(_refusal(kernel, f"of {left} {fault}")) from fault
     return L1Density(kernel, dim, tuple(terms), tuple(stretches))

@@ -202,8 +202,8 @@ def _unseen(u: Ball, dim: int) -> Ball:
     return (flint.acb(0, 1) if dim % 2 else 1) * (-u).exp() * total
 
 
-def stretch(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
-    """The rule for a formula in Z between two radii.
+def stretch(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr, dim: int) -> Stretch:
+    """The rule for a formula in Z between two radii, in a dimension.
 
     Raises
     ------
@@ -213,16 +213,17 @@ def stretch(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
         Where a part of it is hidden between all values.
     """
     if end is sympy.oo:
-        return _outwards(expr, start)
+        return _outwards(expr, start, dim)
     return _between(expr, start, end)
 
 
-def _outwards(expr: sympy.Expr, start: sympy.Expr) -> Stretch:
+def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Stretch:
     plane = Plane(expr.subs(Z, start + Z))
     refuse_hidden(expr, lambda: plane.hidden)
-    if not plane.angles:
+    angles = plane.angles(dim)
+    if not angles:
         raise FormulaError("no ray into the plane has the integrals of the half-line")
-    angle = plane.angles[0]
+    angle = angles[0]
     ray = plane.ray(angle, _BITS)
     with working(_BITS):
         first = flint.acb(_number(start))

@@ -461,7 +461,7 @@ def continuation(
     size = _size(value, waves, z + 0j if waves else z)
     top = int(np.argmax(size))
     after = np.flatnonzero(size[top:] <= 0.5 * size[top])
-    if after.size == 0 or not np.all(np.isfinite(size)):
+    if after.size == 0 or size[top] == 0.0 or not np.all(np.isfinite(size)):
         raise FormulaError("the kernel does not decay")
     scale = float(z[top + after[0]])
     alive = int(np.flatnonzero(size > _NEGLIGIBLE * size[top])[-1])

@@ -80,7 +80,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     if found.turning:
         components, spheres = slow_waves(found, dim)
         return components, [*atoms, *spheres]
-    return [_component(part, dim) for part in _parts(found)], atoms
+    return [_component(part, dim) for part in _parts(found, dim)], atoms
 
 
 def _component(found: Expanded, dim: int) -> Component:
@@ -108,15 +108,15 @@ def _by_even_sums(found: Expanded, dim: int) -> Component:
     return Builder(found, rays.shape(dim), EvenSums(rays, dim), dim).component()
 
 
-def _parts(found: Expanded) -> list[Expanded]:
+def _parts(found: Expanded, dim: int) -> list[Expanded]:
     """The summands that have wide sectors together, and all others, where both fall fast.
 
     A rough kernel has a tail that is followed far, and what waves is dear there.
     """
-    if not (found.expr.is_Add and found.decays_fast) or plane(found.expr).is_tame:
+    if not (found.expr.is_Add and found.decays_fast) or plane(found.expr).is_tame(dim):
         return [found]
     try:
-        tame = sympy.Add(*(term for term in found.expr.args if plane(term).is_tame))
+        tame = sympy.Add(*(term for term in found.expr.args if plane(term).is_tame(dim)))
         rest = found.expr - tame
         parts = [expanded(part) for part in (tame, rest) if part != 0]
     except _REFUSALS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from spectra.transform.half_lines.panelled import (
     panel_through,
 )
 from spectra.transform.half_lines.prepared import Expanded
-from spectra.transform.rays.sampled import Sampler, Shape
+from spectra.transform.rays.sampled import Sampled, Sampler, Shape
 
 __all__ = ["Builder", "Start"]
 
@@ -45,11 +46,14 @@ _LINEAR_REACH = 0.5
 _SHARE_OF_FREQUENCY = 0.25
 # Towards the origin the power law is taken over where it holds to this accuracy.
 _SETTLED = 1e-13
-# The join with the asymptotic series may miss by this many of the error bounds.
-_JOIN_SLACK = 4.0
 # Where they do not join, the series begins this many times further out, for so many times.
 _NEXT_JOIN = 1.25
 _MOST_JOINS = 12
+# Beyond, they are compared at radii so far apart, for so many times, where the rest of the kernel
+# may be more than exp(-37) = 1e-16 of the series.
+_NEXT_LOOK, _MOST_LOOKS, _ROUNDING = 1.5, 40, -37.0
+# Values that are known less well say nothing of a series.
+_LOOKED = 1e-12
 # Stretches overlap by this share, so that rounding leaves nothing between them.
 _OVERLAP = 1e-9
 # The width of a panel that is only looked at.
@@ -131,23 +135,29 @@ class Builder:
         """The density at all distances."""
         centre = self._centre()
         ending = power_ending(self.found.zero, self.dim)
-        right = self._to_the_right(centre, ending)
+        if ending is None:
+            right = self._to_the_right(centre, np.exp(centre))
+            if (last := self._last_seen(right)) is not None:
+                right += self._to_the_right(right[-1].high, last)
+        else:
+            ending = replace(ending, start=self._settled(ending))
+            right = self._to_the_right(centre, ending.start, ends=True)
         for _ in range(_MOST_JOINS):
             if ending is None or self._joins(right, ending):
                 break
             ending = replace(ending, start=_NEXT_JOIN * ending.start)
-            right += self._to_the_right(right[-1].high, ending)
+            right += self._to_the_right(right[-1].high, ending.start, ends=True)
         left, share, drift = self._to_the_left(centre)
         panels = (*left, *right)
-        tail: Tail = FastTail() if ending is None else PowerTail(ending.exponent)
-        beyond: Ending = _Vanishing.after(panels)
-        if ending is not None:
-            beyond = _Shifted(ending, self.pivot) if self.pivot else ending
-        if ending is not None and not self._joins(right, ending):
+        if ending is None:
+            return self._panelled(panels, _Vanishing.after(panels), FastTail(), share, drift)
+        if not self._joins(right, ending):
             raise NoRouteError(
                 f"The density of {self.found.expr} in d = {self.dim} does not join its asymptotic "
                 f"series at w = {ending.start:.4g}. One of the two is wrong, so neither is given."
             )
+        beyond: Ending = _Shifted(ending, self.pivot) if self.pivot else ending
+        tail = PowerTail(ending.exponent)
         return self._panelled(panels, beyond, tail, share, drift)
 
     def _panelled(
@@ -191,17 +201,17 @@ class Builder:
 
     # --- towards infinity ---------------------------------------------------------------------
 
-    def _to_the_right(self, start: float, ending: PowerEnding | None) -> list[Panel]:
+    def _to_the_right(self, start: float, least: float, *, ends: bool = False) -> list[Panel]:
+        """Panels to a radius, or from there on until the density is negligible."""
         panels: list[Panel] = []
         x, width = start, _FIRST_WIDTH
-        end = np.inf
-        if ending is not None:
-            end = _dyadic(float(np.log(max(ending.start - self.pivot, np.exp(start)))), up=True)
-        while x < end or not panels:
-            panel = self._fitted(x, min(x + width, max(end, x + _NARROWEST)))
+        end = _dyadic(float(np.log(max(least - self.pivot, np.exp(start)))), up=True)
+        limit = end if ends else np.inf
+        while x < limit or not panels:
+            panel = self._fitted(x, min(x + width, max(limit, x + _NARROWEST)))
             panels.append(panel)
             x, width = panel.high, _next_width(panel, width)
-            if ending is None and self._is_negligible(panel, panel.high):
+            if not ends and x >= end and self._is_negligible(panel, x):
                 break
             self._count(panels)
         return panels
@@ -248,24 +258,67 @@ class Builder:
                 f"{_MOST_PANELS} panels: its tail settles too slowly for the numeric route."
             )
 
-    def _joins(self, panels: list[Panel], ending: PowerEnding) -> bool:
-        """Whether values and series agree over the last radii before the series is alone.
+    def _settled(self, ending: PowerEnding) -> float:
+        """The radius from which values are those of the series.
 
-        What falls exponentially is in no series, and may pass through zero at any one radius.
+        What falls exponentially is in no series, and in high dimension it grows beside one before
+        it falls.
         """
+        first, beyond = ending.start, self.shape.beyond
+        if beyond is None:
+            return first
+        looks: FloatArray = first * _NEXT_LOOK ** np.arange(float(_MOST_LOOKS))
+        ignored = ending.signed_log(looks)[1] + _ROUNDING
+        for w, log in zip(looks[::-1], ignored[::-1], strict=True):
+            if beyond.is_below(float(log), float(w)):
+                continue
+            sampled, radii = self._look(float(w))
+            known = np.all(sampled.wrong <= _LOOKED * np.abs(sampled.value))
+            if not (known and self._agrees(sampled, radii, ending)):
+                return float(_NEXT_LOOK * w)
+        return first
+
+    def _last_seen(self, panels: list[Panel]) -> float | None:
+        """The last radius at which a density that has become negligible is not, if any."""
+        end, beyond = float(np.exp(panels[-1].high)), self.shape.beyond
+        if beyond is None:
+            return None
+        for w in end * _NEXT_LOOK ** np.arange(_MOST_LOOKS - 1.0, 0.0, -1.0):
+            ignored = self.peak + _NEGLIGIBLE - float(np.log(w))
+            if not beyond.is_below(ignored, float(w)):
+                sampled, _ = self._look(float(w))
+                seen = np.abs(sampled.value) - sampled.wrong
+                if np.any(seen > np.exp(np.minimum(ignored - sampled.log, _LARGEST_LOG))):
+                    return float(_NEXT_LOOK * w)
+        return None
+
+    def _look(self, w: float) -> tuple[Sampled, FloatArray]:
+        """Values beside a radius, and where they are."""
+        low = _dyadic(float(np.log(w)), up=True)
+        high = low + _NARROW_LOOK
+        return self.sample.on_panel(low, high), _radii(low, high)
+
+    def _joins(self, panels: list[Panel], ending: PowerEnding) -> bool:
+        """Whether values and series agree over the last radii before the series is alone."""
         for panel in reversed(panels):
-            w = self.pivot + np.exp(panel.low + 0.5 * (panel.high - panel.low) * (1.0 + NODES))
+            w = self.pivot + _radii(panel.low, panel.high)
             inside = w >= ending.start / _NEXT_JOIN
             if not inside.any():
                 return True
             sampled = self.sample.on_panel(panel.low, panel.high)
-            w, value, wrong = w[inside], sampled.value[inside], sampled.wrong[inside]
-            sign, log = ending.signed_log(w)
-            series = sign * np.exp(log - sampled.log[inside])
-            bound = wrong + np.abs(series) * ending.relative_error(w)
-            if np.any(np.abs(value - series) > _JOIN_SLACK * bound):
+            if not self._agrees(sampled, w, ending, inside):
                 return False
         return True
+
+    def _agrees(
+        self, sampled: Sampled, w: FloatArray, ending: PowerEnding, where: Any = slice(None)
+    ) -> bool:
+        """Whether values at radii are those of the series."""
+        value, wrong = sampled.value[where], sampled.wrong[where]
+        sign, log = ending.signed_log(w)
+        series = (sign * np.exp(log - sampled.log))[where]
+        bound = wrong + np.abs(series) * ending.relative_error(w)[where]
+        return bool(np.all(np.abs(value - series) <= bound))
 
     # --- towards the origin -------------------------------------------------------------------
 
@@ -333,6 +386,11 @@ class Builder:
         """A radius that is small against every frequency."""
         turning = (b for b in self.shape.frequencies if b > 0.0)
         return _SHARE_OF_FREQUENCY * min(turning, default=np.inf)
+
+
+def _radii(low: float, high: float) -> FloatArray:
+    """The nodes of a panel."""
+    return np.asarray(np.exp(low + 0.5 * (high - low) * (1.0 + NODES)))
 
 
 def _dyadic(x: float, *, up: bool = False) -> float:

@@ -18,7 +18,7 @@ from spectra.formula.parsing import Z
 from spectra.transform.rays.bessel_k import bessel_k, k_half_way
 from spectra.transform.rays.precision import Ball, working
 
-__all__ = ["Continuation"]
+__all__ = ["Continuation", "number", "planned"]
 
 # Bits that a value may lose to cancellation before it is computed again with twice as many.
 _LOST = 40
@@ -162,10 +162,10 @@ def _compiled(expr: sympy.Expr) -> list[tuple[Callable[..., Ball], tuple[int, ..
         if node in place:
             return place[node]
         if not node.free_symbols:
-            value = _number(node)
+            value = number(node)
             steps.append((lambda: value, ()))
         else:
-            function, arguments = _plan(node)
+            function, arguments = planned(node)
             operands = tuple(visit(a) for a in arguments)
             steps.append((function, operands))
         place[node] = len(steps)
@@ -177,7 +177,7 @@ def _compiled(expr: sympy.Expr) -> list[tuple[Callable[..., Ball], tuple[int, ..
     return steps
 
 
-def _plan(node: sympy.Basic) -> tuple[Callable[..., Ball], tuple[sympy.Basic, ...]]:
+def planned(node: sympy.Basic) -> tuple[Callable[..., Ball], tuple[sympy.Basic, ...]]:
     if node.is_Add:
         return _sum, node.args
     if node.is_Mul:
@@ -197,8 +197,8 @@ def _plan(node: sympy.Basic) -> tuple[Callable[..., Ball], tuple[sympy.Basic, ..
         half = int(abs(node.order) - sympy.S.Half)
         return (lambda x: k_half_way(half, x)), (node.argument,)
     if node.func is sympy.hyper:
-        above = [_number(a) for a in node.ap]
-        below = [_number(b) for b in node.bq]
+        above = [number(a) for a in node.ap]
+        below = [number(b) for b in node.bq]
         return (lambda x: x.hypgeom(above, below)), (node.argument,)
     return _FUNCTIONS[node.func], node.args
 
@@ -214,7 +214,8 @@ def _product(*factors: Ball) -> Ball:
     return value
 
 
-def _number(node: sympy.Basic) -> Ball:
+def number(node: sympy.Basic) -> Ball:
+    """A constant, to the working precision."""
     if node.is_Rational:
         return flint.acb(flint.arb(flint.fmpq(int(node.p), int(node.q))))
     if node is sympy.pi:
@@ -228,5 +229,5 @@ def _number(node: sympy.Basic) -> Ball:
         return flint.acb(flint.arb(flint.fmpq(int(exact.p), int(exact.q))))
     if not node.args:
         raise FormulaError(f"the number {node} is not known in ball arithmetic")
-    function, arguments = _plan(node)
-    return function(*[_number(a) for a in arguments])
+    function, arguments = planned(node)
+    return function(*[number(a) for a in arguments])

@@ -126,7 +126,9 @@ class EvenSums:
         """Steps 2^-j from which the kernel is read between its values:
         k(z) = sum_n k(n h) sinc(z/h - n)."""
         scale, end = self.plane.reach.scale, float(np.exp(self.plane.reach.end))
-        j = int(np.ceil(np.log2(_FIRST_STEPS) - scale / np.log(2.0)))
+        j = int(
+            np.ceil(max(np.log2(_FIRST_STEPS) - scale / np.log(2.0), -np.log2(self.plane.finest)))
+        )
         with working(SURVEY_BITS):
             places = [flint.arb(end * ((i * _GOLDEN) % 1.0)) for i in range(1, _PLACES + 1)]
             exact = [self.plane.kernel(flint.acb(z), SURVEY_BITS).real for z in places]

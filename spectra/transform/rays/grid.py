@@ -17,16 +17,18 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
-__all__ = ["MARGIN", "Grid"]
+__all__ = ["MARGIN", "RESOLVED", "Grid"]
 
 FloatArray = NDArray[np.float64]
 
 #: Values on either side of a place that the polynomial goes through.
 MARGIN = 20
 _FEWER = MARGIN - 2
-# Differences below this share of the envelope nearby, so many values on either side, are of no
+#: Differences below this share of the envelope nearby, so many values on either side, are of no
 # account.
-_RESOLVED, _NEAR = 1e-14, 3
+RESOLVED, _NEAR = 1e-14, 3
+# The longer polynomial may miss as much again as two of them differ by.
+_BEYOND = 2.0
 _ROUNDING = 4.0 * float(np.finfo(float).eps)
 # Sizes below this share of the largest one nearby belong to a change of sign.
 _FLOOR, _DEGREE = 1e-3, 3
@@ -77,10 +79,10 @@ class Grid:
             size = front[:, MARGIN - _NEAR : MARGIN + _NEAR].max(axis=1)
             errors += _ROUNDING * (1.0 + np.abs(rise)) * np.abs(values)
             given = (errors * np.abs(factors)).sum(axis=1)
-        resolved = bool(np.all(apart <= np.maximum(_RESOLVED * size, given)))
+        resolved = bool(np.all(apart <= np.maximum(RESOLVED * size, given)))
         return (
             value,
-            np.where(np.isfinite(apart), apart + given, np.inf),
+            np.where(np.isfinite(apart), _BEYOND * apart + given, np.inf),
             unit.astype(float),
             resolved,
         )

@@ -35,7 +35,16 @@ _DEEP, _MIDDLE = 8.0, 0.5
 Distance = Callable[[Ball], Ball]
 
 
-def hidden_place(kernel: Continuation, distance: Distance, low: float, high: float) -> float | None:
+def hidden_place(
+    kernel: Continuation,
+    distance: Distance,
+    low: float,
+    high: float,
+    *,
+    apart: float = _APART,
+    contrast: float = _CONTRAST,
+    beside: float = _BESIDE,
+) -> float | None:
     """A distance beside which a part of the formula is far larger than at all values nearby.
 
     Parameters
@@ -46,6 +55,10 @@ def hidden_place(kernel: Continuation, distance: Distance, low: float, high: flo
         Of balls s, increasing or decreasing.
     low, high : float
         Ends in s.
+    apart, contrast : float
+        Values are so far apart in s, and far larger means more than exp(contrast) times.
+    beside : float
+        They are by that share of a step beside its multiples.
 
     Examples
     --------
@@ -54,7 +67,7 @@ def hidden_place(kernel: Continuation, distance: Distance, low: float, high: flo
     >>> round(hidden_place(needle, lambda s: s.exp(), -3.0, 3.0), 1)
     1.4
     """
-    s = (np.arange(np.floor(low / _APART), np.ceil(high / _APART) + 1.0) + _BESIDE) * _APART
+    s = (np.arange(np.floor(low / apart), np.ceil(high / apart) + 1.0) + beside) * apart
 
     def bounds(middle: float, half: float) -> FloatArray:
         parts = kernel.parts(flint.acb(distance(flint.arb(middle, half))), _BITS)
@@ -71,8 +84,8 @@ def hidden_place(kernel: Continuation, distance: Distance, low: float, high: flo
     seen = np.array([bounds(float(x), 0.0) for x in s])
     for i in range(_NEARBY, s.size - _NEARBY):
         near = seen[i - _NEARBY : i + _NEARBY + 1].max(axis=0)
-        middle = float(s[i]) + _APART / 2.0
-        if not is_below(near + _CONTRAST, middle, _APART / 2.0, _HALVINGS):
+        middle = float(s[i]) + apart / 2.0
+        if not is_below(near + contrast, middle, apart / 2.0, _HALVINGS):
             return float(distance(flint.arb(middle)).mid())
     return None
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 
+import flint
 import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from spectra.transform.rays.beyond import Beyond, Detour
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_place
-from spectra.transform.rays.ray import Ray, Reach, has_one_integral, reach_of
+from spectra.transform.rays.precision import log_of, working
+from spectra.transform.rays.ray import Ray, Reach, reach_of
 from spectra.transform.rays.sampled import Shape
+from spectra.transform.rays.sector import Box, Sector
 
 __all__ = ["SURVEY_BITS", "Plane"]
 
@@ -27,9 +33,23 @@ SURVEY_BITS = 128
 _COARSE = 0.5
 # What is narrow is looked for up to so many e-folds about the scale.
 _BESIDE = 5.0
+# Steps of log z are halved, from the first of these to the last, until values so far apart show all
+# parts of the formula, up to a factor of exp(2), wherever they begin: then sums at the same steps,
+# and at half of them, differ by what they miss.
+_WIDE_STEP, _SHORT_STEP, _PLAIN, _FAMILIES = 3, 10, 2.0, (0.618, 0.285, 0.951)
 # Kernels are looked for between these e-folds about their scale; below exp(-140) of its largest
 # value k z^(d-1) is nothing.
 _BEFORE, _AFTER, _NEGLIGIBLE, _NOTHING = 12.0, 33.0, -140.0, -1e300
+# They are proved to be analytic from so far below their scale on.  On a ray they are looked at so
+# far beyond their end or, where they fall like a power, before it: there they have the size that
+# they have on the half-line, up to exp(8).
+_FROM, _BEYOND, _SAME_POWER = 24.0, (1.0, 2.0, 3.0, 4.0), 8.0
+
+
+# A disc is looked for of these sizes about the scale, up to this angle, and lines of these heights,
+# below boxes so wide in log z; they are looked at from exp(-3) of their height on.
+_DISCS, _UPRIGHT, _LOOK = (1.0, 0.5, 0.0, -0.5, -1.0, -2.0, -4.0, -8.0), 1.5, 0.125
+_HEIGHTS, _STEEP = (0.5, -0.2, -1.0, -1.7, -2.4, -3.0, -3.7, -4.4, -5.0, -6.0, -7.0, -8.0), 3.0
 
 
 class Plane:
@@ -38,7 +58,10 @@ class Plane:
     def __init__(self, expr: sympy.Expr) -> None:
         self.kernel = Continuation(expr)
         self._rays: dict[tuple[float, int], Ray] = {}
-        self._serves: dict[float, bool] = {0.0: True}
+        self._sector = Sector(self.kernel)
+        self._strips: dict[tuple[float, float, float], bool] = {}
+        self._beyonds: dict[int, Beyond] = {}
+        self._ends: dict[int, tuple[float, float]] = {}
 
     def ray(self, angle: float, bits: int) -> Ray:
         """The kernel on one ray."""
@@ -52,62 +75,147 @@ class Plane:
         """Where the kernel is."""
         return reach_of(self.ray(0.0, SURVEY_BITS))
 
-    def serves(self, angle: float) -> bool:
-        """Whether the ray has the integrals of the half-line."""
-        if angle not in self._serves:
-            ray, axis = (self.ray(a, SURVEY_BITS) for a in (angle, 0.0))
-            self._serves[angle] = has_one_integral(ray, axis, self.reach)
-        return self._serves[angle]
+    def serves(self, angle: float, dim: int) -> bool:
+        """Whether the ray has the integrals of the half-line: the kernel is analytic between them,
+        as far as it is of account in this dimension, and decays on both."""
+        return angle in self._serving(dim)
 
-    @cached_property
-    def is_tame(self) -> bool:
+    def is_tame(self, dim: int) -> bool:
         """Whether the kernel neither grows nor is singular up to the widest angle."""
-        return self.serves(ANGLES[0])
+        return self.serves(ANGLES[0], dim)
 
-    @cached_property
-    def angles(self) -> tuple[float, ...]:
+    def angles(self, dim: int) -> tuple[float, ...]:
         """Angles in the order of preference: in the middle of the sector, then beside it."""
-        widest = self._widest()
-        if widest is None:
-            return (0.0,) if np.isfinite(self.reach.end) else ()
-        # What has one integral with the half-line has it with every ray between.
-        inside = list(ANGLES[widest : widest + _INSIDE])
+        inside = self._serving(dim)[:_INSIDE]
         # The convergence is that of the nearer side of the sector.
-        inside.sort(key=lambda a: abs(np.log(a / (0.5 * ANGLES[widest]))))
-        return (*inside, 0.0) if np.isfinite(self.reach.end) else tuple(inside)
+        inside = tuple(sorted(inside, key=lambda a: abs(np.log(a / (0.5 * inside[0])))))
+        return (*inside, 0.0) if np.isfinite(self.reach.end) else inside
 
-    def _widest(self) -> int | None:
-        """The first angle that serves, by halves: where one does, all narrower ones do."""
-        if self.is_tame:
-            return 0
-        first, last = 1, len(ANGLES)
-        while first < last:
-            middle = (first + last) // 2
-            if self.serves(ANGLES[middle]):
-                last = middle
-            else:
-                first = middle + 1
-        return first if first < len(ANGLES) else None
+    def _serving(self, dim: int) -> tuple[float, ...]:
+        """The angles that serve, the widest first."""
+        far, _ = self._end(dim)
+        found: list[float] = []
+        for inner, outer in pairwise((0.0, *ANGLES[::-1])):
+            strip = (inner, outer, far)
+            if strip not in self._strips:
+                low = self.reach.scale - _FROM
+                self._strips[strip] = self._decays(outer, dim) and self._sector.is_analytic(
+                    Box(low, far, inner, outer)
+                )
+            if not self._strips[strip]:
+                break
+            found.insert(0, outer)
+        return tuple(found)
+
+    def _decays(self, angle: float, dim: int) -> bool:
+        """Whether the kernel ends on a ray as it does on the half-line."""
+        end, top = self._end(dim)
+        ray, axis = (self.ray(a, SURVEY_BITS) for a in (angle, 0.0))
+        if np.isfinite(self.reach.end):
+            beyond = (end + s for s in _BEYOND)
+            return all(ray(s)[1] + (dim - 1) * s < top + _NEGLIGIBLE for s in beyond)
+        here, there = (max(r(end - s)[1] for s in _BEYOND) for r in (ray, axis))
+        return here < there + _SAME_POWER
+
+    @property
+    def resolution(self) -> int:
+        """Steps 2^-k of log z at which no part of the formula is missed."""
+        return self._narrow[0]
+
+    @property
+    def finest(self) -> float:
+        """The same as steps of z, from where it is narrow on."""
+        k, place = self._narrow
+        return np.inf if place is None else place * 2.0**-k
+
+    @property
+    def hidden(self) -> float | None:
+        """A distance at which sums of values miss something, however short their steps."""
+        k, place = self._narrow
+        return place if k > _SHORT_STEP else None
 
     @cached_property
-    def hidden(self) -> float | None:
-        """A distance at which sums of values miss something."""
+    def _narrow(self) -> tuple[int, float | None]:
+        """That k, and a distance at which wider steps would miss something."""
         low, high = self.reach.scale - _BESIDE, self.reach.scale + _BESIDE
-        return hidden_place(self.kernel, lambda s: s.exp(), low, min(high, self.reach.end))
+        high, place = min(high, self.reach.end + 1.0), None
+        for k in range(_WIDE_STEP, _SHORT_STEP + 1):
+            steps = {"apart": 2.0**-k, "contrast": _PLAIN}
+            places = (
+                hidden_place(self.kernel, lambda s: s.exp(), low, high, beside=beside, **steps)
+                for beside in _FAMILIES
+            )
+            found = next((place for place in places if place is not None), None)
+            if found is None:
+                return k, place
+            place = found
+        return _SHORT_STEP + 1, place
 
     def shape(self, dim: int) -> Shape:
         """Where the kernel is, and where z^(d-1) times it becomes negligible."""
-        axis, reach = self.ray(0.0, SURVEY_BITS), self.reach
-        fast = bool(np.isfinite(reach.end))
-        s = np.arange(reach.scale - _BEFORE, reach.scale + _AFTER, _COARSE)
-        if fast:
+        fast = bool(np.isfinite(self.reach.end))
+        reach = float(np.exp(self._end(dim)[0]))
+        scale = float(np.exp(self.reach.scale))
+        return Shape(scale, reach, fast, self._log_size, beyond=self._beyond(dim))
+
+    def _beyond(self, dim: int) -> Beyond:
+        if dim not in self._beyonds:
+            self._beyonds[dim] = Beyond(dim, self._detours(dim))
+        return self._beyonds[dim]
+
+    def _detours(self, dim: int) -> Iterator[Detour]:
+        """Up an axis, along an arc and on a ray; or, where it decays fast, on a line."""
+        end, _ = self._end(dim)
+        rays, look = self._serving(dim), 2.0**-self.resolution
+        discs = self._discs(max(rays, default=0.0))
+        for angle in rays:
+            for disc in discs:
+                arc = disc + 1j * np.arange(_UPRIGHT, angle, -look)
+                yield self._detour([*arc, *(np.arange(disc, end + look, look) + 1j * angle)])
+        heights = self.reach.scale + np.array(_HEIGHTS)
+        for height in heights[heights < max(discs, default=-np.inf)]:
+            if np.isfinite(self.reach.end) and self._is_analytic_below(float(height), end):
+                x = np.arange(height - _STEEP, end + look, look)
+                yield self._detour(list(np.log(np.exp(x) + 1j * np.exp(height))))
+
+    def _discs(self, angle: float) -> list[float]:
+        """log|z| up to which the kernel is analytic between an angle and the axis, and less."""
+        scale = self.reach.scale
+        for i, log_radius in enumerate(_DISCS):
+            if self._sector.is_analytic(Box(scale - _FROM, scale + log_radius, angle, _UPRIGHT)):
+                return [scale + s for s in _DISCS[i : i + 3]]
+        return []
+
+    def _detour(self, log_z: list[complex]) -> Detour:
+        """The kernel on a path."""
+        steps = np.abs(np.gradient(np.array(log_z)))
+        with working(SURVEY_BITS):
+            balls = [flint.acb(complex(x)).exp() for x in log_z]
+            log_sizes = np.array([log_of(self.kernel(z, SURVEY_BITS)) for z in balls])
+        return Detour(np.exp(np.array(log_z)), log_sizes + np.log(steps))
+
+    def _is_analytic_below(self, log_height: float, end: float) -> bool:
+        """Whether the kernel is analytic between the half-line and one at a height."""
+        lows = np.arange(log_height, end, _LOOK)
+        return all(
+            self._sector.is_analytic(
+                Box(s, s + _LOOK, 0.0, float(np.arcsin(np.exp(log_height - s))))
+            )
+            for s in lows
+        )
+
+    def _end(self, dim: int) -> tuple[float, float]:
+        """log z beyond which k z^(d-1) is negligible, and the logarithm of its largest value."""
+        if dim not in self._ends:
+            axis, scale = self.ray(0.0, SURVEY_BITS), self.reach.scale
+            s = np.arange(scale - _BEFORE, scale + _AFTER, _COARSE)
             log = np.array([axis(float(x))[1] + (dim - 1) * x for x in s])
             log[~(log < np.inf)] = -np.inf
             alive = np.flatnonzero(log > log.max() + _NEGLIGIBLE)
-            end = float(s[min(int(alive[-1]) + 1, s.size - 1)])
-        else:
-            end = reach.scale + _AFTER
-        return Shape(float(np.exp(reach.scale)), float(np.exp(end)), fast, self._log_size)
+            last = min(int(alive[-1]) + 1, s.size - 1)
+            end = float(s[last]) if np.isfinite(self.reach.end) else scale + _AFTER
+            self._ends[dim] = (end, float(log.max()))
+        return self._ends[dim]
 
     def _log_size(self, z: FloatArray) -> FloatArray:
         """log|k| at distances, from its values at neighbouring places."""

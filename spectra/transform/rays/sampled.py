@@ -10,6 +10,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.transform.rays.beyond import Beyond
 from spectra.transform.rays.precision import Ball, log_of, working
 
 __all__ = ["Sampled", "Sampler", "Shape", "envelope", "sampled"]
@@ -58,6 +59,8 @@ class Shape:
         log|k| at distances, its waves counted by their amplitudes.
     frequencies : tuple of float
         Those of its waves.
+    beyond : Beyond, optional
+        What is seen of it beside its expansion at zero.
     """
 
     scale: float
@@ -65,6 +68,7 @@ class Shape:
     decays_fast: bool
     log_size: Callable[[FloatArray], FloatArray]
     frequencies: tuple[float, ...] = ()
+    beyond: Beyond | None = None
 
 
 def sampled(values: Sequence[Ball], errors: Sequence[Ball]) -> Sampled:

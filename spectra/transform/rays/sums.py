@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from spectra.errors import NoRouteError
 from spectra.quadrature import NODES
 from spectra.transform.rays.blocks import Block, Sums, over_block
-from spectra.transform.rays.grid import Grid
+from spectra.transform.rays.grid import RESOLVED, Grid
 from spectra.transform.rays.hankel import hankel_waves
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
@@ -37,6 +37,7 @@ FloatArray = NDArray[np.float64]
 _GOOD = 2e-15
 # Terms below exp(-46) of what is sought are left out: 1e-20.
 _DEPTH = 46.0
+_KNOWN = 0.1
 # What rounding may leave of a value; more bits are taken in steps.
 _BLUR = 1e-18
 # Beyond exp(-102) of the largest w |rho| no digit is asked for; panels end at exp(-96).
@@ -44,13 +45,17 @@ _IGNORED = float(np.exp(-102.0))
 _BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE, _SLACK = 512.0, 128, 200.0, 4.0
 _NEIGHBOURS = 2
 _COARSE, _BESIDE = 0.5, 1.0 / 16.0
-# Steps 2^-k: from the first, and while the sum has no more than this many terms.
-_FIRST_STEP, _LAST_STEP, _MOST_TERMS = 3, 14, 200000
+# Steps 2^-k: to the last, and while the sum has no more than this many terms.
+_LAST_STEP, _MOST_TERMS = 14, 200000
 # Where sums converge, half a step that gains fewer e-folds says that something else is wrong.
 _LEAST_GAIN, _CONVERGES = 2.0, 8.0
 # Densities are summed over so many e-folds of the radius at once, over more of them where no wave
 # turns, at steps 2^-k of log w.
 _BLOCK, _LOW_BLOCK, _FIRST_SPACING, _LAST_SPACING = 0.5, 2.0, 5, 10
+# A grid is compared with sums at so many radii an e-fold, beside it by that share of its steps, on
+# places that sums of the kernel share where they can; what it misses there it may miss elsewhere,
+# so many times.
+_CHECKED, _ASIDE, _FINER, _MISSED = 3, 0.38, 3, 2.0
 _MOST_BITS = 8192
 _ENDLESS = 400.0
 _LARGEST = 700.0
@@ -83,6 +88,9 @@ class RaySums:
         self._grids: dict[float, tuple[Block, Sums, Grid]] = {}
         self._spacing = _FIRST_SPACING
         self._rooms: dict[float, float] = {}
+        self._first = plane.resolution
+        self._rises: dict[float, tuple[FloatArray, FloatArray]] = {}
+        self._missed: dict[tuple[float, int], tuple[float, bool]] = {}
         # A whole number of the larger blocks, so that none crosses it.
         self._border = float(np.floor(-plane.reach.scale / _LOW_BLOCK) * _LOW_BLOCK)
         self._windowed: dict[tuple[float, int, Window], Windowed] = {}
@@ -130,16 +138,42 @@ class RaySums:
         while True:
             block, found, grid = self._grids[low]
             value, wrong, exponent, resolved = grid.at(base, offsets)
-            if resolved or block.spacing == _LAST_SPACING:
+            key = (low, block.spacing)
+            if resolved and key not in self._missed:
+                self._missed[key] = self._between(low, block, found, grid)
+            missed, is_little = self._missed.get(key, (0.0, False))
+            if block.spacing == _LAST_SPACING or (resolved and is_little):
                 # The neighbours of wide steps would reach far beyond a block that needs small ones.
                 self._spacing = block.spacing
-                return value, wrong, exponent
-            between = self._again(block.between(), found)
-            block, found = block.halved(), found.interleaved(between)
-            self._grids[low] = (block, found, self._grid(block, found))
+                return value, wrong + missed, exponent
+            halved, sums = block.halved(), found.interleaved(self._again(block.between(), found))
+            self._grids[low] = (halved, sums, self._grid(halved, sums))
+
+    def _between(self, low: float, block: Block, found: Sums, grid: Grid) -> tuple[float, bool]:
+        """What the grid misses of sums that are not on it beyond its errors, in its own units, and
+        whether that is of no account.
+
+        Waves that turn by a whole number at each step are seen there only.
+        """
+        fine = max(2.0 ** -(found.step + 1), 2.0 ** -(block.spacing + _FINER))
+        offset = round(_ASIDE * 2.0**-block.spacing / fine) * fine
+        width = _LOW_BLOCK if low < self._border else _BLOCK
+        aside = Block(low + offset, _CHECKED, int(width * 2.0**_CHECKED))
+        sums = self._again(aside, found)
+        value, wrong, exponent, _ = grid.at(low, np.array(aside.places) - low)
+        with working(SURVEY_BITS):
+            units = [flint.arb(2) ** -int(e) for e in exponent]
+            exact = np.array(
+                [float((v * u).mid()) for v, u in zip(sums.values, units, strict=True)]
+            )
+            sizes = np.array([float((z * u).mid()) for z, u in zip(sums.sizes, units, strict=True)])
+        missed = float((np.abs(value - exact) - wrong - sums.worst * sizes).max())
+        return _MISSED * max(missed, 0.0), missed <= RESOLVED * float(np.abs(exact).max())
 
     def _grid(self, block: Block, found: Sums) -> Grid:
-        self._top = self._highest(found.sizes, block)
+        # What is all error says nothing of what is negligible elsewhere.
+        if found.worst < _KNOWN:
+            self._top = self._highest(found.sizes, block)
         ln2 = float(np.log(2.0))
         exponent = [round(log_of(z) / ln2) if z > 0 else -_MOST_BITS for z in found.sizes]
         with working(SURVEY_BITS):
@@ -185,10 +219,10 @@ class RaySums:
         ends = bool(np.isfinite(self.plane.reach.end))
         on_axis = self._span(block, 0.0) if ends else None
         largest = np.inf if on_axis is None else on_axis.peak
-        here = np.inf if self.plane.is_tame else self._expected_terms(block, 0.0, largest)
+        here = np.inf if self.plane.is_tame(self.dim) else self._expected_terms(block, 0.0, largest)
         if here <= _FEW_TERMS:
             yield 0.0, 2.0 * _FEW_TERMS
-        expected = {a: self._expected_terms(block, a, largest) for a in self.plane.angles}
+        expected = {a: self._expected_terms(block, a, largest) for a in self.plane.angles(self.dim)}
         if here <= _FEW_TERMS and 0.0 in expected:
             expected[0.0] = 2.0 * _FEW_TERMS
         angles = sorted((a for a, n in expected.items() if n < np.inf), key=lambda a: expected[a])
@@ -213,7 +247,7 @@ class RaySums:
         room = self._rooms.get(angle, wanted / (angle or _STRIP))
         if not angle:
             room += self._phase(block, span)
-        return max(int(np.ceil(np.log2(room / (2.0 * np.pi)))), _FIRST_STEP)
+        return max(int(np.ceil(np.log2(room / (2.0 * np.pi)))), self._first)
 
     def _phase(self, block: Block, span: Span) -> float:
         """w z where half of the decay is left to do."""
@@ -222,7 +256,7 @@ class RaySums:
     def _pieces(self, block: Block, angle: float, span: Span, step: int) -> list[Piece]:
         if angle:
             return [Piece(Window(None, None), 1, span.low, span.high)]
-        return pieces(span, self._phase(block, span), self._depth, step, _FIRST_STEP)
+        return pieces(span, self._phase(block, span), self._depth, step, self._first)
 
     def _learn(
         self, block: Block, angle: float, span: Span, step: int, fallen: float, needed: float
@@ -240,7 +274,7 @@ class RaySums:
         span = self._span(block, angle)
         if span is None:
             return None
-        step = _FIRST_STEP if first is None else first
+        step = self._first if first is None else first
         coarse: list[Ball] | None = None
         parts: list[Piece] = []
         best: Sums | None = None
@@ -377,7 +411,7 @@ class RaySums:
                     break
                 return None
             peak = max(peak, term)
-            if s >= high and term < peak - self._depth:
+            if s >= high and max(term, self._later(angle, x, s)) < peak - self._depth:
                 break
             if s - low > _ENDLESS:
                 return None
@@ -391,6 +425,29 @@ class RaySums:
         while log_term(half) < peak - 0.5 * self._depth:
             half -= _COARSE / 4.0
         return Span(low, high, peak, half)
+
+    def _later(self, angle: float, x: float, s: float) -> float:
+        """Logarithm of what terms beyond a place may be: a kernel may rise again.
+
+        G grows like y^((d+1)/2) at most.
+        """
+        if angle not in self._rises:
+            self._rises[angle] = self._rise(angle)
+        places, most = self._rises[angle]
+        i = int(np.searchsorted(places, s))
+        if i == places.size:
+            return -np.inf
+        wave = hankel_waves(self.dim, angle, SURVEY_BITS).log_size(x + s)
+        return wave - 0.5 * (self.dim + 1) * s + float(most[i])
+
+    def _rise(self, angle: float) -> tuple[FloatArray, FloatArray]:
+        """The largest k z^((d+1)/2) beyond places on a ray."""
+        ray, reach = self.plane.ray(angle, SURVEY_BITS), self.plane.shape(self.dim).reach
+        apart = min(_COARSE, 2.0 ** (2 - self._first))
+        places = np.arange(np.floor(self.plane.reach.scale), np.log(reach) + apart, apart)
+        sizes = np.array([max(ray(float(t))[1] for t in (s, s + _BESIDE)) for s in places])
+        weighted = sizes + 0.5 * (self.dim + 1) * places
+        return places, np.maximum.accumulate(weighted[::-1])[::-1]
 
 
 def _envelope(values: list[Ball]) -> list[Ball]:

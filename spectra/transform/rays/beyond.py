@@ -1,0 +1,84 @@
+r"""How much of a kernel is still seen at a radius, beside its expansion at zero.
+
+Inside a disc the path of a density may follow the imaginary axis, where only the expansion at zero
+is left of it.  The rest is on an arc and a ray, or on a line beside the half-line, no more than
+
+.. math:: \frac{2^{1-d/2}}{\Gamma(d/2)} \int |k(z)\,G(wz)|\, \left|\frac{dz}{z}\right|,
+          \qquad |G(y)| \sim |y|^{(d+1)/2} e^{-\Im y}.
+
+It ends like an exponential, but in high dimension, or where a pole is close to the half-line, long
+after the series of the expansion has settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, hankel1e
+
+__all__ = ["Beyond", "Detour"]
+
+FloatArray = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
+
+
+# From so many times (order + 1)^2 on a Hankel function has its asymptotic size.
+_FAR = 1e4
+# What sums of sizes may be short of integrals.
+_MARGIN = 1.0
+
+
+class Detour(NamedTuple):
+    """Places beside the half-line, and log|k dz/z| there."""
+
+    z: ComplexArray
+    log_weight: FloatArray
+
+
+class Beyond:
+    """A kernel outside of a disc, on detours that the path of its density may take.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension.
+    detours : iterable of Detour
+        Each is looked at only where those before it do not serve.
+    """
+
+    def __init__(self, dim: int, detours: Iterable[Detour]) -> None:
+        self.dim = dim
+        self._known: list[Detour] = []
+        self._more = iter(detours)
+
+    def is_below(self, log: float, w: float) -> bool:
+        """Whether what is seen of it at a radius is less than exp(log)."""
+        return any(self._log_seen(detour, w) < log for detour in self._detours())
+
+    def log_bound(self, w: float) -> float:
+        """Logarithm of what is seen of it at a radius, at most; infinite without a detour."""
+        return min((self._log_seen(detour, w) for detour in self._detours()), default=np.inf)
+
+    def _detours(self) -> Iterator[Detour]:
+        yield from self._known
+        for detour in self._more:
+            self._known.append(detour)
+            yield detour
+
+    def _log_seen(self, detour: Detour, w: float) -> float:
+        order = 0.5 * self.dim - 1.0
+        y = w * detour.z
+        with np.errstate(all="ignore"):
+            far = 0.5 * np.log(2.0 / (np.pi * np.abs(y)))
+            near = np.log(np.abs(hankel1e(order, y)))
+            wave = np.where(np.abs(y) > _FAR * (order + 1.0) ** 2, far, near) - y.imag
+            terms = detour.log_weight + wave + (order + 2.0) * np.log(np.abs(y))
+        top = float(terms.max())
+        if not np.isfinite(top):
+            return np.inf
+        found = top + float(np.log(np.exp(terms - top).sum()))
+        return found - order * log(2.0) - float(gammaln(order + 1.0)) - log(w) + _MARGIN

@@ -1,0 +1,260 @@
+r"""Where a formula is analytic beside the half-line, proved in ball arithmetic on boxes of log z.
+
+A ray and the half-line have one integral where the kernel is analytic between them and decays.  No
+sum of values can tell: a pole where the kernel is 1e-60 of its size is seen in none, and still
+rules a density in high dimension, or far out.  So boxes of log|z| and arg z cover what is between,
+and are halved until on each of them every function in the formula is finite and meets no cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import flint
+import sympy
+
+from spectra.formula.parsing import Z
+from spectra.transform.rays.continuation import Continuation, number, planned
+from spectra.transform.rays.precision import Ball, working
+
+__all__ = ["Box", "Sector"]
+
+_BITS = 128
+# Boxes are halved down to this size, and no more of them than that are looked at in one strip.
+_SMALLEST, _MOST_BOXES = 2.0**-11, 4000
+# What remains is excused where the kernel has a removable singularity: on a circle so many times as
+# large, at so many points, coefficients beyond the middle are nothing beside the largest one.
+_AROUND, _POINTS, _CIRCLE_BITS, _NOTHING = 8.0, 32, 320, 1e-22
+
+
+class Box(NamedTuple):
+    """Ends of log|z|, and of arg z."""
+
+    low: float
+    high: float
+    inner: float
+    outer: float
+
+    @property
+    def size(self) -> float:
+        """The longer side."""
+        return max(self.high - self.low, self.outer - self.inner)
+
+    def halves(self) -> tuple[Box, Box]:
+        """Two parts, across the longer side."""
+        if self.high - self.low > self.outer - self.inner:
+            middle = 0.5 * (self.low + self.high)
+            return self._replace(high=middle), self._replace(low=middle)
+        middle = 0.5 * (self.inner + self.outer)
+        return self._replace(outer=middle), self._replace(inner=middle)
+
+    def logs(self) -> Ball:
+        """All log z."""
+        (low, high), (inner, outer) = (map(flint.arb, ends) for ends in (self[:2], self[2:]))
+        return flint.acb(low.union(high), inner.union(outer))
+
+    def middle(self) -> Ball:
+        """One z."""
+        return flint.acb(0.5 * (self.low + self.high), 0.5 * (self.inner + self.outer)).exp()
+
+
+class _Values(NamedTuple):
+    """Values on a box: a rectangle around them, and the least of their moduli.
+
+    Rectangles lose the modulus of what turns: exp(z) far out is nowhere small.
+    """
+
+    ball: Ball
+    least: Ball
+
+
+class _NotAnalyticError(Exception):
+    """A function is not seen to be analytic on a box."""
+
+
+class Sector:
+    """A kernel beside the half-line.
+
+    Parameters
+    ----------
+    kernel : Continuation
+        The kernel.
+
+    Examples
+    --------
+    >>> sector = Sector(Continuation(1 / (1 + Z**2)))
+    >>> sector.is_analytic(Box(-9.0, 9.0, 0.0, 1.5)), sector.is_analytic(Box(-9.0, 9.0, 0.0, 1.6))
+    (True, False)
+    """
+
+    def __init__(self, kernel: Continuation) -> None:
+        self._kernel = kernel
+        with working(_BITS):
+            self._steps = _compiled(kernel.expr)
+
+    def is_analytic(self, box: Box) -> bool:
+        """Whether the kernel is proved to be analytic on a box."""
+        boxes, left = [box], _MOST_BOXES
+        while boxes:
+            box = boxes.pop()
+            left -= 1
+            if self._is_fine(box):
+                continue
+            if left <= 0:
+                return False
+            if box.size > _SMALLEST:
+                boxes += box.halves()
+            elif not self._is_removable(box):
+                return False
+        return True
+
+    def _is_fine(self, box: Box) -> bool:
+        with working(_BITS):
+            logs = box.logs()
+            values = [_Values(logs.exp(), logs.real.exp().lower())]
+            try:
+                for step, operands in self._steps:
+                    values.append(step(*[values[i] for i in operands]))
+                    if not values[-1].ball.is_finite():
+                        return False
+            except _NotAnalyticError:
+                return False
+        return True
+
+    def _is_removable(self, box: Box) -> bool:
+        with working(_CIRCLE_BITS):
+            centre = box.middle()
+            radius = _AROUND * box.size * abs(centre)
+            roots = [(2 * flint.acb.pi() * flint.acb(0, j) / _POINTS).exp() for j in range(_POINTS)]
+            around = [self._kernel(centre + radius * root, _CIRCLE_BITS) for root in roots]
+            sizes = [
+                abs(sum((v * roots[-n * j % _POINTS] for j, v in enumerate(around)), flint.acb(0)))
+                for n in range(_POINTS)
+            ]
+            return bool(max(sizes[_POINTS // 2 :]) < _NOTHING * max(sizes))
+
+
+_Step = tuple[Callable[..., _Values], tuple[int, ...]]
+
+
+def _compiled(expr: sympy.Expr) -> list[_Step]:
+    """Steps in an order in which each finds its operands."""
+    steps: list[_Step] = []
+    place: dict[sympy.Basic, int] = {Z: 0}
+    for node in sympy.postorder_traversal(expr):
+        if node in place or isinstance(node, sympy.Tuple):
+            continue
+        if node.free_symbols:
+            step, operands = _step(node)
+            steps.append((step, tuple(place[a] for a in operands)))
+        else:
+            steps.append((_constant(number(node)), ()))
+        place[node] = len(steps)
+    return steps
+
+
+def _constant(value: Ball) -> Callable[..., _Values]:
+    known = _of(value)
+    return lambda: known
+
+
+def _step(node: sympy.Expr) -> tuple[Callable[..., _Values], tuple[sympy.Basic, ...]]:
+    if node.is_Add:
+        return _sum, node.args
+    if node.is_Mul:
+        return _product, node.args
+    if node.is_Pow and node.exp.is_Integer:
+        n = int(node.exp)
+        return (lambda x: _power(x, n)), (node.base,)
+    if node.func is sympy.exp:
+        return (lambda x: _Values(x.ball.exp(), x.ball.real.exp().lower())), node.args
+    if node.func in (sympy.cosh, sympy.sinh):
+        # |sinh Re z| <= |sinh z|, |cosh z|
+        function, _ = planned(node)
+        return (lambda x: _Values(function(x.ball), _least(x.ball.real).sinh())), node.args
+    function, operands = planned(node)
+    cut = _cut(node)
+
+    def step(*values: _Values) -> _Values:
+        argument = values[0] if node.is_Pow else values[-1]
+        if cut is not None and cut(argument.ball):
+            raise _NotAnalyticError
+        return _of(function(*[v.ball for v in values]))
+
+    return step, operands
+
+
+def _least(ball: Ball) -> Ball:
+    return abs(ball).lower() if ball.is_finite() else flint.arb(0)
+
+
+def _of(ball: Ball) -> _Values:
+    return _Values(ball, _least(ball))
+
+
+def _sum(*terms: _Values) -> _Values:
+    ball = sum((t.ball for t in terms[1:]), terms[0].ball)
+    sizes = [abs(t.ball).upper() for t in terms]
+    whole = sum(sizes[1:], sizes[0])
+    alone = (t.least - (whole - size) for t, size in zip(terms, sizes, strict=True))
+    return _Values(ball, max(_least(ball), *(least.lower() for least in alone)))
+
+
+def _product(*factors: _Values) -> _Values:
+    ball, least = factors[0]
+    for factor in factors[1:]:
+        ball, least = ball * factor.ball, least * factor.least
+    return _Values(ball, max(_least(ball), least.lower()))
+
+
+def _power(x: _Values, n: int) -> _Values:
+    ball = x.ball**n
+    if n >= 0:
+        return _Values(ball, max(_least(ball), (x.least**n).lower()))
+    if not x.least > 0:
+        raise _NotAnalyticError
+    if not ball.is_finite():
+        most = flint.arb(0, (x.least**n).upper())
+        ball = flint.acb(most, most)
+    return _Values(ball, (abs(x.ball).upper() ** n).lower())
+
+
+# --- cuts of principal branches ----------------------------------------------------------------
+
+
+def _meets_negative(z: Ball) -> bool:
+    return z.imag.contains(0) and not z.real > 0
+
+
+def _meets_positive(z: Ball) -> bool:
+    return z.imag.contains(0) and not z.real < 0
+
+
+def _meets_beyond_one(z: Ball) -> bool:
+    return z.imag.contains(0) and not abs(z.real) < 1
+
+
+_CUTS: dict[object, Callable[[Ball], bool]] = {
+    sympy.log: _meets_negative,
+    sympy.bessely: _meets_negative,
+    sympy.besselk: _meets_negative,
+    sympy.expint: _meets_negative,
+    sympy.asin: _meets_beyond_one,
+    sympy.acos: _meets_beyond_one,
+    sympy.atan: lambda z: _meets_beyond_one(z * flint.acb(0, 1)),
+}
+
+
+def _cut(node: sympy.Expr) -> Callable[[Ball], bool] | None:
+    """What the argument of a function must not meet; of a power, its base."""
+    if node.is_Pow:
+        return None if node.exp.is_Integer else _meets_negative
+    if node.func in (sympy.besselj, sympy.besseli):
+        return None if node.order.is_Integer else _meets_negative
+    if isinstance(node, sympy.hyper):
+        above, below = len(node.ap), len(node.bq)
+        if above <= below:
+            return None
+        return _meets_positive if above > below + 1 else lambda z: _meets_positive(z - 1)
+    return _CUTS.get(node.func)

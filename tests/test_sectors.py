@@ -1,0 +1,143 @@
+"""What no values show: poles, lobes and waves where a kernel is next to nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from real_axis import RealKernel, radial_densities
+from scipy.special import gammaln
+
+import spectra as sp
+from spectra.errors import NoRouteError, SpectraError
+from spectra.formula.parsing import Z
+from spectra.quadrature import NODES
+from spectra.transform import spectral_density
+from spectra.transform.rays.continuation import Continuation
+from spectra.transform.rays.plane import Plane
+from spectra.transform.rays.sector import Box, Sector
+from spectra.transform.rays.sums import RaySums
+
+
+def sector(text):
+    return Sector(Continuation(sympy.sympify(text.replace("z", "Z"), {"Z": Z}, rational=True)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.05, 1.1), st.floats(-3.0, 3.0))
+def test_a_kernel_is_analytic_up_to_its_first_pole_wherever_that_is(angle, log_distance):
+    """At log z = 3 the kernel is exp(-400) of its size."""
+    x, y = (
+        sympy.Rational(float(np.exp(log_distance) * f(angle))).limit_denominator(10**6)
+        for f in (np.cos, np.sin)
+    )
+    kernel = Sector(Continuation(sympy.exp(-(Z**2) - Z) / ((Z - x) ** 2 + y**2)))
+    assert kernel.is_analytic(Box(-24.0, 5.0, 0.0, 0.97 * angle))
+    assert not kernel.is_analytic(Box(-24.0, 5.0, 0.0, 1.03 * angle))
+    assert kernel.is_analytic(Box(-24.0, log_distance - 0.03, 0.0, 1.2))
+
+
+@pytest.mark.parametrize(
+    ("text", "angle"),
+    [
+        ("sqrt(1+z**2-z)", np.pi / 3),  # branch points
+        ("log(2+2*z**2-2*z)", np.pi / 3),
+        ("atan(z-1/2)", np.arctan(2.0)),
+        ("1/cosh(z**2)", np.pi / 4),
+        ("1/(exp(z*(1+z))+1)", 1.15),  # poles far out come close to pi/4
+        ("1-exp(-z)/(1+z**3)", np.pi / 3),
+    ],
+)
+def test_cuts_and_poles_end_a_sector(text, angle):
+    kernel = sector(text)
+    if text != "1/(exp(z*(1+z))+1)":
+        assert kernel.is_analytic(Box(-12.0, 4.0, 0.0, angle - 0.02))
+    assert not kernel.is_analytic(Box(-12.0, 4.0, 0.0, min(angle + 0.02, 1.5)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["exp(-z**2)*sin(z-2)/(z-2)", "z*log(z)/(z-1)*exp(-z)", "(1-cos(z))/z**2", "1/cosh(z)",
+     "1/(1+sinh(3*z/2)**2)", "tanh(1+z)", "z**(3/2)*besselk(3/2,z)", "erfc(z)", "besselk(0,1+z)"],
+)  # fmt: skip
+def test_what_is_analytic_is_seen_to_be(text):
+    assert sector(text).is_analytic(Box(-12.0, 5.5, 0.0, 1.2))
+
+
+@pytest.mark.parametrize("dim", [1, 3, 16, 64])
+def test_what_is_seen_beyond_an_expansion_is_no_less_than_it_is(dim):
+    """The Gaussian is even, so that all of its density is beyond its expansion at zero."""
+    beyond = Plane(sympy.exp(-(Z**2) / 2)).shape(dim).beyond
+    w = np.sqrt(dim) * np.array([1.0, 2.0, 3.0, 6.0])
+    exact = (dim - 1) * np.log(w) - w**2 / 2 - (dim / 2 - 1) * np.log(2) - gammaln(dim / 2)
+    bounds = np.array([beyond.log_bound(float(x)) for x in w])
+    assert np.all(bounds >= exact)
+    # And it falls, though not as fast.
+    assert beyond.is_below(-60.0, 200.0)
+
+
+def test_values_so_far_apart_that_a_lobe_is_between_them_are_not_enough():
+    assert Plane(sympy.exp(-Z - Z**3)).resolution == 3
+    lobe = Plane(sympy.exp(-Z - Z**3) + sympy.exp(-9000 * (Z - 3) ** 2) / 10**19)
+    assert lobe.resolution > 5
+    assert lobe.hidden is None
+    # Steps of z at z = 3 see it within four of its deviations.
+    assert lobe.finest < 4 / np.sqrt(18000)
+    needle = Plane(sympy.exp(-Z) + sympy.exp(-(10**8) * (Z**2 - 2) ** 2))
+    assert needle.hidden == pytest.approx(np.sqrt(2), rel=1e-2)
+
+
+# A lobe, or a pole, that is less than rounding where it is, and rules the density far out.
+FAR = [
+    ("exp(-z-z**3)+exp(-9000*(z-3)**2)/10**19", 5, (60.0, 134.0, 200.0)),
+    ("exp(-z-z**3)+exp(-9000*(z-3)**2)*2/10**18", 3, (60.0, 100.0, 200.0)),
+    ("exp(-z**2-z)/((z-33/4)**2+1/400)", 16, (20.0, 60.0, 100.0, 200.0)),
+    ("exp(-z-z**3)+exp(-9000*(z-3)**2)/10**56", 64, (33.0, 60.0, 100.0)),
+    ("exp(-z**2-z)/((z-11)**2+1/100)", 64, (33.0, 100.0)),
+]
+
+
+def test_a_wave_that_turns_by_a_whole_number_at_each_step_is_seen():
+    """At w = 200 cos(3w) turns by 3 pi from one radius of a grid of 64 an e-fold to the next."""
+    text, dim, _ = FAR[0]
+    low = 5.296875
+    found = RaySums(Plane(sp.radial(text).pieces[0].expr), dim).on_panel(low, low + 1.0 / 64.0)
+    w = np.exp(low + (1.0 + NODES[::7]) / 128.0)
+    truth = radial_densities(RealKernel(text), dim, w.tolist(), digits=60)
+    size = np.exp(found.log[::7])
+    for value, wrong, exact in zip(
+        found.value[::7] * size, found.wrong[::7] * size, truth, strict=True
+    ):
+        assert abs(value - float(exact.mid())) <= wrong + 4e-16 * abs(value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "dim", "radii"), FAR)
+def test_what_is_next_to_nothing_is_in_the_density_or_it_is_refused(text, dim, radii):
+    try:
+        density = spectral_density(sp.radial(text), dim)
+    except SpectraError:
+        return
+    w = np.array(radii)
+    truth = radial_densities(RealKernel(text), dim, list(radii), digits=110)
+    for value, error, exact in zip(density.radial(w), density.error(w), truth, strict=True):
+        assert abs(value - float(exact.mid())) <= error + float(exact.rad())
+
+
+@pytest.mark.slow
+def test_an_even_kernel_that_rises_again_is_followed():
+    """exp(-z^2) falls below every limit before the lobes at z = +-4 begin to be seen."""
+    text = "exp(-z**2)+(exp(-100*(z-4)**2)+exp(-100*(z+4)**2))/10**24"
+    density = spectral_density(sp.radial(text), 3)
+    w = np.array([3.0, 10.0, 13.0, 16.0, 40.0, 60.0])
+    truth = radial_densities(RealKernel(text), 3, w.tolist(), digits=80)
+    for value, error, exact in zip(density.radial(w), density.error(w), truth, strict=True):
+        assert abs(value - float(exact.mid())) <= error + float(exact.rad())
+
+
+@pytest.mark.parametrize("text", ["cosh(z)", "exp(exp(z))"])
+def test_a_kernel_that_grows_beyond_all_numbers_is_refused(text):
+    with pytest.raises(NoRouteError, match="could not be expanded"):
+        spectral_density(sp.radial(text), 1)
