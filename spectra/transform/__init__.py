@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import overload
 
@@ -51,6 +52,8 @@ ROUTES: Mapping[str, Route] = MappingProxyType(
 #: have, and takes seconds, so it is for those who ask for it.
 AUTO = ("lookup", "periodic", "series", "numeric")
 
+# A ladder of dimensions, and what follows it, ask for so many densities of one kernel.
+_RECENT = 8
 #: Constants such as 2^(d/2) are exact integers; beyond this they are too long to be printed.
 LARGEST_DIMENSION = 20_000
 
@@ -130,6 +133,12 @@ def spectral_density(
             f"There is no transform route named {route!r}. Known are 'auto', "
             f"{', '.join(map(repr, ROUTES))}."
         )
+    return _first_believed(kernel, dim, route)
+
+
+@lru_cache(maxsize=_RECENT)
+def _first_believed(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
+    """What verdicts, measures and tables of one kernel ask for in turn, made once."""
     names = AUTO if route == "auto" else (route,)
     refuted: list[str] = []
     for name in names:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from scipy.special import gammaln
 from spectra.density import FastTail, PowerTail, Tail
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.quadrature import NODES
+from spectra.transform.half_lines.endings import Shifted, Vanishing, height_of
 from spectra.transform.half_lines.ends import PowerEnding, power_ending
 from spectra.transform.half_lines.panelled import (
     Ending,
@@ -129,7 +129,7 @@ class Builder:
     def up_to(self, distance: float) -> Panelled:
         """The density from distance 0 to this one, and a little beyond."""
         left, share, drift = self._to_the_left(float(np.log(distance)) + _OVERLAP)
-        return self._panelled(tuple(left), _Vanishing.after(left), FastTail(), share, drift)
+        return self._panelled(tuple(left), Vanishing.after(left), FastTail(), share, drift)
 
     def component(self) -> Panelled:
         """The density at all distances."""
@@ -150,13 +150,13 @@ class Builder:
         left, share, drift = self._to_the_left(centre)
         panels = (*left, *right)
         if ending is None:
-            return self._panelled(panels, _Vanishing.after(panels), FastTail(), share, drift)
+            return self._panelled(panels, Vanishing.after(panels), FastTail(), share, drift)
         if not self._joins(right, ending):
             raise NoRouteError(
                 f"The density of {self.found.expr} in d = {self.dim} does not join its asymptotic "
                 f"series at w = {ending.start:.4g}. One of the two is wrong, so neither is given."
             )
-        beyond: Ending = _Shifted(ending, self.pivot) if self.pivot else ending
+        beyond: Ending = Shifted(ending, self.pivot) if self.pivot else ending
         tail = PowerTail(ending.exponent)
         return self._panelled(panels, beyond, tail, share, drift)
 
@@ -221,7 +221,7 @@ class Builder:
         while True:
             panel, resolved = panel_through(low, high, self.sample.on_panel(low, high))
             if resolved:
-                self.peak = max(self.peak, _height(panel))
+                self.peak = max(self.peak, height_of(panel))
                 self._check_accuracy(panel)
                 return panel
             half = 0.5 * (low + high)
@@ -235,7 +235,7 @@ class Builder:
 
     def _check_accuracy(self, panel: Panel) -> None:
         lost = panel.error / panel.top
-        if lost > _USELESS and _height(panel) > self.peak + _MATTERS:
+        if lost > _USELESS and height_of(panel) > self.peak + _MATTERS:
             near = self.pivot + self.side * float(np.exp(panel.low))
             raise AccuracyError(
                 f"The density of {self.found.expr} in d = {self.dim} is known to {lost:.1e} only "
@@ -357,7 +357,7 @@ class Builder:
 
     def _is_lost(self, panel: Panel) -> bool:
         """Whether a panel is negligible at its lower end, or is noise that is no matter."""
-        height = _height(panel) + float(np.log(max(panel.error / panel.top, 1.0)))
+        height = height_of(panel) + float(np.log(max(panel.error / panel.top, 1.0)))
         noise = panel.error >= panel.top and height < self.peak + _NOISE
         return noise or self._is_negligible(panel, panel.low)
 
@@ -396,12 +396,6 @@ def _radii(low: float, high: float) -> FloatArray:
 def _dyadic(x: float, *, up: bool = False) -> float:
     """A multiple of 1/8, so that panels share the values of what is sampled."""
     return float((np.ceil if up else np.round)(8.0 * x) / 8.0)
-
-
-def _height(panel: Panel) -> float:
-    """The largest log(w |rho|) on a panel, about."""
-    ends = [panel.level + (panel.slope + 1.0) * x for x in (panel.low, panel.high)]
-    return max(ends) + float(np.log(panel.top))
 
 
 def _values(panel: Panel, s: FloatArray) -> FloatArray:
@@ -443,51 +437,3 @@ def _bulk(panels: tuple[Panel, ...]) -> tuple[float, float]:
     low = x[np.searchsorted(share, _OUTSIDE)]
     high = x[min(int(np.searchsorted(share, 1.0 - _OUTSIDE)), x.size - 1)]
     return float(np.exp(low)), float(np.exp(max(high, low + _FIRST_WIDTH)))
-
-
-@dataclass(frozen=True)
-class _Vanishing:
-    """Beyond the last panel: less than the exponential that the panel ends with."""
-
-    start: float
-    log: float
-    rate: float
-
-    @classmethod
-    def after(cls, panels: Sequence[Panel]) -> _Vanishing:
-        """Continue the fall over the last panel, or since the largest values if that is slower.
-
-        Between two zeros of a wave the last panel may rise.
-        """
-        last = panels[-1]
-        end = float(np.exp(last.high))
-        log = last.level + last.slope * last.high + float(np.log(last.top))
-        highest = max(panels, key=_height)
-        rates = [-last.slope / end]
-        if highest is not last:
-            rates.append((_height(highest) - _height(last)) / (end - float(np.exp(highest.high))))
-        return cls(end, log, min((rate for rate in rates if rate > 0.0), default=rates[0]))
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho|: a bound of its size, since nothing more is known."""
-        return np.ones_like(w), self.log - self.rate * (w - self.start)
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """All of it."""
-        return np.full_like(w, 2.0)
-
-
-@dataclass(frozen=True)
-class _Shifted:
-    """An ending in the radius, as one in the distance from a pivot below."""
-
-    ending: PowerEnding
-    pivot: float
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho| at distances."""
-        return self.ending.signed_log(self.pivot + w)
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to |rho|."""
-        return self.ending.relative_error(self.pivot + w)

@@ -27,6 +27,7 @@ from spectra.transform.rays.hankel import hankel_waves
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
 from spectra.transform.rays.sampled import Sampled
+from spectra.transform.rays.spans import Spans
 from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
 
 __all__ = ["RaySums"]
@@ -44,7 +45,6 @@ _BLUR = 1e-18
 _IGNORED = float(np.exp(-102.0))
 _BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE, _SLACK = 512.0, 128, 200.0, 4.0
 _NEIGHBOURS = 2
-_COARSE, _BESIDE = 0.5, 1.0 / 16.0
 # Steps 2^-k: to the last, and while the sum has no more than this many terms.
 _LAST_STEP, _MOST_TERMS = 14, 200000
 # Where sums converge, half a step that gains fewer e-folds says that something else is wrong.
@@ -57,7 +57,6 @@ _BLOCK, _LOW_BLOCK, _FIRST_SPACING, _LAST_SPACING = 0.5, 2.0, 5, 10
 # so many times.
 _CHECKED, _ASIDE, _FINER, _MISSED = 3, 0.38, 3, 2.0
 _MOST_BITS = 8192
-_ENDLESS = 400.0
 _LARGEST = 700.0
 # The half-line serves without a look at other angles where it has no more terms than that, which
 # cost what the look does.
@@ -89,7 +88,7 @@ class RaySums:
         self._spacing = _FIRST_SPACING
         self._rooms: dict[float, float] = {}
         self._first = plane.resolution
-        self._rises: dict[float, tuple[FloatArray, FloatArray]] = {}
+        self._spans = Spans(plane, dim)
         self._missed: dict[tuple[float, int], tuple[float, bool]] = {}
         # A whole number of the larger blocks, so that none crosses it.
         self._border = float(np.floor(-plane.reach.scale / _LOW_BLOCK) * _LOW_BLOCK)
@@ -379,75 +378,7 @@ class RaySums:
         return self._windowed[key]
 
     def _span(self, block: Block, angle: float) -> Span | None:
-        """Where the terms of the sums are not negligible; None where they do not end."""
-        found = [self._span_at(x, angle) for x in block.ends]
-        known = [span for span in found if span is not None]
-        if len(known) < len(found):
-            return None
-        return Span(
-            min(span.low for span in known),
-            max(span.high for span in known),
-            max(span.peak for span in known),
-            max(span.half for span in known),
-        )
-
-    def _span_at(self, x: float, angle: float) -> Span | None:
-        ray = self.plane.ray(angle, SURVEY_BITS)
-        waves = hankel_waves(self.dim, angle, SURVEY_BITS)
-
-        def log_term(s: float) -> float:
-            # The larger of two: a kernel may pass through zero at a place that is looked at.
-            return max(ray(t)[1] + waves.log_size(x + t) for t in (s, s + _BESIDE))
-
-        turn = np.log(0.5 * self.dim + 0.5) - x
-        places = (self.plane.reach.scale, min(turn, self.plane.reach.end + 1.0))
-        # Whole multiples of the spacing, so that other blocks meet the same places.
-        low = float(np.floor(min(places) / _COARSE) * _COARSE)
-        high, peak, s = max(places), -np.inf, low
-        while True:
-            term = log_term(s)
-            if not term < np.inf:
-                if ray.angle == 0.0 and s > self.plane.reach.end:
-                    break
-                return None
-            peak = max(peak, term)
-            if s >= high and max(term, self._later(angle, x, s)) < peak - self._depth:
-                break
-            if s - low > _ENDLESS:
-                return None
-            s += _COARSE
-        high = s
-        while (term := log_term(low)) > peak - self._depth:
-            peak, low = max(peak, term), low - _COARSE
-            if high - low > 2.0 * _ENDLESS:
-                return None
-        half = high
-        while log_term(half) < peak - 0.5 * self._depth:
-            half -= _COARSE / 4.0
-        return Span(low, high, peak, half)
-
-    def _later(self, angle: float, x: float, s: float) -> float:
-        """Logarithm of what terms beyond a place may be: a kernel may rise again.
-
-        G grows like y^((d+1)/2) at most.
-        """
-        if angle not in self._rises:
-            self._rises[angle] = self._rise(angle)
-        places, most = self._rises[angle]
-        i = int(np.searchsorted(places, s))
-        if i == places.size:
-            return -np.inf
-        wave = hankel_waves(self.dim, angle, SURVEY_BITS).log_size(x + s)
-        return wave - 0.5 * (self.dim + 1) * s + float(most[i])
-
-    def _rise(self, angle: float) -> tuple[FloatArray, FloatArray]:
-        """The largest k z^((d+1)/2) beyond places on a ray."""
-        ray, reach = self.plane.ray(angle, SURVEY_BITS), self.plane.shape(self.dim).reach
-        apart = min(_COARSE, 2.0 ** (2 - self._first))
-        places = np.arange(np.floor(self.plane.reach.scale), np.log(reach) + apart, apart)
-        sizes = np.array([max(ray(float(t))[1] for t in (s, s + _BESIDE)) for s in places])
-        weighted = sizes + 0.5 * (self.dim + 1) * places
-        return places, np.maximum.accumulate(weighted[::-1])[::-1]
+        return self._spans.over(block.ends, angle, self._depth)
 
 
 def _envelope(values: list[Ball]) -> list[Ball]:

@@ -1,0 +1,72 @@
+"""Beyond the last panel: what has vanished, and a series in the distance from a pivot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.transform.half_lines.ends import PowerEnding
+from spectra.transform.half_lines.panelled import Panel
+
+__all__ = ["Shifted", "Vanishing", "height_of"]
+
+FloatArray = NDArray[np.float64]
+
+
+def height_of(panel: Panel) -> float:
+    """The largest log(w |rho|) on a panel, about."""
+    ends = [panel.level + (panel.slope + 1.0) * x for x in (panel.low, panel.high)]
+    return max(ends) + float(np.log(panel.top))
+
+
+@dataclass(frozen=True)
+class Vanishing:
+    """Beyond the last panel: less than the exponential that the panel ends with."""
+
+    start: float
+    log: float
+    rate: float
+
+    @classmethod
+    def after(cls, panels: Sequence[Panel]) -> Vanishing:
+        """Continue the fall over the last panel, or since the largest values if that is slower.
+
+        Between two zeros of a wave the last panel may rise.
+        """
+        last = panels[-1]
+        end = float(np.exp(last.high))
+        log = last.level + last.slope * last.high + float(np.log(last.top))
+        highest = max(panels, key=height_of)
+        rates = [-last.slope / end]
+        if highest is not last:
+            rates.append(
+                (height_of(highest) - height_of(last)) / (end - float(np.exp(highest.high)))
+            )
+        return cls(end, log, min((rate for rate in rates if rate > 0.0), default=rates[0]))
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho|: a bound of its size, since nothing more is known."""
+        return np.ones_like(w), self.log - self.rate * (w - self.start)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """All of it."""
+        return np.full_like(w, 2.0)
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """An ending in the radius, as one in the distance from a pivot below."""
+
+    ending: PowerEnding
+    pivot: float
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| at distances."""
+        return self.ending.signed_log(self.pivot + w)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to |rho|."""
+        return self.ending.relative_error(self.pivot + w)
