@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import overload
@@ -133,7 +134,8 @@ def spectral_density(
             f"There is no transform route named {route!r}. Known are 'auto', "
             f"{', '.join(map(repr, ROUTES))}."
         )
-    return _first_believed(kernel, dim, route)
+    # Equal kernels may have other names.
+    return replace(_first_believed(kernel, dim, route), kernel=kernel)
 
 
 @lru_cache(maxsize=_RECENT)
