@@ -21,8 +21,8 @@ from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
 from spectra.tabulation import tabulate
 from spectra.transform import ROUTES, spectral_density
-from spectra.transform.lookup import summands
-from spectra.transform.smooth_pairs.smooth import W
+from spectra.transform.smooth_pairs.centred import W
+from spectra.transform.summands import summands
 from spectra.verdict import existence
 
 NAMES = list(catalogue)

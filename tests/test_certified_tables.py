@@ -15,7 +15,7 @@ from scipy.special import gamma, kv
 import spectra as sp
 from spectra.errors import ParameterError
 from spectra.table import LobedTail, Panels, RadialLaw
-from spectra.transform.smooth_pairs.smooth import RationalQuadratic
+from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
 

@@ -19,7 +19,10 @@ from spectra.errors import ParameterError
 from spectra.kernel import radial
 from spectra.transform import spectral_density
 from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
-from spectra.transform.smooth_pairs.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
+from spectra.transform.smooth_pairs.gaussian import Gaussian
+from spectra.transform.smooth_pairs.matern import Matern
+from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
+from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 R = sympy.Rational
 ONE = sympy.Integer(1)

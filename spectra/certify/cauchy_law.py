@@ -17,7 +17,7 @@ import sympy
 
 from spectra.certify.balls import Ball, Unproved, exact_ball, flint, hull, precision
 from spectra.certify.laws import Gauge, Law
-from spectra.transform.smooth_pairs.smooth import RationalQuadratic
+from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 __all__ = ["CauchyLaw"]
 

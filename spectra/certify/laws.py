@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 import sympy
 
 from spectra.certify.balls import Ball, exact_ball, flint
-from spectra.transform.smooth_pairs.smooth import Gaussian, Matern
+from spectra.transform.smooth_pairs.gaussian import Gaussian
+from spectra.transform.smooth_pairs.matern import Matern
 
 __all__ = ["Gauge", "GaussianLaw", "Law", "MaternLaw"]
 

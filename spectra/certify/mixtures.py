@@ -17,7 +17,10 @@ from spectra.certify.laws import Gauge, GaussianLaw, Law, MaternLaw
 from spectra.certify.signs import Range, merged_ranges, proved_ranges
 from spectra.density import Component
 from spectra.quadrature import Enclosure
-from spectra.transform.smooth_pairs.smooth import Gaussian, Matern, PlaneWaveMean, RationalQuadratic
+from spectra.transform.smooth_pairs.gaussian import Gaussian
+from spectra.transform.smooth_pairs.matern import Matern
+from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
+from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 __all__ = ["MassBalls", "law_of", "mixture_masses", "signed_ranges"]
 

@@ -12,10 +12,11 @@ import sympy
 from spectra.density import Atom, Component, SpectralDensity
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
-from spectra.transform.lookup import known_part, summands
+from spectra.transform.lookup import known_part
 from spectra.transform.mellin_sums.mellin import GammaProduct, gamma_product
 from spectra.transform.mellin_sums.mellin_component import mellin_component
 from spectra.transform.on_balls.compact import compact_components
+from spectra.transform.summands import summands
 
 __all__ = ["series"]
 

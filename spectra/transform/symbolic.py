@@ -27,13 +27,14 @@ from spectra.transform.formulas.checking import misfit, points_of, refutation
 from spectra.transform.formulas.gamma_formula import gamma_formula
 from spectra.transform.formulas.mellin_reading import read_mellin
 from spectra.transform.formulas.sympy_limit import ask_sympy
-from spectra.transform.lookup import lookup, summands
+from spectra.transform.lookup import lookup
 from spectra.transform.mellin_sums.mellin import GammaProduct
 from spectra.transform.mellin_sums.mellin_component import mellin_component
 from spectra.transform.numeric import numeric
 from spectra.transform.on_balls.compact import compact_formula
 from spectra.transform.series import gamma_products, series
-from spectra.transform.smooth_pairs.smooth import W
+from spectra.transform.smooth_pairs.centred import W
+from spectra.transform.summands import summands
 
 __all__ = ["symbolic", "symbolic_density"]
 

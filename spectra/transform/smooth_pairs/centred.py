@@ -17,10 +17,25 @@ from numpy.typing import NDArray
 
 from spectra.density import Component
 
-__all__ = ["DIGITS", "ROUNDING", "CentredComponent", "exact", "log_ratio"]
+__all__ = [
+    "DIGITS",
+    "LEAST_SHARE",
+    "OUTSIDE",
+    "ROUNDING",
+    "CentredComponent",
+    "W",
+    "exact",
+    "log_ratio",
+]
 
 FloatArray = NDArray[np.float64]
 
+#: The radius of a frequency, the variable of the formulas of densities.
+W = sympy.Symbol("w", positive=True)
+#: The bulk leaves out this share of a law on each side.
+OUTSIDE = 0.01
+#: A share of a law below this lies at no radius that a double can hold.
+LEAST_SHARE = 1e-200
 #: Decimal digits of the constants.
 DIGITS = 50
 #: A logarithm of a ratio, its factor and its place in a sum round at most six half-ulps.

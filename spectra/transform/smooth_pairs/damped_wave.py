@@ -10,8 +10,7 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 from spectra.density import Component, PowerTail
-from spectra.transform.smooth_pairs.centred import exact
-from spectra.transform.smooth_pairs.smooth import W
+from spectra.transform.smooth_pairs.centred import W, exact
 
 __all__ = ["DampedWave"]
 

@@ -1,0 +1,160 @@
+"""Gaussians times polynomials in z^2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import sympy
+from mpmath import mp
+from numpy.typing import NDArray
+from scipy.special import gammaincinv
+
+from spectra.density import FastTail
+from spectra.transform.smooth_pairs.centred import (
+    DIGITS,
+    OUTSIDE,
+    CentredComponent,
+    W,
+    exact,
+)
+from spectra.transform.smooth_pairs.laguerre import absolute_sum, laguerre_taylor, polynomial
+
+__all__ = ["Gaussian"]
+
+FloatArray = NDArray[np.float64]
+# exp(-y) is 0 at such a y for every use, and a polynomial of y does not overflow.
+_LARGEST_OFFSET = 1e10
+
+
+@dataclass(frozen=True)
+class Gaussian(CentredComponent):
+    r"""Spectral component of a Gaussian times a polynomial in z^2.
+
+    .. math:: k(z) = e^{-a z^2} \sum_j c_j z^{2j}
+
+    .. math:: \mu(w) = (4\pi a)^{-d/2} e^{-y} \sum_j c_j\,j!\,a^{-j} L_j^{(d/2-1)}(y),
+              \qquad y = w^2/(4a)
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d >= 1.
+    rate : sympy number
+        a > 0, in units of 1/length^2.
+    coefficients : tuple of sympy numbers
+        c_0, c_1, ...; the last one is not zero.
+
+    Notes
+    -----
+    The transform is DLMF 10.22.51 and its derivatives in a; the polynomial is stored as its
+    Taylor series at the centre of the bulk, so that it keeps its digits at d = 1000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> g = Gaussian(1, sympy.Rational(1, 2), (sympy.Integer(1),))
+    >>> sign, log = g.signed_log(np.array([1.0]))
+    >>> round(float(np.exp(log[0])), 12)            # 2 phi(1)
+    0.483941449038
+    """
+
+    dim: int
+    rate: sympy.Expr
+    coefficients: tuple[sympy.Expr, ...]
+    _quarter: float = field(init=False, repr=False, compare=False)
+    _taylor: FloatArray = field(init=False, repr=False, compare=False)
+    _powers: FloatArray = field(init=False, repr=False, compare=False)
+
+    @property
+    def has_one_sign(self) -> bool:  # type: ignore[override]
+        """Whether it is a Gaussian without a polynomial."""
+        return len(self.coefficients) == 1
+
+    def __post_init__(self) -> None:
+        d, degree = self.dim, len(self.coefficients) - 1
+        with mp.workdps(DIGITS):
+            a = exact(self.rate)
+            centre = float(mp.sqrt(2 * a * max(d - 1, 1)))
+            y0, half = mp.mpf(centre) ** 2 / (4 * a), mp.mpf(d) / 2
+            log_centre = (
+                mp.log(2) - mp.loggamma(half) - y0
+                + (d - 1) * mp.log(centre) - half * mp.log(4 * a)
+            )  # fmt: skip
+            scaled = [exact(c) * mp.factorial(j) / a**j for j, c in enumerate(self.coefficients)]
+            taylor = laguerre_taylor(scaled, half - 1, y0)
+            powers = laguerre_taylor(scaled, half - 1, mp.mpf(0))
+            scale = max(abs(q) for q in taylor)
+            # A sum of 50-digit terms this small is an exact zero.
+            zero = mp.mpf(10) ** (10 - DIGITS) * max(abs(q) for q in powers)
+            powers = [mp.mpf(0) if abs(q) < zero else q for q in powers]
+            order = next(i for i, q in enumerate(powers) if q != 0)
+            self._set(
+                total=float(exact(self.coefficients[0])),
+                origin_exponent=float(d - 1 + 2 * order),
+                bulk=(
+                    float(mp.sqrt(4 * a)) * float(np.sqrt(gammaincinv(d / 2, OUTSIDE))),
+                    float(mp.sqrt(4 * a))
+                    * float(np.sqrt(gammaincinv(d / 2 + degree, 1 - OUTSIDE))),
+                ),
+                tail=FastTail(),
+                _sign=float(mp.sign(taylor[0])),
+                _centre=centre,
+                _log_centre=float(log_centre + mp.log(scale)),
+                _quarter=float(1 / (4 * a)),
+                _taylor=np.array([float(q / scale) for q in taylor]),
+                _powers=np.array([float(q / scale) for q in powers]),
+            )
+
+    def _offset(self, w: FloatArray) -> FloatArray:
+        """y(w) - y(centre)."""
+        return (w - self._centre) * (w + self._centre) * self._quarter
+
+    def _terms(self, w: FloatArray) -> tuple[FloatArray, ...]:
+        return self._origin_term(w, self.dim - 1.0), -self._offset(w)
+
+    def _conditioning(self, w: FloatArray) -> FloatArray:
+        return np.full_like(w, 4.0 * (len(self._taylor) - 1))
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and logarithm of the absolute value of the component at radii w > 0."""
+        sign, log = CentredComponent.signed_log(self, w)
+        if len(self._taylor) == 1:
+            return sign, log
+        t, y = self._arguments(w)
+        about_centre, about_zero = polynomial(self._taylor, t), polynomial(self._powers, y)
+        near = absolute_sum(self._taylor, t) <= absolute_sum(self._powers, y)
+        value = np.where(near, about_centre, about_zero)
+        with np.errstate(divide="ignore"):
+            return np.sign(value), log + np.log(np.abs(value))
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """Logarithm of the local size: the absolute terms of the polynomial, added."""
+        log = CentredComponent.signed_log(self, w)[1]
+        if len(self._taylor) == 1:
+            return log
+        t, y = self._arguments(w)
+        # One more unit of y, so that the size is not small where the value passes through zero.
+        size = np.minimum(
+            absolute_sum(self._taylor, np.abs(t) + 1.0), absolute_sum(self._powers, y)
+        )
+        with np.errstate(divide="ignore"):
+            # A density that vanishes at the origin underflows there: its logarithm is -inf.
+            return np.asarray(log + np.log(size))
+
+    def _arguments(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """y - y(centre) and y, cut where the exponential is 0 and the polynomial overflows."""
+        w = np.asarray(w, dtype=float)
+        with np.errstate(over="ignore"):
+            t, y = self._offset(w), w * w * self._quarter
+        return np.minimum(t, _LARGEST_OFFSET), np.minimum(y, _LARGEST_OFFSET)
+
+    def formula(self) -> sympy.Expr:
+        """mu(w) as a sympy expression in ``w`` for this dimension."""
+        a, half = self.rate, sympy.Rational(self.dim, 2)
+        y = W**2 / (4 * a)
+        total = sum(
+            c * sympy.factorial(j) / a**j * sympy.assoc_laguerre(j, half - 1, y)
+            for j, c in enumerate(self.coefficients)
+        )
+        return (4 * sympy.pi * a) ** (-half) * sympy.exp(-y) * total

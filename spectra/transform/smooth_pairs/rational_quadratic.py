@@ -1,0 +1,162 @@
+"""Rational quadratics, mixtures of Gaussians over a Gamma law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sympy
+from mpmath import mp
+from numpy.typing import NDArray
+from scipy.special import gammaincinv
+
+from spectra.density import FastTail
+from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
+from spectra.transform.smooth_pairs.centred import (
+    DIGITS,
+    LEAST_SHARE,
+    OUTSIDE,
+    ROUNDING,
+    CentredComponent,
+    W,
+    exact,
+)
+
+__all__ = ["RationalQuadratic"]
+
+FloatArray = NDArray[np.float64]
+# The elementary form of K of a half-integer order has one more term than this.
+_LARGEST_ELEMENTARY_ORDER = 3
+
+
+def _bessel_k_formula(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    """K_order(x) as an expression, elementary where it is short (DLMF 10.49.12)."""
+    n = order - sympy.Rational(1, 2)
+    if not (n.is_Integer and n <= _LARGEST_ELEMENTARY_ORDER):
+        return sympy.besselk(order, x)
+    terms = [
+        sympy.factorial(n + k) / (sympy.factorial(k) * sympy.factorial(n - k)) / (2 * x) ** k
+        for k in range(int(n) + 1)
+    ]
+    return sympy.sqrt(sympy.pi / (2 * x)) * sympy.exp(-x) * sympy.Add(*terms)
+
+
+def _log_bessel_k(order: Any, x: Any) -> Any:
+    """log K_order(x) to 30 digits, by the trapezoidal rule for DLMF 10.32.9.
+
+    mpmath's own function gives up for some large orders.
+    """
+    saddle = mp.asinh(order / x)
+    # The integrand is analytic for |Im t| < pi/2, and a Gaussian of this width at the saddle.
+    step = min(mp.mpf(1) / 12, mp.sqrt(1 / mp.sqrt(x * x + order * order)) / 2)
+    top = order * saddle - x * mp.cosh(saddle)
+
+    def sweep(sign: int) -> Any:
+        total, k = mp.mpf(0), 1 if sign > 0 else 0
+        while True:
+            t = saddle + sign * k * step
+            log = order * t - x * mp.cosh(t) - top
+            # Beyond the saddle, or the origin on the left, the integrand only falls.
+            if log < -95:
+                return total
+            total += mp.exp(log)
+            k += 1
+
+    return top + mp.log(step / 2 * (sweep(1) + sweep(-1)))
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(CentredComponent):
+    r"""Spectral component of a rational quadratic (Cauchy) kernel, c (1 + z^2/b^2)^(-alpha).
+
+    .. math:: \mu(w) = c\,\frac{2 b^d}{(4\pi)^{d/2}\Gamma(\alpha)} (bw/2)^{\alpha-d/2}
+                       K_{d/2-\alpha}(bw)
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d >= 1.
+    alpha : sympy number
+        Exponent, greater than 0.
+    scale : sympy number
+        b > 0, a length.
+    coefficient : sympy number
+        c = k(0), not zero.
+
+    Notes
+    -----
+    A Gamma(alpha) mixture of Gaussians; the integral is DLMF 10.32.10.  At the origin the radial
+    density behaves like w^(min(2 alpha, d) - 1), with a logarithm where 2 alpha = d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> r = RationalQuadratic(1, sympy.Integer(1), sympy.Integer(1), sympy.Integer(1))
+    >>> round(float(np.exp(r.signed_log(np.array([2.0]))[1][0])), 12)     # exp(-w) at w = 2
+    0.135335283237
+    """
+
+    has_one_sign = True
+
+    dim: int
+    alpha: sympy.Expr
+    scale: sympy.Expr
+    coefficient: sympy.Expr
+    _order: float = field(init=False, repr=False, compare=False)
+    _scale: float = field(init=False, repr=False, compare=False)
+    _bessel_centre: float = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        d = self.dim
+        with mp.workdps(DIGITS):
+            alpha, b, c = exact(self.alpha), exact(self.scale), exact(self.coefficient)
+            half = mp.mpf(d) / 2
+            order = float(abs(alpha - half))
+            # The frequency is sqrt(2 s) / b times a Gaussian one, and s has the law Gamma(alpha).
+            centre = float(mp.sqrt(4 * alpha * half) / b)
+            x0 = b * mp.mpf(centre)
+            log_centre = (
+                mp.log(2 * b * abs(c)) - mp.loggamma(half) - mp.loggamma(alpha)
+                + (alpha + half - 1) * mp.log(x0 / 2) + _log_bessel_k(abs(alpha - half), x0)
+            )  # fmt: skip
+            shares = (OUTSIDE, 1.0 - OUTSIDE)
+            mixing = [max(float(gammaincinv(float(alpha), p)), LEAST_SHARE) for p in shares]
+            chi = [float(gammaincinv(d / 2, p)) for p in shares]
+            self._set(
+                total=float(c),
+                origin_exponent=float(min(2 * alpha, d) - 1),
+                bulk=tuple(
+                    2.0 * np.sqrt(s * y) / float(b) for s, y in zip(mixing, chi, strict=True)
+                ),
+                tail=FastTail(),
+                _sign=float(mp.sign(c)),
+                _centre=centre,
+                _log_centre=float(log_centre),
+                _order=order,
+                _scale=float(b),
+                _bessel_centre=float(log_scaled_bessel_k(order, np.array(float(b) * centre))),
+            )
+
+    def _terms(self, w: FloatArray) -> tuple[FloatArray, ...]:
+        return (
+            self._origin_term(w, self.origin_exponent),
+            log_scaled_bessel_k(self._order, self._scale * w),
+            np.full_like(w, -self._bessel_centre),
+        )
+
+    def _conditioning(self, w: FloatArray) -> FloatArray:
+        # x = b w is rounded, and the slope of the Bessel term in log x is at most this.
+        x = self._scale * w
+        slope = x * (x / (x + self._order + 1.0))
+        at_centre = float(log_scaled_bessel_k_error(self._order, self._scale * self._centre))
+        bessel = log_scaled_bessel_k_error(self._order, x) + at_centre
+        return np.asarray(bessel / ROUNDING + slope)
+
+    def formula(self) -> sympy.Expr:
+        """mu(w) as a sympy expression in ``w`` for this dimension."""
+        alpha, b, half = self.alpha, self.scale, sympy.Rational(self.dim, 2)
+        front = 2 * b**self.dim / ((4 * sympy.pi) ** half * sympy.gamma(alpha))
+        order = alpha - half
+        bessel = _bessel_k_formula(-order if order.is_negative else order, b * W)
+        return sympy.powsimp(self.coefficient * front * (b * W / 2) ** order * bessel)
