@@ -186,7 +186,7 @@ def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
     >>> bool(abs(value - 2 / 3 / (2 * np.pi) ** 2) <= error < 1e-17)
     True
     >>> value, error = l1_density(l1("exp(-z**2)"), 2).enclosure([1.0, 2.0])
-    >>> bool(error < 1e-13 * value)
+    >>> bool(error < 1e-12 * value)
     True
     """
     dim = checked_dim(dim)
