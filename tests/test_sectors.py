@@ -57,6 +57,14 @@ def test_cuts_and_poles_end_a_sector(text, angle):
     assert not kernel.is_analytic(Box(-12.0, 4.0, 0.0, min(angle + 0.02, 1.5)))
 
 
+def test_what_is_nearly_removable_is_not_removed():
+    """1e-30 beside 1 is no rounding of a kernel that falls like a Gaussian, in any dimension."""
+    kernel = sector("exp(-z**2+1/(10**30*((z**2-4)**2+1/16)))")
+    assert not kernel.is_analytic(Box(-12.0, 3.0, 0.0, 0.05))
+    assert kernel.is_analytic(Box(-12.0, 3.0, 0.0, 0.025))
+    assert not sector("exp(-z)+(z-2)/(z-2-1/10**60)/10**60").is_analytic(Box(0.0, 1.0, 0.0, 0.05))
+
+
 @pytest.mark.parametrize(
     "text",
     ["exp(-z**2)*sin(z-2)/(z-2)", "z*log(z)/(z-1)*exp(-z)", "(1-cos(z))/z**2", "1/cosh(z)",

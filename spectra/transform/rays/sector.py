@@ -24,8 +24,9 @@ _BITS = 128
 # Boxes are halved down to this size, and no more of them than that are looked at in one strip.
 _SMALLEST, _MOST_BOXES = 2.0**-11, 4000
 # What remains is excused where the kernel has a removable singularity: on a circle so many times as
-# large, at so many points, coefficients beyond the middle are nothing beside the largest one.
-_AROUND, _POINTS, _CIRCLE_BITS, _NOTHING = 8.0, 32, 320, 1e-22
+# large, at so many points, coefficients beyond the middle are nothing beside the largest one, and
+# far less than any share of a kernel that is seen.
+_AROUND, _POINTS, _CIRCLE_BITS, _NOTHING = 8.0, 160, 1024, 1e-150
 
 
 class Box(NamedTuple):
