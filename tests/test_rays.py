@@ -22,8 +22,8 @@ import spectra as sp
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.parsing import Z
 from spectra.quadrature import NODES
+from spectra.transform.half_lines.endings import Vanishing
 from spectra.transform.half_lines.half_line import half_line
-from spectra.transform.half_lines.outwards import _Vanishing
 from spectra.transform.rays.bessel_k import bessel_k, k_half_way
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hankel import HankelWaves
@@ -221,7 +221,7 @@ def test_a_wave_that_rises_where_it_is_last_seen_still_vanishes():
     """The last panel of this density may lie between two zeros of its tail."""
     (component,), _ = half_line(sp.radial("exp(-z**4)*cosh(z/3)").pieces[0].expr, 3)
     for panels in (component.panels[: i + 1] for i in range(30, len(component.panels))):
-        ending = replace(component, panels=panels, ending=_Vanishing.after(panels))
+        ending = replace(component, panels=panels, ending=Vanishing.after(panels))
         far = np.exp(np.linspace(panels[-1].high, panels[-1].high + 20, 50))
         assert np.all(np.diff(ending.log_envelope(far)[1:]) < 0)
 

@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 
 from spectra.transform.half_lines.ends import PowerEnding
 from spectra.transform.half_lines.panelled import Panel
+from spectra.transform.rays.beyond import Beyond
 
 __all__ = ["Shifted", "Vanishing", "height_of"]
 
 FloatArray = NDArray[np.float64]
+
+# Bounds are looked at so far apart, so many times.
+_APART, _LOOKS = 1.25, 40
 
 
 def height_of(panel: Panel) -> float:
@@ -24,21 +28,24 @@ def height_of(panel: Panel) -> float:
 
 @dataclass(frozen=True)
 class Vanishing:
-    """Beyond the last panel: less than the exponential that the panel ends with."""
+    """Beyond the last panel: negligible up to a radius, and then less than an exponential."""
 
     start: float
     log: float
     rate: float
 
     @classmethod
-    def after(cls, panels: Sequence[Panel]) -> Vanishing:
-        """Continue the fall over the last panel, or since the largest values if that is slower.
+    def after(cls, panels: Sequence[Panel], beyond: Beyond | None = None) -> Vanishing:
+        """What is as small as the last panel ends is not resolved, until no more can be seen.
 
-        Between two zeros of a wave the last panel may rise.
+        Where that is not known the fall over the last panel goes on, or since the largest values
+        if that is slower: between two zeros of a wave the last panel may rise.
         """
         last = panels[-1]
         end = float(np.exp(last.high))
         log = last.level + last.slope * last.high + float(np.log(last.top))
+        if beyond is not None:
+            return cls._unseen(end, log, beyond)
         highest = max(panels, key=height_of)
         rates = [-last.slope / end]
         if highest is not last:
@@ -47,9 +54,19 @@ class Vanishing:
             )
         return cls(end, log, min((rate for rate in rates if rate > 0.0), default=rates[0]))
 
+    @classmethod
+    def _unseen(cls, end: float, log: float, beyond: Beyond) -> Vanishing:
+        w = end * _APART ** np.arange(_LOOKS)
+        bounds = np.array([beyond.log_bound(float(x)) for x in w])
+        below = np.flatnonzero(bounds < log)
+        if not below.size or below[0] == _LOOKS - 1:
+            return cls(float(w[-1]), log, 0.0)
+        i = int(below[0])
+        return cls(float(w[i]), log, float(((log - bounds[i + 1 :]) / (w[i + 1 :] - w[i])).min()))
+
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|: a bound of its size, since nothing more is known."""
-        return np.ones_like(w), self.log - self.rate * (w - self.start)
+        return np.ones_like(w), self.log - self.rate * np.maximum(w - self.start, 0.0)
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """All of it."""

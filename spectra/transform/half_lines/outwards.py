@@ -150,7 +150,8 @@ class Builder:
         left, share, drift = self._to_the_left(centre)
         panels = (*left, *right)
         if ending is None:
-            return self._panelled(panels, Vanishing.after(panels), FastTail(), share, drift)
+            vanishing = Vanishing.after(panels, self.shape.beyond)
+            return self._panelled(panels, vanishing, FastTail(), share, drift)
         if not self._joins(right, ending):
             raise NoRouteError(
                 f"The density of {self.found.expr} in d = {self.dim} does not join its asymptotic "

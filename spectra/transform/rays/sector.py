@@ -171,9 +171,8 @@ def _step(node: sympy.Expr) -> tuple[Callable[..., _Values], tuple[sympy.Basic, 
     if node.func is sympy.exp:
         return (lambda x: _Values(x.ball.exp(), x.ball.real.exp().lower())), node.args
     if node.func in (sympy.cosh, sympy.sinh):
-        # |sinh Re z| <= |sinh z|, |cosh z|
         function, _ = planned(node)
-        return (lambda x: _Values(function(x.ball), _least(x.ball.real).sinh())), node.args
+        return (lambda x: _hyperbolic(function(x.ball), x.ball)), node.args
     function, operands = planned(node)
     cut = _cut(node)
 
@@ -192,6 +191,11 @@ def _least(ball: Ball) -> Ball:
 
 def _of(ball: Ball) -> _Values:
     return _Values(ball, _least(ball))
+
+
+def _hyperbolic(ball: Ball, u: Ball) -> _Values:
+    """sinh or cosh: |sinh Re u| <= |sinh u|, |cosh u|."""
+    return _Values(ball, max(_least(ball), _least(u.real).sinh().lower()))
 
 
 def _sum(*terms: _Values) -> _Values:
