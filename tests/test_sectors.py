@@ -104,6 +104,7 @@ FAR = [
     ("exp(-z**2-z)/((z-33/4)**2+1/400)", 16, (20.0, 60.0, 100.0, 200.0)),
     ("exp(-z-z**3)+exp(-9000*(z-3)**2)/10**56", 64, (33.0, 60.0, 100.0)),
     ("exp(-z**2-z)/((z-11)**2+1/100)", 64, (33.0, 100.0)),
+    ("exp(-z**2-z+1/(10**26*((z-4)**2+1/400)))", 31, (60.0, 200.0)),
 ]
 
 
@@ -143,6 +144,22 @@ def test_an_even_kernel_that_rises_again_is_followed():
     truth = radial_densities(RealKernel(text), 3, w.tolist(), digits=80)
     for value, error, exact in zip(density.radial(w), density.error(w), truth, strict=True):
         assert abs(value - float(exact.mid())) <= error + float(exact.rad())
+
+
+@pytest.mark.parametrize(
+    ("text", "dim", "radii"),
+    [
+        ("exp(-z**2)/(1+exp(z**2-100))", 1, (22.0, 60.0)),
+        pytest.param("exp(-z**2)/(1+exp(z**2-121))", 5, (22.0, 60.0), marks=pytest.mark.slow),
+    ],
+)
+def test_beyond_the_last_panel_no_less_is_stated_than_may_be_there(text, dim, radii):
+    """A density of 1e-49 begins to fall like exp(-w^2/4) and goes on with its poles."""
+    density = spectral_density(sp.radial(text), dim)
+    truth = radial_densities(RealKernel(text), dim, list(radii), digits=90)
+    w = np.array(radii)
+    for value, error, exact in zip(density.radial(w), density.error(w), truth, strict=True):
+        assert abs(value - float(exact.mid())) <= error
 
 
 @pytest.mark.parametrize("text", ["cosh(z)", "exp(exp(z))"])
