@@ -53,7 +53,7 @@ _MOST_JOINS = 12
 # may be more than exp(-37) = 1e-16 of the series.
 _NEXT_LOOK, _MOST_LOOKS, _ROUNDING = 1.5, 40, -37.0
 # Values that are known less well say nothing of a series.
-_LOOKED = 1e-12
+_LOOKED = 2e-14
 # Stretches overlap by this share, so that rounding leaves nothing between them.
 _OVERLAP = 1e-9
 # The width of a panel that is only looked at.

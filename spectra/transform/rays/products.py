@@ -27,6 +27,8 @@ _SPARE_BITS = 8
 _ROUNDING, _UNDERFLOW = 1.0 + 1e-9, 1e-290
 # Trends are taken over that part of the terms.
 _TREND = 20
+# Larger numbers are not known, and smaller ones are nothing: no machine has room for their digits.
+_MOST_BITS = 2.0**20
 
 
 class Split(NamedTuple):
@@ -53,7 +55,12 @@ def split(ball: Ball) -> Split:
     if not ball.is_finite():
         return Split(flint.fmpz(0), 0, -inf, inf)
     mantissa, exponent = ball.mid().man_exp()
-    return Split(mantissa, int(exponent), _log2(mantissa, exponent), _log2(*ball.rad().man_exp()))
+    size, radius = _log2(mantissa, exponent), _log2(*ball.rad().man_exp())
+    if max(size, radius) > _MOST_BITS:
+        return Split(flint.fmpz(0), 0, -inf, inf)
+    if size < -_MOST_BITS and mantissa:
+        return Split(flint.fmpz(0), 0, -inf, -_MOST_BITS)
+    return Split(mantissa, int(exponent), size, max(radius, -_MOST_BITS) if radius > -inf else -inf)
 
 
 def _log2(mantissa: Ball, exponent: Ball) -> float:
@@ -121,7 +128,8 @@ def _bounds(
 
 
 def _sizes(parts: Sequence[Split]) -> tuple[FloatArray, FloatArray]:
-    return np.array([p.log_size for p in parts]), np.array([p.log_radius for p in parts])
+    sizes = [p.log_size for p in parts], [p.log_radius for p in parts]
+    return np.array(sizes[0], dtype=float), np.array(sizes[1], dtype=float)
 
 
 def _integers(parts: Sequence[Split], shift: int) -> list[Ball]:

@@ -238,7 +238,7 @@ class RaySums:
         step = self._expected_step(block, angle, span)
         terms = sum(p.terms(step + 1) for p in self._pieces(block, angle, span, step))
         lost = max(span.peak - largest, 0.0) / np.log(2.0)
-        return float(terms * (1.0 + lost / self._bits))
+        return float(terms * (1.0 + lost / self._bits)) if lost < _MOST_BITS else np.inf
 
     def _expected_step(self, block: Block, angle: float, span: Span) -> int:
         """The error is exp(-2 pi a/h), times exp(w z a) where the ray is the half-line itself."""
