@@ -70,17 +70,21 @@ def test_they_are_finite_on_the_line_alone(kernel):
     assert periodic(kernel, 2) is None
 
 
+def finite_on_the_line_alone(kernel):
+    assert sp.existence(kernel, 1).status is sp.Status.FINITE
+    for dim in (2, 3, 7):
+        verdict = sp.existence(kernel, dim)
+        assert verdict.status is sp.Status.INFINITE
+        assert "no limit at infinity" in verdict.reasons[0]
+
+
 @pytest.mark.parametrize(
     "text",
     ["exp(cos(z)) + exp(-z)", "1/(2-cos(z)) + 1/(1+z)", "exp(cos(z)) + cos(z)/(1+z)"],
 )
 def test_beside_a_kernel_with_a_limit_they_are_finite_on_the_line_alone(text):
     kernel = sp.radial(text)
-    assert sp.existence(kernel, 1).status is sp.Status.FINITE
-    for dim in (2, 3, 7):
-        verdict = sp.existence(kernel, dim)
-        assert verdict.status is sp.Status.INFINITE
-        assert "no limit at infinity" in verdict.reasons[0]
+    finite_on_the_line_alone(kernel)
 
 
 def test_a_product_of_periods_without_a_ratio_has_atoms_at_all_sums_and_differences():
@@ -114,11 +118,7 @@ def test_a_product_of_periods_without_a_ratio_has_atoms_at_all_sums_and_differen
 @pytest.mark.parametrize("text", ["exp(cos(z) + cos(sqrt(2)*z))", "cos(z)/(2-cos(pi*z)) + exp(-z)"])
 def test_without_a_period_they_are_finite_on_the_line_alone_and_give_the_kernel_back(text):
     kernel = sp.radial(text)
-    assert sp.existence(kernel, 1).status is sp.Status.FINITE
-    for dim in (2, 3, 7):
-        verdict = sp.existence(kernel, dim)
-        assert verdict.status is sp.Status.INFINITE
-        assert "no limit at infinity" in verdict.reasons[0]
+    finite_on_the_line_alone(kernel)
     table = sp.derive(kernel, 1, cache=False)
     z = np.linspace(0.0, 40.0, 301)
     lack = np.abs(table.expected_kernel(z) - kernel(z))

@@ -29,6 +29,13 @@ from spectra.singularity.germs import (
     sign,
 )
 from spectra.singularity.hyperexpansion import expand_hyper
+from spectra.singularity.taylor_series import (
+    binomial_series,
+    exp_series,
+    log_series,
+    rising_series,
+    trigonometric_series,
+)
 
 __all__ = ["expand_at", "has_oscillation"]
 
@@ -130,7 +137,7 @@ class _Expander:
         if not s.is_Integer and (sign(c) <= 0 or not is_zero(sympy.im(c))):
             raise ExpansionError("a fractional power of a number that is not positive")
         head = Germ.of([(phase.times(s), Series.of([((a * s, mq * s), c**s)]))])
-        return head.times(delta.compose(_binomial(s), self.window), self.window)
+        return head.times(delta.compose(binomial_series(s), self.window), self.window)
 
     def _log(self, g: Germ) -> Germ:
         phase, (a, mq), c, delta = g.split_lead()
@@ -139,7 +146,7 @@ class _Expander:
         if sign(c) <= 0 or not is_zero(sympy.im(c)):
             raise ExpansionError("the logarithm of a number that is not positive")
         head = [(ONE, sympy.log(c)), ((_NIL, -_ONE), -a), *phase.terms]
-        return Germ.of([(ZERO, Series.of(head))]) + delta.compose(_log_series(), self.window)
+        return Germ.of([(ZERO, Series.of(head))]) + delta.compose(log_series(), self.window)
 
     def _exp(self, g: Germ) -> Germ:
         base = g.part()
@@ -168,7 +175,7 @@ class _Expander:
         if not delta.small:
             raise ExpansionError("the exponential of an oscillating or exponential argument")
         head = Germ.of([(Phase(tuple(phase)), Series.of([((a, _NIL), c)]))])
-        return head.times(delta.compose(_exp_series(), self.window), self.window)
+        return head.times(delta.compose(exp_series(), self.window), self.window)
 
     def _doubly_exponential(self, g: Germ) -> Germ:
         """exp(g) of a g that falls like -exp(phi), which is flat."""
@@ -210,8 +217,8 @@ class _Expander:
             return sine, (plus + minus).scaled(_HALF)
         delta = g + Germ.constant(-value)
         s, c = sympy.sin(value), sympy.cos(value)
-        sine = delta.compose(_trigonometric(s, c), self.window)
-        return sine, delta.compose(_trigonometric(c, -s), self.window)
+        sine = delta.compose(trigonometric_series(s, c), self.window)
+        return sine, delta.compose(trigonometric_series(c, -s), self.window)
 
     def sin(self, node: sympy.Expr) -> Germ:
         return self._circular(node)[0]
@@ -401,7 +408,7 @@ class _Expander:
         if value is None:
             if sign(g.plain.terms[0][1]) < 0:
                 raise ExpansionError("an exponential integral at -infinity")
-            tail = self._power(g, -_ONE).compose(_rising(s), self.window)
+            tail = self._power(g, -_ONE).compose(rising_series(s), self.window)
             head = self._exp(g.scaled(-_ONE)).times(self._power(g, -_ONE), self.window)
             return head.times(tail, self.window)
         if not is_zero(value):
@@ -471,50 +478,6 @@ class _Expander:
             raise ExpansionError(f"more than {_MOST_DERIVATIVES} derivatives of {node.func}")
 
         return (g + Germ.constant(-value)).compose(coefficients(), self.window)
-
-
-def _binomial(s: sympy.Expr) -> Iterator[sympy.Expr]:
-    c, k = _ONE, 0
-    while c != 0:
-        yield c
-        c = sympy.expand(c * (s - k) / (k + 1))
-        k += 1
-
-
-def _rising(s: sympy.Expr) -> Iterator[sympy.Expr]:
-    """(-1)^k (s)_k."""
-    c, k = _ONE, 0
-    while c != 0:
-        yield c
-        c = sympy.expand(-c * (s + k))
-        k += 1
-
-
-def _log_series() -> Iterator[sympy.Expr]:
-    yield _NIL
-    k = 1
-    while True:
-        yield sympy.Rational((-1) ** (k + 1), k)
-        k += 1
-
-
-def _exp_series() -> Iterator[sympy.Expr]:
-    c, k = _ONE, 0
-    while True:
-        yield c
-        k += 1
-        c /= k
-
-
-def _trigonometric(value: sympy.Expr, slope: sympy.Expr) -> Iterator[sympy.Expr]:
-    """Taylor coefficients of a solution of y'' = -y."""
-    k, pair = 0, (value, slope)
-    factorial = _ONE
-    while True:
-        yield pair[0] / factorial
-        k += 1
-        factorial *= k
-        pair = (pair[1], -pair[0])
 
 
 _RULES: dict[object, Callable[[_Expander, sympy.Expr], Germ]] = {
