@@ -12,7 +12,9 @@ put a refusal in its place.
 
 from __future__ import annotations
 
+import _weakrefset
 import ctypes
+import gc
 import os
 import sys
 import threading
@@ -64,6 +66,19 @@ def border(function: F) -> F:
     """Declare a method that begins or ends a step."""
     _BORDERS.add(function.__code__)
     return function
+
+
+_OF_WEAK_REFERENCES = (weakref.__file__, _weakrefset.__file__)
+
+
+def _is_unheard(code: CodeType) -> bool:
+    """Whether Python calls it by itself, and drops what is raised in it: callbacks of the collector
+    and of weak references, and finalizers."""
+    return (
+        code.co_name == "__del__"
+        or code.co_filename in _OF_WEAK_REFERENCES
+        or any(getattr(callback, "__code__", None) is code for callback in gc.callbacks)
+    )
 
 
 class _Unset:
@@ -210,13 +225,14 @@ class Step:
             step.busy_with = self._outer.label if self._outer is not None else ""
 
     def stands_at(self) -> str:
-        """Where its thread is: "within" the step, at its "border", or "beyond" it."""
+        """Where its thread is: "within" the step, at a "border" where nothing may be raised, or
+        "beyond" it."""
         frame = sys._current_frames().get(self.thread)
         place = "within"
         while frame is not None:
             if frame is self._frame:
                 return place
-            if frame.f_code in _BORDERS:
+            if frame.f_code in _BORDERS or _is_unheard(frame.f_code):
                 place = "border"
             frame = frame.f_back
         return "beyond"

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -36,6 +37,7 @@ SHORT = 0.2
 LATE = 10.0
 # What a machine several times slower keeps with ease where this one takes a second.
 AMPLE = 40.0
+A_WHILE = 0.02
 # Texts that would cause work without end; the verdict on the nested roots takes a minute and more.
 HEAVY = {
     "a power of a polynomial": "(1+z+z**2)**400",
@@ -73,6 +75,48 @@ def endless(label="counting", **options):
 
 
 # --- the limit itself -------------------------------------------------------------------------
+
+
+def collects(work_of_collector):
+    gc.callbacks.append(work_of_collector)
+    try:
+        while True:
+            gc.collect(0)
+            work(A_WHILE)
+    finally:
+        gc.callbacks.remove(work_of_collector)
+
+
+def finalizes(work_of_finalizer):
+    class Worker:
+        def __del__(self):
+            work_of_finalizer()
+
+    while True:
+        Worker()
+        work(A_WHILE)
+
+
+def forgets(work_of_reference):
+    class Worker:
+        pass
+
+    while True:
+        weakref.finalize(Worker(), work_of_reference)
+        work(A_WHILE)
+
+
+@pytest.mark.parametrize("goes_on", [collects, finalizes, forgets])
+def test_a_limit_is_not_lost_where_python_drops_what_is_raised(goes_on, monkeypatch):
+    lost = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+
+    def endless():
+        with stage("counting"):
+            goes_on(lambda *_: work(2.0 * A_WHILE))
+
+    assert "counting" in refused(endless)[0]
+    assert not lost
 
 
 def test_work_beyond_the_limit_is_stopped_soon_after_it_and_says_what_it_was():

@@ -46,9 +46,11 @@ _BEFORE, _AFTER, _NEGLIGIBLE, _NOTHING = 12.0, 33.0, -140.0, -1e300
 _FROM, _BEYOND, _SAME_POWER = 24.0, (1.0, 2.0, 3.0, 4.0), 8.0
 
 
-# A disc is looked for of these sizes about the scale, up to this angle, and lines of these heights,
-# below boxes so wide in log z; they are looked at from exp(-3) of their height on.
-_DISCS, _UPRIGHT, _LOOK = (1.0, 0.5, 0.0, -0.5, -1.0, -2.0, -4.0, -8.0), 1.5, 0.125
+# A disc is looked for of these sizes about the scale, up to the axis and a little beyond, since
+# poles may be on it, and lines of these heights, below boxes so wide in log z; they are looked at
+# from exp(-3) of their height on.
+_DISCS, _LOOK = (1.0, 0.5, 0.0, -0.5, -1.0, -2.0, -4.0, -8.0), 0.125
+_UPRIGHT, _PAST = 0.5 * np.pi, 1e-3
 _HEIGHTS, _STEEP = (0.5, -0.2, -1.0, -1.7, -2.4, -3.0, -3.7, -4.4, -5.0, -6.0, -7.0, -8.0), 3.0
 
 
@@ -182,7 +184,8 @@ class Plane:
         """log|z| up to which the kernel is analytic between an angle and the axis, and less."""
         scale = self.reach.scale
         for i, log_radius in enumerate(_DISCS):
-            if self._sector.is_analytic(Box(scale - _FROM, scale + log_radius, angle, _UPRIGHT)):
+            disc = Box(scale - _FROM, scale + log_radius, angle, _UPRIGHT + _PAST)
+            if self._sector.is_analytic(disc):
                 return [scale + s for s in _DISCS[i : i + 3]]
         return []
 
