@@ -30,7 +30,7 @@ from spectra.harmonics import gegenbauer_sequence, harmonic_count
 from spectra.kernel import Kernel
 from spectra.progress import stage
 from spectra.singularity.branches import branch_radii
-from spectra.singularity.germs import is_zero, sign
+from spectra.singularity.exact_numbers import is_zero, sign
 
 __all__ = ["SphereCoefficients", "has_nonnegative_taylor_series", "sphere_coefficients"]
 

@@ -15,18 +15,13 @@ from spectra.formula.parsing import Z, parse_formula
 from spectra.kernel import Kernel, radial
 from spectra.singularity import analyse
 from spectra.singularity.bessel_values import bessel_value
-from spectra.singularity.branches import (
-    UnresolvedZeros,
-    branch_radii,
-    is_analytic_at,
-    positive_zeros,
-    resolve,
-    same_radius,
-)
+from spectra.singularity.branches import branch_radii, is_analytic_at, resolve
+from spectra.singularity.exact_numbers import ExpansionError
 from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ZERO, ExpansionError, Germ, Series
+from spectra.singularity.germs import ZERO, Germ, Series
 from spectra.singularity.verification import expansion_agrees
 from spectra.singularity.wave_formulas import is_periodic, recurs
+from spectra.singularity.zeros import UnresolvedZeros, positive_zeros, same_radius
 from spectra.transform import spectral_density
 
 oo = sympy.oo

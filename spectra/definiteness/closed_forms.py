@@ -12,7 +12,8 @@ import sympy
 
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.germs import compare, is_zero, sign
+from spectra.singularity.exact_numbers import is_zero, sign
+from spectra.singularity.germs import compare
 from spectra.singularity.places import LocalAnalysis
 
 __all__ = ["known_largest_dimension", "largest_of_damped_cosine", "largest_of_edge"]

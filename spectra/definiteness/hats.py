@@ -20,7 +20,7 @@ import sympy
 
 from spectra.definiteness.one_sign import has_sign
 from spectra.formula.parsing import Z
-from spectra.singularity.germs import ExpansionError, is_zero, sign
+from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
 from spectra.singularity.places import LocalAnalysis
 
 __all__ = ["hat_dimension"]

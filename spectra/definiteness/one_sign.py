@@ -7,7 +7,7 @@ import math
 import sympy
 
 from spectra.formula.parsing import Z
-from spectra.singularity.germs import ExpansionError, sign
+from spectra.singularity.exact_numbers import ExpansionError, sign
 
 __all__ = ["has_sign"]
 

@@ -7,21 +7,9 @@ from dataclasses import replace
 import sympy
 
 from spectra.formula.parsing import Z
+from spectra.singularity.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero, sign
 from spectra.singularity.expansion import expand_at, has_oscillation
-from spectra.singularity.germs import (
-    FLAT,
-    ONE,
-    ZERO,
-    ExpansionError,
-    Germ,
-    MoreTermsNeeded,
-    Phase,
-    Series,
-    Size,
-    compare,
-    is_zero,
-    sign,
-)
+from spectra.singularity.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
 from spectra.singularity.places import Ending, Gap, Requirement, Singularity
 from spectra.singularity.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
 from spectra.singularity.verification import verify

@@ -13,21 +13,14 @@ import sympy
 
 from spectra.formula.opaque import Opaque
 from spectra.formula.parsing import Z
-from spectra.singularity.germs import (
-    FLAT,
-    ONE,
-    ZERO,
+from spectra.singularity.exact_numbers import (
     ExpansionError,
-    Germ,
     MoreTermsNeeded,
-    Phase,
-    Series,
-    Size,
-    compare,
     exponential,
     is_zero,
     sign,
 )
+from spectra.singularity.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
 from spectra.singularity.hyperexpansion import expand_hyper
 from spectra.singularity.taylor_series import (
     binomial_series,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import sympy
 
-from spectra.singularity.germs import FLAT, ZERO, ExpansionError, Germ, Series, sign
+from spectra.singularity.exact_numbers import ExpansionError, sign
+from spectra.singularity.germs import FLAT, ZERO, Germ, Series
 
 __all__ = ["expand_hyper"]
 

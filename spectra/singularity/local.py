@@ -16,26 +16,10 @@ import sympy
 
 from spectra.kernel import Kernel
 from spectra.singularity.at_infinity import at_infinity, if_recurring
-from spectra.singularity.branches import (
-    KINKS,
-    UnresolvedZeros,
-    branch_radii,
-    is_analytic_at,
-    resolve,
-    same_radius,
-)
+from spectra.singularity.branches import branch_radii, is_analytic_at, resolve
+from spectra.singularity.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
 from spectra.singularity.expansion import expand_at, has_oscillation
-from spectra.singularity.germs import (
-    FLAT,
-    ONE,
-    ZERO,
-    ExpansionError,
-    Germ,
-    MoreTermsNeeded,
-    Size,
-    compare,
-    is_zero,
-)
+from spectra.singularity.germs import FLAT, ONE, ZERO, Germ, Size, compare
 from spectra.singularity.places import (
     Ending,
     Gap,
@@ -48,6 +32,7 @@ from spectra.singularity.recurring import recurring_analysis
 from spectra.singularity.rules import at_the_end, on_space, unbounded, unseen
 from spectra.singularity.verification import verify
 from spectra.singularity.wave_formulas import is_periodic
+from spectra.singularity.zeros import KINKS, UnresolvedZeros, same_radius
 
 __all__ = ["analyse", "one_sided", "profile"]
 

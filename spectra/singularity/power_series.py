@@ -15,7 +15,7 @@ from functools import lru_cache
 import sympy
 
 from spectra.formula.parsing import U, Z
-from spectra.singularity.germs import ExpansionError, is_zero, sign
+from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
 
 __all__ = ["Closure", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
 

@@ -25,13 +25,10 @@ import sympy
 
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.branches import (
-    KINKS,
-    UnresolvedZeros,
-    branch_radii,
-)
+from spectra.singularity.branches import branch_radii
+from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
 from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ZERO, ExpansionError, compare, is_zero, sign
+from spectra.singularity.germs import ZERO, compare
 from spectra.singularity.places import (
     UNKNOWN,
     Ending,
@@ -43,6 +40,7 @@ from spectra.singularity.places import (
 )
 from spectra.singularity.rules import space_bound
 from spectra.singularity.wave_formulas import is_periodic, wave_rates
+from spectra.singularity.zeros import KINKS, UnresolvedZeros
 
 __all__ = ["recurring_analysis"]
 

@@ -11,7 +11,8 @@ from mpmath import mp
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
-from spectra.singularity.germs import FLAT, PRECISE, ExpansionError, Germ
+from spectra.singularity.exact_numbers import PRECISE, ExpansionError
+from spectra.singularity.germs import FLAT, Germ
 
 __all__ = ["expansion_agrees", "verify"]
 

@@ -6,7 +6,8 @@ import sympy
 from mpmath import mp
 
 from spectra.formula.parsing import Z
-from spectra.singularity.branches import KINKS, value_at
+from spectra.singularity.branches import value_at
+from spectra.singularity.zeros import KINKS
 
 __all__ = ["is_of_waves", "is_periodic", "recurs", "wave_rates"]
 

@@ -12,7 +12,7 @@ import sympy
 
 from spectra.density import Atom, Component, SpectralDensity
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.branches import KINKS
+from spectra.singularity.zeros import KINKS
 from spectra.transform.callables.opaque_kernel import opaque_part
 from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.lookup import known_part

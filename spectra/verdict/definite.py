@@ -16,7 +16,8 @@ from spectra.errors import AccuracyError, FormulaError, NoRouteError, SpectraErr
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
-from spectra.singularity.germs import compare, sign
+from spectra.singularity.exact_numbers import sign
+from spectra.singularity.germs import compare
 from spectra.singularity.places import LocalAnalysis, Singularity
 from spectra.verdict.status import D, Status
 

@@ -22,8 +22,9 @@ from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import ParameterError
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
+from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
 from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ONE, ExpansionError, Germ, Phase, Size, compare, is_zero, sign
+from spectra.singularity.germs import ONE, Germ, Phase, Size, compare
 from spectra.singularity.local import analyse
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement
 from spectra.singularity.verification import expansion_agrees

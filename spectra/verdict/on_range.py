@@ -12,10 +12,10 @@ import sympy
 from spectra.errors import ParameterError
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
-from spectra.singularity.branches import same_radius
-from spectra.singularity.germs import ExpansionError
+from spectra.singularity.exact_numbers import ExpansionError
 from spectra.singularity.local import one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis
+from spectra.singularity.zeros import same_radius
 from spectra.verdict.decision import decided
 from spectra.verdict.spherical import cut_at
 from spectra.verdict.stated import refuse_callables

@@ -18,11 +18,12 @@ from spectra.definiteness import proved_on_sphere
 from spectra.errors import AccuracyError
 from spectra.formula.parsing import U, Z
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.branches import KINKS, resolve, same_radius
-from spectra.singularity.germs import ExpansionError
+from spectra.singularity.branches import resolve
+from spectra.singularity.exact_numbers import ExpansionError
 from spectra.singularity.local import analyse, one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis
 from spectra.singularity.rules import inside_the_sphere, only_continuous
+from spectra.singularity.zeros import KINKS, same_radius
 from spectra.sphere import SphereCoefficients, sphere_coefficients
 from spectra.verdict.decision import decided
 from spectra.verdict.status import SphereVerdict, Status

@@ -12,7 +12,6 @@ from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.opaque import Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.branches import same_radius
 from spectra.singularity.local import analyse
 from spectra.singularity.places import (
     UNKNOWN,
@@ -24,6 +23,7 @@ from spectra.singularity.places import (
     Singularity,
 )
 from spectra.singularity.rules import space_bound
+from spectra.singularity.zeros import same_radius
 from spectra.transform.callables.opaque_fit import found_edge, found_origin
 
 __all__ = ["Given", "analysed", "refuse_callables"]

@@ -27,8 +27,9 @@ from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.formula.program import Compiler
 from spectra.quadrature import EPS
+from spectra.singularity.exact_numbers import ExpansionError
 from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ExpansionError, Germ
+from spectra.singularity.germs import Germ
 from spectra.transform.half_lines.forms import decaying_form, forms
 
 __all__ = [

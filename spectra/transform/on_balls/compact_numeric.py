@@ -24,10 +24,12 @@ from spectra.errors import NoRouteError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, Piece
-from spectra.singularity.branches import branch_radii, is_analytic_at, same_radius
+from spectra.singularity.branches import branch_radii, is_analytic_at
+from spectra.singularity.exact_numbers import ExpansionError
 from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ZERO, ExpansionError, Series
+from spectra.singularity.germs import ZERO, Series
 from spectra.singularity.local import profile
+from spectra.singularity.zeros import same_radius
 from spectra.transform.on_balls.ball import to_mpf
 from spectra.transform.on_balls.compact import BallComponent, compact_components
 from spectra.transform.on_balls.numeric_ball import NumericBall
