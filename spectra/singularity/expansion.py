@@ -13,19 +13,20 @@ import sympy
 
 from spectra.formula.opaque import Opaque
 from spectra.formula.parsing import Z
+from spectra.singularity.bessel_expansions import (
+    bessel_at_infinity,
+    bessel_at_zero,
+    bessel_k_at_zero,
+)
+from spectra.singularity.elementary import exp, limit, log, power
 from spectra.singularity.exact_numbers import (
     ExpansionError,
-    MoreTermsNeeded,
-    exponential,
     is_zero,
     sign,
 )
-from spectra.singularity.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
+from spectra.singularity.germs import ZERO, Germ
 from spectra.singularity.hyperexpansion import expand_hyper
 from spectra.singularity.taylor_series import (
-    binomial_series,
-    exp_series,
-    log_series,
     rising_series,
     trigonometric_series,
 )
@@ -103,9 +104,9 @@ class _Expander:
         if node.is_Pow:
             base, exponent = node.args
             if exponent.free_symbols:
-                log = self._log(self.visit(base))
-                return self._exp(self.visit(exponent).times(log, self.window))
-            return self._power(self.visit(base), exponent)
+                log_base = log(self.visit(base), self.window)
+                return exp(self.visit(exponent).times(log_base, self.window), self.window)
+            return power(self.visit(base), exponent, self.window)
         if isinstance(node, Opaque):
             raise ExpansionError(f"the callable {node.func.__name__} shows no formula")
         rule = _RULES.get(node.func)
@@ -115,84 +116,11 @@ class _Expander:
 
     # --- elementary functions ---------------------------------------------------------------
 
-    def _power(self, g: Germ, s: sympy.Expr) -> Germ:
-        if s.is_Integer and s >= 0:
-            result = Germ.constant(_ONE)
-            square, n = g, int(s)
-            while n:
-                if n % 2:
-                    result = result.times(square, self.window)
-                n //= 2
-                if n:
-                    square = square.times(square, self.window)
-            return result
-        phase, (a, mq), c, delta = g.split_lead()
-        if not s.is_Integer and (sign(c) <= 0 or not is_zero(sympy.im(c))):
-            raise ExpansionError("a fractional power of a number that is not positive")
-        head = Germ.of([(phase.times(s), Series.of([((a * s, mq * s), c**s)]))])
-        return head.times(delta.compose(binomial_series(s), self.window), self.window)
-
-    def _log(self, g: Germ) -> Germ:
-        phase, (a, mq), c, delta = g.split_lead()
-        if mq != 0:
-            raise ExpansionError("the logarithm of a logarithm")
-        if sign(c) <= 0 or not is_zero(sympy.im(c)):
-            raise ExpansionError("the logarithm of a number that is not positive")
-        head = [(ONE, sympy.log(c)), ((_NIL, -_ONE), -a), *phase.terms]
-        return Germ.of([(ZERO, Series.of(head))]) + delta.compose(log_series(), self.window)
-
-    def _exp(self, g: Germ) -> Germ:
-        base = g.part()
-        if base.order is not None and compare(base.order, ONE) <= 0:
-            raise MoreTermsNeeded("more terms are needed in an exponential")
-        phase: list[tuple[Size, sympy.Expr]] = []
-        small: list[tuple[Size, sympy.Expr]] = []
-        a, c = _NIL, _ONE
-        for size, x in base.terms:
-            if size == ONE:
-                c = exponential(x)
-            elif size == (_NIL, -_ONE):
-                if not is_zero(sympy.im(x)):
-                    raise ExpansionError("an oscillation in the logarithm of z")
-                a = -x
-            elif size[0] == 0 and -1 < size[1] < 0:
-                raise ExpansionError("the exponential of a fractional power of a logarithm")
-            elif compare(size, ONE) < 0:
-                phase.append((size, x))
-            else:
-                small.append((size, x))
-        others = [(p, s) for p, s in g.parts if p != ZERO]
-        if any(p.growth > 0 for p, _ in others):
-            return self._doubly_exponential(g)
-        delta = Germ.of([(ZERO, Series.of(small, base.order)), *others])
-        if not delta.small:
-            raise ExpansionError("the exponential of an oscillating or exponential argument")
-        head = Germ.of([(Phase(tuple(phase)), Series.of([((a, _NIL), c)]))])
-        return head.times(delta.compose(exp_series(), self.window), self.window)
-
-    def _doubly_exponential(self, g: Germ) -> Germ:
-        """exp(g) of a g that falls like -exp(phi), which is flat."""
-        lead, _, c, _ = g.split_lead()
-        if not (sign(c) < 0 and all(is_zero(sympy.im(x)) for _, x in lead.terms)):
-            raise ExpansionError("the exponential of an exponential argument")
-        return Germ(((ZERO, Series((), FLAT)),))
-
     def exp(self, node: sympy.Expr) -> Germ:
-        return self._exp(self.visit(node.args[0]))
+        return exp(self.visit(node.args[0]), self.window)
 
     def log(self, node: sympy.Expr) -> Germ:
-        return self._log(self.visit(node.args[0]))
-
-    def _limit(self, g: Germ) -> sympy.Expr | None:
-        """The finite limit of g, or None where it is unbounded."""
-        series = g.plain
-        if series.terms and compare(series.terms[0][0], ONE) < 0:
-            return None
-        if series.order is not None and compare(series.order, ONE) <= 0:
-            raise MoreTermsNeeded("more terms are needed to see a limit")
-        if series.terms and series.terms[0][0] == ONE:
-            return series.terms[0][1]
-        return _NIL
+        return log(self.visit(node.args[0]), self.window)
 
     def _circular(self, node: sympy.Expr) -> tuple[Germ, Germ]:
         """Sine and cosine of the argument of a node."""
@@ -202,10 +130,10 @@ class _Expander:
                 raise ExpansionError("the sine or cosine of an oscillating argument")
             value: sympy.Expr | None = _NIL
         else:
-            value = self._limit(g)
+            value = limit(g)
         if value is None:
-            plus = self._exp(g.scaled(sympy.I))
-            minus = self._exp(g.scaled(-sympy.I))
+            plus = exp(g.scaled(sympy.I), self.window)
+            minus = exp(g.scaled(-sympy.I), self.window)
             sine = (plus + minus.scaled(-_ONE)).scaled(-sympy.I / 2)
             return sine, (plus + minus).scaled(_HALF)
         delta = g + Germ.constant(-value)
@@ -221,11 +149,11 @@ class _Expander:
 
     def tan(self, node: sympy.Expr) -> Germ:
         s, c = self._circular(node)
-        return s.times(self._power(c, -_ONE), self.window)
+        return s.times(power(c, -_ONE, self.window), self.window)
 
     def _hyperbolic(self, node: sympy.Expr) -> tuple[Germ, Germ]:
         g = self.visit(node.args[0])
-        plus, minus = self._exp(g), self._exp(g.scaled(-_ONE))
+        plus, minus = exp(g, self.window), exp(g.scaled(-_ONE), self.window)
         return (plus + minus.scaled(-_ONE)).scaled(_HALF), (plus + minus).scaled(_HALF)
 
     def sinh(self, node: sympy.Expr) -> Germ:
@@ -236,7 +164,7 @@ class _Expander:
 
     def tanh(self, node: sympy.Expr) -> Germ:
         s, c = self._hyperbolic(node)
-        return s.times(self._power(c, -_ONE), self.window)
+        return s.times(power(c, -_ONE, self.window), self.window)
 
     def _primitive(
         self, node: sympy.Expr, slope: Callable[[Germ], Germ], ends: tuple[sympy.Expr, ...]
@@ -244,7 +172,7 @@ class _Expander:
         """A function by integrating its derivative f'(g) g' in t; ``ends`` are f(-oo), f(oo)."""
         series = self.visit(node.args[0]).plain
         g = Germ(((ZERO, series),))
-        value = self._limit(g)
+        value = limit(g)
         if value is not None:
             constant = node.func(value)
         elif ends:
@@ -265,11 +193,11 @@ class _Expander:
 
     def _arc_slope(self, g: Germ) -> Germ:
         square = g.times(g, self.window).scaled(-_ONE)
-        return self._power(Germ.constant(_ONE) + square, -_HALF)
+        return power(Germ.constant(_ONE) + square, -_HALF, self.window)
 
     def atan(self, node: sympy.Expr) -> Germ:
         def slope(g: Germ) -> Germ:
-            return self._power(Germ.constant(_ONE) + g.times(g, self.window), -_ONE)
+            return power(Germ.constant(_ONE) + g.times(g, self.window), -_ONE, self.window)
 
         return self._primitive(node, slope, (-sympy.pi / 2, sympy.pi / 2))
 
@@ -277,11 +205,11 @@ class _Expander:
 
     def erf(self, node: sympy.Expr) -> Germ:
         g = self.visit(node.args[0])
-        if self._limit(g) is not None:
+        if limit(g) is not None:
             slope_scale = 2 / sympy.sqrt(sympy.pi)
 
             def slope(h: Germ) -> Germ:
-                return self._exp(h.times(h, self.window).scaled(-_ONE)).scaled(slope_scale)
+                return exp(h.times(h, self.window).scaled(-_ONE), self.window).scaled(slope_scale)
 
             return self._primitive(sympy.erf(node.args[0]), slope, ())
         s = sign(g.plain.terms[0][1])
@@ -290,14 +218,16 @@ class _Expander:
 
     def erfc(self, node: sympy.Expr) -> Germ:
         g = self.visit(node.args[0])
-        if self._limit(g) is None and sign(g.plain.terms[0][1]) > 0:
+        if limit(g) is None and sign(g.plain.terms[0][1]) > 0:
             return self._erfc_tail(g)
         return Germ.constant(_ONE) + self.erf(node).scaled(-_ONE)
 
     def _erfc_tail(self, g: Germ) -> Germ:
         """erfc(g) ~ exp(-g^2)/(g sqrt(pi)) sum (-1)^k (1/2)_k g^(-2k), DLMF 7.12.1."""
         square = g.times(g, self.window)
-        head = self._exp(square.scaled(-_ONE)).times(self._power(g, -_ONE), self.window)
+        head = exp(square.scaled(-_ONE), self.window).times(
+            power(g, -_ONE, self.window), self.window
+        )
 
         def coefficients() -> Iterator[sympy.Expr]:
             c, k = _ONE, 0
@@ -306,114 +236,45 @@ class _Expander:
                 c *= -(_HALF + k)
                 k += 1
 
-        series = self._power(square, -_ONE).compose(coefficients(), self.window)
+        series = power(square, -_ONE, self.window).compose(coefficients(), self.window)
         return head.times(series, self.window).scaled(1 / sympy.sqrt(sympy.pi))
 
     def bessel(self, node: sympy.Expr) -> Germ:
         order, g = node.args[0], self.visit(node.args[1])
-        value = self._limit(g)
+        value = limit(g)
         if value is None:
             if sign(g.plain.terms[0][1]) < 0:
                 raise ExpansionError(f"{node.func.__name__} at -infinity")
-            return self._bessel_tail(node.func, order, g)
+            return bessel_at_infinity(node.func, order, g, self.window)
         if not is_zero(value):
             return self._analytic(node)
         if node.func == sympy.besselk:
-            return self._bessel_k_origin(order, g)
+            return bessel_k_at_zero(order, g, self.window)
         alternate = -1 if node.func == sympy.besselj else 1
-        return self._bessel_origin(order, g, alternate)
-
-    def _bessel_origin(self, order: sympy.Expr, g: Germ, alternate: int) -> Germ:
-        if order.is_Integer and order < 0:
-            return self._bessel_origin(-order, g, alternate).scaled(
-                sympy.Integer(alternate) ** order
-            )
-        half = g.scaled(_HALF)
-
-        def coefficients() -> Iterator[sympy.Expr]:
-            c, k = 1 / sympy.gamma(order + 1), 0
-            while True:
-                yield c
-                k += 1
-                c = c * alternate / (k * (k + order))
-
-        body = half.times(half, self.window).compose(coefficients(), self.window)
-        return self._power(half, order).times(body, self.window)
-
-    def _bessel_k_origin(self, order: sympy.Expr, g: Germ) -> Germ:
-        if not order.is_Integer:
-            factor = sympy.pi / (2 * sympy.sin(sympy.pi * order))
-            down, up = self._bessel_origin(-order, g, 1), self._bessel_origin(order, g, 1)
-            return (down + up.scaled(-_ONE)).scaled(factor)
-        n = abs(int(order))
-        half = g.scaled(_HALF)
-        square = half.times(half, self.window)
-        total = Germ(())
-        for k in range(n):  # DLMF 10.31.1
-            c = (-_ONE) ** k * sympy.factorial(n - k - 1) / (2 * sympy.factorial(k))
-            total = total + self._power(half, sympy.Integer(2 * k - n)).scaled(c)
-        log_term = self._log(half).times(self._bessel_origin(sympy.Integer(n), g, 1), self.window)
-
-        def coefficients() -> Iterator[sympy.Expr]:
-            k = 0
-            while True:
-                psi = sympy.harmonic(k) + sympy.harmonic(n + k) - 2 * sympy.EulerGamma
-                yield psi / (2 * sympy.factorial(k) * sympy.factorial(n + k))
-                k += 1
-
-        body = square.compose(coefficients(), self.window)
-        body = body.times(self._power(half, sympy.Integer(n)), self.window)
-        s = (-_ONE) ** n
-        return total + log_term.scaled(-s) + body.scaled(s)
-
-    def _bessel_tail(self, head: object, order: sympy.Expr, g: Germ) -> Germ:
-        """Hankel's expansions, DLMF 10.17.3, 10.40.1 and 10.40.2."""
-
-        def hankel(unit: sympy.Expr) -> Germ:
-            def coefficients() -> Iterator[sympy.Expr]:
-                c, k = _ONE, 0
-                while c != 0:
-                    yield c
-                    k += 1
-                    c = sympy.expand(c * unit * (4 * order**2 - (2 * k - 1) ** 2) / (8 * k))
-
-            return self._power(g, -_ONE).compose(coefficients(), self.window)
-
-        root = self._power(g, -_HALF)
-        if head == sympy.besselj:
-            angle = sympy.pi * (order / 2 + sympy.Rational(1, 4))
-            turn = sympy.cos(angle) - sympy.I * sympy.sin(angle)
-            up = self._exp(g.scaled(sympy.I)).times(hankel(sympy.I), self.window).scaled(turn)
-            down = self._exp(g.scaled(-sympy.I)).times(hankel(-sympy.I), self.window)
-            wave = up + down.scaled(sympy.conjugate(turn))
-            return wave.times(root, self.window).scaled(1 / sympy.sqrt(2 * sympy.pi))
-        if head == sympy.besselk:
-            wave = self._exp(g.scaled(-_ONE)).times(hankel(_ONE), self.window)
-            return wave.times(root, self.window).scaled(sympy.sqrt(sympy.pi / 2))
-        body = hankel(-_ONE) + Germ(((ZERO, Series((), FLAT)),))
-        wave = self._exp(g).times(body, self.window)
-        return wave.times(root, self.window).scaled(1 / sympy.sqrt(2 * sympy.pi))
+        return bessel_at_zero(order, g, alternate, self.window)
 
     def expint(self, node: sympy.Expr) -> Germ:
         """E_s(g) by DLMF 8.19.8, 8.19.10 and 8.20.2."""
         s, g = node.args[0], self.visit(node.args[1])
-        value = self._limit(g)
+        value = limit(g)
         if value is None:
             if sign(g.plain.terms[0][1]) < 0:
                 raise ExpansionError("an exponential integral at -infinity")
-            tail = self._power(g, -_ONE).compose(rising_series(s), self.window)
-            head = self._exp(g.scaled(-_ONE)).times(self._power(g, -_ONE), self.window)
+            tail = power(g, -_ONE, self.window).compose(rising_series(s), self.window)
+            head = exp(g.scaled(-_ONE), self.window).times(
+                power(g, -_ONE, self.window), self.window
+            )
             return head.times(tail, self.window)
         if not is_zero(value):
             return self._analytic(node)
         # The order of a pole joins the logarithm where s is whole.
         order = s - 1 if s.is_Integer and s > 0 else None
-        power = self._power(g, s - 1)
+        front = power(g, s - 1, self.window)
         if order is None:
-            rough = power.scaled(sympy.gamma(1 - s))
+            rough = front.scaled(sympy.gamma(1 - s))
         else:
             constant = Germ.constant(sympy.harmonic(order) - sympy.EulerGamma)
-            rough = (constant + self._log(g).scaled(-_ONE)).times(power, self.window)
+            rough = (constant + log(g, self.window).scaled(-_ONE)).times(front, self.window)
             rough = rough.scaled((-_ONE) ** order / sympy.factorial(order))
 
         def coefficients() -> Iterator[sympy.Expr]:
@@ -428,7 +289,7 @@ class _Expander:
     def gamma(self, node: sympy.Expr) -> Germ:
         """Stirling's series at infinity, DLMF 5.11.1; derivatives elsewhere."""
         g = self.visit(node.args[0])
-        if self._limit(g) is not None:
+        if limit(g) is not None:
             return self._analytic(node)
         if sign(g.plain.terms[0][1]) < 0:
             raise ExpansionError("gamma at -infinity")
@@ -439,23 +300,22 @@ class _Expander:
                 yield sympy.bernoulli(2 * k) / (2 * k * (2 * k - 1))
                 k += 1
 
-        head = (g + Germ.constant(-_HALF)).times(self._log(g), self.window)
-        inverse = self._power(g, -_ONE)
+        head = (g + Germ.constant(-_HALF)).times(log(g, self.window), self.window)
+        inverse = power(g, -_ONE, self.window)
         square = inverse.times(inverse, self.window)
         tail = square.compose(coefficients(), self.window).times(inverse, self.window)
         constant = Germ.constant(sympy.log(2 * sympy.pi) / 2)
-        return self._exp(head + g.scaled(-_ONE) + constant + tail)
+        return exp(head + g.scaled(-_ONE) + constant + tail, self.window)
 
     def hyper(self, node: sympy.Expr) -> Germ:
         g = self.visit(node.argument)
-        limit = self._limit(g)
-        found = expand_hyper(node, g, limit, self._power, self._bessel_tail, self.window)
+        found = expand_hyper(node, g, limit(g), self.window)
         return self._analytic(node) if found is None else found
 
     def _analytic(self, node: sympy.Expr) -> Germ:
         """A function at a finite argument where it is analytic, by its derivatives."""
         g = self.visit(node.args[-1])
-        value = self._limit(g)
+        value = limit(g)
         if value is None:
             raise ExpansionError(f"{node.func.__name__} of an unbounded argument")
         head = node.func(*node.args[:-1], _X)  # the last argument is the variable one

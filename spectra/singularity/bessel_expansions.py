@@ -1,0 +1,91 @@
+"""Expansions of the Bessel functions J, I and K of one-sided expansions that vanish or grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sympy
+
+from spectra.singularity.elementary import exp, log, power
+from spectra.singularity.germs import FLAT, ZERO, Germ, Series
+
+__all__ = ["bessel_at_infinity", "bessel_at_zero", "bessel_k_at_zero"]
+
+_HALF = sympy.Rational(1, 2)
+_ONE = sympy.Integer(1)
+
+
+def bessel_at_zero(order: sympy.Expr, g: Germ, alternate: int, window: int) -> Germ:
+    """J (alternate = -1) or I (1) by powers of g -> 0, DLMF 10.2.2 and 10.25.2."""
+    if order.is_Integer and order < 0:
+        return bessel_at_zero(-order, g, alternate, window).scaled(
+            sympy.Integer(alternate) ** order
+        )
+    half = g.scaled(_HALF)
+
+    def coefficients() -> Iterator[sympy.Expr]:
+        c, k = 1 / sympy.gamma(order + 1), 0
+        while True:
+            yield c
+            k += 1
+            c = c * alternate / (k * (k + order))
+
+    body = half.times(half, window).compose(coefficients(), window)
+    return power(half, order, window).times(body, window)
+
+
+def bessel_k_at_zero(order: sympy.Expr, g: Germ, window: int) -> Germ:
+    """K by powers and logarithms of g -> 0, DLMF 10.27.4 and 10.31.1."""
+    if not order.is_Integer:
+        factor = sympy.pi / (2 * sympy.sin(sympy.pi * order))
+        down, up = bessel_at_zero(-order, g, 1, window), bessel_at_zero(order, g, 1, window)
+        return (down + up.scaled(-_ONE)).scaled(factor)
+    n = abs(int(order))
+    half = g.scaled(_HALF)
+    square = half.times(half, window)
+    total = Germ(())
+    for k in range(n):
+        c = (-_ONE) ** k * sympy.factorial(n - k - 1) / (2 * sympy.factorial(k))
+        total = total + power(half, sympy.Integer(2 * k - n), window).scaled(c)
+    log_term = log(half, window).times(bessel_at_zero(sympy.Integer(n), g, 1, window), window)
+
+    def coefficients() -> Iterator[sympy.Expr]:
+        k = 0
+        while True:
+            psi = sympy.harmonic(k) + sympy.harmonic(n + k) - 2 * sympy.EulerGamma
+            yield psi / (2 * sympy.factorial(k) * sympy.factorial(n + k))
+            k += 1
+
+    body = square.compose(coefficients(), window)
+    body = body.times(power(half, sympy.Integer(n), window), window)
+    s = (-_ONE) ** n
+    return total + log_term.scaled(-s) + body.scaled(s)
+
+
+def bessel_at_infinity(head: object, order: sympy.Expr, g: Germ, window: int) -> Germ:
+    """Hankel's expansions, DLMF 10.17.3, 10.40.1 and 10.40.2."""
+
+    def hankel(unit: sympy.Expr) -> Germ:
+        def coefficients() -> Iterator[sympy.Expr]:
+            c, k = _ONE, 0
+            while c != 0:
+                yield c
+                k += 1
+                c = sympy.expand(c * unit * (4 * order**2 - (2 * k - 1) ** 2) / (8 * k))
+
+        return power(g, -_ONE, window).compose(coefficients(), window)
+
+    root = power(g, -_HALF, window)
+    if head == sympy.besselj:
+        angle = sympy.pi * (order / 2 + sympy.Rational(1, 4))
+        turn = sympy.cos(angle) - sympy.I * sympy.sin(angle)
+        up = exp(g.scaled(sympy.I), window).times(hankel(sympy.I), window).scaled(turn)
+        down = exp(g.scaled(-sympy.I), window).times(hankel(-sympy.I), window)
+        wave = up + down.scaled(sympy.conjugate(turn))
+        return wave.times(root, window).scaled(1 / sympy.sqrt(2 * sympy.pi))
+    if head == sympy.besselk:
+        wave = exp(g.scaled(-_ONE), window).times(hankel(_ONE), window)
+        return wave.times(root, window).scaled(sympy.sqrt(sympy.pi / 2))
+    body = hankel(-_ONE) + Germ(((ZERO, Series((), FLAT)),))
+    wave = exp(g, window).times(body, window)
+    return wave.times(root, window).scaled(1 / sympy.sqrt(2 * sympy.pi))

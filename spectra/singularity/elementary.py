@@ -1,0 +1,101 @@
+"""Powers, logarithms and exponentials of one-sided expansions, and their limits."""
+
+from __future__ import annotations
+
+import sympy
+
+from spectra.singularity.exact_numbers import (
+    ExpansionError,
+    MoreTermsNeeded,
+    exponential,
+    is_zero,
+    sign,
+)
+from spectra.singularity.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
+from spectra.singularity.taylor_series import binomial_series, exp_series, log_series
+
+__all__ = ["exp", "limit", "log", "power"]
+
+_ONE = sympy.Integer(1)
+_NIL = sympy.Integer(0)
+
+
+def power(g: Germ, s: sympy.Expr, window: int) -> Germ:
+    """g^s: whole powers of anything, others of what is positive near the place."""
+    if s.is_Integer and s >= 0:
+        result = Germ.constant(_ONE)
+        square, n = g, int(s)
+        while n:
+            if n % 2:
+                result = result.times(square, window)
+            n //= 2
+            if n:
+                square = square.times(square, window)
+        return result
+    phase, (a, mq), c, delta = g.split_lead()
+    if not s.is_Integer and (sign(c) <= 0 or not is_zero(sympy.im(c))):
+        raise ExpansionError("a fractional power of a number that is not positive")
+    head = Germ.of([(phase.times(s), Series.of([((a * s, mq * s), c**s)]))])
+    return head.times(delta.compose(binomial_series(s), window), window)
+
+
+def log(g: Germ, window: int) -> Germ:
+    """log g of what is positive near the place."""
+    phase, (a, mq), c, delta = g.split_lead()
+    if mq != 0:
+        raise ExpansionError("the logarithm of a logarithm")
+    if sign(c) <= 0 or not is_zero(sympy.im(c)):
+        raise ExpansionError("the logarithm of a number that is not positive")
+    head = [(ONE, sympy.log(c)), ((_NIL, -_ONE), -a), *phase.terms]
+    return Germ.of([(ZERO, Series.of(head))]) + delta.compose(log_series(), window)
+
+
+def exp(g: Germ, window: int) -> Germ:
+    """exp(g): what does not tend to a constant goes into the phase."""
+    base = g.part()
+    if base.order is not None and compare(base.order, ONE) <= 0:
+        raise MoreTermsNeeded("more terms are needed in an exponential")
+    phase: list[tuple[Size, sympy.Expr]] = []
+    small: list[tuple[Size, sympy.Expr]] = []
+    a, c = _NIL, _ONE
+    for size, x in base.terms:
+        if size == ONE:
+            c = exponential(x)
+        elif size == (_NIL, -_ONE):
+            if not is_zero(sympy.im(x)):
+                raise ExpansionError("an oscillation in the logarithm of z")
+            a = -x
+        elif size[0] == 0 and -1 < size[1] < 0:
+            raise ExpansionError("the exponential of a fractional power of a logarithm")
+        elif compare(size, ONE) < 0:
+            phase.append((size, x))
+        else:
+            small.append((size, x))
+    others = [(p, s) for p, s in g.parts if p != ZERO]
+    if any(p.growth > 0 for p, _ in others):
+        return _doubly_exponential(g)
+    delta = Germ.of([(ZERO, Series.of(small, base.order)), *others])
+    if not delta.small:
+        raise ExpansionError("the exponential of an oscillating or exponential argument")
+    head = Germ.of([(Phase(tuple(phase)), Series.of([((a, _NIL), c)]))])
+    return head.times(delta.compose(exp_series(), window), window)
+
+
+def _doubly_exponential(g: Germ) -> Germ:
+    """exp(g) of a g that falls like -exp(phi), which is flat."""
+    lead, _, c, _ = g.split_lead()
+    if not (sign(c) < 0 and all(is_zero(sympy.im(x)) for _, x in lead.terms)):
+        raise ExpansionError("the exponential of an exponential argument")
+    return Germ(((ZERO, Series((), FLAT)),))
+
+
+def limit(g: Germ) -> sympy.Expr | None:
+    """The finite limit of g, or None where it is unbounded."""
+    series = g.plain
+    if series.terms and compare(series.terms[0][0], ONE) < 0:
+        return None
+    if series.order is not None and compare(series.order, ONE) <= 0:
+        raise MoreTermsNeeded("more terms are needed to see a limit")
+    if series.terms and series.terms[0][0] == ONE:
+        return series.terms[0][1]
+    return _NIL
