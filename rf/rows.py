@@ -17,12 +17,12 @@ from sklearn.utils.extmath import row_norms
 
 from rf.arrays import fits_squared, is_foreign, on_host
 from spectra.errors import DataError
+from spectra.numeric import NORM_TOLERANCE, check_unit_norms
 from spectra.table.arrays import FloatArray
 
 __all__ = [
     "FITTING_ADVICE",
     "MARGIN",
-    "NORM_TOLERANCE",
     "RowRange",
     "centre_of",
     "check_cross_distances",
@@ -36,8 +36,6 @@ __all__ = [
     "typical_distances",
 ]
 
-# Relative error of a norm or distance that float32 data carry.
-NORM_TOLERANCE = 1e-6
 # Rows in one block of pairwise distances: the block stays below 8 MiB.
 _BLOCK = 1000
 # Rows whose pairs stand for all pairs: 130 816 distances, a sampling error well below a percent.
@@ -109,21 +107,13 @@ def check_unit_rows(X: Any, kernel: str) -> None:
     Raises
     ------
     DataError
-        Where a norm differs from 1 by more than :data:`NORM_TOLERANCE`.
+        As :func:`spectra.numeric.check_unit_norms` does.
 
     Examples
     --------
     >>> check_unit_rows(np.eye(2), "u")
     """
-    norms = _norms(X)
-    error = np.abs(norms - 1.0)
-    worst = int(error.argmax())
-    if error[worst] > NORM_TOLERANCE:
-        raise DataError(
-            f"Row {worst} has norm {norms[worst]:.9g}, and the zonal kernel {kernel} lives on the "
-            f"unit sphere (tolerance {NORM_TOLERANCE:g}). Divide each row by its norm, for "
-            "instance with sklearn.preprocessing.normalize."
-        )
+    check_unit_norms(_norms(X), f"the zonal kernel {kernel}")
 
 
 def check_size(X: Any) -> None:

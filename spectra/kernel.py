@@ -18,13 +18,14 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from spectra.errors import DataError, FormulaError, ParameterError
+from spectra.errors import FormulaError, ParameterError
 from spectra.formula.at_zero import value_at_zero
 from spectra.formula.evaluate import numpy_function
 from spectra.formula.opaque import opaque_function, stated_facts
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.parsing import U, Z, check_expression, parse_formula
-from spectra.numeric import matching_rows, real_array
+from spectra.formula.pieces import Piece, in_distance, merged
+from spectra.numeric import check_unit_norms, matching_rows, real_array
 from spectra.progress import stage, staged
 
 if TYPE_CHECKING:
@@ -35,23 +36,9 @@ __all__ = ["Kernel", "Piece", "radial", "zonal"]
 
 FloatArray = NDArray[np.float64]
 
-# Rows count as unit rows up to this error of their norm: what float32 data carry.
-UNIT_NORM_TOLERANCE = 1e-6
 _PROBES_PER_PIECE = 61
-# Where a formula is looked at for whether it cancels (chosen: no special point), and what part of
-# its largest term is no rounding.
-_PROBE = np.array([0.007421])
-_CLEARLY = 1e-6
 #: Points without a value at which a limit is looked for: more of them are no isolated ones.
 _MOST_LIMITS = 3
-
-
-@dataclass(frozen=True)
-class Piece:
-    """The formula ``expr`` in z on 0 <= z <= support, and zero beyond."""
-
-    support: sympy.Expr
-    expr: sympy.Expr
 
 
 @dataclass(frozen=True)
@@ -191,8 +178,8 @@ class Kernel:
         """
         X, Y = matching_rows(X, Y)
         if self.is_zonal:
-            check_unit_rows(X, str(self))
-            check_unit_rows(Y, str(self))
+            for rows in (X, Y):
+                check_unit_norms(np.linalg.norm(rows, axis=1), f"the zonal kernel {self}")
         distances = cdist(X, Y)
         if self.is_zonal:
             distances = np.minimum(distances, 2.0)  # unit rows: only rounding can exceed 2
@@ -389,39 +376,15 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     """
     expr = _read(formula, U, parameters)
     label = formula if isinstance(formula, str) and not parameters else ""
-    kernel = _assemble([(sympy.Integer(2), _in_distance(expr))], zonal=expr, label=label)
+    kernel = _assemble([(sympy.Integer(2), in_distance(expr))], zonal=expr, label=label)
     _check_real(kernel)
     return kernel
-
-
-def check_unit_rows(X: FloatArray, kernel: str) -> None:
-    """Refuse rows that are not on the unit sphere, naming the worst one."""
-    error = np.abs(np.linalg.norm(X, axis=1) - 1.0)
-    if X.shape[0] and error.max() > UNIT_NORM_TOLERANCE:
-        worst = int(error.argmax())
-        raise DataError(
-            f"Row {worst} has norm {np.linalg.norm(X[worst]):.9g}, and the zonal kernel {kernel} "
-            f"is defined on the unit sphere (tolerance {UNIT_NORM_TOLERANCE:g}). Divide each row "
-            "by its norm, for instance with sklearn.preprocessing.normalize."
-        )
 
 
 def _read(formula: Any, variable: sympy.Symbol, parameters: Mapping[str, Any]) -> sympy.Expr:
     if isinstance(formula, str):
         return parse_formula(formula, variable=variable.name, parameters=parameters)
     return check_expression(formula, variable=variable.name, parameters=parameters)
-
-
-def _in_distance(expr: sympy.Expr) -> sympy.Expr:
-    """Write a formula in u as one in z, in forms that keep their digits at both ends."""
-    half = Z / 2
-    exact = expr.replace(sympy.acos(U), 2 * sympy.asin(half))
-    exact = exact.replace(sympy.asin(U), sympy.pi / 2 - 2 * sympy.asin(half))
-    exact = exact.replace(
-        lambda e: e.is_Pow and e.base in (1 - U**2, (1 - U) * (1 + U)) and not e.exp.is_integer,
-        lambda e: Z ** (2 * e.exp) * (1 - half**2) ** e.exp,
-    )
-    return exact.subs(U, 1 - Z**2 / 2)
 
 
 def _assemble(
@@ -431,30 +394,7 @@ def _assemble(
     label: str = "",
 ) -> Kernel:
     with stage("adding up the pieces of a kernel", of=label):
-        by_support: dict[sympy.Expr, sympy.Expr] = {}
-        for support, expr in pieces:
-            by_support[support] = by_support.get(support, sympy.Integer(0)) + expr
-        ascending = sorted(by_support.items(), key=lambda item: float(item[0]))
-        merged = [Piece(support, expr) for support, expr in ascending if not _is_nothing(expr)]
-        return Kernel(tuple(merged), zonal, label)
-
-
-def _is_nothing(expr: sympy.Expr) -> bool:
-    """Whether everything in a formula cancels.
-
-    A value beyond rounding shows that it does not.  Expanding, which shows that it does, may cost
-    more than anybody can wait for, and is for sums that are small where their terms are not.
-    """
-    if expr.is_Mul:
-        return any(_is_nothing(factor) for factor in expr.args)
-    if expr.is_Pow:
-        return _is_nothing(expr.base)
-    if not expr.is_Add:
-        return bool(expr == 0)
-    terms = np.array([numpy_function(term, Z)(_PROBE) for term in expr.args])
-    if abs(terms.sum()) > _CLEARLY * np.abs(terms).max():
-        return False
-    return bool(sympy.expand(expr) == 0)
+        return Kernel(merged(pieces), zonal, label)
 
 
 def _is_summand(other: object) -> bool:

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.errors import DataError, ParameterError
 
 __all__ = [
+    "NORM_TOLERANCE",
     "bound_text",
+    "check_unit_norms",
     "checked_dim",
     "differences_of_rows",
     "format_within",
@@ -103,6 +105,32 @@ def differences_of_rows(differences: ArrayLike, kind: str) -> NDArray[np.float64
             f"{kind} is a function of differences D = x - y: give an array of shape (..., d)."
         )
     return D
+
+
+#: Rows count as unit rows up to this error of their norm: what float32 data carry.
+NORM_TOLERANCE = 1e-6
+
+
+def check_unit_norms(norms: NDArray[np.float64], what: str) -> None:
+    """Refuse rows off the unit sphere, by their norms, naming the worst one and what asks for it.
+
+    Raises
+    ------
+    DataError
+        Where a norm differs from 1 by more than :data:`NORM_TOLERANCE`.
+
+    Examples
+    --------
+    >>> check_unit_norms(np.ones(3), "the zonal kernel u")
+    """
+    error = np.abs(norms - 1.0)
+    if error.max(initial=0.0) > NORM_TOLERANCE:
+        worst = int(error.argmax())
+        raise DataError(
+            f"Row {worst} has norm {norms[worst]:.9g}, and {what} is defined on the unit sphere "
+            f"(tolerance {NORM_TOLERANCE:g}). Divide each row by its norm, for instance with "
+            "sklearn.preprocessing.normalize."
+        )
 
 
 def checked_dim(dim: Any) -> int:

@@ -9,7 +9,8 @@ import sympy
 from hypothesis import strategies as st
 
 from spectra.formula.parsing import U, Z
-from spectra.kernel import Kernel, Piece, zonal
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel, zonal
 
 __all__ = ["GENERATED", "coefficients", "edges", "rationals"]
 

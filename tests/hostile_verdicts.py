@@ -10,7 +10,8 @@ import sympy
 from verdicts import ALL
 
 from spectra.formula.parsing import parse_formula
-from spectra.kernel import Kernel, Piece, radial, zonal
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel, radial, zonal
 
 __all__ = ["HOSTILE"]
 

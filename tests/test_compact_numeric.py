@@ -10,7 +10,7 @@ from mpmath import mp
 import spectra as sp
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
-from spectra.kernel import Piece
+from spectra.formula.pieces import Piece
 from spectra.transform.on_balls.compact_numeric import compact_numeric_components, split_at_breaks
 from spectra.transform.on_balls.power_series import power_series
 from spectra.transform.on_balls.tanh_sinh import moment_stream

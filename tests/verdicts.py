@@ -12,7 +12,8 @@ import sympy
 
 from spectra.families import catalogue
 from spectra.formula.parsing import parse_formula
-from spectra.kernel import Kernel, Piece, radial, zonal
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel, radial, zonal
 
 ALL = sympy.oo
 

@@ -24,8 +24,9 @@ from rf.feature_map import FeatureMap, FourierMap
 from rf.frequencies import Frequencies, Radii
 from rf.plans import STATED_PAIRS, relative_error
 from rf.portfolio.offer import MadeToOrder
-from rf.rows import MARGIN, NORM_TOLERANCE, dense, sample_of_rows, typical_differences
+from rf.rows import MARGIN, dense, sample_of_rows, typical_differences
 from spectra.errors import DataError, ParameterError
+from spectra.numeric import NORM_TOLERANCE
 from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:

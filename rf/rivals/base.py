@@ -12,13 +12,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spectra.errors import DataError
+from spectra.numeric import check_unit_norms
 from spectra.table.arrays import FloatArray
 
 __all__ = ["Rival", "check_sphere", "cosines_and_sines", "kernel_matrix"]
 
-# Rows count as unit rows up to this error of their norm: what float32 data carry.
-_UNIT_NORM_TOLERANCE = 1e-6
 _DTYPES = [np.float64, np.float32]
 # Rows of a sparse matrix that are dense at one time.
 _SPARSE_ROWS = 1024
@@ -121,12 +119,5 @@ def cosines_and_sines(phase: FloatArray, n_components: int, offset: float) -> Fl
 
 def check_sphere(X: FloatArray) -> FloatArray:
     """X itself, or a DataError where a row is off the unit sphere."""
-    error = np.abs(np.linalg.norm(X, axis=1) - 1.0)
-    if error.max(initial=0.0) > _UNIT_NORM_TOLERANCE:
-        worst = int(error.argmax())
-        raise DataError(
-            f"Row {worst} has norm {np.linalg.norm(X[worst]):.9g}, and this feature map is defined "
-            f"on the unit sphere (tolerance {_UNIT_NORM_TOLERANCE:g}). Divide each row by its "
-            "norm, for instance with sklearn.preprocessing.normalize."
-        )
+    check_unit_norms(np.linalg.norm(X, axis=1), "this feature map")
     return X

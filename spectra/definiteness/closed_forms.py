@@ -11,7 +11,8 @@ import math
 import sympy
 
 from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.singularity.exact_numbers import is_zero, sign
 from spectra.singularity.germs import compare
 from spectra.singularity.places import LocalAnalysis

@@ -16,6 +16,7 @@ Numbers:
 
 - ``evaluate``: a function of NumPy arrays, and one of mpmath numbers;
 - ``at_zero``: the exact limit at the origin;
+- ``pieces``: a function of distance in pieces, each on a ball;
 - ``resolved``: values with as many digits as their cancellations need;
 - ``program``: expressions as short programs;
 - ``rules``: how each head is computed by each backend;

@@ -24,7 +24,8 @@ from spectra.derivation import derive
 from spectra.errors import AccuracyError, ParameterError, SpectraError
 from spectra.families import Family, kernel_from_text
 from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, Piece, radial
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel, radial
 from spectra.numeric import checked_dim, real_array
 from spectra.table import SpectralTable
 from spectra.transform import spectral_density

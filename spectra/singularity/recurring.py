@@ -24,7 +24,8 @@ from functools import reduce
 import sympy
 
 from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.singularity.branches import branch_radii
 from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
 from spectra.singularity.expansion import expand_at

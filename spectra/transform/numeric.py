@@ -11,7 +11,8 @@ from collections.abc import Callable
 import sympy
 
 from spectra.density import Atom, Component, SpectralDensity
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.singularity.zeros import KINKS
 from spectra.transform.callables.opaque_kernel import opaque_part
 from spectra.transform.half_lines.half_line import half_line

@@ -26,7 +26,8 @@ import sympy
 from spectra.density import Atom, SpectralDensity
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.singularity.wave_formulas import is_of_waves, is_periodic, wave_rates
 from spectra.transform.lookup import lookup
 from spectra.transform.numeric import numeric

@@ -34,7 +34,8 @@ from spectra.errors import (
     UndecidedError,
 )
 from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.l1_kernel import L1Kernel
 from spectra.measure.hat_masses import hat_mass
 from spectra.quadrature import Enclosure

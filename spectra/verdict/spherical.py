@@ -17,7 +17,8 @@ import sympy
 from spectra.definiteness import proved_on_sphere
 from spectra.errors import AccuracyError
 from spectra.formula.parsing import U, Z
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.singularity.branches import resolve
 from spectra.singularity.exact_numbers import ExpansionError
 from spectra.singularity.local import analyse, one_sided

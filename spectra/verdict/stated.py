@@ -11,7 +11,8 @@ import sympy
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.opaque import Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.singularity.local import analyse
 from spectra.singularity.places import (
     UNKNOWN,

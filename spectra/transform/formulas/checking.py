@@ -22,7 +22,8 @@ from spectra.density import Atom
 from spectra.errors import FormulaError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.transform.on_balls.ball import to_mpf
 
 __all__ = ["hankel_quadrature", "misfit", "points_of", "refutation"]

@@ -11,7 +11,8 @@ import sympy
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.at_zero import value_at_zero
 from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.singularity.local import profile
 from spectra.transform.half_lines.continuation import Continuation, continuation
 from spectra.transform.half_lines.ends import Expansion, expansion_of, stable_value

@@ -23,7 +23,8 @@ from spectra.density import Component
 from spectra.errors import NoRouteError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, Piece
+from spectra.formula.pieces import Piece
+from spectra.kernel import Kernel
 from spectra.singularity.branches import branch_radii, is_analytic_at
 from spectra.singularity.exact_numbers import ExpansionError
 from spectra.singularity.expansion import expand_at
