@@ -4,9 +4,9 @@ r"""Measures made to order: right on the distances that the data need, and cheap
 what each tolerance costs (:func:`price_curve`).  Behind the door: ``least`` finds the least mass or
 variance within a tolerance, ``tail`` beside a closed-form part for a kink, ``shared`` the least
 total error for a number of columns on shared directions, ``separate`` on separate ones.  Below
-them: ``program`` (linear programmes with exchange), ``certificate`` (the error on the whole
-domain), ``waves`` (variances of plane waves), ``distances`` (the domain and its law), ``powers``
-(what exact features serve).
+them: ``program`` (linear programmes with exchange), ``simplex`` (one of them), ``certificate`` (the
+error on the whole domain), ``waves`` (variances of plane waves), ``distances`` (the domain and its
+law), ``powers`` (what exact features serve).
 """
 
 from spectra.designs.order import design

@@ -15,16 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
+from spectra.designs.simplex import least_cost
 from spectra.designs.waves import WaveTable
 from spectra.errors import AccuracyError
-from spectra.steps import seconds_left
 
 __all__ = ["Program", "Solution", "solve"]
 
@@ -46,18 +43,10 @@ _MOST_COLUMNS = 400
 _GAP = 2e-3
 # ... and the error exceeds the tolerance by no more than this part.
 _EXCESS = 2e-3
-# Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
-# ends without a verdict on the nearly parallel columns of a fine grid of radii.
-_ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
 # An error beyond the tolerance first costs this much for each part of the tolerance (a mass of 1
 # falls by a few units for a doubled tolerance), then thirty times more until it vanishes.
 _FIRST_PENALTY = 100.0
 _PENALTY_GROWTH = 30.0
-# What HiGHS is given first of the time on the wall, for each second that is left to the step, and
-# at least (chosen); and the status by which scipy reports that it was not enough.
-_WALL_PER_PROCESSOR_TIME = 2.0
-_LEAST_PATIENCE = 0.1
-_STOPPED = 1
 # Masses below this part of the whole are rounding of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
 # A design keeps only radii at which the dual touches its bound to this part, where that suffices.
@@ -171,7 +160,7 @@ class _Exchange:
         cap = np.full((1, 2 * n), 1.0 / scale)
         rows = np.block([[waves, -waves], [-waves, waves]])
         slack = np.concatenate([-np.ones(2 * m), [0.0]])[:, None]
-        result = _simplex(
+        result = least_cost(
             np.append(np.tile(program.cost(radii), 2), penalty),
             np.concatenate([np.concatenate([rows, cap]), slack], axis=1),
             np.concatenate([program.tol + target, program.tol - target, [scale]]),
@@ -202,7 +191,7 @@ class _Exchange:
         cap = np.full((1, 2 * n), 1.0 / scale)
         rows = np.block([[waves, -waves], [-waves, waves]])
         error = np.concatenate([-np.ones(2 * m), [0.0, 0.0]])[:, None]
-        result = _simplex(
+        result = least_cost(
             np.append(np.zeros(2 * n), 1.0),
             np.concatenate([np.concatenate([rows, cost, cap]), error], axis=1),
             np.concatenate([target, -target, [1.0, scale]]),
@@ -419,37 +408,3 @@ def _out_of_reach(program: Program, factor: float) -> AccuracyError:
         at_shell=f"Allow a larger --tol, or make the range smaller with --z-max, {smaller} 'rf "
         "approximate' tries features that need no measure.",
     )
-
-
-def _simplex(
-    cost: FloatArray, rows: FloatArray, limits: FloatArray
-) -> tuple[FloatArray, float, FloatArray] | None:
-    """Minimise cost x with rows x <= limits, x >= 0: x, the value and the marginals."""
-    for method, feasibility in _ATTEMPTS:
-        options = {
-            "primal_feasibility_tolerance": feasibility,
-            "dual_feasibility_tolerance": feasibility,
-        }
-        solver = partial(linprog, cost, A_ub=rows, b_ub=limits, bounds=(0, None), method=method)
-        result = _within_the_time(solver, options)
-        if result.status == 0:
-            return result.x, float(result.fun), result.ineqlin.marginals
-    return None
-
-
-def _within_the_time(solver: Callable[..., Any], options: dict[str, float]) -> Any:
-    """What a solver finds; it returns to Python, where its step can be ended, in due time.
-
-    HiGHS looks at the clock on the wall, which a loaded machine moves faster than the processor
-    time that is limited: where it stopped too early it begins again with more of it.
-    """
-    patience = _WALL_PER_PROCESSOR_TIME
-    while True:
-        left = seconds_left()
-        if left is None:
-            return solver(options=options)
-        time_limit = max(patience * left, _LEAST_PATIENCE)
-        result = solver(options={**options, "time_limit": time_limit})
-        if result.status != _STOPPED:
-            return result
-        patience *= 2.0
