@@ -255,7 +255,8 @@ class BaseSpectralFeatures(
         ParameterError
             For an ``out`` of another shape, type or layout.
         """
-        return self.feature_map_.left(self._validated(X), out)
+        X = self._validated(X)
+        return self.feature_map_.left(X, out)
 
     @by_chunks
     def transform_right(self, X: Any, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -263,7 +264,8 @@ class BaseSpectralFeatures(
 
         They equal :meth:`transform` unless a part has a phase other than 0 and pi.
         """
-        return self.feature_map_.right(self._validated(X), out)
+        X = self._validated(X)
+        return self.feature_map_.right(X, out)
 
     @by_chunks
     def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:

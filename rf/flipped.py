@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rf.krein import FEATURES, OnFeatures
 from rf.krein_sums import KreinSpace, KreinSums
@@ -72,7 +72,7 @@ class FlippedFeatures(
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the features to X, and find the eigenvectors of their signed kernel matrix."""
         self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = self._given(X, reset=True)
         self._fit_features(X, y)
         Z = self._rows(X)
         space = KreinSpace(KreinSums.of(Z, np.zeros((len(Z), 1))), self.signature_)
@@ -86,5 +86,4 @@ class FlippedFeatures(
     def transform(self, X: Any) -> FloatArray:
         """The columns F, of shape (n, rank of K)."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.asarray(self._rows(X) @ self._map)
+        return np.asarray(self._rows(self._given(X, reset=False)) @ self._map)

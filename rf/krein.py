@@ -45,7 +45,13 @@ from sklearn.base import (
 )
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _check_y,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from rf.dask_arrays import first_chunk, first_rows, is_dask, sums_of_dask
 from rf.krein_sums import GramSums, KreinSpace, KreinSums, krein_solve
@@ -64,6 +70,11 @@ FEATURES: dict[str, Any] = {"features": [HasMethods(["fit", "transform"]), None]
 # Bytes of features beyond which only sums over blocks of rows are held: a fraction of the memory of
 # any machine.
 _HELD = 1 << 30
+
+_NO_SUMS = (
+    "solver='iterative' keeps no sums of the rows, which weights, chunks, merging and return_std "
+    "need. Take solver='flip' or 'stationary'."
+)
 
 #: What constrains the parameters of both models.
 CONSTRAINTS: dict[str, Any] = {
@@ -98,6 +109,22 @@ class OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> FloatArray:
         return np.asarray(self.features_.transform(X), dtype=float)
+
+    def _given(self, X: Any, *y: Any, reset: bool, **targets: Any) -> Any:
+        """Rows for the features, and targets where there are any, as scikit-learn checks them.
+
+        A data frame stays what it is: the features may ask for its columns by name.
+        """
+        if not hasattr(X, "iloc"):
+            return validate_data(
+                self, X, *y, accept_sparse="csr", dtype=np.float64, reset=reset, **targets
+            )
+        validate_data(self, X, *y, reset=reset, skip_check_array=True)
+        if not y:
+            return X
+        checked = _check_y(*y, estimator=self, **targets)
+        check_consistent_length(X, checked)
+        return X, checked
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -141,29 +168,33 @@ class KreinModel(OnFeatures):
         ParameterError
             Where the models have other features or targets.
         """
-        self._refuse_sums()
-        check_is_fitted(self)
-        check_is_fitted(other)
-        probe = np.linspace(-0.5, 0.5, 3 * self.n_features_in_).reshape(3, -1)
-        probe /= np.linalg.norm(probe, axis=1, keepdims=True)
-        ours, theirs = (np.asarray(m.features_.transform(probe)) for m in (self, other))
+        self._refuse_without_sums()
+        ours, theirs = self._kept(), other._kept()
         if (
-            not np.array_equal(ours, theirs)
-            or self.sums_.targets.shape[1] != other.sums_.targets.shape[1]
+            self.n_features_in_ != other.n_features_in_
+            or not np.array_equal(self._rows(self._first), other._rows(self._first))
             or not np.array_equal(getattr(self, "classes_", ()), getattr(other, "classes_", ()))
         ):
             raise ParameterError(
-                "The models have other features, or other targets, so that their sums do not add "
+                "The models have other features, or other classes, so that their sums do not add "
                 "up. Fit the features once, and give each model FrozenEstimator(features)."
             )
-        self._solve(self.sums_ + other.sums_)
+        self._solve(ours + theirs)
         return self
+
+    def _fit_features(self, X: Any, y: Any) -> None:
+        """Fit the features to the first rows, and forget what was learned of others."""
+        for learned in ("sums_", "eigenvalues_", "residual_"):
+            self.__dict__.pop(learned, None)
+        super()._fit_features(X, y)
+        # Models whose features agree here have the same features.
+        self._first = X[:3]
 
     def _learn(self, X: Any, targets: FloatArray, sample_weight: Any, *, more: bool) -> None:
         """Take in rows with targets of shape (n, t), after those that were seen where ``more``."""
         if self.solver == "iterative":
-            if more or sample_weight is not None:
-                self._refuse_sums()
+            if sample_weight is not None:
+                self._refuse_without_sums()
             self._iterate(X, targets)
             return
         weights = None
@@ -176,12 +207,14 @@ class KreinModel(OnFeatures):
         self._solve(self.sums_ + sums if more else sums)
 
     def _solve(self, sums: KreinSums) -> None:
-        self.sums_ = sums
+        if not sums.weight > 0.0:
+            raise ValueError("Sample weights must contain at least one non-zero number.")
         mean = sums.mean if self.fit_intercept else np.zeros_like(sums.mean)
         space = KreinSpace(sums, self.signature_)
         solver: Literal["flip", "stationary"] = "flip" if self.solver == "flip" else "stationary"
         beta = space.coefficients(mean, alpha=self.alpha, solver=solver)
-        self.eigenvalues_ = space.eigenvalues
+        # Only now: rows whose problem was refused have not been taken in.
+        self.sums_, self.eigenvalues_, self._noise = sums, space.eigenvalues, self.alpha
         self.coef_ = beta[:, 0] if self._one_target else beta
         self.intercept_ = mean[0] if self._one_target else mean
 
@@ -199,19 +232,23 @@ class KreinModel(OnFeatures):
         self.coef_ = beta[:, 0] if self._one_target else beta
         self.intercept_ = mean[0] if self._one_target else mean
 
-    def _refuse_sums(self) -> None:
+    def _refuse_without_sums(self) -> None:
         if self.solver == "iterative":
-            raise ParameterError(
-                "solver='iterative' keeps no sums of the rows, which weights, chunks, merging and "
-                "return_std need. Take solver='flip' or 'stationary'."
-            )
+            raise ParameterError(_NO_SUMS)
+
+    def _kept(self) -> KreinSums:
+        """The sums of the rows that were seen."""
+        check_is_fitted(self)
+        if not hasattr(self, "sums_"):
+            raise ParameterError(_NO_SUMS)
+        return self.sums_
 
     def _predict(self, Z: FloatArray) -> FloatArray:
         return np.asarray(Z @ self.coef_ + self.intercept_)
 
     def _new_rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return self._rows(validate_data(self, X, accept_sparse="csr", reset=False))
+        return self._rows(self._given(X, reset=False))
 
 
 @final
@@ -282,7 +319,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         self._validate_params()
         if not is_dask(X):
             return self._take(X, y, sample_weight, more=False)
-        self._refuse_sums()
+        self._refuse_without_sums()
         rows = first_chunk(X)
         self._begin(rows, first_rows(y, len(rows)))
         with stage("sums over the chunks of a dask array", has_limit=False):
@@ -319,7 +356,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         True
         """
         self._validate_params()
-        self._refuse_sums()
+        self._refuse_without_sums()
         each = iter(chunks)
         first = next(each, None)
         if first is None:
@@ -335,8 +372,14 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         """Take in more rows; the features are fitted to the first of them.
 
         One pass over chunks gives the model of all rows together, up to rounding.
+
+        Raises
+        ------
+        ParameterError
+            For solver "iterative", which keeps nothing of the rows, and another number of targets.
         """
         self._validate_params()
+        self._refuse_without_sums()
         return self._take(X, y, sample_weight, more=hasattr(self, "sums_"))
 
     def _take(self, X: Any, y: Any, sample_weight: Any, *, more: bool) -> Self:
@@ -352,16 +395,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         return X, targets
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, FloatArray]:
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            multi_output=True,
-            y_numeric=True,
-            dtype=np.float64,
-            reset=reset,
-        )
+        X, y = self._given(X, y, reset=reset, multi_output=True, y_numeric=True)
         return X, np.asarray(y, dtype=float)
 
     def predict(
@@ -382,12 +416,12 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         Z = self._new_rows(X)
         if not return_std:
             return self._predict(Z)
-        self._refuse_sums()
+        sums = self._kept()
         if np.any(self.signature_ < 0):
             raise ParameterError(
                 f"{int(np.sum(self.signature_ < 0))} columns have signature -1, so that the kernel "
                 "is no covariance, and no Gaussian process stands behind the model. Take features "
                 "of a positive definite kernel, or mixed_signature='error' to ask for such."
             )
-        deviation = KreinSpace(self.sums_, self.signature_).deviation(Z, alpha=self.alpha)
+        deviation = KreinSpace(sums, self.signature_).deviation(Z, alpha=self._noise)
         return self._predict(Z), deviation

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from rf.krein import CONSTRAINTS, KreinModel
 from spectra.errors import ParameterError
@@ -62,13 +61,15 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
         Raises
         ------
         ParameterError
-            For a label that is not among the classes.
+            For a label that is not among the classes, and solver "iterative", which keeps nothing
+            of the rows.
         """
         self._validate_params()
+        self._refuse_without_sums()
         return self._take(X, y, sample_weight, classes, more=hasattr(self, "sums_"))
 
     def _take(self, X: Any, y: Any, sample_weight: Any, classes: Any, *, more: bool) -> Self:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=not more)
+        X, y = self._given(X, y, reset=not more)
         check_classification_targets(y)
         if not more:
             self.classes_ = np.unique(y if classes is None else classes)

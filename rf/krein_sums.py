@@ -25,7 +25,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from spectra.errors import AccuracyError
+from spectra.errors import AccuracyError, ParameterError
 from spectra.table.arrays import FloatArray
 
 __all__ = ["GramSums", "KreinSpace", "KreinSums", "krein_solve"]
@@ -36,6 +36,14 @@ _BLOCK = 4096
 # A stationary point is refused where an eigenvalue comes this near to -alpha, relative to the
 # spectral radius: its coefficients would be amplified beyond half of the digits of a double.
 _NEAR_SINGULAR = 1e-8
+
+
+def _check_targets(first: FloatArray, second: FloatArray) -> None:
+    if first.size != second.size:
+        raise ParameterError(
+            f"Rows with {second.size} target(s) were added to rows with {first.size}, and sums of "
+            "other targets do not add up. Give all rows the same targets."
+        )
 
 
 @final
@@ -83,6 +91,7 @@ class KreinSums:
         return cls(R, Q.T @ (root[:, None] * y), Q.T @ root, w @ y, float(w.sum()), len(Z))
 
     def __add__(self, other: KreinSums) -> KreinSums:
+        _check_targets(self.total, other.total)
         Q, R = np.linalg.qr(np.concatenate([self.triangle, other.triangle]))
         return KreinSums(
             R,
@@ -175,6 +184,7 @@ class GramSums:
         return reduce(add, map(block, range(0, len(targets), _BLOCK)))
 
     def __add__(self, other: GramSums) -> GramSums:
+        _check_targets(self.total, other.total)
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return GramSums(*(one + more for one, more in pairs))
 

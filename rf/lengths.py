@@ -122,8 +122,12 @@ def median_distance(rows: Any) -> float:
     DataError
         Where it is 0, or there is one row alone.
     """
-    distances = pdist(dense(rows))
-    median = float(np.median(distances)) if distances.size else 0.0
+    if rows.shape[0] == 1:
+        raise DataError(
+            "length_scale='median' is the median distance of two rows, and X has 1 sample. Give a "
+            "number as length_scale."
+        )
+    median = float(np.median(pdist(dense(rows))))
     if median == 0.0:
         raise DataError(
             "The median distance of two rows is 0, because half of the rows coincide: give a "

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import _safe_indexing
+from sklearn.utils._indexing import _get_column_indices
 
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
@@ -55,6 +58,8 @@ def _signs(step: Any, before: Signs, row: Any) -> Signs:
     """Signs of the columns that a fitted step makes of a row whose columns have known ones."""
     if _keeps_columns(step):
         return before
+    if isinstance(step, FrozenEstimator):
+        return _signs(step.estimator, before, row)
     if isinstance(step, Pipeline):
         for _, inner in step.steps:
             before = _signs(inner, before, row)
@@ -126,9 +131,9 @@ def _of_column_transformer(step: ColumnTransformer, before: Signs, row: Any) -> 
         block = step.output_indices_[name]
         if block.stop == block.start:
             continue
-        chosen = np.atleast_1d(np.arange(row.shape[1])[columns])
+        chosen = _get_column_indices(row, columns)
         entering = None if before is None else _all_or_none(before[chosen])
-        signs = _signs(inner, entering, row[:, chosen])
+        signs = _signs(inner, entering, _safe_indexing(row, chosen, axis=1))
         if signs is not None:
             out[block] = signs
     return _all_or_none(out)

@@ -15,6 +15,7 @@ from grids import by_turns
 from laws import gaussian_law, gaussian_mixture, table_of
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -549,7 +550,13 @@ def test_the_explanation_says_when_drawn_features_are_no_better_than_zero(X, uni
 def test_the_expected_error_is_not_known_where_no_variance_is(X):
     features = SpectralFeatures("gaussian", coupling="qmc", radii="iid", n_components=16).fit(X)
     assert np.isnan(features.expected_error_)
-    with pytest.raises(AttributeError):
+
+
+@pytest.mark.parametrize("method", ["transform", "transform_right", "gram", "variance"])
+def test_what_is_asked_before_a_fit_is_refused_as_that(X, method):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(SpectralFeatures("gaussian"), method)(X)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         _ = SpectralFeatures("gaussian").expected_error_
 
 

@@ -13,9 +13,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import FlippedFeatures, KreinRidge, KreinRidgeClassifier, SpectralFeatures
-from rf.krein_sums import KreinSums
+from rf.krein_sums import KreinSpace, KreinSums
 from rf.rivals import ExactPolynomial, IndefiniteNystroem
-from spectra.errors import ParameterError
+from spectra.errors import AccuracyError, ParameterError
 
 SIGNED = "exp(-z**2/2) - exp(-z**2/8)"
 
@@ -98,6 +98,80 @@ def test_one_pass_over_chunks_is_the_fit_to_all(data, solver):
         parts[0].merge(KreinRidge(signed(38)).fit(X, y))
     with pytest.raises(ParameterError, match="other targets"):
         parts[0].merge(KreinRidge(frozen).fit(X, np.stack([y, y], axis=1)))
+
+
+@pytest.mark.parametrize(
+    ("columns", "options"), [(1, {}), (2, {"domain": 0.5}), (3, {"length_scale": "median"})]
+)
+def test_models_are_merged_on_rows_that_their_features_serve(data, columns, options):
+    X, y, _ = data
+    X = 0.2 * X[:, :columns] / np.linalg.norm(X, axis=1, keepdims=True)
+    features = SpectralFeatures(n_components=20, mixed_signature="ignore", random_state=0)
+    frozen = FrozenEstimator(features.set_params(**options).fit(X))
+    parts = [KreinRidge(frozen, alpha=0.3).fit(X[s], y[s]) for s in (slice(0, 50), slice(50, 90))]
+    whole = KreinRidge(frozen, alpha=0.3).fit(X, y)
+    np.testing.assert_allclose(parts[0].merge(parts[1]).predict(X), whole.predict(X), atol=1e-9)
+
+
+def test_a_new_fit_forgets_what_other_rows_left(data):
+    """Sums of rows that another fit saw were added to those of the chunks that came after it."""
+    X, y, new = data
+    frozen = FrozenEstimator(signed().fit(X))
+    model = KreinRidge(frozen, alpha=0.3).fit(X, y).set_params(solver="iterative").fit(X, y)
+    assert not hasattr(model, "sums_")
+    assert not hasattr(model, "eigenvalues_")
+    model.set_params(solver="flip").partial_fit(X[:30], y[:30])
+    assert model.sums_.rows == 30
+    assert not hasattr(model, "residual_")
+    fresh = KreinRidge(frozen, alpha=0.3).fit(X[:30], y[:30])
+    np.testing.assert_array_equal(model.predict(new), fresh.predict(new))
+
+
+def test_rows_whose_problem_is_refused_have_not_been_taken_in(data):
+    X, y, _ = data
+    model = KreinRidge(FrozenEstimator(signed().fit(X)), solver="stationary").fit(X[:60], y[:60])
+    both = KreinSums.of(model._rows(X), y[:, None])
+    worst = -KreinSpace(both, model.signature_).eigenvalues.min()
+    with pytest.raises(AccuracyError):
+        model.set_params(alpha=worst).partial_fit(X[60:], y[60:])
+    assert model.sums_.rows == 60
+    assert model.set_params(alpha=1.0).partial_fit(X[60:], y[60:]).sums_.rows == 90
+
+
+def test_what_keeps_no_sums_says_so_at_the_first_chunk(data):
+    X, y, _ = data
+    gaussian = FrozenEstimator(SpectralFeatures(n_components=20, random_state=0).fit(X))
+    products = KreinRidge(gaussian, solver="iterative")
+    chunked = KreinRidgeClassifier(gaussian, solver="iterative")
+    for model, targets in ((products, y), (chunked, y > 0)):
+        with pytest.raises(ParameterError, match="keeps no sums"):
+            model.partial_fit(X, targets)
+    kept = KreinRidge(gaussian).fit(X, y)
+    with pytest.raises(ParameterError, match="keeps no sums"):
+        kept.merge(products.fit(X, y))
+    with pytest.raises(ParameterError, match="keeps no sums"):
+        products.set_params(solver="flip").predict(X, return_std=True)
+
+
+def test_chunks_of_other_targets_and_of_no_weight_are_refused(data):
+    X, y, _ = data
+    two = np.stack([y, y], axis=1)
+    features = FrozenEstimator(signed().fit(X))
+    with pytest.raises(ParameterError, match="2 target"):
+        KreinRidge(features).fit(X, y).partial_fit(X, two)
+    with pytest.raises(ParameterError, match="2 target"):
+        KreinRidge(features).fit_chunks([(X, y), (X, two)])
+    with pytest.raises(ValueError, match="non-zero"):
+        KreinRidge(features).fit_chunks([(X, y, np.zeros(len(X)))])
+
+
+def test_a_deviation_is_that_of_the_noise_that_was_fitted(data):
+    X, y, new = data
+    model = KreinRidge(SpectralFeatures(n_components=20, random_state=0), alpha=0.3).fit(X, y)
+    stated = model.predict(new, return_std=True)[1]
+    np.testing.assert_array_equal(
+        model.set_params(alpha=3.0).predict(new, return_std=True)[1], stated
+    )
 
 
 def test_a_classifier_learns_by_chunks_and_knows_its_labels(data):

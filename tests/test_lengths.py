@@ -94,6 +94,8 @@ def test_the_median_is_that_of_the_distances():
     np.testing.assert_array_equal(fitted.length_scale_, [2000.0])
     with pytest.raises(DataError, match="half of the rows coincide"):
         RFF(length_scale="median").fit(np.ones((4, 2)))
+    with pytest.raises(DataError, match="1 sample"):
+        RFF(length_scale="median").fit(np.ones((1, 2)))
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, [1.0, 2.0], [1.0, -1.0, 1.0], "mean", [np.inf] * 3])

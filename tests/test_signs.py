@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regression
+from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -76,6 +77,32 @@ COMPOSITES = {
     "unsigned": (make_pipeline(plain(), StandardScaler()), ONE(6)),
     "nothing": (FunctionTransformer(), ONE(4)),
 }
+
+
+def test_a_frozen_composite_has_the_signs_of_what_it_froze(X):
+    y = np.sin(X[:, 0])
+    pipe = make_pipeline(StandardScaler(), signed())
+    frozen = FrozenEstimator(pipe.fit(X))
+    assert signature_of(make_union(frozen, plain()).fit(X), X).tolist() == [*S, *ONE(6)]
+    model, own = KreinRidge(frozen).fit(X, y), KreinRidge(pipe).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), own.predict(X))
+
+
+@pytest.mark.parametrize("model", [KreinRidge(alpha=0.3), KreinRidgeClassifier(alpha=0.3)])
+def test_columns_of_a_data_frame_are_chosen_by_name(model, X):
+    pd = pytest.importorskip("pandas")
+    frame, y = pd.DataFrame(X, columns=list("abcd")), np.digitize(X[:, 0], [0.0])
+    by_name = ColumnTransformer([("s", signed(), ["d", "a"])], remainder="passthrough")
+    by_number = ColumnTransformer([("s", signed(), [3, 0])], remainder="passthrough")
+    named = clone(model).set_params(features=by_name).fit(frame, y)
+    assert named.feature_names_in_.tolist() == list("abcd")
+    numbered = clone(model).set_params(features=by_number).fit(X, y)
+    np.testing.assert_array_equal(named.predict(frame), numbered.predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(frame[list("bacd")])
+    framed = StandardScaler().set_output(transform="pandas")
+    inside = ColumnTransformer([("s", signed(), ["x1"]), ("rest", "passthrough", ["x0"])])
+    assert signature_of(make_pipeline(framed, inside).fit(X), X).tolist() == [*S, 1.0]
 
 
 @pytest.mark.parametrize("name", list(COMPOSITES))
