@@ -91,7 +91,7 @@ class Product:
         return len(self.columns) == sum(len(factor.columns) for factor in self.factors)
 
     def __str__(self) -> str:
-        parts = [] if self.weight == 1.0 and self.factors else [f"{self.weight:.6g}"]
+        parts = [] if self.weight == 1.0 and self.factors else [_number(self.weight)]
         return "*".join([*parts, *map(str, self.factors)])
 
 
@@ -350,6 +350,10 @@ def additive(kernel: Kernel, dim: int, *, order: int = 1) -> GroupedKernel:
     >>> len(additive(radial("exp(-z)"), 5, order=2).terms)
     10
     """
+    if not hasattr(kernel, "pieces"):
+        raise ParameterError(
+            f"additive takes a radial kernel, as radial('exp(-z)') makes it, and got {kernel!r}."
+        )
     dim, order = checked_dim(dim), checked_dim(order)
     if order > dim:
         raise ParameterError(f"order = {order}: a group of {dim} columns has at most {dim}.")
@@ -474,5 +478,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _shown(numbers: Sequence[float]) -> str:
-    shown = ", ".join(f"{v:.6g}" for v in numbers[:6])
-    return f"[{shown}{', ...' if len(numbers) > 6 else ''}]"
+    return f"[{', '.join(map(_number, numbers))}]"
+
+
+def _number(value: float) -> str:
+    """All digits of a number, and no more than it takes."""
+    short = f"{value:.6g}"
+    return short if float(short) == value else repr(float(value))

@@ -27,7 +27,7 @@ TEXT = "(exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2])"
         ("(exp(-(z))).on( [ 3 ] , length = 2)", TIME.on([3]).rescale(2.0)),
         (
             "(exp(-z)).on([2, 0], length=[3, 0.5])",
-            sp.GroupedKernel(TIME.on([0, 2]).rescale([3.0, 1.0, 0.5]).terms),
+            sp.GroupedKernel(TIME.on([0, 2]).rescale([0.5, 1.0, 3.0]).terms),
         ),
         ("(matern(nu=5/2)).on([0])", sp.catalogue["matern"](nu=2.5).on([0])),
         ("exp(-z)", TIME),
@@ -38,6 +38,23 @@ def test_a_text_is_the_kernel_and_what_it_prints_is_it_again(text, kernel):
     found = named_by_text(text)
     assert found == kernel
     assert named_by_text(str(found)) == kernel
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        sp.GroupedKernel(SPACE.rescale([1 / 3, 2 / 7, 0.1]).terms),
+        1 / 3 * SPACE.on([0]) * TIME.on([1]) + 0.1234567890123 * TIME.on([1]),
+        sp.GroupedKernel(SPACE.rescale(np.arange(1.0, 10.0)).terms),
+        sp.radial("1 - z", support=1).on([0]) * TIME.on([1]) - 1.0,
+        (sp.radial("(1 - z)**2", support=0.25) + TIME).on([0, 1]) * TIME.on([2]),
+        (sp.radial("1 - z", support=1) + sp.radial("2 - z", support=2)).on([0]),
+    ],
+)
+def test_what_is_printed_has_all_digits_lengths_and_supports(kernel):
+    assert named_by_text(str(kernel)) == kernel
+    for factor in kernel.factors:
+        assert kernel_from_text(str(factor.kernel)) == factor.kernel
 
 
 def test_parameters_go_to_the_groups_that_have_them():
@@ -57,6 +74,8 @@ def test_parameters_go_to_the_groups_that_have_them():
         ("(exp(-z)).on([0]) + (exp(-z)", "not closed"),
         ("(exp(-z)).on([a])", "on takes columns"),
         ("(exp(-z)).on([])", "columns"),
+        ("(exp(-z)).on([0 1])", "on takes columns"),
+        ("(exp(-z)).on([0,,1])", "on takes columns"),
         ("(exp(-z)).on([0, 0])", "different columns"),
         ("(exp(-z)).on([0, 1], length=[1, 2, 3])", "3 lengths"),
         ("(exp(-z)).on([0], length=-1)", "positive"),

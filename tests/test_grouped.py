@@ -98,6 +98,8 @@ def test_additive_kernels_are_sums_over_columns_and_pairs():
         (lambda: sp.zonal("exp(u)").on([0]), "unit sphere"),
         (lambda: GAUSS.rescale([1.0, 2.0]) + GAUSS.rescale([1.0]), "different data"),
         (lambda: sp.additive(GAUSS, 2, order=3), "at most 2"),
+        (lambda: sp.additive("exp(-z)", 2), "radial kernel"),
+        (lambda: sp.additive(sp.l1("exp(-z)"), 2), "radial kernel"),
         (lambda: np.inf * GAUSS.on([0]), "finite"),
         (lambda: GAUSS.on([0]).rescale(-1.0), "positive"),
     ],
@@ -150,6 +152,8 @@ def test_positive_definite_are_sums_and_products_of_such():
     assert sp.existence(GAUSS.on([0]) * EXPONENTIAL.on([1]) + 0.5).positive_definite.answer is True
     assert sp.existence(GAUSS.on([0]) - EXPONENTIAL.on([1])).positive_definite.answer is None
     product = sp.existence(SIGNED.on([0, 1]) * EXPONENTIAL.on([2]))
+    for negative in (-1.0 * GAUSS.on([0]), GAUSS.on([0]) - 2.0 * EXPONENTIAL.on([1])):
+        assert sp.existence(negative).positive_definite.answer is False
     alone = sp.existence(SIGNED, 2).positive_definite.answer
     assert product.positive_definite.answer == (None if alone is None else alone)
 

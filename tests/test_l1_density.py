@@ -145,6 +145,28 @@ def test_the_density_of_a_slow_kernel_is_a_mean_of_products(dim):
         assert error <= 1e-5 * exact
 
 
+@pytest.mark.parametrize("dim", [2, 3, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_far_out_where_all_waves_have_fallen_at_any_one_scale(dim, unit):
+    # Sums that began at one distance, exp(-10^4) of the waves away, saw nothing: 0 +- 0.
+    density = sp.spectral_density(sp.l1("1/(1 + z)**2").rescale(unit), dim)
+    t, share = np.polynomial.legendre.leggauss(40)
+    edges = np.concatenate([[0.0], 2.0 ** np.arange(-40, 8.0)])
+    t = (edges[:-1, None] + np.diff(edges)[:, None] * 0.5 * (t + 1)).ravel()
+    share = (np.diff(edges)[:, None] * 0.5 * share).ravel() * t * np.exp(-t)
+    for w in (np.full(dim, 1e4), 1e3 + 1e3 * np.arange(dim), np.full(dim, 1e-4)):
+        exact = share @ np.prod(t[:, None] / np.pi / (t[:, None] ** 2 + w**2), axis=1)
+        value, error = (unit**-dim * v for v in density.enclosure(w / unit))
+        assert abs(value - exact) <= error + 1e-13 * exact
+        # Elsewhere terms cancel that are larger than what is left, and the error says so.
+        assert error <= 1e-3 * exact or dim == 7 or np.ptp(w) > 0.0
+
+
+def test_waves_beyond_all_distances_of_a_sum_are_refused():
+    with pytest.raises(AccuracyError, match="did not settle"):
+        sp.spectral_density(sp.l1("1/(1 + z)**2"), 2)([1e80, 1e80])
+
+
 def test_roots_and_branches_at_a_radius_are_integrated_to_their_ends():
     # (1 - z)^(1/2) by its substitution 1 - z = u^2, which leaves a polynomial in u.
     density = sp.spectral_density(sp.l1("sqrt(1 - z)", support=1), 2)

@@ -22,7 +22,8 @@ __all__ = ["named_by_text"]
 _ON = re.compile(r"\s*\.\s*on\s*\(")
 _NUMBER = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)")
 _ARGUMENTS = re.compile(
-    r"\s*(\[[\d\s,]+\]|\d+)\s*(?:,\s*length\s*=\s*(\[[^\]]+\]|[^\[\],]+)\s*)?\s*"
+    r"\s*(\[\s*\d+\s*(?:,\s*\d+\s*)*,?\s*\]|\d+)\s*"
+    r"(?:,\s*length\s*=\s*(\[[^\]]+\]|[^\[\],]+)\s*)?\s*"
 )
 
 
@@ -130,7 +131,7 @@ class _Reader:
         kernel = kernel_from_text(inner, parameters=own).on(columns)
         if arguments[2] is None:
             return kernel
-        return self._divided(kernel, sorted(columns), arguments[2])
+        return self._divided(kernel, columns, arguments[2])
 
     def _divided(self, kernel: GroupedKernel, columns: list[int], text: str) -> GroupedKernel:
         try:
@@ -141,7 +142,7 @@ class _Reader:
             return kernel.rescale(lengths[0])
         if len(lengths) != len(columns):
             raise self._refusal(f"{len(lengths)} lengths are given for {len(columns)} columns")
-        every = [1.0] * (columns[-1] + 1)
+        every = [1.0] * (max(columns) + 1)
         for column, length in zip(columns, lengths, strict=True):
             every[column] = length
         # The lengths are of these columns alone, and say nothing of how many the data have.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import reduce
 from typing import Any
 
 from spectra.errors import ParameterError
@@ -16,6 +17,8 @@ from spectra.kernel import Kernel, radial, zonal
 
 __all__ = ["kernel_from_text", "kernel_named", "read_numbers", "split_call"]
 
+# What a kernel that ends at a radius prints.
+_PIECE = re.compile(r"\[([^\[\]]+) on z <= ([^\[\]]+)\]")
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 
 
@@ -32,7 +35,8 @@ def kernel_from_text(
     ----------
     text : str
         A name of the catalogue (a family takes its default parameters), such a name with
-        parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.
+        parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.  What
+        ends at a radius may be written as it prints, "[1 - z on z <= 1] + exp(-z)".
     support : number or str, optional
         Radius beyond which a formula in z is zero.
     is_zonal : bool, optional
@@ -90,10 +94,23 @@ def kernel_from_text(
     if is_zonal is None:
         is_zonal = re.search(r"\bu\b", text) is not None
     if not is_zonal:
+        if support is None and _PIECE.search(text):
+            return _of_pieces(text, values)
         return radial(text, support=None if support is None else _number(support), **values)
     if support is not None:
         raise ParameterError("A kernel in u lives on the unit sphere: it takes no support.")
     return zonal(text, **values)
+
+
+def _of_pieces(text: str, values: Mapping[str, Any]) -> Kernel:
+    """The sum of formulas that end at radii, and of one that does not, as a kernel prints it."""
+    found = []
+    for part in re.split(r"(?<=\])\s*\+\s*", text.strip()):
+        piece = _PIECE.fullmatch(part)
+        inner, support = (part, None) if piece is None else (piece[1], _number(piece[2]))
+        own = {name: v for name, v in values.items() if re.search(rf"\b{name}\b", inner)}
+        found.append(radial(inner, support=support, **own))
+    return reduce(lambda a, b: a + b, found)
 
 
 def kernel_named(named: Kernel | Family | str, asked: str) -> Kernel:

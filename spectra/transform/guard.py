@@ -250,12 +250,18 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> list[Sc
 
 
 def _of_atoms(density: SpectralDensity, window: _Window) -> ScaledIntegral:
-    found = ScaledIntegral(-np.inf, 0.0, 0.0, 0.0)
-    for atom in density.atoms:
-        sign, log = window.at_radius(np.array([atom.radius]))
-        wave = float(sign[0]) * atom.mass
-        found = found.plus(ScaledIntegral(float(log[0]), wave, atom.error, abs(wave)))
-    return found
+    if not density.atoms:
+        return ScaledIntegral(-np.inf, 0.0, 0.0, 0.0)
+    radii, masses, errors = np.array([(a.radius, a.mass, a.error) for a in density.atoms]).T
+    sign, log = window.at_radius(radii)
+    unit = float(log.max())
+    if unit == -np.inf:
+        return ScaledIntegral(-np.inf, 0.0, 0.0, 0.0)
+    share = np.exp(log - unit)
+    waves = sign * share * masses
+    return ScaledIntegral(
+        unit, float(waves.sum()), float(share @ errors), float(np.abs(waves).sum())
+    )
 
 
 def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> list[ScaledIntegral]:

@@ -117,11 +117,14 @@ class L1Density:
             Where sums do not settle, as at frequencies where mu is infinite.
         """
         points = real_array(w, "The frequencies", error=DataError)
-        if points.shape[-1:] != (self.dim,) or not np.all(np.isfinite(points)):
+        if points.shape[-1:] != (self.dim,):
             raise DataError(
-                f"mu lives on R^{self.dim}: give finite frequencies of shape (..., {self.dim}), "
-                f"not {points.shape}."
+                f"mu lives on R^{self.dim}: give frequencies of shape (..., {self.dim}), not "
+                f"{points.shape}."
             )
+        if not np.all(np.isfinite(points)):
+            lost = points[~np.isfinite(points)][0]
+            raise DataError(f"mu was asked for at a frequency that is not finite: {lost}.")
         found = [self._everything(row) for row in points.reshape(-1, self.dim)]
         values, errors = np.array(found).reshape(-1, 2).T
         shape = points.shape[:-1]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, factorial, pi
+from math import exp, factorial, log, pi
 
 import flint
 import numpy as np
@@ -28,7 +28,7 @@ from spectra.formula.parsing import Z
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_place, refuse_hidden
 from spectra.transform.rays.plane import Plane
-from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.precision import Ball, log_of, working
 
 __all__ = ["Stretch", "apart", "divided", "stretch"]
 
@@ -39,11 +39,13 @@ _LOST_BITS = 2 * _APART_BITS
 # Bits of f and of sums.
 _BITS = 128
 # Steps 2^-k of t that are tried in turn, from those at which what is narrow is looked for, and the
-# e-folds that a sum may reach.
-_STEPS, _FARTHEST = range(5, 10), 150.0
+# e-folds that a sum may reach, in whole ones of which it is looked for.
+_STEPS, _FARTHEST = range(5, 10), 150
 # A sum ends where whole e-folds of it are below this part of its size; it is settled where every
 # second point gives it to that part, and refused where it is not known to the last.
 _NOTHING, _SETTLED, _REFUSED = 2.0**-64, 2.0**-44, 1e-4
+# Between e-folds no term is larger than beside them by more; what the range of doubles leaves away.
+_BETWEEN, _UNDERFLOW = 8.0, 1e-300
 # With sinh(4)*pi/2 = 43 ends are nearer than 2^-120.
 _SINH_END = 4.0
 # What is narrow is looked for up to there, where exp(-20) of an interval is left.
@@ -134,14 +136,18 @@ class Stretch:
                 f"by {error:.3g} where their terms add up to {size:.3g}. The density may be "
                 "infinite there, too small to be told from 0, or f has a part between all values."
             )
-        return scale * value, abs(scale) * (error + _NOTHING * size)
+        return scale * value, abs(scale) * (error + _NOTHING * size) + _UNDERFLOW
 
     def _first_sum(self, nodes: list[Ball], step: float, bits: int) -> tuple[float, float, _Sums]:
-        """Outwards from t = 0 until nothing is added; where that was, in e-folds."""
+        """Over all e-folds that count, and until nothing is added; where that was, in e-folds."""
         sums, ends = _Sums(), []
-        for way in (-1, 1):
-            quiet, t = 0.0, step * min(way, 0)
-            while quiet <= 1.0:
+        first, last = self._support(nodes, bits)
+        if max(abs(first), abs(last)) >= _FARTHEST:
+            sums.lost = np.inf
+            return 0.0, 0.0, sums
+        for way, end in ((-1, first), (1, last)):
+            quiet, t = 0.0, 0.5 * (first + last) + step * min(way, 0)
+            while quiet <= 1.0 or (end - t) * way >= 0.0:
                 if abs(t) > _FARTHEST:
                     sums.lost = np.inf
                     break
@@ -153,15 +159,34 @@ class Stretch:
             ends.append(t)
         return ends[0], ends[1], sums
 
+    def _support(self, nodes: list[Ball], bits: int) -> tuple[int, int]:
+        """The first and the last whole e-fold with a term that counts beside the largest.
+
+        A sum that began anywhere would end where waves, or f, have fallen below all doubles.
+        """
+        logs = {}
+        for t in range(-_FARTHEST, _FARTHEST + 1):
+            point = self._at(float(t))
+            if point is not None:
+                with working(bits):
+                    logs[t] = log_of(self._term(point, nodes).mid())
+        known = {t: size for t, size in logs.items() if np.isfinite(size)}
+        least = max(known.values(), default=0.0) + log(_NOTHING) - _BETWEEN
+        counted = [t for t, size in known.items() if size > least]
+        return min(counted, default=0), max(counted, default=0)
+
+    def _term(self, point: _Point, nodes: list[Ball]) -> Ball:
+        waves = [self._wave(w, point.s, len(nodes)) for w in nodes]
+        return divided(waves, nodes) * point.weighted
+
     def _add(self, t: float, nodes: list[Ball], bits: int, sums: _Sums) -> float | None:
         """Add a term; its size, or None where there is none."""
         point, dim = self._at(t), len(nodes)
         if point is None:
             return None
         with working(bits):
-            wave = divided([self._wave(w, point.s, dim) for w in nodes], nodes)
-            term = self._part(wave * point.weighted, dim)
-            size = abs(complex((wave * point.weighted).mid()))
+            whole = self._term(point, nodes)
+            term, size = self._part(whole, dim), abs(complex(whole.mid()))
         falling = exp(-float(nodes[0]) * float(point.s.imag)) if self._falls else 1.0
         reach = abs(complex(point.s)) ** dim * falling * abs(complex(point.weighted))
         moved = 2.0 * dim**2 * 2.0**-_APART_BITS / factorial(dim) * reach

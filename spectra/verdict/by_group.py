@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, final
 
 from spectra.grouped import Factor, GroupedKernel, Product
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from spectra.verdict.answer import Verdict
 
 __all__ = ["GroupedVerdict", "verdict_by_group"]
+
+# Of a sum of products of values at 0, in parts of their sizes.
+_ROUNDING = 2.0**-40
 
 
 @final
@@ -84,6 +88,9 @@ class GroupedVerdict(ComposedVerdict):
             return Definiteness(
                 True, "Sums, with weights >= 0, and products of positive definite kernels are."
             )
+        at_zero = [t.weight * prod(f.kernel.at_zero for f in t.factors) for t in self.kernel.terms]
+        if sum(at_zero) < -_ROUNDING * sum(map(abs, at_zero)):
+            return Definiteness(False, f"k(0) = {self.kernel.at_zero:.6g} is below 0.")
         if len(self.kernel.terms) == 1 and self.kernel.terms[0].is_disjoint:
             (term,) = self.kernel.terms
             for factor in term.factors:
