@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, hankel1e, jv
 
-from spectra.transform.half_lines.continuation import Continuation
 from spectra.transform.half_lines.path_sums import (
     BESSEL_ROUNDING,
     DEPTH,
@@ -33,6 +32,7 @@ from spectra.transform.half_lines.path_sums import (
     nodes,
     summed,
 )
+from spectra.transform.half_lines.quarter_plane import QuarterPlane
 from spectra.transform.half_lines.wave_paths import by_waves, first_corner
 from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k
 
@@ -58,13 +58,13 @@ class Hankel:
 
     Attributes
     ----------
-    kernel : Continuation
+    kernel : QuarterPlane
         The kernel.
     dim : int
         Dimension d >= 1.
     """
 
-    kernel: Continuation
+    kernel: QuarterPlane
     dim: int
 
     def __post_init__(self) -> None:

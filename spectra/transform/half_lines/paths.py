@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.quadrature import NODES
-from spectra.transform.half_lines.continuation import ANGLES, Continuation
 from spectra.transform.half_lines.contours import Hankel
 from spectra.transform.half_lines.path_sums import Contour, Integral, Radii
+from spectra.transform.half_lines.quarter_plane import ANGLES, QuarterPlane
 from spectra.transform.rays.sampled import Sampled, Shape
 
 __all__ = ["PathFinder", "shape_on_paths"]
@@ -66,7 +66,7 @@ class PathFinder:
     _tried: int = 0
 
     @property
-    def _kernel(self) -> Continuation:
+    def _kernel(self) -> QuarterPlane:
         return self.hankel.kernel
 
     def __call__(self, distance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -252,7 +252,7 @@ def _relative(found: Integral) -> float:
     return float((found.error / (np.abs(found.value) + found.error + _TINY)).max())
 
 
-def shape_on_paths(kernel: Continuation, dim: int) -> Shape:
+def shape_on_paths(kernel: QuarterPlane, dim: int) -> Shape:
     """Where a kernel is, as its continuation knows it."""
     here = kernel.in_dimension(dim)
 

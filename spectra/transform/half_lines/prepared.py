@@ -14,8 +14,8 @@ from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.local import profile
-from spectra.transform.half_lines.continuation import Continuation, continuation
 from spectra.transform.half_lines.ends import Expansion, expansion_of, stable_value
+from spectra.transform.half_lines.quarter_plane import QuarterPlane, quarter_plane
 from spectra.transform.half_lines.waves import Turning, Wave, oscillation, read_waves
 from spectra.transform.rays.plane import Plane
 
@@ -117,7 +117,7 @@ def plane(expr: sympy.Expr) -> Plane:
 
 
 @lru_cache(maxsize=64)
-def continued(expr: sympy.Expr) -> Continuation:
+def continued(expr: sympy.Expr) -> QuarterPlane:
     """The continuation of a formula, for paths.
 
     Raises
@@ -133,7 +133,7 @@ def continued(expr: sympy.Expr) -> Continuation:
     seen = min(_WAVES_SEEN / fastest, _FARTHEST) if fastest > 0.0 else _FARTHEST
     value = stable_value(smooth, found.zero, known, farthest=seen)
     try:
-        return continuation(smooth, value, found.zero, decays_fast=found.decays_fast, waves=waves)
+        return quarter_plane(smooth, value, found.zero, decays_fast=found.decays_fast, waves=waves)
     except FormulaError as error:
         raise NoRouteError(
             f"The formula {expr} cannot be continued from the half-line into the plane: {error}. "

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import jv, jve
 
-from spectra.transform.half_lines.continuation import Continuation
 from spectra.transform.half_lines.path_sums import (
     BESSEL_ROUNDING,
     DEPTH,
@@ -29,6 +28,7 @@ from spectra.transform.half_lines.path_sums import (
     adaptive,
     doubling,
 )
+from spectra.transform.half_lines.quarter_plane import QuarterPlane
 from spectra.transform.half_lines.waves import Wave, scaled_hankel
 
 __all__ = ["by_waves", "first_corner"]
@@ -45,7 +45,7 @@ _MUCH_FASTER = 2.0
 _REACHES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])
 
 
-def first_corner(kernel: Continuation, order: float, w: FloatArray, factor: float) -> float:
+def first_corner(kernel: QuarterPlane, order: float, w: FloatArray, factor: float) -> float:
     """Where the waves part: about ``factor`` turns of each, and turning points of J, from 0."""
     slowest = min(wave.frequency for wave in kernel.waves if wave.frequency > 0.0)
     turn = (order + 1.5) / max(float(w.max()), 0.5 * slowest)
@@ -54,7 +54,7 @@ def first_corner(kernel: Continuation, order: float, w: FloatArray, factor: floa
 
 
 def by_waves(
-    kernel: Continuation,
+    kernel: QuarterPlane,
     dim: int,
     radii: Radii,
     *,
@@ -82,7 +82,7 @@ class _Ray:
 
     def __init__(
         self,
-        kernel: Continuation,
+        kernel: QuarterPlane,
         dim: int,
         radii: Radii,
         log_front: float,

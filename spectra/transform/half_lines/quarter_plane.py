@@ -7,7 +7,7 @@ region both show as a jump of a phase, so that a path is checked by following th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,19 +22,16 @@ from spectra.formula.evaluate import mpmath_function, numpy_function
 from spectra.formula.parsing import Z
 from spectra.quadrature import NODES
 from spectra.transform.half_lines.ends import Expansion
+from spectra.transform.half_lines.phases import Phase, inner_functions
 from spectra.transform.half_lines.waves import Wave
 
-__all__ = ["ANGLES", "Continuation", "OddPart", "continuation"]
+__all__ = ["ANGLES", "OddPart", "QuarterPlane", "quarter_plane"]
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[Any]
 
 #: Angles against the real axis at which paths leave it.
 ANGLES = tuple(0.5 * np.pi * share for share in (0.08, 0.2, 0.4, 0.6, 0.8, 0.9))
-_ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.erf, sympy.erfc)
-# A phase that moves by more than this between neighbours is looked at between them.
-_SMOOTH_STEP = 1.0
-_MOST_HALVINGS = 40
 _POINTS_PER_DECADE = 32
 _ARC_POINTS = 65
 # Paths start this far from the origin and end this far beyond the reach, in their scales.
@@ -66,90 +63,6 @@ _CLOSED = 1e-10
 _DIGITS = 60
 _REAL_SHARE = mp.mpf(10) ** -45
 _REAL_PLACES = (0.11, 0.23, 0.37, 0.53)
-
-Inner = tuple[sympy.Expr, complex | None, bool]
-
-
-def _inner_functions(expr: sympy.Expr) -> Iterator[Inner]:
-    """Functions g (or 1 + c g, given c) with no zeros allowed, and whether with a cut.
-
-    Raises
-    ------
-    FormulaError
-        For a function whose singularities are not listed here.
-    """
-    for node in sympy.preorder_traversal(expr):
-        if not node.free_symbols or node.is_Symbol or node.is_Add or node.is_Mul:
-            continue
-        if node.is_Pow:
-            base, exponent = node.args
-            if base.free_symbols and not (exponent.is_Integer and exponent >= 0):
-                yield _without_growth(base, exponent), None, not exponent.is_Integer
-        elif isinstance(node, _ENTIRE):
-            continue
-        elif isinstance(node, sympy.log):
-            yield node.args[0], None, True
-        elif isinstance(node, sympy.tan):
-            yield 1 + sympy.exp(2 * sympy.I * node.args[0]), None, False
-        elif isinstance(node, sympy.tanh):
-            yield 1 + sympy.exp(-2 * node.args[0]), None, False
-        elif isinstance(node, sympy.asin | sympy.acos):
-            yield node.args[0], -1.0, True
-            yield node.args[0], 1.0, True
-        elif isinstance(node, sympy.atan):
-            yield node.args[0], -1.0j, True
-            yield node.args[0], 1.0j, True
-        elif isinstance(node, sympy.expint):
-            yield node.args[1], None, True
-        elif isinstance(node, sympy.besselj | sympy.besseli | sympy.besselk):
-            if isinstance(node, sympy.besselk) or not node.args[0].is_Integer:
-                yield node.args[1], None, True
-        else:
-            raise FormulaError(f"the singularities of {node.func.__name__} are not followed")
-
-
-def _without_growth(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
-    """A function of the same zeros: cosh and sinh turn without end, and 1 +- exp(-2u) do not."""
-    if exponent.is_Integer and isinstance(base, sympy.cosh):
-        return 1 + sympy.exp(-2 * base.args[0])
-    if exponent.is_Integer and isinstance(base, sympy.sinh):
-        return 1 - sympy.exp(-2 * base.args[0])
-    return base
-
-
-@dataclass(frozen=True)
-class _Phase:
-    """The phase of one inner function along a path."""
-
-    function: Callable[[Any], Any]
-    factor: complex | None
-    has_cut: bool
-
-    def _values(self, points: ComplexArray) -> ComplexArray:
-        value = np.asarray(self.function(points))
-        return value if self.factor is None else 1.0 + self.factor * value
-
-    def turn(self, path: Callable[[FloatArray], ComplexArray], s: FloatArray) -> float | None:
-        """How far the phase turns along a path, or None where it jumps."""
-        value = self._values(path(s))
-        for _ in range(_MOST_HALVINGS):
-            if not np.all(np.isfinite(value)) or np.any(value == 0.0):
-                return None
-            # Divided by its size first: a quotient of tiny numbers overflows.
-            unit = value / np.abs(value)
-            step = np.angle(unit[1:] / unit[:-1])
-            jump = np.abs(step)
-            if self.has_cut:
-                jump = np.maximum(jump, np.abs(np.diff(np.angle(unit))))
-            rough = np.flatnonzero(jump > _SMOOTH_STEP)
-            if rough.size == 0:
-                return float(step.sum())
-            between = 0.5 * (s[rough] + s[rough + 1])
-            if np.any((between <= s[rough]) | (between >= s[rough + 1])):
-                return None
-            s = np.insert(s, rough + 1, between)
-            value = np.insert(value, rough + 1, self._values(path(between)))
-        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +133,7 @@ class OddPart:
 
 
 @dataclass(frozen=True, eq=False)
-class Continuation:
+class QuarterPlane:
     """A kernel on the half-line as an analytic function, and the paths on which it is one.
 
     Attributes
@@ -244,7 +157,7 @@ class Continuation:
     reach: float
     decays_fast: bool
     odd: OddPart
-    _phases: tuple[_Phase, ...]
+    _phases: tuple[Phase, ...]
     waves: tuple[Wave, ...] = ()
 
     @property
@@ -261,7 +174,7 @@ class Continuation:
         entire = bool(self.waves) and not self.decays_fast and self.is_even
         return entire and bool(np.isinf(self.height)) and self.has_quadrant
 
-    def in_dimension(self, dim: int) -> Continuation:
+    def in_dimension(self, dim: int) -> QuarterPlane:
         """The same with the distance beyond which k(z) z^(d-1) is negligible for its reach."""
         if not self.decays_fast:
             return self
@@ -361,7 +274,7 @@ class Continuation:
         size = log[under] - rate * self.reach * np.sin(angles[under])
         return bool(np.all(np.isfinite(size)) and size.max() < np.log(_CLOSED))
 
-    def _keeps(self, phase: _Phase, height: float, angle: float | None) -> bool:
+    def _keeps(self, phase: Phase, height: float, angle: float | None) -> bool:
         near = _NEAR * self.scale
         first = 0.5 * np.pi if height > 0.0 or angle is None else angle
         legs: list[float | None] = [
@@ -416,14 +329,14 @@ def _size(value: Callable[[Any], Any], waves: tuple[Wave, ...], z: ComplexArray)
         return np.where(turned & np.isfinite(total), total, plain)
 
 
-def continuation(
+def quarter_plane(
     expr: sympy.Expr,
     value: Callable[[Any], Any],
     zero: Expansion,
     *,
     decays_fast: bool,
     waves: tuple[Wave, ...] = (),
-) -> Continuation:
+) -> QuarterPlane:
     """The continuation of a formula in Z.
 
     Parameters
@@ -449,13 +362,13 @@ def continuation(
     >>> from spectra.transform.half_lines.ends import expansion_of
     >>> expr = 1 / sympy.cosh(Z)
     >>> zero = expansion_of(expr, sympy.Integer(0))
-    >>> k = continuation(expr, numpy_function(expr, Z), zero, decays_fast=True)
+    >>> k = quarter_plane(expr, numpy_function(expr, Z), zero, decays_fast=True)
     >>> k.is_even, round(k.height / np.pi, 9)
     (True, 0.5)
     """
     phases = tuple(
-        _Phase(numpy_function(g, Z), factor, has_cut)
-        for g, factor, has_cut in dict.fromkeys(_inner_functions(expr))
+        Phase(numpy_function(g, Z), factor, has_cut)
+        for g, factor, has_cut in dict.fromkeys(inner_functions(expr))
     )
     z = np.geomspace(1.0 / _FARTHEST, _FARTHEST, _PROBES)
     size = _size(value, waves, z + 0j if waves else z)
@@ -476,4 +389,4 @@ def continuation(
         start=zero.imaginary_part,
         least=_LEAST_WEIGHT ** (1.0 / (1.0 + zero.odd_exponent)),
     )
-    return Continuation(value, scale, reach, decays_fast, odd, phases, waves)
+    return QuarterPlane(value, scale, reach, decays_fast, odd, phases, waves)
