@@ -11,10 +11,11 @@ import numpy as np
 from spectra.asymmetric import AsymmetricKernel
 from spectra.asymmetric_measure import asymmetric_table
 from spectra.cache import TableCache, address_of, default_cache
+from spectra.column_products import Factor
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.families import Family, kernel_named
 from spectra.families.group_text import named_by_text
-from spectra.grouped import Factor, GroupedKernel
+from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
 from spectra.l1_kernel import L1Kernel
 from spectra.measure import measure_of

@@ -19,80 +19,18 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
-from spectra.asymmetric import finite_number, without_factor
+from spectra.asymmetric import finite_number
+from spectra.column_products import Factor, Product, collected, multiplied, shown
 from spectra.errors import DataError, ParameterError
 from spectra.numeric import checked_dim, differences_of_rows, matching_rows, real_array
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
-__all__ = ["Factor", "GroupedKernel", "Product", "additive", "on_columns", "with_lengths"]
+__all__ = ["GroupedKernel", "additive", "on_columns", "with_lengths"]
 
 FloatArray = NDArray[np.float64]
-
-
-@final
-@dataclass(frozen=True)
-class Factor:
-    """A radial kernel of some columns, each divided by its length.
-
-    Attributes
-    ----------
-    kernel : Kernel
-        In units of the lengths, without a numerical factor.
-    columns : tuple of int
-        Ascending.
-    lengths : tuple of float
-    """
-
-    kernel: Kernel
-    columns: tuple[int, ...]
-    lengths: tuple[float, ...]
-
-    def __str__(self) -> str:
-        shown = ", ".join(map(str, self.columns))
-        lengths = "" if set(self.lengths) == {1.0} else f", length={_shown(self.lengths)}"
-        return f"({self.kernel}).on([{shown}]{lengths})"
-
-    def __call__(self, differences: FloatArray) -> FloatArray:
-        """Values at differences of shape (..., d)."""
-        group = differences[..., list(self.columns)] / np.array(self.lengths)
-        return self.kernel(np.linalg.norm(group, axis=-1))
-
-    def longer(self, factors: FloatArray) -> Factor:
-        """With each length multiplied by the factor of its column."""
-        lengths = np.array(self.lengths) * factors[list(self.columns)]
-        return replace(self, lengths=tuple(lengths.tolist()))
-
-    def gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """The matrix of two sets of rows of all columns."""
-        columns, lengths = list(self.columns), np.array(self.lengths)
-        return self.kernel(cdist(X[:, columns] / lengths, Y[:, columns] / lengths))
-
-
-@final
-@dataclass(frozen=True)
-class Product:
-    """A number times a product of kernels of groups of columns; without factors a constant."""
-
-    weight: float
-    factors: tuple[Factor, ...]
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """The columns of all factors, ascending."""
-        return tuple(sorted({c for factor in self.factors for c in factor.columns}))
-
-    @property
-    def is_disjoint(self) -> bool:
-        """Whether no column is in two factors."""
-        return len(self.columns) == sum(len(factor.columns) for factor in self.factors)
-
-    def __str__(self) -> str:
-        parts = [] if self.weight == 1.0 and self.factors else [_number(self.weight)]
-        return "*".join([*parts, *map(str, self.factors)])
 
 
 @final
@@ -219,7 +157,7 @@ class GroupedKernel:
             replace(term, factors=tuple(factor.longer(lengths) for factor in term.factors))
             for term in self.terms
         )
-        return _collect(terms, dim)
+        return GroupedKernel(collected(terms), dim)
 
     def checked(self, dim: int) -> int:
         """The number of columns of the data, which must have those of the kernel.
@@ -250,7 +188,9 @@ class GroupedKernel:
         other = _operand(other)
         if other is None:
             return NotImplemented
-        return _collect((*self.terms, *other.terms), _one_dim((self.dim, other.dim)))
+        return GroupedKernel(
+            collected((*self.terms, *other.terms)), _one_dim((self.dim, other.dim))
+        )
 
     __radd__ = __add__
 
@@ -258,8 +198,8 @@ class GroupedKernel:
         other = _operand(other)
         if other is None:
             return NotImplemented
-        products = [_multiplied(a, b) for a in self.terms for b in other.terms]
-        return _collect(products, _one_dim((self.dim, other.dim)))
+        products = [multiplied(a, b) for a in self.terms for b in other.terms]
+        return GroupedKernel(collected(products), _one_dim((self.dim, other.dim)))
 
     __rmul__ = __mul__
 
@@ -358,7 +298,7 @@ def additive(kernel: Kernel, dim: int, *, order: int = 1) -> GroupedKernel:
     if order > dim:
         raise ParameterError(f"order = {order}: a group of {dim} columns has at most {dim}.")
     groups = [on_columns(kernel, group) for group in combinations(range(dim), order)]
-    return _collect((t for group in groups for t in group.terms), dim)
+    return GroupedKernel(collected(t for group in groups for t in group.terms), dim)
 
 
 def checked_lengths(lengths: ArrayLike) -> FloatArray:
@@ -385,80 +325,13 @@ def _one_factor(
             f"The kernel {kernel} lives on the unit sphere, and a group of columns, or a length "
             "for each, leaves it. Write it as a radial kernel, for instance with rescale(1)."
         )
-    return _collect([Product(1.0, (Factor(kernel, columns, lengths),))], dim)
-
-
-def _collect(terms: Iterable[Product], dim: int | None) -> GroupedKernel:
-    """Gather what is of the same groups: sums of one radial kernel, and multiples of one product.
-
-    Numbers are taken out of the factors, so that multiples of a kernel share its measure.
-    """
-    alone: dict[tuple[tuple[int, ...], tuple[float, ...]], list[tuple[float, Kernel]]] = {}
-    weights: dict[tuple[Factor, ...], float] = {}
-    order: list[Any] = []
-    for term in terms:
-        weight, factors = term.weight, []
-        for factor in term.factors:
-            number, kernel = without_factor(factor.kernel)
-            weight *= number
-            factors.append(replace(factor, kernel=kernel))
-        if any(not factor.kernel.pieces for factor in factors):
-            continue
-        if not np.isfinite(weight) or (weight == 0.0 and term.weight != 0.0):
-            raise ParameterError(_out_of_range(factors))
-        if len(factors) == 1:
-            group = (factors[0].columns, factors[0].lengths)
-            order.append(group)
-            alone.setdefault(group, []).append((weight, factors[0].kernel))
-        else:
-            key = tuple(sorted(factors, key=lambda f: (f.columns, f.lengths, f.kernel.formula)))
-            order.append(key)
-            weights[key] = weights.get(key, 0.0) + weight
-    found: list[Product] = []
-    for key in dict.fromkeys(order):
-        if key in alone:
-            weight, kernel = _added(alone[key])
-            found.append(Product(weight, (Factor(kernel, *key),)))
-        else:
-            found.append(Product(weights[key], key))
-    return GroupedKernel(tuple(t for t in found if _is_there(t)), dim)
-
-
-def _multiplied(a: Product, b: Product) -> Product:
-    weight, factors = a.weight * b.weight, a.factors + b.factors
-    if not np.isfinite(weight) or (weight == 0.0 and a.weight != 0.0 and b.weight != 0.0):
-        raise ParameterError(_out_of_range(factors))
-    return Product(weight, factors)
-
-
-def _out_of_range(factors: Sequence[Factor]) -> str:
-    return (
-        f"The weight of {'*'.join(map(str, factors)) or 'a constant'} is beyond the range of "
-        "double precision: scale the kernels."
-    )
-
-
-def _is_there(term: Product) -> bool:
-    return term.weight != 0.0 and all(factor.kernel.pieces for factor in term.factors)
-
-
-def _added(summands: list[tuple[float, Kernel]]) -> tuple[float, Kernel]:
-    """The sum of multiples of radial kernels as a number times one kernel."""
-    by_kernel: dict[Kernel, float] = {}
-    for weight, kernel in summands:
-        by_kernel[kernel] = by_kernel.get(kernel, 0.0) + weight
-    left = [(weight, kernel) for kernel, weight in by_kernel.items() if weight != 0.0]
-    if len(left) == 1:
-        return left[0]
-    if not left:
-        return 0.0, summands[0][1]
-    return without_factor(reduce(lambda a, b: a + b, (w * k for w, k in left)))
+    return GroupedKernel(collected([Product(1.0, (Factor(kernel, columns, lengths),))]), dim)
 
 
 def _check_columns(columns: tuple[int, ...], dim: int) -> None:
     if columns and columns[-1] >= dim:
         raise DataError(
-            f"The kernel is one of the columns {_shown(columns)}, counted from 0, and the data "
+            f"The kernel is one of the columns {shown(columns)}, counted from 0, and the data "
             f"have {dim} column(s)."
         )
 
@@ -475,13 +348,3 @@ def _one_dim(dims: Iterable[int | None]) -> int | None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _shown(numbers: Sequence[float]) -> str:
-    return f"[{', '.join(map(_number, numbers))}]"
-
-
-def _number(value: float) -> str:
-    """All digits of a number, and no more than it takes."""
-    short = f"{value:.6g}"
-    return short if float(short) == value else repr(float(value))

@@ -16,9 +16,10 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
+from spectra.column_products import Product
 from spectra.errors import ParameterError
 from spectra.formula.parsing import Z
-from spectra.grouped import GroupedKernel, Product, on_columns
+from spectra.grouped import GroupedKernel, on_columns
 from spectra.kernel import Kernel, radial
 from spectra.numeric import checked_dim, differences_of_rows, matching_rows
 

@@ -26,6 +26,7 @@ LAYERS = {
     "spectra.kernel": 4,
     "spectra.quadrature": 4,
     "spectra.asymmetric": 5,
+    "spectra.column_products": 5.05,
     "spectra.grouped": 5.1,
     "spectra.l1_kernel": 5.2,
     "spectra.cache": 5,

@@ -14,9 +14,10 @@ from rf.explore.columns import distances, errors_of_groups
 from rf.explore.estimates import columns_panel, table_panel
 from rf.explore.panel import Grid, Panel, Refusal, answered
 from rf.explore.radial_answers import YES, RadialAnswers, definite_line
+from spectra.column_products import Factor
 from spectra.derivation import derive
 from spectra.errors import SpectraError
-from spectra.grouped import Factor, GroupedKernel
+from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
 from spectra.numeric import bound_text
 from spectra.table import GroupedTable, L1Table

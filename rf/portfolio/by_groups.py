@@ -32,7 +32,8 @@ from spectra.errors import DataError, ParameterError
 from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from spectra.grouped import Factor, GroupedKernel, Product
+    from spectra.column_products import Factor, Product
+    from spectra.grouped import GroupedKernel
 
 __all__ = ["GroupRanges", "TermsPlan", "plan_by_groups"]
 

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from spectra.column_products import Product
 from spectra.errors import ParameterError
 from spectra.families.reading import kernel_from_text
 from spectra.formula.wording import short
-from spectra.grouped import GroupedKernel, Product
+from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
 from spectra.l1_kernel import L1Kernel
 

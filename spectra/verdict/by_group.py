@@ -14,7 +14,8 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, final
 
-from spectra.grouped import Factor, GroupedKernel, Product
+from spectra.column_products import Factor, Product
+from spectra.grouped import GroupedKernel
 from spectra.verdict.composed import ComposedVerdict
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.status import Status
