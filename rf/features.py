@@ -20,8 +20,7 @@ from rf.frequencies import (
     Radii,
 )
 from rf.lengths import LENGTHS, LengthScaleWarning, warn_of_units
-from rf.plans import RANKED_PAIRS, FeaturePlan, Scheme, plan_table
-from rf.rows import typical_differences
+from rf.plans import FeaturePlan, Scheme, plan_table
 from rf.spectrum import named_kernel, resolve_spectrum
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
 from spectra.table import SpectralTable
@@ -356,7 +355,7 @@ class SpectralFeatures(BaseSpectralFeatures):
             return plan
         from rf.axial import least_axial_plan
 
-        return least_axial_plan(plan, n, scheme, typical_differences(X, RANKED_PAIRS))
+        return least_axial_plan(plan, n, scheme)
 
 
 def _lengths_said(lengths: FloatArray) -> str:

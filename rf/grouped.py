@@ -36,6 +36,7 @@ from rf.feature_map import FeatureMap, FourierMap
 from rf.frequencies import Allocation, Frequencies, apportion, pooled_frequencies
 from rf.plans import (
     RANKED_PAIRS,
+    SIZED_PAIRS,
     STATED_PAIRS,
     FeaturePlan,
     Scheme,
@@ -54,8 +55,6 @@ __all__ = ["GroupedModel", "GroupedPlan", "allocated_to_groups", "draw_grouped",
 
 FloatArray = NDArray[np.float64]
 
-# Any seed will do: a plan is a function of the rows.
-_SAMPLING = 12
 # With more parts than this "auto" does not compare couplings, each of which is integrated for each
 # part, and takes orthogonal directions, whose variance is never far from the least.
 _COMPARED_PARTS = 12
@@ -280,9 +279,10 @@ class GroupedPlan(FeaturePlan):
         alone = np.zeros((1, self.table.dim))
         own = self._variance(GroupedModel(self.table, alone), radii) if self.pooled else [0.0]
         diagonal = float(own[0]) + wrong, self.table.k_zero
-        return relative_error(
-            self._variance(model, radii) + wrong, model.kernel, diagonal, self.n_rows
-        )
+        many = GroupedModel(self.table, typical_differences(self.rows, SIZED_PAIRS), rough=True)
+        mean_square = float(np.mean(many.kernel**2))
+        square = self._variance(model, radii) + wrong
+        return relative_error(square, mean_square, diagonal, self.n_rows)
 
     def explain(self) -> str:
         masses = ", ".join(f"{p.mass:.4g}" for p in self.table.parts)
@@ -306,7 +306,7 @@ def plan_groups(table: GroupedTable, n: int, scheme: Scheme, X: Any) -> GroupedP
     ParameterError
         For a coupling that is not one within parts, uniform and of known variance.
     """
-    rows, n_rows = sample_of_rows(X, np.random.default_rng(_SAMPLING)), X.shape[0]
+    rows, n_rows = sample_of_rows(X), X.shape[0]
     if scheme.coupling != "auto":
         _check_within(table, scheme.coupling)
     if len(table.parts) > n:

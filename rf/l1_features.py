@@ -11,7 +11,6 @@ where :math:`\chi_p` is the characteristic function of the part (:mod:`spectra.t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from rf.feature_map import FeatureMap, FourierMap
 from rf.frequencies import Frequencies, Radii, apportion, pooled_frequencies
 from rf.plans import (
+    SIZED_PAIRS,
     STATED_PAIRS,
     FeaturePlan,
     Scheme,
@@ -98,24 +98,19 @@ class L1Plan(FeaturePlan):
     def _signs(self) -> FloatArray:
         return np.array([p.sign for p in self.table.parts])
 
-    @cached_property
-    def _rough(self) -> tuple[FloatArray, FloatArray]:
+    def _rough_at(self, pairs: int) -> tuple[FloatArray, FloatArray]:
         """E cos(w.D) and E cos(2 w.D) at differences of pairs of rows, to two percent."""
-        return _rough_waves(self.table, typical_differences(self.rows, STATED_PAIRS))
+        return _rough_waves(self.table, typical_differences(self.rows, pairs))
 
     def expected_error(self, radii: Radii, extra_variance: float) -> float:
         wrong = extra_variance + self.table.bias**2
         ones = np.ones((len(self.table.parts), 1))
         # Rows that are equal have no error, but where the parts are pooled.
         own = float(self._variance(ones, ones)[0])
-        single, double = self._rough
-        kernel = (self._signs * self._masses) @ single
-        return relative_error(
-            self._variance(single, double) + wrong,
-            kernel,
-            (own + wrong, self.table.k_zero),
-            self.n_rows,
-        )
+        square = self._variance(*self._rough_at(STATED_PAIRS)) + wrong
+        kernel = (self._signs * self._masses) @ self._rough_at(SIZED_PAIRS)[0]
+        diagonal = own + wrong, self.table.k_zero
+        return relative_error(square, float(np.mean(kernel**2)), diagonal, self.n_rows)
 
     def explain(self) -> str:
         masses = ", ".join(f"{p.mass:.4g}" for p in self.table.parts)
@@ -139,7 +134,7 @@ def plan_l1(table: L1Table, n: int, scheme: Scheme, X: Any) -> L1Plan:
             "kernel of the l1 distance are not of uniform direction: they are drawn independently. "
             "Take coupling='auto' or 'iid'."
         )
-    rows, n_rows = sample_of_rows(X, np.random.default_rng(_SAMPLING)), X.shape[0]
+    rows, n_rows = sample_of_rows(X), X.shape[0]
     if len(table.parts) > n:
         return L1Plan(table, (n,), rows, n_rows, pooled=True)
     sizes = np.array([p.mass for p in table.parts])

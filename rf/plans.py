@@ -26,7 +26,7 @@ from rf.frequencies import (
     pooled_frequencies,
 )
 from rf.ranking import Plan, best_split, candidates, ranked_plans
-from rf.rows import sample_of_rows, typical_differences, typical_distances
+from rf.rows import graded_distances, sample_of_rows, typical_differences, typical_distances
 from rf.variance import VarianceModel
 from rf.weighted_variance import WeightedModel
 from spectra.errors import ParameterError
@@ -35,11 +35,13 @@ from spectra.table.arrays import FloatArray
 
 __all__ = [
     "RANKED_PAIRS",
+    "SIZED_PAIRS",
     "STATED_PAIRS",
     "FeaturePlan",
     "Scheme",
     "TablePlan",
     "checked_differences",
+    "mean_square_kernel",
     "model_at",
     "plan_table",
     "relative_error",
@@ -51,9 +53,8 @@ _RECENT_MODELS = 8
 # error, which is then known to five percent or so.
 RANKED_PAIRS = 48
 STATED_PAIRS = 384
-# Any seed will do: a plan is a function of the rows, so that the variance that is stated is that
-# of the draws of every seed, and what one fit integrated serves the next.
-_SAMPLING = 12
+# The same for the size of the kernel, which few near pairs may rule.
+SIZED_PAIRS = 4096
 
 
 @dataclass(frozen=True)
@@ -136,25 +137,27 @@ class FeaturePlan(ABC):
 
 
 def relative_error(
-    square_error: FloatArray, kernel: FloatArray, diagonal: tuple[float, float], n_rows: int
+    square_error: FloatArray, mean_square: float, diagonal: tuple[float, float], n_rows: int
 ) -> float:
     """Root of the expected squared error of a matrix of n_rows over its squared norm.
 
     Parameters
     ----------
-    square_error, kernel : ndarray
-        Expected squared errors and values at pairs that stand for all of two different rows.
+    square_error : ndarray
+        Expected squared errors at pairs that stand for all of two different rows.
+    mean_square : float
+        Mean of the squared kernel over such pairs.
     diagonal : (float, float)
-        The same for a row with itself, which is one part in n_rows.
+        Squared error and kernel of a row with itself, which is one part in n_rows.
 
     Examples
     --------
-    >>> round(relative_error(np.array([0.01]), np.array([1.0]), (0.0, 1.0), 4), 6)
+    >>> round(relative_error(np.array([0.01]), 1.0, (0.0, 1.0), 4), 6)
     0.086603
     """
     share = 1.0 / n_rows
     error = (1.0 - share) * float(np.mean(square_error)) + share * diagonal[0]
-    size = (1.0 - share) * float(np.mean(np.square(kernel))) + share * diagonal[1] ** 2
+    size = (1.0 - share) * mean_square + share * diagonal[1] ** 2
     # A variance that is zero up to rounding can come out below it.
     return float(np.sqrt(max(error, 0.0) / size)) if size > 0.0 else float("nan")
 
@@ -263,7 +266,8 @@ class TablePlan(FeaturePlan):
             alone = model_at(self.table, np.zeros((1, self.table.dim)))
             diagonal = float(self._rough(alone, radii)[0]) + wrong, diagonal[1]
         square = self._rough(self.model, radii) + wrong
-        return relative_error(square, self.model.rough_kernel, diagonal, self.n_rows)
+        mean_square = mean_square_kernel(self.table, self.rows)
+        return relative_error(square, mean_square, diagonal, self.n_rows)
 
     def _rough(self, model: VarianceModel, radii: Radii) -> FloatArray:
         if self.pooled:
@@ -309,6 +313,17 @@ def model_of_rows(table: SpectralTable, rows: Any, pairs: int) -> VarianceModel:
     return _model_at(radial, typical_distances(rows, shift).tobytes())
 
 
+def mean_square_kernel(table: SpectralTable, rows: Any) -> float:
+    """Mean of the squared kernel of a table over pairs of different rows, to a few percent."""
+    single = table.one_shift()
+    if single is None:
+        model = WeightedModel.of(table, typical_differences(rows, SIZED_PAIRS))
+        return float(np.mean(model.rough_kernel**2))
+    radial, shift = single
+    z, shares = graded_distances(rows, shift)
+    return float(shares @ VarianceModel(radial, z).rough_kernel ** 2)
+
+
 @lru_cache(maxsize=_RECENT_MODELS)
 def _model_at(table: SpectralTable, distances: bytes) -> VarianceModel:
     """What was integrated at distances serves every fit on the same rows."""
@@ -334,7 +349,7 @@ def plan_table(table: SpectralTable, n: int, scheme: Scheme, X: Any) -> TablePla
     ParameterError
         For a coupling that parts with several shifts do not have.
     """
-    rows, n_rows = sample_of_rows(X, np.random.default_rng(_SAMPLING)), X.shape[0]
+    rows, n_rows = sample_of_rows(X), X.shape[0]
 
     def plan(coupling: str, counts: tuple[int, ...], *compared: Plan) -> TablePlan:
         return TablePlan(table, coupling, counts, compared, rows, n_rows)

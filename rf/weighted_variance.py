@@ -59,12 +59,24 @@ class WeightedModel(VarianceModel):
 
     def _two_means(self, *, rough: bool) -> tuple[FloatArray, FloatArray]:
         """E X = sum of c_j k~(|v_j|), and E X^2."""
-        means, squares = [], []
-        for number, (shifts, probe) in enumerate(zip(self._shifts, self._probes, strict=True)):
-            wave = partial(self._wave, number, rough)
-            means.append(wave(probe.lengths) @ probe.weights)
-            squares.append(self._square(shifts, wave))
-        return np.array(means), np.array(squares)
+        squares = [
+            self._square(shifts, partial(self._wave, number, rough))
+            for number, shifts in enumerate(self._shifts)
+        ]
+        return self._means(rough), np.array(squares)
+
+    def _means(self, rough: bool) -> FloatArray:
+        return np.array(
+            [
+                self._wave(number, rough, probe.lengths) @ probe.weights
+                for number, probe in enumerate(self._probes)
+            ]
+        )
+
+    @property
+    def rough_kernel(self) -> FloatArray:
+        """As for distances; without squares of waves, which need all pairs of shifts."""
+        return np.asarray((self.signs * self.masses) @ self._means(rough=True))
 
     def _wave(self, number: int, rough: bool, z: FloatArray) -> FloatArray:
         if rough:

@@ -535,6 +535,33 @@ def test_the_expected_error_is_the_error_that_is_seen(X, kernel, options):
     assert abs(squares.mean() - stated) < 6 * squares.std() / 20**0.5 + 0.1 * stated
 
 
+GAUSSIAN = radial("exp(-z**2)")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options", "shape"),
+    [
+        ("gaussian", {"length_scale": 0.2}, (300, 2)),
+        ("exp(-z**2/2) - exp(-z**2/8)/2", {"length_scale": 0.05}, (300, 1)),
+        (GAUSSIAN.shift(0.3), {"coupling": "iid"}, (40, 4)),
+        (GAUSSIAN.shift(0.3) - 0.5 * GAUSSIAN.shift(-0.3), {"coupling": "iid"}, (40, 4)),
+        (GAUSSIAN.on([0]) * radial("exp(-z)").on([1]), {"length_scale": 0.1}, (300, 2)),
+    ],
+)
+def test_the_expected_error_knows_the_few_pairs_that_rule_the_kernel(kernel, options, shape):
+    """Most pairs are further apart than the kernel reaches; its size is in those that are not."""
+    X = np.random.default_rng(0).normal(size=shape)
+    fitted = [
+        quiet(kernel, n_components=16, **options).set_params(random_state=seed).fit(X)
+        for seed in range(8)
+    ]
+    rows = X if fitted[0].length_scale_ is None else X / fitted[0].length_scale_
+    exact = fitted[0].kernel_.gram(rows)
+    squares = np.array([np.sum((f.gram(X) - exact) ** 2) for f in fitted]) / np.sum(exact**2)
+    stated = fitted[0].expected_error_ ** 2
+    assert abs(squares.mean() - stated) < 6 * squares.std() / 8**0.5 + 0.05 * stated
+
+
 @pytest.mark.parametrize(("unit", "useless"), [(0.1, False), (30.0, True)])
 def test_the_explanation_says_when_drawn_features_are_no_better_than_zero(X, unit, useless):
     with pytest.warns(LengthScaleWarning) if useless else contextlib.nullcontext():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import final
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
@@ -13,14 +13,18 @@ from rf.axial.layers import layered_variance
 from rf.feature_map import FeatureMap, FourierMap
 from rf.frequencies import Allocation, Frequencies, apportion
 from rf.plans import (
+    RANKED_PAIRS,
+    STATED_PAIRS,
     FeaturePlan,
     Scheme,
     TablePlan,
     checked_differences,
+    mean_square_kernel,
     model_at,
     relative_error,
 )
 from rf.radii import RADII, Radii
+from rf.rows import typical_differences
 from spectra.errors import AccuracyError
 from spectra.table import SpectralTable
 from spectra.table.arrays import FloatArray
@@ -48,8 +52,8 @@ class AxialPlan(FeaturePlan):
         Frequencies of each part; where ``pooled``, their number alone.
     pooled : bool
         Whether each frequency belongs to a part that is drawn with the masses as probabilities.
-    differences : ndarray of shape (m, d)
-        Differences that stand for those of all pairs of rows.
+    rows : ndarray, sparse array or None
+        A sample of the rows, which stands for all.
     n_rows : int
         How many rows there are.
     """
@@ -57,7 +61,7 @@ class AxialPlan(FeaturePlan):
     measure: Decomposed
     counts: tuple[int, ...]
     pooled: bool = False
-    differences: FloatArray = field(default_factory=lambda: np.zeros((0, 1)))
+    rows: Any = None
     n_rows: int = 1
     coupling = "iid"
     compared = ()
@@ -112,15 +116,17 @@ class AxialPlan(FeaturePlan):
     def predicted(self, radii: Radii) -> float:
         """Mean variance over the differences, in the time that a choice of plans may take."""
         layers: Radii = "iid" if radii == "iid" else "stratified"
-        return float(self._variance(self.differences, layers, _FEW_LAYERS).mean())
+        differences = typical_differences(self.rows, RANKED_PAIRS)
+        return float(self._variance(differences, layers, _FEW_LAYERS).mean())
 
     def expected_error(self, radii: Radii, extra_variance: float) -> float:
-        both = np.concatenate([self.differences, np.zeros((1, self.table.dim))])
+        differences = typical_differences(self.rows, STATED_PAIRS)
+        both = np.concatenate([differences, np.zeros((1, self.table.dim))])
         layers: Radii = "iid" if radii == "iid" else "stratified"
         square = self._variance(both, layers, _LAYERS) + extra_variance + self.measure.bias**2
-        kernel = self.table.expected_kernel(both)
-        diagonal = float(square[-1]), float(kernel[-1])
-        return relative_error(square[:-1], kernel[:-1], diagonal, self.n_rows)
+        diagonal = float(square[-1]), float(self.table.k_zero)
+        mean_square = mean_square_kernel(self.table, self.rows)
+        return relative_error(square[:-1], mean_square, diagonal, self.n_rows)
 
     def explain(self) -> str:
         return (
@@ -132,7 +138,7 @@ class AxialPlan(FeaturePlan):
 def axial_plan(
     measure: Decomposed,
     n: int,
-    differences: FloatArray,
+    rows: Any,
     n_rows: int,
     *,
     allocation: Allocation = "equal",
@@ -144,8 +150,8 @@ def axial_plan(
     ----------
     measure : Decomposed
     n : int
-    differences : ndarray of shape (m, d)
-        They stand for those of all pairs of ``n_rows`` rows.
+    rows : ndarray or sparse array
+        A sample that stands for all ``n_rows`` rows.
     allocation : {"equal", "mass", "optimal"}
         "optimal" is Neyman's rule on the variances at the differences.
     radii : str
@@ -153,29 +159,29 @@ def axial_plan(
     """
     parts = measure.parts
     if len(parts) > n:
-        return AxialPlan(measure, (n,), True, differences, n_rows)
+        return AxialPlan(measure, (n,), True, rows, n_rows)
     sizes = np.ones(len(parts))
     if allocation == "mass":
         sizes = np.array([p.mass for p in parts])
     elif allocation == "optimal":
         layers: Radii = "iid" if radii == "iid" else "stratified"
+        differences = typical_differences(rows, RANKED_PAIRS)
         means = [
             n * layered_variance(p, n, differences, layers, most=_FEW_LAYERS).mean() for p in parts
         ]
         # A variance that is zero up to rounding can come out below it.
         sizes = np.sqrt(np.maximum(means, 0.0))
-    return AxialPlan(measure, apportion(sizes, n), False, differences, n_rows)
+    return AxialPlan(measure, apportion(sizes, n), False, rows, n_rows)
 
 
-def least_axial_plan(
-    plan: TablePlan, n: int, scheme: Scheme, differences: FloatArray
-) -> FeaturePlan:
+def least_axial_plan(plan: TablePlan, n: int, scheme: Scheme) -> FeaturePlan:
     """The polar or Jordan parts of a shifted measure, where they leave less variance than a plan.
 
     No draw is always best: weighted ones take every coupling of directions, Jordan parts are exact
     at D = 0, polar ones have less mass.  In d = 1 and 2, where directions have little to give, and
     for shifts that are long, the latter win.
     """
+    differences = typical_differences(plan.rows, RANKED_PAIRS)
     model = model_at(plan.table, differences)
     if plan.pooled:
         least = float(np.mean(model.pooled_variance(n, rough=True)))
@@ -189,7 +195,7 @@ def least_axial_plan(
         other = axial_plan(
             measure,
             n,
-            differences,
+            plan.rows,
             plan.n_rows,
             allocation=scheme.allocation,
             radii=scheme.radii,

@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 from rf.arrays import on_host
 from rf.feature_map import FeatureMap, FourierMap
 from rf.frequencies import Frequencies, Radii
-from rf.plans import STATED_PAIRS, relative_error
+from rf.plans import SIZED_PAIRS, STATED_PAIRS, relative_error
 from rf.portfolio.offer import MadeToOrder
 from rf.rows import MARGIN, dense, sample_of_rows, typical_differences
 from spectra.errors import DataError, ParameterError
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BoxRange", "KinkPlan", "plan_inside_kink"]
 
-# Any seed will do: a plan is a function of the rows.
-_SAMPLING = 12
 # Rows of one block of pairs, and the most pairs that are looked at for the largest distance.
 _BLOCK, _MOST_PAIRS = 1000, 400_000_000
 # Waves beside those that are taken, whose mean goes to the constant: what is beyond is a part in so
@@ -144,12 +142,14 @@ class KinkPlan(MadeToOrder):
 
     def expected_error(self, radii: Radii, extra_variance: float) -> float:
         D = np.concatenate([np.zeros((1, self.box.low.size)), _differences(self.rows)])
+        size = self.kernel(typical_differences(self.rows, SIZED_PAIRS))
         made = np.cos(D @ self.frequencies.frequencies.T) @ (
             self.frequencies.weights * np.cos(self.frequencies.phases)
         )
         exact = self.kernel(D)
         square = (made - exact) ** 2 + extra_variance
-        return relative_error(square[1:], exact[1:], (square[0], exact[0]), self.n_rows)
+        mean_square = float(np.mean(size**2))
+        return relative_error(square[1:], mean_square, (square[0], exact[0]), self.n_rows)
 
     def explain(self) -> str:
         return (
@@ -190,7 +190,7 @@ def plan_inside_kink(
             f"{max(seen, z_max):.6g}: features of single columns are for what is straight. Take a "
             "larger tau, or divide the rows (length_scale)."
         )
-    sample = sample_of_rows(rows, np.random.default_rng(_SAMPLING))
+    sample = sample_of_rows(rows)
     box = BoxRange(low, high, z_max, rows.mean(axis=0))
     made, left = _waves(offset, slope, high - low, (n_components - 1) // 2, sample)
     return KinkPlan(kernel, made, box, sample, len(rows), left)

@@ -19,8 +19,8 @@ from rf.estimator import BaseSpectralFeatures
 from rf.feature_map import FourierMap
 from rf.frequencies import Frequencies, Radii
 from rf.lengths import LENGTHS
-from rf.plans import STATED_PAIRS, Scheme
-from rf.rows import typical_differences
+from rf.plans import Scheme
+from rf.rows import sample_of_rows
 from spectra.errors import DataError, ParameterError
 from spectra.table import GroupedTable, L1Table, SpectralTable
 from spectra.table.arrays import FloatArray
@@ -180,7 +180,7 @@ class AsKRFF(BaseSpectralFeatures):
                 "'least-squares' fits the mass of each to its frequencies. Ask for n_components "
                 f">= {2 * parts}, or take masses='exact'."
             )
-        return axial_plan(self.measure_, n, typical_differences(X, STATED_PAIRS), X.shape[0])
+        return axial_plan(self.measure_, n, sample_of_rows(X), X.shape[0])
 
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
         """Exact variance of the estimate of K at differences D = x - y, shape (n, d).
