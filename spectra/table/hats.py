@@ -51,9 +51,8 @@ class _Proposal(NamedTuple):
 
 
 # tail + (d - 1) * offset_tail = 1 is what the proof asks.  The rest is chosen: the least c that a
-# search found.  In d = 2 the c is proved by a covering (tests/test_l1_dominance.py; the largest
-# ratio is 3.7085); in d = 3 it is what a finer search saw (15.5), with a margin, and a draw outside
-# it is refused, in drawn_hat.
+# search found.  It is proved by coverings, up to rounding (tests/test_l1_dominance.py, where the
+# largest ratio is 3.7085, and tests/test_l1_dominance_of_three.py, where it is 15.50).
 _PROPOSALS = {
     2: _Proposal(0.5, 1.25, 0.5, 2.0, 3.8),
     3: _Proposal(0.5, 1.65, 0.25, 1.55, 15.9),
@@ -206,7 +205,7 @@ def drawn_hat(size: int, dim: int, sign: float, rng: np.random.Generator) -> Flo
     Raises
     ------
     AccuracyError
-        Where |mu| > c q: nowhere in d = 2, and nowhere that a search has looked in d = 3.
+        Where |mu| > c q, which is nowhere.
     """
     p, found, left = _PROPOSALS[dim], [], size
     while left > 0:
@@ -217,7 +216,7 @@ def drawn_hat(size: int, dim: int, sign: float, rng: np.random.Generator) -> Flo
             worst = int(np.argmax(np.abs(ratio)))
             raise AccuracyError(
                 f"The density of the truncated l1 distance at w = {w[worst]} is {ratio[worst]:.3g} "
-                "times its bound, which is proved in d = 2 and measured in d = 3: please report it."
+                "times its bound, which is proved: please report it."
             )
         kept = w[rng.random(block) < 0.5 * (1.0 + sign * ratio)][:left]
         found.append(kept)
