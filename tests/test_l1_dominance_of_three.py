@@ -54,7 +54,7 @@ def largest(low, high):
 
 def least(low, high):
     """A bound of q on boxes from below: its laws fall."""
-    (a, b, c), (last_a, last_b, last_c) = low, high
+    (_, b, c), (last_a, last_b, last_c) = low, high
     ab, bc, ac = (
         0.5 * (u(x - y) + u(x + z))
         for x, y, z in ((last_a, b, last_b), (last_b, c, last_c), (last_a, c, last_c))
