@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.couplings import COUPLINGS
-from rf.couplings.coupling import UnitBlock
+from rf.couplings.coupling import Request, UnitBlock
 from rf.radii import RADII, Radii
 from rf.variance import VarianceModel
 from rf.walsh import WalshBlock
@@ -202,7 +202,8 @@ def draw_repeatedly(
         )
     chosen = _choice(COUPLINGS, coupling, "coupling")
     rule = _choice(RADII, radii, "radii")
-    drawn, units = chosen.draw_with_blocks([int(n) for n in counts], table.dim, draws, rule, rng)
+    asked = Request([int(n) for n in counts], table.dim, draws, rule, rng)
+    drawn, units = chosen.draw_with_blocks(asked)
     frequencies = np.concatenate(
         [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
     )

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rf.couplings import COUPLINGS
+from rf.couplings.coupling import Request
 from rf.feature_map import FeatureMap, FourierMap
 from rf.frequencies import Allocation, Frequencies, apportion, pooled_frequencies
 from rf.plans import (
@@ -92,7 +93,8 @@ def draw_grouped(
         rows = np.arange(first, first + n)
         for group, own in part.factors:
             dim = len(table.groups[group].columns)
-            ((u, directions),) = COUPLINGS[coupling].draw([n], dim, 1, RADII[radii], rng)
+            asked = Request([n], dim, 1, RADII[radii], rng)
+            ((u, directions),) = COUPLINGS[coupling].draw(asked)
             signs = rng.choice([-1.0, 1.0], size=n)
             of_group = (signs * own.law.ppf(u[0]))[:, None] * directions[0]
             table.place(frequencies, rows, group, of_group[rng.permutation(n)])

@@ -10,7 +10,7 @@ import numpy as np
 
 from spectra.table.arrays import FloatArray
 
-__all__ = ["RADII", "Layers", "Radii", "RadiusRule", "own_radii"]
+__all__ = ["RADII", "Layers", "Radii", "RadiusRule"]
 
 Layers = Literal["stratified", "systematic"]
 Radii = Literal["iid", "stratified", "systematic"]
@@ -45,8 +45,3 @@ def _layers(keys: FloatArray, offsets: FloatArray) -> FloatArray:
 RADII: Mapping[str, RadiusRule] = MappingProxyType(
     {"iid": _iid_radii, "stratified": _stratified_radii, "systematic": _systematic_radii}
 )
-
-
-def own_radii(draws: int, n: int, rule: RadiusRule, rng: np.random.Generator) -> FloatArray:
-    """Probabilities of n radii that no other part shares, shape (draws, n)."""
-    return rule(rng.random((draws, n)), rng.random((draws, n)))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, final
 
-import numpy as np
-
-from rf.couplings.coupling import Drawn
+from rf.couplings.coupling import Drawn, Request
 from rf.couplings.shared import Shared
-from rf.radii import RadiusRule
 
 __all__ = ["Comonotone"]
 
@@ -26,16 +22,9 @@ class Comonotone(Shared):
     one_key: ClassVar[bool] = True
     splits: ClassVar[tuple[str, ...]] = ("comonotone", "shared")
 
-    def draw(
-        self,
-        counts: Sequence[int],
-        dim: int,
-        draws: int,
-        radii: RadiusRule,
-        rng: np.random.Generator,
-    ) -> Drawn:
+    def draw(self, asked: Request) -> Drawn:
         """The rows and keys of the largest part serve all."""
-        most = max(counts)
-        rows = self.directions(most, dim, rng, draws=draws)
-        keys, offsets = rng.random((draws, most)), rng.random((draws, most))
-        return [(radii(keys[:, :n], offsets[:, :n]), rows[:, :n]) for n in counts]
+        rng, size = asked.rng, (asked.draws, max(asked.counts))
+        rows = self.directions(size[1], asked.dim, rng, draws=asked.draws)
+        keys, offsets = rng.random(size), rng.random(size)
+        return [(asked.radii(keys[:, :n], offsets[:, :n]), rows[:, :n]) for n in asked.counts]

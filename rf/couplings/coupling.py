@@ -17,13 +17,14 @@ from typing import ClassVar, final
 import numpy as np
 
 from rf.cosines import CosineLaw
-from rf.radii import RadiusRule, own_radii
+from rf.radii import RadiusRule
 from spectra.table.arrays import FloatArray
 
 __all__ = [
     "Coupling",
     "Drawn",
     "Pairs",
+    "Request",
     "UnitBlock",
     "dependent_pairs",
     "pairs_across",
@@ -58,6 +59,33 @@ class Pairs:
     count: int
     far: bool = False
     one_key: bool = False
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is to be drawn.
+
+    Attributes
+    ----------
+    counts : sequence of int
+        Frequencies of each part.
+    dim, draws : int
+        Their dimension, and how many draws are made at once.
+    radii : RadiusRule
+        How probabilities of radii are made of keys.
+    rng : numpy.random.Generator
+    """
+
+    counts: Sequence[int]
+    dim: int
+    draws: int
+    radii: RadiusRule
+    rng: np.random.Generator
+
+    def own_radii(self, n: int) -> FloatArray:
+        """Probabilities of n radii that no other part shares, shape (draws, n)."""
+        return self.radii(self.rng.random((self.draws, n)), self.rng.random((self.draws, n)))
 
 
 class Coupling(ABC):
@@ -110,30 +138,16 @@ class Coupling(ABC):
         """
         return True
 
-    def draw(
-        self,
-        counts: Sequence[int],
-        dim: int,
-        draws: int,
-        radii: RadiusRule,
-        rng: np.random.Generator,
-    ) -> Drawn:
+    def draw(self, asked: Request) -> Drawn:
         """Probabilities of the radii, and directions, of every part: each part on its own."""
+        dim, draws, rng = asked.dim, asked.draws, asked.rng
         return [
-            (own_radii(draws, n, radii, rng), self.directions(n, dim, rng, draws=draws))
-            for n in counts
+            (asked.own_radii(n), self.directions(n, dim, rng, draws=draws)) for n in asked.counts
         ]
 
-    def draw_with_blocks(
-        self,
-        counts: Sequence[int],
-        dim: int,
-        draws: int,
-        radii: RadiusRule,
-        rng: np.random.Generator,
-    ) -> tuple[Drawn, list[list[list[UnitBlock]]]]:
+    def draw_with_blocks(self, asked: Request) -> tuple[Drawn, list[list[list[UnitBlock]]]]:
         """What :meth:`draw` gives, and fast transforms of each part and draw; by default none."""
-        return self.draw(counts, dim, draws, radii, rng), []
+        return self.draw(asked), []
 
 
 def dependent_pairs(

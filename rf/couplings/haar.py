@@ -10,9 +10,8 @@ import numpy as np
 from scipy.special import roots_jacobi
 
 from rf.cosines import CosineLaw, CosineNodes
-from rf.couplings.coupling import Coupling, Drawn, Pairs
+from rf.couplings.coupling import Coupling, Drawn, Pairs, Request
 from rf.directions import checked_draws, first_or_all, haar_columns, unit_rows
-from rf.radii import RadiusRule, own_radii
 from spectra.table.arrays import FloatArray
 
 __all__ = ["CutColumns", "Haar", "haar", "haar_cosine", "haar_order"]
@@ -108,18 +107,11 @@ class Haar(Coupling):
     across_parts: ClassVar[bool] = True
     directions = staticmethod(haar)
 
-    def draw(
-        self,
-        counts: Sequence[int],
-        dim: int,
-        draws: int,
-        radii: RadiusRule,
-        rng: np.random.Generator,
-    ) -> Drawn:
+    def draw(self, asked: Request) -> Drawn:
         """The parts divide the columns of one matrix."""
-        every = self.directions(sum(counts), dim, rng, draws=draws)
-        rows = np.split(every, np.cumsum(counts)[:-1], axis=1)
-        return [(own_radii(draws, n, radii, rng), r) for n, r in zip(counts, rows, strict=True)]
+        every = self.directions(sum(asked.counts), asked.dim, asked.rng, draws=asked.draws)
+        rows = np.split(every, np.cumsum(asked.counts)[:-1], axis=1)
+        return [(asked.own_radii(n), r) for n, r in zip(asked.counts, rows, strict=True)]
 
     def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:
         """All pairs."""

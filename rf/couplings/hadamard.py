@@ -10,9 +10,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from rf.cosines import GROUPS, CosineLaw, CosineNodes
-from rf.couplings.coupling import Coupling, Drawn, Pairs, UnitBlock
+from rf.couplings.coupling import Coupling, Drawn, Pairs, Request, UnitBlock
 from rf.directions import checked_draws, first_or_all, unit_rows
-from rf.radii import RadiusRule, own_radii
 from rf.walsh import walsh_transform
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray
@@ -141,21 +140,15 @@ class Hadamard(Coupling):
     across_parts: ClassVar[bool] = True
     directions = staticmethod(hadamard)
 
-    def draw_with_blocks(
-        self,
-        counts: Sequence[int],
-        dim: int,
-        draws: int,
-        radii: RadiusRule,
-        rng: np.random.Generator,
-    ) -> tuple[Drawn, list[list[list[UnitBlock]]]]:
+    def draw_with_blocks(self, asked: Request) -> tuple[Drawn, list[list[list[UnitBlock]]]]:
         """The same draw, with the diagonals of every block."""
         drawn: Drawn = []
         blocks = []
-        for n in counts:
-            u = own_radii(draws, n, radii, rng)
+        dim, draws = asked.dim, asked.draws
+        for n in asked.counts:
+            u = asked.own_radii(n)
             each = -(-n // hadamard_order(dim))
-            signs, rows = _signed_blocks(dim, checked_draws(n, dim, draws) * each, rng)
+            signs, rows = _signed_blocks(dim, checked_draws(n, dim, draws) * each, asked.rng)
             lengths = np.linalg.norm(rows, axis=2)
             drawn.append((u, unit_rows(rows).reshape(draws, -1, dim)[:, :n]))
             pairs = list(zip(signs.swapaxes(0, 1), lengths, strict=True))

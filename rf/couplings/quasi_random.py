@@ -8,9 +8,9 @@ from typing import ClassVar, final
 import numpy as np
 from scipy.special import ndtri
 
-from rf.couplings.coupling import Coupling, Drawn, Pairs
+from rf.couplings.coupling import Coupling, Drawn, Pairs, Request
 from rf.directions import unit_rows
-from rf.radii import RADII, RadiusRule
+from rf.radii import RADII
 from rf.sobol import sobol
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray
@@ -46,21 +46,15 @@ class QuasiRandom(Coupling):
     splits: ClassVar[tuple[str, ...]] = ("iid",)
     directions = staticmethod(qmc)
 
-    def draw(
-        self,
-        counts: Sequence[int],
-        dim: int,
-        draws: int,
-        radii: RadiusRule,
-        rng: np.random.Generator,
-    ) -> Drawn:
+    def draw(self, asked: Request) -> Drawn:
         """The first coordinate is that of the radius."""
-        if radii is RADII["systematic"]:
+        if asked.radii is RADII["systematic"]:
             raise ParameterError(
                 "coupling='qmc' takes the radii from a coordinate of the Sobol points, so "
                 "radii='systematic' has no meaning. Leave radii at its default."
             )
-        points = [sobol(n, dim + 1, rng, draws=draws) for n in counts]
+        dim, draws, rng = asked.dim + 1, asked.draws, asked.rng
+        points = [sobol(n, dim, rng, draws=draws) for n in asked.counts]
         return [(p[..., 0], unit_rows(ndtri(p[..., 1:]))) for p in points]
 
     def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:

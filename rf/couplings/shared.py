@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
 from rf.cosines import Fixed
-from rf.couplings.coupling import Coupling, Drawn, Pairs, pairs_in_blocks
+from rf.couplings.coupling import Coupling, Drawn, Pairs, Request, pairs_in_blocks
 from rf.directions import orthogonal
-from rf.radii import RadiusRule, own_radii
 
 __all__ = ["Shared"]
 
@@ -26,17 +23,10 @@ class Shared(Coupling):
     considered: ClassVar[bool] = True
     directions = staticmethod(orthogonal)
 
-    def draw(
-        self,
-        counts: Sequence[int],
-        dim: int,
-        draws: int,
-        radii: RadiusRule,
-        rng: np.random.Generator,
-    ) -> Drawn:
+    def draw(self, asked: Request) -> Drawn:
         """The rows of the largest part serve all."""
-        rows = self.directions(max(counts), dim, rng, draws=draws)
-        return [(own_radii(draws, n, radii, rng), rows[:, :n]) for n in counts]
+        rows = self.directions(max(asked.counts), asked.dim, asked.rng, draws=asked.draws)
+        return [(asked.own_radii(n), rows[:, :n]) for n in asked.counts]
 
     def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:
         """The pairs within a block."""
