@@ -29,7 +29,6 @@ from math import prod
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.couplings import COUPLINGS
 from rf.couplings.coupling import Request
@@ -41,6 +40,7 @@ from rf.plans import (
     STATED_PAIRS,
     FeaturePlan,
     Scheme,
+    check_within,
     checked_differences,
     relative_error,
 )
@@ -49,12 +49,10 @@ from rf.radii import RADII, Radii
 from rf.ranking import Plan, candidates
 from rf.rows import sample_of_rows, typical_differences
 from rf.variance import VarianceModel
-from spectra.errors import ParameterError
 from spectra.table import GroupedTable, Part, SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["GroupedModel", "GroupedPlan", "allocated_to_groups", "draw_grouped", "plan_groups"]
-
-FloatArray = NDArray[np.float64]
 
 # With more parts than this "auto" does not compare couplings, each of which is integrated for each
 # part, and takes orthogonal directions, whose variance is never far from the least.
@@ -85,7 +83,7 @@ def draw_grouped(
     ParameterError
         For a coupling that is not one within parts, uniform and of known variance.
     """
-    _check_within(table, coupling)
+    check_within(coupling, _said(table))
     total = sum(counts)
     frequencies = np.zeros((total, table.dim))
     first = 0
@@ -162,7 +160,7 @@ class GroupedModel:
         self, counts: Sequence[int], *, coupling: str, radii: Radii
     ) -> tuple[FloatArray, FloatArray]:
         """Variance of the estimate at each difference, and a bound of its numerical error."""
-        _check_within(self.table, coupling)
+        check_within(coupling, _said(self.table))
         mean, square = self._means
         total = np.zeros(len(self.differences))
         error = np.zeros_like(total)
@@ -310,7 +308,7 @@ def plan_groups(table: GroupedTable, n: int, scheme: Scheme, X: Any) -> GroupedP
     """
     rows, n_rows = sample_of_rows(X), X.shape[0]
     if scheme.coupling != "auto":
-        _check_within(table, scheme.coupling)
+        check_within(scheme.coupling, _said(table))
     if len(table.parts) > n:
         return GroupedPlan(table, "iid", (n,), (), rows, n_rows, pooled=True)
     model = GroupedModel(table, typical_differences(rows, RANKED_PAIRS), rough=True)
@@ -351,12 +349,5 @@ def allocated_to_groups(model: GroupedModel, n: int, allocation: Allocation) -> 
     return apportion(np.where(moving, sizes, 0.0), n)
 
 
-def _check_within(table: GroupedTable, coupling: str) -> None:
-    chosen = COUPLINGS[coupling]
-    if not (chosen.known and chosen.uniform) or chosen.across_parts:
-        within = [n for n, c in COUPLINGS.items() if c.known and c.uniform and not c.across_parts]
-        raise ParameterError(
-            f"coupling={coupling!r} was asked for {table.formula}, and groups of columns take "
-            f"couplings of known variance with uniform directions within each part: "
-            f"{', '.join(within)}, or 'auto'."
-        )
+def _said(table: GroupedTable) -> str:
+    return f"{table.formula}, a kernel of groups of columns"

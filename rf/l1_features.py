@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.feature_map import FeatureMap, FourierMap
 from rf.frequencies import Frequencies, Radii, apportion, pooled_frequencies
@@ -30,10 +29,9 @@ from rf.ranking import Plan
 from rf.rows import sample_of_rows, typical_differences
 from spectra.errors import ParameterError
 from spectra.table import L1Table
+from spectra.table.arrays import FloatArray
 
 __all__ = ["L1Plan", "drawn_l1", "l1_part_variance", "l1_variance", "plan_l1"]
-
-FloatArray = NDArray[np.float64]
 
 # Any seed will do: a plan is a function of the rows.
 _SAMPLING = 12

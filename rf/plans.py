@@ -40,6 +40,7 @@ __all__ = [
     "FeaturePlan",
     "Scheme",
     "TablePlan",
+    "check_within",
     "checked_differences",
     "mean_square_kernel",
     "model_at",
@@ -358,7 +359,7 @@ def plan_table(table: SpectralTable, n: int, scheme: Scheme, X: Any) -> TablePla
         return plan(scheme.coupling, scheme.counts)
     several = table.one_shift() is None
     if several and scheme.coupling != "auto":
-        _check_within(table, scheme.coupling)
+        check_within(scheme.coupling, f"{table.formula}, a sum of several shifted kernels")
     if len(table.parts) > n:
         return TablePlan(table, "iid", (n,), (), rows, n_rows, pooled=True)
     if scheme.coupling != "auto" and scheme.allocation != "optimal":
@@ -374,11 +375,17 @@ def plan_table(table: SpectralTable, n: int, scheme: Scheme, X: Any) -> TablePla
     return plan(compared[0].coupling, compared[0].counts, *compared)
 
 
-def _check_within(table: SpectralTable, coupling: str) -> None:
-    chosen = COUPLINGS[coupling]
-    if not (chosen.known and chosen.uniform) or chosen.across_parts:
+def check_within(coupling: str, of: str) -> None:
+    """Refuse a coupling for what is drawn part by part, with a variance that is known for that.
+
+    Raises
+    ------
+    ParameterError
+        It names those that serve.
+    """
+    serving = [n for n, c in COUPLINGS.items() if c.known and c.uniform and not c.across_parts]
+    if coupling not in serving:
         raise ParameterError(
-            f"coupling={coupling!r} was asked for {table.formula}, a sum of several shifted "
-            "kernels: it takes couplings of known variance with uniform directions, within each "
-            "part alone. Take coupling='auto', 'iid' or 'orthogonal'."
+            f"coupling={coupling!r} was asked for {of}, which takes couplings of known variance "
+            f"with uniform directions within each part: {', '.join(serving)}, or 'auto'."
         )

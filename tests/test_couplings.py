@@ -7,7 +7,7 @@ from laws import gaussian_mixture, table_of
 
 from rf.cosines import angular_means
 from rf.couplings import COUPLINGS
-from rf.couplings.coupling import dependent_pairs
+from rf.couplings.coupling import Request, dependent_pairs
 from rf.couplings.kerdock import kerdock_bases, kerdock_lines
 from rf.designed_directions import angular_means as means_of_a_set
 from rf.designed_directions import welch_bound
@@ -36,7 +36,7 @@ def stated_sums(name, counts, dim):
 def test_the_pairs_that_are_stated_are_those_that_are_drawn(name, dim):
     """E P_n(c) over the pairs of one draw, within each part and of both; independent ones add 0."""
     counts, draws, rng = (2 * dim + 3, dim + 1), 400, np.random.default_rng(dim)
-    drawn = COUPLINGS[name].draw(counts, dim, draws, RADII["iid"], rng)
+    drawn = COUPLINGS[name].draw(Request(counts, dim, draws, RADII["iid"], rng))
     sums, bounds = stated_sums(name, counts, dim)
     for p, q in ((0, 0), (1, 1), (0, 1)):
         cosines = np.clip(drawn[p][1] @ drawn[q][1].swapaxes(1, 2), -1.0, 1.0)

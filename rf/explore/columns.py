@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.couplings import COUPLINGS
 from rf.frequencies import allocate, apportion
@@ -21,10 +20,10 @@ from spectra.l1_kernel import L1Kernel
 from spectra.progress import stage, staged
 from spectra.steps import seconds_left, time_limit
 from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["Errors", "distances", "errors_by_coupling", "errors_of_groups", "errors_of_l1"]
 
-FloatArray = NDArray[np.float64]
 
 #: Numbers of columns that are compared (chosen); every frequency has two.
 COLUMNS = (16, 32, 64, 128, 256, 512, 1024)

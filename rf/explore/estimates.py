@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.explore.columns import Errors
 from rf.explore.panel import Grid, Panel
@@ -14,10 +13,10 @@ from rf.explore.pictures import COLOURS, NEGATIVE, POSITIVE, drawn
 from spectra.numeric import bound_text
 from spectra.plot import label_decades
 from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table.arrays import FloatArray
 
 __all__ = ["columns_panel", "curve", "places", "table_panel"]
 
-FloatArray = NDArray[np.float64]
 
 #: Rows of a table that stands for a picture.
 _ROWS = 9

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.explore.columns import distances, errors_of_groups
 from rf.explore.estimates import columns_panel, table_panel
@@ -21,12 +20,12 @@ from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
 from spectra.numeric import bound_text
 from spectra.table import GroupedTable, L1Table
+from spectra.table.arrays import FloatArray
 from spectra.verdict import existence
 from spectra.verdict.by_group import GroupedVerdict
 
 __all__ = ["GroupedAnswers", "masses_of"]
 
-FloatArray = NDArray[np.float64]
 
 # Groups that a heading names: sums over all columns have as many as there are columns.
 _GROUPS = 6

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rf.explore.columns import distances, errors_of_l1
 from rf.explore.estimates import columns_panel, table_panel
@@ -25,8 +24,6 @@ from spectra.verdict import existence
 from spectra.verdict.by_l1 import L1Verdict
 
 __all__ = ["L1Answers"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

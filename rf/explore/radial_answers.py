@@ -8,7 +8,6 @@ from typing import Any, final
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from rf.explore.columns import errors_by_coupling
 from rf.explore.estimates import columns_panel, curve, places, table_panel
@@ -21,6 +20,7 @@ from spectra.kernel import Kernel
 from spectra.measure import SpectralMeasure
 from spectra.plot import draw_density
 from spectra.table import SpectralTable
+from spectra.table.arrays import FloatArray
 from spectra.transform import spectral_density
 from spectra.verdict import Ladder, Verdict, existence
 from spectra.verdict.report import with_ladder
@@ -28,7 +28,6 @@ from spectra.verdict.status import D
 
 __all__ = ["YES", "RadialAnswers", "definite_line"]
 
-FloatArray = NDArray[np.float64]
 
 _DIMENSIONS = 10
 #: Radii in the table of a density.
