@@ -15,7 +15,7 @@ from real_axis import RealKernel, radial_densities
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.quadrature import NODES
-from spectra.transform.rays.even import EvenSums, is_even
+from spectra.transform.rays.even import EvenSums
 from spectra.transform.rays.plane import Plane
 
 EVEN = {
@@ -64,7 +64,7 @@ def test_values_are_those_of_the_real_axis_within_their_errors(name, dim):
 
 @pytest.mark.parametrize("expr", NOT_EVEN, ids=str)
 def test_what_is_not_even_is_of_no_use_here(expr):
-    assert not is_even(Plane(expr))
+    assert not Plane(expr).is_even
     assert not EvenSums.serves(Plane(expr), 3)
 
 

@@ -7,6 +7,7 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 from real_axis import RealKernel, radial_densities
 from scipy.special import gammaln
 
@@ -15,6 +16,9 @@ from spectra.errors import NoRouteError, SpectraError
 from spectra.formula.parsing import Z
 from spectra.quadrature import NODES
 from spectra.transform import spectral_density
+from spectra.transform.half_lines.endings import Vanishing
+from spectra.transform.half_lines.half_line import half_line
+from spectra.transform.rays.beyond import Beyond
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.sector import Box, Sector
@@ -173,3 +177,88 @@ def test_beyond_the_last_panel_no_less_is_stated_than_may_be_there(text, dim, ra
 def test_a_kernel_that_grows_beyond_all_numbers_is_refused(text):
     with pytest.raises(NoRouteError, match="could not be expanded"):
         spectral_density(sp.radial(text), 1)
+
+
+# --- what an expansion, a disc and a look at some places leave unsaid ---------------------------
+
+
+def _power_of_a_gaussian(dim, n, w, c=1):
+    """The density of z^n exp(-c z^2)."""
+    half, place = mp.mpf(dim) / 2, (n + mp.mpf(dim)) / 2
+    front = w ** (dim - 1) * mp.mpf(2) ** (1 - dim) * mp.gamma(place) / mp.gamma(half) ** 2
+    return front / mp.mpf(c) ** place * mp.hyp1f1(place, half, -w * w / 4 / c)
+
+
+@pytest.mark.parametrize(
+    ("text", "even"),
+    [
+        ("exp(-z**2)", True),
+        ("z**2/sinh(z**2)", True),
+        ("besselj(1,z)/z*exp(-z**2)", True),
+        ("exp(-z**2)+1/(10**30*(1+10**24*z**2))", True),
+        ("z**40*exp(-z**2)+exp(-10**10*z**2)", True),
+        ("exp(-z**2)*(1+z**25/10**30)", False),
+        ("exp(-z**2)*sqrt(z**2+z**4)", False),
+        ("exp(-z**2)*(1+z**24*sqrt(z**2+z**4)/10**40)", False),
+    ],
+)
+def test_even_is_what_has_no_odd_part_at_all(text, even):
+    assert Plane(sp.radial(text).pieces[0].expr).is_even is even
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_an_odd_power_far_behind_the_others_is_the_end_of_a_density(dim):
+    """Twelve terms of exp(-z^2) + z^25 exp(-z^2)/10^30 are even, and a Gaussian has no tail."""
+    expr = sp.radial("exp(-z**2)+z**25*exp(-z**2)/10**30").pieces[0].expr
+    (component,), _ = half_line(expr, dim)
+    w = np.array([10.0, 40.0, 160.0, 400.0, 1e4, 1e6])
+    sign, log = component.signed_log(w)
+    wrong = component.relative_error(w)
+    with mp.workdps(60):
+        for x, s, value, error in zip(w.tolist(), sign, log, wrong, strict=True):
+            exact = _power_of_a_gaussian(dim, 0, mp.mpf(x))
+            exact += _power_of_a_gaussian(dim, 25, mp.mpf(x)) / mp.mpf(10) ** 30
+            size = mp.exp(mp.mpf(float(value)))
+            assert abs(int(s) * size - exact) <= size * mp.mpf(float(error) + 1e-15)
+
+
+def test_a_pole_far_below_the_scale_is_seen_at_radii_as_far_out():
+    """exp(-w/10^12)/10^42 is left of the Gaussian in d = 1."""
+    beyond = (
+        Plane(sp.radial("exp(-z**2)+1/(10**30*(1+10**24*z**2))").pieces[0].expr).shape(1).beyond
+    )
+    for w in (1e3, 1e12, 3.8e13, 1e15):
+        assert beyond.log_bound(w) >= -42.0 * np.log(10.0) - w / 1e12
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_kernel_that_is_nearly_zero_before_its_bulk_is_summed_from_where_it_began(dim):
+    """Between a needle at 0 and its bulk the kernel is less than any depth that sums are cut at."""
+    expr = sp.radial("z**40*exp(-z**2)/10**17+exp(-10**10*z**2)/10**14").pieces[0].expr
+    sums = RaySums(Plane(expr), dim)
+    sums.on_panel(1.0, 1.0 + 1.0 / 64.0)
+    found = sums.on_panel(3.5, 3.5 + 1.0 / 64.0)
+    w = np.exp(3.5 + (1.0 + NODES[::7]) / 128.0)
+    for x, value, wrong, log in zip(
+        w.tolist(), found.value[::7], found.wrong[::7], found.log[::7], strict=True
+    ):
+        with mp.workdps(60):
+            exact = _power_of_a_gaussian(dim, 40, mp.mpf(x)) / mp.mpf(10) ** 17
+            exact += _power_of_a_gaussian(dim, 0, mp.mpf(x), 10**10) / mp.mpf(10) ** 14
+            unit = mp.exp(float(log))
+            assert abs(float(value) * unit - exact) <= (float(wrong) + 1e-13) * unit
+
+
+@pytest.mark.parametrize("dim", [1, 3, 64])
+def test_a_fall_is_no_faster_than_what_is_seen_between_and_beyond_the_looks(dim):
+    beyond = Plane(1 / sympy.cosh(Z)).shape(dim).beyond
+    start, rate = beyond.fall(-96.0, (200.0 + dim) * 1.25 ** np.arange(40))
+    w = start * np.geomspace(1.0, 1e6, 101)
+    bounds = np.array([beyond.log_bound(float(x)) for x in w])
+    assert np.all(bounds <= -96.0 - rate * (w - start))
+
+
+def test_without_a_bound_nothing_is_said_of_what_is_beyond():
+    (component,), _ = half_line(sympy.exp(-(Z**2)) / (1 + Z**2), 1)
+    assert Vanishing.unseen(component.panels, -96.0, Beyond(1, []), 0.0) is None

@@ -35,17 +35,12 @@ class Vanishing:
     rate: float
 
     @classmethod
-    def after(cls, panels: Sequence[Panel], beyond: Beyond | None = None) -> Vanishing:
-        """What is as small as the last panel ends is not resolved, until no more can be seen.
-
-        Where that is not known the fall over the last panel goes on, or since the largest values
-        if that is slower: between two zeros of a wave the last panel may rise.
-        """
+    def after(cls, panels: Sequence[Panel]) -> Vanishing:
+        """The fall over the last panel goes on, or since the largest values if that is slower:
+        between two zeros of a wave the last panel may rise."""
         last = panels[-1]
         end = float(np.exp(last.high))
         log = last.level + last.slope * last.high + float(np.log(last.top))
-        if beyond is not None:
-            return cls._unseen(end, log, beyond)
         highest = max(panels, key=height_of)
         rates = [-last.slope / end]
         if highest is not last:
@@ -55,14 +50,21 @@ class Vanishing:
         return cls(end, log, min((rate for rate in rates if rate > 0.0), default=rates[0]))
 
     @classmethod
-    def _unseen(cls, end: float, log: float, beyond: Beyond) -> Vanishing:
-        w = end * _APART ** np.arange(_LOOKS)
-        bounds = np.array([beyond.log_bound(float(x)) for x in w])
-        below = np.flatnonzero(bounds < log)
-        if not below.size or below[0] == _LOOKS - 1:
-            return cls(float(w[-1]), log, 0.0)
-        i = int(below[0])
-        return cls(float(w[i]), log, float(((log - bounds[i + 1 :]) / (w[i + 1 :] - w[i])).min()))
+    def unseen(
+        cls, panels: Sequence[Panel], negligible: float, beyond: Beyond, pivot: float
+    ) -> Vanishing | None:
+        """What is negligible, w |rho| < exp(negligible), is not resolved, until no more can be
+        seen; None where that is not known.
+
+        The last panel has less, and its errors.
+        """
+        last = panels[-1]
+        end = float(np.exp(last.high))
+        level = last.level + last.slope * last.high
+        log = max(level + float(np.log(last.top + last.error)), negligible - last.high)
+        looks: FloatArray = pivot + end * _APART ** np.arange(float(_LOOKS))
+        fall = beyond.fall(log, looks)
+        return None if fall is None else cls(fall[0] - pivot, log, fall[1])
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|: a bound of its size, since nothing more is known."""

@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from spectra.density import FastTail, PowerTail, Tail
-from spectra.errors import AccuracyError, NoRouteError
+from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.quadrature import NODES
 from spectra.transform.half_lines.endings import Shifted, Vanishing, height_of
-from spectra.transform.half_lines.ends import PowerEnding, power_ending
+from spectra.transform.half_lines.ends import PowerEnding, long_expansion_of, power_ending
 from spectra.transform.half_lines.panelled import (
     Ending,
     Panel,
     Panelled,
     panel_through,
 )
-from spectra.transform.half_lines.prepared import Expanded
+from spectra.transform.half_lines.prepared import Expanded, plane
+from spectra.transform.half_lines.remainder import remainder
 from spectra.transform.rays.sampled import Sampled, Sampler, Shape
 
 __all__ = ["Builder", "Start"]
@@ -50,8 +51,8 @@ _SETTLED = 1e-13
 _NEXT_JOIN = 1.25
 _MOST_JOINS = 12
 # Beyond, they are compared at radii so far apart, for so many times, where the rest of the kernel
-# may be more than exp(-37) = 1e-16 of the series.
-_NEXT_LOOK, _MOST_LOOKS, _ROUNDING = 1.5, 40, -37.0
+# may be more than half of the errors of the series.
+_NEXT_LOOK, _MOST_LOOKS, _SHARE = 1.5, 40, 0.5
 # Values that are known less well say nothing of a series.
 _LOOKED = 2e-14
 # Stretches overlap by this share, so that rounding leaves nothing between them.
@@ -133,33 +134,64 @@ class Builder:
 
     def component(self) -> Panelled:
         """The density at all distances."""
-        centre = self._centre()
-        ending = power_ending(self.found.zero, self.dim)
+        ending = self._series()
+        return self._vanishing() if ending is None else self._ending_in(ending)
+
+    def _series(self) -> PowerEnding | None:
+        """The asymptotic series; None of an even kernel, which is proved to be one.
+
+        That no odd power is seen in an expansion says nothing of those that follow.
+        """
+        found, ending = self.found, power_ending(self.found.zero, self.dim)
+        if ending is None and not _is_even(found):
+            self.found = replace(found, zero=long_expansion_of(found.expr))
+            ending = power_ending(self.found.zero, self.dim)
+            if ending is None:
+                raise NoRouteError(
+                    f"The formula {found.expr} has even powers alone in its expansion at zero, as "
+                    "far as that is known, and is not seen to be even: how its density ends is not "
+                    "known. Give what is odd in it as a summand of its own, or design a finite "
+                    "measure for your range of distances (design)."
+                )
+        return ending
+
+    def _vanishing(self) -> Panelled:
+        centre, beyond = self._centre(), self.shape.beyond
+        right = self._to_the_right(centre, np.exp(centre))
+        if (last := self._last_seen(right)) is not None:
+            right += self._to_the_right(right[-1].high, last)
+        left, share, drift = self._to_the_left(centre)
+        panels = (*left, *right)
+        if beyond is None:
+            return self._panelled(panels, Vanishing.after(panels), FastTail(), share, drift)
+        ending = Vanishing.unseen(panels, self.peak + _NEGLIGIBLE, beyond, self.pivot)
         if ending is None:
-            right = self._to_the_right(centre, np.exp(centre))
-            if (last := self._last_seen(right)) is not None:
-                right += self._to_the_right(right[-1].high, last)
-        else:
-            ending = replace(ending, start=self._settled(ending))
-            right = self._to_the_right(centre, ending.start, ends=True)
+            raise NoRouteError(
+                f"The density of {self.found.expr} in d = {self.dim} is negligible at w = "
+                f"{self.pivot + np.exp(right[-1].high):.4g}, and nothing says that it stays so: "
+                "the kernel is singular, or grows, too close to the half-line. Design a finite "
+                "measure for your range of distances (design)."
+            )
+        return self._panelled(panels, ending, FastTail(), share, drift)
+
+    def _ending_in(self, ending: PowerEnding) -> Panelled:
+        centre = self._centre()
+        ending = replace(ending, start=self._settled(ending))
+        right = self._to_the_right(centre, ending.start, ends=True)
         for _ in range(_MOST_JOINS):
-            if ending is None or self._joins(right, ending):
+            if self._joins(right, ending):
                 break
             ending = replace(ending, start=_NEXT_JOIN * ending.start)
             right += self._to_the_right(right[-1].high, ending.start, ends=True)
-        left, share, drift = self._to_the_left(centre)
-        panels = (*left, *right)
-        if ending is None:
-            vanishing = Vanishing.after(panels, self.shape.beyond)
-            return self._panelled(panels, vanishing, FastTail(), share, drift)
         if not self._joins(right, ending):
             raise NoRouteError(
                 f"The density of {self.found.expr} in d = {self.dim} does not join its asymptotic "
                 f"series at w = {ending.start:.4g}. One of the two is wrong, so neither is given."
             )
+        left, share, drift = self._to_the_left(centre)
         beyond: Ending = Shifted(ending, self.pivot) if self.pivot else ending
         tail = PowerTail(ending.exponent)
-        return self._panelled(panels, beyond, tail, share, drift)
+        return self._panelled((*left, *right), beyond, tail, share, drift)
 
     def _panelled(
         self, panels: tuple[Panel, ...], ending: Ending, tail: Tail, share: float, drift: float
@@ -263,15 +295,16 @@ class Builder:
         """The radius from which values are those of the series.
 
         What falls exponentially is in no series, and in high dimension it grows beside one before
-        it falls.
+        it falls; nor are powers that come after those which were looked at.
         """
         first, beyond = ending.start, self.shape.beyond
         if beyond is None:
             return first
+        axis = remainder(plane(self.found.expr), self.found.zero, self.dim)
         looks: FloatArray = first * _NEXT_LOOK ** np.arange(float(_MOST_LOOKS))
-        ignored = ending.signed_log(looks)[1] + _ROUNDING
-        for w, log in zip(looks[::-1], ignored[::-1], strict=True):
-            if beyond.is_below(float(log), float(w)):
+        allowed = ending.signed_log(looks)[1] + np.log(_SHARE * ending.relative_error(looks))
+        for w, log in zip(looks[::-1], allowed[::-1], strict=True):
+            if beyond.is_below(float(log), float(w), axis):
                 continue
             sampled, radii = self._look(float(w))
             known = np.all(sampled.wrong <= _LOOKED * np.abs(sampled.value))
@@ -286,7 +319,7 @@ class Builder:
             return None
         for w in end * _NEXT_LOOK ** np.arange(_MOST_LOOKS - 1.0, 0.0, -1.0):
             ignored = self.peak + _NEGLIGIBLE - float(np.log(w))
-            if not beyond.is_below(ignored, float(w)):
+            if not beyond.is_below(ignored, self.pivot + float(w)):
                 sampled, _ = self._look(float(w))
                 seen = np.abs(sampled.value) - sampled.wrong
                 if np.any(seen > np.exp(np.minimum(ignored - sampled.log, _LARGEST_LOG))):
@@ -387,6 +420,13 @@ class Builder:
         """A radius that is small against every frequency."""
         turning = (b for b in self.shape.frequencies if b > 0.0)
         return _SHARE_OF_FREQUENCY * min(turning, default=np.inf)
+
+
+def _is_even(found: Expanded) -> bool:
+    try:
+        return plane(found.expr).is_even
+    except FormulaError:
+        return False
 
 
 def _radii(low: float, high: float) -> FloatArray:

@@ -7,6 +7,7 @@ A wave :math:`2\Re[c z^{-a} e^{ibz}]` has the density of a finite measure at b i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +21,7 @@ from spectra.transform.half_lines.between import BetweenWaves, Side
 from spectra.transform.half_lines.contours import Hankel
 from spectra.transform.half_lines.outwards import Builder, Start
 from spectra.transform.half_lines.paths import PathFinder, shape_on_paths
-from spectra.transform.half_lines.prepared import Expanded, continued, expanded
+from spectra.transform.half_lines.prepared import Expanded, continued, expanded, plane
 from spectra.transform.half_lines.waves import Turning
 
 __all__ = ["by_paths", "slow_waves"]
@@ -47,7 +48,7 @@ def by_paths(
     """Panels of a density that is integrated along paths."""
     kernel = continued(found.expr)
     sample = PathFinder(Hankel(kernel, dim), pivot, side)
-    shape = shape_on_paths(kernel, dim)
+    shape = replace(shape_on_paths(kernel, dim), beyond=plane(found.expr).shape(dim).beyond)
     return Builder(found, shape, sample, dim, pivot=pivot, side=side, start=start, peak=peak)
 
 

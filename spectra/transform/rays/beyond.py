@@ -30,6 +30,7 @@ ComplexArray = NDArray[np.complex128]
 _FAR = 1e4
 # What sums of sizes may be short of integrals.
 _MARGIN = 1.0
+_TWO_PARTS = log(2.0)
 
 
 class Detour(NamedTuple):
@@ -55,9 +56,38 @@ class Beyond:
         self._known: list[Detour] = []
         self._more = iter(detours)
 
-    def is_below(self, log: float, w: float) -> bool:
-        """Whether what is seen of it at a radius is less than exp(log)."""
+    def is_below(self, log: float, w: float, axis: Detour | None = None) -> bool:
+        """Whether what is seen of it at a radius, and of an axis, is less than exp(log)."""
+        if axis is not None:
+            log -= _TWO_PARTS
+            if self._log_seen(axis, w) > log:
+                return False
         return any(self._log_seen(detour, w) < log for detour in self._detours())
+
+    def fall(self, negligible: float, w: FloatArray) -> tuple[float, float] | None:
+        """A radius among those of w and a rate: what is seen is less than
+        exp(negligible - rate (v - radius)) at every v beyond it; None where that is not known.
+
+        Parameters
+        ----------
+        negligible : float
+            Logarithm of what is negligible.
+        w : ndarray
+            Radii, ascending.
+        """
+        # Beside a power of w what is seen is convex, in its logarithm: a chord is above it.
+        power = 0.5 * self.dim + 1.0
+        bent = power * (float((w[1:] / w[:-1]).max()) - 1.0) ** 2 / 8.0
+        found = []
+        for detour in self._detours():
+            bounds = np.array([self._log_seen(detour, float(x)) for x in w]) + bent
+            i = int(np.argmax(bounds < negligible))
+            if i + 1 < w.size and bounds[i] < negligible:
+                chords = (negligible - bounds[i + 1 :]) / (w[i + 1 :] - w[i])
+                last = float(detour.z.imag.min()) - power / float(w[-1])
+                found.append((-float(w[i]), min(float(chords.min()), last)))
+        falls = [(-first, rate) for first, rate in sorted(found, reverse=True) if rate > 0.0]
+        return falls[0] if falls else None
 
     def log_bound(self, w: float) -> float:
         """Logarithm of what is seen of it at a radius, at most; infinite without a detour."""

@@ -26,7 +26,7 @@ from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
 from spectra.transform.rays.sampled import Sampled, envelope, sampled
 
-__all__ = ["EvenSums", "is_even"]
+__all__ = ["EvenSums"]
 
 FloatArray = NDArray[np.float64]
 
@@ -49,29 +49,9 @@ _LARGEST_LOSS = 1000.0
 _FIRST_STEPS, _MOST_TERMS = 16, 30_000
 # In d = 31 a wave has fifteen terms.
 _HIGHEST_DIMENSION = 31
-# Even means that values on both sides of 0 are the same 80 bits.
-_SAME, _CHECKED = 2.0**-80, 7
 # Sizes are looked at at these steps of log z, from so far below the scale until so many in
 # turn are negligible.
 _LOOK, _BEFORE, _ENDED = 1.0 / 16.0, 6.0, 8
-
-
-def is_even(plane: Plane) -> bool:
-    """Whether the continuation of a kernel that ends has one value at z and -z, beside 0 and off
-    the axes: then it is an even analytic function there."""
-    if not np.isfinite(plane.reach.end):
-        return False
-    scale = float(np.exp(plane.reach.scale))
-    with working(SURVEY_BITS):
-        for i in range(1, _CHECKED + 1):
-            for z in (
-                flint.acb(scale * i * _GOLDEN, 0.01 * scale),
-                flint.acb(0.01 * scale, 0.02 * scale * i * _GOLDEN),
-            ):
-                here, there = plane.kernel(z, SURVEY_BITS), plane.kernel(-z, SURVEY_BITS)
-                if not (here.is_finite() and abs(here - there) <= _SAME * abs(here)):
-                    return False
-    return True
 
 
 class EvenSums:
@@ -97,7 +77,8 @@ class EvenSums:
     @staticmethod
     def serves(plane: Plane, dim: int) -> bool:
         """Whether dimension and kernel are of the kind."""
-        return dim % 2 == 1 and dim <= _HIGHEST_DIMENSION and is_even(plane)
+        ends = bool(np.isfinite(plane.reach.end))
+        return ends and dim % 2 == 1 and dim <= _HIGHEST_DIMENSION and plane.is_even
 
     def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
         """Values at the nodes of a panel, or of one that is linear in w where a power is given."""

@@ -19,7 +19,7 @@ from spectra.transform.rays.ray import Ray, Reach, reach_of
 from spectra.transform.rays.sampled import Shape
 from spectra.transform.rays.sector import Box, Sector
 
-__all__ = ["SURVEY_BITS", "Plane"]
+__all__ = ["DEEP", "SURVEY_BITS", "Plane"]
 
 FloatArray = NDArray[np.float64]
 
@@ -29,6 +29,8 @@ ANGLES = (1.2, 0.8, 0.55, 0.37, 0.25, 0.17, 0.11, 0.075, 0.05)
 _INSIDE = 4
 #: Bits with which sizes are looked at.
 SURVEY_BITS = 128
+#: Kernels are looked at, and proved to be analytic, from so many e-folds below their scale on.
+DEEP = 100.0
 # Steps of log z at which sizes are looked at.
 _COARSE = 0.5
 # What is narrow is looked for up to so many e-folds about the scale.
@@ -40,17 +42,20 @@ _WIDE_STEP, _SHORT_STEP, _PLAIN, _FAMILIES = 3, 10, 2.0, (0.618, 0.285, 0.951)
 # Kernels are looked for between these e-folds about their scale; below exp(-140) of its largest
 # value k z^(d-1) is nothing.
 _BEFORE, _AFTER, _NEGLIGIBLE, _NOTHING = 12.0, 33.0, -140.0, -1e300
-# They are proved to be analytic from so far below their scale on.  On a ray they are looked at so
-# far beyond their end or, where they fall like a power, before it: there they have the size that
-# they have on the half-line, up to exp(8).
-_FROM, _BEYOND, _SAME_POWER = 24.0, (1.0, 2.0, 3.0, 4.0), 8.0
+# On a ray they are looked at so far beyond their end or, where they fall like a power, before it:
+# there they have the size that they have on the half-line, up to exp(8).
+_BEYOND, _SAME_POWER = (1.0, 2.0, 3.0, 4.0), 8.0
 
 
-# A disc is looked for of these sizes about the scale, up to the axis and a little beyond, since
-# poles may be on it, and lines of these heights, below boxes so wide in log z; they are looked at
-# from exp(-3) of their height on.
-_DISCS, _LOOK = (1.0, 0.5, 0.0, -0.5, -1.0, -2.0, -4.0, -8.0), 0.125
+# Discs are looked for of these sizes about the scale, up to the axis and a little beyond, since
+# poles may be on it, and the three largest are kept; and lines of these heights, below boxes so
+# wide in log z, which are looked at from exp(-3) of their height on.
+_DISCS = (*np.arange(-96.0, -8.0, 4.0), -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)
+_KEPT, _LOOK = 3, 0.125
 _UPRIGHT, _PAST = 0.5 * np.pi, 1e-3
+# Even means that values at so many places on either side of the axis are the same, to that share of
+# their bits.
+_PLACES, _EVEN_BITS, _SAME = 7, 4096, 0.5
 _HEIGHTS, _STEEP = (0.5, -0.2, -1.0, -1.7, -2.4, -3.0, -3.7, -4.4, -5.0, -6.0, -7.0, -8.0), 3.0
 
 
@@ -100,7 +105,7 @@ class Plane:
         for inner, outer in pairwise((0.0, *ANGLES[::-1])):
             strip = (inner, outer, far)
             if strip not in self._strips:
-                low = self.reach.scale - _FROM
+                low = self.reach.scale - DEEP
                 self._strips[strip] = self._decays(outer, dim) and self._sector.is_analytic(
                     Box(low, far, inner, outer)
                 )
@@ -180,14 +185,44 @@ class Plane:
                 x = np.arange(height - _STEEP, end + look, look)
                 yield self._detour(list(np.log(np.exp(x) + 1j * np.exp(height))))
 
+    def disc(self, dim: int) -> float | None:
+        """log|z| up to which paths may follow the imaginary axis, if they may."""
+        return next(iter(self._discs(max(self._serving(dim), default=0.0))), None)
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether the kernel is proved to be analytic beside 0, and is real on the imaginary axis.
+
+        There it has the values of conj(k(-conj z)) on both sides, and two analytic functions that
+        agree at all places that are looked at, to a thousand digits, are taken to be one.
+        """
+        discs = self._discs(0.0)
+        if not discs or not self._is_real_beside(top := discs[-1], SURVEY_BITS):
+            return False
+        half_ring = Box(top - 1.0, top, 0.0, 2.0 * _UPRIGHT)
+        return self._sector.is_analytic(half_ring) and self._is_real_beside(top, _EVEN_BITS)
+
+    def _is_real_beside(self, log_radius: float, bits: int) -> bool:
+        with working(bits):
+            for i in range(1, _PLACES + 1):
+                z = flint.acb(log_radius - i / (_PLACES + 1.0), _UPRIGHT * i / (_PLACES + 2.0))
+                here, there = (self.kernel(x, bits) for x in (z.exp(), -z.exp().conjugate()))
+                apart = abs(here - there.conjugate())
+                if not (here.is_finite() and apart <= abs(here) * flint.arb(2) ** -(_SAME * bits)):
+                    return False
+        return True
+
     def _discs(self, angle: float) -> list[float]:
         """log|z| up to which the kernel is analytic between an angle and the axis, and less."""
-        scale = self.reach.scale
-        for i, log_radius in enumerate(_DISCS):
-            disc = Box(scale - _FROM, scale + log_radius, angle, _UPRIGHT + _PAST)
-            if self._sector.is_analytic(disc):
-                return [scale + s for s in _DISCS[i : i + 3]]
-        return []
+        scale, low = self.reach.scale, -DEEP
+        found: list[float] = []
+        for high in _DISCS:
+            ring = Box(scale + low, scale + high, angle, _UPRIGHT + _PAST)
+            if not self._sector.is_analytic(ring):
+                break
+            found.insert(0, scale + high)
+            low = high
+        return found[:_KEPT]
 
     def _detour(self, log_z: list[complex]) -> Detour:
         """The kernel on a path."""

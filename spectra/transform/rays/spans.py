@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.transform.rays.hankel import hankel_waves
-from spectra.transform.rays.plane import SURVEY_BITS, Plane
+from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.windows import Span
 
 __all__ = ["Spans"]
@@ -33,6 +33,7 @@ class Spans:
     def __init__(self, plane: Plane, dim: int) -> None:
         self.plane, self.dim = plane, dim
         self._rises: dict[float, tuple[FloatArray, FloatArray]] = {}
+        self._falls: dict[float, tuple[FloatArray, FloatArray]] = {}
 
     def over(self, places: tuple[float, ...], angle: float, depth: float) -> Span | None:
         """Where terms are above exp(-depth) of the largest one at any of some log w; None where
@@ -74,7 +75,7 @@ class Spans:
                 return None
             s += _COARSE
         high = s
-        while (term := log_term(low)) > peak - depth:
+        while max(term := log_term(low), self._earlier(angle, x, low)) > peak - depth:
             peak, low = max(peak, term), low - _COARSE
             if high - low > 2.0 * _ENDLESS:
                 return None
@@ -96,6 +97,19 @@ class Spans:
             return -np.inf
         wave = hankel_waves(self.dim, angle, SURVEY_BITS).log_size(x + s)
         return wave - 0.5 * (self.dim + 1) * s + float(most[i])
+
+    def _earlier(self, angle: float, x: float, s: float) -> float:
+        """The same of terms before a place, where a kernel may be small: there G rises."""
+        if angle not in self._falls:
+            ray, scale = self.plane.ray(angle, SURVEY_BITS), np.floor(self.plane.reach.scale)
+            places = np.arange(scale - DEEP, scale + _COARSE, _COARSE)
+            sizes = np.array([max(ray(float(t))[1] for t in (s, s + _BESIDE)) for s in places])
+            self._falls[angle] = places, np.maximum.accumulate(sizes)
+        places, most = self._falls[angle]
+        i = int(np.searchsorted(places, s)) - 1
+        if i < 0:
+            return -np.inf
+        return hankel_waves(self.dim, angle, SURVEY_BITS).log_size(x + s) + float(most[i])
 
     def _rise(self, angle: float) -> tuple[FloatArray, FloatArray]:
         """The largest k z^((d+1)/2) beyond places on a ray."""
