@@ -36,16 +36,21 @@ def graded(
     ]
 
 
-def by_turns(cases: Iterable[Any], *, every: int, first: int = 0) -> list[Any]:
+def by_turns(
+    cases: Iterable[Any], *, every: int = 1, first: int = 0, dear: Collection[Any] = ()
+) -> list[Any]:
     """Cases that prove the same as parameters: one of so many by default, the others slow.
 
     Of a product of axes ``every`` is coprime to their lengths, so that the values of each go by
-    turns.  Cases that are marked slow already stay so, and do not count.
+    turns.  Cases that are marked slow already stay so, and do not count; those that are ``dear``
+    are slow whatever their turn.
 
     Examples
     --------
     >>> [case.values[0] for case in by_turns("abcd", every=2, first=1) if not case.marks]
     ['b', 'd']
+    >>> [case.values[0] for case in by_turns("abcd", dear="c") if not case.marks]
+    ['a', 'b', 'd']
     """
     found, turn = [], 0
     for case in cases:
@@ -54,7 +59,10 @@ def by_turns(cases: Iterable[Any], *, every: int, first: int = 0) -> list[Any]:
         else:
             values, marks, name = case if isinstance(case, tuple) else (case,), (), None
         if not marks:
-            marks = () if turn % every == first else (pytest.mark.slow,)
+            is_asked = (
+                turn % every == first and (values if len(values) > 1 else values[0]) not in dear
+            )
+            marks = () if is_asked else (pytest.mark.slow,)
             turn += 1
         found.append(pytest.param(*values, marks=marks, id=name))
     return found

@@ -85,12 +85,3 @@ def test_help_comes_before_anything_that_takes_time_to_load(package):
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert "usage: " in done.stdout
-
-
-def test_features_are_loaded_without_plots_compilers_or_symbols():
-    code = (
-        "import sys\nfrom rf import SpectralFeatures\n"
-        "heavy = {'sympy', 'matplotlib', 'numba', 'flint'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

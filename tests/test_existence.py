@@ -141,7 +141,7 @@ def _run(examples: int, *, draw: int) -> None:
 
 
 def test_no_decision_on_a_generated_kernel_is_wrong() -> None:
-    _run(20, draw=0)
+    _run(8, draw=0)
 
 
 @pytest.mark.slow
@@ -183,7 +183,7 @@ def test_what_cannot_be_shown_is_undecided_and_an_assumption_decides_it() -> Non
             ("Abs(1 - acos(u)/pi)", "1 - acos(u)/pi"),
             ("Min(3, exp(u))", "exp(u)"),
         ],
-        every=2,
+        every=3,
     ),
 )
 @pytest.mark.parametrize("dim", [3, *(pytest.param(d, marks=pytest.mark.slow) for d in (2, 16))])
@@ -497,7 +497,7 @@ def test_the_sphere_and_the_space_are_different_questions() -> None:
             (radial("sqrt(2 - z)*log(2 - z)", support=2), ALL),
             (radial("Max(0, 3 - z)/z"), 0),
         ],
-        every=2,
+        every=4,
     ),
     ids=str,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,6 +20,12 @@ from rf.l1_features import drawn_l1
 from spectra import derive, existence, l1, radial
 
 PRODUCT = "(exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2]) - 0.5*(exp(-z)).on([2])"
+
+
+@cache
+def panel_of(name: str) -> Panel:
+    """What is said of the product of groups, which several tests look at."""
+    return Answers(Question(PRODUCT, "4"))(name)
 
 
 def drawn(panel: Panel) -> list[str]:
@@ -39,22 +46,23 @@ def test_the_mass_of_a_truncated_distance_is_shown_beside_what_is_drawn() -> Non
 
 
 def test_every_group_is_shown_by_itself() -> None:
-    answers = Answers(Question(PRODUCT, "4"))
     for name in ("kernel", "verdict", "density"):
-        assert [title for title, _ in answers(name).pieces] == [
+        assert [title for title, _ in panel_of(name).pieces] == [
             "exp(-z**2/2) of the columns [0, 1]",
             "exp(-z) of the columns [2]",
         ]
-    assert dict(answers("kernel").facts)["columns without a say"] == "3"
+    assert dict(panel_of("kernel").facts)["columns without a say"] == "3"
     alone = Answers(Question("exp(-z)", "1"))
     for name in ("verdict", "density"):
-        assert answers(name).pieces[1][1].lines == alone(name).lines
-        assert answers(name).pieces[1][1].facts == alone(name).facts
+        shown = alone(name)
+        assert panel_of(name).pieces[1][1].lines == shown.lines
+        assert panel_of(name).pieces[1][1].facts == shown.facts
 
 
 def test_the_masses_are_those_of_the_table() -> None:
-    panel = Answers(Question(PRODUCT, "4"))("density")
-    assert [float(value.split()[0]) for _, value in panel.facts] == pytest.approx([1.0, 0.5, 1.5])
+    assert [float(value.split()[0]) for _, value in panel_of("density").facts] == pytest.approx(
+        [1.0, 0.5, 1.5]
+    )
     overlapping = "(exp(-z)).on([0])*(exp(-z)).on([0, 1]) - (exp(-z)).on([1])*(exp(-z)).on([0, 1])"
     panel = Answers(Question(overlapping, "2"))("density")
     assert all(value.startswith("at most, as parts overlap: 1 ±") for _, value in panel.facts[:2])
@@ -89,14 +97,13 @@ def test_what_is_no_such_kernel_is_refused_in_its_words(question: Question, mess
 
 
 def test_pictures_of_several_groups_share_no_names() -> None:
-    answers = Answers(Question(PRODUCT, "3"))
     names = [
         own
         for name in ANSWERS
-        for picture in drawn(answers(name))
+        for picture in drawn(panel_of(name))
         for own in re.findall(r'\bid="([^"]+)"', picture)
     ]
-    assert len(drawn(answers("kernel"))) == len(drawn(answers("density"))) == 2
+    assert len(drawn(panel_of("kernel"))) == len(drawn(panel_of("density"))) == 2
     assert len(names) == len(set(names))
 
 
@@ -106,7 +113,8 @@ def test_pictures_of_several_groups_share_no_names() -> None:
         ("Max(2 - z, 0)", "2", 1, 0),
         pytest.param("Max(1 - z, 0) + exp(-z)", "2", 1, 1, marks=pytest.mark.slow),
         pytest.param("(1 + z)*exp(-2*z)", "3", 0, 1, marks=pytest.mark.slow),
-        ("exp(-z) + exp(-2*z)", "3", 0, 2),
+        ("exp(-z) + exp(-2*z)", "2", 0, 2),
+        pytest.param("exp(-z) + exp(-2*z)", "3", 0, 2, marks=pytest.mark.slow),
         ("exp(-z)", "1", 0, 0),
     ],
 )

@@ -12,7 +12,7 @@ plt = pytest.importorskip("matplotlib.pyplot", reason='pip install -e ".[plot]" 
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "docs" / "gallery").glob("plot_*.py"))
 #: Those that take less than a second; the others run with the slow tests.
-QUICK = {"conditioned", "parts", "saved_sampler", "two_samples", "verdict"}
+QUICK = {"parts", "saved_sampler", "two_samples"}
 
 
 def _param(script: Path):

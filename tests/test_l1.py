@@ -228,7 +228,7 @@ def test_masses_scale_and_atoms_stand_beside_them():
             ("exp(-2*z) - Max(1 - z, 0)/2", 0.5),
             ("exp(-z) - Max(2 - z, 0) + 3*Max(1 - z, 0)", 5.0),
         ],
-        every=3,
+        every=4,
     ),
 )
 def test_what_is_left_without_the_kinks_stands_beside_truncated_distances(text, mass, dim):

@@ -1,7 +1,10 @@
 """Densities of kernels of the l1 distance: closed, in doubles, and as sums, against other rules."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from grids import by_turns
 
 import spectra as sp
 from spectra.errors import AccuracyError, NoRouteError
@@ -100,20 +103,22 @@ def test_the_density_in_doubles_is_that_in_balls(dim):
     assert np.all(np.abs(hat_density(rows) - exact) <= 1e-13 * proposal_density(rows))
 
 
-@pytest.mark.parametrize("dim", [2, 3])
+#: Kernels that are below 1e-17 beyond 1, and what they are less their limit.
+WITHIN_ONE = {
+    "a limit": (sp.l1("exp(-40*z**2) + 2"), lambda s: np.exp(-40 * s**2)),
+    "an end": (sp.l1("(1 - z)**2/(1 + z)", support=1), lambda s: (1 - s) ** 2 / (1 + s)),
+    "a sum": (
+        sp.l1("exp(-40*z**2) - Max(1 - z, 0)*cos(3*z)"),
+        lambda s: np.exp(-40 * s**2) - (1 - s) * np.cos(3 * s),
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("kernel", "f"),
-    [
-        # Beyond 1 it is below 1e-17.
-        (sp.l1("exp(-40*z**2) + 2"), lambda s: np.exp(-40 * s**2)),
-        (sp.l1("(1 - z)**2/(1 + z)", support=1), lambda s: (1 - s) ** 2 / (1 + s)),
-        (
-            sp.l1("exp(-40*z**2) - Max(1 - z, 0)*cos(3*z)"),
-            lambda s: np.exp(-40 * s**2) - (1 - s) * np.cos(3 * s),
-        ),
-    ],
+    ("name", "dim"), by_turns(product(WITHIN_ONE, (2, 3)), dear={("a sum", 3), ("a limit", 2)})
 )
-def test_any_formula_has_the_density_that_a_cubature_has(kernel, f, dim):
+def test_any_formula_has_the_density_that_a_cubature_has(name, dim):
+    kernel, f = WITHIN_ONE[name]
     density = sp.spectral_density(kernel, dim)
     assert not density.is_proved
     rng = np.random.default_rng(dim)
@@ -125,9 +130,7 @@ def test_any_formula_has_the_density_that_a_cubature_has(kernel, f, dim):
         assert error <= 1e-11 * size
 
 
-@pytest.mark.parametrize(
-    "dim", [1, 2, pytest.param(3, marks=pytest.mark.slow), pytest.param(7, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7], every=4, first=1))
 def test_the_density_of_a_slow_kernel_is_a_mean_of_products(dim):
     # 1/(1 + z) is the mean of exp(-t z) over exp(-t) dt.
     density = sp.spectral_density(sp.l1("1/(1 + z)"), dim)
@@ -183,13 +186,24 @@ def test_roots_and_branches_at_a_radius_are_integrated_to_their_ends():
         assert error <= 1e-12
 
 
+@pytest.mark.parametrize(
+    "needle",
+    by_turns(
+        ["exp(-10**8*(z**2 - 2)**2)", "exp(-10**8*(z - 1/3)**2)*Heaviside(1 - z)"], every=2, first=1
+    ),
+)
+def test_a_needle_beside_a_kernel_that_sums_see_is_refused_though_they_do_not_see_it(needle):
+    with pytest.raises(NoRouteError, match="far larger near"):
+        sp.spectral_density(sp.l1(f"{needle} + exp(-z**2)"), 2)
+
+
 def test_what_has_no_density_is_refused_with_the_reason():
     for text, why in (("cos(z)", "no ray"), ("z", "does not decay")):
         with pytest.raises(NoRouteError, match=why):
             sp.spectral_density(sp.l1(text), 2)
-    for needle in ("exp(-10**8*(z**2 - 2)**2)", "exp(-10**8*(z - 1/3)**2)*Heaviside(1 - z)"):
-        # Beside a kernel that sums see, they would not see it.
-        with pytest.raises(NoRouteError, match="far larger near"):
-            sp.spectral_density(sp.l1(f"{needle} + exp(-z**2)"), 2)
+
+
+@pytest.mark.parametrize("w", by_turns([[0.0, 0.0], [0.0, 0.0, 1.0]], every=2))
+def test_a_density_is_asked_where_it_is_infinite_and_says_so(w):
     with pytest.raises(AccuracyError, match="infinite there"):
-        sp.spectral_density(sp.l1("1/(1 + z)"), 3)([0.0, 0.0, 1.0])
+        sp.spectral_density(sp.l1("1/(1 + z)"), len(w))(w)

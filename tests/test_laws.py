@@ -21,6 +21,7 @@ DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 1.9, 2.0, 2.6, 5.3]
 FREQUENCIES = np.geomspace(1e-3, 1e4, 29)
 DRAWS = 20_000
 SIGMAS = 6.0
+DEAR = {("dagum", 1)}
 # What the exact expectation of a table may miss the kernel by.
 EXPECTATION_TOLERANCE = 1e-9
 
@@ -36,7 +37,9 @@ def cases(wanted, *, also_infinite=False, every=1):
         if not dims or not wanted(problem):
             continue
         first, second = low_and_high(dims, number)
-        default = [(problem.id, first)] if number % every == 0 else []
+        default = (
+            [(problem.id, first)] if number % every == 0 and (problem.id, first) not in DEAR else []
+        )
         pairs = [(problem.id, first), (problem.id, second)]
         found += graded([(problem.id, dim) for dim in dims], default=default, slow=pairs)
     return found
@@ -142,7 +145,7 @@ def test_a_negative_part_is_there_iff_the_kernel_is_indefinite(name, dim):
         assert measure.negative_mass.mid > measure.negative_mass.rad
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=2))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=3))
 def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     problem, table = PROBLEMS[name], table_of(name, dim)
     k = problem.kernel
@@ -154,7 +157,7 @@ def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     assert np.all(error <= tolerance + blur)
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=2))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=3))
 def test_a_table_comes_back_from_its_file_as_it_was(name, dim, tmp_path):
     table = table_of(name, dim)
     table.save(tmp_path / "k.npz")
@@ -166,7 +169,7 @@ def test_a_table_comes_back_from_its_file_as_it_was(name, dim, tmp_path):
         assert np.array_equal(before.law.ppf(u), after.law.ppf(u))
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=2))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=3))
 def test_the_mean_of_random_waves_is_the_kernel(name, dim):
     """|mean - k| stays below six of the standard errors that the exact variance predicts."""
     table, k = table_of(name, dim), PROBLEMS[name].kernel

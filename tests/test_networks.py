@@ -86,7 +86,7 @@ def test_the_coefficients_of_a_network_agree_with_another_quadrature(name: str) 
         assert abs(found.values[n] - exact) < found.error[n] + 1e-9
 
 
-@pytest.mark.parametrize("name", by_turns(NAMES, every=2))
+@pytest.mark.parametrize("name", by_turns(NAMES, every=3))
 def test_a_network_is_positive_definite_on_every_sphere_and_bounded_by_its_end(name: str) -> None:
     text, _, largest = NETWORKS[name]
     verdict = existence(zonal(text))

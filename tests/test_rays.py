@@ -6,6 +6,7 @@ with the toolkit.
 
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import flint
@@ -365,8 +366,7 @@ HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5])
-@pytest.mark.parametrize("text", HIDDEN)
+@pytest.mark.parametrize(("text", "dim"), by_turns(product(HIDDEN, [1, 2, 5]), every=5))
 def test_what_is_narrow_between_all_values_is_seen_by_its_bounds_and_refused(text, dim):
     """Sums at steps of 1/1000 and of half of that miss a width of 1e-5, and agree."""
     with pytest.raises(NoRouteError, match=r"far larger near z = 1\.4"):

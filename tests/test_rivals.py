@@ -94,7 +94,7 @@ def test_scikit_learn_contract_of_the_others(estimator, check):
 
 
 @pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
-@pytest.mark.parametrize("name", sorted(RIVALS))
+@pytest.mark.parametrize("name", by_turns(sorted(RIVALS), dear={"ask-rff", "digmm"}))
 def test_each_rival_takes_sparse_rows_float32_and_data_frames(name):
     pandas = pytest.importorskip("pandas")
     X = sphere_rows(1030, 5) if name == "trp" else sphere_rows(40, 5)

@@ -125,6 +125,7 @@ def test_values_without_a_formula_have_no_slope() -> None:
     by_turns(
         product([1, 2, 3, 7], ["exp(-z**2/2)", "matern(nu=7/4)", "dagum", "exp(-z**(3/2))"]),
         every=5,
+        dear={(3, "dagum")},
     ),
 )
 def test_the_slope_of_a_spectrum_is_the_spectrum_two_dimensions_up(kernel: str, dim: int) -> None:

@@ -150,18 +150,23 @@ def test_an_even_kernel_that_rises_again_is_followed():
         assert abs(value - float(exact.mid())) <= error + float(exact.rad())
 
 
+@pytest.mark.slow
 def test_a_ray_on_which_numbers_have_no_end_is_not_summed():
     density = spectral_density(sp.radial("exp(-z**2+exp(-(z**2-100)**2)/10**10)"), 3)
     assert density.radial([2.0])[0] == pytest.approx(4.0 / np.sqrt(4.0 * np.pi) / np.e, rel=1e-9)
+
+
+def test_a_density_that_no_ray_gives_is_refused_within_its_time():
     with pytest.raises(SpectraError), sp.time_limit(1.0):
         spectral_density(sp.radial("exp(-z**2+exp(-(z**2-100)**2)/10**10)"), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "dim", "radii"),
     [
         ("exp(-z**2)/(1+exp(z**2-100))", 1, (22.0, 60.0)),
-        pytest.param("exp(-z**2)/(1+exp(z**2-121))", 5, (22.0, 60.0), marks=pytest.mark.slow),
+        ("exp(-z**2)/(1+exp(z**2-121))", 5, (22.0, 60.0)),
     ],
 )
 def test_beyond_the_last_panel_no_less_is_stated_than_may_be_there(text, dim, radii):

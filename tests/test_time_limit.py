@@ -137,10 +137,10 @@ def test_a_refusal_is_an_error_of_the_toolkit_and_is_not_in_the_way_of_others():
 def test_work_within_the_limit_returns_what_it_made():
     @staged("doubling")
     def twice(x):
-        work(0.1)
+        work(0.05)
         return 2 * x
 
-    with sp.time_limit(1.0):
+    with sp.time_limit(0.5):
         assert [twice(i) for i in range(15)] == [2 * i for i in range(15)]  # more than it in all
 
 
@@ -217,9 +217,9 @@ def test_a_longer_limit_inside_does_not_lift_the_outer_one():
 
 def test_steps_after_a_refusal_have_their_whole_time():
     for _ in range(2):
-        refused(endless, seconds=0.6)
-        with sp.time_limit(1.0), stage("short"):
-            work(0.5)  # with what the step before it took, more than the limit
+        refused(endless, seconds=0.3)
+        with sp.time_limit(0.5), stage("short"):
+            work(0.25)  # with what the step before it took, more than the limit
 
 
 def test_each_thread_has_its_own_clock():

@@ -1,6 +1,7 @@
 """Hadamard blocks are projected by fast transforms, which give what a product gives."""
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -68,9 +69,9 @@ def projected(dim, dtype):
     return X, draw, X.astype(np.longdouble) @ draw.frequencies.T
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("dim", [3, 256, 300, 1024])
+@pytest.mark.parametrize(
+    ("dim", "dtype", "order"), by_turns(product([3, 256, 300, 1024], TYPES, "CF"), every=3)
+)
 def test_a_projection_errs_by_few_roundings_of_the_lengths(dim, dtype, order, implementation):
     """By at most 3 (p_1 + p_2) u |w| |x|, p_1 p_2 = p being the factors of the numpy transform."""
     X, draw, exact = projected(dim, dtype)

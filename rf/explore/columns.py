@@ -64,7 +64,7 @@ def errors_by_coupling(table: SpectralTable, kernel: Kernel, reach: float) -> Er
     --------
     >>> from spectra import derive, radial
     >>> gauss = radial("exp(-z**2/2)")
-    >>> found = errors_by_coupling(derive(gauss, 16, cache=False), gauss, 4.0)
+    >>> found = errors_by_coupling(derive(gauss, 2, cache=False), gauss, 4.0)
     >>> squares = found.errors["iid"] ** 2 * found.columns
     >>> bool(np.allclose(squares, squares[0]))
     True
