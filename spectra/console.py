@@ -27,6 +27,8 @@ ENVIRONMENT = (
     "it is no terminal, or not to be shown on one; SPECTRA_TIME_LIMIT is the seconds of processor "
     "time that each step may take, or 'none' (10 by default)."
 )
+#: Before the lines that show a place.
+_INDENT = "    "
 #: Endings of the files that pictures are drawn to.
 PICTURES = (".png", ".pdf", ".svg")
 
@@ -82,12 +84,20 @@ def answered(program: str, work: Callable[[], int], *, left: str, limit: str | N
         sys.stderr.close()
         return 0
     except (SpectraError, OSError) as error:
-        message = error.at_shell if isinstance(error, SpectraError) else error
+        message = _with_its_place(error) if isinstance(error, SpectraError) else error
         print(f"{program}: {message}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{program}: interrupted; {left}", file=sys.stderr)
         return 130
+
+
+def _with_its_place(error: SpectraError) -> str:
+    """What an error says at a shell, above the characters that it means where it has none yet."""
+    said = error.at_shell
+    if not error.pointer or any(line.startswith(_INDENT) for line in said.splitlines()):
+        return said
+    return "\n".join([said, *(_INDENT + line for line in error.pointer.splitlines())])
 
 
 def check_writable(path: Path | None, endings: tuple[str, ...]) -> None:

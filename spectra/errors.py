@@ -21,6 +21,10 @@ __all__ = [
     "UndecidedError",
 ]
 
+#: Characters of a text that are shown before and after those that are meant, and in all (chosen: a
+#: line of a page or of a terminal).
+_BEFORE, _AFTER, _LINE = 24, 24, 76
+
 
 class SpectraError(Exception):
     """Base class of every error that this package raises on purpose.
@@ -42,6 +46,9 @@ class SpectraError(Exception):
 
     Examples
     --------
+    >>> print(SpectraError("What is y?", place=("exp(-y)", 5, 6)).pointer)
+    exp(-y)
+         ^
     >>> error = SpectraError("No.", in_python="Ask design(...).", at_shell="Ask spectra design.")
     >>> str(error), error.at_shell
     ('No. Ask design(...).', 'No. Ask spectra design.')
@@ -58,6 +65,18 @@ class SpectraError(Exception):
         super().__init__(f"{message} {in_python}" if in_python else message)
         self.at_shell = f"{message} {at_shell}" if at_shell else str(self)
         self.place = place
+
+    @property
+    def pointer(self) -> str:
+        """What was read, and under it a mark at the characters that are meant; else empty."""
+        if self.place is None:
+            return ""
+        text, start, stop = self.place
+        first = max(start - _BEFORE, 0)
+        shown = text[first : min(stop + _AFTER, first + _LINE)]
+        marks = "^" * max(min(stop - first, len(shown)) - (start - first), 1)
+        line = "".join(c if c.isprintable() else " " for c in shown)
+        return f"{line}\n{' ' * (start - first)}{marks}"
 
 
 class FormulaError(SpectraError, ValueError):

@@ -65,6 +65,23 @@ def test_a_refusal_is_one_explained_line(arguments, offender, capsys):
 
 
 @pytest.mark.parametrize(
+    ("formula", "marked"),
+    [
+        ("1 + exq(z)", "    1 + exq(z)\n        ^^^\n"),
+        ("exp(-q*z)", "    exp(-q*z)\n         ^\n"),
+        ("exp(-z", "    exp(-z\n       ^\n"),
+        ("z+" * 100 + "exq(z)", "    " + "z+" * 12 + "exq(z)\n" + " " * 28 + "^^^\n"),
+        ("2*exp(\t-q*z)", "    2*exp( -q*z)\n            ^\n"),
+    ],
+)
+def test_what_cannot_be_read_of_a_formula_is_marked_once(formula, marked, capsys):
+    assert main(["check", formula]) == 2
+    printed = capsys.readouterr().err
+    assert printed.count(marked) == 1
+    assert printed.count("^^^" if "^^^" in marked else "^\n") == 1
+
+
+@pytest.mark.parametrize(
     ("arguments", "advice"),
     [
         (["derive", "ntk", "--dim", "16"], "'spectra design'"),

@@ -10,9 +10,6 @@ from spectra.errors import InfiniteMassError, ParameterError, SpectraError, Unde
 
 __all__ = ["Grid", "Panel", "Refusal", "answered"]
 
-#: Characters of a formula that are shown around those that are meant (chosen: a line of the page).
-_BEFORE, _AFTER = 24, 24
-
 
 @final
 @dataclass(frozen=True)
@@ -48,6 +45,8 @@ class Refusal:
     text, start, stop :
         What was read, and the characters that the message is about; ``text`` is empty where it is
         about no character.
+    pointer : str
+        What was read, and under it a mark at these characters.
     unknown : str
         A name that may be meant as a parameter; else empty.
 
@@ -70,6 +69,7 @@ class Refusal:
     text: str = ""
     start: int = 0
     stop: int = 0
+    pointer: str = ""
     unknown: str = ""
 
     @classmethod
@@ -85,17 +85,7 @@ class Refusal:
         message = " ".join(lines)
         if unknown:
             message = message.replace(" if it is a parameter, give its value with --set;", "")
-        return cls(type(error).__name__, message, text, start, stop, unknown)
-
-    @property
-    def pointer(self) -> str:
-        """What was read, and under it a mark at the characters that are meant."""
-        if not self.text:
-            return ""
-        first = max(self.start - _BEFORE, 0)
-        shown = self.text[first : self.stop + _AFTER]
-        marks = "^" * max(min(self.stop, len(self.text)) - self.start, 1)
-        return f"{shown}\n{' ' * (self.start - first)}{marks}"
+        return cls(type(error).__name__, message, text, start, stop, error.pointer, unknown)
 
 
 @final
