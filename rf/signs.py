@@ -27,9 +27,9 @@ Signs = FloatArray | None
 def signature_of(features: Any, rows: Any) -> FloatArray:
     """The signs of the columns that a fitted transformer makes: +1 where it has none.
 
-    Columns keep their signs through pipelines, unions, column transformers and selections, however
-    they are nested; the data themselves, and what transformers without ``signature_`` make of
-    columns of sign +1, have +1.
+    Columns keep their signs through pipelines, unions, column transformers, selections and what is
+    frozen of them, however they are nested; the data themselves, and what transformers without
+    ``signature_`` make of columns of sign +1, have +1.
 
     Parameters
     ----------
