@@ -2,6 +2,7 @@
 
 from itertools import permutations, product
 
+import mpmath
 import numpy as np
 import pytest
 from grids import by_turns
@@ -293,6 +294,56 @@ def test_the_law_dominates_the_density_wherever_one_looks(dim):
     ratio = np.abs(hat_density(w)) / proposal_density(w)
     assert ratio.max() <= dominance(dim)
     assert ratio.max() >= 0.8 * dominance(dim)
+
+
+def exact_wave(D, dim):
+    """The characteristic function of q in 40 digits, of the differences as they are."""
+    p = _PROPOSALS[dim]
+    with mpmath.workdps(40):
+        D = [mpmath.mpf(float(v)) for v in D]
+
+        def wave(t, tail, width):
+            z, order = abs(t) * width, mpmath.mpf(tail) / 2
+            if z == 0:
+                return mpmath.mpf(1)
+            return 2 ** (1 - order) / mpmath.gamma(order) * z**order * mpmath.besselk(order, z)
+
+        signs = list(product((1, -1), repeat=dim))
+        common = mpmath.fsum(
+            wave(sum(s * v for s, v in zip(sign, D, strict=True)), p.tail, p.width)
+            for sign in signs
+        ) / len(signs)
+        others = [wave(v, p.offset_tail, p.offset_width) for v in D]
+        shares = [mpmath.fprod(others[:j] + others[j + 1 :]) for j in range(dim)]
+        return common * mpmath.fsum(shares) / dim
+
+
+@pytest.mark.parametrize(
+    "D",
+    [
+        (0.1, 0.2, -0.3),
+        (0.3, 0.3 + 2.0**-52, 1e-3),
+        (0.7, -0.2, 0.1),
+        (1e-300, 0.0, 0.0),
+        (1e-320, 1e-9, 0.4),
+        (1e30, 1.0, 0.0),
+        (1e30, -1e30, 0.0),
+    ],
+)
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_error_of_a_wave_holds_where_differences_add_up_to_nothing(dim, D):
+    D = np.array(D[:dim])
+    exact = float(exact_wave(D, dim))
+    hat = max(1.0 - np.abs(D).sum(), 0.0)
+    for part in L1Table(dim=dim, mixture=None, hats=(Hat(1.0, 1.0),), formula="f").parts:
+        value, error = (v[0] for v in part.wave(D[None]))
+        c = dominance(dim)
+        assert abs(value - (c * exact + part.sign * hat) / (c + part.sign)) <= error
+        assert error <= 1e-6
+    # What is 0.1 of that length is rounded before it is added.
+    long = L1Table(dim=dim, mixture=None, hats=(Hat(0.1, 10.0),), formula="f").parts[0]
+    value, error = long.wave(10.0 * D[None])
+    assert abs(value[0] - (c * exact + hat) / (c + 1.0)) <= error[0]
 
 
 def test_the_law_is_symmetric_in_signs_and_columns():

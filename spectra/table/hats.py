@@ -36,6 +36,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _UNIT, _SHARES = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 # Below this the series of (sinc w - cos w)/w^2 has all digits after five terms.
 _SMALL = 0.1
+# Of a wave itself.
+_WAVE_ROUNDING = 1e-13
+# A wave is looked at between these; sums of differences are rounded to that part of their sizes.
+_WAVE_ENDS, _SUM_ROUNDING = (1e-300, 1e3), 2.0**-50
 # Most draws in one block of rejection, about half of which are kept.
 _BLOCK = 4096
 
@@ -167,7 +171,8 @@ def _student(x: FloatArray, tail: float, width: float) -> FloatArray:
 def _student_wave(t: FloatArray, tail: float, width: float) -> FloatArray:
     """Its characteristic function, that of Matern's kernel."""
     z, order = np.abs(t) * width, 0.5 * tail
-    safe = np.where(z > 0.0, z, 1.0)
+    # Scipy's K is no number far beyond either, where the wave is 0 and 1 to all digits.
+    safe = np.clip(z, *_WAVE_ENDS)
     scale = 2.0 ** (1.0 - order) * np.exp(-lgamma(order))
     return np.where(z > 0.0, scale * safe**order * kve(order, safe) * np.exp(-safe), 1.0)
 
@@ -188,15 +193,40 @@ def proposal_density(w: FloatArray) -> FloatArray:
 
 def proposal_wave(differences: FloatArray) -> FloatArray:
     """The characteristic function of q at differences of shape (..., d)."""
-    D = differences
+    p = _PROPOSALS[differences.shape[-1]]
+    common = _student_wave(_signed_sums(differences), p.tail, p.width).mean(axis=-1)
+    return np.asarray(common * _offset_wave(differences), dtype=float)
+
+
+def proposal_wave_error(differences: FloatArray) -> FloatArray:
+    """What rounding moves it by: it goes like a root where differences add up to 0."""
+    p = _PROPOSALS[differences.shape[-1]]
+    moved = _SUM_ROUNDING * np.abs(differences).sum(axis=-1)[..., None]
+    sums = np.abs(_signed_sums(differences))
+    # Tails below 1 have waves that fall and are convex.
+    nearer, farther = (
+        _student_wave(t, p.tail, p.width) for t in (np.maximum(sums - moved, 0.0), sums + moved)
+    )
+    common = (nearer - farther).mean(axis=-1)
+    return np.asarray(common * _offset_wave(differences) + _WAVE_ROUNDING)
+
+
+def _offset_wave(D: FloatArray) -> FloatArray:
+    """That of the offsets of all coordinates but one, in the mean over which one it is."""
     dim = D.shape[-1]
     p = _PROPOSALS[dim]
-    # A product of cosines of one w_j is the mean over signs of one cosine.
-    signs = [(1.0, *rest) for rest in product((1.0, -1.0), repeat=dim - 1)]
-    common = sum(_student_wave(D @ np.array(s), p.tail, p.width) for s in signs) / len(signs)
-    offsets = _student_wave(D, p.offset_tail, p.offset_width)
-    others = sum(np.prod(np.delete(offsets, j, axis=-1), axis=-1) for j in range(dim)) / dim
-    return np.asarray(common * others, dtype=float)
+    each = _student_wave(D, p.offset_tail, p.offset_width)
+    others = [np.prod(np.delete(each, j, axis=-1), axis=-1) for j in range(dim)]
+    return np.asarray(np.mean(others, axis=0))
+
+
+def _signed_sums(D: FloatArray) -> FloatArray:
+    """Sums of differences with signs, shape (..., 2^(d - 1)).
+
+    A product of cosines of one w_j is the mean over signs of one cosine.
+    """
+    signs = [(1.0, *rest) for rest in product((1.0, -1.0), repeat=D.shape[-1] - 1)]
+    return np.asarray(D @ np.array(signs).T)
 
 
 def drawn_hat(size: int, dim: int, sign: float, rng: np.random.Generator) -> FloatArray:

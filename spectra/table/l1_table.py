@@ -26,7 +26,7 @@ from scipy.special import betaln
 from spectra.errors import DataError, ParameterError, TableFileError
 from spectra.numeric import bound_text, real_array
 from spectra.table.arrays import FloatArray
-from spectra.table.hats import dominance, drawn_hat, proposal_wave
+from spectra.table.hats import dominance, drawn_hat, proposal_wave, proposal_wave_error
 from spectra.table.part import Part
 from spectra.table.parted_table import PartedTable
 from spectra.table.spectral_table import SpectralTable
@@ -177,7 +177,8 @@ class HatPart:
         hat = np.maximum(1.0 - np.abs(scaled).sum(axis=-1), 0.0) * np.sign(self.hat.weight)
         c = dominance(self.dim)
         value = c * proposal_wave(scaled) + self.sign * hat
-        return value / (c + self.sign * np.sign(self.hat.weight)), np.full(len(value), 1e-13)
+        size = c + self.sign * float(np.sign(self.hat.weight))
+        return value / size, c / size * proposal_wave_error(scaled)
 
     def draw(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Independent frequencies of shape (size, dim)."""
