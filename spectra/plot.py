@@ -30,6 +30,8 @@ __all__ = [
 POSITIVE = "#1f6fb4"
 NEGATIVE = "#c8442d"
 _POINTS = 1200
+#: Up to this ratio of its ends an axis has room for three labels a decade (chosen: 12 labels).
+_FEW_DECADES = 1e4
 
 
 def pyplot() -> Any:
@@ -60,10 +62,12 @@ def write_figure(figure: Any, path: str | PathLike[str], *, dpi: int) -> None:
 
 
 def label_decades(axis: Any) -> None:
-    """Label a logarithmic axis at 1, 2 and 5 of each decade, in plain numbers."""
+    """Label a logarithmic axis at 1, 2 and 5 of each decade, or of many at 1, in plain numbers."""
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    low, high = sorted(axis.get_view_interval())
+    within = (1.0, 2.0, 5.0) if high <= _FEW_DECADES * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=within))
     axis.set_major_formatter(FormatStrFormatter("%g"))
     axis.set_minor_formatter(NullFormatter())
 

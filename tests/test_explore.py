@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import threading
@@ -26,6 +27,7 @@ from spectra import derive, existence, radial
 from spectra.cli import main
 from spectra.errors import ParameterError
 from spectra.families import catalogue
+from spectra.plot import draw_density, pyplot
 
 #: The verdict on it takes all the time that a step has, on whatever machine.
 WITHOUT_END = "sqrt(1+" * 12 + "z" + ")" * 12
@@ -264,6 +266,22 @@ def test_pictures_on_one_page_share_no_names_and_no_ink() -> None:
         assert "currentColor" in picture
         names += own
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("formula", ["exp(-z)", "exp(-z**2/2)"])
+def test_labels_of_a_density_keep_apart(formula: str) -> None:
+    figure = pyplot().figure(figsize=(6.4, 3.6))
+    try:
+        axes = figure.add_subplot()
+        draw_density(axes, existence(radial(formula), dim=1).measure.density, ())
+        figure.canvas.draw()
+        low, high = axes.get_xlim()
+        marks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+        boxes = [label.get_window_extent() for w, label in marks if low <= w <= high]
+        assert len(boxes) >= 3
+        assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+    finally:
+        pyplot().close(figure)
 
 
 def test_what_is_stale_is_ended_and_other_tabs_do_not_wait(workers: Workers) -> None:

@@ -149,6 +149,14 @@ def test_fields_without_a_variance_are_drawn_on_a_region() -> None:
 
 
 @pytest.mark.slow
+def test_a_model_with_a_range_is_told_where_its_range_goes() -> None:
+    model = "3*z/2 - z**3/2"
+    without, within = (sp.variogram(model, reach=reach).definiteness(3) for reach in (None, 1))
+    assert (without.answer, within.answer) == (False, True)
+    assert "give that distance as the reach" in without.reason
+    assert "reach" not in sp.variogram("z**3").definiteness(3).reason
+
+
 def test_what_is_no_variogram_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"no variogram on R\^1.*gamma\(2z\) <= 4 gamma\(z\)"):
         sp.variogram("z**3").on_region(1.0, 1, tol=0.1)

@@ -24,6 +24,10 @@ __all__ = ["decide", "limit_far_out"]
 # 10^12 is none of theirs.
 _LOOKED_AT = np.geomspace(1e-6, 1e6, 49)
 _DIGITS, _EXCESS = 30, mp.mpf(10) ** -12
+_AS_A_MODEL = (
+    " It is negative there: where it is meant to stay at its value beyond a distance, as models "
+    "with a range do, give that distance as the reach."
+)
 # Values of t gamma(1) for which exp(-t gamma) is asked: what holds for t holds for its multiples.
 _TRIED = (sympy.Integer(1), sympy.Rational(1, 8))
 
@@ -133,7 +137,7 @@ def _refuted_by_doubling(gamma: sympy.Expr) -> str | None:
                 return (
                     f"gamma({2 * z:.6g}) = {mp.nstr(far, 6)} and gamma({z:.6g}) = "
                     f"{mp.nstr(near, 6)}; but the root of a variogram is a distance, so that "
-                    "gamma >= 0 and gamma(2z) <= 4 gamma(z)."
+                    "gamma >= 0 and gamma(2z) <= 4 gamma(z)." + (_AS_A_MODEL if far < 0 else "")
                 )
     return None
 
