@@ -53,6 +53,12 @@ class Atom:
     mass: float
     error: float = 0.0
 
+    @classmethod
+    def of(cls, radius: sympy.Expr, mass: sympy.Expr) -> Atom:
+        """One that is known exactly, rounded."""
+        value = float(mass)
+        return cls(float(radius), value, error=abs(value) * 2.0**-52)
+
 
 @dataclass(frozen=True)
 class FastTail:

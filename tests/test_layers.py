@@ -41,7 +41,7 @@ LAYERS = {
     "spectra.transform.on_balls": 7.1,
     "spectra.transform.half_lines": 7.15,
     "spectra.transform.callables": 7.2,
-    "spectra.transform.summands": 7.0,
+    "spectra.transform.summands": 6.9,
     "spectra.transform.lookup": 7.2,
     "spectra.transform.mellin_sums": 7.3,
     "spectra.transform.formulas": 7.4,

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import sympy
 
 from spectra.density import Atom, Component, SpectralDensity
-from spectra.errors import NoRouteError
+from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.transform.on_balls.compact import compact_components, compact_formula
-from spectra.transform.smooth_pairs.damped_wave import DampedWave
-from spectra.transform.smooth_pairs.gaussian import Gaussian
-from spectra.transform.smooth_pairs.matern import Matern
+from spectra.transform.smooth_pairs import PAIRS
+from spectra.transform.smooth_pairs.pair import CONSTANT, Pair
 from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
-from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
-from spectra.transform.summands import Recognised, claimed, recognised, summands
+from spectra.transform.summands import read, summands, tidy
 
 __all__ = ["known_part", "lookup", "unknown_summand"]
 
@@ -59,21 +57,19 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
             components.extend(compact)
             formulas.append(compact_formula(piece.expr, piece.support, dim))
             continue
-        found = recognised(piece.expr)
-        if found is None:
+        found = _Sum()
+        if not all(found.claims(term) for term in summands(piece.expr)):
             return None
-        smooth = list(_smooth_components(found, kernel, dim))
+        smooth, points = found.transform(dim)
         components.extend(smooth)
-        formulas.extend(c.formula() for c in smooth)
-        atoms.extend(_atoms(found, dim))
+        formulas.extend(c.formula() for c in smooth if isinstance(c, Pair))
+        atoms.extend(points)
     known = [f for f in formulas if f is not None]
     expr = sympy.Add(*known) if len(known) == len(formulas) else None
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "lookup", expr)
 
 
-def known_part(
-    expr: sympy.Expr, kernel: Kernel, dim: int
-) -> tuple[list[Component], list[Atom], sympy.Expr]:
+def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom], sympy.Expr]:
     """Components and atoms of the summands that a family knows, and the rest of the formula.
 
     A formula without such a summand is returned as it was written: multiplying it out could
@@ -84,8 +80,6 @@ def known_part(
     ----------
     expr : sympy expression
         A formula in Z on the whole half-line.
-    kernel : Kernel
-        The kernel that it is a piece of, for messages.
     dim : int
         Dimension d >= 1.
 
@@ -94,21 +88,20 @@ def known_part(
     NoRouteError
         As :func:`lookup` does.
     """
-    known, rest = Recognised(), []
+    known, rest = _Sum(), []
     for term in summands(expr):
-        if not claimed(term, known):
+        if not known.claims(term):
             rest.append(term)
-    if rest and any(m < dim and value != 0 for (m, _), value in known.waves.items()):
+    if rest and known.has_a_short_wave(dim):
         return [], [], expr
     if rest and known.constant != 0:
         # The limit of what is left may be minus that, and no atom is there: 1 - sqrt(z/(1 + z)).
         rest.append(known.constant)
         known.constant = sympy.Integer(0)
-    smooth = list(_smooth_components(known, kernel, dim))
-    atoms = list(_atoms(known, dim))
+    smooth, atoms = known.transform(dim)
     if not smooth and not atoms:
         return [], [], expr if rest else sympy.Integer(0)
-    return list(smooth), atoms, sympy.Add(*rest)
+    return smooth, atoms, sympy.Add(*rest)
 
 
 def unknown_summand(kernel: Kernel, dim: int) -> str | None:
@@ -119,50 +112,49 @@ def unknown_summand(kernel: Kernel, dim: int) -> str | None:
                 return f"{piece.expr} on z <= {piece.support}"
             continue
         for term in summands(piece.expr):
-            if not claimed(term, Recognised()):
+            if not _Sum().claims(term):
                 return str(term)
     return None
 
 
-def _smooth_components(
-    found: Recognised, kernel: Kernel, dim: int
-) -> Iterator[Gaussian | Matern | DampedWave | RationalQuadratic | PlaneWaveMean]:
-    for rate, powers in found.gaussians.items():
-        present = {j: c for j, c in powers.items() if c != 0}
-        if present:
-            coefficients = tuple(present.get(j, sympy.Integer(0)) for j in range(max(present) + 1))
-            yield Gaussian(dim, rate, coefficients)
-    for (nu, rate), value in found.materns.items():
-        if value != 0:
-            yield Matern(dim, nu, rate, value)
-    for (nu, rate), value in found.damped.items():
-        if value != 0:
-            yield DampedWave(dim, nu, rate, value)
-    for (alpha, length2), value in found.quadratics.items():
-        if value != 0:
-            yield RationalQuadratic(dim, alpha, sympy.sqrt(length2), value)
-    for (m, radius), value in found.waves.items():
-        if value == 0 or m == dim:
-            continue
-        if m < dim:
-            raise NoRouteError(
-                f"The kernel {kernel} contains {value} times the mean of a plane wave over a "
-                f"sphere of R^{m}, of frequency {radius}. In dimension {dim} > {m} its transform "
-                "is not a measure but a derivative of one, so there is no spectral density to "
-                f"give. Use dim <= {m}, or a finite measure made to order on the range of your "
-                "data (design)."
-            )
-        yield PlaneWaveMean(dim, m, radius, value)
+class _Sum:
+    """The exact sum of the summands that pairs have claimed, pair by pair."""
 
+    def __init__(self) -> None:
+        self.constant = sympy.Integer(0)
+        self._terms: dict[tuple[type[Pair], tuple[Any, ...]], sympy.Expr] = {}
 
-def _atoms(found: Recognised, dim: int) -> Iterator[Atom]:
-    if found.constant != 0:
-        yield _atom(sympy.Integer(0), found.constant)
-    for (m, radius), value in found.waves.items():
-        if m == dim and value != 0:
-            yield _atom(radius, value)
+    def claims(self, term: sympy.Expr) -> bool:
+        """Whether a pair has a summand, which is then added."""
+        if not term.has(Z):
+            self.constant = tidy(self.constant + term)
+            return True
+        summand = read(term)
+        for pair in PAIRS:
+            parts = pair.claim(summand)
+            if parts is None:
+                continue
+            for key, value in parts:
+                if key == CONSTANT:
+                    self.constant = tidy(self.constant + value)
+                else:
+                    known = self._terms.get((pair, key), sympy.Integer(0))
+                    self._terms[pair, key] = pair.tidy(known + value)
+            return True
+        return False
 
+    def has_a_short_wave(self, dim: int) -> bool:
+        """Whether it holds a plane wave of fewer dimensions, which has no measure alone."""
+        return any(
+            pair is PlaneWaveMean and key[0] < dim and value != 0
+            for (pair, key), value in self._terms.items()
+        )
 
-def _atom(radius: sympy.Expr, mass: sympy.Expr) -> Atom:
-    value = float(mass)
-    return Atom(float(radius), value, error=abs(value) * 2.0**-52)
+    def transform(self, dim: int) -> tuple[list[Component], list[Atom]]:
+        """Components and atoms in a dimension."""
+        ordered = sorted(self._terms.items(), key=lambda item: PAIRS.index(item[0][0]))
+        made = [pair.made(dim, key, value) for (pair, key), value in ordered if value != 0]
+        atoms = [found for found in made if isinstance(found, Atom)]
+        if self.constant != 0:
+            atoms.insert(0, Atom.of(sympy.Integer(0), self.constant))
+        return [found for found in made if isinstance(found, Component)], atoms

@@ -80,7 +80,7 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
                 continue
             piece = Piece(sympy.oo, smooth)
         if piece.support == sympy.oo:
-            known, known_atoms, rest = known_part(piece.expr, kernel, dim)
+            known, known_atoms, rest = known_part(piece.expr, dim)
             components += known
             atoms += known_atoms
             if rest == 0:

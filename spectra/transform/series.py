@@ -80,7 +80,7 @@ def _on_half_line(
     known: list[Component] = []
     atoms: list[Atom] = []
     if products is None:
-        known, atoms, rest = known_part(expr, kernel, dim)
+        known, atoms, rest = known_part(expr, dim)
         products = gamma_products(rest) if known or atoms else None
     if products is None:
         return None

@@ -1,1 +1,18 @@
-"""Closed pairs on the half-line: Gaussian, Matern, rational quadratic, plane-wave means."""
+"""Closed pairs on the half-line, one to a file.
+
+``pair`` says what each of them must know; ``centred`` is what most share, a logarithm that keeps
+its digits in every dimension; ``bessel_k`` and ``laguerre`` are functions.  A new one is a file
+beside ``matern`` (a good one to begin from) and its name in :data:`PAIRS`.
+"""
+
+from spectra.transform.smooth_pairs.damped_wave import DampedWave
+from spectra.transform.smooth_pairs.gaussian import Gaussian
+from spectra.transform.smooth_pairs.matern import Matern
+from spectra.transform.smooth_pairs.pair import Pair
+from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
+from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
+
+__all__ = ["PAIRS"]
+
+#: The pairs; the first one that claims a summand has it.
+PAIRS: tuple[type[Pair], ...] = (Gaussian, Matern, DampedWave, RationalQuadratic, PlaneWaveMean)

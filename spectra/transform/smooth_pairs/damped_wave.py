@@ -10,7 +10,11 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 from spectra.density import Component, PowerTail
+from spectra.formula.parsing import Z
 from spectra.transform.smooth_pairs.centred import W, exact
+from spectra.transform.smooth_pairs.matern import in_matern
+from spectra.transform.smooth_pairs.pair import Pair, Term
+from spectra.transform.summands import LARGEST_POWER, Summand, tidy
 
 __all__ = ["DampedWave"]
 
@@ -28,7 +32,7 @@ _FAR = 2.0
 
 
 @dataclass(frozen=True)
-class DampedWave(Component):
+class DampedWave(Component, Pair):
     r"""Spectral component of a Matern kernel of a complex rate, its real part.
 
     .. math:: k(z) = \Re\, C\,\frac{2^{1-\nu}}{\Gamma(\nu)} (az)^\nu K_\nu(az), \qquad
@@ -71,6 +75,29 @@ class DampedWave(Component):
     _damping: float = field(init=False, repr=False, compare=False)
     _frequency: float = field(init=False, repr=False, compare=False)
     _turned: bool = field(init=False, repr=False, compare=False)
+
+    @classmethod
+    def claim(cls, s: Summand) -> list[Term] | None:
+        """z^n exp(-a z) cos(b z), or sin: the real part of an exponential of the rate a - ib."""
+        if len(s.factors) != 1 or s.quadratic != 0 or not s.linear.is_positive:
+            return None
+        if not (s.power.is_Integer and 0 <= s.power <= LARGEST_POWER):
+            return None
+        (wave,) = s.factors
+        if not isinstance(wave, sympy.cos | sympy.sin):
+            return None
+        frequency = sympy.cancel(wave.args[0] / Z)
+        if frequency.has(Z) or not frequency.is_positive:
+            return None
+        rate = tidy(s.linear) - sympy.I * tidy(frequency)
+        value = s.coefficient * (1 if isinstance(wave, sympy.cos) else -sympy.I)
+        shares = in_matern(int(s.power), value / rate**s.power)
+        return [((nu, rate), share) for nu, share in shares]
+
+    @classmethod
+    def tidy(cls, coefficient: sympy.Expr) -> sympy.Expr:
+        """A complex number by its real and imaginary parts."""
+        return sympy.expand(sympy.radsimp(coefficient))
 
     @property
     def _size(self) -> float:

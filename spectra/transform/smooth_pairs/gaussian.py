@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import sympy
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from spectra.density import FastTail
+from spectra.formula.parsing import Z
 from spectra.transform.smooth_pairs.centred import (
     DIGITS,
     OUTSIDE,
@@ -19,6 +21,8 @@ from spectra.transform.smooth_pairs.centred import (
     exact,
 )
 from spectra.transform.smooth_pairs.laguerre import absolute_sum, laguerre_taylor, polynomial
+from spectra.transform.smooth_pairs.pair import Pair, Term
+from spectra.transform.summands import Summand, tidy
 
 __all__ = ["Gaussian"]
 
@@ -28,7 +32,7 @@ _LARGEST_OFFSET = 1e10
 
 
 @dataclass(frozen=True)
-class Gaussian(CentredComponent):
+class Gaussian(CentredComponent, Pair):
     r"""Spectral component of a Gaussian times a polynomial in z^2.
 
     .. math:: k(z) = e^{-a z^2} \sum_j c_j z^{2j}
@@ -65,6 +69,26 @@ class Gaussian(CentredComponent):
     _quarter: float = field(init=False, repr=False, compare=False)
     _taylor: FloatArray = field(init=False, repr=False, compare=False)
     _powers: FloatArray = field(init=False, repr=False, compare=False)
+
+    @classmethod
+    def claim(cls, s: Summand) -> list[Term] | None:
+        """z^(2j) exp(-a z^2), by their rate; what goes with it is a polynomial in z."""
+        j = s.even_power
+        if s.factors or s.linear != 0 or not s.quadratic.is_positive or j is None:
+            return None
+        return [((s.quadratic,), s.coefficient * Z ** (2 * j))]
+
+    @classmethod
+    def tidy(cls, coefficient: sympy.Expr) -> sympy.Expr:
+        """A polynomial in z, each coefficient in its short form."""
+        terms = sympy.Poly(coefficient, Z).terms()
+        return sympy.Add(*(tidy(c) * Z**power for (power,), c in terms))
+
+    @classmethod
+    def made(cls, dim: int, key: tuple[Any, ...], coefficient: sympy.Expr) -> Gaussian:
+        """The Gaussian of a rate times a polynomial in z."""
+        (rate,) = key
+        return cls(dim, rate, tuple(reversed(sympy.Poly(coefficient, Z).all_coeffs()[::2])))
 
     @property
     def has_one_sign(self) -> bool:  # type: ignore[override]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,14 +21,16 @@ from spectra.transform.smooth_pairs.centred import (
     exact,
     log_ratio,
 )
+from spectra.transform.smooth_pairs.pair import Pair, Term
+from spectra.transform.summands import LARGEST_POWER, Summand, scaled_argument, tidy
 
-__all__ = ["Matern"]
+__all__ = ["Matern", "in_matern"]
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Matern(CentredComponent):
+class Matern(CentredComponent, Pair):
     r"""Spectral component of a Matern kernel, a multivariate t law of the frequency.
 
     .. math:: k(z) = c\,\frac{2^{1-\nu}}{\Gamma(\nu)} (az)^\nu K_\nu(az), \qquad
@@ -66,6 +69,12 @@ class Matern(CentredComponent):
     coefficient: sympy.Expr
     _nu: float = field(init=False, repr=False, compare=False)
     _rate: float = field(init=False, repr=False, compare=False)
+
+    @classmethod
+    def claim(cls, s: Summand) -> list[Term] | None:
+        """z^n exp(-a z), or z^(nu + 2j) K_nu(a z)."""
+        factor = s.lone_factor
+        return _of_exponential(s) if factor is None else _of_bessel_k(s, factor)
 
     def __post_init__(self) -> None:
         d = self.dim
@@ -123,3 +132,61 @@ class Matern(CentredComponent):
         nu, a, half = self.nu, self.rate, sympy.Rational(self.dim, 2)
         front = sympy.gamma(nu + half) / (sympy.gamma(nu) * sympy.pi**half)
         return self.coefficient * front * a ** (2 * nu) / (a**2 + W**2) ** (nu + half)
+
+
+def _of_exponential(s: Summand) -> list[Term] | None:
+    if s.factors or s.quadratic != 0 or not s.linear.is_positive:
+        return None
+    if not (s.power.is_Integer and 0 <= s.power <= LARGEST_POWER):
+        return None
+    rate = tidy(s.linear)
+    return [
+        ((nu, rate), value) for nu, value in in_matern(int(s.power), s.coefficient / rate**s.power)
+    ]
+
+
+def in_matern(power: int, value: sympy.Expr) -> Iterator[tuple[sympy.Expr, sympy.Expr]]:
+    """Orders and coefficients of the Matern kernels whose sum is value * x^power exp(-x).
+
+    The reverse Bessel polynomials theta_n(x) = sum_k (n+k)! / (2^k k! (n-k)!) x^(n-k) are a
+    basis, and theta_n(x) exp(-x) / theta_n(0) is the Matern kernel of order n + 1/2.
+    """
+    rest = [sympy.Integer(0)] * power + [value]
+    for n in range(power, -1, -1):
+        theta = _reverse_bessel(n)
+        share = rest[n]  # theta_n is monic
+        if share != 0:
+            rest = [r - share * t for r, t in zip(rest, theta, strict=False)]
+            yield n + sympy.Rational(1, 2), share * theta[0]
+
+
+def _reverse_bessel(n: int) -> list[sympy.Expr]:
+    """Coefficients of theta_n, the constant one first."""
+    return [
+        sympy.Rational(
+            sympy.factorial(2 * n - j),
+            2 ** (n - j) * sympy.factorial(n - j) * sympy.factorial(j),
+        )
+        for j in range(n + 1)
+    ]
+
+
+def _of_bessel_k(s: Summand, factor: sympy.Expr) -> list[Term] | None:
+    """By K_nu = K_(nu+2) - (2(nu+1)/x) K_(nu+1)."""
+    match = scaled_argument(factor, sympy.besselk)
+    if match is None:
+        return None
+    order, rate = abs(match[0]), match[1]
+    # z^p K_nu(a z) = a^-p x^p K_nu(x)
+    pending = [(s.power, order, s.coefficient / rate**s.power)]
+    found: list[Term] = []
+    while pending:
+        power, nu, value = pending.pop()
+        if power == nu and nu.is_positive:
+            found.append(((nu, rate), value * sympy.gamma(nu) * 2 ** (nu - 1)))
+        elif (power - nu).is_Integer and power > nu and (power - nu) % 2 == 0:
+            pending.append((power, nu + 2, value))
+            pending.append((power - 1, nu + 1, -2 * (nu + 1) * value))
+        else:
+            return None
+    return found

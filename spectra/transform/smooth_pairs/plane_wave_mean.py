@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import sympy
@@ -10,7 +11,9 @@ from mpmath import mp
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from spectra.density import EndTail
+from spectra.density import Atom, Component, EndTail
+from spectra.errors import NoRouteError
+from spectra.formula.parsing import Z
 from spectra.transform.smooth_pairs.centred import (
     DIGITS,
     OUTSIDE,
@@ -19,6 +22,8 @@ from spectra.transform.smooth_pairs.centred import (
     exact,
     log_ratio,
 )
+from spectra.transform.smooth_pairs.pair import Pair, Term
+from spectra.transform.summands import Summand, scaled_argument, tidy
 
 __all__ = ["PlaneWaveMean"]
 
@@ -26,7 +31,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class PlaneWaveMean(CentredComponent):
+class PlaneWaveMean(CentredComponent, Pair):
     r"""Spectral component of a plane-wave mean of a larger dimension, c Omega_m(R z), m > d.
 
     .. math:: \Omega_m(t) = \Gamma(m/2)(2/t)^{m/2-1}J_{m/2-1}(t), \qquad
@@ -66,6 +71,40 @@ class PlaneWaveMean(CentredComponent):
     coefficient: sympy.Expr
     _radius: float = field(init=False, repr=False, compare=False)
     _power: float = field(init=False, repr=False, compare=False)
+
+    @classmethod
+    def claim(cls, s: Summand) -> list[Term] | None:
+        """z^(1 - m/2) J_(m/2-1)(R z); cos(R z) is m = 1 and sin(R z)/z is m = 3."""
+        factor = s.lone_factor
+        if factor is None:
+            return None
+        if isinstance(factor, sympy.cos | sympy.sin):
+            rate = sympy.cancel(factor.args[0] / Z)
+            wanted = 0 if isinstance(factor, sympy.cos) else -1
+            if rate.has(Z) or not rate.is_positive or s.power != wanted:
+                return None
+            return [((sympy.Integer(1 - 2 * wanted), tidy(rate)), s.coefficient * rate**-wanted)]
+        match = scaled_argument(factor, sympy.besselj)
+        if match is None or s.power != -match[0] or not (match[0] + 1).is_positive:
+            return None
+        order, rate = match
+        value = s.coefficient * (rate / 2) ** order / sympy.gamma(order + 1)
+        return [((2 * order + 2, tidy(rate)), value)]
+
+    @classmethod
+    def made(cls, dim: int, key: tuple[Any, ...], coefficient: sympy.Expr) -> Component | Atom:
+        """A density on a ball; an atom in its own dimension."""
+        m, radius = key
+        if m == dim:
+            return Atom.of(radius, coefficient)
+        if m < dim:
+            raise NoRouteError(
+                f"The kernel contains {coefficient} times the mean of a plane wave over a sphere "
+                f"of R^{m}, of frequency {radius}. In dimension {dim} > {m} its transform is not "
+                "a measure but a derivative of one, so there is no spectral density to give. Use "
+                f"dim <= {m}, or a finite measure made to order on the range of your data (design)."
+            )
+        return super().made(dim, key, coefficient)
 
     def __post_init__(self) -> None:
         d = self.dim

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from spectra.density import FastTail
+from spectra.formula.parsing import Z
 from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
 from spectra.transform.smooth_pairs.centred import (
     DIGITS,
@@ -22,6 +23,8 @@ from spectra.transform.smooth_pairs.centred import (
     W,
     exact,
 )
+from spectra.transform.smooth_pairs.pair import CONSTANT, Pair, Term
+from spectra.transform.summands import Summand, polynomial, tidy
 
 __all__ = ["RationalQuadratic"]
 
@@ -67,7 +70,7 @@ def _log_bessel_k(order: Any, x: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class RationalQuadratic(CentredComponent):
+class RationalQuadratic(CentredComponent, Pair):
     r"""Spectral component of a rational quadratic (Cauchy) kernel, c (1 + z^2/b^2)^(-alpha).
 
     .. math:: \mu(w) = c\,\frac{2 b^d}{(4\pi)^{d/2}\Gamma(\alpha)} (bw/2)^{\alpha-d/2}
@@ -106,6 +109,39 @@ class RationalQuadratic(CentredComponent):
     _order: float = field(init=False, repr=False, compare=False)
     _scale: float = field(init=False, repr=False, compare=False)
     _bessel_centre: float = field(init=False, repr=False, compare=False)
+
+    @classmethod
+    def claim(cls, s: Summand) -> list[Term] | None:
+        """z^(2j) (A + B z^2)^(-alpha), A, B > 0, j <= alpha."""
+        factor, j = s.lone_factor, s.even_power
+        if factor is None or j is None:
+            return None
+        base, exponent = factor.as_base_exp()
+        poly = polynomial(base)
+        if poly is None or not exponent.is_number or not exponent.is_negative:
+            return None
+        scale, power = sympy.Integer(1), 1
+        if poly.degree() > 2:
+            (scale, roots) = sympy.factor_list(base)
+            if len(roots) != 1:
+                return None
+            poly, power = sympy.Poly(roots[0][0], Z), roots[0][1]
+        a, b, c = (poly.coeff_monomial(Z**i) for i in (0, 1, 2))
+        if poly.degree() != 2 or b != 0 or not a.is_positive or not c.is_positive:
+            return None
+        alpha = -exponent * power
+        if not (alpha - j).is_nonnegative:
+            return None
+        front = s.coefficient * scale**exponent * a ** (-alpha)
+        length2 = tidy(a / c)
+        # z^2 = b^2 [(1 + z^2/b^2) - 1]
+        return [
+            (
+                CONSTANT if alpha == i else (alpha - i, sympy.sqrt(length2)),
+                front * length2**j * sympy.binomial(j, i) * (-1) ** (j - i),
+            )
+            for i in range(j + 1)
+        ]
 
     def __post_init__(self) -> None:
         d = self.dim
