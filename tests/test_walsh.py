@@ -16,6 +16,7 @@ from rf.waves import wave_columns
 from spectra.compiled import using
 
 TYPES = [np.float64, np.float32]
+DEAR = set(product([1024], TYPES, "CF"))
 
 
 @pytest.fixture(params=["numpy", "numba"])
@@ -70,7 +71,8 @@ def projected(dim, dtype):
 
 
 @pytest.mark.parametrize(
-    ("dim", "dtype", "order"), by_turns(product([3, 256, 300, 1024], TYPES, "CF"), every=3)
+    ("dim", "dtype", "order"),
+    by_turns(product([3, 256, 300, 1024], TYPES, "CF"), every=3, dear=DEAR),
 )
 def test_a_projection_errs_by_few_roundings_of_the_lengths(dim, dtype, order, implementation):
     """By at most 3 (p_1 + p_2) u |w| |x|, p_1 p_2 = p being the factors of the numpy transform."""
