@@ -237,6 +237,24 @@ def test_a_pole_far_below_the_scale_is_seen_at_radii_as_far_out():
         assert beyond.log_bound(w) >= -42.0 * np.log(10.0) - w / 1e12
 
 
+def test_a_lobe_where_the_kernel_has_long_been_negligible_is_seen_beside_it():
+    """At z = 30 a Gaussian is exp(-900); a lobe of exp(-152) there falls like exp(-w^2/3600)."""
+    text = "exp(-z**2)+exp(-(z**2-900)**2/4)/10**66"
+    beyond = Plane(sp.radial(text).pieces[0].expr).shape(3).beyond
+    z = np.linspace(29.0, 31.0, 4001)
+    lobe = z * np.exp(-((z**2 - 900.0) ** 2) / 4.0)
+    for w in (120.0, 200.0, 240.0):
+        share = abs(2.0 / np.pi * w * np.sum(lobe * np.sin(w * z)) * (z[1] - z[0]))
+        assert beyond.log_bound(w) >= np.log(share) - 66.0 * np.log(10.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["exp(-z**2)/(1+exp(z**2-100))", "exp(-z-z**3)", "exp(-cosh(z))", "z*besselk(1,z)"]
+)
+def test_what_ends_is_bounded_all_the_way(text):
+    assert Plane(sp.radial(text).pieces[0].expr).shape(3).beyond.log_bound(1e4) < -500.0
+
+
 @pytest.mark.parametrize("dim", [2, 3])
 def test_a_kernel_that_is_nearly_zero_before_its_bulk_is_summed_from_where_it_began(dim):
     """Between a needle at 0 and its bulk the kernel is less than any depth that sums are cut at."""

@@ -39,6 +39,11 @@ class Detour(NamedTuple):
     z: ComplexArray
     log_weight: FloatArray
 
+    def followed_by(self, other: Detour) -> Detour:
+        """Both, one after the other."""
+        parts = zip(self, other, strict=True)
+        return Detour(*(np.concatenate(pair) for pair in parts))
+
 
 class Beyond:
     """A kernel outside of a disc, on detours that the path of its density may take.
@@ -86,6 +91,8 @@ class Beyond:
                 chords = (negligible - bounds[i + 1 :]) / (w[i + 1 :] - w[i])
                 last = float(detour.z.imag.min()) - power / float(w[-1])
                 found.append((-float(w[i]), min(float(chords.min()), last)))
+                if i == 0 and found[-1][1] > 0.0:
+                    break
         falls = [(-first, rate) for first, rate in sorted(found, reverse=True) if rate > 0.0]
         return falls[0] if falls else None
 

@@ -53,6 +53,9 @@ _BEYOND, _SAME_POWER = (1.0, 2.0, 3.0, 4.0), 8.0
 _DISCS = (*np.arange(-96.0, -8.0, 4.0), -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)
 _KEPT, _LOOK = 3, 0.125
 _UPRIGHT, _PAST = 0.5 * np.pi, 1e-3
+# Beyond the end sizes are bounded on parts so wide in log z, until exp(-10^5), which are halved so
+# often while they may be more than that share of the kernel.
+_WIDE, _GONE, _HALVINGS, _LITTLE = 0.5, -1e5, 5, -130.0
 # Even means that values at so many places on either side of the axis are the same, to that share of
 # their bits.
 _PLACES, _EVEN_BITS, _SAME = 7, 4096, 0.5
@@ -175,15 +178,45 @@ class Plane:
         end, _ = self._end(dim)
         rays, look = self._serving(dim), 2.0**-self.resolution
         discs = self._discs(max(rays, default=0.0))
+        far = np.arange(end, self._gone(end) + _WIDE, _WIDE)
+        last = float(far[-1])
         for angle in rays:
+            if not self._sector.is_analytic(Box(end, last, 0.0, angle)):
+                continue
+            after = self._bounded([complex(s, angle) for s in far], dim)
             for disc in discs:
                 arc = disc + 1j * np.arange(_UPRIGHT, angle, -look)
-                yield self._detour([*arc, *(np.arange(disc, end + look, look) + 1j * angle)])
+                ray = np.arange(disc, end + look, look) + 1j * angle
+                yield self._detour([*arc, *ray]).followed_by(after)
         heights = self.reach.scale + np.array(_HEIGHTS)
         for height in heights[heights < max(discs, default=-np.inf)]:
-            if np.isfinite(self.reach.end) and self._is_analytic_below(float(height), end):
+            if np.isfinite(self.reach.end) and self._is_analytic_below(float(height), last):
                 x = np.arange(height - _STEEP, end + look, look)
-                yield self._detour(list(np.log(np.exp(x) + 1j * np.exp(height))))
+                line, more = (list(np.log(np.exp(s) + 1j * np.exp(height))) for s in (x, far))
+                yield self._detour(line).followed_by(self._bounded(more, dim))
+
+    def _gone(self, end: float) -> float:
+        """log z from which a kernel that ends is nothing at all."""
+        if not np.isfinite(self.reach.end):
+            return end
+        axis, last = self.ray(0.0, SURVEY_BITS), self.reach.scale + _AFTER
+        places = np.arange(end, last, _COARSE)
+        return next((float(s) for s in places if axis(float(s))[1] < _GONE), last)
+
+    def _bounded(self, log_z: list[complex], dim: int) -> Detour:
+        """A path on which the kernel is next to nothing, by what it is at most.
+
+        Waves are largest where a part of it begins, but for a power of z.
+        """
+        little = self.ray(0.0, SURVEY_BITS)(self.reach.scale)[1] + _LITTLE
+        log_sizes = [
+            self._sector.log_most(
+                Box(a.real, b.real, min(a.imag, b.imag), max(a.imag, b.imag)), little, _HALVINGS
+            )
+            for a, b in pairwise(log_z)
+        ]
+        wide = float(np.log(_WIDE)) + 0.5 * (dim + 1.0) * _WIDE
+        return Detour(np.exp(np.array(log_z[:-1])), np.array(log_sizes) + wide)
 
     def disc(self, dim: int) -> float | None:
         """log|z| up to which paths may follow the imaginary axis, if they may."""

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import flint
+import numpy as np
 import sympy
 
 from spectra.formula.parsing import Z
 from spectra.transform.rays.continuation import Continuation, number, planned
-from spectra.transform.rays.precision import Ball, working
+from spectra.transform.rays.precision import Ball, log_of, working
 
 __all__ = ["Box", "Sector"]
 
@@ -114,18 +115,32 @@ class Sector:
                 excused += 1
         return True
 
+    def log_most(self, box: Box, little: float, halvings: int) -> float:
+        """Logarithm of what the kernel is at most on a box, halved so often while that is not
+        little; infinite where it is not known."""
+        with working(_BITS):
+            ball = self._on(box)
+            most = np.inf if ball is None else log_of(abs(ball).upper())
+        if halvings == 0 or most < little:
+            return most
+        return max(self.log_most(half, little, halvings - 1) for half in box.halves())
+
     def _is_fine(self, box: Box) -> bool:
         with working(_BITS):
-            logs = box.logs()
-            values = [_Values(logs.exp(), logs.real.exp().lower())]
-            try:
-                for step, operands in self._steps:
-                    values.append(step(*[values[i] for i in operands]))
-                    if not values[-1].ball.is_finite():
-                        return False
-            except _NotAnalyticError:
-                return False
-        return True
+            return self._on(box) is not None
+
+    def _on(self, box: Box) -> Ball | None:
+        """The kernel on a box; None where it is not seen to be analytic."""
+        logs = box.logs()
+        values = [_Values(logs.exp(), _least_exp(logs))]
+        try:
+            for step, operands in self._steps:
+                values.append(step(*[values[i] for i in operands]))
+                if not values[-1].ball.is_finite():
+                    return None
+        except _NotAnalyticError:
+            return None
+        return values[-1].ball
 
     def _is_removable(self, box: Box) -> bool:
         with working(_CIRCLE_BITS):
@@ -173,7 +188,7 @@ def _step(node: sympy.Expr) -> tuple[Callable[..., _Values], tuple[sympy.Basic, 
         n = int(node.exp)
         return (lambda x: _power(x, n)), (node.base,)
     if node.func is sympy.exp:
-        return (lambda x: _Values(x.ball.exp(), x.ball.real.exp().lower())), node.args
+        return (lambda x: _Values(x.ball.exp(), _least_exp(x.ball))), node.args
     if node.func in (sympy.cosh, sympy.sinh):
         function, _ = planned(node)
         return (lambda x: _hyperbolic(function(x.ball), x.ball)), node.args
@@ -193,6 +208,11 @@ def _least(ball: Ball) -> Ball:
     return abs(ball).lower() if ball.is_finite() else flint.arb(0)
 
 
+def _least_exp(ball: Ball) -> Ball:
+    """|exp| at least: at the lower end, since the ball around a long interval reaches zero."""
+    return ball.real.lower().exp().lower()
+
+
 def _of(ball: Ball) -> _Values:
     return _Values(ball, _least(ball))
 
@@ -205,8 +225,9 @@ def _hyperbolic(ball: Ball, u: Ball) -> _Values:
 def _sum(*terms: _Values) -> _Values:
     ball = sum((t.ball for t in terms[1:]), terms[0].ball)
     sizes = [abs(t.ball).upper() for t in terms]
-    whole = sum(sizes[1:], sizes[0])
-    alone = (t.least - (whole - size) for t, size in zip(terms, sizes, strict=True))
+    # Sums of the others, since a difference is rounded by the largest of all.
+    others = [sum(sizes[:i] + sizes[i + 1 :], flint.arb(0)) for i in range(len(sizes))]
+    alone = (t.least - other for t, other in zip(terms, others, strict=True))
     return _Values(ball, max(_least(ball), *(least.lower() for least in alone)))
 
 
