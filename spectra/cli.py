@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     derive.add_argument("--u-error", type=float, help="largest error of the inverse CDFs")
     derive.add_argument(
         "--route",
-        help="show the density by this route first: lookup, series, symbolic or numeric",
+        help="show the density by this route first: lookup, periodic, series, symbolic or numeric",
     )
     derive.set_defaults(run=_derive)
 

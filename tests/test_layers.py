@@ -255,3 +255,18 @@ def test_the_public_names_of_rf_are_what_a_user_types():
         assert value.__doc__, f"rf.{name} says nothing"
         if name not in RF_NAMES["warnings"]:
             assert ">>>" in value.__doc__, f"rf.{name} has no example"
+
+
+ROOMS = [
+    (f"{package.__name__}.{'.'.join(init.parent.relative_to(root).parts)}", init)
+    for package in (spectra, rf)
+    for root in [Path(package.__file__).parent]
+    for init in sorted(root.rglob("*/__init__.py"))
+]
+
+
+@pytest.mark.parametrize(("name", "init"), ROOMS, ids=[name for name, _ in ROOMS])
+def test_a_room_says_what_each_of_its_files_is_for(name, init):
+    said = ast.get_docstring(ast.parse(init.read_text())) or ""
+    files = {path.stem for path in init.parent.glob("*.py")} - {"__init__"}
+    assert not sorted(f for f in files if f"``{f}``" not in said)

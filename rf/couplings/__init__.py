@@ -17,6 +17,10 @@ kerdock    within a set of d/2 + 1 bases, d = 4^k               0 and 1/sqrt(d)
 
 With c the cosine between two directions, the variance depends on E P_n(c), n = 2, 4, ... (P_n
 Gegenbauer, P_n(1) = 1), and is least where these are negative (:mod:`rf.variance`).
+
+Files: ``coupling`` (what one is); ``independent``, ``orthogonal``, ``simplex``, ``hadamard``,
+``kerdock``, ``designed``, ``quasi_random`` (within a part); ``haar``, ``shared``, ``comonotone``
+(between parts).
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
 """The published experiments, re-run: their algorithms, the corrected ones and the best we know.
 
 A table is added by a file and a line in :data:`EXPERIMENTS`; the command is ``rf reproduce NAME``.
+
+Read in this order: ``tables`` (what a table is), ``ledger`` (finished cells), ``pages`` (what is
+left behind), ``approximation`` (errors), ``methods`` (kernels and what approximates them).  Then
+one table or figure to a file: ``liu_times``, ``liu_sampling``, ``error_curves``,
+``accuracy_curves``, ``gorf_variance``, ``gorf_errors``, ``housing``, ``digmm_bias``,
+``ask_errors``, ``ask_curves``, ``ask_accuracy``, ``nystroem_losses``.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Frequencies of ours in other people's libraries, one to a file, each an extra of its own."""
+"""Frequencies of ours in other people's libraries, one to a file, each an extra of its own.
+
+``gpytorch``, ``botorch``.
+"""

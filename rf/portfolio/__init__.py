@@ -7,4 +7,7 @@ that occur.  Each member has a file and makes offers (``offer``): the exact poly
 steps and ramps for the arc-cosine family (``neurons``) and Gegenbauer features
 (``zonal_features``).  ``choice`` compares them by the error that is seen on a sample, and
 ``commission`` finds the range of distances and puts the order.
+
+``by_groups`` makes a kernel of groups of columns term by term, ``inside_kink`` kernels of the l1
+distance.
 """

@@ -4,6 +4,12 @@ The systems (RFF, ORF, GRFF, GORF, AsKRFF) draw from the table of a kernel, as
 :class:`rf.SpectralFeatures` does; the rivals make features of their own.  What is biased is so in a
 class that says it: PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, DIGMM, SORF, and AsKRFF
 with fitted masses.  A rival is added by a file and a line.
+
+The papers' systems: ``systems`` (RFF, ORF, GRFF, GORF), ``ask``; as published: ``published_grff``,
+``polynomial_grff``, ``samplers``.  Their rivals: ``base`` (what they share), ``digmm``,
+``nystroem``, ``srf``, ``gegenbauer``, ``dot_product``, ``exact_polynomial``, ``power`` with
+``random_maclaurin``, ``tensor_sketch`` and ``trp``, ``gaussian_blocks`` with ``fastfood``, ``sorf``
+and ``circulant``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ oscillate); ``expansions`` and ``waves`` (an oscillating tail with its remainder
 ``masses`` (the entry); ``table_panels`` (a table as exact functions), ``parts`` and ``lobed_law``
 (the laws that it stands for), ``panel_proofs``, ``cell_proofs``, ``lobed_tails`` with
 ``tail_rounding``, and ``tables`` (the entry).
+
+``double_double`` has sums of arrays to twice the digits.
 """
 
 from spectra.certify.masses import CertifiedMasses, proved_masses

@@ -16,7 +16,7 @@ from __future__ import annotations
 import sympy
 
 from spectra.certify.balls import Ball, Unproved, exact_ball, flint, hull, precision
-from spectra.certify.laws import Gauge, Law
+from spectra.certify.laws import EXPONENTIAL, Gauge, Law
 from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 __all__ = ["CauchyLaw"]
@@ -52,6 +52,7 @@ class CauchyLaw(Law):
         self.scale = self.half * self.alpha / self.quarter
         self.weight = self.half.gamma() * self.alpha.gamma()
         self.front = self.total * self.quarter**self.half / self.weight
+        self.fall = (EXPONENTIAL, float(self.length.mid()), -float(self.order.mid()))
 
     # --- the function Y -----------------------------------------------------------------------
 

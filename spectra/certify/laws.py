@@ -7,8 +7,9 @@ Gaussian      :math:`g = \lambda^h e^{-\lambda V} Q(\lambda V)/\Gamma(h)`, lambd
 Matern        :math:`g = c\,a^{2\nu}(a^2+V)^{-\nu-h}\,\Gamma(\nu+h)/(\Gamma(\nu)\Gamma(h))`
 ============  ==============================================================================
 
-Q is the sum of the Laguerre polynomials of the Gaussian times a polynomial.  The masses of ranges
-of V are incomplete gamma and beta functions, which Arb encloses.
+That of a rational quadratic, which is not analytic there, is in ``cauchy_law``.  Q is the sum of
+the Laguerre polynomials of the Gaussian times a polynomial.  The masses of ranges of V are
+incomplete gamma and beta functions, which Arb encloses.
 
 A gauge is a positive function that a density is multiplied by before its sign is looked at: it has
 no influence on signs, and keeps a density of the order of 1 where it underflows every ball.  An
@@ -27,7 +28,11 @@ from spectra.certify.balls import Ball, exact_ball, flint
 from spectra.transform.smooth_pairs.gaussian import Gaussian
 from spectra.transform.smooth_pairs.matern import Matern
 
-__all__ = ["Gauge", "GaussianLaw", "Law", "MaternLaw"]
+__all__ = ["EXPONENTIAL", "POWER", "Gauge", "GaussianLaw", "Law", "MaternLaw"]
+
+
+#: Kinds of falls, the slowest first: like a power, exponentially in w, exponentially in w^2.
+POWER, EXPONENTIAL, _EXPONENTIAL_IN_SQUARE = 0.0, 1.0, 2.0
 
 
 def _nothing() -> Ball:
@@ -99,6 +104,8 @@ class Law(ABC):
         Its signed mass.
     analytic_at_zero : bool
         Whether g is analytic at V = 0.
+    fall : tuple of float
+        How fast it falls at large V; the least of these wins, which is a guess that is proved.
     """
 
     dim: int
@@ -106,6 +113,7 @@ class Law(ABC):
     scale: Ball
     one_signed: bool
     total: Ball
+    fall: tuple[float, ...]
     analytic_at_zero = True
 
     @abstractmethod
@@ -196,6 +204,7 @@ class GaussianLaw(Law):
             self.weights.append(q * rising)
             rising = rising * (self.half + i)
         self.front = self.rate**self.half / self.half.gamma()
+        self.fall = (_EXPONENTIAL_IN_SQUARE, float(self.rate.log().mid()))
 
     def without_zero(self) -> GaussianLaw:
         """The same signs at V > 0, without the zero that the density may have at V = 0."""
@@ -295,6 +304,7 @@ class MaternLaw(Law):
             * self.order.gamma()
             / (self.nu.gamma() * self.half.gamma())
         )
+        self.fall = (POWER, float(self.order.mid()), -float(abs(self.front).log().mid()))
 
     def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
         whole = self.rate2 + v

@@ -7,9 +7,10 @@ component outweighs all others.  What stays unresolved goes into the radius with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from spectra.certify.balls import Ball, Unproved, enclosure, exact_ball, flint, precision
 from spectra.certify.cauchy_law import CauchyLaw
@@ -30,6 +31,12 @@ _MOST_BITS = 6144
 _RELATIVE = 2.0**-60
 # Doublings of log V away from the bulk before an end is given up.
 _MOST_STEPS = 14
+# The law of each kind of component.
+_LAWS: dict[type[Component], Callable[[Any], Law]] = {
+    Gaussian: GaussianLaw,
+    Matern: MaternLaw,
+    RationalQuadratic: CauchyLaw,
+}
 
 
 @dataclass(frozen=True)
@@ -73,17 +80,14 @@ def law_of(component: Component) -> Law:
     Unproved
         For a component whose masses are not known here.
     """
-    if isinstance(component, Gaussian):
-        return GaussianLaw(component)
-    if isinstance(component, Matern):
-        return MaternLaw(component)
-    if isinstance(component, RationalQuadratic):
-        return CauchyLaw(component)
-    raise Unproved(f"a component of the kind {type(component).__name__} has no proof here")
+    law = _LAWS.get(type(component))
+    if law is None:
+        raise Unproved(f"a component of the kind {type(component).__name__} has no proof here")
+    return law(component)
 
 
 def mixture_masses(components: Sequence[Component]) -> MassBalls:
-    """Masses of a sum of Gaussian and Matern components, with all sign changes.
+    """Masses of a sum of components that have laws, with all sign changes.
 
     The precision is raised until every mass, the cancelled one too, is known to 60 bits of its
     own size, so that 1 - M+ keeps its digits where it is 1e-300.
@@ -183,7 +187,7 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
     whole = laws
     if len(laws) == 1 and isinstance(laws[0], GaussianLaw):
         laws = [laws[0].without_zero()]
-    slowest = _slowest(laws)
+    slowest = min(laws, key=lambda law: law.fall)
     gauge = slowest.gauge()
 
     def by_log(t: Ball) -> tuple[Ball, Ball]:
@@ -278,19 +282,3 @@ def _sign_beyond(laws: Sequence[Law], slowest: Law, v: Ball) -> int:
     least, sign = slowest.least(v)
     others = sum((law.largest(v, gauge) for law in laws if law is not slowest), flint.arb(0))
     return sign if sign and others < least else 0
-
-
-def _slowest(laws: Sequence[Law]) -> Law:
-    """The component that wins at large w: a guess, which _sign_beyond proves."""
-    materns = [law for law in laws if isinstance(law, MaternLaw)]
-    if materns:
-        order = min(float(m.order.mid()) for m in materns)
-        last = [m for m in materns if float(m.order.mid()) == order]
-        return max(last, key=lambda m: float(abs(m.front).log().mid()))
-    cauchy = [law for law in laws if isinstance(law, CauchyLaw)]
-    if cauchy:
-        length = min(float(c.length.mid()) for c in cauchy)
-        longest = [c for c in cauchy if float(c.length.mid()) == length]
-        return max(longest, key=lambda c: float(c.order.mid()))
-    gaussians = [law for law in laws if isinstance(law, GaussianLaw)]
-    return min(gaussians, key=lambda g: float(g.rate.log().mid()))

@@ -2,6 +2,9 @@
 
 ``catalogue["ntk"]`` is a kernel; ``catalogue["matern"]`` is a family, which becomes a kernel when
 it is called with its parameters.  ``entries`` holds the data, ``entry`` says what an entry is.
+
+Read in this order: ``reading`` (the door), ``named`` (the catalogue), ``builders``,
+``geostatistics`` and ``asymmetric`` (more entries), ``group_text`` (kernels of groups of columns).
 """
 
 from spectra.families.entry import Entry, Parameter

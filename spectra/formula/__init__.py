@@ -22,4 +22,5 @@ Numbers:
 - ``rules``: how each head is computed by each backend;
 - ``functions``: the table of the functions of the language;
 - ``balls``: what mpmath computes slowly, in ball arithmetic.
+- ``opaque``: Python callables as functions of the language.
 """

@@ -4,6 +4,9 @@ Read in this order: ``sign_intervals`` (where the sign changes), ``stretches`` (
 ``inverse_series`` and ``lobes`` (infinitely many of them), ``split`` (a density by its sign),
 ``signed`` (the measure itself), ``making`` (from a density to its measure, or to what of it lies
 within a radius).
+
+Beating lobes, of several frequencies: ``phase_means``, ``beats`` and ``apart``; ``lobe_integral``
+and ``tails`` serve all of them, ``hat_masses`` the truncated l1 distance.
 """
 
 from spectra.measure.making import measure_of, truncate

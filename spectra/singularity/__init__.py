@@ -6,6 +6,10 @@ formula to a germ), ``power_series`` (what is bounded by its value at coinciding
 (all positive ones of a formula), ``branches`` (the radii where a formula changes),
 ``wave_formulas`` (what comes back for ever), ``places`` (what is found), ``local`` (the analysis of
 a kernel at zero, at each radius and at infinity), ``recurring`` (where its radii have no end).
+
+``rules`` says what each kind asks of d, ``at_infinity`` what happens there, ``verification`` holds
+expansions to numbers; ``taylor_series``, ``hyperexpansion`` and ``bessel_values`` serve
+``expansion``.
 """
 
 from spectra.singularity.local import analyse, one_sided, profile

@@ -4,6 +4,7 @@ r"""The rules: what each kind of singularity asks of the dimension.  The facts a
 singular                     on                          finite mass exactly for
 ===========================  ==========================  =======================================
 ``|z - R|^s``, R > 0         R^d                         d < 2s + 1
+``|z - R|^s log^q``          R^d                         d < 2s + 1, or = for q < -1
 ``(R - z)_+^s``              [0, R], however it goes on  d < 2s + 1 (necessary), s no integer
 ``|z - R|^s``, 0 < R < 2     the sphere in R^d           d < 2s + 2
 at 0; at 2 on the sphere     both                        every d, where the kernel is continuous

@@ -7,6 +7,10 @@ of a measure), ``grouped_table`` (products of the laws of groups of columns), ``
 ``l1_table`` (kernels of the l1 distance), ``table_file`` and ``table_members`` (files);
 ``plane_wave``, ``panel_integrals`` and ``lobed_waves`` hold the exact expectation of a wave,
 ``radial_interpolant`` makes thousands cheap.
+
+Draws by the million and files: ``cells``, ``panel_lookup``, ``lobe_shares``, ``lobe_quantiles``,
+``radial_cdf``; ``parted_table`` is what tables that are not radial share, ``arrays`` what all
+arrays are.
 """
 
 from spectra.table.grouped_table import Group, GroupedTable, ProductPart, ProductTerm

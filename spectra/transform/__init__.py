@@ -7,6 +7,12 @@ The Fourier convention of the whole package is
           k(z) = \int_0^\infty \Omega_d(wz)\rho(w)\,dw,
 
 so that the total mass of mu is k(0) where mu is positive.
+
+The door is :func:`spectral_density`, below; ``guard`` (with ``weighted``) holds every answer to the
+kernel.  The routes: ``lookup`` (with ``summands`` and :mod:`.smooth_pairs`, :mod:`.on_balls`),
+``periodic``, ``series`` (:mod:`.mellin_sums`), ``numeric`` (:mod:`.half_lines`, :mod:`.rays`,
+:mod:`.callables`), ``symbolic`` (:mod:`.formulas`).  Kernels of the l1 distance: ``l1_density``,
+``l1_sums``.
 """
 
 from __future__ import annotations

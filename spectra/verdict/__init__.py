@@ -7,6 +7,8 @@ them.  Rules are in :mod:`spectra.singularity.rules`; ``spherical`` reads them o
 ``by_group`` decides on groups of columns, ``by_l1`` on kernels of the l1 distance.  ``decision``
 combines what is certain with what is open, ``definite`` decides on positive definiteness, and
 ``ladder`` has the partial masses that are set beside a verdict.
+
+``report`` prints a verdict in full, ``composed`` is what verdicts on sums of kernels share.
 """
 
 from spectra.verdict.answer import Verdict

@@ -1,1 +1,7 @@
-"""Kernels that are zero beyond a radius: moments within, expansions at the edge."""
+"""Kernels that are zero beyond a radius: moments within, expansions at the edge.
+
+Read in this order: ``compact`` (closed forms, with ``ball_reading`` and ``ball_formula``),
+``compact_numeric`` (any other formula, with ``numeric_ball`` and ``tanh_sinh``); both end in
+``ball``: moments, expansions at the edge and at the origin.  From there ``ascending`` (small
+radii), ``edge``, ``power_series`` and ``tail`` (large ones).
+"""
