@@ -396,7 +396,7 @@ def test_what_is_narrow_inside_a_ball_is_refused_too(place):
     ],
 )
 def test_what_is_only_steep_hides_nothing(text):
-    assert Plane(sympy.sympify(text, {"Z": Z}, rational=True)).hidden is None
+    assert Plane(sympy.sympify(text, {"Z": Z}, rational=True)).hidden(3) is None
 
 
 @SLOW

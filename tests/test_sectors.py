@@ -94,11 +94,19 @@ def test_values_so_far_apart_that_a_lobe_is_between_them_are_not_enough():
     assert Plane(sympy.exp(-Z - Z**3)).resolution == 3
     lobe = Plane(sympy.exp(-Z - Z**3) + sympy.exp(-9000 * (Z - 3) ** 2) / 10**19)
     assert lobe.resolution > 5
-    assert lobe.hidden is None
+    assert lobe.hidden(3) is None
     # Steps of z at z = 3 see it within four of its deviations.
     assert lobe.finest < 4 / np.sqrt(18000)
     needle = Plane(sympy.exp(-Z) + sympy.exp(-(10**8) * (Z**2 - 2) ** 2))
-    assert needle.hidden == pytest.approx(np.sqrt(2), rel=1e-2)
+    assert needle.hidden(3) == pytest.approx(np.sqrt(2), rel=1e-2)
+
+
+@pytest.mark.parametrize("share", [115, 128])
+def test_a_needle_beyond_the_end_of_a_kernel_is_found_where_powers_of_z_reveal_it(share):
+    # At z = 40 it is 1e-115 of the kernel, and 1e-47 of it times z^63.
+    needle = sympy.exp(-sympy.Rational(25, 2) * (Z**2 - 1600) ** 2) / 10**share
+    assert Plane(sympy.exp(-(Z**2)) + needle).hidden(64) == pytest.approx(40.0, rel=0.1)
+    assert Plane(sympy.exp(-(Z**2))).hidden(64) is None
 
 
 # A lobe, or a pole, that is less than rounding where it is, and rules the density far out.

@@ -95,8 +95,8 @@ class SignSplit:
         for stretch in self.stretches:
             if stretch.sign == sign:
                 total = total + stretch.mass
-            elif stretch.mass.mid == 0.0:
-                total = total + Enclosure(0.0, stretch.mass.rad)
+            else:
+                total = total + Enclosure(0.0, stretch.doubt)
         if total.mid == 0.0 and not self.is_proved_to_have(-sign):
             # No stretch of this sign was seen: there may be one where the other is an error.
             unseen = self.lobe_mass(-sign).rad + sum(s.mass.rad for s in self.stretches)

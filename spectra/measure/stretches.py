@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ FloatArray = NDArray[np.float64]
 
 # Values below this are on their way to denormal numbers, which keep no digits.
 _UNDERFLOW = 1e-260
+# Beside the ends of a range, points are so many times nearer from one to the next, so many times.
+_NEARER, _NEAREST = 4.0, 12
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Stretch:
         it.
     head, tail : Closure
         Mass below the first panel and above the last one.
+    doubt : float
+        What of its mass may have the other sign: the integral of what errors exceed values by.
     """
 
     sign: int
@@ -70,6 +75,7 @@ class Stretch:
     integrand: Integrand
     head: Closure = NOTHING
     tail: Closure = NOTHING
+    doubt: float = 0.0
 
     @property
     def mass(self) -> Enclosure:
@@ -93,8 +99,17 @@ def stretches_of(density: RadialSum, intervals: Sequence[Interval]) -> tuple[Str
     for run in _runs(density, intervals):
         for interval, inner in zip(run.intervals, _integrate(run, run.intervals), strict=True):
             if inner is not None:
-                panels, head, tail = inner
-                found.append(Stretch(interval.sign, interval.chart, panels, run, head, tail))
+                found.append(
+                    Stretch(
+                        interval.sign,
+                        interval.chart,
+                        inner.panels,
+                        run,
+                        inner.head,
+                        inner.tail,
+                        inner.doubt,
+                    )
+                )
     return tuple(found)
 
 
@@ -125,8 +140,8 @@ def overlap(density: RadialSum, intervals: Sequence[Interval]) -> Enclosure:
     for run in _runs(density, intervals):
         for inner in _integrate(partial(run.smaller, log_scale=peak), run.intervals):
             if inner is not None:
-                panels, head, tail = inner
-                total = total + panels.integral
+                head, tail = inner.head, inner.tail
+                total = total + inner.panels.integral
                 total = total + Enclosure(head.mass + tail.mass, head.error + tail.error)
     scale = float(np.exp(peak))
     return Enclosure(total.mid * scale, total.rad * scale + float(np.finfo(float).tiny))
@@ -171,7 +186,13 @@ def _runs(density: RadialSum, intervals: Sequence[Interval]) -> Iterator[_Run]:
         yield _Run(density, tuple(group))
 
 
-_Found = tuple[LegendrePanels, Closure, Closure]
+class _Found(NamedTuple):
+    """The mass of a range: panels, what lies beside them, and what may have the other sign."""
+
+    panels: LegendrePanels
+    head: Closure
+    tail: Closure
+    doubt: float
 
 
 def _integrate(function: Integrand, intervals: Sequence[Interval]) -> list[_Found | None]:
@@ -182,25 +203,70 @@ def _integrate(function: Integrand, intervals: Sequence[Interval]) -> list[_Foun
     grids = [
         np.linspace(x.start, x.stop, 33 + int((x.stop - x.start) / COARSE_STEP)) for x in intervals
     ]
-    values, errors = function(np.concatenate(grids))
-    ends = np.cumsum([t.size for t in grids])[:-1]
-    seen = list(zip(grids, np.split(values, ends), np.split(errors, ends), strict=True))
+    seen = _sampled(function, grids)
+    doubts = _doubts(seen, _sampled(function, [_near_the_ends(t) for t in grids]))
     ranges = [_relevant(x, *s) for x, s in zip(intervals, seen, strict=True)]
     wanted = [_first_edges(*r) for r in ranges if r is not None]
     resolved = iter(resolve_each(function, wanted))
     found: list[_Found | None] = []
-    for interval, (t, value, error), part in zip(intervals, seen, ranges, strict=True):
+    for interval, sample, part, doubt in zip(intervals, seen, ranges, doubts, strict=True):
+        t = sample.t
         if part is None:
             width = (interval.stop - interval.start) / t.size
-            lost = float((np.abs(value) + error).sum()) * width
+            lost = float((np.abs(sample.value) + sample.error).sum()) * width
             edges = np.array([interval.start, interval.stop])
             empty = LegendrePanels(edges, np.zeros((1, ORDER)), np.array([lost]))
-            found.append((empty, NOTHING, NOTHING) if lost else None)
+            found.append(_Found(empty, NOTHING, NOTHING, lost) if lost else None)
             continue
-        head = _close(function, part[0], +1.0, t, value, error) if interval.first else NOTHING
-        tail = _close(function, part[1], -1.0, t, value, error) if interval.last else NOTHING
-        found.append((next(resolved), head, tail))
+        low, high = part
+        head = _close(function, low, +1.0, sample) if interval.first else _left_out(sample, t < low)
+        tail = (
+            _close(function, high, -1.0, sample) if interval.last else _left_out(sample, t > high)
+        )
+        found.append(_Found(next(resolved), head, tail, doubt))
     return found
+
+
+class _Sample(NamedTuple):
+    """Values and errors at ascending t."""
+
+    t: FloatArray
+    value: FloatArray
+    error: FloatArray
+
+
+def _sampled(function: Integrand, grids: Sequence[FloatArray]) -> list[_Sample]:
+    values, errors = function(np.concatenate(grids))
+    ends = np.cumsum([t.size for t in grids])[:-1]
+    split = zip(grids, np.split(values, ends), np.split(errors, ends), strict=True)
+    return [_Sample(*each) for each in split]
+
+
+def _near_the_ends(t: FloatArray) -> FloatArray:
+    """Points between the ends of a grid and their neighbours, closer and closer to the ends."""
+    shares = _NEARER ** -np.arange(1.0, _NEAREST + 1)
+    after, before = t[0] + (t[1] - t[0]) * shares[::-1], t[-1] - (t[-1] - t[-2]) * shares
+    return np.concatenate([after, before])
+
+
+def _doubts(seen: Sequence[_Sample], near: Sequence[_Sample]) -> list[float]:
+    """The integral of what errors exceed values by; next to a zero it ends within a grid step."""
+    found = []
+    for whole, ends in zip(seen, near, strict=True):
+        t = np.concatenate([whole.t, ends.t])
+        excess = np.maximum(
+            np.concatenate([whole.error - whole.value, ends.error - ends.value]), 0.0
+        )
+        order = np.argsort(t, kind="stable")
+        found.append(float(np.trapezoid(excess[order], t[order])))
+    return found
+
+
+def _left_out(sample: _Sample, beyond: NDArray[np.bool_]) -> Closure:
+    """The mass of a range beyond its panels, towards a zero, where no sign can be trusted."""
+    spacing = float(sample.t[1] - sample.t[0])
+    size = np.abs(sample.value[beyond]) + sample.error[beyond]
+    return Closure(0.0, float(size.sum()) * spacing, np.inf)
 
 
 def _relevant(
@@ -223,21 +289,15 @@ def _first_edges(low: float, high: float) -> FloatArray:
     return np.linspace(low, high, 2 + int((high - low) / 4.0))
 
 
-def _close(
-    function: Integrand,
-    at: float,
-    inward: float,
-    grid: FloatArray,
-    value: FloatArray,
-    error: FloatArray,
-) -> Closure:
+def _close(function: Integrand, at: float, inward: float, sample: _Sample) -> Closure:
     """Mass beyond the last panel: the exponential law seen over the last two steps of t."""
+    grid = sample.t
     # The interval may be narrow, and beyond its other end the density has the other sign.
     step = min(1.0, 0.5 * abs(at - float(grid[-1 if inward > 0 else 0])))
     f, e = function(at + inward * step * np.array([0.0, 0.5, 1.0]))
     beyond = grid < at if inward > 0 else grid > at
     spacing = float(grid[1] - grid[0])
-    noise = float((np.abs(value[beyond]) + error[beyond]).sum()) * spacing
+    noise = float((np.abs(sample.value[beyond]) + sample.error[beyond]).sum()) * spacing
     if not (f[0] > TRUST * e[0] and f[1] > f[0] and f[2] > f[1]):
         return Closure(0.0, noise + abs(float(f[0])) + float(e[0]), np.inf)
     near = 2.0 / step * float(np.log(f[1] / f[0]))

@@ -244,7 +244,7 @@ def stretch(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr, dim: int) -> S
 
 def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Stretch:
     plane = Plane(expr.subs(Z, start + Z))
-    refuse_hidden(expr, lambda: plane.hidden)
+    refuse_hidden(expr, lambda: plane.hidden(dim))
     angles = plane.angles(dim)
     if not angles:
         raise FormulaError("no ray into the plane has the integrals of the half-line")

@@ -72,7 +72,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     0.240992654
     """
     found = expanded(expr)
-    refuse_hidden(found.expr, lambda: plane(found.expr).hidden)
+    refuse_hidden(found.expr, lambda: plane(found.expr).hidden(dim))
     atoms = []
     if found.limit != 0:
         mass = float(found.limit)

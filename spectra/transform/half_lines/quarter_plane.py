@@ -181,6 +181,8 @@ class QuarterPlane:
         z = np.geomspace(self.scale, _FURTHER_OUT * self.reach, _PROBES)
         with np.errstate(divide="ignore"):
             log = np.log(self.size(z)) + (dim - 1) * np.log(z)
+        if not np.isfinite(log.max()):
+            raise FormulaError("the kernel is narrower than the places at which it is looked at")
         alive = int(np.flatnonzero(log > log.max() + np.log(_NEGLIGIBLE))[-1])
         further = float(z[min(alive + 1, z.size - 1)])
         return replace(self, reach=further) if further > self.reach else self

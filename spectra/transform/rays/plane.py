@@ -138,24 +138,56 @@ class Plane:
         k, place = self._narrow
         return np.inf if place is None else place * 2.0**-k
 
-    @property
-    def hidden(self) -> float | None:
+    def hidden(self, dim: int) -> float | None:
         """A distance at which sums of values miss something, however short their steps."""
         k, place = self._narrow
-        return place if k > _SHORT_STEP else None
+        if k > _SHORT_STEP:
+            return place
+        if not np.isfinite(self.reach.end):
+            return None
+        end, top = self._end(dim)
+        # Places near the ends of a range are only compared with.
+        place = self._hidden_between(self._looked_at[1] - 0.5, end + 1.5, k)
+        return self._risen(end + 1.0, top, dim) if place is None else place
+
+    def _risen(self, end: float, top: float, dim: int) -> float | None:
+        """A distance beyond its end at which a kernel may be more than before and not negligible.
+
+        Bounds that are wide everywhere say nothing.
+        """
+        before = np.inf
+        for s in np.arange(end - _WIDE, self._gone(end) + _WIDE, _WIDE):
+            box = Box(float(s), float(s) + _WIDE, 0.0, 0.0)
+            least = top + _NEGLIGIBLE - (dim - 1) * box.high
+            most = self._sector.log_most(box, least, _HALVINGS)
+            if max(least, before + _PLAIN) < most < np.inf:
+                return float(np.exp(s))
+            before = most
+        return None
+
+    @property
+    def _looked_at(self) -> tuple[float, float]:
+        """Ends of log z between which it is looked at for what is narrow, in every dimension."""
+        low, high = self.reach.scale - _BESIDE, self.reach.scale + _BESIDE
+        return low, min(high, self.reach.end + 1.0)
+
+    def _hidden_between(self, low: float, high: float, k: int) -> float | None:
+        """A distance beside which steps 2^-k of log z miss something."""
+        if high <= low:
+            return None
+        steps = {"apart": 2.0**-k, "contrast": _PLAIN}
+        places = (
+            hidden_place(self.kernel, lambda s: s.exp(), low, high, beside=beside, **steps)
+            for beside in _FAMILIES
+        )
+        return next((place for place in places if place is not None), None)
 
     @cached_property
     def _narrow(self) -> tuple[int, float | None]:
         """That k, and a distance at which wider steps would miss something."""
-        low, high = self.reach.scale - _BESIDE, self.reach.scale + _BESIDE
-        high, place = min(high, self.reach.end + 1.0), None
+        place = None
         for k in range(_WIDE_STEP, _SHORT_STEP + 1):
-            steps = {"apart": 2.0**-k, "contrast": _PLAIN}
-            places = (
-                hidden_place(self.kernel, lambda s: s.exp(), low, high, beside=beside, **steps)
-                for beside in _FAMILIES
-            )
-            found = next((place for place in places if place is not None), None)
+            found = self._hidden_between(*self._looked_at, k)
             if found is None:
                 return k, place
             place = found
