@@ -489,3 +489,15 @@ def test_a_mass_counts_where_the_sign_is_not_known():
     negative = measure_of(spectral_density(kernel, 1)).negative_mass
     assert abs(negative.mid - 9.10e-38) <= negative.rad
     assert negative.rad < 1e-34
+
+
+def test_a_lobe_between_unequal_steps_is_seen():
+    # From w = 10.085 to 10.134 this is negative, by less than 1.3e-6.
+    lobed = radial("(1 - z**2/4)**2", support=2)
+    density = spectral_density(lobed + 0.2 * radial("exp(-z)") - 0.1 * radial("exp(-z**2)"), 1)
+    changes = measure_of(density).sign_changes(up_to=12.0)
+    low, high = changes[(changes > 9.9) & (changes < 10.3)]
+    assert [low, high] == pytest.approx([10.085, 10.134], abs=2e-3)
+    before, between, after = density.radial([low - 1e-3, 0.5 * (low + high), high + 1e-3])
+    assert before > 0.0 > between
+    assert after > 0.0

@@ -28,11 +28,8 @@ COARSE_STEP = 0.1
 _FARTHEST = 340.0
 # The distance to the end of a spectrum is followed to exp(-40) of the end: a double ends there.
 _END_DEPTH = 40.0
-# A local minimum of the balance of positive and negative summands may hide a double root only if a
-# neighbour on the grid is this many times higher.
-_DOUBLE_ROOT_RISE = 4.0
-# Such a minimum is sought on a grid, then on one between the neighbours of its lowest point, to
-# 1e-10 of the first.
+# A local minimum of the balance of positive and negative summands may hide two roots.  It is sought
+# on a grid, then on one between the neighbours of its lowest point, to 1e-10 of the first.
 _MINIMUM_GRID = np.linspace(0.0, 1.0, 33)
 _MINIMUM_ROUNDS = 8
 
@@ -215,10 +212,8 @@ def _with_hidden_roots(
     density: RadialSum, chart: Chart, t: FloatArray, ratio: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Add the bottoms of local minima of |ratio| that reach the other sign."""
-    # Beside a double root between grid points one neighbour is at least nine times as high.
     size, signs = np.abs(ratio), np.sign(ratio)
-    hidden = np.maximum(size[:-2], size[2:]) > _DOUBLE_ROOT_RISE * size[1:-1]
-    hidden &= size[1:-1] <= np.minimum(size[:-2], size[2:])
+    hidden = size[1:-1] <= np.minimum(size[:-2], size[2:])
     hidden &= (signs[:-2] == signs[1:-1]) & (signs[2:] == signs[1:-1])
     inner = np.flatnonzero(hidden) + 1
     low, high, side = t[inner - 1], t[inner + 1], signs[inner]
@@ -236,7 +231,7 @@ def _with_hidden_roots(
         crossed = at < -TRUST * bound[rows, lowest]
         t = np.append(t, x[rows, lowest][crossed])
         ratio = np.append(ratio, value[rows, lowest][crossed])
-        # A smooth minimum between grid points is lower by an eighth of the second difference.
+        # A smooth minimum between even points is lower by an eighth of the second difference.
         left = ~crossed & (at <= np.maximum(before, after) - at)
         low, high = x[rows, lowest - 1][left], x[rows, lowest + 1][left]
         side = side[left]
