@@ -143,25 +143,25 @@ class Plane:
         k, place = self._narrow
         if k > _SHORT_STEP:
             return place
-        if not np.isfinite(self.reach.end):
-            return None
-        end, top = self._end(dim)
-        # Places near the ends of a range are only compared with.
-        place = self._hidden_between(self._looked_at[1] - 0.5, end + 1.5, k)
-        return self._risen(end + 1.0, top, dim) if place is None else place
+        return self._risen(dim) if np.isfinite(self.reach.end) else None
 
-    def _risen(self, end: float, top: float, dim: int) -> float | None:
-        """A distance beyond its end at which a kernel may be more than before and not negligible.
+    def _risen(self, dim: int) -> float | None:
+        """A distance, beyond those looked at, at which a kernel may be more than before and is not
+        known to be negligible.
 
         Bounds that are wide everywhere say nothing.
         """
-        before = np.inf
-        for s in np.arange(end - _WIDE, self._gone(end) + _WIDE, _WIDE):
+        end, top = self._end(dim)
+        start, before = self._looked_at[1], np.inf
+        for s in np.arange(start - _WIDE, max(self._gone(end), start) + _WIDE, _WIDE):
             box = Box(float(s), float(s) + _WIDE, 0.0, 0.0)
             least = top + _NEGLIGIBLE - (dim - 1) * box.high
+            allowed = max(least, before + _PLAIN)
             most = self._sector.log_most(box, least, _HALVINGS)
-            if max(least, before + _PLAIN) < most < np.inf:
-                return float(np.exp(s))
+            if allowed < most < np.inf:
+                most = self._sector.log_most(box, allowed, 2 * _HALVINGS)
+                if allowed < most:
+                    return float(np.exp(s + 0.5 * _WIDE))
             before = most
         return None
 
@@ -171,11 +171,10 @@ class Plane:
         low, high = self.reach.scale - _BESIDE, self.reach.scale + _BESIDE
         return low, min(high, self.reach.end + 1.0)
 
-    def _hidden_between(self, low: float, high: float, k: int) -> float | None:
+    def _hides(self, k: int) -> float | None:
         """A distance beside which steps 2^-k of log z miss something."""
-        if high <= low:
-            return None
         steps = {"apart": 2.0**-k, "contrast": _PLAIN}
+        low, high = self._looked_at
         places = (
             hidden_place(self.kernel, lambda s: s.exp(), low, high, beside=beside, **steps)
             for beside in _FAMILIES
@@ -187,7 +186,7 @@ class Plane:
         """That k, and a distance at which wider steps would miss something."""
         place = None
         for k in range(_WIDE_STEP, _SHORT_STEP + 1):
-            found = self._hidden_between(*self._looked_at, k)
+            found = self._hides(k)
             if found is None:
                 return k, place
             place = found
