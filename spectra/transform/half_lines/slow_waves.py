@@ -48,7 +48,9 @@ def by_paths(
     """Panels of a density that is integrated along paths."""
     kernel = continued(found.expr)
     sample = PathFinder(Hankel(kernel, dim), pivot, side)
-    shape = replace(shape_on_paths(kernel, dim), beyond=plane(found.expr).shape(dim).beyond)
+    shape, beyond = shape_on_paths(kernel, dim), plane(found.expr).shape(dim).beyond
+    if beyond is not None and beyond.is_known:
+        shape = replace(shape, beyond=beyond)
     return Builder(found, shape, sample, dim, pivot=pivot, side=side, start=start, peak=peak)
 
 

@@ -61,6 +61,11 @@ class Beyond:
         self._known: list[Detour] = []
         self._more = iter(detours)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a detour at all."""
+        return next(self._detours(), None) is not None
+
     def is_below(self, log: float, w: float, axis: Detour | None = None) -> bool:
         """Whether what is seen of it at a radius, and of an axis, is less than exp(log)."""
         if axis is not None:
