@@ -14,8 +14,10 @@ import flint
 import numpy as np
 import sympy
 
+from spectra.errors import FormulaError
 from spectra.transform.half_lines.ends import Expansion
 from spectra.transform.rays.beyond import Detour
+from spectra.transform.rays.continuation import number
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.precision import Ball, working
 
@@ -38,7 +40,10 @@ def remainder(plane: Plane, zero: Expansion, dim: int) -> Detour | None:
 
 
 def _number(exact: sympy.Expr) -> Ball:
-    return flint.arb(str(sympy.N(exact, _DIGITS)))
+    try:
+        return number(exact).real
+    except FormulaError:
+        return flint.arb(str(sympy.N(exact, _DIGITS)))
 
 
 def _left(plane: Plane, terms: list[tuple[Ball, int, Ball]], log_t: Ball) -> float:
