@@ -31,6 +31,7 @@ _FAR = 1e4
 # What sums of sizes may be short of integrals.
 _MARGIN = 1.0
 _TWO_PARTS = log(2.0)
+_ROUNDED_UP = 1.0 + 1e-9
 
 
 class Detour(NamedTuple):
@@ -43,6 +44,11 @@ class Detour(NamedTuple):
         """Both, one after the other."""
         parts = zip(self, other, strict=True)
         return Detour(*(np.concatenate(pair) for pair in parts))
+
+    def up_to(self, radius: float) -> Detour:
+        """What of it is within a disc."""
+        inside = np.abs(self.z) <= radius
+        return Detour(self.z[inside], self.log_weight[inside])
 
 
 class Beyond:
@@ -67,12 +73,16 @@ class Beyond:
         return next(self._detours(), None) is not None
 
     def is_below(self, log: float, w: float, axis: Detour | None = None) -> bool:
-        """Whether what is seen of it at a radius, and of an axis, is less than exp(log)."""
-        if axis is not None:
-            log -= _TWO_PARTS
-            if self._log_seen(axis, w) > log:
-                return False
-        return any(self._log_seen(detour, w) < log for detour in self._detours())
+        """Whether what is seen of it at a radius is less than exp(log), with what is seen of an
+        axis up to where the detour leaves it."""
+        if axis is None:
+            return any(self._log_seen(detour, w) < log for detour in self._detours())
+        each = log - _TWO_PARTS
+        return any(
+            self._log_seen(detour, w) < each
+            and self._log_seen(axis.up_to(_ROUNDED_UP * abs(detour.z[0])), w) < each
+            for detour in self._detours()
+        )
 
     def fall(self, negligible: float, w: FloatArray) -> tuple[float, float] | None:
         """A radius among those of w and a rate: what is seen is less than
@@ -117,6 +127,9 @@ class Beyond:
         with np.errstate(all="ignore"):
             far = 0.5 * np.log(2.0 / (np.pi * np.abs(y)))
             near = np.log(np.abs(hankel1e(order, y)))
+            # Near zero it leaves the doubles: |H| < Gamma(nu) (2/|y|)^nu / pi, times 2.
+            power = gammaln(max(order, 0.5)) + order * np.log(2.0 / np.abs(y))
+            near = np.where(np.isfinite(near), near, power)
             wave = np.where(np.abs(y) > _FAR * (order + 1.0) ** 2, far, near) - y.imag
             terms = detour.log_weight + wave + (order + 2.0) * np.log(np.abs(y))
         top = float(terms.max())
