@@ -300,9 +300,10 @@ class Builder:
         first, beyond = ending.start, self.shape.beyond
         if beyond is None:
             return first
-        axis = remainder(plane(self.found.expr), self.found.zero, self.dim)
         looks: FloatArray = first * _NEXT_LOOK ** np.arange(float(_MOST_LOOKS))
         allowed = ending.signed_log(looks)[1] + np.log(_SHARE * ending.relative_error(looks))
+        least = float(allowed.min())
+        axis = remainder(plane(self.found.expr), self.found.zero, self.dim, least)
         for w, log in zip(looks[::-1], allowed[::-1], strict=True):
             if beyond.is_below(float(log), float(w), axis):
                 continue

@@ -10,6 +10,8 @@ nothing of it: powers that come later may have large coefficients.
 
 from __future__ import annotations
 
+from math import log, log10
+
 import flint
 import numpy as np
 import sympy
@@ -23,33 +25,36 @@ from spectra.transform.rays.precision import Ball, working
 
 __all__ = ["remainder"]
 
-# It is looked at at such steps of log t, from so far below the scale on, with so many bits.
-_STEP, _DEEP, _BITS, _DIGITS = 0.25, 32.0, 1024, 320
+# It is looked at at such steps of log t, from so far below the scale on, with so many bits beside
+# twice those of what is to be seen.
+_STEP, _DEEP, _SPARE = 0.25, 32.0, 512
 
 
-def remainder(plane: Plane, zero: Expansion, dim: int) -> Detour | None:
-    """That on the axis of the largest disc that is known; None without one."""
+def remainder(plane: Plane, zero: Expansion, dim: int, least: float) -> Detour | None:
+    """That on the axis of the largest disc that is known, so that exp(least) of it is seen; None
+    without one."""
     top = plane.disc(dim)
     if top is None:
         return None
     log_t = np.arange(top, plane.reach.scale - _DEEP, -_STEP)
-    with working(_BITS):
-        terms = [(_number(a), q, _number(c)) for a, q, c in zero.terms]
-        left = [_left(plane, terms, flint.arb(float(x))) for x in log_t]
+    bits = _SPARE + int(max(-2.0 * least, 0.0) / log(2.0))
+    with working(bits):
+        terms = [(_number(a, bits), q, _number(c, bits)) for a, q, c in zero.terms]
+        left = [_left(plane, terms, flint.arb(float(x)), bits) for x in log_t]
     return Detour(1j * np.exp(log_t), np.array(left) + np.log(_STEP))
 
 
-def _number(exact: sympy.Expr) -> Ball:
+def _number(exact: sympy.Expr, bits: int) -> Ball:
     try:
         return number(exact).real
     except FormulaError:
-        return flint.arb(str(sympy.N(exact, _DIGITS)))
+        return flint.arb(str(sympy.N(exact, int(bits * log10(2.0)))))
 
 
-def _left(plane: Plane, terms: list[tuple[Ball, int, Ball]], log_t: Ball) -> float:
+def _left(plane: Plane, terms: list[tuple[Ball, int, Ball]], log_t: Ball, bits: int) -> float:
     """Its logarithm at one place, with what is not known of it."""
     log_z = flint.acb(log_t, flint.arb.pi() / 2)
-    value = plane.kernel(flint.acb(0, log_t.exp()), _BITS)
+    value = plane.kernel(flint.acb(0, log_t.exp()), bits)
     for a, q, c in terms:
         value -= c * (a * log_z).exp() * (-log_z) ** q
     left = abs(value.imag).upper()
