@@ -26,7 +26,7 @@ from spectra.quadrature import NODES
 from spectra.transform.half_lines.endings import Vanishing
 from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.rays.bessel_k import bessel_k, k_half_way
-from spectra.transform.rays.continuation import Continuation
+from spectra.transform.rays.continuation import Continuation, number
 from spectra.transform.rays.hankel import HankelWaves
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.precision import working
@@ -216,6 +216,11 @@ def test_bessel_k_half_way_between_whole_orders_is_that_of_arb(order, size):
 def test_functions_without_a_continuation_are_refused():
     with pytest.raises(FormulaError, match="Heaviside"):
         Continuation(sympy.exp(-Z) * sympy.Heaviside(Z - 1))
+
+
+def test_a_number_without_a_ball_is_said_to_be_one():
+    with working(64), pytest.raises(FormulaError, match="zeta is not known in ball arithmetic"):
+        number(sympy.zeta(3))
 
 
 def test_a_wave_that_rises_where_it_is_last_seen_still_vanishes():

@@ -47,7 +47,7 @@ def remainder(plane: Plane, zero: Expansion, dim: int, least: float) -> Detour |
 def _number(exact: sympy.Expr, bits: int) -> Ball:
     try:
         return number(exact).real
-    except (FormulaError, KeyError):
+    except FormulaError:
         return flint.arb(str(sympy.N(exact, int(bits * log10(2.0)))))
 
 

@@ -200,6 +200,8 @@ def planned(node: sympy.Basic) -> tuple[Callable[..., Ball], tuple[sympy.Basic, 
         above = [number(a) for a in node.ap]
         below = [number(b) for b in node.bq]
         return (lambda x: x.hypgeom(above, below)), (node.argument,)
+    if node.func not in _FUNCTIONS:
+        raise FormulaError(f"{node.func.__name__} is not known in ball arithmetic")
     return _FUNCTIONS[node.func], node.args
 
 
