@@ -321,9 +321,8 @@ class _Watch:
     def remove(self, step: Step) -> None:
         with self._lock:
             self._steps.discard(step)
-            if step.expired:
-                # What was raised and has not arrived would arrive after the step.
-                _raise_in(step.thread, None)
+            if step.expired and step.thread == threading.get_ident():
+                _let_arrive()
 
     def _run(self) -> None:
         while True:
@@ -361,9 +360,22 @@ class _Watch:
         return wait
 
 
-def _raise_in(thread: int, error: Any) -> None:
-    argument = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), argument)
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+
+
+def _let_arrive() -> None:
+    """Take what was raised in this thread and has not arrived: it would arrive after the step.
+
+    Raised anew and caught, for to call it back leaves Python 3.11 looking for it for ever, and one
+    that profiles, traces or debugs then does nothing else.
+    """
+    try:
+        _raise_in(threading.get_ident(), OutOfTime)
+        while True:
+            pass
+    except OutOfTime:
+        pass
 
 
 _WATCH = _Watch()

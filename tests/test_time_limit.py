@@ -283,10 +283,24 @@ with stage("the parent has a watch"):
         os._exit(0)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
+    _in_a_new_process(code)
+
+
+def _in_a_new_process(code):
     here = __file__.rpartition("test_time_limit")[0]
-    subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {here!r}){code}"], check=True
-    )
+    code = f"import sys; sys.path.insert(0, {here!r}){code}"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_refusal_under_a_profiler_ends():
+    _in_a_new_process("""
+import cProfile, test_time_limit as tests
+watched = cProfile.Profile()
+watched.enable()
+tests.refused(tests.endless)
+for _ in (number for number in range(1000)):
+    pass
+""")
 
 
 def _in_a_process(queue):

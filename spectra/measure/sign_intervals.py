@@ -32,6 +32,8 @@ _END_DEPTH = 40.0
 # on a grid, then on one between the neighbours of its lowest point, to 1e-10 of the first.
 _MINIMUM_GRID = np.linspace(0.0, 1.0, 33)
 _MINIMUM_ROUNDS = 8
+# What a smooth minimum may go below its lowest point, in falls of the parabola (chosen).
+_SMOOTH = 32.0
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,16 @@ def _roots_on_grid(
     return inside, [int(signs[0]), *(int(s) for s in signs[where + 1])]
 
 
+def _fall_between(t: FloatArray, size: FloatArray) -> FloatArray:
+    """How far a parabola through three neighbours, lowest in the middle, goes below the middle.
+
+    Its slope in the middle is at most its second divided difference times the longer step.
+    """
+    step = np.diff(t)
+    bend = np.diff(np.diff(size) / step) / (step[:-1] + step[1:])
+    return np.asarray(bend * np.maximum(step[:-1], step[1:]) ** 2 / 4.0)
+
+
 def _with_hidden_roots(
     density: RadialSum, chart: Chart, t: FloatArray, ratio: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -215,6 +227,7 @@ def _with_hidden_roots(
     size, signs = np.abs(ratio), np.sign(ratio)
     hidden = size[1:-1] <= np.minimum(size[:-2], size[2:])
     hidden &= (signs[:-2] == signs[1:-1]) & (signs[2:] == signs[1:-1])
+    hidden &= size[1:-1] <= _SMOOTH * _fall_between(t, size)
     inner = np.flatnonzero(hidden) + 1
     low, high, side = t[inner - 1], t[inner + 1], signs[inner]
     for _ in range(_MINIMUM_ROUNDS):
