@@ -13,9 +13,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import FlippedFeatures, KreinRidge, KreinRidgeClassifier, SpectralFeatures
-from rf.krein_sums import KreinSpace, KreinSums
+from rf.krein_sums import GramSums, KreinSpace, KreinSums
 from rf.rivals import ExactPolynomial, IndefiniteNystroem
-from spectra.errors import AccuracyError, ParameterError
+from spectra.errors import AccuracyError, DataError, ParameterError
 
 SIGNED = "exp(-z**2/2) - exp(-z**2/8)"
 
@@ -163,6 +163,83 @@ def test_chunks_of_other_targets_and_of_no_weight_are_refused(data):
         KreinRidge(features).fit_chunks([(X, y), (X, two)])
     with pytest.raises(ValueError, match="non-zero"):
         KreinRidge(features).fit_chunks([(X, y, np.zeros(len(X)))])
+
+
+def chunks_of(X, y, *, ends_after=None):
+    """Chunks of thirty rows, of which a pass is interrupted after some."""
+    for index, start in enumerate(range(0, len(X), 30)):
+        if index == ends_after:
+            raise KeyboardInterrupt
+        yield X[start : start + 30], y[start : start + 30]
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_an_interrupted_pass_goes_on_with_the_bits_of_a_whole_one(data, kind, tmp_path):
+    X, y, new = data[0].astype(kind), *data[1:]
+    model = KreinRidge(signed(), alpha=0.3)
+    whole = model.fit_chunks(chunks_of(X, y)).predict(new)
+    kept = tmp_path / "sums.npz"
+    with pytest.raises(KeyboardInterrupt):
+        model.fit_chunks(chunks_of(X, y, ends_after=2), kept=kept)
+    spoiled = [(X[:30], y[:30]), (X[:30], np.full(30, 99.0)), (X[60:], y[60:])]
+    # The second chunk is passed over: the file holds it.
+    np.testing.assert_array_equal(model.fit_chunks(spoiled, kept=kept).predict(new), whole)
+    again = model.fit_chunks(chunks_of(X, y), kept=kept)
+    assert again.sums_.rows == 90
+    np.testing.assert_array_equal(again.predict(new), whole)
+
+
+def test_kept_sums_of_something_else_are_refused_and_stay(data, tmp_path):
+    X, y, _ = data
+    model, kept = KreinRidge(signed()), tmp_path / "sums.npz"
+    model.fit_chunks(chunks_of(X, y), kept=kept)
+    before = kept.read_bytes()
+    for other, rows in ((signed(38), X), (signed().set_params(random_state=1), X), (signed(), -X)):
+        with pytest.raises(DataError, match="other features"):
+            KreinRidge(other).fit_chunks(chunks_of(rows, y), kept=kept)
+    with pytest.raises(DataError, match="sums of 3 chunks, and 2 were given"):
+        model.fit_chunks(chunks_of(X[:60], y[:60]), kept=kept)
+    assert kept.read_bytes() == before
+    np.savez(tmp_path / "other.npz", X=X)
+    (tmp_path / "text.npz").write_text("sums")
+    for name in ("other.npz", "text.npz"):
+        with pytest.raises(DataError, match="no sums over chunks"):
+            model.fit_chunks(chunks_of(X, y), kept=tmp_path / name)
+    with pytest.raises(ParameterError, match="no folder"):
+        model.fit_chunks(chunks_of(X, y), kept=tmp_path / "absent" / "sums.npz")
+
+
+@pytest.mark.parametrize("rows", [1, 300, 4096])
+@pytest.mark.parametrize("rule", ["normal", "equal", "waves"])
+def test_products_in_single_precision_stay_within_their_rounding(rows, rule):
+    rng = np.random.default_rng(rows)
+    Z, w = rng.normal(size=(rows, 30)), rng.uniform(0, 3, rows)
+    if rule == "equal":
+        Z[:] = Z[0]  # the same errors of rounding in every row
+    if rule == "waves":
+        Z = np.cos(Z[:, :1] * np.arange(30.0)) / np.sqrt(30)
+    Z = Z.astype(np.float32)
+    y = rng.normal(size=(rows, 1))
+    for weights in (None, w):
+        single = GramSums.of(Z, y, weights) + GramSums.of(Z, y, weights)
+        double = GramSums.of(Z.astype(float), y, weights) + GramSums.of(Z.astype(float), y, weights)
+        error = np.triu(single.gram - double.gram)
+        lost = np.linalg.norm(error + np.triu(error, 1).T, 2)
+        assert double.rounding == 0.0
+        assert lost <= single.rounding < 1e-5 * np.trace(double.gram)
+        np.testing.assert_array_equal(single.cross, double.cross)
+        np.testing.assert_array_equal(single.ones, double.ones)
+        # What may be rounding is left out of the model, and nothing else.
+        kept = np.linalg.eigvalsh(double.gram, "U") > 3.0 * single.rounding
+        assert kept.sum() <= len(single.triangular().triangle) <= np.linalg.matrix_rank(Z)
+
+
+def test_a_ridge_on_single_precision_is_that_on_double(data):
+    X, y, new = data
+    model = KreinRidge(FrozenEstimator(signed().fit(X)), alpha=0.3)
+    double = model.fit_chunks(chunks_of(X, y)).predict(new)
+    single = model.fit_chunks(chunks_of(X.astype(np.float32), y)).predict(new)
+    assert 0.0 < np.abs(single - double).max() < 1e-4 * np.abs(y).max()
 
 
 def test_a_deviation_is_that_of_the_noise_that_was_fitted(data):

@@ -65,6 +65,7 @@ LAYERS = {
 RF_LAYERS = {
     "rf.arrays": 0.4,
     "rf.callers": 0,
+    "rf.chunk_sums": 0.1,
     "rf.commands": 10,
     "rf.compiled_sincos": 0,
     "rf.cosines": 0,
