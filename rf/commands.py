@@ -72,6 +72,7 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="one run of the first column of the first block"
     )
     parser.add_argument("--only", default="", help="only groups whose name contains this")
+    parser.add_argument("--column", help="only this column, such as s=2d")
     parser.set_defaults(run=_reproduce)
 
 
@@ -161,14 +162,19 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     names = list(EXPERIMENTS) if every else [arguments.name]
     found = [_reproduced(name, arguments) for name in names]
     if not any(found):
-        raise ParameterError(f"No group of {arguments.name} contains {arguments.only!r}.")
+        column = "" if arguments.column is None else f" and has a column {arguments.column!r}"
+        raise ParameterError(f"No group of {arguments.name} contains {arguments.only!r}{column}.")
     return 0
 
 
 def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
     """Run a table and print it; False where no group of it is wanted."""
     experiment, runs = EXPERIMENTS[name], 1 if arguments.quick else arguments.runs
-    cells = [cell for cell in experiment.cells(None) if arguments.only in cell.group]
+    cells = [
+        cell
+        for cell in experiment.cells(None)
+        if arguments.only in cell.group and arguments.column in (None, cell.column)
+    ]
     if not cells:
         return False
     cells = quick_look(cells) if arguments.quick else cells

@@ -149,6 +149,11 @@ def test_a_group_without_data_is_left_out_and_the_others_are_computed(
     assert "What it is." in page
     assert "Not in this run (`rf reproduce gorf-errors` has them): without." in page
     assert "s=2" not in page
+    cells.append(Cell("with", "GORF", "s=2", lambda runs: (0.7, 0.1)))
+    asked = ["reproduce", "gorf-errors", "--column", "s=1", "--runs", "2"]
+    assert main([*asked, "--folder", str(tmp_path)]) == 0
+    page = (tmp_path / "gorf-errors.md").read_text()
+    assert "has them): without; s=2 of with." in page
     assert main(["reproduce", "gorf-errors", "--only", "without"]) == 2
     assert "was not found" in capsys.readouterr().err
 

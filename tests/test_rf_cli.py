@@ -120,6 +120,11 @@ def test_all_tables_go_to_a_folder_with_their_numbers_and_go_on_from_it(
     printed = capsys.readouterr()
     assert "s=2" not in printed.out
     assert "[1/1]" in printed.err
+    capsys.readouterr()
+    assert main(["reproduce", "gorf-errors", "--column", "s=2", "--runs", "3"]) == 0
+    assert "s=1" not in capsys.readouterr().out
+    assert main(["reproduce", "gorf-errors", "--only", "title", "--column", "s=9"]) != 0
+    assert "has a column 's=9'" in capsys.readouterr().err
     assert main(["reproduce", "all", "--out", str(tmp_path / "one")]) != 0
     assert "--folder" in capsys.readouterr().err
 

@@ -70,9 +70,12 @@ def _page(
 
 
 def _absent(cells: Sequence[Cell], done: Sequence[Cell], name: str) -> str:
-    """Which groups were left out of this run."""
+    """Which groups were left out of this run, and which columns of the others."""
     whole, computed = ({c.group for c in some if c.compute is not None} for some in (cells, done))
     absent = [g for g in dict.fromkeys(c.group for c in cells) if g in whole - computed]
+    had = set(done)
+    lacking = (c for c in cells if c not in had and c.group in computed)
+    absent += dict.fromkeys(f"{c.column} of {c.group}" for c in lacking)
     if not absent:
         return ""
     return f"Not in this run (`rf reproduce {name}` has them): " + "; ".join(absent) + "."
