@@ -10,15 +10,18 @@ from functools import cache
 
 import numpy as np
 import pytest
-from grids import graded, low_and_high
+from grids import by_turns, graded, low_and_high
 from mpmath import mp
 from problems import DIMENSION, PROBLEMS
 
 import spectra as sp
+from spectra.charts import Chart, RadialSum
 from spectra.errors import InfiniteMassError
 
 DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 1.9, 2.0, 2.6, 5.3])
 FREQUENCIES = np.geomspace(1e-3, 1e4, 29)
+# Five hundred radii to a lobe at the last of them, and values that exceed their errors so often.
+FINE_RADII, SURE = np.geomspace(1e-3, 300.0, 30_000), 4.0
 DRAWS = 20_000
 SIGMAS = 6.0
 DEAR = {("dagum", 1)}
@@ -214,3 +217,27 @@ def test_waves_in_resonance_with_the_lobes_have_a_mean(z):
     k = sp.radial("1 - z**2/4", support=2)
     table = sp.tabulate(sp.spectral_measure(k, 2))
     assert abs(table.expected_kernel([z])[0] - k(z)) <= 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "dim"),
+    by_turns(
+        [
+            (problem.id, dim)
+            for problem in PROBLEMS.values()
+            for dim in (1, 2, 3)
+            if dim in problem.dims and problem.is_finite(dim)
+        ],
+        every=20,
+        dear=DEAR,
+    ),
+)
+def test_the_density_has_the_sign_that_its_changes_say(name, dim):
+    measure = measure_of(name, dim)
+    density = RadialSum(measure.components, dim)
+    positive, negative, error = density.values(Chart(), np.log(FINE_RADII))
+    value = positive - negative
+    known = np.abs(value) > SURE * error
+    passed = np.searchsorted(measure.sign_changes(up_to=1.01 * FINE_RADII[-1]), FINE_RADII[known])
+    sign = np.sign(value[known])
+    assert np.array_equal(sign, sign[:1] * (-1.0) ** (passed - passed[:1]))

@@ -501,3 +501,30 @@ def test_a_lobe_between_unequal_steps_is_seen():
     before, between, after = density.radial([low - 1e-3, 0.5 * (low + high), high + 1e-3])
     assert before > 0.0 > between
     assert after > 0.0
+
+
+@pytest.mark.parametrize("place", [1.16, 2.3, 2.74])
+def test_a_narrow_negative_peak_on_a_wide_law_is_seen(place):
+    # It is a hundredth of its radius wide and reaches a twentieth of the law below zero.
+    width = 0.01 * place
+    share = 1.05 * width * np.exp(-0.5 * place**2)
+    kernel = radial(
+        lambda z: (
+            np.exp(-(z**2) / 2) - 2.0 * share * np.exp(-((width * z) ** 2) / 2) * np.cos(place * z)
+        ),
+        decay="gaussian",
+        origin="smooth",
+    )
+    m = measure_of(spectral_density(kernel, 1))
+    w = place + width * np.linspace(-6.0, 6.0, 100_001)
+    peak = share / width * np.exp(-0.5 * ((w - place) / width) ** 2)
+    below = np.maximum(peak - np.exp(-0.5 * w**2), 0.0) * np.sqrt(2.0 / np.pi)
+    assert m.sign_changes() == pytest.approx(w[below > 0.0][[0, -1]], abs=3e-4 * width)
+    assert abs(m.negative_mass.mid - np.trapezoid(below, w)) <= m.negative_mass.rad + 1e-12
+
+
+def test_a_mass_that_is_no_number_is_refused():
+    # A rounding of z^1, of which the callable has none, rules its density beyond w = 5e6.
+    wendland = radial(lambda z: (1 - z) ** 4 * (1 + 4 * z), support=1, edge=4, breaks=(), origin=3)
+    with pytest.raises(AccuracyError, match="settles"):
+        _ = measure_of(spectral_density(wendland, 1)).mass

@@ -224,8 +224,9 @@ class LobedTailMass:
         start = float(self.tail.phase(np.array([self.tail.start]))[0]) / np.pi
         lowest = max(start / (1.0 - _WINDOW) + 2.0, start + _EXPLICIT_LOBES, _EXPLICIT_LOBES)
         if not self.touching:
-            above = np.abs(ratio) > 1.0
-            crossings = np.flatnonzero(above[1:] != above[:-1])
+            # The only sign of all lobes, or 0 where there are both.
+            only = np.where(np.abs(ratio) > 1.0, np.sign(ratio), 0.0)
+            crossings = np.flatnonzero(only[1:] != only[:-1])
             if crossings.size:
                 crossed = float(self.tail.phase(w[crossings[-1] + 1 : crossings[-1] + 2])[0])
                 lowest = max(lowest, 2.0 * crossed / np.pi)

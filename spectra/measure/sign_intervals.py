@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, EndTail, OscillatingTail
 from spectra.quadrature import bracketed_roots
+from spectra.transform.half_lines.between import BetweenWaves
+from spectra.transform.half_lines.panelled import Panelled
 
 __all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Interval", "sign_intervals"]
 
@@ -32,8 +34,9 @@ _END_DEPTH = 40.0
 # on a grid, then on one between the neighbours of its lowest point, to 1e-10 of the first.
 _MINIMUM_GRID = np.linspace(0.0, 1.0, 33)
 _MINIMUM_ROUNDS = 8
-# What a smooth minimum may go below its lowest point, in falls of the parabola (chosen).
-_SMOOTH = 32.0
+# Points on a panel through which a density passes zero, and on one where it keeps its size: a panel
+# has twenty Legendre nodes, and so fewer zeros than that (chosen).
+_ROUGH_POINTS, _STEADY_POINTS = 12, 4
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ def sign_intervals(
     intervals: list[Interval] = []
     changes: list[float] = []
     sign = 0
-    segments = _segments(density, cut)
+    places = np.concatenate([np.empty(0), *map(_places, density.components)])
+    segments = [(chart, _joined(chart, t, places)) for chart, t in _segments(density, cut)]
     for i, (chart, t) in enumerate(segments):
         roots, signs = _roots_on_grid(density, chart, t, sign)
         bounds = [float(t[0]), *roots, float(t[-1])]
@@ -185,16 +189,42 @@ def _grid(components: Sequence[Component], low: float, high: float) -> FloatArra
     return grid[(grid >= low) & (grid <= high)]
 
 
+def _places(component: Component) -> FloatArray:
+    """Radii that show whatever the values of a component show, where it is known by values."""
+    if isinstance(component, BetweenWaves):
+        return np.concatenate([s.pivot + s.side * _places(s.density) for s in component.sides])
+    if not isinstance(component, Panelled):
+        return np.empty(0)
+    each = [
+        np.linspace(p.low, p.high, _STEADY_POINTS if p.steady else _ROUGH_POINTS, endpoint=False)
+        for p in component.panels
+    ]
+    return np.exp(np.concatenate(each))
+
+
+def _joined(chart: Chart, t: FloatArray, places: FloatArray) -> FloatArray:
+    """A grid with the places that lie between its ends."""
+    low, high = chart.radius(t[[0, -1]])
+    return np.union1d(t, chart.variable(places[(places > low) & (places < high)]))
+
+
+def _is_of_one_sign(density: RadialSum) -> bool:
+    """Whether formulas prove that a density does not change its sign."""
+    components = density.components
+    return all(c.has_one_sign and c.total * components[0].total > 0.0 for c in components)
+
+
 def _roots_on_grid(
     density: RadialSum, chart: Chart, t: FloatArray, sign_before: int
 ) -> tuple[list[float], list[int]]:
     ratio, bound = density.balance(chart, t)
     trusted = np.abs(ratio) > TRUST * bound
     ends = t[[0, -1]]
-    t, ratio = t[trusted], ratio[trusted]
+    t, ratio, bound = t[trusted], ratio[trusted], bound[trusted]
     if t.size == 0:
         return [], [sign_before]
-    t, ratio = _with_hidden_roots(density, chart, t, ratio)
+    if not _is_of_one_sign(density):
+        t, ratio = _with_hidden_roots(density, chart, t, ratio, bound)
     signs = np.sign(ratio)
     where = np.flatnonzero(signs[1:] != signs[:-1])
     roots = np.empty(0)
@@ -210,24 +240,17 @@ def _roots_on_grid(
     return inside, [int(signs[0]), *(int(s) for s in signs[where + 1])]
 
 
-def _fall_between(t: FloatArray, size: FloatArray) -> FloatArray:
-    """How far a parabola through three neighbours, lowest in the middle, goes below the middle.
-
-    Its slope in the middle is at most its second divided difference times the longer step.
-    """
-    step = np.diff(t)
-    bend = np.diff(np.diff(size) / step) / (step[:-1] + step[1:])
-    return np.asarray(bend * np.maximum(step[:-1], step[1:]) ** 2 / 4.0)
-
-
 def _with_hidden_roots(
-    density: RadialSum, chart: Chart, t: FloatArray, ratio: FloatArray
+    density: RadialSum, chart: Chart, t: FloatArray, ratio: FloatArray, bound: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Add the bottoms of local minima of |ratio| that reach the other sign."""
+    """Add the bottoms of local minima of |ratio| that reach the other sign.
+
+    What lies lower by no more than two errors is a level, whose rounding has no end of minima.
+    """
     size, signs = np.abs(ratio), np.sign(ratio)
     hidden = size[1:-1] <= np.minimum(size[:-2], size[2:])
     hidden &= (signs[:-2] == signs[1:-1]) & (signs[2:] == signs[1:-1])
-    hidden &= size[1:-1] <= _SMOOTH * _fall_between(t, size)
+    hidden &= np.maximum(size[:-2], size[2:]) - size[1:-1] > 2.0 * bound[1:-1]
     inner = np.flatnonzero(hidden) + 1
     low, high, side = t[inner - 1], t[inner + 1], signs[inner]
     for _ in range(_MINIMUM_ROUNDS):

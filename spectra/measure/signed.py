@@ -319,7 +319,7 @@ class SpectralMeasure:
         if not np.isfinite(self.radius):
             missed = abs(positive.mid - negative.mid - self._nominal_total)
             allowed = positive.rad + negative.rad + 8 * EPS * (positive.mid + negative.mid)
-            if missed > _LAW_SLACK * allowed:
+            if not missed <= _LAW_SLACK * allowed:
                 raise AccuracyError(
                     f"M+ - M- = {positive.mid - negative.mid!r} differs from k(0) = "
                     f"{self._nominal_total!r} by {missed:.1e}, beyond the error {allowed:.1e}: a "
