@@ -57,8 +57,6 @@ _NEXT_LOOK, _MOST_LOOKS, _SHARE = 1.5, 40, 0.5
 _LOOKED = 2e-14
 # Stretches overlap by this share, so that rounding leaves nothing between them.
 _OVERLAP = 1e-9
-# The width of a panel that is only looked at.
-_NARROW_LOOK = 1.0 / 64.0
 _OUTSIDE = 0.01
 # Where w |rho| is within exp(-14) of its largest value, errors above this share are refused.
 _USELESS = 1e-4
@@ -226,7 +224,7 @@ class Builder:
         heights = []
         for w in places if len(places) > 1 else ():
             x = _dyadic(float(np.log(w)))
-            sampled = self.sample.on_panel(x, x + _NARROW_LOOK)
+            sampled, _ = self.sample.look(x)
             known = np.maximum(np.abs(sampled.value) - sampled.wrong, np.finfo(float).tiny)
             heights.append(x + float((np.log(known) + sampled.log).max()))
         best = int(np.argmax(heights)) if heights else 0
@@ -307,9 +305,9 @@ class Builder:
         for w, log in zip(looks[::-1], allowed[::-1], strict=True):
             if beyond.is_below(float(log), float(w), axis):
                 continue
-            sampled, radii = self._look(float(w))
+            sampled, places = self.sample.look(_dyadic(float(np.log(w)), up=True))
             known = np.all(sampled.wrong <= _LOOKED * np.abs(sampled.value))
-            if not (known and self._agrees(sampled, radii, ending)):
+            if not (known and self._agrees(sampled, np.exp(places), ending)):
                 return float(_NEXT_LOOK * w)
         return first
 
@@ -321,17 +319,11 @@ class Builder:
         for w in end * _NEXT_LOOK ** np.arange(_MOST_LOOKS - 1.0, 0.0, -1.0):
             ignored = self.peak + _NEGLIGIBLE - float(np.log(w))
             if not beyond.is_below(ignored, self.pivot + float(w)):
-                sampled, _ = self._look(float(w))
+                sampled, _ = self.sample.look(_dyadic(float(np.log(w)), up=True))
                 seen = np.abs(sampled.value) - sampled.wrong
                 if np.any(seen > np.exp(np.minimum(ignored - sampled.log, _LARGEST_LOG))):
                     return float(_NEXT_LOOK * w)
         return None
-
-    def _look(self, w: float) -> tuple[Sampled, FloatArray]:
-        """Values beside a radius, and where they are."""
-        low = _dyadic(float(np.log(w)), up=True)
-        high = low + _NARROW_LOOK
-        return self.sample.on_panel(low, high), _radii(low, high)
 
     def _joins(self, panels: list[Panel], ending: PowerEnding) -> bool:
         """Whether values and series agree over the last radii before the series is alone."""

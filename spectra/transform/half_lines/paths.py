@@ -12,7 +12,7 @@ from spectra.quadrature import NODES
 from spectra.transform.half_lines.contours import Hankel
 from spectra.transform.half_lines.path_sums import Contour, Integral, Radii
 from spectra.transform.half_lines.quarter_plane import ANGLES, QuarterPlane
-from spectra.transform.rays.sampled import Sampled, Shape
+from spectra.transform.rays.sampled import Sampled, Sampler, Shape
 
 __all__ = ["PathFinder", "shape_on_paths"]
 
@@ -47,7 +47,7 @@ Key = tuple[str, int, int]
 
 
 @dataclass(eq=False)
-class PathFinder:
+class PathFinder(Sampler):
     """Values of rho by the path that gives the least error; it remembers which one did.
 
     Parameters

@@ -24,7 +24,7 @@ from spectra.errors import NoRouteError
 from spectra.quadrature import NODES
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
-from spectra.transform.rays.sampled import Sampled, envelope, sampled
+from spectra.transform.rays.sampled import Sampled, Sampler, envelope, sampled
 
 __all__ = ["EvenSums"]
 
@@ -54,7 +54,7 @@ _HIGHEST_DIMENSION = 31
 _LOOK, _BEFORE, _ENDED = 1.0 / 16.0, 6.0, 8
 
 
-class EvenSums:
+class EvenSums(Sampler):
     """Values of a density at the nodes of panels of log w.
 
     Parameters

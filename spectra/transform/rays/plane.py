@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from itertools import pairwise
 
 import flint
@@ -59,7 +59,8 @@ _WIDE, _GONE, _HALVINGS, _LITTLE = 0.5, -1e5, 5, -130.0
 # Even means that values at so many places on either side of the axis are the same, to that share of
 # their bits.
 _PLACES, _EVEN_BITS, _SAME = 7, 4096, 0.5
-_HEIGHTS, _STEEP = (0.5, -0.2, -1.0, -1.7, -2.4, -3.0, -3.7, -4.4, -5.0, -6.0, -7.0, -8.0), 3.0
+_HEIGHTS = (*np.arange(0.5, -1.8, -0.3), -2.4, -3.0, -3.7, -4.4, *np.arange(-5.0, -9.0, -1.0))
+_STEEP = 3.0
 
 
 class Plane:
@@ -214,7 +215,7 @@ class Plane:
         for angle in rays:
             if not self._sector.is_analytic(Box(end, last, 0.0, angle)):
                 continue
-            after = self._bounded([complex(s, angle) for s in far], dim)
+            after = self._bounded(partial(complex, imag=angle), far, dim)
             for disc in discs:
                 arc = disc + 1j * np.arange(_UPRIGHT, angle, -look)
                 ray = np.arange(disc, end + look, look) + 1j * angle
@@ -222,9 +223,13 @@ class Plane:
         heights = self.reach.scale + np.array(_HEIGHTS)
         for height in heights[heights < max(discs, default=-np.inf)]:
             if np.isfinite(self.reach.end) and self._is_analytic_below(float(height), last):
+
+                def line(s: float, above: complex = 1j * np.exp(height)) -> complex:
+                    return complex(np.log(np.exp(s) + above))
+
                 x = np.arange(height - _STEEP, end + look, look)
-                line, more = (list(np.log(np.exp(s) + 1j * np.exp(height))) for s in (x, far))
-                yield self._detour(line).followed_by(self._bounded(more, dim))
+                beside = self._detour([line(s) for s in x])
+                yield beside.followed_by(self._bounded(line, far, dim))
 
     def _gone(self, end: float) -> float:
         """log z from which a kernel that ends is nothing at all."""
@@ -234,20 +239,25 @@ class Plane:
         places = np.arange(end, last, _COARSE)
         return next((float(s) for s in places if axis(float(s))[1] < _GONE), last)
 
-    def _bounded(self, log_z: list[complex], dim: int) -> Detour:
+    def _bounded(self, path: Callable[[float], complex], far: FloatArray, dim: int) -> Detour:
         """A path on which the kernel is next to nothing, by what it is at most.
 
         Waves are largest where a part of it begins, but for a power of z.
         """
         little = self.ray(0.0, SURVEY_BITS)(self.reach.scale)[1] + _LITTLE
-        log_sizes = [
-            self._sector.log_most(
-                Box(a.real, b.real, min(a.imag, b.imag), max(a.imag, b.imag)), little, _HALVINGS
-            )
-            for a, b in pairwise(log_z)
-        ]
+
+        def most(a: float, b: float, halvings: int = _HALVINGS) -> float:
+            x, y = path(a), path(b)
+            box = Box(x.real, y.real, min(x.imag, y.imag), max(x.imag, y.imag))
+            found = self._sector.log_most(box, little, 0)
+            if halvings == 0 or found < little:
+                return found
+            middle = 0.5 * (a + b)
+            return max(most(a, middle, halvings - 1), most(middle, b, halvings - 1))
+
+        log_sizes = np.array([most(a, b) for a, b in pairwise(map(float, far))])
         wide = float(np.log(_WIDE)) + 0.5 * (dim + 1.0) * _WIDE
-        return Detour(np.exp(np.array(log_z[:-1])), np.array(log_sizes) + wide)
+        return Detour(np.exp([path(float(s)) for s in far[:-1]]), log_sizes + wide)
 
     def disc(self, dim: int) -> float | None:
         """log|z| up to which paths may follow the imaginary axis, if they may."""

@@ -10,6 +10,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.quadrature import NODES
 from spectra.transform.rays.beyond import Beyond
 from spectra.transform.rays.precision import Ball, log_of, working
 
@@ -18,6 +19,8 @@ __all__ = ["Sampled", "Sampler", "Shape", "envelope", "sampled"]
 FloatArray = NDArray[np.float64]
 
 _BITS, _NEIGHBOURS = 128, 2
+# The width of a panel that is only looked at.
+_NARROW = 1.0 / 64.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,11 @@ class Sampler(Protocol):
     def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
         """Values at the nodes of a panel, or of one that is linear in w where a power is given."""
         ...
+
+    def look(self, x: float) -> tuple[Sampled, FloatArray]:
+        """Values at a few radii from log w = x on, which is dyadic, and their log w."""
+        places = x + 0.5 * _NARROW * (1.0 + NODES)
+        return self.on_panel(x, x + _NARROW), places
 
 
 @dataclass(frozen=True, eq=False)

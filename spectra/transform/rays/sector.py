@@ -205,7 +205,10 @@ def _step(node: sympy.Expr) -> tuple[Callable[..., _Values], tuple[sympy.Basic, 
 
 
 def _least(ball: Ball) -> Ball:
-    return abs(ball).lower() if ball.is_finite() else flint.arb(0)
+    """The distance of a rectangle from zero; squares of wide balls reach it too early."""
+    if not ball.is_finite():
+        return flint.arb(0)
+    return abs(flint.acb(ball.real.abs_lower(), ball.imag.abs_lower())).lower()
 
 
 def _least_exp(ball: Ball) -> Ball:

@@ -26,7 +26,7 @@ from spectra.transform.rays.grid import RESOLVED, Grid
 from spectra.transform.rays.hankel import hankel_waves
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
-from spectra.transform.rays.sampled import Sampled
+from spectra.transform.rays.sampled import Sampled, Sampler
 from spectra.transform.rays.spans import Spans
 from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
 
@@ -52,6 +52,8 @@ _LEAST_GAIN, _CONVERGES = 2.0, 8.0
 # Densities are summed over so many e-folds of the radius at once, over more of them where no wave
 # turns, at steps 2^-k of log w.
 _BLOCK, _LOW_BLOCK, _FIRST_SPACING, _LAST_SPACING = 0.5, 2.0, 5, 10
+# A look is at so many of those.
+_LOOKED_AT = 4
 # A grid is compared with sums at so many radii an e-fold, beside it by that share of its steps, on
 # places that sums of the kernel share where they can; what it misses there it may miss elsewhere,
 # so many times.
@@ -68,7 +70,7 @@ _UNSEEN, _LONGER = 8.0, 4.0
 _STRIP = 0.2
 
 
-class RaySums:
+class RaySums(Sampler):
     """Values of a density at the nodes of panels of log w, whose ends are dyadic.
 
     Parameters
@@ -108,6 +110,14 @@ class RaySums:
             found = self._in_block(float(start), base, offsets[here])
             value[here], wrong[here], exponent[here] = found
         return self._sampled(value, wrong, exponent, base, offsets)
+
+    def look(self, x: float) -> tuple[Sampled, FloatArray]:
+        """Values at a few radii from log w = x on, and their log w: sums, and nothing between."""
+        block = Block(x, _FIRST_SPACING, _LOOKED_AT)
+        grid = self._grid(block, self._best(block))
+        places = np.array(block.places)
+        exponent = grid.exponent.astype(float)
+        return self._sampled(grid.mantissa, grid.error, exponent, x, places - x), places
 
     def _sampled(
         self, value: FloatArray, wrong: FloatArray, exponent: FloatArray, base: float, t: FloatArray
