@@ -173,7 +173,7 @@ class Builder:
         return self._panelled(panels, ending, FastTail(), share, drift)
 
     def _ending_in(self, ending: PowerEnding) -> Panelled:
-        centre = self._centre()
+        centre = self._centre(ending.start)
         ending = replace(ending, start=self._settled(ending))
         right = self._to_the_right(centre, ending.start, ends=True)
         for _ in range(_MOST_JOINS):
@@ -205,10 +205,10 @@ class Builder:
             origin_error=drift,
         )
 
-    def _centre(self) -> float:
+    def _centre(self, tail: float = np.inf) -> float:
         """A radius in the bulk: the turning point at the scale, or where k z^(d-1) is largest.
 
-        A kernel of fast waves has its mass at their frequencies.
+        A kernel of fast waves has its mass at their frequencies; and no bulk is in a tail.
         """
         shape = self.shape
         if self.pivot:
@@ -221,6 +221,7 @@ class Builder:
             log = shape.log_size(z) + (self.dim - 1) * np.log(z)
             # It comes first, so that what is negligible elsewhere is seen to be.
             places.insert(0, self.dim / float(z[int(np.argmax(log))]))
+        places = [w for w in places if np.log(w) < np.log(tail) - _FIRST_WIDTH] or places[:1]
         heights = []
         for w in places if len(places) > 1 else ():
             x = _dyadic(float(np.log(w)))

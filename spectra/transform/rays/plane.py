@@ -48,10 +48,10 @@ _BEYOND, _SAME_POWER = (1.0, 2.0, 3.0, 4.0), 8.0
 
 
 # Discs are looked for of these sizes about the scale, up to the axis and a little beyond, since
-# poles may be on it, and the three largest are kept; and lines of these heights, below boxes so
+# poles may be on it, and the largest are kept; and lines of these heights, below boxes so
 # wide in log z, which are looked at from exp(-3) of their height on.
-_DISCS = (*np.arange(-96.0, -8.0, 4.0), -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)
-_KEPT, _LOOK = 3, 0.125
+_DISCS = (*np.arange(-96.0, -8.0, 4.0), -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0)
+_KEPT, _LOOK = 5, 0.125
 _UPRIGHT, _PAST = 0.5 * np.pi, 1e-3
 # Beyond the end sizes are bounded on parts so wide in log z, until exp(-10^5), which are halved so
 # often while they may be more than that share of the kernel.
@@ -59,7 +59,7 @@ _WIDE, _GONE, _HALVINGS, _LITTLE = 0.5, -1e5, 5, -130.0
 # Even means that values at so many places on either side of the axis are the same, to that share of
 # their bits.
 _PLACES, _EVEN_BITS, _SAME = 7, 4096, 0.5
-_HEIGHTS = (*np.arange(0.5, -1.8, -0.3), -2.4, -3.0, -3.7, -4.4, *np.arange(-5.0, -9.0, -1.0))
+_HEIGHTS = (*np.arange(2.9, 0.6, -0.6), *np.arange(0.5, -1.8, -0.3), *np.arange(-2.4, -8.4, -0.8))
 _STEEP = 3.0
 
 
