@@ -50,7 +50,8 @@ def run() -> list[Table]:
         "too; what each row costs without the solve; the most memory that the process held before "
         "the solve and with it, in GB. The targets are sin x₁ + sin(x₂ x₃) and normal noise of "
         f"deviation {_NOISE:g}; the error is the root mean square of what is missed of the "
-        f"function at {_NEW_ROWS} new rows, over its deviation.",
+        f"function at {_NEW_ROWS} new rows, over its deviation. The most rows are "
+        "SPECTRA_MOST_ROWS, 1e7 if it is not set.",
         (
             "rows", "columns", "type", "processor, s", "clock, s", "µs a row",
             "ns a row and column", "GB, sums", "GB, solve", "error",
