@@ -357,7 +357,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         directions of the features whose squares are below the rounding of the sum of all squares,
         which is rows times 2.2e-16 of the largest, are left out of the model.  Features of
         chunks in float32 are in single precision, and so are the products of 4096 rows at a time:
-        less than half of the time, and what is left out then is below 8e-6 of the sum of squares
+        about half of the time, and what is left out then is below 8e-6 of the sum of squares
         over all columns.
 
         Examples

@@ -7,7 +7,7 @@ on top of the other.
 
 Where the rows are beyond memory the sums themselves are kept: they add up entry by entry, in a
 quarter of the time.  Eigenvalues of :math:`Z'Z` below the rounding of that sum are lost then.
-Features in single precision are multiplied in it, block by block, in less than half of the time
+Features in single precision are multiplied in it, block by block, in about half of the time
 again, and the blocks added up in double precision.
 
 With the signature S the matrix :math:`K = Z S Z'` has the eigenvalues of :math:`R S R'`, and the
