@@ -452,6 +452,7 @@ def test_fitted_features_of_an_asymmetric_kernel_are_pickled(moved):
     np.testing.assert_array_equal(again.gram(X), features.gram(X))
 
 
+@pytest.mark.slow
 def test_a_difference_that_cancels_is_served_as_far_as_its_mass_is_known():
     matern = radial("(1 + z)*exp(-z)")
     X = np.random.default_rng(0).normal(size=(20, 3))

@@ -132,7 +132,7 @@ def test_every_decomposition_has_the_kernel_as_its_mean(name, dim):
         assert error < 1e-6 * other.mass + other.bias, decomposition
 
 
-@pytest.mark.parametrize(("name", "dim"), by_turns(CASES, every=2, dear=DEAR))
+@pytest.mark.parametrize(("name", "dim"), by_turns(CASES, every=4, dear=DEAR))
 def test_draws_have_the_exact_mean_and_variance(name, dim):
     n = 4000
     rng = np.random.default_rng(7)

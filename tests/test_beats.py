@@ -185,6 +185,7 @@ def test_the_masses_of_incommensurable_radii_are_known_to_what_their_tail_allows
     assert abs(m.positive_mass.mid - m.negative_mass.mid - 2.0) <= 1e-14 * m.mass.mid
 
 
+@pytest.mark.slow
 def test_lobes_of_incommensurable_radii_weigh_what_plain_sums_say():
     """To W = 1000 by a dense sum, and by the mean over both phases beyond."""
     w = (np.arange(1_000_000) + 0.5) * 1e-3
@@ -395,6 +396,7 @@ def test_the_waves_of_a_mixed_tail_are_those_of_its_nodes():
     assert abs(value[0] - tail.mass) <= 1e-15
 
 
+@pytest.mark.slow
 def test_a_mixed_tail_comes_back_from_files_and_pickles(tmp_path):
     made = table(TWO_RADII, 3)
     made.save(tmp_path / "k.npz")

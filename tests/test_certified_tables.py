@@ -386,6 +386,7 @@ def test_no_damage_to_a_table_of_lobes_is_smaller_than_what_the_proof_reports(da
     assert proof.u_error > 1e-13 or damage == "coefficient"
 
 
+@pytest.mark.slow
 def test_a_table_of_lobes_of_another_kernel_is_not_certified():
     of, _ = bochner_riesz(3, "2")
     other = measure(sp.radial("(1 - z**2/4)**(2001/1000)", support=2), 3)

@@ -239,6 +239,7 @@ def test_a_design_knows_what_bounds_it_and_says_where_nothing_does():
         assert "error at most" in str(made)
 
 
+@pytest.mark.slow
 def test_each_objective_is_best_at_its_own():
     options = {"domain": (0, 2), "tol": 1e-3, "max_mass": 500}
     light = design(SQUARE, 16, objective="mass", **options)
@@ -366,6 +367,7 @@ def test_the_command_designs_and_draws(capsys, tmp_path):
     assert "'rf approximate'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_command_takes_the_end_of_the_kernel_for_that_of_the_range(capsys):
     assert main(["design", "exp(u)", "--dim", "3", "--tol", "1e-2"]) == 0
     assert "on distances 0 to 2:" in capsys.readouterr().out
@@ -383,6 +385,7 @@ def test_equal_rows_know_no_distances_and_get_the_default_law():
     assert made.sup_error.mid <= 1e-2
 
 
+@pytest.mark.slow
 def test_a_histogram_of_distances_serves_as_their_sample():
     rng = np.random.default_rng(6)
     sample = rng.beta(5, 3, 20_000) * 2
@@ -432,6 +435,7 @@ def test_the_expected_error_of_a_budget_is_the_error_that_is_seen(means, scheme)
     assert worst == pytest.approx(d.sup_error.mid, rel=0.02)
 
 
+@pytest.mark.slow
 def test_more_columns_are_better_and_designed_directions_are_better_still():
     small = design(RAMP, 7, n_components=57, domain=(0, 2), angular_means=block_means)
     large = design(RAMP, 7, n_components=449, domain=(0, 2), angular_means=block_means)

@@ -216,6 +216,7 @@ def _exact(node: sympy.Expr, x: mpmath.mpf) -> sympy.Expr:
     return sympy.Rational(mp.nstr(mpmath_function(node, Z)(x), 35))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(_formulas, st.floats(0.1, 4))
 def test_random_formulas_agree_to_their_condition(text: str, x: float) -> None:

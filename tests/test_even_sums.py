@@ -98,6 +98,7 @@ def test_a_density_far_below_its_top_keeps_its_digits():
             assert wrong <= 1e-14
 
 
+@pytest.mark.slow
 def test_a_kernel_that_is_singular_close_to_the_line_is_refused():
     with pytest.raises(NoRouteError, match="singular too close"):
         sums(sympy.exp(-(Z**2)) / ((Z**2 - 1) ** 2 + sympy.Rational(1, 10**12)), 1).on_panel(

@@ -307,6 +307,7 @@ def test_what_is_stale_is_ended_and_other_tabs_do_not_wait(workers: Workers) -> 
     assert [type(x) for x in outcome] == [Superseded]
 
 
+@pytest.mark.slow
 def test_there_are_never_more_processes_than_said(workers: Workers) -> None:
     for tab in range(MOST + 2):
         assert workers.ask(f"tab {tab}", Question("z"), "kernel").facts

@@ -96,6 +96,7 @@ def test_what_is_no_such_kernel_is_refused_in_its_words(question: Question, mess
     assert message in refusal.message
 
 
+@pytest.mark.slow
 def test_pictures_of_several_groups_share_no_names() -> None:
     names = [
         own
@@ -113,7 +114,7 @@ def test_pictures_of_several_groups_share_no_names() -> None:
         ("Max(2 - z, 0)", "2", 1, 0),
         pytest.param("Max(1 - z, 0) + exp(-z)", "2", 1, 1, marks=pytest.mark.slow),
         pytest.param("(1 + z)*exp(-2*z)", "3", 0, 1, marks=pytest.mark.slow),
-        ("exp(-z) + exp(-2*z)", "2", 0, 2),
+        pytest.param("exp(-z) + exp(-2*z)", "2", 0, 2, marks=pytest.mark.slow),
         pytest.param("exp(-z) + exp(-2*z)", "3", 0, 2, marks=pytest.mark.slow),
         ("exp(-z)", "1", 0, 0),
     ],

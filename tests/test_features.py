@@ -520,7 +520,7 @@ class TestPlan:
             ("gaussian", {"n_components": 50, "coupling": "hadamard"}),
             (radial("exp(-z**2/2)").shift([0.5, 0.1, 0.0, 0.0]), {"n_components": 40}),
         ],
-        every=2,
+        every=3,
     ),
 )
 def test_the_expected_error_is_the_error_that_is_seen(X, kernel, options):

@@ -50,6 +50,7 @@ def test_the_mean_of_what_draws_imply_is_the_kernel_and_their_spread_is_the_stat
     assert np.all(np.abs(square.mean(axis=0) - error**2) < 6.0 * spread)
 
 
+@pytest.mark.slow
 def test_products_of_values_have_the_mean_of_the_kernel() -> None:
     # Var f(x)f(y) <= E f(x)^2 f(y)^2 <= 3 k(0)^2 given the frequencies.
     field = GaussianField(SPHERICAL, 2, n_components=64, random_state=5)
@@ -265,6 +266,7 @@ def test_a_table_of_bounded_radii_has_gradients_and_another_asks_for_the_kernel(
 # --- what is refused ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_kernel_that_is_no_covariance_is_refused_with_a_dimension_where_it_is_one() -> None:
     with pytest.raises(ParameterError, match="In dimension 3 its"):
         GaussianField(SPHERICAL, 4)

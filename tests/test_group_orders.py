@@ -84,6 +84,7 @@ def test_columns_go_where_the_errors_are():
     assert small.error < large.error
 
 
+@pytest.mark.slow
 def test_an_infinite_kernel_of_groups_is_made_to_order_unasked():
     X = rows(100, 3)
     features = made(SIGNED, 100, X, domain=None)
@@ -129,6 +130,7 @@ def test_features_that_are_known_to_be_useless_say_so():
         made(kernel, 20, 4.0 * rows(60, 4))
 
 
+@pytest.mark.slow
 def test_sparse_rows_single_precision_and_clones_are_served_alike():
     X = rows(60, 3)
     X[X < 0.3] = 0.0

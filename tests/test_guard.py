@@ -77,7 +77,7 @@ def cases():
         yield from graded(every, default=default if place % 2 else [], slow=default + slow)
 
 
-@pytest.mark.parametrize(("name", "dim"), by_turns(list(cases()), every=2))
+@pytest.mark.parametrize(("name", "dim"), by_turns(list(cases()), every=4))
 def test_no_honest_density_is_refused(name, dim):
     """Of finite and of infinite mass, smooth and lobed, with atoms and bounded spectra."""
     kernel = PROBLEMS[name].kernel

@@ -245,6 +245,7 @@ def test_the_partial_masses_confirm_the_verdict():
     assert verdict.confirmed().status is sp.Status.FINITE
 
 
+@pytest.mark.slow
 def test_known_summands_keep_their_closed_forms():
     kernel = sp.radial("exp(-z**2/2) + 1/(1+z) + 2")
     density = spectral_density(kernel, 3, route="numeric")

@@ -106,7 +106,7 @@ def test_an_infinite_measure_is_refused_with_a_way_out(name, dim):
 
 
 @pytest.mark.parametrize(
-    ("name", "dim"), cases(lambda p: p.density is not None, also_infinite=True, every=2)
+    ("name", "dim"), cases(lambda p: p.density is not None, also_infinite=True, every=4)
 )
 def test_a_density_is_within_its_stated_error_of_an_independent_formula(name, dim):
     problem = PROBLEMS[name]
@@ -119,7 +119,7 @@ def test_a_density_is_within_its_stated_error_of_an_independent_formula(name, di
             assert abs(mp.mpf(float(value)) - exact) <= mp.mpf(float(bound)) + mp.mpf(10) ** -300, w
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=2))
 def test_the_masses_are_the_known_ones_within_their_radii(name, dim):
     problem, measure = PROBLEMS[name], measure_of(name, dim)
     plus, minus, norm = measure.positive_mass, measure.negative_mass, measure.mass

@@ -175,6 +175,7 @@ LENGTHS = st.floats(0.2, 5.0)
 WEIGHTS = st.floats(0.05, 2.0).flatmap(lambda x: st.sampled_from([x, -x]))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(WEIGHTS, LENGTHS), min_size=1, max_size=4, unique_by=lambda t: t[1]),
@@ -193,6 +194,7 @@ def test_n_gaussians_have_at_most_n_minus_1_sign_changes_and_the_right_total(ter
     assert abs(both - summed) <= m.mass.rad + 2.0 * m.cancelled_mass.rad + 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.tuples(WEIGHTS, LENGTHS), min_size=1, max_size=3, unique_by=lambda t: t[1]),

@@ -105,6 +105,7 @@ def test_a_difference_of_networks_is_decided_and_not_called_positive_definite() 
     assert (found.status, found.positive_definite) == (Status.FINITE, False)
 
 
+@pytest.mark.slow
 def test_a_network_of_a_positive_definite_kernel_is_one_on_the_whole_space() -> None:
     verdict = existence(radial(rectifier_text("exp(-z)")))
     assert verdict.condition == sympy.true

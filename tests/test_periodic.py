@@ -146,6 +146,7 @@ def test_a_pole_near_the_line_has_thousands_of_coefficients(a):
     assert len(atoms) > 500
 
 
+@pytest.mark.slow
 def test_a_pole_too_near_the_line_is_refused_with_the_number_of_coefficients():
     with pytest.raises(NoRouteError, match="more than 4096 terms"):
         spectral_density(sp.radial("1/(100001/100000 - cos(z))"), 1)
@@ -189,6 +190,7 @@ def test_what_is_not_seen_to_be_analytic_is_not_claimed(formula):
     assert fourier_atoms(sp.radial(formula).pieces[0].expr) is None
 
 
+@pytest.mark.slow
 def test_a_season_that_fades_is_a_product_on_one_column():
     season, fading = CASES[3][0], sp.radial("exp(-z**2/2)").rescale(30)
     kernel = season.on([0]) * fading.on([0])

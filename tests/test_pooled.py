@@ -81,7 +81,7 @@ def turned(by, among):
 @pytest.mark.parametrize(
     ("coupling", "structure", "radii", "dim"),
     graded(
-        GRID, default=sorted(turned(0, DIMS[:5]))[::4], slow=turned(0, DIMS[:5]) | turned(3, DIMS)
+        GRID, default=sorted(turned(0, DIMS[:5]))[::6], slow=turned(0, DIMS[:5]) | turned(3, DIMS)
     ),
 )
 def test_every_coupling_is_unbiased_with_the_variance_that_is_stated(

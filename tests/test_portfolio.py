@@ -277,6 +277,7 @@ def test_exact_powers_off_the_sphere_are_those_of_the_distance(dim, degree):
         features[0].transform(far)
 
 
+@pytest.mark.slow
 def test_exact_powers_are_offered_to_radial_kernels_and_win_where_they_fit():
     X = np.random.default_rng(0).uniform(-1, 1, (200, 5)) / np.sqrt(5)
     options = {"domain": "data", "mixed_signature": "ignore"}

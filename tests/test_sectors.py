@@ -90,6 +90,7 @@ def test_what_is_seen_beyond_an_expansion_is_no_less_than_it_is(dim):
     assert beyond.is_below(-60.0, 200.0)
 
 
+@pytest.mark.slow
 def test_values_so_far_apart_that_a_lobe_is_between_them_are_not_enough():
     assert Plane(sympy.exp(-Z - Z**3)).resolution == 3
     lobe = Plane(sympy.exp(-Z - Z**3) + sympy.exp(-9000 * (Z - 3) ** 2) / 10**19)
@@ -119,6 +120,7 @@ FAR = [
 ]
 
 
+@pytest.mark.slow
 def test_a_wave_that_turns_by_a_whole_number_at_each_step_is_seen():
     """At w = 200 cos(3w) turns by 3 pi from one radius of a grid of 64 an e-fold to the next."""
     text, dim, _ = FAR[0]

@@ -200,6 +200,7 @@ def test_the_density_two_dimensions_up_is_the_slope(dim):
     assert slope == pytest.approx(-2 * np.pi * w * above.density([w])[0], rel=1e-8)
 
 
+@pytest.mark.slow
 def test_tails_and_origins_are_those_of_the_expansions():
     for text, dim, tail, origin in (
         ("exp(-z**(3/2))", 3, 2.5, 2.0),  # k - 1 is -z^(3/2) at zero

@@ -268,6 +268,7 @@ def test_the_watch_ends_when_there_is_nothing_to_watch():
     assert not any(t.name == "spectra time limit" for t in threading.enumerate())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
 def test_a_forked_process_watches_its_own_steps():
     code = """

@@ -168,5 +168,9 @@ def test_what_is_no_variogram_is_refused() -> None:
         sp.variogram("z", reach=-1)
     with pytest.raises(ParameterError, match="positive and finite"):
         sp.variogram("z").on_region(0.0, 2, tol=0.1)
+
+
+@pytest.mark.slow
+def test_an_error_that_no_positive_measure_has_is_refused() -> None:
     with pytest.raises(AccuracyError, match="No positive measure"):
         sp.variogram("z**(1/10)").on_region(1.0, 2, tol=1e-6)
