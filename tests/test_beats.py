@@ -317,6 +317,7 @@ def test_a_table_of_beating_lobes_gives_the_kernel_exactly(text, dim):
     assert len(made.parts) == 2
 
 
+@pytest.mark.slow
 def test_a_positive_definite_sum_has_one_part_and_no_mass_too_much():
     made = table("max(1 - z, 0)**2 - max(1 - z/2, 0)**2/2", 1)
     assert len(made.parts) == 1

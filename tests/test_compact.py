@@ -342,6 +342,7 @@ def test_the_tail_is_amplitude_times_cosine_plus_background(name, dim):
         assert -np.diff(ratio) / np.log(2) == pytest.approx(tail.background_exponent, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_tail_exponents_are_those_of_the_singularities():
     """k ~ (R-z)^p at the edge: w^((d-3)/2-p); an odd power z^m at 0: w^(-1-m)."""
     found = {

@@ -258,6 +258,7 @@ def test_a_design_is_a_measure_like_any_other():
     assert m.kernel is SQUARE
 
 
+@pytest.mark.slow
 def test_rounding_is_felt_in_proportion_to_the_mass():
     d = design(SQUARE, 16, domain=(0, 2), tol=1e-3, max_mass=1000)
     x = np.random.default_rng(4).standard_normal((200, 16))

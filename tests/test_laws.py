@@ -148,7 +148,7 @@ def test_a_negative_part_is_there_iff_the_kernel_is_indefinite(name, dim):
         assert measure.negative_mass.mid > measure.negative_mass.rad
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=3))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=4))
 def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     problem, table = PROBLEMS[name], table_of(name, dim)
     k = problem.kernel
@@ -160,7 +160,7 @@ def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     assert np.all(error <= tolerance + blur)
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=3))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=4))
 def test_a_table_comes_back_from_its_file_as_it_was(name, dim, tmp_path):
     table = table_of(name, dim)
     table.save(tmp_path / "k.npz")
@@ -172,7 +172,7 @@ def test_a_table_comes_back_from_its_file_as_it_was(name, dim, tmp_path):
         assert np.array_equal(before.law.ppf(u), after.law.ppf(u))
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=3))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=4))
 def test_the_mean_of_random_waves_is_the_kernel(name, dim):
     """|mean - k| stays below six of the standard errors that the exact variance predicts."""
     table, k = table_of(name, dim), PROBLEMS[name].kernel
@@ -195,7 +195,7 @@ def test_the_mean_of_random_waves_is_the_kernel(name, dim):
     assert np.all(np.abs(waves.mean(axis=0) - exact) <= SIGMAS * sigma + 1e-9 * norm)
 
 
-@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=3))
+@pytest.mark.parametrize(("name", "dim"), cases(is_known, every=4))
 def test_stretching_a_kernel_shrinks_its_frequencies_and_keeps_its_masses(name, dim):
     length = 2.5
     measure = measure_of(name, dim)

@@ -323,6 +323,7 @@ def test_one_double_is_used_per_draw_and_seeds_repeat():
         assert np.array_equal(copy.ppf(u), law.ppf(u))
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(0.0, 50.0), min_size=1, max_size=12),
     st.lists(st.floats(1e-6, 1.0), min_size=12, max_size=12),

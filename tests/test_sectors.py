@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
+from grids import by_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -265,7 +266,7 @@ def test_what_ends_is_bounded_all_the_way(text):
     assert Plane(sp.radial(text).pieces[0].expr).shape(3).beyond.log_bound(1e4) < -500.0
 
 
-@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("dim", by_turns([2, 3], every=2))
 def test_a_kernel_that_is_nearly_zero_before_its_bulk_is_summed_from_where_it_began(dim):
     """Between a needle at 0 and its bulk the kernel is less than any depth that sums are cut at."""
     expr = sp.radial("z**40*exp(-z**2)/10**17+exp(-10**10*z**2)/10**14").pieces[0].expr

@@ -304,6 +304,7 @@ def test_a_bounded_spectrum_has_to_give_its_kernel_back():
 # --- the shell ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_formula_as_text_and_latex(capsys):
     assert main(["derive", "exp(-z**2)", "--dim", "3", "--route", "symbolic"]) == 0
     out = capsys.readouterr().out

@@ -109,6 +109,7 @@ def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     assert np.abs(t.expected_kernel(Z) - exact).max() <= 1e-12 * max(t.mass, 1.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(
     st.lists(
@@ -178,6 +179,7 @@ def test_the_arc_cosine_kernel_has_a_table_with_a_background(dim):
     assert np.abs(t.expected_kernel(Z) - k.rescale(1)(Z)).max() <= 1e-9
 
 
+@pytest.mark.slow
 def test_a_tail_in_half_integer_powers_has_a_table():
     """The neural tangent kernel on the line: amplitude w^-3/2, background w^-2."""
     k = zonal("u*(1 - acos(u)/pi) + (u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
