@@ -37,6 +37,10 @@ _MINIMUM_ROUNDS = 8
 # Points on a panel through which a density passes zero, and on one where it keeps its size: a panel
 # has twenty Legendre nodes, and so fewer zeros than that (chosen).
 _ROUGH_POINTS, _STEADY_POINTS = 12, 4
+# So many steps around each sign change are halved, until no more changes are found, so often at
+# most: a wave of constant frequency is ever shorter in log w, and no sign changes are seen for a
+# dozen steps where they are a period long.
+_AROUND, _HALVINGS = 33, 12
 
 
 @dataclass(frozen=True)
@@ -217,13 +221,12 @@ def _is_of_one_sign(density: RadialSum) -> bool:
 def _roots_on_grid(
     density: RadialSum, chart: Chart, t: FloatArray, sign_before: int
 ) -> tuple[list[float], list[int]]:
-    ratio, bound = density.balance(chart, t)
-    trusted = np.abs(ratio) > TRUST * bound
     ends = t[[0, -1]]
-    t, ratio, bound = t[trusted], ratio[trusted], bound[trusted]
+    t, ratio, bound = _trusted(density, chart, t)
     if t.size == 0:
         return [], [sign_before]
     if not _is_of_one_sign(density):
+        t, ratio, bound = _with_waves_between(density, chart, t, ratio, bound)
         t, ratio = _with_hidden_roots(density, chart, t, ratio, bound)
     signs = np.sign(ratio)
     where = np.flatnonzero(signs[1:] != signs[:-1])
@@ -238,6 +241,34 @@ def _roots_on_grid(
         )
     inside = [float(r) for r in roots if ends[0] < r < ends[1]]
     return inside, [int(signs[0]), *(int(s) for s in signs[where + 1])]
+
+
+def _trusted(
+    density: RadialSum, chart: Chart, t: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The places where the sign is known, with the balance there and its error."""
+    ratio, bound = density.balance(chart, t)
+    known = np.abs(ratio) > TRUST * bound
+    return t[known], ratio[known], bound[known]
+
+
+def _with_waves_between(
+    density: RadialSum, chart: Chart, t: FloatArray, ratio: FloatArray, bound: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Halve steps around sign changes as long as that finds more of them."""
+    found = 0
+    for _ in range(_HALVINGS):
+        changed = np.sign(ratio[1:]) != np.sign(ratio[:-1])
+        before, found = found, int(np.count_nonzero(changed))
+        if found <= before:
+            break
+        near = np.convolve(changed, np.ones(_AROUND))[_AROUND // 2 :][: changed.size] > 0.5
+        more = _trusted(density, chart, 0.5 * (t[:-1] + t[1:])[near])
+        joined = (np.concatenate(pair) for pair in zip((t, ratio, bound), more, strict=True))
+        t, ratio, bound = joined
+        order = np.argsort(t, kind="stable")
+        t, ratio, bound = t[order], ratio[order], bound[order]
+    return t, ratio, bound
 
 
 def _with_hidden_roots(
