@@ -88,6 +88,7 @@ def test_shifted_rows_take_every_coupling(coupling, dim):
         assert np.all(np.abs(ratio - 1) < 6 * np.sqrt(4 / 500))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "dim"), [(7, 2), *(pytest.param(*c, marks=pytest.mark.slow) for c in ((12, 2), (12, 7)))]
 )

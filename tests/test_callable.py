@@ -213,6 +213,7 @@ def test_a_table_of_a_callable_with_a_support_has_the_kernel_for_expectation():
     assert abs(measure.positive_mass.mid - measure.negative_mass.mid - 1) <= measure.mass.rad
 
 
+@pytest.mark.slow
 def test_a_smooth_callable_is_refused_where_its_integral_cancels():
     k = sp.radial(gaussian, breaks=(), origin="smooth", decay="gaussian")
     with pytest.raises(AccuracyError, match="formula"):

@@ -196,6 +196,7 @@ def test_moments_are_beta_functions_within_their_errors(first):
             assert error < 2**40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", by_turns([1, 3], every=2))
 def test_a_jump_has_its_wave_at_radii_whose_squares_are_no_doubles(dim):
     """exp(-z) on z <= 2: integrals of exp(-(1 - iw)z) and z exp(-(1 - iw)z) over the ball."""

@@ -383,6 +383,7 @@ def test_two_units_agree_within_their_errors(formula, dim, unit):
     assert np.all(gap <= here.error(w) + there.error(w / unit) / unit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "dim"), by_turns([("1/cosh(z)", 1), ("1/cosh(z)", 3)], every=2, first=1)
 )

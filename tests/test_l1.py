@@ -219,6 +219,7 @@ def test_masses_scale_and_atoms_stand_beside_them():
         _ = sp.existence(TL1).mass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", by_turns([2, 3], every=2))
 @pytest.mark.parametrize(
     ("text", "mass"),

@@ -413,6 +413,7 @@ def test_the_mean_over_infinitely_many_lobes_is_their_sum(sigma, dim):
     assert np.max(error) < 2e-13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sigma", [1.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (0.5, 4.0))]
 )

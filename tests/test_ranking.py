@@ -132,6 +132,7 @@ def test_few_strata_are_not_rough_at_all():
     assert rough == pytest.approx(exact, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", by_turns([2, 7, 64], every=3))
 def test_a_rough_variance_holds_where_phases_leave_the_table_of_waves(dim):
     """Radii of a Laplace kernel, times these distances, are in the thousands; strata are few."""
