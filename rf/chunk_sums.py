@@ -28,7 +28,11 @@ _MARKS, _AGREE = 3, 1e-5
 
 
 def sums_of_chunks(
-    features: Any, chunks: Iterable[tuple[Any, ...]], kept: str | os.PathLike[str] | None = None
+    features: Any,
+    chunks: Iterable[tuple[Any, ...]],
+    kept: str | os.PathLike[str] | None = None,
+    *,
+    single: bool = False,
 ) -> GramSums:
     """The sums of all chunks, each seen once and forgotten.
 
@@ -42,6 +46,8 @@ def sums_of_chunks(
         A file of the sums of the first chunks, which is written every minute, at the end, and when
         an error or an interruption ends the pass.  Where it stands, as many chunks as it holds are
         passed over.
+    single : bool
+        Whether features in single precision are multiplied in it.
 
     Raises
     ------
@@ -73,7 +79,7 @@ def sums_of_chunks(
             done, total = state
             if index < done:
                 continue
-            part = GramSums.of_rows(features, *chunk)
+            part = GramSums.of_rows(features, *chunk, single=single)
             state = (done + 1, part if total is None else total + part)
             del part, total
             if path is not None and time.monotonic() - saved > _EVERY:

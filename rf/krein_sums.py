@@ -172,7 +172,9 @@ class GramSums:
         return cls(gram, cross[:, :-1], cross[:, -1], w @ y, float(w.sum()), len(Z), float(lost))
 
     @classmethod
-    def of_rows(cls, features: Any, X: Any, y: Any, weights: Any = None) -> GramSums:
+    def of_rows(
+        cls, features: Any, X: Any, y: Any, weights: Any = None, *, single: bool = False
+    ) -> GramSums:
         """The sums of the features of rows, of which few are held at once.
 
         Parameters
@@ -182,6 +184,8 @@ class GramSums:
         X : array-like or sparse matrix of shape (n, d)
         y : array_like of shape (n,) or (n, t)
         weights : array_like of shape (n,), optional
+        single : bool
+            Whether features in single precision are multiplied in it.
 
         Raises
         ------
@@ -201,7 +205,7 @@ class GramSums:
         def block(first: int) -> GramSums:
             few = slice(first, first + _BLOCK)
             Z = np.asarray(features.transform(X[few]))
-            Z = Z if Z.dtype == np.float32 else Z.astype(float, copy=False)
+            Z = Z if single and Z.dtype == np.float32 else Z.astype(float, copy=False)
             return cls.of(Z, targets[few], None if weights is None else weights[few])
 
         total = block(0)
