@@ -353,3 +353,27 @@ def test_what_a_callable_raises_is_told_with_the_distance(function, z, words, ca
 def test_a_mistake_in_a_callable_is_no_fact_about_distances():
     with pytest.raises(NameError, match="exq"):
         sp.radial(misspelt, support=1)([0.3, 0.95])
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_a_power_that_is_absent_at_zero_is_an_error_far_out_and_no_density(dim):
+    by_values = sp.spectral_density(
+        sp.radial(lambda z: (1 - z) ** 4 * (1 + 4 * z), support=1, edge=4, origin=3), dim
+    )
+    true = sp.spectral_density(sp.radial("max(1 - z, 0)**4*(1 + 4*z)"), dim)
+    w = np.geomspace(1.0, 1e20, 200)
+    off = np.abs(by_values.radial(w) - true.radial(w))
+    assert np.all(off <= by_values.error(w) + true.error(w))
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_noise_in_values_is_within_the_error(dim):
+    def noisy(z):
+        values = np.exp(-(z**2))
+        return values * (1 + 1e-10 * np.sin(1e15 * np.asarray(z)))
+
+    by_values = sp.spectral_density(sp.radial(noisy, origin="smooth", decay="gaussian"), dim)
+    true = sp.spectral_density(sp.radial("exp(-z**2)"), dim)
+    w = np.geomspace(0.01, 8.0, 300)
+    off = np.abs(by_values.radial(w) - true.radial(w))
+    assert np.all(off <= by_values.error(w) + true.error(w))

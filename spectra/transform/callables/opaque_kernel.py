@@ -266,7 +266,8 @@ def _sampled(
     front = np.exp(parts[0] - parts[1] + parts[2])
     # A logarithm is rounded to its own size, and so is the value.
     rounding = rounding + EPS * (4.0 + sum(np.abs(p) for p in parts)) * np.abs(results[1])
-    return front * results[1], front * (np.abs(results[1] - results[0]) + rounding)
+    apart = _SAFETY * np.abs(results[1] - results[0])
+    return front * results[1], front * (apart + rounding)
 
 
 class _Unknown:

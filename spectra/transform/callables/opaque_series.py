@@ -34,7 +34,9 @@ Values = Callable[[FloatArray], FloatArray]
 _MORE = 5
 # Half the difference of two fits is the error of either; neighbouring zeros hide it.
 _SAFETY = 4.0
-_GRID = 160
+# They are compared from a hundredth of the bulk to where rounding in place of a power that is
+# absent at 0 is all there is of both.
+_FIRST, _LAST, _GRID = 1e-2, 1e16, 420
 _NEIGHBOURS = 6
 # A component is refused where its values keep no digit even at their best.
 _LEAST_DIGITS = 1e-3
@@ -139,7 +141,7 @@ def _difference(
 ) -> tuple[FloatArray, FloatArray]:
     """Logarithms of radii, and what two sums differ by there, relative to all envelopes."""
     low, high = min(b.bulk[0] for b in first), max(b.bulk[1] for b in first)
-    w = np.geomspace(1e-2 * low, 1e4 * high, _GRID)
+    w = np.geomspace(_FIRST * low, _LAST * high, _GRID)
     # Beside the grid points of the logarithm the phase is anywhere.
     w = np.sort(np.concatenate([w, w * 1.003, w * 1.011]))
     envelope = np.logaddexp.reduce([b.log_envelope(w) for b in first], axis=0)
