@@ -12,18 +12,12 @@ from spectra.transform.half_lines.ends import PowerEnding
 from spectra.transform.half_lines.panelled import Panel
 from spectra.transform.rays.beyond import Beyond
 
-__all__ = ["Shifted", "Vanishing", "height_of"]
+__all__ = ["Shifted", "Vanishing"]
 
 FloatArray = NDArray[np.float64]
 
 # Bounds are looked at so far apart, so many times.
 _APART, _LOOKS = 1.25, 40
-
-
-def height_of(panel: Panel) -> float:
-    """The largest log(w |rho|) on a panel, about."""
-    ends = [panel.level + (panel.slope + 1.0) * x for x in (panel.low, panel.high)]
-    return max(ends) + float(np.log(panel.top))
 
 
 @dataclass(frozen=True)
@@ -41,12 +35,10 @@ class Vanishing:
         last = panels[-1]
         end = float(np.exp(last.high))
         log = last.level + last.slope * last.high + float(np.log(last.top))
-        highest = max(panels, key=height_of)
+        highest = max(panels, key=lambda panel: panel.height)
         rates = [-last.slope / end]
         if highest is not last:
-            rates.append(
-                (height_of(highest) - height_of(last)) / (end - float(np.exp(highest.high)))
-            )
+            rates.append((highest.height - last.height) / (end - float(np.exp(highest.high))))
         return cls(end, log, min((rate for rate in rates if rate > 0.0), default=rates[0]))
 
     @classmethod

@@ -11,13 +11,13 @@ from scipy.special import gammaln
 
 from spectra.density import FastTail, PowerTail, Tail
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
-from spectra.quadrature import NODES
-from spectra.transform.half_lines.endings import Shifted, Vanishing, height_of
+from spectra.transform.half_lines.endings import Shifted, Vanishing
 from spectra.transform.half_lines.ends import PowerEnding, long_expansion_of, power_ending
 from spectra.transform.half_lines.panelled import (
     Ending,
     Panel,
     Panelled,
+    bulk_of,
     panel_through,
 )
 from spectra.transform.half_lines.prepared import Expanded, plane
@@ -57,7 +57,6 @@ _NEXT_LOOK, _MOST_LOOKS, _SHARE = 1.5, 40, 0.5
 _LOOKED = 2e-14
 # Stretches overlap by this share, so that rounding leaves nothing between them.
 _OVERLAP = 1e-9
-_OUTSIDE = 0.01
 # Where w |rho| is within exp(-14) of its largest value, errors above this share are refused.
 _USELESS = 1e-4
 _MATTERS = -14.0
@@ -198,7 +197,7 @@ class Builder:
             panels=panels,
             total=self.found.total,
             origin_exponent=self.start.exponent,
-            bulk=_bulk(panels),
+            bulk=bulk_of(panels, _FIRST_WIDTH),
             tail=tail,
             ending=ending,
             origin_log_share=share,
@@ -253,7 +252,7 @@ class Builder:
         while True:
             panel, resolved = panel_through(low, high, self.sample.on_panel(low, high))
             if resolved:
-                self.peak = max(self.peak, height_of(panel))
+                self.peak = max(self.peak, panel.height)
                 self._check_accuracy(panel)
                 return panel
             half = 0.5 * (low + high)
@@ -267,7 +266,7 @@ class Builder:
 
     def _check_accuracy(self, panel: Panel) -> None:
         lost = panel.error / panel.top
-        if lost > _USELESS and height_of(panel) > self.peak + _MATTERS:
+        if lost > _USELESS and panel.height > self.peak + _MATTERS:
             near = self.pivot + self.side * float(np.exp(panel.low))
             raise AccuracyError(
                 f"The density of {self.found.expr} in d = {self.dim} is known to {lost:.1e} only "
@@ -329,7 +328,7 @@ class Builder:
     def _joins(self, panels: list[Panel], ending: PowerEnding) -> bool:
         """Whether values and series agree over the last radii before the series is alone."""
         for panel in reversed(panels):
-            w = self.pivot + _radii(panel.low, panel.high)
+            w = self.pivot + panel.radii
             inside = w >= ending.start / _NEXT_JOIN
             if not inside.any():
                 return True
@@ -374,7 +373,7 @@ class Builder:
             panels.insert(0, panel)
             x, width = panel.low, _next_width(panel, width)
             if not self.start.smooth:
-                share, bend, noise = _power_law(panel, exponent, with_log=self.start.with_log)
+                share, bend, noise = panel.power_law(exponent, with_log=self.start.with_log)
                 # What a panel bends by, w^1 or a higher power times what it bends by on to w = 0;
                 # of a narrow one little is seen, and noise hides some of it.
                 seen = min(float(np.expm1(panel.high - panel.low)), 1.0)
@@ -385,7 +384,7 @@ class Builder:
 
     def _is_lost(self, panel: Panel) -> bool:
         """Whether a panel is negligible at its lower end, or is noise that is no matter."""
-        height = height_of(panel) + float(np.log(max(panel.error / panel.top, 1.0)))
+        height = panel.height + float(np.log(max(panel.error / panel.top, 1.0)))
         noise = panel.error >= panel.top and height < self.peak + _NOISE
         return noise or self._is_negligible(panel, panel.low)
 
@@ -405,7 +404,7 @@ class Builder:
         top = float(terms.max())
         log = top + float(np.log(np.exp(terms - top).sum() * (x[1] - x[0])))
         log += (2.0 - self.dim) * float(np.log(2.0)) - 2.0 * float(gammaln(0.5 * self.dim))
-        value = abs(float(_values(panel, np.array([-1.0]))[0]))
+        value = abs(float(panel.values(np.array([-1.0]))[0]))
         own = panel.level + (panel.slope - self.start.exponent) * panel.low + float(np.log(value))
         # Twice: a positive kernel reaches the bound at w = 0.
         return 2.0 * float(np.exp(min(log - own, _LARGEST_LOG)))
@@ -423,52 +422,12 @@ def _is_even(found: Expanded) -> bool:
         return False
 
 
-def _radii(low: float, high: float) -> FloatArray:
-    """The nodes of a panel."""
-    return np.asarray(np.exp(low + 0.5 * (high - low) * (1.0 + NODES)))
-
-
 def _dyadic(x: float, *, up: bool = False) -> float:
     """A multiple of 1/8, so that panels share the values of what is sampled."""
     return float((np.ceil if up else np.round)(8.0 * x) / 8.0)
-
-
-def _values(panel: Panel, s: FloatArray) -> FloatArray:
-    return np.asarray(np.polynomial.legendre.legval(s, panel.series))
-
-
-def _power_law(panel: Panel, exponent: float, *, with_log: bool) -> tuple[float, float, float]:
-    """Share of a logarithm at the lower end, how far the panel is from the power law, and noise."""
-    s = np.array([-1.0, 0.0, 1.0])
-    x = panel.low + 0.5 * (panel.high - panel.low) * (1.0 + s)
-    ratio = _values(panel, s) * np.exp((panel.slope - exponent) * (x - panel.low))
-    ratio = ratio / ratio[0]
-    noise = panel.error / panel.top
-    if not with_log:
-        return 0.0, float(np.abs(ratio - 1.0).max()), noise
-    share = float(ratio[2] - 1.0) / (panel.high - panel.low)
-    bend = abs(float(ratio[1]) - 1.0 - share * float(x[1] - x[0]))
-    return share, 4.0 * bend, noise
 
 
 def _next_width(panel: Panel, tried: float) -> float:
     """Twice the width of a panel that was resolved at once; that of one that had to be halved."""
     width = panel.high - panel.low
     return min(2.0 * width, _WIDEST) if width >= tried else width
-
-
-def _bulk(panels: tuple[Panel, ...]) -> tuple[float, float]:
-    """Radii between which all but a hundredth of the mass on either side lies."""
-    nodes, weights = np.polynomial.legendre.leggauss(12)
-    radii, masses = [], []
-    for panel in panels:
-        x = panel.low + 0.5 * (panel.high - panel.low) * (1.0 + nodes)
-        s = 2.0 * np.exp(x - panel.high) - 1.0 if panel.linear else nodes
-        size = np.abs(_values(panel, s)) * np.exp(panel.level + (panel.slope + 1.0) * x)
-        radii.append(x)
-        masses.append(size * weights * 0.5 * (panel.high - panel.low))
-    x, share = np.concatenate(radii), np.cumsum(np.concatenate(masses))
-    share /= share[-1]
-    low = x[np.searchsorted(share, _OUTSIDE)]
-    high = x[min(int(np.searchsorted(share, 1.0 - _OUTSIDE)), x.size - 1)]
-    return float(np.exp(low)), float(np.exp(max(high, low + _FIRST_WIDTH)))

@@ -6,7 +6,7 @@ of w, between an exact power law towards the origin and an asymptotic series (or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from spectra.density import Component, Tail
 from spectra.quadrature import ANALYSIS, EPS, NODES, ORDER
 from spectra.transform.rays.sampled import Sampled
 
-__all__ = ["Ending", "Panel", "Panelled", "fit_panel", "panel_through"]
+__all__ = ["Ending", "Panel", "Panelled", "bulk_of", "fit_panel", "panel_through"]
 
 FloatArray = NDArray[np.float64]
 
@@ -34,6 +34,8 @@ _CLEAN = 2e-13
 _NARROW = 0.3
 # Errors of so much of the values somewhere on a panel, and of so much less elsewhere.
 _LOST, _UNEVEN = 1e-9, 1e-2
+# The share of the mass on either side that is outside of the bulk.
+_OUTSIDE = 0.01
 
 
 class Ending(Protocol):
@@ -80,6 +82,52 @@ class Panel:
     error: float
     top: float
     steady: bool
+
+    @property
+    def radii(self) -> FloatArray:
+        """The nodes of a panel of log w."""
+        return np.asarray(np.exp(self.low + 0.5 * (self.high - self.low) * (1.0 + NODES)))
+
+    @property
+    def height(self) -> float:
+        """The largest log(w |rho|), about."""
+        ends = [self.level + (self.slope + 1.0) * x for x in (self.low, self.high)]
+        return max(ends) + float(np.log(self.top))
+
+    def values(self, s: FloatArray) -> FloatArray:
+        """The series, from -1 to 1."""
+        return np.asarray(legendre.legval(s, self.series))
+
+    def power_law(self, exponent: float, *, with_log: bool) -> tuple[float, float, float]:
+        """Share of a logarithm at the lower end, how far it is from the power law, and noise."""
+        s = np.array([-1.0, 0.0, 1.0])
+        x = self.low + 0.5 * (self.high - self.low) * (1.0 + s)
+        ratio = self.values(s) * np.exp((self.slope - exponent) * (x - self.low))
+        ratio = ratio / ratio[0]
+        noise = self.error / self.top
+        if not with_log:
+            return 0.0, float(np.abs(ratio - 1.0).max()), noise
+        share = float(ratio[2] - 1.0) / (self.high - self.low)
+        bend = abs(float(ratio[1]) - 1.0 - share * float(x[1] - x[0]))
+        return share, 4.0 * bend, noise
+
+
+def bulk_of(panels: Sequence[Panel], least: float) -> tuple[float, float]:
+    """Radii between which all but a hundredth of the mass on either side lies, and which are
+    ``least`` apart in log w."""
+    nodes, weights = legendre.leggauss(12)
+    radii, masses = [], []
+    for panel in panels:
+        x = panel.low + 0.5 * (panel.high - panel.low) * (1.0 + nodes)
+        s = 2.0 * np.exp(x - panel.high) - 1.0 if panel.linear else nodes
+        size = np.abs(panel.values(s)) * np.exp(panel.level + (panel.slope + 1.0) * x)
+        radii.append(x)
+        masses.append(size * weights * 0.5 * (panel.high - panel.low))
+    x, share = np.concatenate(radii), np.cumsum(np.concatenate(masses))
+    share /= share[-1]
+    low = x[np.searchsorted(share, _OUTSIDE)]
+    high = x[min(int(np.searchsorted(share, 1.0 - _OUTSIDE)), x.size - 1)]
+    return float(np.exp(low)), float(np.exp(max(high, low + least)))
 
 
 def _short(x: float) -> float:
