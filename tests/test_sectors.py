@@ -296,3 +296,26 @@ def test_a_fall_is_no_faster_than_what_is_seen_between_and_beyond_the_looks(dim)
 def test_without_a_bound_nothing_is_said_of_what_is_beyond():
     (component,), _ = half_line(sympy.exp(-(Z**2)) / (1 + Z**2), 1)
     assert Vanishing.unseen(component.panels, -96.0, Beyond(1, []), 0.0) is None
+
+
+def test_a_box_that_waves_cross_is_bounded_wherever_no_pole_is():
+    """Im z is .1 to .3, the poles are at .376; squares of balls as wide as 2 + cos reach zero."""
+    box = Box(5.47, 5.485, 0.00075, 0.00123)
+    assert sector("exp(-z)/(2+cos(7*z/2))").log_most(box, -np.inf, 0) < -200.0
+    assert sector("exp(-z)/(2+cos(9*z/2))").log_most(box, -np.inf, 0) == np.inf
+
+
+def test_lines_are_found_as_high_as_a_kernel_is_analytic_however_early_it_falls():
+    plane = Plane(sympy.exp(-(Z**2)) * (1 / (1 + 30 * Z) - sympy.Rational(1, 2)))
+    assert plane.disc(3) >= plane.reach.scale + 3.0
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_a_look_has_the_values_of_the_density(dim):
+    sums = RaySums(Plane(sympy.exp(-Z) / (2 + sympy.cos(2 * Z))), dim)
+    density = spectral_density(sp.radial("exp(-z)/(2 + cos(2*z))"), dim)
+    for x in (-2.0, 1.0, 3.5):
+        seen, places = sums.look(x)
+        off = np.abs(seen.value * np.exp(seen.log) - density.radial(np.exp(places)))
+        assert np.all(off <= seen.wrong * np.exp(seen.log) + density.error(np.exp(places)))
+        assert np.all(seen.wrong <= 1e-15 * np.abs(seen.value))
