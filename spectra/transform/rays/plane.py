@@ -51,7 +51,7 @@ _BEYOND, _SAME_POWER = (1.0, 2.0, 3.0, 4.0), 8.0
 # poles may be on it, and the largest are kept; and lines of these heights, below boxes so
 # wide in log z, which are looked at from exp(-3) of their height on.
 _DISCS = (*np.arange(-96.0, -8.0, 4.0), -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0)
-_KEPT, _LOOK = 5, 0.125
+_KEPT, _LOOK, _FAR_ABOVE = 5, 0.125, 1.0
 _UPRIGHT, _PAST = 0.5 * np.pi, 1e-3
 # Beyond the end sizes are bounded on parts so wide in log z, until exp(-10^5), which are halved so
 # often while they may be more than that share of the kernel.
@@ -292,7 +292,9 @@ class Plane:
         found: list[float] = []
         for high in _DISCS:
             ring = Box(scale + low, scale + high, angle, _UPRIGHT + _PAST)
-            if not self._sector.is_analytic(ring):
+            # Far above the scale a kernel is large, and slow to look at in many bits.
+            above = {"excuses": 0} if low >= _FAR_ABOVE else {}
+            if not self._sector.is_analytic(ring, **above):
                 break
             found.insert(0, scale + high)
             low = high

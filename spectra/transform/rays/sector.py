@@ -28,8 +28,9 @@ _SMALLEST, _MOST_BOXES = 2.0**-11, 4000
 # large, at so many points, coefficients beyond the middle are nothing beside the largest one, and
 # far less than any share of a kernel that is seen.
 _AROUND, _POINTS, _CIRCLE_BITS, _NOTHING = 8.0, 160, 1024, 1e-150
-# Few boxes are excused: such singularities are points, and what many boxes meet is a cut.
-_MOST_EXCUSED = 24
+# Where a kernel is beyond exp(10^4), for which the circle is slow, none is looked for; and few boxes
+# are excused: such singularities are points, and what many boxes meet is a cut.
+_IMMENSE, _MOST_EXCUSED = 1e4, 24
 
 
 class Box(NamedTuple):
@@ -97,8 +98,9 @@ class Sector:
         with working(_BITS):
             self._steps = _compiled(kernel.expr)
 
-    def is_analytic(self, box: Box) -> bool:
-        """Whether the kernel is proved to be analytic on a box."""
+    def is_analytic(self, box: Box, *, excuses: int = _MOST_EXCUSED) -> bool:
+        """Whether the kernel is proved to be analytic on a box, but for removable singularities on
+        so many of its parts."""
         boxes, left, excused = [box], _MOST_BOXES, 0
         while boxes:
             box = boxes.pop()
@@ -109,7 +111,7 @@ class Sector:
                 return False
             if box.size > _SMALLEST:
                 boxes += box.halves()
-            elif excused == _MOST_EXCUSED or not self._is_removable(box):
+            elif excused == excuses or not self._is_removable(box):
                 return False
             else:
                 excused += 1
@@ -146,6 +148,8 @@ class Sector:
         with working(_CIRCLE_BITS):
             centre = box.middle()
             radius = _AROUND * box.size * abs(centre)
+            if not log_of(self._kernel(centre + radius, _BITS)) < _IMMENSE:
+                return False
             roots = [(2 * flint.acb.pi() * flint.acb(0, j) / _POINTS).exp() for j in range(_POINTS)]
             around = [self._kernel(centre + radius * root, _CIRCLE_BITS) for root in roots]
             sizes = [
