@@ -28,8 +28,8 @@ _SMALLEST, _MOST_BOXES = 2.0**-11, 4000
 # large, at so many points, coefficients beyond the middle are nothing beside the largest one, and
 # far less than any share of a kernel that is seen.
 _AROUND, _POINTS, _CIRCLE_BITS, _NOTHING = 8.0, 160, 1024, 1e-150
-# Where a kernel is beyond exp(10^4), for which the circle is slow, none is looked for; and few boxes
-# are excused: such singularities are points, and what many boxes meet is a cut.
+# None is looked for where a kernel is beyond exp(10^4) and the circle is slow; and few boxes are
+# excused: such singularities are points, and what many boxes meet is a cut.
 _IMMENSE, _MOST_EXCUSED = 1e4, 24
 
 
