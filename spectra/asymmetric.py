@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import sympy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.formula.parsing import Z
-from spectra.numeric import differences_of_rows, matching_rows, real_array
+from spectra.numeric import FloatArray, differences_of_rows, matching_rows, real_array
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -38,7 +38,6 @@ __all__ = [
     "without_factor",
 ]
 
-FloatArray = NDArray[np.float64]
 # Factors beyond the square root of the largest double overflow in the variance.
 _LARGEST_LOG = 350.0
 Vector = float | ArrayLike

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.asymmetric import AsymmetricKernel, gaussian_components
 from spectra.errors import ParameterError
+from spectra.numeric import FloatArray
 from spectra.table import Shifts, SpectralTable
 from spectra.tabulation import tabulate
 from spectra.verdict import spectral_measure
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["asymmetric_table"]
 
-FloatArray = NDArray[np.float64]
 TableOf = Callable[["Kernel", int], SpectralTable]
 
 # Two shifts are parallel, and commensurate, up to this: rounding of their coordinates.

@@ -11,15 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.density import Atom, Component, EndTail, OscillatingTail
 from spectra.errors import AccuracyError
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 
 __all__ = ["Chart", "Logs", "RadialSum", "require_moderate_scale"]
-
-FloatArray = NDArray[np.float64]
 
 # log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
 # and squares, powers and products of radii must stay doubles.
@@ -52,12 +50,17 @@ class Chart:
 
     def log_slope(self, t: FloatArray) -> FloatArray:
         """Logarithm of dw/dt, which is that of the distance to the end or the start."""
-        return t if self.end is None else -t
+        return self.way * t
 
     @property
     def origin(self) -> float:
         """The radius from which distances are counted."""
         return self.start if self.end is None else self.end
+
+    @property
+    def way(self) -> float:
+        """The sign of a distance from there."""
+        return 1.0 if self.end is None else -1.0
 
     def power_of(self, component: Component) -> float | None:
         """The power of the distance that a component goes with at the end; None without one."""
@@ -124,21 +127,16 @@ class RadialSum:
                 continue
             shift = slope[inside]
             power = chart.power_of(component)
-            beside = None
-            if chart.origin:
-                way = 1.0 if chart.end is None else -1.0
-                beside = component.beside(chart.origin, way, np.exp(shift))
-            if beside is not None:
-                sign, log, envelope, relative = beside
+            side = component.beside(chart.origin, chart.way) if chart.origin else None
+            seen, place = (component, at) if side is None else (side, np.exp(shift))
+            sign, log = seen.signed_log(place)
+            envelope = seen.log_envelope(place)
+            if side is None and power is not None:
+                # The radius is rounded, its distance to the end is not: move the value there.
+                shift = shift + power * (shift - np.log(np.abs(at - chart.origin)))
+                relative = component.error_beside(chart.origin, at)
             else:
-                sign, log = component.signed_log(at)
-                envelope = component.log_envelope(at)
-                if power is None:
-                    relative = component.relative_error(at)
-                else:
-                    # The radius is rounded, its distance to the end is not: move the value there.
-                    shift = shift + power * (shift - np.log(np.abs(at - chart.origin)))
-                    relative = component.error_beside(chart.origin, at)
+                relative = seen.relative_error(place)
             positive[inside] = np.logaddexp(
                 positive[inside], np.where(sign > 0, log + shift, -np.inf)
             )

@@ -8,18 +8,16 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from spectra.asymmetric import without_factor
 from spectra.errors import ParameterError
+from spectra.numeric import FloatArray
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
 __all__ = ["Factor", "Product", "collected", "multiplied", "shown"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

@@ -10,13 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spectra.errors import NoRouteError, ParameterError
-from spectra.numeric import real_array
+from spectra.numeric import FloatArray, real_array
 from spectra.progress import staged
 from spectra.special import log_sphere_area
 
@@ -27,17 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Atom",
-    "Beside",
     "Component",
     "EndTail",
-    "FastTail",
     "OscillatingTail",
     "PowerTail",
     "SpectralDensity",
     "Tail",
 ]
 
-FloatArray = NDArray[np.float64]
 RadialFunction = Callable[[FloatArray], FloatArray]
 
 
@@ -61,13 +58,11 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class FastTail:
-    """The density falls faster than every power of w."""
-
-
-@dataclass(frozen=True)
 class PowerTail:
-    """The density falls like w**-exponent, exponent > 1, without oscillating."""
+    """The density falls like w**-exponent, exponent > 1, without oscillating.
+
+    The exponent is ``inf`` where it falls faster than every power.
+    """
 
     exponent: float
 
@@ -104,16 +99,7 @@ class OscillatingTail:
         return _exp(self.log_amplitude(w))
 
 
-Tail = FastTail | PowerTail | EndTail | OscillatingTail
-
-
-class Beside(NamedTuple):
-    """Values of a component beside a radius: sign, log|rho|, log of the envelope and error."""
-
-    sign: FloatArray
-    log: FloatArray
-    log_envelope: FloatArray
-    relative_error: FloatArray
+Tail = PowerTail | EndTail | OscillatingTail
 
 
 class Component(ABC):
@@ -152,8 +138,8 @@ class Component(ABC):
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound of the error at w, relative to :meth:`envelope`."""
 
-    def beside(self, radius: float, side: float, distance: FloatArray) -> Beside | None:
-        """Values at radius + side * distance, which is rounded where the distance is small.
+    def beside(self, radius: float, side: float) -> Component | None:
+        """The component at radius + side * distance, as one of the distance, which is not rounded.
 
         None where the component has nothing at that radius that tells the two apart.
         """
@@ -167,6 +153,10 @@ class Component(ABC):
         """
         apart = np.maximum(np.abs(w - radius), radius * _NEAR)
         return self.relative_error(radius + np.where(w < radius, -apart, apart))
+
+    def telling_radii(self) -> FloatArray:
+        """Radii that show whatever its values show, where it is known by values alone."""
+        return np.empty(0)
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """Logarithm of the local size: the absolute value unless the component oscillates."""

@@ -18,19 +18,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spectra.asymmetric import finite_number
 from spectra.column_products import Factor, Product, collected, multiplied, shown
 from spectra.errors import DataError, ParameterError
-from spectra.numeric import checked_dim, differences_of_rows, matching_rows, real_array
+from spectra.numeric import FloatArray, checked_dim, differences_of_rows, matching_rows, real_array
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
 __all__ = ["GroupedKernel", "additive", "on_columns", "with_lengths"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

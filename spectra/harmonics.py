@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
+from spectra.numeric import FloatArray
 from spectra.special import plane_wave_mean, signed_log_0f1
 
 __all__ = [
@@ -37,7 +38,6 @@ __all__ = [
     "wave_coefficients",
 ]
 
-FloatArray = NDArray[np.float64]
 # An array, a float or an mpmath number: whatever can be added and multiplied.
 Number = TypeVar("Number")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import sympy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from spectra.errors import FormulaError, ParameterError
@@ -25,7 +25,7 @@ from spectra.formula.opaque import opaque_function, stated_facts
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.parsing import U, Z, check_expression, parse_formula
 from spectra.formula.pieces import Piece, in_distance, merged
-from spectra.numeric import check_unit_norms, matching_rows, real_array
+from spectra.numeric import FloatArray, check_unit_norms, matching_rows, real_array
 from spectra.progress import stage, staged
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from spectra.grouped import GroupedKernel
 
 __all__ = ["Kernel", "Piece", "radial", "zonal"]
-
-FloatArray = NDArray[np.float64]
 
 _PROBES_PER_PIECE = 61
 #: Points without a value at which a limit is looked for: more of them are no isolated ones.

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 import sympy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from spectra.column_products import Product
@@ -21,11 +21,9 @@ from spectra.errors import ParameterError
 from spectra.formula.parsing import Z
 from spectra.grouped import GroupedKernel, on_columns
 from spectra.kernel import Kernel, radial
-from spectra.numeric import checked_dim, differences_of_rows, matching_rows
+from spectra.numeric import FloatArray, checked_dim, differences_of_rows, matching_rows
 
 __all__ = ["L1Kernel", "l1"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

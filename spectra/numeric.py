@@ -14,6 +14,7 @@ from spectra.errors import DataError, ParameterError
 
 __all__ = [
     "NORM_TOLERANCE",
+    "FloatArray",
     "bound_text",
     "check_unit_norms",
     "checked_dim",
@@ -22,6 +23,9 @@ __all__ = [
     "matching_rows",
     "real_array",
 ]
+
+#: An array of doubles.
+FloatArray = NDArray[np.float64]
 
 # Python's format of a float: what places it, and what says how its digits are written.
 _FORMAT = re.compile(
@@ -32,7 +36,7 @@ _FORMAT = re.compile(
 
 def real_array(
     value: Any, name: str, *, error: type[ParameterError] | type[DataError] = ParameterError
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Turn what was passed into an array of doubles, or refuse text, complex and ragged input.
 
     Examples
@@ -56,9 +60,7 @@ def real_array(
     return np.asarray(array, dtype=float)
 
 
-def matching_rows(
-    X: ArrayLike, Y: ArrayLike | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def matching_rows(X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
     """Two sets of rows as finite matrices of equally many columns; Y is X where it is None.
 
     Raises
@@ -75,7 +77,7 @@ def matching_rows(
     return left, right
 
 
-def _rows(X: ArrayLike, name: str) -> NDArray[np.float64]:
+def _rows(X: ArrayLike, name: str) -> FloatArray:
     rows = real_array(X, name, error=DataError)
     if rows.ndim != 2:
         raise DataError(
@@ -91,7 +93,7 @@ def _rows(X: ArrayLike, name: str) -> NDArray[np.float64]:
     return rows
 
 
-def differences_of_rows(differences: ArrayLike, kind: str) -> NDArray[np.float64]:
+def differences_of_rows(differences: ArrayLike, kind: str) -> FloatArray:
     """Differences D = x - y of shape (..., d), for a kernel of some kind that is not radial.
 
     Raises
@@ -111,7 +113,7 @@ def differences_of_rows(differences: ArrayLike, kind: str) -> NDArray[np.float64
 NORM_TOLERANCE = 1e-6
 
 
-def check_unit_norms(norms: NDArray[np.float64], what: str) -> None:
+def check_unit_norms(norms: FloatArray, what: str) -> None:
     """Refuse rows off the unit sphere, by their norms, naming the worst one and what asks for it.
 
     Raises

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spectra.errors import AccuracyError
-from spectra.numeric import bound_text, format_within
+from spectra.numeric import FloatArray, bound_text, format_within
 
 __all__ = [
     "Enclosure",
@@ -29,7 +29,6 @@ __all__ = [
     "resolve_each",
 ]
 
-FloatArray = NDArray[np.float64]
 Integrand = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 EPS = float(np.finfo(float).eps)

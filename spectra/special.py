@@ -9,10 +9,10 @@ from functools import cache
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, jv
 
-from spectra.numeric import checked_dim, real_array
+from spectra.numeric import FloatArray, checked_dim, real_array
 
 __all__ = [
     "debye_polynomials",
@@ -21,8 +21,6 @@ __all__ = [
     "plane_wave_mean",
     "signed_log_0f1",
 ]
-
-FloatArray = NDArray[np.float64]
 
 # Up to this order scipy jv does not underflow outside the reach of the power series.
 _DEBYE_ORDER = 250.0

@@ -19,7 +19,6 @@ from scipy.special import betainc, gammaln
 from spectra.density import (
     Atom,
     Component,
-    FastTail,
     OscillatingTail,
     PowerTail,
     SpectralDensity,
@@ -59,7 +58,7 @@ class PolynomialTimesGaussian(Component):
         self.total = float(np.dot(polynomial.coef, moments[: polynomial.coef.size]))
         self.origin_exponent = 0.0
         self.bulk = (0.3, 3.0)
-        self.tail = FastTail()
+        self.tail = PowerTail(np.inf)
 
     def signed_log(self, w):
         value = self.polynomial(np.minimum(w, 1e9))

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 from scipy.fft import dct
 from scipy.special import gammaln
 
 from spectra.designs.waves import wave_moment
 from spectra.errors import AccuracyError, MissingExtraError, NoRouteError
 from spectra.formula.parsing import Z
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, Enclosure
 from spectra.special import plane_wave_mean
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
 __all__ = ["estimated_sup_error", "proved_sup_error"]
-
-FloatArray = NDArray[np.float64]
 
 # Degree of the polynomials, and points per panel: the bound exceeds the sampled maximum by the
 # factor 1 / cos(pi/24) = 1.0086.

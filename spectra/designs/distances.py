@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spectra.errors import DataError, ParameterError
+from spectra.numeric import FloatArray
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
 __all__ = ["Distances", "check_domain", "law_of_distances"]
-
-FloatArray = NDArray[np.float64]
 
 # Nodes that stand for the law of distances: an error that oscillates k times over the domain has
 # its mean square to a few percent from 4 k of them.  They crowd at the ends of the law, since

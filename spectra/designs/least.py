@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.distances import Distances
@@ -28,6 +27,7 @@ from spectra.designs.spheres import (
 )
 from spectra.designs.waves import WaveTable, block_variance, iid_variance, wave_covariance
 from spectra.errors import AccuracyError, ParameterError
+from spectra.numeric import FloatArray
 from spectra.progress import staged
 from spectra.quadrature import Enclosure
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ADVICE", "checked_request", "default_radius", "design_within", "unit_cost"]
 
-FloatArray = NDArray[np.float64]
 Cost = Callable[[FloatArray], FloatArray]
 
 #: What to do where a design takes too long.

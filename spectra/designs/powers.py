@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from math import comb
 
-import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from spectra.formula.parsing import U, Z
 from spectra.kernel import Kernel, radial, zonal
+from spectra.numeric import FloatArray
 
 __all__ = ["power_columns", "unit_of_powers", "without_powers"]
-
-FloatArray = NDArray[np.float64]
 
 
 def power_columns(kernel: Kernel, dim: int, degree: int) -> int:

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.designs.distances import check_domain
 from spectra.designs.least import checked_request, default_radius, unit_cost
 from spectra.designs.program import Program, solve
 from spectra.errors import AccuracyError
+from spectra.numeric import FloatArray
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
 __all__ = ["PriceCurve", "price_curve"]
-
-FloatArray = NDArray[np.float64]
 
 # A mass that grows faster than this power of 1/tol is worth a warning.
 _STEEP = 0.75

@@ -17,15 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.designs.simplex import least_cost
 from spectra.designs.waves import WaveTable
 from spectra.errors import AccuracyError
+from spectra.numeric import FloatArray
 
 __all__ = ["Program", "Solution", "solve"]
-
-FloatArray = NDArray[np.float64]
 
 # Radii are priced on a grid of this step times 1/z_max: the dual has bandwidth z_max, so that a
 # maximum is at least seven steps wide.

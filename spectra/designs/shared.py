@@ -35,6 +35,7 @@ from spectra.designs.spheres import FLOAT32_ROUNDING, ULPS_PER_MASS, Design
 from spectra.designs.waves import angular_means as block_means
 from spectra.designs.waves import completed_means, varying_parts
 from spectra.errors import ParameterError
+from spectra.numeric import FloatArray
 from spectra.progress import staged
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AngularMeans", "design_for_shared"]
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 AngularMeans = Callable[[int], FloatArray]
 

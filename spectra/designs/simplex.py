@@ -6,15 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from spectra.numeric import FloatArray
 from spectra.steps import seconds_left
 
 __all__ = ["least_cost"]
-
-FloatArray = NDArray[np.float64]
 
 # Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
 # ends without a verdict on the nearly parallel columns of a fine grid of radii.

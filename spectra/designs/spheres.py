@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spectra.designs.certificate import proved_sup_error
 from spectra.designs.powers import power_columns, unit_of_powers, without_powers
 from spectra.errors import ParameterError
 from spectra.kernel import Kernel
 from spectra.measure import SpectralMeasure
+from spectra.numeric import FloatArray
 from spectra.quadrature import Enclosure
 from spectra.special import plane_wave_mean
 from spectra.table import Part, RadialLaw, SpectralTable
@@ -27,7 +28,6 @@ from spectra.verdict import spectral_measure
 
 __all__ = ["FLOAT32_ROUNDING", "ULPS_PER_MASS", "Coupling", "Design", "Dual", "Objective"]
 
-FloatArray = NDArray[np.float64]
 Objective = Literal["mass", "variance"]
 Coupling = Literal["orthogonal", "shared", "iid"]
 

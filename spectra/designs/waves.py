@@ -14,12 +14,12 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
 from spectra.errors import ParameterError
 from spectra.harmonics import gegenbauer_at_zero, wave_coefficients
+from spectra.numeric import FloatArray
 from spectra.special import plane_wave_mean
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "wave_moment",
 ]
 
-FloatArray = NDArray[np.float64]
 Wave = Callable[[FloatArray], FloatArray]
 
 # Absolute error of the tabulated waves: far below any tolerance that a design can be asked for.

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.parameters import exact_parameter
+from spectra.numeric import FloatArray
 
 __all__ = ["Facts", "Opaque", "OpaqueTerm", "opaque_function", "opaque_terms", "stated_facts"]
-
-FloatArray = NDArray[np.float64]
 
 _PROBES = np.array([0.21, 0.5, 0.83])
 _SAME_VALUE = 1e-9

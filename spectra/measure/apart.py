@@ -13,18 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.charts import RadialSum
 from spectra.density import OscillatingTail
 from spectra.errors import AccuracyError
 from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass
+from spectra.numeric import FloatArray
 from spectra.quadrature import Enclosure
 
 __all__ = ["ApartTail"]
-
-FloatArray = NDArray[np.float64]
 
 # Half waves of the highest frequency that are listed before the waves are taken apart: each more
 # costs as much, and the mass that is kept twice falls like a power of their number.

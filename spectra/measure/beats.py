@@ -21,7 +21,6 @@ from itertools import product
 
 import numpy as np
 from numpy.polynomial import chebyshev, legendre
-from numpy.typing import NDArray
 
 from spectra.charts import RadialSum
 from spectra.density import Component, EndTail, OscillatingTail, PowerTail
@@ -33,6 +32,7 @@ from spectra.measure.phase_means import (
     mode_sizes,
     orbits_of,
 )
+from spectra.numeric import FloatArray
 from spectra.quadrature import (
     EPS,
     NODES,
@@ -44,8 +44,6 @@ from spectra.quadrature import (
 )
 
 __all__ = ["BeatingTail"]
-
-FloatArray = NDArray[np.float64]
 
 # Lobes that are followed one by one: more only where fewer leave too much.  The last ones cost two
 # seconds, and serve ratios that are within a thousandth of a small fraction.

@@ -28,11 +28,10 @@ from numpy.typing import NDArray
 from scipy.special import sici
 
 from spectra.errors import NoRouteError
+from spectra.numeric import FloatArray
 from spectra.quadrature import Enclosure
 
 __all__ = ["hat_mass"]
-
-FloatArray = NDArray[np.float64]
 
 # Shells of each dimension, and the first that the expansion is fitted to.
 _SHELLS, _FITTED_FROM = {2: 40, 3: 20}, {2: 10, 3: 6}

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
 from spectra.density import OscillatingTail
 from spectra.errors import AccuracyError
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 
 __all__ = ["InverseSeries", "without_last_terms"]
-
-FloatArray = NDArray[np.float64]
 
 # Terms of an expansion in start / w that are tried in turn.
 _SERIES_TERMS = (16, 32, 64)

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, Integrand, LegendrePanels, legendre_antiderivative, resolve
 
 __all__ = ["LobeIntegral"]
-
-FloatArray = NDArray[np.float64]
 
 # The panels end this many e-folds beyond the first index, at the latest.
 _E_FOLDS = 60.0

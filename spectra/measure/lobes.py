@@ -17,19 +17,17 @@ from functools import cached_property, partial
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
 from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
 from spectra.measure.inverse_series import InverseSeries, without_last_terms
 from spectra.measure.lobe_integral import LobeIntegral
+from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
 from spectra.table.lobed_tail import LARGEST_ROOT
 
 __all__ = ["LobedTailMass"]
-
-FloatArray = NDArray[np.float64]
 
 _READ_ERRORS_UP_TO = 1e3
 # Lobes passed before the sum over all others starts: there Euler-Maclaurin terms fall by 1e-3.

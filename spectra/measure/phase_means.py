@@ -22,11 +22,10 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, bracketed_roots
 
 __all__ = ["MOST_FREE_WAVES", "Orbit", "mean_size", "mode_sizes", "orbits_of"]
-
-FloatArray = NDArray[np.float64]
 
 # Largest multiple of a common frequency: the share of a higher one in the mean is below 1e-6.
 _HIGHEST = 512

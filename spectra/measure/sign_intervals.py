@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, EndTail, OscillatingTail
+from spectra.numeric import FloatArray
 from spectra.quadrature import bracketed_roots
-from spectra.transform.half_lines.between import BetweenWaves
-from spectra.transform.half_lines.panelled import Panelled
 
 __all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Interval", "sign_intervals"]
-
-FloatArray = NDArray[np.float64]
 
 # A component is followed until it falls below exp(-92) = 1e-40 of its peak.
 NEGLIGIBLE = 92.0
@@ -34,9 +30,6 @@ _END_DEPTH = 40.0
 # on a grid, then on one between the neighbours of its lowest point, to 1e-10 of the first.
 _MINIMUM_GRID = np.linspace(0.0, 1.0, 33)
 _MINIMUM_ROUNDS = 8
-# Points on a panel through which a density passes zero, and on one where it keeps its size: a panel
-# has twenty Legendre nodes, and so fewer zeros than that (chosen).
-_ROUGH_POINTS, _STEADY_POINTS = 12, 4
 # So many steps around each sign change are halved, until no more changes are found, so often at
 # most: a wave of constant frequency is ever shorter in log w, and no sign changes are seen for a
 # dozen steps where they are a period long.
@@ -68,7 +61,7 @@ def sign_intervals(
     intervals: list[Interval] = []
     changes: list[float] = []
     sign = 0
-    places = np.concatenate([np.empty(0), *map(_places, density.components)])
+    places = np.concatenate([np.empty(0), *(c.telling_radii() for c in density.components)])
     segments = [(chart, _joined(chart, t, places)) for chart, t in _segments(density, cut)]
     for i, (chart, t) in enumerate(segments):
         roots, signs = _roots_on_grid(density, chart, t, sign)
@@ -191,19 +184,6 @@ def _grid(components: Sequence[Component], low: float, high: float) -> FloatArra
             pieces.append(np.log(np.arange(0.125 * wave, stop, 0.125 * wave)))
     grid = np.unique(np.concatenate(pieces))
     return grid[(grid >= low) & (grid <= high)]
-
-
-def _places(component: Component) -> FloatArray:
-    """Radii that show whatever the values of a component show, where it is known by values."""
-    if isinstance(component, BetweenWaves):
-        return np.concatenate([s.pivot + s.side * _places(s.density) for s in component.sides])
-    if not isinstance(component, Panelled):
-        return np.empty(0)
-    each = [
-        np.linspace(p.low, p.high, _STEADY_POINTS if p.steady else _ROUGH_POINTS, endpoint=False)
-        for p in component.panels
-    ]
-    return np.exp(np.concatenate(each))
 
 
 def _joined(chart: Chart, t: FloatArray, places: FloatArray) -> FloatArray:

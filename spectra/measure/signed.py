@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spectra.charts import RadialSum
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
@@ -17,7 +17,7 @@ from spectra.measure.apart import ApartTail
 from spectra.measure.sign_intervals import sign_intervals
 from spectra.measure.split import ZERO, MeasurePart, SignSplit, split_by_sign
 from spectra.measure.stretches import Stretch, overlap, stretches_of
-from spectra.numeric import checked_dim, real_array
+from spectra.numeric import FloatArray, checked_dim, real_array
 from spectra.progress import staged
 from spectra.quadrature import EPS, Enclosure
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
 __all__ = ["SpectralMeasure", "merged_atoms"]
-
-FloatArray = NDArray[np.float64]
 
 # k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
 _LAW_SLACK = 8.0

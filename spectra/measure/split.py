@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.charts import RadialSum
 from spectra.density import Atom, Component, OscillatingTail
@@ -18,6 +17,7 @@ from spectra.measure.lobes import LobedTailMass
 from spectra.measure.sign_intervals import sign_intervals
 from spectra.measure.stretches import Stretch, stretches_of
 from spectra.measure.tails import beating_tail
+from spectra.numeric import FloatArray
 from spectra.progress import staged
 from spectra.quadrature import Enclosure
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from spectra.measure.sign_intervals import Interval
 
 __all__ = ["ZERO", "MeasurePart", "SignSplit", "split_by_sign"]
-
-FloatArray = NDArray[np.float64]
 
 # Lobes listed one by one at most in a truncated measure.
 _MOST_LOBES = 20_000

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from spectra.charts import Chart, RadialSum
 from spectra.measure.sign_intervals import COARSE_STEP, NEGLIGIBLE, TRUST, Interval
+from spectra.numeric import FloatArray
 from spectra.quadrature import (
     EPS,
     ORDER,
@@ -27,8 +28,6 @@ from spectra.quadrature import (
 )
 
 __all__ = ["Closure", "Stretch", "overlap", "refined", "stretches_of"]
-
-FloatArray = NDArray[np.float64]
 
 # Values below this are on their way to denormal numbers, which keep no digits.
 _UNDERFLOW = 1e-260
@@ -95,22 +94,8 @@ def stretches_of(density: RadialSum, intervals: Sequence[Interval]) -> tuple[Str
     AccuracyError
         Where a component is not as smooth as its tail and its origin exponent say.
     """
-    found = []
-    for run in _runs(density, intervals):
-        for interval, inner in zip(run.intervals, _integrate(run, run.intervals), strict=True):
-            if inner is not None:
-                found.append(
-                    Stretch(
-                        interval.sign,
-                        interval.chart,
-                        inner.panels,
-                        run,
-                        inner.head,
-                        inner.tail,
-                        inner.doubt,
-                    )
-                )
-    return tuple(found)
+    runs = _runs(density, intervals)
+    return tuple(stretch for run in runs for stretch in _integrate(run, run.intervals))
 
 
 def refined(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
@@ -138,11 +123,8 @@ def overlap(density: RadialSum, intervals: Sequence[Interval]) -> Enclosure:
         return Enclosure(0.0, 0.0)
     total = Enclosure(0.0, 0.0)
     for run in _runs(density, intervals):
-        for inner in _integrate(partial(run.smaller, log_scale=peak), run.intervals):
-            if inner is not None:
-                head, tail = inner.head, inner.tail
-                total = total + inner.panels.integral
-                total = total + Enclosure(head.mass + tail.mass, head.error + tail.error)
+        for stretch in _integrate(partial(run.smaller, log_scale=peak), run.intervals):
+            total = total + stretch.mass
     scale = float(np.exp(peak))
     return Enclosure(total.mid * scale, total.rad * scale + float(np.finfo(float).tiny))
 
@@ -186,19 +168,10 @@ def _runs(density: RadialSum, intervals: Sequence[Interval]) -> Iterator[_Run]:
         yield _Run(density, tuple(group))
 
 
-class _Found(NamedTuple):
-    """The mass of a range: panels, what lies beside them, and what may have the other sign."""
-
-    panels: LegendrePanels
-    head: Closure
-    tail: Closure
-    doubt: float
-
-
-def _integrate(function: Integrand, intervals: Sequence[Interval]) -> list[_Found | None]:
+def _integrate(function: Integrand, intervals: Sequence[Interval]) -> list[Stretch]:
     """Panels between the points where the integrand is negligible, and a closure at open ends.
 
-    The integrand is asked about all ranges of a run at a time; one of zero mass has None.
+    The integrand is asked about all ranges of a run at a time; one of zero mass is left out.
     """
     grids = [
         np.linspace(x.start, x.stop, 33 + int((x.stop - x.start) / COARSE_STEP)) for x in intervals
@@ -208,7 +181,7 @@ def _integrate(function: Integrand, intervals: Sequence[Interval]) -> list[_Foun
     ranges = [_relevant(x, *s) for x, s in zip(intervals, seen, strict=True)]
     wanted = [_first_edges(*r) for r in ranges if r is not None]
     resolved = iter(resolve_each(function, wanted))
-    found: list[_Found | None] = []
+    found: list[Stretch] = []
     for interval, sample, part, doubt in zip(intervals, seen, ranges, doubts, strict=True):
         t = sample.t
         if part is None:
@@ -216,14 +189,16 @@ def _integrate(function: Integrand, intervals: Sequence[Interval]) -> list[_Foun
             lost = float((np.abs(sample.value) + sample.error).sum()) * width
             edges = np.array([interval.start, interval.stop])
             empty = LegendrePanels(edges, np.zeros((1, ORDER)), np.array([lost]))
-            found.append(_Found(empty, NOTHING, NOTHING, lost) if lost else None)
+            if lost:
+                found.append(Stretch(interval.sign, interval.chart, empty, function, doubt=lost))
             continue
         low, high = part
         head = _close(function, low, +1.0, sample) if interval.first else _left_out(sample, t < low)
         tail = (
             _close(function, high, -1.0, sample) if interval.last else _left_out(sample, t > high)
         )
-        found.append(_Found(next(resolved), head, tail, doubt))
+        panels = next(resolved)
+        found.append(Stretch(interval.sign, interval.chart, panels, function, head, tail, doubt))
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any, final
 
 import numpy as np
 import sympy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sympy.core.function import AppliedUndef
 
 from spectra.density import SpectralDensity
@@ -26,14 +26,12 @@ from spectra.families import Family, kernel_from_text
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel, radial
-from spectra.numeric import checked_dim, real_array
+from spectra.numeric import FloatArray, checked_dim, real_array
 from spectra.table import SpectralTable
 from spectra.transform import spectral_density
 from spectra.verdict import existence
 
 __all__ = ["RadialCovariance", "positive_table", "radial_kernel"]
-
-FloatArray = NDArray[np.float64]
 
 
 def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from spectra.density import SpectralDensity
 from spectra.errors import MissingExtraError, ParameterError
 from spectra.families import catalogue
 from spectra.kernel import Kernel, radial
+from spectra.numeric import FloatArray
 from spectra.plugins.covariance import positive_table, radial_kernel
 from spectra.plugins.length_mean import LengthMean
 from spectra.table import SpectralTable
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     import gstools
 
 __all__ = ["cov_model", "of"]
-
-FloatArray = NDArray[np.float64]
 
 # What GSTools calls the arguments that every model has.
 _COMMON = ("var", "len_scale", "nugget", "anis", "angles", "rescale")

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import MissingExtraError
+from spectra.numeric import FloatArray
 
 __all__ = ["elementwise", "imported_jax"]
-
-FloatArray = NDArray[np.float64]
 
 
 def imported_jax(plugin: str, extra: str) -> Any:

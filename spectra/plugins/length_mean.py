@@ -17,20 +17,19 @@ from typing import final
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 from scipy.special import roots_legendre
 
 from spectra.density import Component, SpectralDensity
 from spectra.families import catalogue
 from spectra.kernel import Kernel, radial
 from spectra.measure.making import measure_of
+from spectra.numeric import FloatArray
 from spectra.table import SpectralTable
 from spectra.tabulation import tabulate
 from spectra.transform import spectral_density
 
 __all__ = ["LengthMean"]
 
-FloatArray = NDArray[np.float64]
 _EPS = float(np.finfo(float).eps)
 
 

@@ -13,17 +13,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import MissingExtraError, ParameterError
+from spectra.numeric import FloatArray
 from spectra.plugins.covariance import RadialCovariance, radial_kernel
 
 if TYPE_CHECKING:
     import pymc
 
 __all__ = ["covariance"]
-
-FloatArray = NDArray[np.float64]
 
 
 def covariance(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import (
     Hyperparameter,
@@ -18,11 +18,10 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from spectra.errors import ParameterError
+from spectra.numeric import FloatArray
 from spectra.plugins.covariance import RadialCovariance, radial_kernel
 
 __all__ = ["RadialGPKernel"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final

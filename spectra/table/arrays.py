@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
+from spectra.numeric import FloatArray
 
 __all__ = ["ComplexArray", "FloatArray", "IntArray", "NumberArray", "frozen_array", "panel_rule"]
 
 ComplexArray = NDArray[np.complex128]
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 NumberArray = NDArray[np.float64] | NDArray[np.complex128]
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.density import Atom
 from spectra.errors import AccuracyError, ParameterError
@@ -23,8 +22,6 @@ from spectra.tabulation.lobed import fit_lobed_tail, fit_mixed_tail, lobed_tail_
 from spectra.tabulation.spans import Span, Tail, spans_of, split_of
 
 __all__ = ["tabulate"]
-
-FloatArray = NDArray[np.float64]
 
 # Probabilities summed from below and from above agree to this fraction; a span that is shorter is
 # the rounding of these sums.

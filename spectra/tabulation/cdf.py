@@ -12,11 +12,10 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from spectra.measure.stretches import Closure, Stretch
+from spectra.numeric import FloatArray
 from spectra.quadrature import LegendrePanels, legendre_antiderivative, legendre_inverse
 
 __all__ = ["ContinuousLaw"]
-
-FloatArray = NDArray[np.float64]
 
 # Where each panel is looked at for double zeros; near one, a density falls to this fraction of
 # what it is on both sides, and the zero itself is below the second fraction.
@@ -85,10 +84,7 @@ class ContinuousLaw:
             [np.full(p.errors.size, s.chart.start) for s, p in zip(stretches, panels, strict=True)]
         )
         edges = [s.chart.radius(p.edges) for s, p in zip(stretches, panels, strict=True)]
-        sizes = [
-            np.exp(p.edges if s.chart.end is None else -p.edges)
-            for s, p in zip(stretches, panels, strict=True)
-        ]
+        sizes = [np.exp(s.chart.way * p.edges) for s, p in zip(stretches, panels, strict=True)]
         masses = np.concatenate([p.integrals for p in panels])
         head, tail = stretches[0].head, stretches[-1].tail
         return cls(

@@ -13,13 +13,12 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.table.panels import PanelKind, Panels, local_share
 from spectra.tabulation.cdf import ContinuousLaw
 
 __all__ = ["END_PROBABILITY", "Piece", "fit_pieces"]
-
-FloatArray = NDArray[np.float64]
 
 # A generator draws multiples of 2^-53, so that a panel below 2^-64 is never drawn from.
 END_PROBABILITY = 2.0**-64

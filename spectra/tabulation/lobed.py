@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
 from spectra.measure.apart import ApartTail
 from spectra.measure.lobes import LobedTailMass
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, legendre_inverse
 from spectra.table.lobe_shares import share_before
 from spectra.table.lobed_tail import LobedTail
@@ -18,8 +18,6 @@ from spectra.table.mixed_tail import MixedTail
 from spectra.tabulation.fit import END_PROBABILITY
 
 __all__ = ["fit_lobed_tail", "fit_mixed_tail", "lobed_tail_error"]
-
-FloatArray = NDArray[np.float64]
 
 _MASS_TERMS = (16, 28, 48, 80)
 # Terms in the root of 1/s: a power of 1/s is one of x of a degree that is as many times higher.

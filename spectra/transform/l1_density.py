@@ -23,19 +23,17 @@ from typing import final
 import flint
 import numpy as np
 import sympy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spectra.errors import AccuracyError, DataError, FormulaError, NoRouteError
 from spectra.formula.parsing import Z
 from spectra.l1_kernel import L1Kernel
-from spectra.numeric import checked_dim, real_array
+from spectra.numeric import FloatArray, checked_dim, real_array
 from spectra.singularity.local import profile
 from spectra.transform.l1_sums import Stretch, apart, divided, stretch
 from spectra.transform.rays.precision import Ball, working
 
 __all__ = ["L1Density", "l1_density"]
-
-FloatArray = NDArray[np.float64]
 
 # Frequencies closer than this are moved apart by as much.
 _APART_BITS = 128

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.charts import Chart
+from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS
 
 __all__ = ["Integrand", "ScaledIntegral", "Values", "Weight", "below", "panels", "weighted"]
-
-FloatArray = NDArray[np.float64]
 
 # Panels are bisected until the last Legendre coefficients are below this share of the integral.
 _RESOLVED = 1e-14

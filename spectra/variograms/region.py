@@ -10,19 +10,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernel import Kernel
-from spectra.numeric import real_array
+from spectra.numeric import FloatArray, real_array
 from spectra.special import plane_wave_mean
 from spectra.table import Part, RadialLaw, SpectralTable
 
 __all__ = ["covariance_on_region"]
-
-FloatArray = NDArray[np.float64]
 
 # Radii in units of sqrt(d)/R: the lowest wave is a parabola to 1e-3 there, the highest of the last
 # try sees 3e-5 of the radius.

@@ -12,14 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
-from numpy.typing import NDArray
 
 from spectra.density import SpectralDensity
+from spectra.numeric import FloatArray
 from spectra.singularity.places import LocalAnalysis
 
 __all__ = ["Ladder", "mass_ladder"]
-
-FloatArray = NDArray[np.float64]
 
 _RUNGS = 4
 #: An increment of this share (a logarithm) of the mass is rounding.

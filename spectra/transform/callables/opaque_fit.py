@@ -16,15 +16,14 @@ import mpmath
 import numpy as np
 import sympy
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import OpaqueTerm
+from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ball import to_mpf
 
 __all__ = ["Surrogate", "fit_surrogate", "found_edge", "found_exponent", "found_origin"]
 
-FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
 
 # Degrees tried in turn; between one and the next the series of a smooth function ends.

@@ -15,14 +15,14 @@ from functools import partial
 import numpy as np
 import sympy
 from numpy.polynomial import Polynomial, chebyshev
-from numpy.typing import NDArray
 from scipy.fft import dct
 from scipy.special import gammaln, rgamma
 
-from spectra.density import Component, FastTail, PowerTail
+from spectra.density import Component, PowerTail
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.parsing import Z
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
 from spectra.transform.callables.opaque_fit import found_origin
@@ -30,8 +30,6 @@ from spectra.transform.callables.opaque_series import Break, series_components
 from spectra.transform.half_lines.panelled import Panel, Panelled, fit_panel
 
 __all__ = ["opaque_part"]
-
-FloatArray = NDArray[np.float64]
 
 # Values below this share of the largest one are the end of a callable without support.
 _ENDED = 1e-19
@@ -225,7 +223,7 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
     total = float(_values(term, np.zeros(1))[0])
     if odd is None:
         ending: _Unknown | _OddTail = _Unknown(panels[-1])
-        return Panelled(tuple(panels), total, power, ends, FastTail(), ending)
+        return Panelled(tuple(panels), total, power, ends, PowerTail(np.inf), ending)
     return Panelled(tuple(panels), total, power, ends, PowerTail(odd.exponent), odd)
 
 

@@ -17,17 +17,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from spectra.density import Component
 from spectra.errors import AccuracyError, NoRouteError
+from spectra.numeric import FloatArray
 from spectra.transform.callables.opaque_fit import Surrogate, fit_surrogate, found_exponent
 from spectra.transform.on_balls.compact import BallComponent
 from spectra.transform.on_balls.numeric_ball import NumericBall
 
 __all__ = ["Break", "series_components"]
 
-FloatArray = NDArray[np.float64]
 Values = Callable[[FloatArray], FloatArray]
 
 # The second sum has so many terms more in each series.

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.density import Beside, Component, Tail
+from spectra.density import Component, Tail
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.panelled import Panelled
 
 __all__ = ["BetweenWaves", "Side"]
-
-FloatArray = NDArray[np.float64]
 
 # A rounded frequency rounds the distance: densities are taken to change by so many e-folds of it.
 _STEEPNESS = 2.0
@@ -85,17 +84,14 @@ class BetweenWaves(Component):
                 sign[mine], log[mine] = side.density.signed_log(side.distance(w[mine]))
         return sign.reshape(shape), log.reshape(shape)
 
-    def beside(self, radius: float, side: float, distance: FloatArray) -> Beside | None:
-        """Values beside a frequency, from the distance itself."""
-        for mine in self.sides:
-            if mine.pivot == radius and mine.side == side:
-                density = mine.density
-                return Beside(
-                    *density.signed_log(distance),
-                    density.log_envelope(distance),
-                    density.relative_error(distance),
-                )
-        return None
+    def beside(self, radius: float, side: float) -> Component | None:
+        """The side of a frequency, from the distance itself."""
+        mine = (s.density for s in self.sides if s.pivot == radius and s.side == side)
+        return next(mine, None)
+
+    def telling_radii(self) -> FloatArray:
+        """Those of its sides."""
+        return np.concatenate([s.pivot + s.side * s.density.telling_radii() for s in self.sides])
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log|rho|, or the largest value nearby where the density passes through zero."""

@@ -1,4 +1,4 @@
-"""Beyond the last panel: what has vanished, and a series in the distance from a pivot."""
+"""Beyond the last panel: what has vanished."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spectra.transform.half_lines.ends import PowerEnding
+from spectra.numeric import FloatArray
 from spectra.transform.half_lines.panelled import Panel
 from spectra.transform.rays.beyond import Beyond
 
-__all__ = ["Shifted", "Vanishing"]
-
-FloatArray = NDArray[np.float64]
+__all__ = ["Vanishing"]
 
 # Bounds are looked at so far apart, so many times.
 _APART, _LOOKS = 1.25, 40
@@ -65,19 +62,3 @@ class Vanishing:
     def relative_error(self, w: FloatArray) -> FloatArray:
         """All of it."""
         return np.full_like(w, 2.0)
-
-
-@dataclass(frozen=True)
-class Shifted:
-    """An ending in the radius, as one in the distance from a pivot below."""
-
-    ending: PowerEnding
-    pivot: float
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho| at distances."""
-        return self.ending.signed_log(self.pivot + w)
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to |rho|."""
-        return self.ending.relative_error(self.pivot + w)

@@ -26,6 +26,7 @@ from spectra.errors import NoRouteError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.formula.program import Compiler
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.singularity.exact_numbers import ExpansionError
 from spectra.singularity.expansion import expand_at
@@ -44,7 +45,6 @@ __all__ = [
     "stable_value",
 ]
 
-FloatArray = NDArray[np.float64]
 Array = NDArray[Any]
 
 # Powers kept in expansions: the more, the earlier they serve.  Fewer are tried where they grow
@@ -318,6 +318,8 @@ class PowerEnding:
         a + 1 of the leading term.
     start : float
         From this radius on the series is exact to 1e-15.
+    pivot : float
+        Values are asked for by the distance from this radius.
     """
 
     exponent: float
@@ -325,10 +327,10 @@ class PowerEnding:
     _powers: FloatArray
     _polynomials: tuple[FloatArray, ...]
     _rest: tuple[float, float] | None = None
+    pivot: float = 0.0
 
-    def _terms(self, w: FloatArray) -> FloatArray:
-        """The terms, in units of w^-exponent."""
-        log = np.log(w)
+    def _terms(self, log: FloatArray) -> FloatArray:
+        """The terms at radii given by their logarithm, in units of w^-exponent."""
         return np.array(
             [
                 np.polynomial.polynomial.polyval(log, p) * np.exp(-a * log)
@@ -338,19 +340,21 @@ class PowerEnding:
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|."""
-        total = self._terms(w).sum(axis=0)
-        return np.sign(total), np.log(np.abs(total)) - self.exponent * np.log(w)
+        log = np.log(self.pivot + w)
+        total = self._terms(log).sum(axis=0)
+        return np.sign(total), np.log(np.abs(total)) - self.exponent * log
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound of the error relative to |rho|: the last term, and rounding."""
-        terms = self._terms(w)
+        log = np.log(self.pivot + w)
+        terms = self._terms(log)
         sizes = np.abs(terms)
-        rounding = EPS * (8.0 + 4.0 * self.exponent * np.abs(np.log(w)))
+        rounding = EPS * (8.0 + 4.0 * self.exponent * np.abs(log))
         if self._rest is None:
             last = 1 if len(sizes) < _LEAST_TERMS else 2
             left_out = _MARGIN * sizes[-last:].sum(axis=0)
         else:
-            left_out = _MARGIN * np.exp(self._rest[1] - self._rest[0] * np.log(w))
+            left_out = _MARGIN * np.exp(self._rest[1] - self._rest[0] * log)
         return np.asarray(
             (left_out + EPS * sizes.sum(axis=0)) / np.abs(terms.sum(axis=0)) + rounding
         )

@@ -13,7 +13,6 @@ from dataclasses import replace
 import flint
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from spectra.density import Atom, Component
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
@@ -29,8 +28,6 @@ from spectra.transform.rays.sums import RaySums
 from spectra.transform.rays.taylor import taylor
 
 __all__ = ["half_line"]
-
-FloatArray = NDArray[np.float64]
 
 
 # Asymptotic series are best, at 1e-15, where they have about 40 terms.

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from spectra.density import FastTail, PowerTail, Tail
+from spectra.density import PowerTail, Tail
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
-from spectra.transform.half_lines.endings import Shifted, Vanishing
+from spectra.numeric import FloatArray
+from spectra.transform.half_lines.endings import Vanishing
 from spectra.transform.half_lines.ends import PowerEnding, long_expansion_of, power_ending
 from spectra.transform.half_lines.panelled import (
     Ending,
@@ -25,8 +25,6 @@ from spectra.transform.half_lines.remainder import remainder
 from spectra.transform.rays.sampled import Sampled, Sampler, Shape
 
 __all__ = ["Builder", "Start"]
-
-FloatArray = NDArray[np.float64]
 
 # The integral of |k| z^(d-1) by the trapezoidal rule in log z, from this share of the scale on.
 _LEAST_DISTANCE, _SUM_NODES = 1e-6, 4000
@@ -127,7 +125,7 @@ class Builder:
     def up_to(self, distance: float) -> Panelled:
         """The density from distance 0 to this one, and a little beyond."""
         left, share, drift = self._to_the_left(float(np.log(distance)) + _OVERLAP)
-        return self._panelled(tuple(left), Vanishing.after(left), FastTail(), share, drift)
+        return self._panelled(tuple(left), Vanishing.after(left), PowerTail(np.inf), share, drift)
 
     def component(self) -> Panelled:
         """The density at all distances."""
@@ -160,7 +158,7 @@ class Builder:
         left, share, drift = self._to_the_left(centre)
         panels = (*left, *right)
         if beyond is None:
-            return self._panelled(panels, Vanishing.after(panels), FastTail(), share, drift)
+            return self._panelled(panels, Vanishing.after(panels), PowerTail(np.inf), share, drift)
         ending = Vanishing.unseen(panels, self.peak + _NEGLIGIBLE, beyond, self.pivot)
         if ending is None:
             raise NoRouteError(
@@ -169,7 +167,7 @@ class Builder:
                 "the kernel is singular, or grows, too close to the half-line. Design a finite "
                 "measure for your range of distances (design)."
             )
-        return self._panelled(panels, ending, FastTail(), share, drift)
+        return self._panelled(panels, ending, PowerTail(np.inf), share, drift)
 
     def _ending_in(self, ending: PowerEnding) -> Panelled:
         centre = self._centre(ending.start)
@@ -186,9 +184,8 @@ class Builder:
                 f"series at w = {ending.start:.4g}. One of the two is wrong, so neither is given."
             )
         left, share, drift = self._to_the_left(centre)
-        beyond: Ending = Shifted(ending, self.pivot) if self.pivot else ending
-        tail = PowerTail(ending.exponent)
-        return self._panelled((*left, *right), beyond, tail, share, drift)
+        ending, tail = replace(ending, pivot=self.pivot), PowerTail(ending.exponent)
+        return self._panelled((*left, *right), ending, tail, share, drift)
 
     def _panelled(
         self, panels: tuple[Panel, ...], ending: Ending, tail: Tail, share: float, drift: float

@@ -15,12 +15,11 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from spectra.density import Component, Tail
+from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, EPS, NODES, ORDER
 from spectra.transform.rays.sampled import Sampled
 
 __all__ = ["Ending", "Panel", "Panelled", "bulk_of", "fit_panel", "panel_through"]
-
-FloatArray = NDArray[np.float64]
 
 # The last coefficients of a resolved panel stay below this share of its largest value.
 RESOLVED = 1e-14
@@ -29,6 +28,9 @@ _NOISE = 4.0
 # A panel on which the values keep this share of their size has its absolute value for envelope.
 _STEADY = 0.05
 _ROUNDING = 8.0
+# Points on a panel through which a density passes zero, and on one where it keeps its size: a panel
+# has twenty Legendre nodes, and so fewer zeros than that (chosen).
+_ROUGH_POINTS, _STEADY_POINTS = 12, 4
 # Values with errors above this share are looked at again on panels down to this width.
 _CLEAN = 2e-13
 _NARROW = 0.3
@@ -304,6 +306,15 @@ class Panelled(Component):
         factor = 1.0 + self.origin_log_share * (x - start[0])
         rise = self.origin_exponent * (x - start[0]) + np.log(factor)
         return np.full_like(x, np.sign(value)), log + rise
+
+    def telling_radii(self) -> FloatArray:
+        """A few on every panel."""
+        counts = np.where(self._steady, _STEADY_POINTS, _ROUGH_POINTS)
+        each = [
+            np.linspace(p.low, p.high, count, endpoint=False)
+            for p, count in zip(self.panels, counts, strict=True)
+        ]
+        return np.exp(np.concatenate(each))
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log|rho|, or the largest value nearby where the density passes through zero."""

@@ -11,10 +11,10 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.errors import FormulaError
+from spectra.numeric import FloatArray
 
 __all__ = ["Phase", "inner_functions"]
 
-FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[Any]
 
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.erf, sympy.erfc)

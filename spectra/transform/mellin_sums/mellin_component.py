@@ -14,16 +14,15 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from spectra.density import Component, FastTail, PowerTail, Tail
+from spectra.density import Component, PowerTail
+from spectra.numeric import FloatArray
 from spectra.transform.mellin_sums.mellin import GammaProduct
 from spectra.transform.mellin_sums.mellin_lines import EPS, Line, best_of, lines_of
 from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
-from spectra.transform.on_balls.ascending import Panels
+from spectra.transform.on_balls.ascending import PanelRow, Panels
 from spectra.transform.on_balls.tail import chebyshev_coefficients
 
 __all__ = ["MellinComponent", "mellin_component"]
-
-FloatArray = NDArray[np.float64]
 
 # The sum on a line is left out where it is below exp(-40) = 4e-18 of the leading power.
 _NEGLIGIBLE = 40.0
@@ -65,7 +64,7 @@ class MellinComponent(Component):
         self.total = mellin.total()
         left, right = poles
         self.origin_exponent = -float(left[0].place)
-        self.tail: Tail = PowerTail(float(right[0].place)) if right else FastTail()
+        self.tail = PowerTail(float(right[0].place) if right else np.inf)
         self._lines = lines
         self._low, self._high = lines[0], lines[-1]
         self._start = -_reach(lines[0], left[0], -1)
@@ -194,34 +193,27 @@ def _crossing(one: Line, other: Line) -> float:
 def _build(lines: tuple[Line, ...], start: float, stop: float) -> tuple[Panels, FloatArray]:
     count = max(int((stop - start) / _FIRST_WIDTH), 4)
     waiting = [(float(a), float(b)) for a, b in pairwise(np.linspace(start, stop, count + 1))][::-1]
-    done: list[tuple[float, float, float, float, FloatArray, float, float]] = []
+    starts: list[float] = []
+    rows: list[PanelRow] = []
+    steepness: list[float] = []
     while waiting:
         left, right = waiting.pop()
-        last = right - left < _LEAST_WIDTH or len(done) > _MOST_PANELS
-        panel = _fit(lines, left, right, accept=last)
-        if panel is None:
+        last = right - left < _LEAST_WIDTH or len(rows) > _MOST_PANELS
+        found = _fit(lines, left, right, accept=last)
+        if found is None:
             middle = 0.5 * (left + right)
             waiting += [(middle, right), (left, middle)]
         else:
-            done.append((left, *panel))
-    logs = np.array([p[1] + np.log(p[3]) for p in done])
-    slopes = np.array([p[2] for p in done])
-    panels = Panels(
-        edges=np.array([p[0] for p in done] + [stop]),
-        level=np.array([p[1] for p in done]),
-        slope=slopes,
-        size=np.array([p[3] for p in done]),
-        coefficients=np.array([p[4] for p in done]).T,
-        error=np.array([p[5] for p in done]),
-        knot_logs=np.maximum(np.append(logs - slopes, -np.inf), np.append(-np.inf, logs + slopes)),
-    )
-    return panels, np.array([p[6] for p in done])
+            starts.append(left)
+            rows.append(found[0])
+            steepness.append(found[1])
+    return Panels.of([*starts, stop], rows), np.array(steepness)
 
 
 def _fit(
     lines: tuple[Line, ...], left: float, right: float, *, accept: bool
-) -> tuple[float, float, float, FloatArray, float, float] | None:
-    """Level, slope, size, coefficients, error and steepness of one panel."""
+) -> tuple[PanelRow, float] | None:
+    """One panel, and its steepness."""
     t = np.concatenate([chebyshev.chebpts1(_DEGREE + 1), _CHECKS])
     middle, half = 0.5 * (left + right), 0.5 * (right - left)
     x = middle + half * t
@@ -250,4 +242,4 @@ def _fit(
     error = (2.0 * float(np.max(miss)) + 4.0 * tail + 3.0 * worst + rounding) / size
     swing = float(np.max(np.abs(chebyshev.chebval(dense, chebyshev.chebder(coefficients)))))
     steepness = (abs(slope) + swing / size) / half
-    return level, slope, size * (1.0 + 1e-3), coefficients, error, steepness
+    return (level, slope, size * (1.0 + 1e-3), coefficients, error), steepness

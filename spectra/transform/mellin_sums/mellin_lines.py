@@ -18,11 +18,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.numeric import FloatArray
 from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
 
 __all__ = ["Line", "best_of", "lines_of"]
 
-FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 EPS = float(np.finfo(float).eps)

@@ -22,12 +22,12 @@ import sympy
 from numpy.typing import NDArray
 from scipy.special import loggamma
 
+from spectra.numeric import FloatArray
 from spectra.transform.mellin_sums.mellin import GammaProduct
 from spectra.transform.smooth_pairs.centred import exact
 
 __all__ = ["Pole", "RadialMellin"]
 
-FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 _Argument = tuple[Fraction, Fraction]
 

@@ -23,12 +23,14 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
+from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ball import RadialForm
 from spectra.transform.on_balls.tail import chebyshev_coefficients
 
-__all__ = ["AscendingSeries", "Panels", "build_panels"]
+__all__ = ["AscendingSeries", "PanelRow", "Panels", "build_panels"]
 
-FloatArray = NDArray[np.float64]
+#: Level, slope, size, coefficients and error of a panel: see :class:`Panels`.
+PanelRow = tuple[float, float, float, FloatArray, float]
 
 # Every value carries at least this many correct bits, relative to the largest of its batch.
 _TARGET_BITS = 68
@@ -137,6 +139,14 @@ class Panels:
     error: FloatArray
     knot_logs: FloatArray
 
+    @classmethod
+    def of(cls, edges: Sequence[float], rows: Sequence[PanelRow]) -> Panels:
+        """Panels between edges, from level, slope, size, coefficients and error of each."""
+        level, slope, size, coefficients, error = map(np.array, zip(*rows, strict=True))
+        logs = level + np.log(size)
+        knots = np.maximum(np.append(logs - slope, -np.inf), np.append(-np.inf, logs + slope))
+        return cls(np.array(edges), level, slope, size, coefficients.T, error, knots)
+
     def _locate(self, high: FloatArray, low: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
         index = np.clip(np.searchsorted(self.edges, high, side="right") - 1, 0, len(self.level) - 1)
         middle = 0.5 * (self.edges[index] + self.edges[index + 1])
@@ -166,17 +176,6 @@ class Panels:
         return np.asarray(self.error[index])
 
 
-@dataclass(frozen=True)
-class _Panel:
-    left: float
-    right: float
-    level: float
-    slope: float
-    size: float
-    coefficients: FloatArray
-    error: float
-
-
 def build_panels(series: AscendingSeries, order: float, stop: float) -> Panels:
     """Panels of F on [0, stop]; each is split in halves until its Chebyshev series ends.
 
@@ -184,11 +183,12 @@ def build_panels(series: AscendingSeries, order: float, stop: float) -> Panels:
     """
     ends = np.linspace(0.0, stop, _FIRST_PANELS + 1)
     waiting = [(float(a), float(b)) for a, b in pairwise(ends)][::-1]
-    done: list[_Panel] = []
+    starts: list[float] = []
+    rows: list[PanelRow] = []
     while waiting:
         left, right = waiting.pop()
-        panel = _fit(series, order, left, right)
-        if panel is None:
+        row = _fit(series, order, left, right)
+        if row is None:
             middle = 0.5 * (left + right)
             if right - left < _LEAST_PANEL * stop:
                 raise AccuracyError(
@@ -197,22 +197,12 @@ def build_panels(series: AscendingSeries, order: float, stop: float) -> Panels:
                 )
             waiting += [(middle, right), (left, middle)]
         else:
-            done.append(panel)
-    logs = np.array([p.level + np.log(p.size) for p in done])
-    slopes = np.array([p.slope for p in done])
-    knots = np.maximum(np.append(logs - slopes, -np.inf), np.append(-np.inf, logs + slopes))
-    return Panels(
-        edges=np.array([p.left for p in done] + [stop]),
-        level=np.array([p.level for p in done]),
-        slope=slopes,
-        size=np.array([p.size for p in done]),
-        coefficients=np.array([p.coefficients for p in done]).T,
-        error=np.array([p.error for p in done]),
-        knot_logs=knots,
-    )
+            starts.append(left)
+            rows.append(row)
+    return Panels.of([*starts, stop], rows)
 
 
-def _fit(series: AscendingSeries, order: float, left: float, right: float) -> _Panel | None:
+def _fit(series: AscendingSeries, order: float, left: float, right: float) -> PanelRow | None:
     nodes = chebyshev.chebpts1(_DEGREE + 1)
     t = np.concatenate([nodes, _CHECK_POINTS])
     middle, half = 0.5 * (left + right), 0.5 * (right - left)
@@ -238,4 +228,4 @@ def _fit(series: AscendingSeries, order: float, left: float, right: float) -> _P
     # Rounding of a Clenshaw sum grows with the sum of the coefficients.
     rounding = 4.0 * np.finfo(float).eps * float(np.sum(np.abs(coefficients)))
     error = (2.0 * float(np.max(miss)) + 4.0 * tail + rounding) / size
-    return _Panel(left, right, level, slope, size * (1 + 1e-3), coefficients, error)
+    return level, slope, size * (1 + 1e-3), coefficients, error

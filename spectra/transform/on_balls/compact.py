@@ -10,10 +10,10 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from spectra.density import Component, OscillatingTail
 from spectra.errors import ParameterError
+from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ascending import AscendingSeries, Panels, build_panels
 from spectra.transform.on_balls.ball import BallForm, RadialForm, to_mpf
 from spectra.transform.on_balls.ball_formula import ball_formula
@@ -22,8 +22,6 @@ from spectra.transform.on_balls.edge import build_tail
 from spectra.transform.on_balls.tail import EPS, EdgeTail, ScaledRadius
 
 __all__ = ["BallComponent", "compact_components", "compact_formula"]
-
-FloatArray = NDArray[np.float64]
 
 # The bulk starts where the envelope reaches this share of its value at R w = n, the turning point
 # of J_n: further out the density of a kernel of infinite mass grows without end.

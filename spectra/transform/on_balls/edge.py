@@ -25,6 +25,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
+from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ascending import AscendingSeries
 from spectra.transform.on_balls.ball import RadialForm, to_mpf
 from spectra.transform.on_balls.tail import (
@@ -36,8 +37,6 @@ from spectra.transform.on_balls.tail import (
 )
 
 __all__ = ["build_tail"]
-
-FloatArray = NDArray[np.float64]
 
 # Optimal truncation of the edge series leaves about e^-phase; 42 is e^-42 = 6e-19.
 _FIRST_PHASE = 42.0

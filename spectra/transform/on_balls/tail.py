@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 
 from spectra.errors import ParameterError
+from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ball import to_mpf
 
 __all__ = ["EPS", "EdgeTail", "ScaledRadius", "chebyshev_coefficients", "edge_angles"]
 
-FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
 _ANGLE_POINTS = 513
 # Radii up to here can be split in halves whose products are doubles.

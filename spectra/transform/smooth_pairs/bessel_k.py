@@ -6,14 +6,13 @@ Everything here is numpy and scipy only.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, kve
 
+from spectra.numeric import FloatArray
 from spectra.special import debye_polynomials
 
 __all__ = ["log_scaled_bessel_k", "log_scaled_bessel_k_error"]
-
-FloatArray = NDArray[np.float64]
 
 # Error of the function or expansion itself, twice the largest seen against 35 digits.
 _FUNCTION_ERROR = 1e-14

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import sympy
 from mpmath import mp
-from numpy.typing import NDArray
 
 from spectra.density import Component
+from spectra.numeric import FloatArray
 
 __all__ = [
     "DIGITS",
@@ -27,8 +27,6 @@ __all__ = [
     "exact",
     "log_ratio",
 ]
-
-FloatArray = NDArray[np.float64]
 
 #: The radius of a frequency, the variable of the formulas of densities.
 W = sympy.Symbol("w", positive=True)

@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import sympy
 from mpmath import mp
-from numpy.typing import NDArray
 
 from spectra.density import Component, PowerTail
 from spectra.formula.parsing import Z
+from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.centred import W, exact
 from spectra.transform.smooth_pairs.matern import in_matern
 from spectra.transform.smooth_pairs.pair import Pair, Term
 from spectra.transform.summands import LARGEST_POWER, Summand, tidy
 
 __all__ = ["DampedWave"]
-
-FloatArray = NDArray[np.float64]
 
 _DIGITS = 40
 _EPS = float(np.finfo(float).eps)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import sympy
 from mpmath import mp
-from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from spectra.density import FastTail
+from spectra.density import PowerTail
 from spectra.formula.parsing import Z
+from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.centred import (
     DIGITS,
     OUTSIDE,
@@ -26,7 +26,6 @@ from spectra.transform.summands import Summand, tidy
 
 __all__ = ["Gaussian"]
 
-FloatArray = NDArray[np.float64]
 # exp(-y) is 0 at such a y for every use, and a polynomial of y does not overflow.
 _LARGEST_OFFSET = 1e10
 
@@ -121,7 +120,7 @@ class Gaussian(CentredComponent, Pair):
                     float(mp.sqrt(4 * a))
                     * float(np.sqrt(gammaincinv(d / 2 + degree, 1 - OUTSIDE))),
                 ),
-                tail=FastTail(),
+                tail=PowerTail(np.inf),
                 _sign=float(mp.sign(taylor[0])),
                 _centre=centre,
                 _log_centre=float(log_centre + mp.log(scale)),

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from numpy.typing import NDArray
+
+from spectra.numeric import FloatArray
 
 __all__ = ["absolute_sum", "laguerre_taylor", "polynomial"]
-
-FloatArray = NDArray[np.float64]
 
 
 def _laguerre(degree: int, order: Any, y: Any) -> Any:

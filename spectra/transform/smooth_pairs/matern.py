@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import sympy
 from mpmath import mp
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from spectra.density import PowerTail
+from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.centred import (
     DIGITS,
     LEAST_SHARE,
@@ -25,8 +25,6 @@ from spectra.transform.smooth_pairs.pair import Pair, Term
 from spectra.transform.summands import LARGEST_POWER, Summand, scaled_argument, tidy
 
 __all__ = ["Matern", "in_matern"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import sympy
 from mpmath import mp
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from spectra.density import Atom, Component, EndTail
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
+from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.centred import (
     DIGITS,
     OUTSIDE,
@@ -26,8 +26,6 @@ from spectra.transform.smooth_pairs.pair import Pair, Term
 from spectra.transform.summands import Summand, scaled_argument, tidy
 
 __all__ = ["PlaneWaveMean"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

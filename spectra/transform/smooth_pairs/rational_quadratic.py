@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import sympy
 from mpmath import mp
-from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from spectra.density import FastTail
+from spectra.density import PowerTail
 from spectra.formula.parsing import Z
+from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
 from spectra.transform.smooth_pairs.centred import (
     DIGITS,
@@ -28,7 +28,6 @@ from spectra.transform.summands import Summand, polynomial, tidy
 
 __all__ = ["RationalQuadratic"]
 
-FloatArray = NDArray[np.float64]
 # The elementary form of K of a half-integer order has one more term than this.
 _LARGEST_ELEMENTARY_ORDER = 3
 
@@ -165,7 +164,7 @@ class RationalQuadratic(CentredComponent, Pair):
                 bulk=tuple(
                     2.0 * np.sqrt(s * y) / float(b) for s, y in zip(mixing, chi, strict=True)
                 ),
-                tail=FastTail(),
+                tail=PowerTail(np.inf),
                 _sign=float(mp.sign(c)),
                 _centre=centre,
                 _log_centre=float(log_centre),
