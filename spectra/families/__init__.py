@@ -3,7 +3,7 @@
 ``catalogue["ntk"]`` is a kernel; ``catalogue["matern"]`` is a family, which becomes a kernel when
 it is called with its parameters.  ``entries`` holds the data, ``entry`` says what an entry is.
 
-Read in this order: ``reading`` (the door), ``named`` (the catalogue), ``builders``,
+Read in this order: ``reading`` (the door), ``named`` (the catalogue), ``entries``,
 ``geostatistics`` and ``asymmetric`` (more entries), ``group_text`` (kernels of groups of columns).
 """
 

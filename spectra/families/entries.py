@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.families.builders import from_text as _text
-from spectra.families.builders import from_zonal_text as _zonal
-from spectra.families.builders import length as _length
 from spectra.families.entry import DIMENSION, Entry, Parameter
+from spectra.families.entry import length as _length
 from spectra.families.entry import parameter_symbol as _symbol
 from spectra.families.geostatistics import GEOSTATISTICS
 from spectra.kernel import Kernel, radial
@@ -87,7 +85,6 @@ def _wendland(k: int, formula: str) -> Entry:
         id=f"wendland_3{k}",
         title=f"Wendland's function phi_{{3,{k}}}, of smoothness C^{2 * k}",
         formula=formula.replace("z", "(z/length)") + " on z <= length",
-        build=_text(formula.replace("z", "(z/length)"), support="length"),
         finite=2 * edge + 1 > DIMENSION,
         positive_definite=DIMENSION <= 3,
         reference=f"{_WENDLAND}, table 1; for which d: Gneiting, J. Multivariate Anal. 83 (2002)",
@@ -113,7 +110,6 @@ ENTRIES: tuple[Entry, ...] = (
         aliases=("squared_exponential",),
         title="Gaussian (RBF, squared exponential)",
         formula="exp(-z**2/(2*length**2))",
-        build=_text("exp(-z**2/(2*length**2))"),
         finite=_TRUE,
         positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.9)",
@@ -124,7 +120,6 @@ ENTRIES: tuple[Entry, ...] = (
         aliases=("exponential",),
         title="Laplace (exponential, Matern of order 1/2)",
         formula="exp(-z/length)",
-        build=_text("exp(-z/length)"),
         finite=_TRUE,
         positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.18)",
@@ -149,7 +144,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="rational_quadratic",
         title="Rational quadratic",
         formula="(1 + z**2/(2*alpha*length**2))**(-alpha)",
-        build=_text("(1 + z**2/(2*alpha*length**2))**(-alpha)"),
         finite=_TRUE,
         positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.19)",
@@ -162,7 +156,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="cauchy",
         title="Cauchy",
         formula="1/(1 + z**2/length**2)",
-        build=_text("1/(1 + z**2/length**2)"),
         finite=_TRUE,
         positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.19) with alpha = 1",
@@ -172,7 +165,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="generalized_cauchy",
         title="Generalized Cauchy",
         formula="(1 + (z/length)**power)**(-tail/power)",
-        build=_text("(1 + (z/length)**power)**(-tail/power)"),
         finite=_TRUE,
         positive_definite=_TRUE,
         reference="Gneiting and Schlather, SIAM Review 46 (2004) 269, "
@@ -189,7 +181,6 @@ ENTRIES: tuple[Entry, ...] = (
         aliases=("stable",),
         title="Powered exponential (stable)",
         formula="exp(-(z/length)**power)",
-        build=_text("exp(-(z/length)**power)"),
         finite=_TRUE,
         positive_definite=_TRUE,
         reference="Schoenberg, Trans. Amer. Math. Soc. 44 (1938) 522, "
@@ -229,7 +220,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="delta_gaussian",
         title="Difference of two Gaussians",
         formula="exp(-z**2/(2*tau1**2)) - exp(-z**2/(2*tau2**2))",
-        build=_text("exp(-z**2/(2*tau1**2)) - exp(-z**2/(2*tau2**2))"),
         finite=_TRUE,
         positive_definite=sympy.Eq(_symbol("tau1"), _symbol("tau2")),
         reference=f"{_LIU}, section 4; Luo, Fang, Yang and Huang (2021), arXiv:2104.06204, (20)",
@@ -241,8 +231,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         id="spherical_polynomial",
         title="Polynomial kernel on the unit sphere, cut at its diameter",
-        formula="(1 - (2 - 2*u)/a**2)**p, which is (1 - z**2/a**2)**p on z <= 2",
-        build=_zonal("(1 - (2 - 2*u)/a**2)**p"),
+        formula="(1 - (2 - 2*u)/a**2)**p",
         finite=sympy.Eq(_A, 2) & (2 * _P + 1 > DIMENSION),
         positive_definite=_FALSE,
         reference=f"Pennington, Yu and Kumar, NIPS 2015, equation (3); {_LIU}, equation (3)",
@@ -252,14 +241,14 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         support="2",
         zonal=True,
-        note="For a != 2 the kernel jumps at z = 2, and its mass is infinite in every dimension. "
-        "On the sphere it is positive definite for a >= sqrt(2), and has an exact feature map.",
+        note="It is (1 - z^2/a^2)^p on z <= 2. For a != 2 it jumps there, and its mass is infinite "
+        "in every dimension. On the sphere it is positive definite for a >= sqrt(2), and has an "
+        "exact feature map.",
     ),
     Entry(
         id="bochner_riesz",
         title="Bochner-Riesz",
         formula="(1 - z**2/length**2)**p on z <= length",
-        build=_text("(1 - z**2/length**2)**p", support="length"),
         finite=2 * _P + 1 > DIMENSION,
         positive_definite=_FALSE,
         reference="Stein and Weiss, Fourier Analysis on Euclidean Spaces (1971), theorem IV.4.15",
@@ -273,7 +262,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="epanechnikov",
         title="Epanechnikov",
         formula="1 - z**2/length**2 on z <= length",
-        build=_text("1 - z**2/length**2", support="length"),
         finite=DIMENSION < 3,
         positive_definite=_FALSE,
         reference="Epanechnikov, Theory Probab. Appl. 14 (1969) 153, doi:10.1137/1114019",
@@ -286,7 +274,6 @@ ENTRIES: tuple[Entry, ...] = (
         aliases=("truncated_power_law",),
         title="Askey's truncated power",
         formula="(1 - z/length)**power on z <= length",
-        build=_text("(1 - z/length)**power", support="length"),
         finite=2 * _POWER + 1 > DIMENSION,
         positive_definite=2 * _POWER - 1 >= DIMENSION,
         reference="Askey, Radial characteristic functions (1973); "
@@ -305,7 +292,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="arc_cosine_0",
         title="Arc-cosine kernel of order 0 (random step features)",
         formula="1 - acos(u)/pi",
-        build=_zonal("1 - acos(u)/pi"),
         finite=DIMENSION < 2,
         positive_definite=_FALSE,
         reference=_CHO_SAUL,
@@ -317,7 +303,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="arc_cosine_1",
         title="Arc-cosine kernel of order 1 (random ReLU features)",
         formula="(u*(pi - acos(u)) + sqrt(1 - u**2))/pi",
-        build=_zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi"),
         finite=DIMENSION < 4,
         positive_definite=_FALSE,
         reference=_CHO_SAUL,
@@ -329,7 +314,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="arc_cosine_2",
         title="Arc-cosine kernel of order 2 (random squared-ReLU features); k(0) = 3",
         formula="(3*u*sqrt(1 - u**2) + (pi - acos(u))*(1 + 2*u**2))/pi",
-        build=_zonal("(3*u*sqrt(1 - u**2) + (pi - acos(u))*(1 + 2*u**2))/pi"),
         finite=DIMENSION < 6,
         positive_definite=_FALSE,
         reference=_CHO_SAUL,
@@ -341,7 +325,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="ntk",
         title="Neural tangent kernel of a two-layer ReLU network; k(0) = 2",
         formula="(2*u*(pi - acos(u)) + sqrt(1 - u**2))/pi",
-        build=_zonal("(2*u*(pi - acos(u)) + sqrt(1 - u**2))/pi"),
         finite=DIMENSION < 2,
         positive_definite=_FALSE,
         reference=f"Jacot, Gabriel and Hongler, NeurIPS 2018; {_LIU}, theorem 4",
@@ -368,7 +351,6 @@ ENTRIES: tuple[Entry, ...] = (
         aliases=("cardinal_sine", "wave"),
         title="sin(z)/z, the mean of a plane wave in R^3",
         formula="sin(z/length)/(z/length)",
-        build=_text("sin(z/length)/(z/length)"),
         finite=DIMENSION <= 3,
         positive_definite=DIMENSION <= 3,
         reference="Schoenberg, Ann. of Math. 39 (1938) 811, doi:10.2307/1968466",
@@ -378,7 +360,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="cosine",
         title="cos(z), a plane wave of one dimension",
         formula="cos(z/length)",
-        build=_text("cos(z/length)"),
         finite=DIMENSION <= 1,
         positive_definite=DIMENSION <= 1,
         reference="Schoenberg, Ann. of Math. 39 (1938) 811, doi:10.2307/1968466",
@@ -391,7 +372,6 @@ ENTRIES: tuple[Entry, ...] = (
             id=name,
             title=title,
             formula=formula,
-            build=_text(formula),
             finite=_FALSE,
             positive_definite=_FALSE,
             reference="Micchelli, Constr. Approx. 2 (1986) 11, doi:10.1007/BF01893414",

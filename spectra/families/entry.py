@@ -8,9 +8,9 @@ from typing import Any
 
 import sympy
 
-from spectra.kernel import Kernel
+from spectra.kernel import Kernel, radial, zonal
 
-__all__ = ["DIMENSION", "Entry", "Parameter", "parameter_symbol"]
+__all__ = ["DIMENSION", "Entry", "Parameter", "length", "parameter_symbol"]
 
 #: The symbol d of the conditions.
 DIMENSION = sympy.Symbol("d", integer=True, positive=True)
@@ -54,8 +54,6 @@ class Entry:
     ----------
     id, title, formula :
         The name, a line of words, and the formula in z (or u) with its parameters.
-    build :
-        Makes the kernel from exact values of the parameters.
     finite : sympy condition
         When the spectral measure on R^d has finite total mass, in :data:`DIMENSION` and the
         symbols of the parameters.
@@ -71,12 +69,13 @@ class Entry:
         What to know before using it.
     aliases :
         Other names under which the catalogue finds it.
+    build :
+        Makes the kernel from exact values of the parameters, where the formula is not its text.
     """
 
     id: str
     title: str
     formula: str
-    build: Callable[..., Kernel]
     finite: Any
     positive_definite: Any
     reference: str
@@ -85,10 +84,20 @@ class Entry:
     zonal: bool = False
     note: str = ""
     aliases: tuple[str, ...] = ()
+    build: Callable[..., Kernel] | None = None
 
     def __repr__(self) -> str:
         defaults = ", ".join(f"{p.name}={p.default}" for p in self.parameters)
         return f"Entry({self.id}({defaults}): {self.title})"
+
+    def kernel(self, values: Mapping[str, Any]) -> Kernel:
+        """The kernel of exact values of all parameters."""
+        if self.build is not None:
+            return self.build(**values)
+        if self.zonal:
+            return zonal(self.formula, **values)
+        text = self.formula.removesuffix(f" on z <= {self.support}")
+        return radial(text, support=values[self.support] if self.support else None, **values)
 
     def finite_for(self, **parameters: Any) -> Any:
         """The condition on d for finite mass, with these values of the parameters."""
@@ -108,3 +117,8 @@ def _by_symbol(parameters: Mapping[str, Any]) -> dict[sympy.Symbol, Any]:
 def parameter_symbol(name: str) -> sympy.Symbol:
     """The symbol that stands for a parameter in the conditions of an entry."""
     return sympy.Symbol(name, real=True)
+
+
+def length(meaning: str = "the length of z") -> Parameter:
+    """The parameter that a distance is divided by."""
+    return Parameter("length", sympy.Integer(1), parameter_symbol("length") > 0, meaning)

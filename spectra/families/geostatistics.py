@@ -10,8 +10,7 @@ from typing import Any
 
 import sympy
 
-from spectra.families.builders import from_text, length
-from spectra.families.entry import DIMENSION, Entry, Parameter
+from spectra.families.entry import DIMENSION, Entry, Parameter, length
 from spectra.families.entry import parameter_symbol as _symbol
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
@@ -86,7 +85,6 @@ def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Entry:
         id=f"tpl_{modes.lower()}",
         title=f"Truncated power law of {modes} modes",
         formula=formula,
-        build=from_text(formula),
         finite=sympy.true,
         positive_definite=sympy.true,
         reference="Di Federico and Neuman, Water Resources Research 33 (1997) 1075, "
@@ -109,7 +107,6 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         id="spherical",
         title="Spherical model: what two balls of R^3 have in common",
         formula="1 - 3*z/(2*length) + z**3/(2*length**3) on z <= length",
-        build=from_text("1 - 3*z/(2*length) + z**3/(2*length**3)", support="length"),
         finite=DIMENSION < 5,
         positive_definite=DIMENSION <= 3,
         reference=_CHILES,
@@ -121,9 +118,6 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         id="circular",
         title="Circular model: what two discs of R^2 have in common",
         formula="2/pi*(acos(z/length) - z/length*sqrt(1 - z**2/length**2)) on z <= length",
-        build=from_text(
-            "2/pi*(acos(z/length) - z/length*sqrt(1 - z**2/length**2))", support="length"
-        ),
         finite=DIMENSION < 4,
         positive_definite=DIMENSION <= 2,
         reference=_MATERN,
@@ -135,9 +129,6 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         id="pentaspherical",
         title="Pentaspherical model: what two balls of R^5 have in common",
         formula="1 - 15*z/(8*length) + 5*z**3/(4*length**3) - 3*z**5/(8*length**5) on z <= length",
-        build=from_text(
-            "1 - 15*z/(8*length) + 5*z**3/(4*length**3) - 3*z**5/(8*length**5)", support="length"
-        ),
         finite=DIMENSION < 7,
         positive_definite=DIMENSION <= 5,
         reference=_CHILES,
@@ -164,11 +155,8 @@ GEOSTATISTICS: tuple[Entry, ...] = (
     Entry(
         id="cubic",
         title="Cubic model, twice differentiable at 0",
-        formula="1 - 7*x**2 + 35*x**3/4 - 7*x**5/2 + 3*x**7/4, x = z/length, on z <= length",
-        build=from_text(
-            "1 - 7*(z/length)**2 + 35*(z/length)**3/4 - 7*(z/length)**5/2 + 3*(z/length)**7/4",
-            support="length",
-        ),
+        formula="1 - 7*(z/length)**2 + 35*(z/length)**3/4 - 7*(z/length)**5/2 + 3*(z/length)**7/4"
+        " on z <= length",
         finite=DIMENSION < 9,
         positive_definite=DIMENSION <= 3,
         reference=_CHILES,
@@ -204,7 +192,6 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         id="dagum",
         title="Dagum",
         formula="1 - ((z/length)**tail/(1 + (z/length)**tail))**(power/tail)",
-        build=from_text("1 - ((z/length)**tail/(1 + (z/length)**tail))**(power/tail)"),
         finite=sympy.true,
         positive_definite=sympy.true,
         reference="Berg, Mateu and Porcu, Bernoulli 14 (2008) 1134, doi:10.3150/08-BEJ139",
@@ -220,7 +207,6 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         id="hole_effect",
         title="Hole effect of one dimension",
         formula="(1 - z/length)*exp(-z/length)",
-        build=from_text("(1 - z/length)*exp(-z/length)"),
         finite=sympy.true,
         positive_definite=DIMENSION <= 1,
         reference="Kitanidis, Introduction to Geostatistics (1997), section 3.3",
@@ -232,7 +218,6 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         id="damped_cosine",
         title="Damped cosine (exponential cosine), a hole effect",
         formula="exp(-z/length)*cos(frequency*z)",
-        build=from_text("exp(-z/length)*cos(frequency*z)"),
         finite=sympy.true,
         positive_definite=_LENGTH * _FREQUENCY * sympy.cot(sympy.pi / (2 * DIMENSION)) <= 1,
         reference="Yaglom, Correlation Theory of Stationary and Related Random Functions I (1987), "

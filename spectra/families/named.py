@@ -131,7 +131,7 @@ def _fixed(entry: Entry) -> Kernel:
 
 
 def _build(entry: Entry, values: Mapping[str, Any]) -> Kernel:
-    kernel = entry.build(**values)
+    kernel = entry.kernel(values)
     arguments = ", ".join(f"{name}={_shown(value)}" for name, value in values.items())
     label = f"{entry.id}({arguments})" if values else entry.id
     return Kernel(kernel.pieces, kernel.zonal, label)
