@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -75,14 +76,13 @@ def value_at_zero(expr: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
         # A callable has its value at 0 in doubles, and no digits to see a limit from.
         at_zero = float(numpy_function(expr, symbol)(0.0))
         return sympy.Float(at_zero, 17) if np.isfinite(at_zero) else None
-    approach = _Approach(expr, symbol)
     for route in _ROUTES:
         try:
-            for value in route(expr, symbol, approach):
+            for value in route(expr, symbol):
                 # Values near the origin, of up to 1300 digits, are computed for a number only.
                 if value is None or not _is_real_number(value):
                     continue
-                if any(near.has_limit(value) for near in approach):
+                if any(near.has_limit(value) for near in _approach(expr, symbol)):
                     return sympy.unpolarify(sympy.expand_func(value))
         except _SYMPY_FAILURES:
             # sympy's limits and substitutions fail in these ways; the next route may not.
@@ -118,37 +118,28 @@ class _Near:
         return bool(abs(self.far) <= max(_AGREEMENT * min(1, abs(self.near)), self.noise))
 
 
-@dataclass
-class _Approach:
+def _approach(expr: sympy.Expr, symbol: sympy.Symbol) -> Iterator[_Near]:
     """The rounds of values near the origin, each computed when it is first asked for."""
+    rounds = (_round(expr, symbol, *each) for each in _ROUNDS)
+    return (found for found in rounds if found is not None)
 
-    expr: sympy.Expr
-    symbol: sympy.Symbol
-    _known: list[_Near | None] = field(default_factory=list)
 
-    def __iter__(self) -> Iterator[_Near]:
-        for index in range(len(_ROUNDS)):
-            if index == len(self._known):
-                self._known.append(self._round(*_ROUNDS[index]))
-            found = self._known[index]
-            if found is not None:
-                yield found
-
-    def _round(self, near: int, far: int, most: int) -> _Near | None:
-        function = resolving_function(self.expr, self.symbol)
-        values = []
-        for order in (near, far):
-            # A power of two is the same number at every precision.
-            point = mp.ldexp(1, -int(order * 3.3219280948873626))
-            try:
-                found = function(point, _WANTED, most)
-            except (AccuracyError, ArithmeticError, ValueError, mp.NoConvergence):
-                return None
-            is_settled = found.is_resolved or most >= _DIGITS_PER_ORDER * order
-            if not (is_settled and mp.isfinite(found.value)):
-                return None
-            values.append(found.value)
-        return _Near(values[0], values[1], noise=mp.mpf(10) ** (50 - most))
+@lru_cache(maxsize=64)
+def _round(expr: sympy.Expr, symbol: sympy.Symbol, near: int, far: int, most: int) -> _Near | None:
+    function = resolving_function(expr, symbol)
+    values = []
+    for order in (near, far):
+        # A power of two is the same number at every precision.
+        point = mp.ldexp(1, -int(order * 3.3219280948873626))
+        try:
+            found = function(point, _WANTED, most)
+        except (AccuracyError, ArithmeticError, ValueError, mp.NoConvergence):
+            return None
+        is_settled = found.is_resolved or most >= _DIGITS_PER_ORDER * order
+        if not (is_settled and mp.isfinite(found.value)):
+            return None
+        values.append(found.value)
+    return _Near(values[0], values[1], noise=mp.mpf(10) ** (50 - most))
 
 
 def _is_real_number(value: sympy.Expr) -> bool:
@@ -176,14 +167,14 @@ def _is_finite(value: sympy.Expr) -> bool:
 _Candidates = Iterator[sympy.Expr | None]
 
 
-def _by_substitution(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
+def _by_substitution(expr: sympy.Expr, symbol: sympy.Symbol) -> _Candidates:
     yield expr.subs(symbol, 0).replace(
         lambda e: isinstance(e, sympy.expint) and e.args[1] == 0,
         lambda e: 1 / (e.args[0] - 1) if e.args[0] > 1 else sympy.oo,  # DLMF 8.19.6
     )
 
 
-def _by_recognition(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
+def _by_recognition(expr: sympy.Expr, symbol: sympy.Symbol) -> _Candidates:
     """Recognise rational multiples of 1 and of (2**nu gamma(nu))**+-1, the Bessel constants."""
     bessels = _bessels(expr)
     if not bessels:
@@ -191,7 +182,7 @@ def _by_recognition(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach)
     orders = sorted({abs(bessel.order) for bessel in bessels} - {sympy.S.Zero}, key=str)
     scales = [2**nu * sympy.gamma(nu) for nu in orders]
     units = (sympy.S.One, *scales, *(1 / scale for scale in scales))
-    for near in approach:
+    for near in _approach(expr, symbol):
         if near.vanishes():
             yield sympy.S.Zero
         for unit in units:
@@ -211,7 +202,7 @@ def _recognised(value: Any, unit: sympy.Expr) -> sympy.Expr | None:
         return unit * sympy.Rational(simple.numerator, simple.denominator)
 
 
-def _by_leading_terms(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
+def _by_leading_terms(expr: sympy.Expr, symbol: sympy.Symbol) -> _Candidates:
     """Put the leading term of each Bessel function whose argument goes to 0."""
     leading = {
         bessel: _leading_term(bessel)
@@ -233,13 +224,13 @@ def _leading_term(bessel: sympy.Expr) -> sympy.Expr:
     return half**order / sympy.gamma(order + 1)
 
 
-def _by_limit(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
+def _by_limit(expr: sympy.Expr, symbol: sympy.Symbol) -> _Candidates:
     if all((2 * bessel.order).is_integer for bessel in expr.atoms(sympy.besselk)):
         # Of other orders sympy's limit is wrong or endless.
         yield sympy.limit(sympy.expand_func(expr), symbol, 0, "+")
 
 
-def _by_parts(expr: sympy.Expr, symbol: sympy.Symbol, approach: _Approach) -> _Candidates:
+def _by_parts(expr: sympy.Expr, symbol: sympy.Symbol) -> _Candidates:
     """Split off a numeric factor, or take a sum term by term."""
     factor, part = expr.as_independent(symbol, as_Add=False)
     parts = [part] if expr.is_Mul and factor != 1 else expr.args if expr.is_Add else []
@@ -253,7 +244,7 @@ def _bessels(expr: sympy.Expr) -> set[sympy.Expr]:
     return found
 
 
-_ROUTES: tuple[Callable[[sympy.Expr, sympy.Symbol, _Approach], _Candidates], ...] = (
+_ROUTES: tuple[Callable[[sympy.Expr, sympy.Symbol], _Candidates], ...] = (
     _by_substitution,
     _by_recognition,
     _by_leading_terms,

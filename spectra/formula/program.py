@@ -32,23 +32,19 @@ _REDUCING = (sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh)
 
 
 @dataclass(frozen=True)
-class _Instruction:
-    function: Callable[..., Any]
-    operands: tuple[int, ...]
-    finished: tuple[int, ...]  # registers that no later step reads
-
-
-@dataclass(frozen=True)
 class Program:
-    """Register 0 is the variable; instruction i writes register i + 1; the last is the value."""
+    """Register 0 is the variable; instruction i writes register i + 1; the last is the value.
 
-    instructions: tuple[_Instruction, ...]
+    An instruction is a function, the registers that it reads, and those that no later one reads.
+    """
+
+    instructions: tuple[tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]], ...]
 
     def __call__(self, x: Any) -> Any:
         registers: list[Any] = [x]
-        for step in self.instructions:
-            registers.append(step.function(*[registers[i] for i in step.operands]))
-            for i in step.finished:
+        for function, operands, finished in self.instructions:
+            registers.append(function(*[registers[i] for i in operands]))
+            for i in finished:
                 registers[i] = None
         return registers[-1]
 
@@ -88,7 +84,7 @@ class Compiler:
             last_use.update(dict.fromkeys(operands, index))
         return Program(
             tuple(
-                _Instruction(f, operands, tuple(i for i, n in last_use.items() if n == index))
+                (f, operands, tuple(i for i, n in last_use.items() if n == index))
                 for index, (f, operands) in enumerate(self._steps)
             )
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cmp_to_key, partial
 from itertools import pairwise
 
 import sympy
@@ -41,6 +41,7 @@ _WINDOWS = (5, 12, 30, 64)
 _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
 #: Neighbouring radii differ by this relatively: values between them have 30 digits.
 _APART = sympy.Rational(1, 10**20)
+_BY_SIZE = cmp_to_key(compare)
 
 
 def profile(kernel: Kernel) -> Profile:
@@ -176,7 +177,7 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
             return unbounded(r)
     a, b = left.plain, right.plain
     sizes = _merged_sizes(a.terms, b.terms)
-    order = min((o for o in (a.order, b.order) if o is not None), default=None, key=_SIZE_KEY)
+    order = min((o for o in (a.order, b.order) if o is not None), default=None, key=_BY_SIZE)
     left_of, right_of = dict(a.terms), dict(b.terms)
     for size in sizes:
         if order is not None and compare(size, order) >= 0:
@@ -218,7 +219,7 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
 
 
 def _merged_sizes(*terms: tuple[tuple[Size, sympy.Expr], ...]) -> list[Size]:
-    return sorted({size for part in terms for size, _ in part}, key=_SIZE_KEY)
+    return sorted({size for part in terms for size, _ in part}, key=_BY_SIZE)
 
 
 # --- the origin -----------------------------------------------------------------------------
@@ -253,16 +254,3 @@ def _oscillating_origin(germ: Germ) -> Ending:
         reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
         return Ending((Requirement(_NIL, True, reason),))
     return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))
-
-
-# --- helpers --------------------------------------------------------------------------------
-
-
-class _SIZE_KEY:
-    """Sort key of sizes, by exact comparison."""
-
-    def __init__(self, size: Size) -> None:
-        self.size = size
-
-    def __lt__(self, other: _SIZE_KEY) -> bool:
-        return compare(self.size, other.size) < 0

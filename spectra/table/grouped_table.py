@@ -11,7 +11,6 @@ sign as well.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,21 +20,16 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.errors import DataError, ParameterError, TableFileError
+from spectra.errors import DataError, ParameterError
 from spectra.numeric import bound_text, real_array
 from spectra.table.arrays import FloatArray, frozen_array
 from spectra.table.part import Part
 from spectra.table.parted_table import PartedTable
 from spectra.table.spectral_table import SpectralTable
-from spectra.table.table_file import read_arrays, write_arrays
+from spectra.table.table_file import Arrays
 from spectra.table.table_members import members_of, table_of
 
 __all__ = ["Group", "GroupedTable", "ProductPart", "ProductTerm"]
-
-_FORMAT, _VERSION = "spectra.GroupedTable", 1
-_CONVENTION = (
-    "k(D) = sum over terms of weight * product over groups of k_law(|D_columns / lengths|)"
-)
 
 # Of one product of two doubles, in parts of it.
 _ROUNDING = 2.0**-53
@@ -137,10 +131,10 @@ class GroupedTable(PartedTable):
     terms: tuple[ProductTerm, ...]
     formula: str
 
-    #: As of a :class:`SpectralTable`: it is right at any distance, of rows anywhere.
-    is_radial = False
-    sphere = False
-    domain = float("inf")
+    format = "spectra.GroupedTable"
+    convention = (
+        "k(D) = sum over terms of weight * product over groups of k_law(|D_columns / lengths|)"
+    )
 
     def __post_init__(self) -> None:
         for law in self.laws:
@@ -252,69 +246,38 @@ class GroupedTable(PartedTable):
         where = self.groups[group]
         frequencies[np.ix_(rows, list(where.columns))] += of_group / where.lengths
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back."""
-        arrays: dict[str, Any] = {f"group{i}.lengths": g.lengths for i, g in enumerate(self.groups)}
+    def _members(self) -> tuple[dict[str, Any], Arrays]:
+        arrays: Arrays = {f"group{i}.lengths": g.lengths for i, g in enumerate(self.groups)}
         laws = []
         for i, law in enumerate(self.laws):
             header, members = members_of(law)
             laws.append(header)
             arrays.update({f"law{i}.{name}": array for name, array in members.items()})
-        header = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "convention": _CONVENTION,
-            "dim": self.dim,
-            "formula": self.formula,
+        own = {
             "laws": laws,
             "groups": [{"law": g.law, "columns": list(g.columns)} for g in self.groups],
             "terms": [{"weight": t.weight, "groups": list(t.groups)} for t in self.terms],
         }
-        write_arrays(path, header, arrays)
+        return own, arrays
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The table that was saved at ``path``.
-
-        Raises
-        ------
-        TableFileError
-            If the file is truncated, edited, foreign or of an unknown version.
-        FileNotFoundError
-            If there is no such file.
-        """
-        header, arrays = read_arrays(path)
-        name = os.fspath(path)
-        if header.get("format") != _FORMAT or header.get("version") != _VERSION:
-            raise TableFileError(
-                f"{name} is a file of format {header.get('format')!r} and version "
-                f"{header.get('version')}, and this is read: {_FORMAT!r} of version {_VERSION}. "
-                "Radial tables are read by SpectralTable.load."
-            )
-        try:
-            table = cls(
-                dim=header["dim"],
-                laws=tuple(_laws(header["laws"], arrays, name)),
-                groups=tuple(
-                    Group(
-                        g["law"],
-                        tuple(g["columns"]),
-                        frozen_array(arrays.pop(f"group{i}.lengths"), "lengths", 1),
-                    )
-                    for i, g in enumerate(header["groups"])
-                ),
-                terms=tuple(
-                    ProductTerm(float(t["weight"]), tuple(t["groups"])) for t in header["terms"]
-                ),
-                formula=str(header["formula"]),
-            )
-        except (KeyError, TypeError, ValueError) as fault:
-            raise TableFileError(
-                f"{name} does not hold a valid table of groups: {fault}."
-            ) from fault
-        if arrays:
-            raise TableFileError(f"{name} holds arrays that belong to no group: {sorted(arrays)}.")
-        return table
+    def _of(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
+        return cls(
+            dim=header["dim"],
+            laws=tuple(_laws(header["laws"], arrays, path)),
+            groups=tuple(
+                Group(
+                    g["law"],
+                    tuple(g["columns"]),
+                    frozen_array(arrays.pop(f"group{i}.lengths"), "lengths", 1),
+                )
+                for i, g in enumerate(header["groups"])
+            ),
+            terms=tuple(
+                ProductTerm(float(t["weight"]), tuple(t["groups"])) for t in header["terms"]
+            ),
+            formula=str(header["formula"]),
+        )
 
     def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
         D = real_array(differences, "D = x - y", error=DataError)
@@ -344,7 +307,7 @@ def _spread(sizes: Iterable[Any], errors: Iterable[Any]) -> Any:
     return upper - prod(sizes, start=np.array(1.0))
 
 
-def _laws(headers: list[Any], arrays: dict[str, Any], path: str) -> Iterable[SpectralTable]:
+def _laws(headers: list[Any], arrays: Arrays, path: str) -> Iterable[SpectralTable]:
     for i, header in enumerate(headers):
         prefix = f"law{i}."
         own = {n.removeprefix(prefix): arrays.pop(n) for n in list(arrays) if n.startswith(prefix)}

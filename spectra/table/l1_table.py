@@ -14,7 +14,6 @@ truncated l1 distance (:mod:`spectra.table.hats`).
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, final
@@ -23,23 +22,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln
 
-from spectra.errors import DataError, ParameterError, TableFileError
+from spectra.errors import DataError, ParameterError
 from spectra.numeric import bound_text, real_array
 from spectra.table.arrays import FloatArray
 from spectra.table.hats import dominance, drawn_hat, proposal_wave, proposal_wave_error
 from spectra.table.part import Part
 from spectra.table.parted_table import PartedTable
 from spectra.table.spectral_table import SpectralTable
-from spectra.table.table_file import read_arrays, write_arrays
+from spectra.table.table_file import Arrays
 from spectra.table.table_members import members_of, table_of
 
 __all__ = ["Hat", "HatPart", "L1Table", "MixturePart"]
 
-_FORMAT, _VERSION = "spectra.L1Table", 1
-_CONVENTION = (
-    "k(D) = sum over hats of weight * max(radius - |D|_1, 0) + the mixture over E Omega(R |D|_1 / "
-    "sqrt(S_1)), S of the law Dirichlet(1/2)"
-)
 # Panels of the mean over S_1, of which the last are at s = 2^-60; what is left away of it; and the
 # nodes of one, whose error is told by every second of them.
 _PANELS, _LEFT = 60, 1e-10
@@ -221,10 +215,11 @@ class L1Table(PartedTable):
     hats: tuple[Hat, ...]
     formula: str
 
-    #: As of a :class:`SpectralTable`: it is right at any distance, of rows anywhere.
-    is_radial = False
-    sphere = False
-    domain = float("inf")
+    format = "spectra.L1Table"
+    convention = (
+        "k(D) = sum over hats of weight * max(radius - |D|_1, 0) + the mixture over "
+        "E Omega(R |D|_1 / sqrt(S_1)), S of the law Dirichlet(1/2)"
+    )
 
     def __post_init__(self) -> None:
         law = self.mixture
@@ -319,49 +314,17 @@ class L1Table(PartedTable):
     ) -> FloatArray:
         return part.draw(size, rng)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back."""
-        header: dict[str, Any] = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "convention": _CONVENTION,
-            "dim": self.dim,
-            "formula": self.formula,
-            "hats": [{"weight": h.weight, "radius": h.radius} for h in self.hats],
-            "mixture": None,
-        }
-        arrays: dict[str, Any] = {}
-        if self.mixture is not None:
-            header["mixture"], arrays = members_of(self.mixture)
-        write_arrays(path, header, arrays)
+    def _members(self) -> tuple[dict[str, Any], Arrays]:
+        own = {"hats": [{"weight": h.weight, "radius": h.radius} for h in self.hats]}
+        mixture, arrays = (None, {}) if self.mixture is None else members_of(self.mixture)
+        return own | {"mixture": mixture}, arrays
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The table that was saved at ``path``.
-
-        Raises
-        ------
-        TableFileError
-            If the file is truncated, edited, foreign or of an unknown version.
-        FileNotFoundError
-            If there is no such file.
-        """
-        header, arrays = read_arrays(path)
-        name = os.fspath(path)
-        if header.get("format") != _FORMAT or header.get("version") != _VERSION:
-            raise TableFileError(
-                f"{name} is a file of format {header.get('format')!r} and version "
-                f"{header.get('version')}, and this is read: {_FORMAT!r} of version {_VERSION}."
-            )
-        try:
-            inner = header["mixture"]
-            return cls(
-                dim=header["dim"],
-                mixture=None if inner is None else table_of(inner, arrays, name, SpectralTable),
-                hats=tuple(Hat(float(h["weight"]), float(h["radius"])) for h in header["hats"]),
-                formula=str(header["formula"]),
-            )
-        except (KeyError, TypeError, ValueError) as fault:
-            raise TableFileError(
-                f"{name} does not hold a valid table of an l1 kernel: {fault}."
-            ) from fault
+    def _of(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
+        inner = header["mixture"]
+        return cls(
+            dim=header["dim"],
+            mixture=None if inner is None else table_of(inner, arrays, path, SpectralTable),
+            hats=tuple(Hat(float(h["weight"]), float(h["radius"])) for h in header["hats"]),
+            formula=str(header["formula"]),
+        )

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.errors import ParameterError
+from spectra.errors import ParameterError, TableFileError
 from spectra.table.arrays import FloatArray
 from spectra.table.radial_law import Seed
 from spectra.table.spectral_table import FrequencySample, checked_rng, checked_size
+from spectra.table.table_file import Arrays, read_arrays, write_arrays
 
 __all__ = ["PartedTable"]
+
+# Of the files of all of them.
+_VERSION = 1
 
 
 class _Part(Protocol):
@@ -32,6 +37,16 @@ class PartedTable(ABC):
     """A finite signed measure as a list of parts that can be drawn, and may overlap."""
 
     dim: int
+    formula: str
+
+    #: What its files are called, and what their numbers mean.
+    format: ClassVar[str]
+    convention: ClassVar[str]
+
+    #: As of a :class:`SpectralTable`: it is right at any distance, of rows anywhere.
+    is_radial = False
+    sphere = False
+    domain = float("inf")
 
     @property
     @abstractmethod
@@ -45,6 +60,56 @@ class PartedTable(ABC):
     @abstractmethod
     def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """The expectation of the estimator, and a bound of its error."""
+
+    @abstractmethod
+    def _members(self) -> tuple[dict[str, Any], Arrays]:
+        """What the header of a file holds of it, beside dimension and formula; and arrays."""
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
+        """The table of a header; the arrays that it uses are taken out."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back."""
+        own, arrays = self._members()
+        header = {
+            "format": self.format,
+            "version": _VERSION,
+            "convention": self.convention,
+            "dim": self.dim,
+            "formula": self.formula,
+        }
+        write_arrays(path, header | own, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The table that was saved at ``path``.
+
+        Raises
+        ------
+        TableFileError
+            If the file is truncated, edited, foreign or of an unknown version.
+        FileNotFoundError
+            If there is no such file.
+        """
+        header, arrays = read_arrays(path)
+        name, found = os.fspath(path), (header.get("format"), header.get("version"))
+        if found != (cls.format, _VERSION):
+            raise TableFileError(
+                f"{name} is a file of format {found[0]!r} and version {found[1]}, and this is "
+                f"read: {cls.format!r} of version {_VERSION}. Radial tables are read by "
+                "SpectralTable.load."
+            )
+        try:
+            table = cls._of(header, arrays, name)
+        except (KeyError, TypeError, ValueError) as fault:
+            raise TableFileError(
+                f"{name} does not hold a valid {cls.__name__}: {fault}."
+            ) from fault
+        if arrays:
+            raise TableFileError(f"{name} holds arrays of no part of it: {sorted(arrays)}.")
+        return table
 
     @property
     def mass(self) -> float:

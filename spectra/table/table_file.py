@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from spectra.errors import TableFileError
 from spectra.files import whole_file
 
-__all__ = ["read_arrays", "write_arrays"]
+__all__ = ["Arrays", "read_arrays", "write_arrays"]
+
+Arrays = dict[str, NDArray[Any]]
 
 _TYPES: dict[str, np.dtype[Any]] = {
     "<f8": np.dtype("<f8"),
@@ -33,9 +35,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
 _REMEDY = "Make the table again with spectra.tabulate, or fetch a fresh copy of the file."
 
 
-def write_arrays(
-    path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]
-) -> None:
+def write_arrays(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
     """Write header and arrays to ``path`` in one step: a reader sees the old file or the new one.
 
     Parameters
@@ -48,7 +48,7 @@ def write_arrays(
         Doubles and 8-bit integers.
     """
     text = json.dumps(header, allow_nan=False, sort_keys=True).encode()
-    stored: dict[str, NDArray[Any]] = {"header": np.frombuffer(text, np.uint8)}
+    stored: Arrays = {"header": np.frombuffer(text, np.uint8)}
     for name, array in arrays.items():
         kind = "<f8" if array.dtype.kind == "f" else "|i1"
         stored[name] = np.asarray(array, dtype=_TYPES[kind], order="C")
@@ -59,7 +59,7 @@ def write_arrays(
         file.write(buffer.getvalue())
 
 
-def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a file written by :func:`write_arrays`.
 
     Raises
@@ -112,7 +112,7 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     return header, members
 
 
-def _digest(arrays: dict[str, NDArray[Any]]) -> bytes:
+def _digest(arrays: Arrays) -> bytes:
     sha = hashlib.sha256()
     for name in sorted(arrays):
         array = arrays[name]
@@ -121,9 +121,9 @@ def _digest(arrays: dict[str, NDArray[Any]]) -> bytes:
     return sha.digest()
 
 
-def _members(content: bytes) -> dict[str, NDArray[Any]]:
+def _members(content: bytes) -> Arrays:
     """Arrays of the zip archive; its checksums are verified before anything is parsed."""
-    out: dict[str, NDArray[Any]] = {}
+    out: Arrays = {}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for info in archive.infolist():
             if not info.filename.endswith(".npy") or info.compress_type != zipfile.ZIP_STORED:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import TableFileError
 from spectra.table.lobed_tail import LobedTail
@@ -19,6 +18,7 @@ from spectra.table.panels import Panels
 from spectra.table.part import Part
 from spectra.table.radial_law import RadialLaw
 from spectra.table.shifts import Shifts
+from spectra.table.table_file import Arrays
 
 if TYPE_CHECKING:
     from spectra.table.spectral_table import SpectralTable
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["members_of", "table_of"]
 
 T = TypeVar("T")
-
-Arrays = dict[str, NDArray[Any]]
 
 _FORMAT = "spectra.SpectralTable"
 _VERSION = 3

@@ -29,7 +29,7 @@ from spectra.verdict.by_group import GroupedVerdict, verdict_by_group
 from spectra.verdict.by_l1 import L1Verdict, verdict_by_l1
 from spectra.verdict.decision import checked_dimension, closed_by_proof, decided
 from spectra.verdict.moved import moved_dimension, moved_places
-from spectra.verdict.stated import Given, analysed
+from spectra.verdict.stated import analysed
 
 __all__ = ["existence", "spectral_measure"]
 
@@ -150,16 +150,20 @@ def existence(
         dim=dim,
         status=decision.status,
         condition=decision.condition,
-        reasons=decision.reasons + given.notes + notes,
+        reasons=(
+            *decision.reasons,
+            *(f"Stated, not shown: {name} = {value}." for name, value in given.items()),
+            *notes,
+        ),
         deciding=decision.deciding,
         analysis=analysis,
-        assumed={**given.values, **stated},
+        assumed={**given, **stated},
     )
 
 
 def _facts(
     kernel: Any, dim: int | None
-) -> tuple[int | None, LocalAnalysis | None, tuple[Ending, ...], tuple[Gap, ...], Given]:
+) -> tuple[int | None, LocalAnalysis | None, tuple[Ending, ...], tuple[Gap, ...], dict[str, str]]:
     """The dimension that the kernel fixes, its analysis, and what is certain, open and stated."""
     if isinstance(kernel, Kernel):
         with stage("reading the singularities"):
@@ -167,7 +171,7 @@ def _facts(
         return dim, analysis, analysis.places, loose, given
     if isinstance(kernel, AsymmetricKernel):
         dim = moved_dimension(kernel, dim)
-        return dim, None, *moved_places(kernel, dim), Given()
+        return dim, None, *moved_places(kernel, dim), {}
     if isinstance(kernel, Family | AsymmetricFamily):
         name = kernel.entry.id if isinstance(kernel, Family) else kernel.id
         raise ParameterError(
@@ -179,7 +183,7 @@ def _facts(
             f"existence needs a Kernel, and got {type(kernel).__name__}: make one with radial() or "
             "zonal()."
         )
-    return dim, None, callable_places(), (), Given()
+    return dim, None, callable_places(), (), {}
 
 
 def spectral_measure(kernel: Kernel | str, dim: int) -> SpectralMeasure:

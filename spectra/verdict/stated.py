@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import sympy
@@ -27,32 +26,24 @@ from spectra.singularity.rules import space_bound
 from spectra.singularity.zeros import same_radius
 from spectra.transform.callables.opaque_fit import found_edge, found_origin
 
-__all__ = ["Given", "analysed", "refuse_callables"]
+__all__ = ["analysed", "refuse_callables"]
 
 _NIL = sympy.Integer(0)
 
 
-@dataclass(frozen=True)
-class Given:
-    """What is stated of the callables in a kernel, by name and in sentences."""
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
-def analysed(kernel: Kernel) -> tuple[LocalAnalysis, tuple[Gap, ...], Given]:
-    """The local analysis of a kernel, its gaps of no place, and what of it is only stated."""
+def analysed(kernel: Kernel) -> tuple[LocalAnalysis, tuple[Gap, ...], dict[str, str]]:
+    """The local analysis of a kernel, its gaps of no place, and what of it is stated, by name."""
     functions = {node.func for p in kernel.pieces for node in p.expr.atoms(Opaque)}
     if not functions:
         analysis = analyse(kernel)
-        return analysis, analysis.gaps, Given()
-    values: dict[str, Any] = {}
-    for function in sorted(functions, key=str):
-        for name, value in function.facts.as_dict().items():
-            values[f"{function.__name__}.{name}"] = _shown(value)
-    notes = tuple(f"Stated, not shown: {name} = {value}." for name, value in values.items())
+        return analysis, analysis.gaps, {}
+    given = {
+        f"{function.__name__}.{name}": _shown(value)
+        for function in sorted(functions, key=str)
+        for name, value in function.facts.as_dict().items()
+    }
     # The analysis has a gap of its own for whatever asks more than statements answer.
-    return _stated_analysis(kernel), (), Given(values, notes)
+    return _stated_analysis(kernel), (), given
 
 
 def refuse_callables(kernel: Kernel, what: str) -> None:
