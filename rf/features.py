@@ -21,6 +21,7 @@ from rf.frequencies import (
 )
 from rf.lengths import LENGTHS, LengthScaleWarning, warn_of_units
 from rf.plans import FeaturePlan, Scheme, plan_table
+from rf.rows import RowRange, centre_of
 from rf.spectrum import named_kernel, resolve_spectrum
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
 from spectra.table import SpectralTable
@@ -324,7 +325,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         made = made_to_order(order, X, self.n_components, positive=strict)
         self.comparison_, self.z_max_ = made.comparison, made.z_max
         sphere = str(order.kernel) if order.kernel.is_zonal else ""
-        self._serve(np.inf if made.everywhere else made.z_max, sphere, X)
+        # Whether these rows are served was looked at where the range of their distances was found.
+        self._rows = RowRange(np.inf if made.everywhere else made.z_max, sphere, centre_of(X))
         which = f"The best {made.chosen.columns} features of {order.kernel}"
         self._warn_if_useless(made.chosen.error, which)
         return made

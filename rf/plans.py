@@ -26,7 +26,13 @@ from rf.frequencies import (
     pooled_frequencies,
 )
 from rf.ranking import Plan, best_split, candidates, ranked_plans
-from rf.rows import graded_distances, sample_of_rows, typical_differences, typical_distances
+from rf.rows import (
+    KnownRows,
+    graded_distances,
+    sample_of_rows,
+    typical_differences,
+    typical_distances,
+)
 from rf.variance import VarianceModel
 from rf.weighted_variance import WeightedModel
 from spectra.errors import ParameterError
@@ -48,8 +54,9 @@ __all__ = [
     "relative_error",
 ]
 
-# Models of the variance kept in memory: a grid search fits the same kernel to the same rows again.
-_RECENT_MODELS = 8
+# Plans, and models of the variance, kept in memory: seeds and a grid search fit the same kernel to
+# the same rows again, the latter with other numbers of columns.
+_RECENT = 16
 # Random pairs of rows whose differences stand for all in a choice, and in what is stated of the
 # error, which is then known to five percent or so.
 RANKED_PAIRS = 48
@@ -325,7 +332,7 @@ def mean_square_kernel(table: SpectralTable, rows: Any) -> float:
     return float(shares @ VarianceModel(radial, z).rough_kernel ** 2)
 
 
-@lru_cache(maxsize=_RECENT_MODELS)
+@lru_cache(maxsize=_RECENT)
 def _model_at(table: SpectralTable, distances: bytes) -> VarianceModel:
     """What was integrated at distances serves every fit on the same rows."""
     return VarianceModel(table, np.frombuffer(distances))
@@ -334,7 +341,8 @@ def _model_at(table: SpectralTable, distances: bytes) -> VarianceModel:
 def plan_table(table: SpectralTable, n: int, scheme: Scheme, X: Any) -> TablePlan:
     """Choose the coupling and the number of frequencies of each part, for the rows X.
 
-    Fewer frequencies than parts are independent, each of a part that is drawn by mass.
+    Fewer frequencies than parts are independent, each of a part that is drawn by mass.  A plan is a
+    function of what is passed, and recent ones are kept in memory.
 
     Parameters
     ----------
@@ -350,7 +358,14 @@ def plan_table(table: SpectralTable, n: int, scheme: Scheme, X: Any) -> TablePla
     ParameterError
         For a coupling that parts with several shifts do not have.
     """
-    rows, n_rows = sample_of_rows(X), X.shape[0]
+    return _plan_for(table, n, scheme, KnownRows(sample_of_rows(X)), X.shape[0])
+
+
+@lru_cache(maxsize=_RECENT)
+def _plan_for(
+    table: SpectralTable, n: int, scheme: Scheme, sample: KnownRows, n_rows: int
+) -> TablePlan:
+    rows = sample.rows
 
     def plan(coupling: str, counts: tuple[int, ...], *compared: Plan) -> TablePlan:
         return TablePlan(table, coupling, counts, compared, rows, n_rows)

@@ -23,6 +23,7 @@ from spectra.table.arrays import FloatArray
 __all__ = [
     "FITTING_ADVICE",
     "MARGIN",
+    "KnownRows",
     "RowRange",
     "centre_of",
     "check_cross_distances",
@@ -332,6 +333,33 @@ def sample_of_rows(X: Any, rng: np.random.Generator | None = None, most: int = _
         return X
     rng = np.random.default_rng(_SAMPLING) if rng is None else rng
     return X[np.sort(rng.choice(X.shape[0], most, replace=False))]
+
+
+@final
+class KnownRows:
+    """Rows that are known by their numbers, so that what is a function of them is remembered.
+
+    Attributes
+    ----------
+    rows : ndarray or sparse array
+        A copy, which nobody changes.
+
+    Examples
+    --------
+    >>> KnownRows(np.eye(2)) == KnownRows(np.eye(2)), KnownRows(np.eye(2)) == KnownRows(np.eye(3))
+    (True, False)
+    """
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows.copy()
+        arrays = [rows.data, rows.indices, rows.indptr] if issparse(rows) else [rows]
+        self._numbers = (rows.shape, str(rows.dtype), *(array.tobytes() for array in arrays))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KnownRows) and self._numbers == other._numbers
+
+    def __hash__(self) -> int:
+        return hash(self._numbers)
 
 
 #: What to do where a fit is refused for its time.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from grids import by_turns
 from laws import gaussian_mixture, matern_law, table_of
+from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import MinMaxScaler
@@ -13,6 +14,7 @@ from sklearn.preprocessing import MinMaxScaler
 from rf.couplings import COUPLINGS
 from rf.directions import iid
 from rf.frequencies import draw_repeatedly
+from rf.plans import Scheme, plan_table
 from rf.ranking import best_split, candidates, ranked_plans
 from rf.rows import sample_of_rows, typical_distances
 from rf.variance import VarianceModel
@@ -211,3 +213,19 @@ def test_comonotone_parts_in_layers_are_split_for_the_layers_that_are_drawn():
         assert rough[0] == min(rough)
         assert best_split(model, n, coupling="comonotone", radii="iid") == neyman
         assert best_split(model, n, coupling="shared", radii="stratified") == shared
+
+
+@pytest.mark.parametrize("kind", [np.array, csr_array])
+def test_equal_rows_are_planned_for_once_and_changed_ones_anew(kind):
+    table = gaussian_mixture(3, [(1.0, 1.0), (-1.0, 2.0)])
+    rows = kind(np.random.default_rng(0).normal(size=(40, 3)))
+    scheme = Scheme("auto", "stratified", "optimal")
+    plan = plan_table(table, 20, scheme, rows)
+    assert plan_table(table, 20, scheme, rows.copy()) is plan
+    assert plan_table(table, 22, scheme, rows) is not plan
+    untouched = plan_table(table, 20, scheme, rows.copy()).expected_error("stratified", 0.0)
+    rows *= 3.0  # after which the plan still is of the rows that it was made for
+    other = plan_table(table, 20, scheme, rows)
+    assert other is not plan
+    assert plan.expected_error("stratified", 0.0) == untouched
+    assert other.expected_error("stratified", 0.0) != pytest.approx(untouched, rel=0.01)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -38,6 +39,8 @@ _FEW_LAYERS = 64
 # A decomposition whose masses err by more than this share is not offered: its bias would be seen.
 _BLUR = 1e-5
 _OFFERED: tuple[Decomposition, ...] = ("polar", "jordan")
+# Choices and decompositions kept in memory, as the plans are that they begin with.
+_RECENT = 16
 
 
 @final
@@ -174,6 +177,7 @@ def axial_plan(
     return AxialPlan(measure, apportion(sizes, n), False, rows, n_rows)
 
 
+@lru_cache(maxsize=_RECENT)
 def least_axial_plan(plan: TablePlan, n: int, scheme: Scheme) -> FeaturePlan:
     """The polar or Jordan parts of a shifted measure, where they leave less variance than a plan.
 
@@ -189,7 +193,7 @@ def least_axial_plan(plan: TablePlan, n: int, scheme: Scheme) -> FeaturePlan:
         least = model.rough_mean_variance(plan.counts, coupling=plan.coupling, radii=scheme.radii)
     best: FeaturePlan = plan
     for decomposition in _OFFERED:
-        measure = Decomposed(plan.table, decomposition)
+        measure = _decomposed(plan.table, decomposition)
         if not _is_known(measure, differences):
             continue
         other = axial_plan(
@@ -204,6 +208,12 @@ def least_axial_plan(plan: TablePlan, n: int, scheme: Scheme) -> FeaturePlan:
         if value < least:
             best, least = other, value
     return best
+
+
+@lru_cache(maxsize=_RECENT)
+def _decomposed(table: SpectralTable, decomposition: Decomposition) -> Decomposed:
+    """The laws along the axis are those of the table, whatever the rows."""
+    return Decomposed(table, decomposition)
 
 
 def _is_known(measure: Decomposed, differences: FloatArray) -> bool:

@@ -7,7 +7,6 @@ it, for every member alike.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -55,10 +54,6 @@ _DRAWS = 4
 _ROUNDING = 1e-12
 #: The comparison is the same for every random_state.
 SEED = 20_240_301
-# Comparisons kept in memory: a grid search, or seeds, repeat the same one.
-_MOST_KEPT = 16
-
-_kept: OrderedDict[Any, tuple[Offer, tuple[Prediction, ...]]] = OrderedDict()
 
 
 @final
@@ -141,7 +136,7 @@ def select(
 ) -> Selection:
     """Ask all members, predict the error of every offer on sampled rows, and choose the best one.
 
-    What is chosen depends on the order and the rows alone, and is kept in memory.
+    What is chosen depends on the order and the rows alone.
 
     Parameters
     ----------
@@ -167,16 +162,7 @@ def select(
     ('exact polynomial of degree 1', 4)
     """
     rows = np.asarray(dense(rows[:SEEN_ROWS]), dtype=float)
-    asked = (order.kernel, order.dim, order.n_components, order.z_max, order.positive)
-    key = (*asked, tuple(members.items()), n_rows)
-    centre = b"" if order.centre is None else order.centre.tobytes()
-    key_of_data = order.distances.tobytes(), rows.tobytes(), centre
-    if (key, key_of_data) not in _kept:
-        _kept[key, key_of_data] = _compare(order, rows, n_rows, members)
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    _kept.move_to_end((key, key_of_data))
-    best, comparison = _kept[key, key_of_data]
+    best, comparison = _compare(order, rows, n_rows, members)
     return Selection(best, comparison, 2.0 if best.everywhere else order.z_max)
 
 

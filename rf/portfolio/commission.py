@@ -19,6 +19,7 @@ from rf.portfolio.zonal_features import is_definite
 from rf.rows import (
     FITTING_ADVICE,
     MARGIN,
+    KnownRows,
     centre_of,
     check_distances,
     check_unit_rows,
@@ -47,10 +48,12 @@ _IN_BLOCKS, _ON_ONE_SET = ("orthogonal", "designed", "kerdock"), ("shared", "com
 _FOR_ANY_ROWS: Mapping[str, Member] = MappingProxyType(
     {"exact polynomial": exact_offers, "designed waves": design_offers}
 )
+# Comparisons kept in memory: a grid search, or seeds, repeat the same one.
+_RECENT = 16
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Commission:
     """A kernel with the distances on which it has to be right.
 
@@ -61,14 +64,14 @@ class Commission:
         Largest distance that features made to order serve.
     note : str
         Why they are made to order, and where z_max comes from.
-    members : mapping of str to Member
+    members : tuple of (str, Member)
         The ways that are compared.
     """
 
     kernel: Kernel
     z_max: float
     note: str
-    members: Mapping[str, Member]
+    members: tuple[tuple[str, Member], ...]
 
 
 def commission_for(
@@ -115,7 +118,7 @@ def _given(made: Design, X: Any) -> Commission:
             f"The design was made for dimension {made.dim}, and X has {X.shape[1]} column(s)."
         )
     found = commission(made.kernel, X, domain=made.domain[1], why="A design was given.")
-    return replace(found, members={"the given design": partial(given_design, made)})
+    return replace(found, members=(("the given design", partial(given_design, made)),))
 
 
 @lru_cache(maxsize=64)
@@ -165,7 +168,7 @@ def commission(
         f"{why} The features are made to order for distances up to z_max_ = {z_max:.6g} ({reason})."
     )
     members = PORTFOLIO if kernel.is_zonal else _FOR_ANY_ROWS
-    return Commission(kernel, z_max, note, members)
+    return Commission(kernel, z_max, note, tuple(members.items()))
 
 
 @staged("making features to order", advice=FITTING_ADVICE)
@@ -179,17 +182,29 @@ def made_to_order(
     """The features of least error for the data and the number of columns.
 
     With ``positive``, a kernel that is positive definite on the sphere gets no signature -1.
+    Recent choices are kept in memory.
     """
-    rng = np.random.default_rng(_SEED)
-    rows = sample_of_rows(X, rng, _ROWS)
-    distances = _distances(rows, X.shape[0], order.z_max)
-    wanted = Order(
-        order.kernel, X.shape[1], n_components, order.z_max, distances, centre=centre_of(X)
-    )
+    rows = sample_of_rows(X, np.random.default_rng(_SEED), _ROWS)
+    centre = tuple(centre_of(X).tolist())
+    return _made(order, n_components, positive, KnownRows(rows), X.shape[0], centre)
+
+
+@lru_cache(maxsize=_RECENT)
+def _made(
+    order: Commission,
+    n_components: int,
+    positive: bool,
+    sample: KnownRows,
+    n_rows: int,
+    centre: tuple[float, ...],
+) -> Selection:
+    rows, dim = sample.rows, len(centre)
+    distances = _distances(rows, n_rows, order.z_max)
+    wanted = Order(order.kernel, dim, n_components, order.z_max, distances, centre=np.array(centre))
     if positive and is_definite(wanted):
         wanted = replace(wanted, positive=True)
-    rows = rows[rng.permutation(rows.shape[0])]
-    return select(wanted, rows, n_rows=X.shape[0], members=order.members)
+    rows = rows[np.random.default_rng(_SEED).permutation(rows.shape[0])]
+    return select(wanted, rows, n_rows=n_rows, members=dict(order.members))
 
 
 @staged("making a table to order", advice=FITTING_ADVICE)
