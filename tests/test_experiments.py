@@ -10,7 +10,15 @@ import pytest
 
 from rf.cli import main
 from rf.datasets import DATA_VARIABLE
-from rf.experiments import EXPERIMENTS, gorf_variance, liu_sampling, methods, nystroem_losses
+from rf.experiments import (
+    EXPERIMENTS,
+    ask_accuracy,
+    ask_errors,
+    gorf_variance,
+    liu_sampling,
+    methods,
+    nystroem_losses,
+)
 from rf.experiments.gorf_variance import GORF_VARIANCE
 from rf.experiments.ledger import Ledger
 from rf.experiments.methods import (
@@ -24,6 +32,7 @@ from rf.experiments.methods import (
 )
 from rf.experiments.pages import quick_look, write_results
 from rf.experiments.tables import Cell, Experiment, run_experiment
+from rf.experiments.tally import tally
 from spectra import radial
 from spectra.errors import DataError, ParameterError
 from spectra.special import plane_wave_mean
@@ -175,16 +184,78 @@ def test_every_published_algorithm_has_a_name(rows):
         assert features_of(DELTA_GAUSSIAN, method, 16, 0).fit(rows).gram(rows).shape == (12, 12)
 
 
+def test_symmetrized_features_are_those_of_the_symmetric_part(monkeypatch):
+    rows = np.random.default_rng(1).uniform(size=(12, 5))
+    for name in ask_accuracy._KERNELS:
+        K = ask_errors.published_kernel(name, 5).gram(rows)
+        turned = ask_errors.published_kernel(name, 5, turned=True).gram(rows)
+        np.testing.assert_allclose(turned, K.T, atol=1e-14)
+        way = ask_accuracy._METHODS[ask_accuracy._SYMMETRIZED]
+        draws = np.array(
+            [_estimate(ask_accuracy._features(name, way, 5, seed), rows) for seed in range(40)]
+        )
+        spread = draws.std(axis=0, ddof=1) / math.sqrt(len(draws))
+        assert np.all(np.abs(draws.mean(axis=0) - (K + K.T) / 2.0) < 6.0 * spread + 1e-12)
+
+
+def _estimate(features, rows):
+    found = features.fit(rows)
+    return found.transform(rows) @ found.transform_right(rows).T
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_published_numbers_are_counted_by_what_became_of_them(right):
+    """Numbers at, a tenth off and far off the published one, with ours on both sides of it."""
+    ledger, cells = Ledger(None), []
+    for column, again, ours in (("a", 0.52, 0.5), ("b", 0.4, 0.51), ("c", 0.6, None)):
+        for method, value in (("GORF", again), ("ours", ours)):
+            published = (0.5, "ours") if method == "GORF" else (None, "")
+            compute = None if value is None else lambda runs: (0.0, 0.0)
+            shown = [100.0 - v if right and v is not None else v for v in (value, published[0])]
+            if compute is not None:
+                ledger.add(["letter", method, column, 2], [shown[0], 0.0])
+            cells.append(Cell("letter", method, column, compute, shown[1], published[1]))
+    experiment = Experiment("t", "s", "m", lambda _: cells, percent_right=right)
+    counted = tally(experiment, cells, ledger, 2)
+    assert counted.row() == "3 | 1, 1, 1 | 1 of 2"
+    (worse,), (above,) = counted.worse, counted.ours_worse
+    assert worse.startswith("letter, GORF, c: 1.20 times the")
+    assert above.startswith("letter, ours for GORF, b: 1.02 times the")
+    assert worse in counted.text()
+    assert above in counted.text()
+    # Another number of runs is another run, of which nothing is there.
+    assert tally(experiment, cells, ledger, 3).row() == "3 | 0, 0, 0 | none"
+
+
 PAGES = Path(__file__).parent.parent / "docs" / "reproduced"
+
+
+def _kept(name):
+    kept = (PAGES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    runs = max(json.loads(line)["cell"][-1] for line in kept)
+    return EXPERIMENTS[name], Ledger(PAGES / f"{name}.jsonl"), runs
+
+
+def test_every_table_and_figure_has_a_page_and_every_page_is_one():
+    for ending in ("jsonl", "csv", "md", "png"):
+        assert {p.stem for p in PAGES.glob(f"*.{ending}")} == set(EXPERIMENTS)
+
+
+def test_the_summary_says_what_became_of_every_published_number():
+    summary = (PAGES.parent / "papers.md").read_text(encoding="utf-8")
+    for name in EXPERIMENTS:
+        assert f"[{name}](reproduced/{name}.md)" in summary
+        experiment, ledger, runs = _kept(name)
+        counted = tally(experiment, experiment.cells(None), ledger, runs)
+        row = f"| [{name}](reproduced/{name}.md) | {counted.row()} | "
+        assert (row in summary) == (counted.published > 0), row
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in PAGES.glob("*.jsonl")))
 def test_a_page_of_results_says_what_its_numbers_are(name, tmp_path, monkeypatch):
     """The pages that are shown are those that the results of their run make today."""
     monkeypatch.setattr("rf.experiments.pages._draw", lambda path, *rest: path.touch())
-    kept = (PAGES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    runs = max(json.loads(line)["cell"][-1] for line in kept)
-    experiment, ledger = EXPERIMENTS[name], Ledger(PAGES / f"{name}.jsonl")
+    experiment, ledger, runs = _kept(name)
     write_results(name, experiment, experiment.cells(None), ledger, runs, tmp_path)
     for ending in ("csv", "md"):
         shown = (PAGES / f"{name}.{ending}").read_text(encoding="utf-8")

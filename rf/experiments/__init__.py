@@ -2,11 +2,12 @@
 
 A table is added by a file and a line in :data:`EXPERIMENTS`; the command is ``rf reproduce NAME``.
 
-Read in this order: ``tables`` (what a table is), ``ledger`` (finished cells), ``pages`` (what is
-left behind), ``approximation`` (errors), ``methods`` (kernels and what approximates them).  Then
-one table or figure to a file: ``liu_times``, ``liu_sampling``, ``error_curves``,
-``accuracy_curves``, ``gorf_variance``, ``gorf_errors``, ``housing``, ``digmm_bias``,
-``ask_errors``, ``ask_curves``, ``ask_accuracy``, ``nystroem_losses``.
+Read in this order: ``tables`` (what a table is), ``ledger`` (finished cells), ``tally`` (beside the
+published numbers), ``pages`` (what is left behind), ``approximation`` (errors), ``methods``
+(kernels and what approximates them).  Then one table or figure to a file: ``liu_times``,
+``liu_sampling``, ``error_curves``, ``accuracy_curves``, ``gorf_variance``, ``gorf_errors``,
+``housing``, ``digmm_bias``, ``ask_errors``, ``ask_curves``, ``ask_accuracy``,
+``gaussian_errors``, ``nystroem_losses``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from rf.experiments.ask_curves import ASK_CURVES, ASK_MASSES
 from rf.experiments.ask_errors import ASK_ERRORS
 from rf.experiments.digmm_bias import DIGMM_BIAS
 from rf.experiments.error_curves import GORF_CURVES, LIU_ERRORS
+from rf.experiments.gaussian_errors import GAUSSIAN_ERRORS
 from rf.experiments.gorf_errors import GORF_ERRORS
 from rf.experiments.gorf_variance import GORF_VARIANCE
 from rf.experiments.housing import HOUSING
@@ -46,6 +48,7 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
         "ask-masses": ASK_MASSES,
         "ask-curves": ASK_CURVES,
         "ask-accuracy": ASK_ACCURACY,
+        "gaussian-errors": GAUSSIAN_ERRORS,
         "nystroem-losses": NYSTROEM_LOSSES,
     }
 )

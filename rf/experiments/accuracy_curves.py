@@ -101,6 +101,7 @@ LIU_ACCURACY = Experiment(
     ),
     digits=2,
     notes=__doc__,
+    percent_right=True,
 )
 GORF_ACCURACY = Experiment(
     title="Accuracy on the features of GORF and its rivals",
@@ -114,4 +115,5 @@ GORF_ACCURACY = Experiment(
     ),
     digits=2,
     notes=__doc__,
+    percent_right=True,
 )

@@ -43,7 +43,7 @@ def rivals_of(kernel: PaperKernel) -> tuple[str, ...]:
     >>> rivals_of(DELTA_GAUSSIAN)
     ('DIGMM', 'Nystroem', 'GRFF', 'GORF', 'ours')
     """
-    polynomial = () if kernel.power is None else ("RM", "TS", "SRF")
+    polynomial = () if kernel.power is None else ("RM", "TS", "TRP", "SRF")
     return (*polynomial, "DIGMM", "Nystroem", "GRFF", "GORF", "ours")
 
 

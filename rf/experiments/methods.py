@@ -23,6 +23,7 @@ from rf.rivals import (
     PolynomialGRFF,
     RandomMaclaurin,
     SphericalRandomFeatures,
+    TensorizedRandomProjection,
     TensorSketch,
 )
 from rf.rivals.dot_product import spherical_polynomial
@@ -162,8 +163,9 @@ def _of_polynomial(
     taylor = spherical_polynomial(a, p)
     if method == "RM":
         return RandomMaclaurin(taylor, **options)
-    if method == "TS":
-        return TensorSketch(degree=p, gamma=2.0 / a**2, coef0=1.0 - 2.0 / a**2, **options)
+    if method in ("TS", "TRP"):
+        sketch = TensorSketch if method == "TS" else TensorizedRandomProjection
+        return sketch(degree=p, gamma=2.0 / a**2, coef0=1.0 - 2.0 / a**2, **options)
     if method == "SRF":
         return SphericalRandomFeatures(kernel, **options)
     if method in ("GRFF", "GORF"):

@@ -13,6 +13,7 @@ import numpy as np
 
 from rf.experiments.ledger import Ledger
 from rf.experiments.tables import Cell, Experiment, table_lines
+from rf.experiments.tally import tally
 
 __all__ = ["quick_look", "write_results"]
 
@@ -63,7 +64,7 @@ def _page(
         _ROLE.sub("`", experiment.notes.strip()),
         "\n".join(f"    {line}".rstrip() for line in lines),
         f"![{experiment.title}]({name}.png)" if drawn else "",
-        _losses(done, ledger, runs),
+        tally(experiment, cells, ledger, runs).text(),
         _absent(cells, done, name),
     ]
     return "\n\n".join(piece for piece in pieces if piece) + "\n"
@@ -87,25 +88,6 @@ def _row(cell: Cell, ledger: Ledger, runs: int) -> tuple[object, ...]:
         found = ledger[cell.key(runs)]
     published = "" if cell.published is None else cell.published
     return (cell.group, cell.method, cell.column, runs, found[0], found[1], published)
-
-
-def _losses(cells: Sequence[Cell], ledger: Ledger, runs: int) -> str:
-    """Which re-run numbers are further than a tenth from the published ones, one to a line."""
-    apart, compared = [], 0
-    for cell in cells:
-        if cell.compute is None or cell.published is None:
-            continue
-        compared += 1
-        ratio = ledger[cell.key(runs)][0] / cell.published
-        if not 0.9 <= ratio <= 1.1:
-            apart.append(
-                f"* {cell.group}, {cell.method}, {cell.column}: {ratio:.2f} times the published"
-            )
-    if not compared:
-        return "No published number stands beside a re-run one."
-    if not apart:
-        return "Every re-run number is within a tenth of the published one."
-    return "Further than a tenth from the published number:\n\n" + "\n".join(apart)
 
 
 def _draw(

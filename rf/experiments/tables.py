@@ -32,6 +32,9 @@ class Cell:
     compute : callable or None
         Gives the mean and the deviation of the runs; None where the number is only published.
     published : float or None
+    beside : str
+        The row of the same block that is set against the published number: ours, of at most as
+        many columns.  Empty where there is none.
     """
 
     group: str
@@ -39,6 +42,7 @@ class Cell:
     column: str
     compute: Callable[[int], Sequence[float]] | None
     published: float | None = None
+    beside: str = ""
 
     def key(self, runs: int) -> list[str | int]:
         """What names the number in a file of results."""
@@ -63,6 +67,8 @@ class Experiment:
         Digits after the point.
     notes : str
         What the source shows, as we read it, and what differs from it: the text of its page.
+    percent_right : bool
+        Whether the numbers are percentages of rows that are right, so that more is better.
     """
 
     title: str
@@ -71,6 +77,7 @@ class Experiment:
     cells: Callable[[str | None], list[Cell]]
     digits: int = 4
     notes: str = ""
+    percent_right: bool = False
 
 
 def run_experiment(
