@@ -109,7 +109,26 @@ def _with_torch(X: Any, weights: Any, scale: Any) -> Arms:
         phase = rows @ W
         return torch.cat([torch.cos(phase) * a, torch.sin(phase) * a], dim=1)
 
-    return {"plain torch, cos and sin": columns}
+    return {"plain torch, cos and sin": columns, **_with_gpytorch(rows, W)}
+
+
+def _with_gpytorch(rows: Any, weights: Any) -> Arms:
+    """Columns of gpytorch's RFFKernel, which are those of its own Gaussian kernel."""
+    try:
+        gpytorch = import_module("gpytorch")
+    except ImportError:
+        return {}
+    torch = import_module("torch")
+    dim, frequencies = weights.shape
+    kernel = gpytorch.kernels.RFFKernel(num_samples=frequencies, num_dims=dim).to(rows.dtype)
+    kernel.randn_weights, kernel.lengthscale = weights, 1.0
+
+    def columns() -> Any:
+        torch.set_num_threads(1)
+        with torch.no_grad():
+            return kernel._featurize(rows, normalize=True)
+
+    return {"gpytorch, RFFKernel": columns}
 
 
 def _error(dim: int, dtype: Any) -> str:
@@ -151,11 +170,10 @@ def _times() -> Table:
         "Transform: one thread",
         f"{_ROWS} rows, {_COLUMNS} columns, Gaussian kernel, by `SpectralFeatures.transform`. "
         "Processor nanoseconds an element of the output, the least of "
-        f"{_REPEATS} interleaved runs (one, where it took more than {_PATIENCE:g} s) on cores that "
-        "others used too; the ratio is RBFSampler's "
-        "time over that of the row. The allocator was told to keep what is freed: on this machine "
-        "the first touch of new memory takes 2 to 40 ns an element more, in every row but those "
-        "with out=. From d = 256 on (512 in float32) hadamard is a fast transform. "
+        f"{_REPEATS} interleaved runs (one, where it took more than {_PATIENCE:g} s); the ratio is "
+        "RBFSampler's time over that of the row. The allocator was told to keep what is freed: on "
+        "this machine the first touch of new memory takes 2 to 40 ns an element more, in every row "
+        "but those with out=. From d = 256 on (512 in float32) hadamard is a fast transform. "
         "The error is the largest one of a column before scaling, against long doubles."
         + _missing(),
         ("d", "type", "method", "ns an element", "ratio", "error"),
@@ -209,8 +227,7 @@ def _threads() -> Table:
     table = Table(
         "Transform: two threads",
         "Wall-clock time of one thread over that of two, `fast`, out=, the median of "
-        f"{_REPEATS} interleaved pairs. The cores were shared with other work, so that two "
-        "threads had less than two cores.",
+        f"{_REPEATS} interleaved pairs.",
         ("d", "type", "one over two"),
         [],
     )
