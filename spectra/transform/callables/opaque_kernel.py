@@ -26,7 +26,7 @@ from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
 from spectra.transform.callables.opaque_fit import found_origin
-from spectra.transform.callables.opaque_series import Break, series_components
+from spectra.transform.callables.opaque_series import series_components
 from spectra.transform.half_lines.panelled import Panel, Panelled, fit_panel
 
 __all__ = ["opaque_part"]
@@ -97,16 +97,16 @@ def opaque_part(
 
 def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Component]:
     facts, name = term.function.facts, term.function.__name__
-    breaks = [Break(r * term.scale, e) for r, e in facts.breaks or ()]
-    inside = [b for b in breaks if float(b.radius) < float(support)]
+    breaks = [(r * term.scale, e) for r, e in facts.breaks or ()]
+    inside = [(r, e) for r, e in breaks if float(r) < float(support)]
     origin = found_origin(term)
     if support is not sympy.oo:
         edge = facts.edge if facts.support * term.scale == support else None
-        ends = (*inside, Break(support, edge))
+        ends = (*inside, (support, edge))
         return series_components(name, partial(_values, term), ends, origin, dim)
     if inside:
         raise NoRouteError(
-            f"The callable {name} has no support and is not smooth at z = {inside[0].radius}. "
+            f"The callable {name} has no support and is not smooth at z = {inside[0][0]}. "
             "Values give the density of a kernel with breaks where it ends: add callables with a "
             "support for what ends at its breaks to one that is smooth."
         )

@@ -13,7 +13,6 @@ sums through the same values have unlike summands, and the error is what the sum
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import sympy
@@ -27,6 +26,9 @@ from spectra.transform.on_balls.numeric_ball import NumericBall
 
 __all__ = ["Break", "series_components"]
 
+#: A radius at which a callable is not smooth, or ends, and the exponent of what ends there; None
+#: where that is to be read off the values.
+Break = tuple[sympy.Expr, sympy.Expr | None]
 Values = Callable[[FloatArray], FloatArray]
 
 # The second sum has so many terms more in each series.
@@ -39,17 +41,6 @@ _FIRST, _LAST, _GRID = 1e-2, 1e16, 420
 _NEIGHBOURS = 6
 # A component is refused where its values keep no digit even at their best.
 _LEAST_DIGITS = 1e-3
-
-
-@dataclass(frozen=True)
-class Break:
-    """A radius at which a callable is not smooth, or ends, and the exponent of what ends there.
-
-    The exponent is None where it is to be read off the values.
-    """
-
-    radius: sympy.Expr
-    exponent: sympy.Expr | None
 
 
 def series_components(
@@ -102,16 +93,15 @@ def _balls(
 ) -> tuple[list[BallComponent], float]:
     """The balls from the inside outwards, and how far all series miss the values."""
     balls: list[BallComponent] = []
-    size = float(np.abs(values(float(breaks[-1].radius) * np.linspace(0.01, 0.99, 99))).max())
+    size = float(np.abs(values(float(breaks[-1][0]) * np.linspace(0.01, 0.99, 99))).max())
     rest, missed = values, 0.0
     for i in range(len(breaks) - 1, -1, -1):
-        here = breaks[i]
-        radius = float(here.radius)
-        edge = here.exponent
+        end, edge = breaks[i]
+        radius = float(end)
         if edge is None:
             edge = found_exponent(rest, name, radius, size)
         # Only the innermost series meets z = 0: the others are smooth there.
-        inner = float(breaks[i - 1].radius) / radius if i else 0.0
+        inner = float(breaks[i - 1][0]) / radius if i else 0.0
         fit = fit_surrogate(
             _on_unit_ball(rest, radius),
             edge,
@@ -121,7 +111,7 @@ def _balls(
             size=size,
         )
         missed = max(missed, fit.miss)
-        form = NumericBall(fit, here.radius, edge=edge, origin_root=int(fit.power.q))
+        form = NumericBall(fit, end, edge=edge, origin_root=int(fit.power.q))
         balls.insert(0, BallComponent(form, dim, least_start=form.least_start))
         rest = _without(rest, fit, radius)
     return balls, missed
