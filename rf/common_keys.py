@@ -19,7 +19,7 @@ from spectra.table.arrays import FloatArray, panel_rule
 from spectra.table.mixed_tail import MixedTail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from spectra.table import RadialLaw
 
@@ -59,8 +59,10 @@ _REACH = 10.0
 _RARE = 1e-16
 # More pairs of ranks than this are replaced by Gauss points.
 _MANY = 20_000
-# Rules of no more strata than this are kept, of laws without jumps: 100 kB each.
+# Rules of no more strata than this are kept, where no jump cuts them: 100 kB each.
 _REMEMBERED = 64
+# A ranking looks at jumps one by one where there are no more of them: the strata mix the others.
+_SEEN_JUMPS = 8
 
 
 def comonotone_mean(
@@ -150,6 +152,8 @@ def same_direction_mean(
     counts: tuple[int, int],
     z: FloatArray,
     nodes: int,
+    *,
+    rough: bool = False,
 ) -> tuple[FloatArray, float]:
     r"""E[cos a cos b] for one direction, whose radii have ranks of the same key in n and m strata.
 
@@ -161,8 +165,13 @@ def same_direction_mean(
     lost : float
         Probability of the pairs of ranks that are left out.
     """
-    few = max(counts) <= _REMEMBERED and not any(jumps(law).size for law in laws)
-    rules = _few_rank_rules(laws, counts, nodes) if few else _rank_rules(laws, counts, nodes)
+    places = np.concatenate([jumps(law) * k % 1.0 for law, k in zip(laws, counts, strict=True)])
+    if rough and places.size > _SEEN_JUMPS:
+        places = np.zeros(0)
+    if max(counts) <= _REMEMBERED and not places.size:
+        rules: Iterable[_Rule] = _few_rank_rules(laws, counts, nodes)
+    else:
+        rules = _rank_rules(laws, counts, nodes, places)
     total, mass = np.zeros_like(z), 0.0
     for rule in rules:
         total += _mean_over_keys(dim, *rule, z)
@@ -171,20 +180,19 @@ def same_direction_mean(
 
 
 def _rank_rules(
-    laws: tuple[RadialLaw, RadialLaw], counts: tuple[int, int], nodes: int
+    laws: tuple[RadialLaw, RadialLaw], counts: tuple[int, int], nodes: int, places: FloatArray
 ) -> Iterator[_Rule]:
-    """Both radii at ranks of one key and places in their strata, not too many at one time."""
+    """Both radii at ranks of one key and in their strata, cut at places, a few at one time."""
     n, m = counts
     b, probability = _rank_laws(n, m)
-    places = [jumps(law) * k % 1.0 for law, k in zip(laws, counts, strict=True)]
     second = b.astype(float)
-    if b.size > _MANY and not any(place.size for place in places):
+    if b.size > _MANY and not places.size:
         # The radius is smooth in the rank, so that a few points stand for many ranks.
         second, probability = _gauss_ranks(second, probability, nodes + 2)
     kept = probability > n * _RARE
     first = np.nonzero(kept)[0]
     second, weight = second[kept], probability[kept] / n
-    inner = np.union1d([0.0, 1.0], np.concatenate(places))
+    inner = np.union1d([0.0, 1.0], places)
     outer = np.union1d(inner, graded_edges())
     # Towards the lower end alone a radius is a power, towards the upper one it may run away.
     low, high = (first == 0) | (second < 1), (first == n - 1) | (second > m - 2)
@@ -208,7 +216,7 @@ def _few_rank_rules(
     laws: tuple[RadialLaw, RadialLaw], counts: tuple[int, int], nodes: int
 ) -> tuple[_Rule, ...]:
     """A ranking asks for the same few strata of the same laws at other distances."""
-    return tuple(_rank_rules(laws, counts, nodes))
+    return tuple(_rank_rules(laws, counts, nodes, np.zeros(0)))
 
 
 def ranks_of_ranks(n: int, m: int) -> csr_array:

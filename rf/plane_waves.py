@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.interpolate import CubicSpline
+from scipy.special import gammaln, j0
 
 from spectra.harmonics import wave_coefficients
 from spectra.special import plane_wave_mean
@@ -18,8 +19,9 @@ __all__ = ["even_waves", "plane_waves"]
 # this degree errs by less than 2^-12 / 13! = 4e-14.
 _DEGREE = 12
 _WIDTH = 2.0
-# Phases beyond are left to the function itself.
+# Phases beyond are left to the function itself, or are below this bound and count as 0.
 _PANELS = 512
+_NOTHING = 1e-14
 # Cubic splines of this step err by h^4 / 384 = 6e-7 in a wave of frequency at most 1, and are made
 # up to this phase.
 _STEP = 1.0 / 8.0
@@ -56,8 +58,16 @@ def plane_waves(dim: int, t: FloatArray) -> FloatArray:
             found[:] = _polynomials(rows, part)
         else:
             found[near] = _polynomials(rows, part[near])
-            found[~near] = plane_wave_mean(dim, part[~near])
+            found[~near] = _far_waves(dim, part[~near])
     return values.reshape(t.shape)
+
+
+def _far_waves(dim: int, x: FloatArray) -> FloatArray:
+    """Omega_d at phases beyond the table, where it is at most Gamma(d/2) (2/x)^(d/2 - 1)."""
+    if dim == 2:
+        return np.asarray(j0(x))
+    log_bound = gammaln(0.5 * dim) - (0.5 * dim - 1.0) * np.log(0.5 * _WIDTH * _PANELS)
+    return np.zeros_like(x) if log_bound < np.log(_NOTHING) else plane_wave_mean(dim, x)
 
 
 def _polynomials(rows: FloatArray, x: FloatArray) -> FloatArray:

@@ -40,6 +40,8 @@ MEAN_ERROR = 1e-12
 # The bound of what a covariance lacks should come below this, far below any variance that an
 # experiment can see.
 _TOLERANCE = 1e-8
+# A ranking sees less: a part in a thousand of a variance that is made of a hundred covariances.
+_ROUGH_TOLERANCE = 1e-5
 _FIRST_DEGREE = 32
 # The degree grows by this factor until the bound is small.
 _STEP = 4
@@ -48,6 +50,8 @@ _STEP = 4
 _FIRST_PANELS = 4
 _MOST_PANELS = 512
 _DEGREE_OF_A_PANEL = 8
+# The most in a ranking, which does not see what a cusp of a projection leaves.
+_MOST_ROUGH_PANELS = 32
 # The same for strata, of which there can be thousands: waves beyond are seen in the error.
 _MOST_STRATA_PANELS = 64
 _LAST_STRATA_DEGREE = 256
@@ -141,18 +145,21 @@ class Waves:
             self._combinations[key] = Combination.of(*probes, self._dim, degree)
         return self._combinations[key]
 
-    def panels_for(self, degree: int) -> int:
+    def panels_for(self, degree: int, *, rough: bool = False) -> int:
         """Panels that a degree needs, and the motion of the projections."""
-        return self._panels(self._reach, max(_FIRST_PANELS, -(-degree // _DEGREE_OF_A_PANEL)))
+        least = max(_FIRST_PANELS, -(-degree // _DEGREE_OF_A_PANEL))
+        return self._panels(self._reach, least, max(least, _MOST_ROUGH_PANELS) if rough else None)
 
-    def _panels(self, reach: float, least: int) -> int:
-        wanted = max((law.panels_to(reach) for law in self._laws), default=0)
-        return int(min(1 << (max(wanted, least) - 1).bit_length(), _MOST_PANELS))
+    def _panels(self, reach: float, least: int, most: int | None = None) -> int:
+        wanted = max(least, *(law.panels_to(reach) for law in self._laws))
+        if most is not None:
+            wanted = min(wanted, most)
+        return int(min(1 << (wanted - 1).bit_length(), _MOST_PANELS))
 
     @cached_property
     def plane_waves(self) -> tuple[FloatArray, FloatArray]:
         """E Omega(R z) and E Omega(2 R z) of every law at distances, from phi: rough ones."""
-        panels = self._panels(2.0 * self._reach, _FIRST_PANELS)
+        panels = self._panels(2.0 * self._reach, _FIRST_PANELS, _MOST_ROUGH_PANELS)
         rule = sphere_rule(self._dim, panels)
         single = np.array([value @ rule.weights for value, _ in self._projected(panels)])
         double = np.array(
@@ -185,13 +192,14 @@ class Waves:
         remainder: FloatArray | float = 0.0
         of: Callable[[int], tuple[FloatArray, FloatArray]]
         if law == Fixed(1.0):
-            panels, of = self.panels_for(_FIRST_DEGREE), partial(self._same, first, second)
+            panels = self.panels_for(_FIRST_DEGREE, rough=rough)
+            of = partial(self._same, first, second)
         else:
-            finer = 1 if rough else 2
-            angular, remainder, degree = self._resolved(first, second, law, finer)
+            angular, remainder, degree = self._resolved(first, second, law, rough)
             if not rough:
                 self._degrees[first, second, law] = degree
-            panels, of = self.panels_for(degree), partial(self._sum, first, second, angular, degree)
+            panels = self.panels_for(degree, rough=rough)
+            of = partial(self._sum, first, second, angular, degree)
         coarse, _ = of(panels)
         if rough:
             return coarse, np.zeros_like(coarse)
@@ -199,18 +207,19 @@ class Waves:
         return fine, error + np.abs(fine - coarse) + remainder + MEAN_ERROR
 
     def _resolved(
-        self, first: int, second: int, law: CosineLaw, finer: int
+        self, first: int, second: int, law: CosineLaw, rough: bool
     ) -> tuple[AngularMeans, FloatArray, int]:
         """The means of a cosine up to a degree beyond which little is left, that, and the degree.
 
-        What is left is read from a rule of so many times the panels that the degree needs.
+        What is left is read from a rule of twice the panels that the degree needs, or from a rough
+        one.
         """
-        degree = _FIRST_DEGREE
+        degree, tolerance = _FIRST_DEGREE, _ROUGH_TOLERANCE if rough else _TOLERANCE
         while True:
             angular = angular_means(law, self._dim, degree)
-            panels = finer * self.panels_for(degree)
+            panels = self.panels_for(degree, rough=rough) * (1 if rough else 2)
             remainder = angular.beyond * self._beyond(degree, first, second, panels)
-            if np.all(remainder <= _TOLERANCE) or _STEP * degree > angular.most:
+            if np.all(remainder <= tolerance) or _STEP * degree > angular.most:
                 return angular, remainder, degree
             degree *= _STEP
 
@@ -321,7 +330,7 @@ class Waves:
     def _rough_waves(self, law: int, n: int, degree: int) -> StratumWaves:
         key = (law, n, degree)
         if key not in self._strata:
-            whole = self.moments(degree, self.panels_for(degree)).harmonics[law]
+            whole = self.moments(degree, self.panels_for(degree, rough=True)).harmonics[law]
             side = Side(self._radii[law], n, self._probes[law].points)
             self._strata[key] = rough_stratum_waves(side, self._dim, degree, whole)
         return self._strata[key]

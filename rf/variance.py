@@ -249,7 +249,7 @@ class VarianceModel:
         if most is not None:
             strata = fewer_strata(strata, most)
         (coarse, lost), *rest = (
-            same_direction_mean(self.table.dim, laws, strata, self.z, nodes)
+            same_direction_mean(self.table.dim, laws, strata, self.z, nodes, rough=most is not None)
             for nodes in (NODES[::-1] if most is None else NODES[-1:])
         )
         fine = rest[0][0] if rest else coarse

@@ -18,7 +18,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from rf.axial.axis_law import AxisLaw
+from rf.axial.axis_law import AxisLaw, layer_ends
 from rf.axial.harmonic_sums import HarmonicSums
 from rf.axial.rejection import AxialProposal
 from rf.axial.selection import Modulation, Selection
@@ -175,7 +175,7 @@ class AxialPart:
         starts : ndarray of int, shape (n - 1,)
             The first point of each layer.
         """
-        cuts = self._axis_law.ppf(np.arange(1, n) / n)
+        cuts = layer_ends(self._axis_law, n)
         g, weights = self._axis_law.rule(min(self.gaussian * waves, _FASTEST_WAVE), cuts)
         below = g < cuts[-1]
         starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import final
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 from spectra.errors import AccuracyError
 from spectra.table.arrays import FloatArray, panel_rule
 
-__all__ = ["AxisLaw"]
+__all__ = ["AxisLaw", "layer_ends"]
 
 # The normal density is a denormal number beyond this.
 _REACH = 38.0
@@ -177,6 +177,14 @@ class AxisLaw:
         series = (values * weights) @ waves * (np.arange(_NODES) + 0.5)
         primitive = np.polynomial.legendre.legint(series, lbnd=-1, axis=1)
         return np.asarray(primitive / (2.0 * series[:, :1]))
+
+
+@lru_cache(maxsize=64)
+def layer_ends(law: AxisLaw, n: int) -> FloatArray:
+    """Where all but the last of n layers of equal probability end, for plans on any rows."""
+    ends = law.ppf(np.arange(1, n) / n)
+    ends.setflags(write=False)
+    return ends
 
 
 def _invert(primitives: FloatArray, share: FloatArray) -> FloatArray:
