@@ -104,6 +104,25 @@ def test_what_is_unbounded_or_does_not_fall_is_not_claimed():
         assert mellin_component([gamma_product(expr)], 2) is None
 
 
+@pytest.mark.slow
+def test_sums_that_cancel_are_left_to_rays():
+    kernel, dim = sp.radial("exp(-z**6)"), 32
+    assert series(kernel, dim) is None
+    density = sp.spectral_density(kernel, dim)
+    assert density.route == "numeric"
+    w = np.array([np.mean(density.components[0].bulk)])
+    bound = abs(density.error(w)[0] / density.radial(w)[0])
+    assert bound < 1e-10
+    half, at = dim // 2, mp.mpf(float(w[0]))
+    with mp.workdps(30):
+        exact = mp.quad(
+            lambda z: mp.exp(-(z**6)) * z**half * mp.besselj(half - 1, at * z),
+            mp.linspace(0, 2.5, 17),
+        )
+        exact *= at ** (1 - half) / (2 * mp.pi) ** half
+    assert abs(density.density(w)[0] - float(exact)) <= bound * abs(float(exact))
+
+
 # --- agreement and honesty --------------------------------------------------------------------
 
 

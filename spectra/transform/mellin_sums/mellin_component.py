@@ -40,6 +40,8 @@ _MOST_PANELS = 3000
 _CHECKS = np.array([-0.983, 0.041, 0.871])
 # The bulk ends where the mass per unit of log w is this share of its largest value.
 _BULK = 1e-2
+# A component that knows less than this of its mass is left to other routes (chosen).
+_MOST_LOST, _LOOKS = 1e-9, 64
 
 
 class MellinComponent(Component):
@@ -78,6 +80,14 @@ class MellinComponent(Component):
         inside = np.flatnonzero(mass >= mass.max() + np.log(_BULK))
         low, high = np.exp(x[inside[0]]), np.exp(x[inside[-1]])
         return float(low), float(max(high, 2.0 * low))
+
+    def share_lost(self) -> float:
+        """The error of the mass in the bulk, relative to the absolute mass there."""
+        w = np.geomspace(*self.bulk, _LOOKS)
+        envelope = self.log_envelope(w) + np.log(w)
+        mass = np.exp(self.signed_log(w)[1] + np.log(w) - envelope.max())
+        wrong = np.exp(envelope - envelope.max()) * self.relative_error(w)
+        return float(wrong.sum() / mass.sum())
 
     def _split(self, x: FloatArray) -> tuple[NDArray[np.bool_], ...]:
         below, above = x < self._start, x > self._stop
@@ -171,7 +181,8 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> MellinCompon
         return None
     if above and len(above[0].coefficients) > 1:
         return None
-    return MellinComponent(tuple(products), mellin, lines, (below, above))
+    component = MellinComponent(tuple(products), mellin, lines, (below, above))
+    return component if component.share_lost() <= _MOST_LOST else None
 
 
 def _leading(line: Line, side: int) -> tuple[Pole, ...]:
