@@ -57,7 +57,7 @@ from sklearn.utils.validation import (
 
 from rf.chunk_sums import sums_of_chunks
 from rf.dask_arrays import first_chunk, first_rows, is_dask, sums_of_dask
-from rf.krein_sums import GramSums, KreinSpace, KreinSums, krein_solve
+from rf.krein_sums import GramSums, KreinSpace, KreinSums, in_double, krein_solve
 from rf.signs import signature_of
 from spectra.errors import ParameterError
 from spectra.progress import stage
@@ -111,16 +111,23 @@ class OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
         self.signature_ = signature_of(self.features_, X)
 
     def _rows(self, X: Any) -> FloatArray:
-        return np.asarray(self.features_.transform(X), dtype=float)
+        return np.asarray(self.features_.transform(in_double(X)), dtype=float)
 
     def _given(self, X: Any, *y: Any, reset: bool, **targets: Any) -> Any:
         """Rows for the features, and targets where there are any, as scikit-learn checks them.
 
-        A data frame stays what it is: the features may ask for its columns by name.
+        A data frame stays what it is: the features may ask for its columns by name.  So do rows in
+        single precision, which may be a memory map; blocks of them become double.
         """
         if not hasattr(X, "iloc"):
             return validate_data(
-                self, X, *y, accept_sparse="csr", dtype=np.float64, reset=reset, **targets
+                self,
+                X,
+                *y,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                reset=reset,
+                **targets,
             )
         validate_data(self, X, *y, reset=reset, skip_check_array=True)
         if not y:
@@ -229,7 +236,7 @@ class KreinModel(OnFeatures):
                 "has none. Take features of this package, or another solver."
             )
         mean = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1])
-        K = self.features_.operator(X, ridge=self.alpha)
+        K = self.features_.operator(in_double(X), ridge=self.alpha)
         dual, self.residual_ = K.solve(targets - mean)
         beta = K.coefficients(dual)
         self.coef_ = beta[:, 0] if self._one_target else beta

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from spectra.errors import AccuracyError, ParameterError
 from spectra.table.arrays import FloatArray
 
-__all__ = ["GramSums", "KreinSpace", "KreinSums", "krein_solve"]
+__all__ = ["GramSums", "KreinSpace", "KreinSums", "in_double", "krein_solve"]
 
 # Rows whose features are held at once, where not all can be: a product of as many is not slower
 # than one of more.
@@ -39,6 +39,11 @@ _PIECE = 128
 # A stationary point is refused where an eigenvalue comes this near to -alpha, relative to the
 # spectral radius: its coefficients would be amplified beyond half of the digits of a double.
 _NEAR_SINGULAR = 1e-8
+
+
+def in_double(X: Any) -> Any:
+    """The rows, in double precision where they are in single."""
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
 
 
 def _check_targets(first: FloatArray, second: FloatArray) -> None:
@@ -185,7 +190,8 @@ class GramSums:
         y : array_like of shape (n,) or (n, t)
         weights : array_like of shape (n,), optional
         single : bool
-            Whether features in single precision are multiplied in it.
+            Whether features in single precision are multiplied in it; else rows in single precision
+            become double first.
 
         Raises
         ------
@@ -204,7 +210,7 @@ class GramSums:
 
         def block(first: int) -> GramSums:
             few = slice(first, first + _BLOCK)
-            Z = np.asarray(features.transform(X[few]))
+            Z = np.asarray(features.transform(X[few] if single else in_double(X[few])))
             Z = Z if single and Z.dtype == np.float32 else Z.astype(float, copy=False)
             return cls.of(Z, targets[few], None if weights is None else weights[few])
 

@@ -1,5 +1,7 @@
 """Models from sums: weights are repetitions, chunks are the whole, and flipped columns are |K|."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
@@ -242,6 +244,25 @@ def test_a_ridge_on_rows_in_single_precision_is_that_on_double(data):
     rows = np.abs(model.fit_chunks(chunks_of(few, y)).predict(new) - double).max()
     both = np.abs(model.fit_chunks(chunks_of(few, y), single=True).predict(new) - double).max()
     assert 0.0 < rows < both < 1e-4 * np.abs(y).max()
+
+
+def test_a_fit_to_a_memory_map_in_single_precision_is_that_to_its_rows_in_double(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("rf.krein._HELD", 0)
+    rng = np.random.default_rng(3)
+    X = rng.normal(scale=0.2, size=(40_000, 64)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    rows, y = np.load(tmp_path / "rows.npy", mmap_mode="r"), X[:, 0].astype(float)
+    frozen = FrozenEstimator(SpectralFeatures(n_components=16, random_state=0).fit(X[:10]))
+    double = KreinRidge(frozen).fit(X.astype(float), y)
+    tracemalloc.start()
+    model = KreinRidge(frozen).fit(rows, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes
+    np.testing.assert_array_equal(model.coef_, double.coef_)
+    np.testing.assert_array_equal(model.predict(X[:5]), double.predict(X[:5].astype(float)))
 
 
 def test_a_deviation_is_that_of_the_noise_that_was_fitted(data):
