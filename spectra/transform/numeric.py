@@ -1,12 +1,10 @@
 """The numeric route: what no family knows is integrated, summand by summand.
 
 Summands that the catalogue knows keep their closed forms; what is left of each piece goes to the
-solvers below, and one density has the components of both.
+rooms of callables, half-lines and balls, and one density has the components of both.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import sympy
 
@@ -22,15 +20,6 @@ from spectra.transform.on_balls.compact_numeric import compact_numeric_component
 
 __all__ = ["numeric"]
 
-#: A solver on the half-line: (formula in Z, dim) -> components and atoms, or None for "not mine".
-HalfLineSolver = Callable[[sympy.Expr, int], tuple[list[Component], list[Atom]] | None]
-#: A solver on a ball: (formula in Z, support, dim) -> components, or None for "not mine".
-CompactSolver = Callable[[sympy.Expr, sympy.Expr, int], list[Component] | None]
-
-#: Tried in this order.
-HALF_LINE: tuple[HalfLineSolver, ...] = (half_line,)
-COMPACT: tuple[CompactSolver, ...] = (compact_components, compact_numeric_components)
-
 
 def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
     """Spectral density of a kernel with summands that only quadrature knows, else None.
@@ -45,7 +34,7 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
     Returns
     -------
     SpectralDensity or None
-        None where no solver takes a piece, or where look-up alone knows them all.
+        None where look-up alone knows all pieces.
 
     Raises
     ------
@@ -72,9 +61,7 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
         if piece.support == sympy.oo and piece.expr.has(*KINKS):
             balls, smooth = split_at_breaks(piece)
             for radius, formula in balls:
-                on_ball = compact_numeric_components(formula, radius, dim)
-                assert on_ball is not None  # every break has a finite radius
-                components += on_ball
+                components += compact_numeric_components(formula, radius, dim)
             integrated = True
             if smooth == 0:
                 continue
@@ -85,26 +72,13 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
             atoms += known_atoms
             if rest == 0:
                 continue
-            found = _first(HALF_LINE, rest, dim)
-            if found is None:
-                return None
-            components += found[0]
-            atoms += found[1]
-            integrated = True
+            smooth_part, points = half_line(rest, dim)
+            components += smooth_part
+            atoms += points
         else:
-            solved = next(
-                (c for s in COMPACT if (c := s(piece.expr, piece.support, dim)) is not None), None
-            )
-            if solved is None:
-                return None
-            components += solved
-            integrated = True
+            ball = (piece.expr, piece.support, dim)
+            components += compact_components(*ball) or compact_numeric_components(*ball)
+        integrated = True
     if not integrated:
         return None
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric")
-
-
-def _first(
-    solvers: tuple[HalfLineSolver, ...], expr: sympy.Expr, dim: int
-) -> tuple[list[Component], list[Atom]] | None:
-    return next((found for s in solvers if (found := s(expr, dim)) is not None), None)

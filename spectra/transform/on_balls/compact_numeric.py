@@ -44,22 +44,15 @@ _WINDOWS = (8, 24, 64)
 _LARGEST_ROOT = 4
 
 
-def compact_numeric_components(
-    expr: sympy.Expr, support: sympy.Expr, dim: int
-) -> list[Component] | None:
+def compact_numeric_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component]:
     """The density of any formula in Z on z <= support, one component for each break in it.
 
     Parameters
     ----------
     expr, support : sympy expressions
-        As in :class:`spectra.kernel.Piece`.
+        As in :class:`spectra.kernel.Piece`, where it ends.
     dim : int
         Dimension d >= 1.
-
-    Returns
-    -------
-    list of Component or None
-        None for an infinite support.
 
     Raises
     ------
@@ -78,8 +71,6 @@ def compact_numeric_components(
     >>> bool(abs(np.exp(log[0]) - 2 / np.pi * exact) < 1e-15)
     True
     """
-    if not support.is_finite:
-        return None
     balls, rest = split_at_breaks(Piece(support, expr))
     assert rest == 0
     components: list[Component] = []
