@@ -233,7 +233,7 @@ def hats_and_companion(kernel: L1Kernel, dim: int) -> tuple[tuple[Hat, ...], Ver
     assert verdict.line.analysis is not None  # every radial kernel has one
     hats: tuple[Hat, ...] = ()
     if dim in DIMENSIONS:
-        split = hats_and_rest(kernel.profile, verdict.line.analysis)
+        split = hats_and_rest(verdict.line.analysis)
         if split is not None and split[0]:
             hats = tuple(Hat(weight, radius) for weight, radius in split[0])
             verdict = existence(L1Kernel(split[1]), dim)

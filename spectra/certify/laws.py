@@ -193,7 +193,7 @@ class GaussianLaw(Law):
         self.half = flint.arb(source.dim) / 2
         a = exact_ball(source.rate)
         self.rate = 1 / (4 * a)
-        self.powers = _laguerre_sum(source, a)
+        self.powers = _laguerre_sum(source)
         self.one_signed = len(self.powers) == 1
         self.total = exact_ball(source.coefficients[0])
         self.scale = self.half / self.rate
@@ -363,7 +363,7 @@ class MaternLaw(Law):
         return abs(self.above(v))
 
 
-def _laguerre_sum(source: Gaussian, a: Ball) -> list[Ball]:
+def _laguerre_sum(source: Gaussian) -> list[Ball]:
     """Coefficients in y of sum_j c_j j! a^-j L_j^(d/2-1)(y), summed exactly before rounding."""
     alpha = sympy.Rational(source.dim, 2) - 1
     degree = len(source.coefficients) - 1

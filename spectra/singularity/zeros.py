@@ -87,7 +87,7 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
         return [r for factor in expr.args for r in _zeros(factor, upper)]
     if expr.is_Pow and not expr.exp.free_symbols:
         if expr.exp.is_negative:
-            return _zeros_of_reciprocal(expr.base, upper)
+            return _zeros_of_reciprocal(expr.base)
         return _zeros(expr.base, upper)
     if expr.func == sympy.exp or (expr.is_Pow and expr.base.is_positive):
         return []
@@ -140,7 +140,7 @@ def _all_branches(expr: sympy.Expr) -> list[sympy.Expr]:
     return [b for b in dict.fromkeys(done) if sympy.expand(b) != 0]
 
 
-def _zeros_of_reciprocal(base: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
+def _zeros_of_reciprocal(base: sympy.Expr) -> list[sympy.Expr]:
     """Zeros of 1/base: none where base is finite on the range (poles are critical themselves)."""
     if base.func == sympy.gamma:
         inner = base.args[0]

@@ -55,7 +55,7 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
         return None
     for piece in kernel.pieces:
         if piece.support == sympy.oo:
-            found = _on_half_line(piece.expr, kernel, dim)
+            found = _on_half_line(piece.expr, dim)
             if found is None:
                 return None
             components += found[0]
@@ -73,9 +73,7 @@ def _is_mine(expr: sympy.Expr) -> bool:
     return any(gamma_product(term) is not None for term in summands(expr) if term.has(Z))
 
 
-def _on_half_line(
-    expr: sympy.Expr, kernel: Kernel, dim: int
-) -> tuple[list[Component], list[Atom]] | None:
+def _on_half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]] | None:
     products = gamma_products(expr)
     known: list[Component] = []
     atoms: list[Atom] = []

@@ -141,7 +141,7 @@ class Verdict(NoTruthValue):
                 at_shell="State what you know with --assume, or make a finite measure with "
                 "'spectra design'.",
             )
-        _refuse_extreme_values(kernel, self.analysis)
+        _refuse_extreme_values(self.analysis)
         return measure_of(spectral_density(kernel, self.dim))
 
     def _radial(self, what: str) -> Kernel:
@@ -226,7 +226,7 @@ class Verdict(NoTruthValue):
         return verdict_on_range(kernel, self.analysis, self.dim, z_max)
 
 
-def _refuse_extreme_values(kernel: Kernel, analysis: LocalAnalysis | None) -> None:
+def _refuse_extreme_values(analysis: LocalAnalysis | None) -> None:
     """Refuse a measure whose masses no double holds, rather than give 0 or inf."""
     limit = None if analysis is None else analysis.origin.limit
     if limit is None or is_zero(limit):

@@ -121,7 +121,7 @@ class L1Verdict(ComposedVerdict):
             at_zero = self.kernel.at_zero
             return Enclosure(at_zero, 2.0**-50 * at_zero)
         assert self.line.analysis is not None  # every radial kernel has one
-        split = hats_and_rest(self.kernel.profile, self.line.analysis)
+        split = hats_and_rest(self.line.analysis)
         hats, rest = split or ([], self.kernel.profile)
         if len(hats) != 1 or any(p.support != sympy.oo or p.expr.has(Z) for p in rest.pieces):
             raise NoRouteError(
@@ -310,9 +310,9 @@ def _companion(expr: sympy.Expr, dim: int) -> sympy.Expr | None:
 
 
 def hats_and_rest(
-    profile: Kernel, analysis: LocalAnalysis
+    analysis: LocalAnalysis,
 ) -> tuple[list[tuple[float, float]], Kernel] | None:
-    """The weights and radii of truncated distances, and what is left of f without its kinks.
+    """The weights and radii of truncated distances, and what is left without the kinks of f.
 
     None for a kernel whose branches are not known, or that is not continuous.
 
@@ -321,7 +321,7 @@ def hats_and_rest(
     >>> from spectra.kernel import radial
     >>> from spectra.verdict import existence
     >>> f = radial("exp(-z) + 3*Max(2 - z, 0)")
-    >>> hats, rest = hats_and_rest(f, existence(f, 1).analysis)
+    >>> hats, rest = hats_and_rest(existence(f, 1).analysis)
     >>> hats, str(rest)
     ([(3.0, 2.0)], 'exp(-z)')
     """

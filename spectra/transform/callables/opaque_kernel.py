@@ -141,7 +141,7 @@ def _reach(term: OpaqueTerm, dim: int) -> float:
     return float(z[alive[-1] + 1])
 
 
-def _highest_frequency(term: OpaqueTerm, reach: float, dim: int) -> float:
+def _highest_frequency(term: OpaqueTerm, reach: float) -> float:
     r"""The highest frequency that the callable holds above the rounding of its values.
 
     A smooth even function that has ended at ``reach`` is a cosine series on [0, reach], whose
@@ -188,7 +188,7 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
     _check_digits(panel, term, dim)
     odd = None if origin is sympy.oo else _OddTail.of(term, reach, origin, dim)
     # Spectra have gaps: where one peak has fallen to rounding another may follow.
-    highest = 0.0 if odd is not None else _highest_frequency(term, reach, dim)
+    highest = 0.0 if odd is not None else _highest_frequency(term, reach)
     best = -np.inf
     width = _WIDTH
     while len(panels) < _MOST_PANELS:

@@ -69,8 +69,8 @@ class MellinComponent(Component):
         self.tail = PowerTail(float(right[0].place) if right else np.inf)
         self._lines = lines
         self._low, self._high = lines[0], lines[-1]
-        self._start = -_reach(lines[0], left[0], -1)
-        self._stop = _reach(lines[-1], right[0], 1) if right else _crossing(*lines[-2:])
+        self._start = -_reach(lines[0], left[0])
+        self._stop = _reach(lines[-1], right[0]) if right else _crossing(*lines[-2:])
         self._panels, self._steepness = _build(lines, self._start, self._stop)
         self.bulk = self._find_bulk()
 
@@ -190,7 +190,7 @@ def _leading(line: Line, side: int) -> tuple[Pole, ...]:
     return tuple(sorted(line.poles, key=lambda p: side * p.place))
 
 
-def _reach(line: Line, pole: Pole, side: int) -> float:
+def _reach(line: Line, pole: Pole) -> float:
     """The distance |x| from which on the leading power is all that counts beside the line."""
     size = pole.log_scale + float(np.log(np.max(np.abs(pole.coefficients))))
     gap = abs(line.place - float(pole.place))
