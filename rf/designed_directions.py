@@ -9,9 +9,9 @@ wave coefficients of the measure at a distance,
 when the whole set is turned by one Haar rotation, which makes every direction uniform and so the
 estimate unbiased.  A set with S_2 = S_4 = 0 (a spherical 4-design together with its antipodes)
 integrates the degrees up to 5 exactly.  Such sets minimise :math:`\sum c_{pq}^4`, whose least
-value is the Welch bound :math:`3P^2/(d(d+2))`; the default energy :math:`\sum \cosh(3 c_{pq})`
-weighs the degrees beyond as well.  Opposite directions count as equal: a cosine does not see the
-sign.
+value is the Welch bound :math:`3P^2/(d(d+2))` (IEEE Transactions on Information Theory 20 (1974),
+397-399); the energy :math:`\sum \cosh(3 c_{pq})` that is taken here weighs the degrees beyond as
+well.  Opposite directions count as equal: a cosine does not see the sign.
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
 from rf.directions import checked_draws, orthogonal
-from spectra.errors import ParameterError
 from spectra.harmonics import gegenbauer_sequence
 from spectra.progress import stage
 from spectra.table.arrays import FloatArray
 
 __all__ = [
     "angular_means",
+    "cosh_energy",
     "coupled_sizes",
     "coupling_gains",
     "designed",
@@ -39,9 +38,7 @@ __all__ = [
     "designed_cosines",
     "designed_sizes",
     "least_energy",
-    "quartic_energy",
     "quick_angular_means",
-    "welch_bound",
 ]
 
 #: F(c) and F'(c) of a pairwise energy, for cosines c.
@@ -70,45 +67,11 @@ _WORTHWHILE = 4
 _CACHE_SIZE = 32
 
 
-def _quartic(c: FloatArray) -> tuple[FloatArray, FloatArray]:
-    square = c * c
-    return square * square, 4.0 * square * c
-
-
-def _cosh(c: FloatArray) -> tuple[FloatArray, FloatArray]:
+def cosh_energy(c: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """F(c) = cosh(3 c) and F'(c)."""
     up = np.exp(3.0 * c)
     down = 1.0 / up
     return 0.5 * (up + down), 1.5 * (up - down)
-
-
-ENERGIES: dict[str, Energy] = {"quartic": _quartic, "cosh": _cosh}
-
-
-def welch_bound(n: int, dim: int) -> float:
-    """Least value 3 n^2 / (d (d + 2)) of the sum of c^4 over all ordered pairs of n directions.
-
-    References
-    ----------
-    L. R. Welch, "Lower bounds on the maximum cross correlation of signals", IEEE Transactions on
-    Information Theory 20 (1974), 397-399.
-
-    Examples
-    --------
-    >>> welch_bound(288, 16)
-    864.0
-    """
-    return 3.0 * n**2 / (dim * (dim + 2.0))
-
-
-def quartic_energy(rows: FloatArray) -> float:
-    """Sum of c^4 over all ordered pairs of rows, each row with itself included.
-
-    Examples
-    --------
-    >>> quartic_energy(np.eye(3))
-    3.0
-    """
-    return float(np.sum((rows @ rows.T) ** 4))
 
 
 def angular_means(rows: FloatArray, degrees: int) -> FloatArray:
@@ -147,8 +110,8 @@ def least_energy(rows: FloatArray, energy: Energy, *, steps: int | None = None) 
     Examples
     --------
     >>> start = orthogonal(12, 3, np.random.default_rng(0))
-    >>> rows = least_energy(start, ENERGIES["quartic"])
-    >>> bool(quartic_energy(rows) < 1.0001 * welch_bound(12, 3) < quartic_energy(start))
+    >>> rows = least_energy(start, cosh_energy)
+    >>> bool(angular_means(rows, 4)[2] < 0.01 < angular_means(start, 4)[2])
     True
     """
     n, dim = rows.shape
@@ -186,14 +149,13 @@ def designed(
     dim: int,
     rng: np.random.Generator,
     *,
-    energy: Literal["cosh", "quartic"] | Energy = "cosh",
     sizes: Sequence[int] | None = None,
     draws: int | None = None,
 ) -> FloatArray:
     """Directions of least pairwise energy, turned by one random Haar rotation.
 
-    Each row is exactly uniform on the sphere.  The sets of the named energies depend on (n, dim)
-    alone and are kept in memory; a rotation is all that is drawn.  More than 2048 directions are
+    Each row is exactly uniform on the sphere.  The sets depend on (n, dim) alone and are kept in
+    memory; a rotation is all that is drawn.  More than 2048 directions are
     independent sets of nearly equal size.
 
     Parameters
@@ -201,9 +163,6 @@ def designed(
     n, dim : int
         Number of rows and dimension.
     rng : numpy.random.Generator
-    energy : str or callable
-        "cosh" (all even degrees), "quartic" (degrees 2 and 4 alone), or F and F' themselves, for
-        instance the variance of one kernel (see :func:`least_energy`); those are not kept.
     sizes : sequence of int, optional
         Sizes of independent sets that add up to n, in place of :func:`designed_sizes`.
     draws : int, optional
@@ -212,12 +171,11 @@ def designed(
     Raises
     ------
     ParameterError
-        Where ``n`` or ``dim`` is below 1, or the energy is not known.
+        Where ``n`` or ``dim`` is below 1.
 
     Notes
     -----
-    At d = 16 and n = 288 the set reaches the Welch bound to 1e-9, so that degrees 2 and 4 are
-    exact.  Directions for slicing by quasi-Monte Carlo (Hertrich, Jahn, Quellmalz, ICLR 2025)
+    Directions for slicing by quasi-Monte Carlo (Hertrich, Jahn, Quellmalz, ICLR 2025)
     have the same aim.
 
     Examples
@@ -227,15 +185,13 @@ def designed(
     ((8, 3), True)
     """
     checked_draws(n, dim, draws)
-    if isinstance(energy, str) and energy not in ENERGIES:
-        raise ParameterError(f"energy = {energy!r}: choose one of {', '.join(ENERGIES)}.")
     parts = []
     for size in designed_sizes(n) if sizes is None else sizes:
         if dim == 1 or size <= dim:
             # Orthonormal rows cannot be improved, and turned they are a cut Haar matrix.
             parts.append(orthogonal(size, dim, rng, draws=draws))
         else:
-            parts.append(_set(size, dim, energy) @ orthogonal(dim, dim, rng, draws=draws))
+            parts.append(_set(size, dim) @ orthogonal(dim, dim, rng, draws=draws))
     return np.concatenate(parts, axis=-2)
 
 
@@ -294,7 +250,7 @@ def designed_cosines(n: int, dim: int) -> tuple[FloatArray, FloatArray]:
     array([0.5, 0.5, 0.5])
     """
     sizes = [size for size in coupled_sizes(n, dim) if size > 1]
-    sets = {size: _set(size, dim, "cosh") for size in set(sizes)}
+    sets = {size: _set(size, dim) for size in set(sizes)}
     cosines = {
         size: np.minimum(np.abs((rows @ rows.T)[np.triu_indices(size, 1)]), 1.0)
         for size, rows in sets.items()
@@ -312,7 +268,7 @@ def quick_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
     True
     """
     start = orthogonal(n, dim, np.random.default_rng(_SEED))
-    return angular_means(least_energy(start, ENERGIES["cosh"], steps=_FEW_STEPS), degrees)
+    return angular_means(least_energy(start, cosh_energy, steps=_FEW_STEPS), degrees)
 
 
 def designed_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
@@ -339,21 +295,12 @@ def _work_of_a_step(n: int, dim: int) -> float:
     return n * n * (4.0 * dim + 60.0)
 
 
-def _set(n: int, dim: int, energy: str | Energy) -> FloatArray:
-    """The set before its rotation, from memory where it has been made."""
-    return _known_set(n, dim, energy) if isinstance(energy, str) else _made(n, dim, energy)
-
-
 @lru_cache(maxsize=_CACHE_SIZE)
-def _known_set(n: int, dim: int, energy: str) -> FloatArray:
-    rows = _made(n, dim, ENERGIES[energy])
+def _set(n: int, dim: int) -> FloatArray:
+    """The set before its rotation."""
+    rows = orthogonal(n, dim, np.random.default_rng(_SEED))
+    if 1 < dim < n:  # up to d orthonormal rows cannot be improved
+        with stage(f"designing {n} directions, d = {dim}"):
+            rows = least_energy(rows, cosh_energy)
     rows.setflags(write=False)
     return rows
-
-
-def _made(n: int, dim: int, energy: Energy) -> FloatArray:
-    start = orthogonal(n, dim, np.random.default_rng(_SEED))
-    if dim == 1 or n <= dim:
-        return start  # orthonormal rows cannot be improved
-    with stage(f"designing {n} directions, d = {dim}"):
-        return least_energy(start, energy)

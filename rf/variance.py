@@ -58,7 +58,7 @@ from spectra.table.arrays import FloatArray
 if TYPE_CHECKING:
     from spectra.table import SpectralTable
 
-__all__ = ["VarianceModel", "optimal_allocation", "part_variance", "variance"]
+__all__ = ["VarianceModel", "part_variance", "variance"]
 
 # Two parts, the law of the cosine, whether radii have one key, and whether it is a rough one.
 _Key = tuple[int, int, CosineLaw, bool, bool]
@@ -329,7 +329,16 @@ class VarianceModel:
         return self._variance(n_per_part, coupling, radii, _ROUGH_STRATA)[0]
 
     def optimal_allocation(self, n: int, *, coupling: str) -> tuple[int, ...]:
-        """The split of n frequencies of least :meth:`mean_variance`, :mod:`rf.splits`."""
+        """The split of n frequencies of least :meth:`mean_variance` (:mod:`rf.splits`).
+
+        Neyman's allocation, with the covariances of the coupling and exact in whole numbers; each
+        part gets at least one frequency.
+
+        Raises
+        ------
+        ParameterError
+            Where n is less than the number of parts.
+        """
         return least_split(self, int(n), _known(coupling))
 
 
@@ -427,20 +436,3 @@ def variance(
     """
     model = VarianceModel(table, np.asarray(z, dtype=float))
     return model.variance(n_per_part, coupling=coupling, radii=radii)[0]
-
-
-def optimal_allocation(
-    table: SpectralTable, distances: ArrayLike, n: int, coupling: str
-) -> tuple[int, ...]:
-    """Split n frequencies over the parts for the least mean variance over ``distances``.
-
-    Neyman's allocation, with the covariances of the coupling and exact in whole numbers; each
-    part gets at least one frequency.
-
-    Raises
-    ------
-    ParameterError
-        Where n is less than the number of parts.
-    """
-    model = VarianceModel(table, np.asarray(distances, dtype=float))
-    return model.optimal_allocation(n, coupling=coupling)

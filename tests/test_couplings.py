@@ -10,7 +10,6 @@ from rf.couplings import COUPLINGS
 from rf.couplings.coupling import Request, dependent_pairs
 from rf.couplings.kerdock import kerdock_bases, kerdock_lines
 from rf.designed_directions import angular_means as means_of_a_set
-from rf.designed_directions import welch_bound
 from rf.radii import RADII
 from rf.ranking import candidates, ranked_plans
 from rf.variance import VarianceModel
@@ -73,7 +72,7 @@ def test_kerdock_lines_meet_at_two_angles_and_integrate_degrees_two_and_four_exa
     means = means_of_a_set(lines, 6)
     np.testing.assert_allclose(means[1:3], 0.0, atol=1e-13)
     assert means[3] > 1e-6
-    assert np.sum(cosines**4) == pytest.approx(welch_bound(n, dim), rel=1e-12)
+    assert np.sum(cosines**4) == pytest.approx(3 * n**2 / (dim * (dim + 2)), rel=1e-12)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 8, 12, 32])

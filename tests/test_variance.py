@@ -24,7 +24,6 @@ from rf.frequencies import ALLOCATIONS, allocate, draw_repeatedly
 from rf.radii import RADII
 from rf.variance import (
     VarianceModel,
-    optimal_allocation,
     part_variance,
     variance,
 )
@@ -496,8 +495,8 @@ def test_one_block_is_orthogonal_and_a_second_is_independent():
 def test_allocation_of_two_parts_is_the_best_of_all(coupling, n):
     table = delta_gaussian(3, 1.0, 4.0, mass=(1.0, 0.6))
     z = np.linspace(0.1, 2.0, 7)
-    best = optimal_allocation(table, z, n, coupling)
     model = VarianceModel(table, z)
+    best = model.optimal_allocation(n, coupling=coupling)
     values = [model.mean_variance((i, n - i), coupling=coupling) for i in range(1, n)]
     assert sum(best) == n
     assert model.mean_variance(best, coupling=coupling) == pytest.approx(min(values), rel=1e-10)
@@ -507,7 +506,7 @@ def test_allocation_of_many_parts_is_neymans():
     laws = [gaussian_atoms(3, t) for t in (1.0, 2.0, 5.0)]
     table = table_of(3, *(part(m, 0.0, law) for m, law in zip((1, 2, 3), laws, strict=True)))
     z = np.array([0.5, 1.0])
-    counts = optimal_allocation(table, z, 600, "iid")
+    counts = VarianceModel(table, z).optimal_allocation(600, coupling="iid")
     deviation = np.sqrt(part_variance(table, z).mean(axis=1))
     np.testing.assert_allclose(np.array(counts), 600 * deviation / deviation.sum(), atol=1.0)
 
@@ -525,7 +524,7 @@ def test_refusals_name_the_way_out():
     with pytest.raises(ParameterError, match="scheme of radii"):
         variance(table, [1.0], n_per_part=(2, 2), coupling="iid", radii="sobol")
     with pytest.raises(ParameterError, match="at least one"):
-        optimal_allocation(table, [1.0], 1, "iid")
+        VarianceModel(table, np.ones(1)).optimal_allocation(1, coupling="iid")
     odd = SimpleNamespace(mass=1.0, phase=0.5, law=gaussian_atoms(3, 1.0))
     with pytest.raises(ParameterError, match="phase"):
         part_variance(SimpleNamespace(dim=3, parts=(odd,)), [1.0])
