@@ -122,6 +122,11 @@ def copied_into(out: NDArray[Any] | None, columns: NDArray[Any], X: Any) -> NDAr
 def _checked(out: NDArray[Any] | None, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
     if out is None:
         return np.empty(shape, dtype)
+    if not isinstance(out, np.ndarray):
+        raise ParameterError(
+            f"The columns are written into an array of numpy, and out is a {type(out).__name__}. "
+            f"Pass np.empty({shape}, {str(dtype)!r}), or leave out= away."
+        )
     if out.shape != shape or out.dtype != dtype or not out.flags.carray:
         raise ParameterError(
             f"The columns are a contiguous array of shape {shape} and type {dtype}, and out has "

@@ -271,6 +271,7 @@ class TestColumns:
             (np.empty((4, 5)), "shape \\(4, 5\\)"),
             (np.empty((4, 6), np.float32), "float32"),
             (np.empty((4, 12))[:, ::2], "not contiguous"),
+            ([1.0], "out is a list"),
             (np.frombuffer(bytes(192)).reshape(4, 6), "cannot be written"),
         ],
     )
