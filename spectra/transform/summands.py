@@ -28,8 +28,8 @@ def summands(expr: sympy.Expr) -> tuple[sympy.Expr, ...]:
     >>> summands(sympy.exp(-Z**2) * (1 - 2 * Z**2) ** 2)
     (exp(-z**2), -4*z**2*exp(-z**2), 4*z**4*exp(-z**2))
     """
-    waves = expr.has(sympy.cosh, sympy.sinh)
-    plain = expr.rewrite(sympy.exp) if waves and not expr.has(sympy.sin, sympy.cos) else expr
+    trigonometric = expr.has(sympy.sin, sympy.cos)
+    plain = expr if trigonometric else expr.rewrite([sympy.cosh, sympy.sinh], sympy.exp)
     collected: dict[sympy.Expr, sympy.Expr] = {}
     for term in _multiplied_out(plain):
         coefficient, rest = sympy.powsimp(term, combine="exp").as_independent(Z, as_Add=False)

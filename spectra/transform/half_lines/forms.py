@@ -44,4 +44,4 @@ def forms(expr: sympy.Expr) -> Iterator[sympy.Expr]:
     yield expr
     if expr.has(sympy.tanh, sympy.cosh, sympy.sinh):
         yield decaying_form(expr)
-        yield sympy.simplify(expr.rewrite(sympy.exp))
+        yield sympy.simplify(expr.rewrite([sympy.tanh, sympy.cosh, sympy.sinh], sympy.exp))
