@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.transform.rays.bessel_k import (
     bits_up_to,
@@ -31,7 +30,6 @@ from spectra.transform.rays.products import NOTHING, Split, split
 
 __all__ = ["HankelWaves", "hankel_waves"]
 
-FloatArray = NDArray[np.float64]
 
 _I, _ZERO = flint.acb(0, 1), flint.arb(0)
 # J is the small one of J and Y below its turning point, where it is summed as a power series.

@@ -9,8 +9,8 @@ from itertools import pairwise
 import flint
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
+from spectra.numeric import FloatArray
 from spectra.transform.rays.beyond import Beyond, Detour
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_place
@@ -21,7 +21,6 @@ from spectra.transform.rays.sector import Box, Sector
 
 __all__ = ["DEEP", "SURVEY_BITS", "Plane"]
 
-FloatArray = NDArray[np.float64]
 
 #: Angles that are tried, the widest first.
 ANGLES = (1.2, 0.8, 0.55, 0.37, 0.25, 0.17, 0.11, 0.075, 0.05)

@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
+from spectra.numeric import FloatArray
 from spectra.transform.rays.precision import Ball
 
 __all__ = ["NOTHING", "Split", "correlated", "split"]
 
-FloatArray = NDArray[np.float64]
 
 # Bits below those that the balls know.
 _SPARE_BITS = 8

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spectra.numeric import FloatArray
 from spectra.transform.rays.hankel import hankel_waves
 from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.windows import Span
 
 __all__ = ["Spans"]
 
-FloatArray = NDArray[np.float64]
 
 # Terms are looked at in such steps of log z, and beside each place.
 _COARSE, _BESIDE = 0.5, 1.0 / 16.0

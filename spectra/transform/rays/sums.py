@@ -17,9 +17,9 @@ from itertools import pairwise
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
+from spectra.numeric import FloatArray
 from spectra.quadrature import NODES
 from spectra.transform.rays.blocks import Block, Sums, over_block
 from spectra.transform.rays.grid import RESOLVED, Grid
@@ -32,7 +32,6 @@ from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
 
 __all__ = ["RaySums"]
 
-FloatArray = NDArray[np.float64]
 
 # Errors below this share of the value are as good as any: series on panels keep 1e-14.
 _GOOD = 2e-15
