@@ -21,12 +21,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, ive
 
 from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import EndTail, OscillatingTail, SpectralDensity
 from spectra.kernel import Kernel
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.singularity.local import profile
 from spectra.singularity.zeros import KINKS
@@ -34,8 +34,6 @@ from spectra.special import signed_log_0f1
 from spectra.transform.weighted import ScaledIntegral, Values, below, panels, weighted
 
 __all__ = ["contradiction"]
-
-FloatArray = NDArray[np.float64]
 
 # Both sides may differ by this share of their absolute integrals beyond all stated errors: the
 # rounding of sums, of windows and of formulas whose error is the same at all z; chosen, ten times

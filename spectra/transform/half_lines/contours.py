@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, hankel1e, jv
 
+from spectra.numeric import FloatArray
 from spectra.transform.half_lines.path_sums import (
     BESSEL_ROUNDING,
     DEPTH,
@@ -38,7 +39,6 @@ from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k
 
 __all__ = ["Hankel"]
 
-FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 # Below this share of its corner a path on the real axis has no weight.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, EPS, NODES, ORDER, WEIGHTS
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "summed",
 ]
 
-FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 # exp(-46) = 1e-20: where H or K have fallen this far a path ends.

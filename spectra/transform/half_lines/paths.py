@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
+from spectra.numeric import FloatArray
 from spectra.quadrature import NODES
 from spectra.transform.half_lines.contours import Hankel
 from spectra.transform.half_lines.path_sums import Contour, Integral, Radii
@@ -15,8 +15,6 @@ from spectra.transform.half_lines.quarter_plane import ANGLES, QuarterPlane
 from spectra.transform.rays.sampled import Sampled, Sampler, Shape
 
 __all__ = ["PathFinder", "shape_on_paths"]
-
-FloatArray = NDArray[np.float64]
 
 # Corners on the real axis, in units of the turning point y = n + 3/2 of the Bessel function.
 _CORNERS = (0.5, 1.0, 2.0)

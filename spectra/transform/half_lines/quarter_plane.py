@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from spectra.errors import FormulaError
 from spectra.formula.evaluate import mpmath_function, numpy_function
 from spectra.formula.parsing import Z
+from spectra.numeric import FloatArray
 from spectra.quadrature import NODES
 from spectra.transform.half_lines.ends import Expansion
 from spectra.transform.half_lines.phases import Phase, inner_functions
@@ -27,7 +28,6 @@ from spectra.transform.half_lines.waves import Wave
 
 __all__ = ["ANGLES", "OddPart", "QuarterPlane", "quarter_plane"]
 
-FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[Any]
 
 #: Angles against the real axis at which paths leave it.

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import jv, jve
 
+from spectra.numeric import FloatArray
 from spectra.transform.half_lines.path_sums import (
     BESSEL_ROUNDING,
     DEPTH,
@@ -33,7 +34,6 @@ from spectra.transform.half_lines.waves import Wave, scaled_hankel
 
 __all__ = ["by_waves", "first_corner"]
 
-FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[Any]
 Terms = Callable[[ComplexArray], tuple[ComplexArray, FloatArray]]
 

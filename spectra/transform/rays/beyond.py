@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, hankel1e
 
+from spectra.numeric import FloatArray
+
 __all__ = ["Beyond", "Detour"]
 
-FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
-
 
 # From so many times (order + 1)^2 on a Hankel function has its asymptotic size.
 _FAR = 1e4

@@ -18,17 +18,15 @@ from functools import cached_property, lru_cache
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
+from spectra.numeric import FloatArray
 from spectra.quadrature import NODES
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
 from spectra.transform.rays.sampled import Sampled, Sampler, envelope, sampled
 
 __all__ = ["EvenSums"]
-
-FloatArray = NDArray[np.float64]
 
 # Errors below this share of the value are as good as any: series on panels keep 1e-14.
 _GOOD = 2e-15

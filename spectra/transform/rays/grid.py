@@ -17,9 +17,9 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
-__all__ = ["MARGIN", "RESOLVED", "Grid"]
+from spectra.numeric import FloatArray
 
-FloatArray = NDArray[np.float64]
+__all__ = ["MARGIN", "RESOLVED", "Grid"]
 
 #: Values on either side of a place that the polynomial goes through.
 MARGIN = 20

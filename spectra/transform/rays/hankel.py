@@ -30,7 +30,6 @@ from spectra.transform.rays.products import NOTHING, Split, split
 
 __all__ = ["HankelWaves", "hankel_waves"]
 
-
 _I, _ZERO = flint.acb(0, 1), flint.arb(0)
 # J is the small one of J and Y below its turning point, where it is summed as a power series.
 _TURNING = 1.25

@@ -11,15 +11,13 @@ from collections.abc import Callable
 import flint
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from spectra.errors import FormulaError, NoRouteError
+from spectra.numeric import FloatArray
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.precision import Ball, log_of
 
 __all__ = ["hidden_in_a_ball", "hidden_place", "refuse_hidden"]
-
-FloatArray = NDArray[np.float64]
 
 # Parts are bounded between places so far apart; no steep kernel grows by exp(20) there over the
 # values nearby, on three places on either side.

@@ -21,7 +21,6 @@ from spectra.transform.rays.sector import Box, Sector
 
 __all__ = ["DEEP", "SURVEY_BITS", "Plane"]
 
-
 #: Angles that are tried, the widest first.
 ANGLES = (1.2, 0.8, 0.55, 0.37, 0.25, 0.17, 0.11, 0.075, 0.05)
 # So many of them are tried, from the widest that serves.

@@ -19,7 +19,6 @@ from spectra.transform.rays.precision import Ball
 
 __all__ = ["NOTHING", "Split", "correlated", "split"]
 
-
 # Bits below those that the balls know.
 _SPARE_BITS = 8
 # Sums of sizes in doubles are right to 1e-9; terms may be lost below 1e-290 of the largest one.

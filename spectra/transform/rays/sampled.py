@@ -8,15 +8,13 @@ from typing import Protocol
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
+from spectra.numeric import FloatArray
 from spectra.quadrature import NODES
 from spectra.transform.rays.beyond import Beyond
 from spectra.transform.rays.precision import Ball, log_of, working
 
 __all__ = ["Sampled", "Sampler", "Shape", "envelope", "sampled"]
-
-FloatArray = NDArray[np.float64]
 
 _BITS, _NEIGHBOURS = 128, 2
 # The width of a panel that is only looked at.

@@ -11,7 +11,6 @@ from spectra.transform.rays.windows import Span
 
 __all__ = ["Spans"]
 
-
 # Terms are looked at in such steps of log z, and beside each place.
 _COARSE, _BESIDE = 0.5, 1.0 / 16.0
 # Sums that are longer do not end.

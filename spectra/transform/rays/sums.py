@@ -32,7 +32,6 @@ from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
 
 __all__ = ["RaySums"]
 
-
 # Errors below this share of the value are as good as any: series on panels keep 1e-14.
 _GOOD = 2e-15
 # Terms below exp(-46) of what is sought are left out: 1e-20.
