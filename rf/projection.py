@@ -19,10 +19,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
 
 from rf.lobed_projection import LobedProjection
 from spectra.harmonics import orthonormal_sequence
 from spectra.table.arrays import FloatArray
+from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 
 if TYPE_CHECKING:
@@ -33,12 +35,17 @@ __all__ = ["Projection", "SphereRule", "projection_of", "sphere_rule"]
 # The error of phi, weighed with the share of the range that it is made on.
 _TOLERANCE = 1e-10
 _DEGREE = 16
-# x = low + width y^4 turns the power x^(2 nu) that a tail leaves at 0 into one that polynomials
-# of this degree reach.
+# x = end +- width y^4 turns the power x^(2 nu) that a tail leaves at 0, and lobes without end where
+# their waves meet in phase, into one that polynomials of this degree reach.
 _ROOT = 4
 _ROOT_DEGREE = 32
+# A panel at such a cusp is like so many in how much phi moves there: a rule halves towards it.
+_LIKE_PANELS = 16
+# An edge so near to a cusp, or to the middle of two, is there; in halves of their distance.
+_EQUAL = 1e-12
 # Halvings of a panel.  The panel then weighs 2^-24 of the range, so nothing but its error counts.
 _HALVINGS = 24
+_EPS = float(np.finfo(float).eps)
 # Points whose polynomials are summed at one time.
 _CHUNK = 1 << 15
 # The share of the sphere beyond the last node is exp(-_FAR): by Cauchy and Schwarz a harmonic of
@@ -53,22 +60,28 @@ class Projection:
     """phi(x) = E cos(R x) of one law on [0, reach], as Chebyshev polynomials on panels.
 
     The range grows by octaves as larger x are asked for; the panel at 0 is a polynomial in the
-    fourth root of x, because a tail like w^(-2 nu - 1) leaves a power x^(2 nu) there.
+    fourth root of x, because a tail like w^(-2 nu - 1) leaves a power x^(2 nu) there.  Lobes
+    without end, a period p apart, leave such powers on both sides of all multiples of 2 pi / p.
     """
 
     def __init__(self, law: RadialLaw) -> None:
         self._law = law
+        tail = law.tail
+        self._apart = 2.0 * np.pi / tail.period if isinstance(tail, LobedTail) else np.inf
         self._reach = 0.0
         self._low = np.zeros(0)
         self._width = np.zeros(0)
-        self._rooted = np.zeros(0, dtype=bool)
+        # Of which end a panel takes the distance to the power 1/4: 1 the lower, -1 the upper.
+        self._rooted = np.zeros(0, dtype=int)
         self._rows = np.zeros((0, _ROOT_DEGREE + 1))
         self._tails = np.zeros(0)
 
     def panels_to(self, x_max: float) -> int:
         """Panels on the octaves up to x_max: a measure of how much phi moves there."""
         self.extend(x_max)
-        return int(np.searchsorted(self._low, _octave(x_max)))
+        count = int(np.searchsorted(self._low, _octave(x_max)))
+        cusps = int(np.count_nonzero(self._rooted[:count])) - 1
+        return count + (_LIKE_PANELS - 1) * max(cusps, 0)
 
     def extend(self, x_max: float) -> None:
         """Make [0, x_max] part of the range."""
@@ -77,13 +90,10 @@ class Projection:
         if self._reach == 0.0:
             # A quarter of the octave that x_max lies in begins at 0; three more make it up.
             reach = _octave(x_max)
-            self._add(np.array([0.0]), np.array([0.25 * reach]), rooted=True)
-            edges = np.array([0.25, 0.5, 1.0]) * reach
-            self._add(edges[:-1], np.diff(edges), rooted=False)
+            self._add_between(np.array([0.0, 0.25, 0.5, 1.0]) * reach)
             self._reach = reach
         while self._reach < x_max:
-            edges = np.array([1.0, 1.5, 2.0]) * self._reach
-            self._add(edges[:-1], np.diff(edges), rooted=False)
+            self._add_between(np.array([1.0, 1.5, 2.0]) * self._reach)
             self._reach *= 2.0
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -99,37 +109,60 @@ class Projection:
 
     def _evaluate(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         index = np.searchsorted(self._low, x, side="right") - 1
-        y = (x - self._low[index]) / self._width[index]
-        rooted = self._rooted[index]
-        y[rooted] **= 1.0 / _ROOT
-        t = 2.0 * y - 1.0
-        value = np.empty_like(x)
-        for chosen, degree in ((rooted, _ROOT_DEGREE), (~rooted, _DEGREE)):
-            rows = self._rows[index[chosen], : degree + 1]
-            value[chosen] = chebyshev.chebval(t[chosen], rows.T, tensor=False)
-        return value, self._tails[index]
+        low, width, side = self._low[index], self._width[index], self._rooted[index]
+        share = np.clip((x - low) / width, 0.0, 1.0)
+        share[side < 0] = 1.0 - share[side < 0]
+        value, error = np.empty_like(x), self._tails[index]
+        plain, rooted = side == 0, side != 0
+        value[plain] = self._series(share[plain], index[plain], _DEGREE)
+        near, at = share[rooted], index[rooted]
+        value[rooted] = self._series(near ** (1.0 / _ROOT), at, _ROOT_DEGREE)
+        # The place of a cusp is rounded, and what is steep there feels it.
+        cusp = low + np.where(side < 0, width, 0.0)
+        moved = (near + 4.0 * _EPS * (cusp / width)[rooted]) ** (1.0 / _ROOT)
+        error[rooted] += np.abs(self._series(moved, at, _ROOT_DEGREE) - value[rooted])
+        return value, error
 
-    def _add(self, low: FloatArray, width: FloatArray, *, rooted: bool) -> None:
+    def _series(self, y: FloatArray, index: NDArray[np.intp], degree: int) -> FloatArray:
+        rows = self._rows[index, : degree + 1]
+        return np.asarray(chebyshev.chebval(2.0 * y - 1.0, rows.T, tensor=False))
+
+    def _add_between(self, edges: FloatArray) -> None:
+        """Panels between neighboring edges, cut at cusps and halfway between two of them."""
+        ends, is_cusp = edges, edges == 0.0
+        if self._apart < np.inf:
+            halves = 0.5 * self._apart
+            grid = np.arange(np.ceil(edges[0] / halves - _EQUAL), edges[-1] / halves + _EQUAL)
+            beside = np.abs(edges / halves - np.round(edges / halves)) > _EQUAL
+            ends = np.union1d(edges[beside], grid * halves)
+            is_cusp = np.isin(ends, grid[grid % 2 == 0] * halves)
+        low, width = ends[:-1], np.diff(ends)
+        side = np.where(is_cusp[:-1], 1, np.where(is_cusp[1:], -1, 0))
+        for kind in (1, -1, 0):
+            if np.any(side == kind):
+                self._add(low[side == kind], width[side == kind], kind)
+
+    def _add(self, low: FloatArray, width: FloatArray, side: int) -> None:
         """Panels from ``low``, halved until what they lack weighs nothing."""
         whole = float(width.sum())
         for halving in range(_HALVINGS + 1):
-            rows, tails = self._fit(low, width, rooted)
+            rows, tails = self._fit(low, width, side)
             good = (tails * np.minimum(width / whole, 1.0) <= _TOLERANCE) | (halving == _HALVINGS)
-            self._keep(low[good], width[good], rows[good], tails[good], rooted)
+            self._keep(low[good], width[good], rows[good], tails[good], side)
             low, width = low[~good], 0.5 * width[~good]
             if not low.size:
                 return
-            if rooted:
-                self._add(low + width, width, rooted=False)
+            if side:
+                at_cusp, beside = (low, low + width) if side > 0 else (low + width, low)
+                self._add(beside, width, 0)
+                low = at_cusp
             else:
                 low, width = np.concatenate([low, low + width]), np.concatenate([width, width])
 
-    def _fit(
-        self, low: FloatArray, width: FloatArray, rooted: bool
-    ) -> tuple[FloatArray, FloatArray]:
-        degree = _ROOT_DEGREE if rooted else _DEGREE
-        y, inverse = _chebyshev_fit(degree)
-        x = low[:, None] + width[:, None] * (y**_ROOT if rooted else y)
+    def _fit(self, low: FloatArray, width: FloatArray, side: int) -> tuple[FloatArray, FloatArray]:
+        y, inverse = _chebyshev_fit(_ROOT_DEGREE if side else _DEGREE)
+        share = y**_ROOT if side else y
+        x = low[:, None] + width[:, None] * (share if side >= 0 else 1.0 - share)
         value, error = self._law.plane_wave_enclosure(1, x)
         rows = np.asarray(value @ inverse.T)
         # The coefficients fall at least geometrically where they are resolved.
@@ -137,7 +170,7 @@ class Projection:
         return rows, np.asarray(tails)
 
     def _keep(
-        self, low: FloatArray, width: FloatArray, rows: FloatArray, tails: FloatArray, rooted: bool
+        self, low: FloatArray, width: FloatArray, rows: FloatArray, tails: FloatArray, side: int
     ) -> None:
         low = np.concatenate([self._low, low])
         order = np.argsort(low)
@@ -146,7 +179,7 @@ class Projection:
         self._width = np.concatenate([self._width, width])[order]
         self._rows = np.concatenate([self._rows, rows])[order]
         self._tails = np.concatenate([self._tails, tails])[order]
-        self._rooted = np.concatenate([self._rooted, np.full(width.size, rooted)])[order]
+        self._rooted = np.concatenate([self._rooted, np.full(width.size, side)])[order]
 
 
 def _octave(x_max: float) -> float:

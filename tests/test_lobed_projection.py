@@ -115,3 +115,15 @@ def test_features_of_beating_lobes_choose_their_plan_by_exact_variances():
     assert features.coupling_ == min(plans, key=plans.get)
     assert plans[features.coupling_] < 0.9 * plans["iid"]
     assert np.array_equal(np.unique(features.signature_), [-1.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["epanechnikov", "bochner_riesz"])
+def test_a_lobed_law_is_seen_at_its_cusps_within_what_is_stated(name):
+    law = sp.derive(name, dim=2).parts[0].law
+    apart = 2.0 * np.pi / law.tail.period
+    beside = [1e-9, 1e-6, 1e-3, 0.2]
+    x = apart * np.array([n + side * b for n in (1, 2) for b in [0.0, *beside] for side in (1, -1)])
+    value, error = projection_of(law)(x)
+    exact, rounding = law.plane_wave_enclosure(1, x)
+    assert np.all(np.abs(value - exact) <= error + rounding)
+    assert np.all(error[np.abs(x / apart - np.round(x / apart)) > 1e-4] < 1e-9)
