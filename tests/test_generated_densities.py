@@ -105,7 +105,7 @@ def test_a_false_value_is_told_from_an_honest_one():
                 Density(RealKernel("(1-z)**3*exp(-z)", support=Fraction(1)), 5, (0.5, 4.0, 40.0)),
                 Density(RealKernel("Max(0,1-z)**4", kinks=(Fraction(1),)), 2, (0.5, 4.0, 40.0)),
                 Density(RealKernel("(1+u)**3", variable="u"), 1, (0.5, 4.0, 40.0)),
-                Density(RealKernel("exp(-cosh(2*z/3))/(1+z**4)"), 5, (0.5, 4.0, 11.0)),
+                Density(RealKernel("exp(-cosh(2*z/3))/(1+z**4)-exp(-z)"), 3, (0.5, 2.0, 4.0)),
             ],
         ),
         every=2,
