@@ -20,7 +20,7 @@ using gridding", IEEE Trans. Medical Imaging 10 (1991) 473-478, doi:10.1109/42.9
 
 from __future__ import annotations
 
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,15 @@ _FEW = 16
 _PANELS = 16
 
 
+class _Grid(NamedTuple):
+    """Values on [0, reach] at the multiples of a step, and what they lack by what was left out."""
+
+    reach: float
+    step: float
+    lost: float
+    values: FloatArray
+
+
 @final
 class LobedProjection:
     """phi(x) = E cos(R x) on [0, reach] for one law with a :class:`MixedTail`.
@@ -69,9 +78,8 @@ class LobedProjection:
                 "projection_of(law), which chooses."
             )
         self._law, self._tail = law, law.tail
-        self._reach = 0.0
-        self._step, self._lost = 1.0, 0.0
-        self._grid = np.zeros(0)
+        # Made whole and put in place at once: a thread, or a limit on time, may come between.
+        self._grid = _Grid(0.0, 1.0, 0.0, np.zeros(0))
 
     def panels_to(self, x_max: float) -> int:
         """Panels in the angle of a direction that the values up to x_max ask for."""
@@ -79,20 +87,26 @@ class LobedProjection:
 
     def extend(self, x_max: float) -> None:
         """Make [0, x_max] part of the range."""
-        if x_max <= self._reach:
-            return
-        self._reach = float(2.0 ** np.ceil(np.log2(x_max)))
-        radii, weights, beyond = self._law.nodes(self._reach)
+        self._grid_to(x_max)
+
+    def _grid_to(self, x_max: float) -> _Grid:
+        grid = self._grid
+        if x_max > grid.reach:
+            self._grid = grid = self._made_to(float(2.0 ** np.ceil(np.log2(x_max))))
+        return grid
+
+    def _made_to(self, reach: float) -> _Grid:
+        radii, weights, beyond = self._law.nodes(reach)
         # The points j of the grid reach to a quarter of the circle, and so do the turns of a step.
-        kept = radii <= 0.5 * np.pi * (_MOST // 4 - 2 * _HALF) / self._reach
-        lost = beyond - self._tail.nodes(self._reach)[2]
-        self._lost = max(lost, 0.0) + float(weights[~kept].sum())
+        kept = radii <= 0.5 * np.pi * (_MOST // 4 - 2 * _HALF) / reach
+        lost = beyond - self._tail.nodes(reach)[2]
+        lost = max(lost, 0.0) + float(weights[~kept].sum())
         radii, weights = radii[kept], weights[kept]
         # Where no radius is resolved, nothing is known of phi, and its error says so.
-        self._step = 0.5 * np.pi / float(radii.max(initial=1.0 / self._reach))
-        count = int(np.ceil(self._reach / self._step)) + 2 * _HALF
+        step = 0.5 * np.pi / float(radii.max(initial=1.0 / reach))
+        count = int(np.ceil(reach / step)) + 2 * _HALF
         size = 1 << int(np.ceil(np.log2(4 * count)))
-        turns = radii * (self._step / (2.0 * np.pi))
+        turns = radii * (step / (2.0 * np.pi))
         spread = np.zeros(size)
         for start in range(0, radii.size, _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -100,21 +114,23 @@ class LobedProjection:
             shares = window * (weights[part] / _transform(turns[part]))[:, None]
             spread += np.bincount(at.ravel() % size, shares.ravel(), minlength=size)
         j = np.arange(count)
-        self._grid = np.fft.rfft(spread).real[:count] / _transform(j / size)
+        return _Grid(reach, step, lost, np.fft.rfft(spread).real[:count] / _transform(j / size))
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """phi at x >= 0, and a bound of what the grid and the lobes left out lack there."""
         if x.size <= _FEW:
             return self._law.plane_wave_enclosure(1, x)
-        self.extend(float(x.max()))
+        if not x.any():
+            return np.ones(x.shape), np.zeros(x.shape)
+        grid = self._grid_to(float(x.max()))
         flat = x.ravel()
         value = np.empty(flat.size)
         for start in range(0, flat.size, _CHUNK):
             part = slice(start, start + _CHUNK)
-            at, window = _neighbours(flat[part] / self._step)
+            at, window = _neighbours(flat[part] / grid.step)
             # phi is even, so that the points before 0 are those after it.
-            value[part] = np.sum(self._grid[np.abs(at)] * window, axis=1)
-        error = self._tail.wave_beyond(self._reach, flat) + (self._lost + _WINDOW_ERROR)
+            value[part] = np.sum(grid.values[np.abs(at)] * window, axis=1)
+        error = self._tail.wave_beyond(grid.reach, flat) + (grid.lost + _WINDOW_ERROR)
         return value.reshape(x.shape), error.reshape(x.shape)
 
 

@@ -11,9 +11,11 @@ values that count its whole tail, and all the rest is one matrix product.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING, final
 from weakref import WeakKeyDictionary
 
@@ -41,11 +43,26 @@ _ROOT = 4
 _ROOT_DEGREE = 32
 # A panel at such a cusp is like so many in how much phi moves there: a rule halves towards it.
 _LIKE_PANELS = 16
-# An edge so near to a cusp, or to the middle of two, is there; in halves of their distance.
-_EQUAL = 1e-12
 # Halvings of a panel.  The panel then weighs 2^-24 of the range, so nothing but its error counts.
 _HALVINGS = 24
-_EPS = float(np.finfo(float).eps)
+# How far a cusp is rounded, as a share of its distance.
+_ROUNDING = 8.0 * float(np.finfo(float).eps)
+# An edge so near to a cusp is none, in halves of their distance: what is steep there reaches over
+# it, and the range goes on to the cusp, or to the end of the half beyond.
+_BESIDE = 1e-3
+# A panel: its lower end and width; of which end it takes the distance to the power 1/4: 1 the
+# lower, -1 the upper, 0 none; what it may lack; Chebyshev coefficients.
+_PANEL = np.dtype(
+    [
+        ("low", float),
+        ("width", float),
+        ("side", int),
+        ("tail", float),
+        ("row", float, (_ROOT_DEGREE + 1,)),
+    ]
+)
+# Estimators in threads share what is known of a law; only one of them adds to it at a time.
+_EXTENDING = Lock()
 # Points whose polynomials are summed at one time.
 _CHUNK = 1 << 15
 # The share of the sphere beyond the last node is exp(-_FAR): by Cauchy and Schwarz a harmonic of
@@ -69,117 +86,117 @@ class Projection:
         tail = law.tail
         self._apart = 2.0 * np.pi / tail.period if isinstance(tail, LobedTail) else np.inf
         self._reach = 0.0
-        self._low = np.zeros(0)
-        self._width = np.zeros(0)
-        # Of which end a panel takes the distance to the power 1/4: 1 the lower, -1 the upper.
-        self._rooted = np.zeros(0, dtype=int)
-        self._rows = np.zeros((0, _ROOT_DEGREE + 1))
-        self._tails = np.zeros(0)
+        # Replaced and never changed: who reads it while another thread extends sees what was there.
+        self._panels = np.zeros(0, _PANEL)
 
     def panels_to(self, x_max: float) -> int:
         """Panels on the octaves up to x_max: a measure of how much phi moves there."""
         self.extend(x_max)
-        count = int(np.searchsorted(self._low, _octave(x_max)))
-        cusps = int(np.count_nonzero(self._rooted[:count])) - 1
+        panels = self._panels
+        count = int(np.searchsorted(panels["low"], _octave(x_max)))
+        cusps = int(np.count_nonzero(panels["side"][:count])) - 1
         return count + (_LIKE_PANELS - 1) * max(cusps, 0)
 
     def extend(self, x_max: float) -> None:
         """Make [0, x_max] part of the range."""
         if x_max <= self._reach or x_max == 0.0:
             return
-        if self._reach == 0.0:
-            # A quarter of the octave that x_max lies in begins at 0; three more make it up.
-            reach = _octave(x_max)
-            self._add_between(np.array([0.0, 0.25, 0.5, 1.0]) * reach)
-            self._reach = reach
-        while self._reach < x_max:
-            self._add_between(np.array([1.0, 1.5, 2.0]) * self._reach)
-            self._reach *= 2.0
+        with _EXTENDING:
+            if self._reach == 0.0:
+                # A quarter of the octave that x_max lies in begins at 0; three more make it up.
+                self._extend_by(np.array([0.0, 0.25, 0.5, 1.0]) * _octave(x_max))
+            while self._reach < x_max:
+                self._extend_by(np.array([1.0, 1.5, 2.0]) * self._reach)
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """phi at x >= 0, and what its polynomials may lack there."""
         self.extend(float(x.max(initial=0.0)))
         flat = x.ravel()
         value, error = np.ones(flat.size), np.zeros(flat.size)
-        if self._low.size:
+        if self._panels.size:
             for start in range(0, flat.size, _CHUNK):
                 part = slice(start, start + _CHUNK)
                 value[part], error[part] = self._evaluate(flat[part])
         return value.reshape(x.shape), error.reshape(x.shape)
 
     def _evaluate(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        index = np.searchsorted(self._low, x, side="right") - 1
-        low, width, side = self._low[index], self._width[index], self._rooted[index]
+        panels = self._panels
+        index = np.searchsorted(panels["low"], x, side="right") - 1
+        low, width, side = (panels[name][index] for name in ("low", "width", "side"))
         share = np.clip((x - low) / width, 0.0, 1.0)
         share[side < 0] = 1.0 - share[side < 0]
-        value, error = np.empty_like(x), self._tails[index]
+        value, error = np.empty_like(x), panels["tail"][index]
         plain, rooted = side == 0, side != 0
-        value[plain] = self._series(share[plain], index[plain], _DEGREE)
-        near, at = share[rooted], index[rooted]
-        value[rooted] = self._series(near ** (1.0 / _ROOT), at, _ROOT_DEGREE)
+        rows = panels["row"]
+        value[plain] = _series(rows[index[plain], : _DEGREE + 1], share[plain])
+        near, rows = share[rooted], rows[index[rooted]]
+        value[rooted] = _series(rows, near ** (1.0 / _ROOT))
         # The place of a cusp is rounded, and what is steep there feels it.
         cusp = low + np.where(side < 0, width, 0.0)
-        moved = (near + 4.0 * _EPS * (cusp / width)[rooted]) ** (1.0 / _ROOT)
-        error[rooted] += np.abs(self._series(moved, at, _ROOT_DEGREE) - value[rooted])
+        moved = (near + _ROUNDING * (cusp / width)[rooted]) ** (1.0 / _ROOT)
+        error[rooted] += np.abs(_series(rows, moved) - value[rooted])
         return value, error
 
-    def _series(self, y: FloatArray, index: NDArray[np.intp], degree: int) -> FloatArray:
-        rows = self._rows[index, : degree + 1]
-        return np.asarray(chebyshev.chebval(2.0 * y - 1.0, rows.T, tensor=False))
-
-    def _add_between(self, edges: FloatArray) -> None:
+    def _extend_by(self, edges: FloatArray) -> None:
         """Panels between neighboring edges, cut at cusps and halfway between two of them."""
         ends, is_cusp = edges, edges == 0.0
         if self._apart < np.inf:
             halves = 0.5 * self._apart
-            grid = np.arange(np.ceil(edges[0] / halves - _EQUAL), edges[-1] / halves + _EQUAL)
-            beside = np.abs(edges / halves - np.round(edges / halves)) > _EQUAL
-            ends = np.union1d(edges[beside], grid * halves)
+            at, whole = edges / halves, np.round(edges / halves)
+            near = (np.abs(at - whole) < _BESIDE) & (whole > 0.0)
+            following = np.ceil(at * (1.0 - _ROUNDING))
+            grid = np.arange(following[0], np.where(near, following, np.floor(at))[-1] + 1.0)
+            ends = np.union1d(edges[~near], grid * halves)
             is_cusp = np.isin(ends, grid[grid % 2 == 0] * halves)
         low, width = ends[:-1], np.diff(ends)
         side = np.where(is_cusp[:-1], 1, np.where(is_cusp[1:], -1, 0))
-        for kind in (1, -1, 0):
-            if np.any(side == kind):
-                self._add(low[side == kind], width[side == kind], kind)
+        more = [
+            panels
+            for kind in (1, -1, 0)
+            if np.any(side == kind)
+            for panels in self._resolved(low[side == kind], width[side == kind], kind)
+        ]
+        panels = np.concatenate([self._panels, *more])
+        self._panels = panels[np.argsort(panels["low"])]
+        self._reach = float(edges[-1])
 
-    def _add(self, low: FloatArray, width: FloatArray, side: int) -> None:
+    def _resolved(
+        self, low: FloatArray, width: FloatArray, side: int
+    ) -> Iterator[NDArray[np.void]]:
         """Panels from ``low``, halved until what they lack weighs nothing."""
         whole = float(width.sum())
         for halving in range(_HALVINGS + 1):
-            rows, tails = self._fit(low, width, side)
-            good = (tails * np.minimum(width / whole, 1.0) <= _TOLERANCE) | (halving == _HALVINGS)
-            self._keep(low[good], width[good], rows[good], tails[good], side)
+            panels = self._fit(low, width, side)
+            weight = np.minimum(width / whole, 1.0)
+            good = (panels["tail"] * weight <= _TOLERANCE) | (halving == _HALVINGS)
+            yield panels[good]
             low, width = low[~good], 0.5 * width[~good]
             if not low.size:
                 return
             if side:
                 at_cusp, beside = (low, low + width) if side > 0 else (low + width, low)
-                self._add(beside, width, 0)
+                yield from self._resolved(beside, width, 0)
                 low = at_cusp
             else:
                 low, width = np.concatenate([low, low + width]), np.concatenate([width, width])
 
-    def _fit(self, low: FloatArray, width: FloatArray, side: int) -> tuple[FloatArray, FloatArray]:
+    def _fit(self, low: FloatArray, width: FloatArray, side: int) -> NDArray[np.void]:
         y, inverse = _chebyshev_fit(_ROOT_DEGREE if side else _DEGREE)
         share = y**_ROOT if side else y
         x = low[:, None] + width[:, None] * (share if side >= 0 else 1.0 - share)
         value, error = self._law.plane_wave_enclosure(1, x)
         rows = np.asarray(value @ inverse.T)
+        panels = np.zeros(low.size, _PANEL)
+        panels["low"], panels["width"], panels["side"] = low, width, side
+        panels["row"][:, : y.size] = rows
         # The coefficients fall at least geometrically where they are resolved.
-        tails = 2.0 * np.abs(rows[:, -3:]).sum(axis=1) + error.max(axis=1)
-        return rows, np.asarray(tails)
+        panels["tail"] = 2.0 * np.abs(rows[:, -3:]).sum(axis=1) + error.max(axis=1)
+        return panels
 
-    def _keep(
-        self, low: FloatArray, width: FloatArray, rows: FloatArray, tails: FloatArray, side: int
-    ) -> None:
-        low = np.concatenate([self._low, low])
-        order = np.argsort(low)
-        rows = np.pad(rows, ((0, 0), (0, _ROOT_DEGREE + 1 - rows.shape[1])))
-        self._low = low[order]
-        self._width = np.concatenate([self._width, width])[order]
-        self._rows = np.concatenate([self._rows, rows])[order]
-        self._tails = np.concatenate([self._tails, tails])[order]
-        self._rooted = np.concatenate([self._rooted, np.full(width.size, side)])[order]
+
+def _series(rows: FloatArray, y: FloatArray) -> FloatArray:
+    """Each row of Chebyshev coefficients at a point of [0, 1]."""
+    return np.asarray(chebyshev.chebval(2.0 * y - 1.0, rows.T, tensor=False))
 
 
 def _octave(x_max: float) -> float:

@@ -1,5 +1,8 @@
 """Laws whose tails are sums of lobed laws, seen along a line: values, bounds and variances."""
 
+import sys
+import threading
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -74,6 +77,13 @@ def test_a_few_values_come_from_the_law_itself():
     assert error.max() < 1e-11
 
 
+@pytest.mark.parametrize("size", [0, 2, 40])
+def test_at_distance_zero_the_projection_is_one(size):
+    value, error = LobedProjection(LAWS[0])(np.zeros(size))
+    assert np.all(np.abs(value - 1.0) <= error)
+    assert np.all(error < 1e-11)
+
+
 def test_each_law_gets_the_projection_that_fits_its_tail():
     atoms = RadialLaw.from_atoms([1.0], [1.0])
     assert isinstance(projection_of(atoms), Projection)
@@ -127,3 +137,78 @@ def test_a_lobed_law_is_seen_at_its_cusps_within_what_is_stated(name):
     exact, rounding = law.plane_wave_enclosure(1, x)
     assert np.all(np.abs(value - exact) <= error + rounding)
     assert np.all(error[np.abs(x / apart - np.round(x / apart)) > 1e-4] < 1e-9)
+
+
+@dataclass(frozen=True)
+class Cusps:
+    """A stand-in for a law: the root of the distance from the next cusp, where values are cheap."""
+
+    tail: LobedTail | None
+    apart: float = 1.0
+
+    @classmethod
+    def of(cls, period):
+        return cls(
+            LobedTail(2.0, period, 1.0, [0.5], [[period / 4, period / 4]]), 2.0 * np.pi / period
+        )
+
+    def plane_wave_enclosure(self, dim, x):
+        near = np.abs(x - self.apart * np.round(x / self.apart)) / self.apart
+        return np.sqrt(near), np.full_like(x, 1e-13)
+
+
+def beside_powers_of_two(least, most):
+    """Distances at which the range may end, and on both sides of them."""
+    beside = np.logspace(-15, -3, 40)
+    return np.outer(2.0 ** np.arange(least, most), 1 + np.r_[-beside, 0.0, beside]).ravel()
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-15, -1e-15, 1e-13, -1e-12, 1e-10, -1e-8, 1e-5])
+def test_a_range_that_ends_at_a_cusp_or_next_to_one_is_known_on_both_sides(off):
+    law = Cusps.of(2.0 * np.pi * (1.0 + off))
+    phi, x = Projection(law), beside_powers_of_two(-3, 6)
+    for reach in (0.3, 3.0, 70.0):
+        phi.extend(reach)
+    value, error = phi(x)
+    assert np.all(np.abs(value - law.plane_wave_enclosure(1, x)[0]) <= error + 1e-12)
+
+
+def test_no_half_between_two_cusps_is_missing_however_many_there_are():
+    law = Cusps.of(2.0 * np.pi)
+    x = np.arange(16384) / 2.0 + 0.23
+    value, error = Projection(law)(x)
+    assert np.all(np.abs(value - law.plane_wave_enclosure(1, x)[0]) <= error + 1e-7)
+
+
+def test_threads_that_extend_one_range_all_see_right_values():
+    class Smooth:
+        tail = None
+
+        @staticmethod
+        def plane_wave_enclosure(dim, x):
+            return np.exp(-(x**2) / 2e4), np.full_like(x, 1e-14)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    seen = []
+
+    def ask(phi, seed, start):
+        rng = np.random.default_rng(seed)
+        start.wait()
+        for k in range(12):
+            x = 2.0 ** (0.8 * k) * rng.random(40)
+            value, error = phi(x)
+            seen.append(float(np.max(np.abs(value - np.exp(-(x**2) / 2e4)) - error)))
+
+    try:
+        for _ in range(20):
+            phi, start = Projection(Smooth()), threading.Barrier(4)
+            threads = [threading.Thread(target=ask, args=(phi, s, start)) for s in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert len(seen) == 20 * 4 * 12
+    assert max(seen) < 1e-9
