@@ -8,6 +8,7 @@ bounds leave open are compared pair by pair.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, final
 
 import numpy as np
@@ -353,7 +354,10 @@ class KnownRows:
     def __init__(self, rows: Any) -> None:
         self.rows = rows.copy()
         arrays = [rows.data, rows.indices, rows.indptr] if issparse(rows) else [rows]
-        self._numbers = (rows.shape, str(rows.dtype), *(array.tobytes() for array in arrays))
+        # Digests, so that the numbers are not held a second time.
+        digests = (sha256(array.tobytes()).digest() for array in arrays)
+        layout = getattr(rows, "format", "dense")
+        self._numbers = (rows.shape, str(rows.dtype), layout, *digests)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KnownRows) and self._numbers == other._numbers

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from grids import by_turns
 from laws import gaussian_mixture, matern_law, table_of
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import MinMaxScaler
@@ -16,7 +16,7 @@ from rf.directions import iid
 from rf.frequencies import draw_repeatedly
 from rf.plans import Scheme, plan_table
 from rf.ranking import best_split, candidates, ranked_plans
-from rf.rows import sample_of_rows, typical_distances
+from rf.rows import KnownRows, sample_of_rows, typical_distances
 from rf.variance import VarianceModel
 from spectra.errors import ParameterError
 from spectra.table import RadialLaw
@@ -229,3 +229,11 @@ def test_equal_rows_are_planned_for_once_and_changed_ones_anew(kind):
     assert other is not plan
     assert plan.expected_error("stratified", 0.0) == untouched
     assert other.expected_error("stratified", 0.0) != pytest.approx(untouched, rel=0.01)
+
+
+def test_rows_are_known_by_their_layout_as_well_as_by_their_numbers():
+    by_rows, by_columns = csr_array([[0.0, 1.0], [0.0, 0.0]]), csc_array([[0.0, 0.0], [1.0, 0.0]])
+    assert np.array_equal(by_rows.indices, by_columns.indices)
+    assert np.array_equal(by_rows.indptr, by_columns.indptr)
+    assert KnownRows(by_rows) != KnownRows(by_columns)
+    assert KnownRows(by_rows) == KnownRows(by_rows.copy())
