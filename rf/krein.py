@@ -198,7 +198,7 @@ class KreinModel(OnFeatures):
             self.__dict__.pop(learned, None)
         super()._fit_features(X, y)
         # Models whose features agree here have the same features.
-        self._first = X[:3]
+        self._first = X[:3].copy()
 
     def _learn(self, X: Any, targets: FloatArray, sample_weight: Any, *, more: bool) -> None:
         """Take in rows with targets of shape (n, t), after those that were seen where ``more``."""
