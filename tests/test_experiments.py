@@ -217,14 +217,47 @@ def test_published_numbers_are_counted_by_what_became_of_them(right):
             cells.append(Cell("letter", method, column, compute, shown[1], published[1]))
     experiment = Experiment("t", "s", "m", lambda _: cells, percent_right=right)
     counted = tally(experiment, cells, ledger, 2)
-    assert counted.row() == "3 | 1, 1, 1 | 1 of 2"
-    (worse,), (above,) = counted.worse, counted.ours_worse
+    assert counted.row() == "3 | 1, 1, 1 | 1 of 2 | 1 of 2"
+    (worse,), (above,), (above_again,) = (
+        counted.worse,
+        counted.ours_worse,
+        counted.ours_worse_again,
+    )
     assert worse.startswith("letter, GORF, c: 1.20 times the")
     assert above.startswith("letter, ours for GORF, b: 1.02 times the")
     assert worse in counted.text()
     assert above in counted.text()
+    assert above_again.startswith("letter, ours for GORF, b: 1.27 times the")
+    assert above_again.endswith("re-run")
+    assert f"Ours above the re-run:\n\n* {above_again}" in counted.text()
     # Another number of runs is another run, of which nothing is there.
-    assert tally(experiment, cells, ledger, 3).row() == "3 | 0, 0, 0 | none"
+    assert tally(experiment, cells, ledger, 3).row() == "3 | 0, 0, 0 | none | none"
+
+
+def test_a_picture_of_experiments_shows_what_was_run(tmp_path):
+    """Published numbers alone make no panel; ours is gray, and nothing else is."""
+    pytest.importorskip("matplotlib", reason='pip install -e ".[plot]" brings what draws')
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    made = []
+    cells, ledger = [], Ledger(None)
+    for method in ("GRFF", "ours", "GRFF, its bias", "ours, s columns"):
+        cells.append(Cell("run", method, "s=1", lambda runs: (0.5, 0.1), 0.5))
+        ledger.add(["run", method, "s=1", 1], [0.4, 0.0])
+        cells.append(Cell("quoted", method, "s=1", None, 0.5))
+    keep = Figure.savefig
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", lambda f, *a, **k: (made.append(f), keep(f, *a, **k)))
+        experiment = Experiment("t", "s", "errors; (published)", lambda _: cells)
+        write_results("t", experiment, cells, ledger, 1, tmp_path)
+    (figure,) = made
+    (panel,) = figure.axes
+    assert panel.get_title() == "run"
+    assert figure.get_supylabel() == "errors; hollow: published"
+    colors = {line.get_label(): line.get_color() for line in panel.get_lines()}
+    assert colors["GRFF"] == colors["GRFF, its bias"] == colormaps["tab20"].colors[0]
+    assert (colors["ours"], colors["ours, s columns"]) == ("black", "dimgray")
 
 
 PAGES = Path(__file__).parent.parent / "docs" / "reproduced"

@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from rf.datasets import Dataset, Scaling, load_dataset
+from rf.experiments.approximation import spread
 from rf.experiments.error_curves import counted_cells, rivals_of
 from rf.experiments.methods import (
     DELTA_GAUSSIAN,
@@ -76,7 +77,7 @@ def _cell(
             found.append(
                 linear_accuracy(data, _C, lambda X, f=features, k=kept: f.transform(X)[:, k])  # type: ignore[misc]
             )
-        return float(np.mean(found)), float(np.std(found))
+        return float(np.mean(found)), spread(found)
 
     return compute
 

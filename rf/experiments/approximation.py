@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from rf.datasets import Scaling, load_dataset
 from spectra.table.arrays import FloatArray
 
-__all__ = ["Summary", "relative_error", "sample_rows", "summarise"]
+__all__ = ["Summary", "relative_error", "sample_rows", "spread", "summarise"]
 
 # The papers' experiment: 1000 random rows, mean and deviation of 10 runs.
 ROWS = 1000
@@ -58,6 +58,17 @@ def relative_error(features: _HasGram, X: FloatArray, exact: FloatArray) -> floa
     return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
 
 
+def spread(values: Sequence[float]) -> float:
+    """The standard deviation that runs are samples of: divided by one less than their number.
+
+    Examples
+    --------
+    >>> spread([1.0, 3.0]), spread([5.0])
+    (1.4142135623730951, 0.0)
+    """
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
 class Summary(tuple[float, float]):
     """Mean and standard deviation of runs, printed as in the papers."""
 
@@ -70,5 +81,4 @@ def summarise(
 ) -> Summary:
     """Mean and deviation of :func:`relative_error` over seeds 0, 1, ..., runs - 1."""
     errors = [relative_error(make(seed), X, exact) for seed in range(runs)]
-    spread = float(np.std(errors, ddof=1)) if runs > 1 else 0.0
-    return Summary((float(np.mean(errors)), spread))
+    return Summary((float(np.mean(errors)), spread(errors)))

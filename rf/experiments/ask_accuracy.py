@@ -8,6 +8,10 @@ default of LIBLINEAR, gives the published numbers to about two points, and C = 1
 columns, is shown beside it.  "symmetrized" is (k(x, y) + k(y, x))/2, of one side; that of
 sinh-Gaussian is the Gaussian kernel itself.  "ours" is :class:`rf.SpectralFeatures`.
 
+Asymmetric features are longer than those of the Gaussian, whose squared norm is 1: on letter 1.17,
+1.70 and 1.73, which acts as a larger C.  With C = 1.7 the doubled Gaussian has 93.5 percent on
+spambase, 80.4 on letter and 93.6 on ijcnn1.
+
 Differences: rows are scaled to [0, 1] by columns over all rows; every kernel has 6M columns a
 side, where the paper samples M of each of three parts; the headers of letter and ijcnn1, which are
 exchanged in the paper, are put right.
@@ -23,6 +27,7 @@ from typing import Any, final
 import numpy as np
 
 from rf.experiments.accuracy_curves import linear_accuracy, rows_of
+from rf.experiments.approximation import spread
 from rf.experiments.ask_errors import published_kernel
 from rf.experiments.tables import Cell, Experiment
 from rf.features import SpectralFeatures
@@ -54,14 +59,16 @@ class _Way:
 
 
 _BOTH, _LEFT, _SYMMETRIZED = "both sides, C = 1", "one side, C = 1", "symmetrized, C = 1"
-_OURS = "ours, one side, C = 100"
+# Ours with the columns and the constant of a published row, on both sides or on one.
+_BESIDE = {True: "ours, both sides, C = 1", False: "ours, one side, C = 1"}
 _METHODS = {
     _BOTH: _Way(2, 1.0),
     _SYMMETRIZED: _Way(1, 1.0, symmetrized=True),
     _LEFT: _Way(1, 1.0),
     "one side, C = 100": _Way(1, 100.0),
-    "ours, both sides, C = 1": _Way(2, 1.0, ours=True),
-    _OURS: _Way(1, 100.0, ours=True),
+    _BESIDE[True]: _Way(2, 1.0, ours=True),
+    _BESIDE[False]: _Way(1, 1.0, ours=True),
+    "ours, one side, C = 100": _Way(1, 100.0, ours=True),
 }
 _PUBLISHED = {
     ("spambase", _BOTH): (92.69, 92.79, 92.79),
@@ -104,7 +111,7 @@ def _cell(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DroppedPartWarning)
             found = [_accuracy(name, column, way, seed, folder) for seed in seeds]
-        return float(np.mean(found)), float(np.std(found))
+        return float(np.mean(found)), spread(found)
 
     return compute
 
@@ -120,7 +127,7 @@ def _cells(folder: str | None) -> list[Cell]:
                 value = published[number] if number < len(published) else None
                 compute = _cell(name, column, way, folder)
                 short = column.removesuffix("_gaussian")
-                cells.append(Cell(name, method, short, compute, value, _OURS))
+                cells.append(Cell(name, method, short, compute, value, _BESIDE[way.sides == 2]))
     return cells
 
 

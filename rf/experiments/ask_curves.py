@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
 from rf.experiments.accuracy_curves import linear_accuracy, rows_of
-from rf.experiments.approximation import sample_rows, summarise
+from rf.experiments.approximation import sample_rows, spread, summarise
 from rf.experiments.ask_errors import published_kernel
 from rf.experiments.liu_times import seconds_to_draw, seconds_to_transform
 from rf.experiments.tables import Cell, Experiment
@@ -84,7 +84,7 @@ def _masses_cell(
         for seed in range(runs):
             f = make(seed).fit(X)
             shares.append(f.masses_.sum() / sum(p.mass for p in f.measure_.parts))
-        return float(np.mean(shares)), float(np.std(shares))
+        return float(np.mean(shares)), spread(shares)
 
     return _quietly(compute)
 
@@ -115,7 +115,7 @@ def _accuracy(
         for seed in range(runs):
             f = _made(name, method, M, seed).fit(data.X_train)
             found.append(linear_accuracy(data, _C, partial(_both_sides, f)))
-        return float(np.mean(found)), float(np.std(found))
+        return float(np.mean(found)), spread(found)
 
     return _quietly(compute)
 
@@ -138,7 +138,7 @@ def _time(
                 seconds_to_transform(side, X) for side in (f, _RightSide(f))
             )
             found.append(spent / (seconds_to_draw(usual, X) + 2 * seconds_to_transform(usual, X)))
-        return float(np.median(found)), float(np.std(found))
+        return float(np.median(found)), spread(found)
 
     return _quietly(compute)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rf.experiments.approximation import sample_rows
+from rf.experiments.approximation import sample_rows, spread
 from rf.experiments.methods import DELTA_GAUSSIAN, NEAR_GAUSSIANS, PaperKernel
 from rf.experiments.tables import Cell, Experiment
 from rf.rivals import DIGMM
@@ -42,7 +42,7 @@ def _cell(
         for seed in range(runs):
             f = DIGMM(kernel.gram, random_state=seed, **options).fit(X)
             found.append(np.linalg.norm(f.expected_gram(X, X) - exact) / np.linalg.norm(exact))
-        return float(np.mean(found)), float(np.std(found))
+        return float(np.mean(found)), spread(found)
 
     return compute
 

@@ -27,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVR
 
 from rf.datasets import load_dataset
+from rf.experiments.approximation import spread
 from rf.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
@@ -95,7 +96,7 @@ def _cell(
             _rmse(features_of(kernel, name, columns, seed), folder, real=rest == "real part")
             for seed in range(runs)
         ]
-        return float(np.mean(found)), float(np.std(found))
+        return float(np.mean(found)), spread(found)
 
     return compute
 

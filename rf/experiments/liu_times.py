@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
 from rf.datasets import load_dataset
+from rf.experiments.approximation import spread
 from rf.experiments.error_curves import counted_cells
 from rf.experiments.methods import (
     DELTA_GAUSSIAN,
@@ -105,7 +106,7 @@ def _cell(
                 continue
             usual = RBFSampler(n_components=columns, random_state=seed).fit(X)
             found.append(seconds_to_transform(features, X) / seconds_to_transform(usual, X))
-        return float(np.median(found)), float(np.std(found))
+        return float(np.median(found)), spread(found)
 
     return compute
 
@@ -120,7 +121,7 @@ def _seconds(
         columns = s if method == _OURS_OF_S else counted(s, which, equal=False)
         made = (features_of(kernel, which, columns, seed).fit(X) for seed in range(runs))
         found = [seconds_to_transform(features, X) for features in made]
-        return float(np.median(found)), float(np.std(found))
+        return float(np.median(found)), spread(found)
 
     return compute
 

@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.kernel_approximation import Nystroem
 
 from rf.experiments.accuracy_curves import rows_of
-from rf.experiments.approximation import relative_error, sample_rows, summarise
+from rf.experiments.approximation import relative_error, sample_rows, spread, summarise
 from rf.experiments.liu_times import seconds_to_draw, seconds_to_transform
 from rf.experiments.methods import DELTA_GAUSSIAN, GAUSSIAN, PaperKernel, features_of
 from rf.experiments.tables import Cell, Experiment
@@ -99,7 +99,7 @@ def _elsewhere(
         for seed in range(runs):
             K = _made(kernel, method, columns, seed).fit(here).gram(there)
             found.append(np.linalg.norm(K - exact) / np.linalg.norm(exact))
-        return float(np.mean(found)), float(np.std(found))
+        return float(np.mean(found)), spread(found)
 
     return compute
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +24,12 @@ __all__ = ["quick_look", "write_results"]
 _PANELS_ACROSS, _LOGARITHMIC, _ROUNDING, _DEEPEST = 3, 20.0, 1e-12, 1e4
 # Docstrings are the text of a page, where a role of reStructuredText is nothing.
 _ROLE = re.compile(r":\w+:`")
-# Letters of the measure in a line along the side of a picture.
-_LETTERS_UP = 60
+# Letters of the measure in a line along the side of a picture, and of a title above a panel.
+_LETTERS_UP, _LETTERS_ACROSS = 60, 45
+# How names of ours begin, and the grays in which they are drawn; nothing else is gray.
+_OURS = ("ours", "exact map")
+_OF_OURS = ("black", "dimgray", "darkgray")
+_BIAS = "its bias"
 _HEADER = ("group", "method", "column", "runs", "mean", "deviation", "published")
 
 
@@ -93,51 +99,67 @@ def _row(cell: Cell, ledger: Ledger, runs: int) -> tuple[object, ...]:
 def _draw(
     path: Path, experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, n: int
 ) -> None:
-    """One panel for each group, one line for each method; published numbers are hollow."""
+    """One panel for each group with results, one line for each method; published is hollow."""
     from matplotlib import colormaps
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    known = [c for c in cells if c.published is not None or c.key(n) in ledger]
+    run = {cell.group for cell in cells if cell.key(n) in ledger}
+    known = [c for c in cells if c.group in run and (c.published is not None or c.key(n) in ledger)]
     groups = list(dict.fromkeys(cell.group for cell in known))
     across = min(len(groups), _PANELS_ACROSS)
     down = -(-len(groups) // across)
     figure = Figure(figsize=(5.0 * across, 4.5 * down), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(down, across, squeeze=False).ravel()
+    twenty = [c for c in colormaps["tab20"].colors if len({*c}) > 1]
+    rivals = (cell.method for cell in known if not cell.method.startswith(_OURS))
+    colors = _colors(rivals, (*twenty[::2], *twenty[1::2]))
     for panel, group in zip(panels, groups, strict=False):
-        inside = [cell for cell in known if cell.group == group]
-        columns = list(dict.fromkeys(cell.column for cell in inside))
-        panel.set_prop_cycle(color=colormaps["tab20"](np.arange(20)))
-        values: list[float] = []
-        for method in dict.fromkeys(cell.method for cell in inside):
-            mine = [cell for cell in inside if cell.method == method]
-            ours = [
-                (columns.index(c.column), ledger[c.key(n)][0]) for c in mine if c.key(n) in ledger
-            ]
-            told = [(columns.index(c.column), c.published) for c in mine if c.published is not None]
-            values += [y for _, y in (*ours, *told)]
-            # What has no marker is no measurement: a bias that is known exactly.
-            style = "--" if method.endswith("its bias") else "o-"
-            (line,) = panel.plot(*_apart(ours), style, label=method, markersize=4)
-            panel.plot(
-                *_apart(told),
-                linestyle="none",
-                marker="o",
-                markerfacecolor="none",
-                color=line.get_color(),
-            )
-        positive = [v for v in values if _ROUNDING < v < np.inf]
-        if positive and min(values) >= 0.0 and max(positive) > _LOGARITHMIC * min(positive):
-            panel.set_yscale("log")
-            panel.set_ylim(0.7 * max(min(positive), max(positive) / _DEEPEST), 1.4 * max(positive))
-        panel.set_xticks(range(len(columns)), columns, fontsize=8)
-        panel.set_title(group, fontsize=10)
-        panel.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
+        _draw_group(panel, [cell for cell in known if cell.group == group], ledger, n, colors)
+        panel.set_title(fill(group, _LETTERS_ACROSS), fontsize=10)
     for panel in panels[len(groups) :]:
         panel.set_axis_off()
-    figure.supylabel(fill(experiment.measures, _LETTERS_UP), fontsize=8)
+    measures = experiment.measures.replace("(published)", "hollow: published")
+    figure.supylabel(fill(measures, _LETTERS_UP), fontsize=8)
     figure.savefig(path, dpi=80)
+
+
+def _colors(methods: Iterable[str], palette: Iterable[Any]) -> dict[str, Any]:
+    """One for each method, and for its bias the same."""
+    colors: dict[str, Any] = {}
+    more = cycle(palette)
+    for method in methods:
+        of = method.removesuffix(_BIAS).rstrip(",: ")
+        colors.setdefault(of, None)
+        colors[of] = colors[method] = colors[of] or next(more)
+    return colors
+
+
+def _draw_group(
+    panel: Any, inside: Sequence[Cell], ledger: Ledger, n: int, colors: Mapping[str, Any]
+) -> None:
+    columns = list(dict.fromkeys(cell.column for cell in inside))
+    values: list[float] = []
+    # Between names, unlike between numbers, there is nothing.
+    joined = any(letter.isdigit() for letter in columns[0])
+    methods = list(dict.fromkeys(cell.method for cell in inside))
+    colors = {**colors, **_colors((m for m in methods if m.startswith(_OURS)), _OF_OURS)}
+    for method in methods:
+        mine = [cell for cell in inside if cell.method == method]
+        found = [(columns.index(c.column), ledger[c.key(n)][0]) for c in mine if c.key(n) in ledger]
+        told = [(columns.index(c.column), c.published) for c in mine if c.published is not None]
+        values += [y for _, y in (*found, *told)]
+        # What has no marker is no measurement: a bias that is known exactly.
+        style = "--" if method.endswith(_BIAS) else "o-" if joined else "o"
+        panel.plot(*_apart(found), style, label=method, markersize=4, color=colors[method])
+        panel.plot(*_apart(told), "o", markerfacecolor="none", color=colors[method])
+    positive = [v for v in values if _ROUNDING < v < np.inf]
+    if positive and min(values) >= 0.0 and max(positive) > _LOGARITHMIC * min(positive):
+        panel.set_yscale("log")
+        panel.set_ylim(0.7 * max(min(positive), max(positive) / _DEEPEST), 1.4 * max(positive))
+    panel.set_xticks(range(len(columns)), columns, fontsize=8)
+    panel.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
 
 
 def _apart(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:

@@ -31,6 +31,8 @@ class Tally:
         Re-runs of the published algorithm: within a tenth, below it, above it.
     ours_level, ours_worse : tuple of str
         Ours, of at most as many columns: at or below the published number, above it.
+    ours_level_again, ours_worse_again : tuple of str
+        Ours beside the re-run, which has the same rows, splits and solver.
     """
 
     published: int
@@ -39,19 +41,21 @@ class Tally:
     worse: tuple[str, ...]
     ours_level: tuple[str, ...]
     ours_worse: tuple[str, ...]
+    ours_level_again: tuple[str, ...]
+    ours_worse_again: tuple[str, ...]
 
     def row(self) -> str:
         """The counts as cells of a table.
 
         Examples
         --------
-        >>> Tally(5, ("a",), (), ("b",), ("a", "b", "c"), ("d",)).row()
-        '5 | 1, 0, 1 | 3 of 4'
+        >>> Tally(5, ("a",), (), ("b",), ("a", "b", "c"), ("d",), ("a",), ("b",)).row()
+        '5 | 1, 0, 1 | 3 of 4 | 1 of 2'
         """
         again = ", ".join(str(len(some)) for some in (self.agreeing, self.better, self.worse))
-        set_beside = len(self.ours_level) + len(self.ours_worse)
-        ours = f"{len(self.ours_level)} of {set_beside}" if set_beside else "none"
-        return f"{self.published} | {again} | {ours}"
+        beside = _share(self.ours_level, self.ours_worse)
+        beside_again = _share(self.ours_level_again, self.ours_worse_again)
+        return f"{self.published} | {again} | {beside} | {beside_again}"
 
     def text(self) -> str:
         """The counts in sentences, and what is not level, one to a line."""
@@ -63,7 +67,9 @@ class Tally:
             f"Of {self.published} published numbers {again} were re-run with the published "
             f"algorithm: {len(self.agreeing)} agree within a tenth, {len(self.better)} are better "
             f"and {len(self.worse)} worse. Beside {set_beside} stands ours, of at most as many "
-            f"columns: at or below the published number in {len(self.ours_level)}."
+            f"columns: at or below the published number in {len(self.ours_level)}. Beside the "
+            "re-run, which has the same rows and the same solver, it is at or below in "
+            f"{_share(self.ours_level_again, self.ours_worse_again)}."
         ]
         apart = (*self.better, *self.worse)
         spread = any(line.endswith(")") for line in apart)
@@ -71,6 +77,7 @@ class Tally:
         for title, lines in (
             (f"Further than a tenth from the published number{how if spread else ''}", apart),
             ("Ours above the published number", self.ours_worse),
+            ("Ours above the re-run", self.ours_worse_again),
         ):
             if lines:
                 pieces.append(f"{title}:\n\n" + "\n".join(f"* {line}" for line in lines))
@@ -96,27 +103,38 @@ def tally(experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, runs: i
     told = [cell for cell in cells if cell.published is not None]
     again: dict[str, list[str]] = {"agreeing": [], "better": [], "worse": []}
     ours: dict[bool, list[str]] = {True: [], False: []}
+    beside_again: dict[bool, list[str]] = {True: [], False: []}
     for cell in told:
-        ratio = _ratio(experiment, cell, cell.method, ledger, runs)
-        if cell.compute is not None and ratio is not None:
-            near = "agreeing" if abs(ratio - 1.0) <= _A_TENTH else None
-            again[near or ("better" if ratio < 1.0 else "worse")].append(
-                _line(experiment, cell, cell.method, ratio) + _chance(cell, ledger, runs)
+        rerun = _ratio(experiment, cell, cell.method, ledger, runs)
+        if rerun is not None:
+            near = "agreeing" if abs(rerun - 1.0) <= _A_TENTH else None
+            again[near or ("better" if rerun < 1.0 else "worse")].append(
+                _line(experiment, cell, cell.method, rerun) + _chance(cell, ledger, runs)
             )
         ratio = _ratio(experiment, cell, cell.beside, ledger, runs)
-        if ratio is not None:
-            ours[ratio <= 1.0].append(
-                _line(experiment, cell, f"{cell.beside} for {cell.method}", ratio)
+        if ratio is None:
+            continue
+        which = f"{cell.beside} for {cell.method}"
+        ours[ratio <= 1.0].append(_line(experiment, cell, which, ratio))
+        if rerun is not None:
+            beside_again[ratio <= rerun].append(
+                _line(experiment, cell, which, ratio / rerun, "re-run")
             )
     return Tally(
         len(told),
         *(tuple(again[which]) for which in ("agreeing", "better", "worse")),
-        *(tuple(ours[which]) for which in (True, False)),
+        *(tuple(some[level]) for some in (ours, beside_again) for level in (True, False)),
     )
 
 
-def _line(experiment: Experiment, cell: Cell, which: str, ratio: float) -> str:
-    what = "errors of the published" if experiment.percent_right else "published"
+def _share(level: Sequence[str], worse: Sequence[str]) -> str:
+    return f"{len(level)} of {len(level) + len(worse)}" if level or worse else "none"
+
+
+def _line(
+    experiment: Experiment, cell: Cell, which: str, ratio: float, of: str = "published"
+) -> str:
+    what = f"errors of the {of}" if experiment.percent_right else of
     return f"{cell.group}, {which}, {cell.column}: {ratio:.2f} times the {what}"
 
 
