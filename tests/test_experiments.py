@@ -256,7 +256,7 @@ def test_a_picture_of_experiments_shows_what_was_run(tmp_path):
     assert panel.get_title() == "run"
     assert figure.get_supylabel() == "errors; hollow: published"
     colors = {line.get_label(): line.get_color() for line in panel.get_lines()}
-    assert colors["GRFF"] == colors["GRFF, its bias"] == colormaps["tab20"].colors[0]
+    assert colors["GRFF"] == colors["GRFF, its bias"] == colormaps["tab20"](0)
     assert (colors["ours"], colors["ours, s columns"]) == ("black", "dimgray")
 
 

@@ -58,7 +58,7 @@ def relative_error(features: _HasGram, X: FloatArray, exact: FloatArray) -> floa
     return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
 
 
-def spread(values: Sequence[float]) -> float:
+def spread(values: Sequence[Any]) -> float:
     """The standard deviation that runs are samples of: divided by one less than their number.
 
     Examples

@@ -112,7 +112,7 @@ def _draw(
     figure = Figure(figsize=(5.0 * across, 4.5 * down), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    twenty = [c for c in colormaps["tab20"].colors if len({*c}) > 1]
+    twenty = [c for c in map(colormaps["tab20"], range(20)) if len({*c[:3]}) > 1]
     rivals = (cell.method for cell in known if not cell.method.startswith(_OURS))
     colors = _colors(rivals, (*twenty[::2], *twenty[1::2]))
     for panel, group in zip(panels, groups, strict=False):
