@@ -46,7 +46,7 @@ _LIKE_PANELS = 16
 # Halvings of a panel.  The panel then weighs 2^-24 of the range, so nothing but its error counts.
 _HALVINGS = 24
 # How far a cusp is rounded, as a share of its distance.
-_ROUNDING = 8.0 * float(np.finfo(float).eps)
+_ROUNDING = 32.0 * float(np.finfo(float).eps)
 # An edge so near to a cusp is none, in halves of their distance: what is steep there reaches over
 # it, and the range goes on to the cusp, or to the end of the half beyond.
 _BESIDE = 1e-3
