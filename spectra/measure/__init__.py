@@ -5,7 +5,7 @@ Read in this order: ``sign_intervals`` (where the sign changes), ``stretches`` (
 ``signed`` (the measure itself), ``making`` (from a density to its measure, or to what of it lies
 within a radius).
 
-Beating lobes, of several frequencies: ``phase_means``, ``beats`` and ``apart``; ``lobe_integral``
+Beating lobes, of several frequencies: ``phase_means``, ``beats`` and ``apart``; ``tail_integral``
 and ``tails`` serve all of them, ``hat_masses`` the truncated l1 distance.
 """
 

@@ -32,16 +32,9 @@ from spectra.measure.phase_means import (
     mode_sizes,
     orbits_of,
 )
+from spectra.measure.tail_integral import TailIntegral
 from spectra.numeric import FloatArray
-from spectra.quadrature import (
-    EPS,
-    NODES,
-    WEIGHTS,
-    Enclosure,
-    LegendrePanels,
-    bracketed_roots,
-    resolve,
-)
+from spectra.quadrature import EPS, Enclosure, Integrand, bracketed_roots
 
 __all__ = ["BeatingTail"]
 
@@ -62,8 +55,6 @@ _TOUCHING = 1e-10
 _BLOCK = 1 << 16
 # Gauss-Legendre nodes for half a wave: exact to rounding.
 _NODES, _WEIGHTS = legendre.leggauss(12)
-# Panels of one e-fold in which chi is resolved.
-_CHI_PANELS = 40
 # Beyond 1/slope this often the power law is closed: there exp(-37) of the mass is left.
 _E_FOLDS = 37.0
 _FARTHEST = 300.0
@@ -238,6 +229,36 @@ class BeatingTail:
         error = (error + 8.0 * EPS * (amplitudes.sum(axis=0) + np.abs(centre))) * w
         return size.reshape(t.shape), error.reshape(t.shape)
 
+    def _mean_value(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean of rho itself, likewise."""
+        w = np.exp(t)
+        value, error = self.background(w.ravel())
+        return value.reshape(t.shape) * w, error.reshape(t.shape) * w
+
+    def _means(self, start: float) -> tuple[TailIntegral, TailIntegral]:
+        """Integrals of both means from a radius on: a power law beyond the last panel.
+
+        Its exponent settles like 1/w, and is known to a rounding by then.
+        """
+        exponents = [w.tail.exponent for w in self.waves]
+        exponents += [w.tail.background_exponent for w in self.waves]
+        exponents += [c.tail.exponent for c in self.components if isinstance(c.tail, PowerTail)]
+        rate = min(exponents) - 1.0
+        low = float(np.log(start))
+        high = min(low + _E_FOLDS / rate, _FARTHEST)
+        edges = np.array([low, low + np.log(2.0), *np.arange(low + 1.4, high, 4.0), high])
+
+        def of(mean: Integrand) -> TailIntegral:
+            def closing(t: float) -> tuple[float, float]:
+                value, error = mean(np.array([t]))
+                return float(value[0]) / rate, float(error[0]) / rate
+
+            return TailIntegral.closed(
+                mean, edges, closing, tolerance=_TOLERANCE[len(self.orbits) > 2]
+            )
+
+        return of(self.mean_size), of(self._mean_value)
+
     def masses(self) -> tuple[Enclosure, Enclosure]:
         """Mass of either sign beyond :attr:`start`.
 
@@ -246,12 +267,13 @@ class BeatingTail:
         """
         cut, resonant = self._cut()
         cuts = np.array([0.5 * cut, cut])
-        mean = _MeanLaw.of(self, float(cuts[0]))
-        smooth = np.array([mean.weighted(float(c)) for c in cuts])
+        means = self._means(float(cuts[0]))
+        smooth = np.array([[_later(mean, float(c)) for mean in means] for c in cuts])
         sides = 0.5 * (smooth[:, :1] + smooth[:, 1:] * np.array([1.0, -1.0]))
         before, after = sides + self._explicit(cuts)
         size = float(after.sum())
-        error = mean.error + size * (self._relative_error() + 16.0 * EPS)
+        error = sum(float(mean.after_errors[0]) for mean in means)
+        error += size * (self._relative_error() + 16.0 * EPS)
         error += 0.5 * resonant * float(smooth[1, 0])
         # No mass is negative: where rounding made one, 0 is nearer.
         positive, negative = (
@@ -332,85 +354,25 @@ class BeatingTail:
         return max(s + wave.fit_error for s, wave in zip(stated, self.waves, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class _MeanLaw:
-    """Mean over the phases of |rho| and of rho, per unit of log w, from a radius to infinity."""
-
-    size: LegendrePanels
-    centre: LegendrePanels
-    closing: tuple[float, float]
-    error: float
-
-    @classmethod
-    def of(cls, tail: BeatingTail, start: float) -> _MeanLaw:
-        """Resolve the means from a radius on; what lies beyond the last panel is a power law."""
-        exponents = [w.tail.exponent for w in tail.waves]
-        exponents += [w.tail.background_exponent for w in tail.waves]
-        exponents += [c.tail.exponent for c in tail.components if isinstance(c.tail, PowerTail)]
-        rate = min(exponents) - 1.0
-        low = float(np.log(start))
-        high = min(low + _E_FOLDS / rate, _FARTHEST)
-        edges = np.concatenate(
-            [low + np.log(2.0) * np.arange(2.0), np.arange(low + 1.4, high, 4.0)]
-        )
-        edges = np.append(edges, high)
-        tolerance = _TOLERANCE[len(tail.orbits) > 2]
-
-        def size(t: FloatArray) -> tuple[FloatArray, FloatArray]:
-            return tail.mean_size(t)
-
-        def centre(t: FloatArray) -> tuple[FloatArray, FloatArray]:
-            w = np.exp(t)
-            value, error = tail.background(w.ravel())
-            return value.reshape(t.shape) * w, error.reshape(t.shape) * w
-
-        panels = [resolve(f, edges, tolerance=tolerance) for f in (size, centre)]
-        last = [f(np.array([high])) for f in (size, centre)]
-        closing = [float(value[0]) / rate for value, _ in last]
-        error = sum(p.integral.rad for p in panels) + sum(float(e[0]) for _, e in last) / rate
-        # The exponent settles like 1/w, and is known to a rounding by then.
-        return cls(panels[0], panels[1], (closing[0], closing[1]), error)
-
-    def weighted(self, cut: float) -> tuple[float, float]:
-        """Integrals of both means, times 1 - chi."""
-        low = float(np.log(cut))
-        edges = low + np.log(2.0) * np.linspace(0.0, 1.0, _CHI_PANELS + 1)
-        half = 0.5 * np.diff(edges)[:, None]
-        t = edges[:-1, None] + half * (1.0 + _NODES)
-        weight = ((1.0 - _chi(np.exp(t - low))) * half * _WEIGHTS).ravel()
-        found = []
-        for panels, closing in zip((self.size, self.centre), self.closing, strict=True):
-            # chi has panels of its own, and the last of them ends inside one of these.
-            rest = _integral(panels, low + np.log(2.0), panels.edges[-1])
-            found.append(float(np.sum(_read(panels, t.ravel()) * weight)) + rest + closing)
-        return found[0], found[1]
+@cache
+def _bump() -> tuple[FloatArray, FloatArray]:
+    """Nodes on [-1, 1] and the fall of chi at them, exp(b (sqrt(1 - x^2) - 1)) without its unit."""
+    nodes = chebyshev.chebpts1(_CHI_TERMS)
+    return nodes, np.exp(_STEEPNESS * (np.sqrt((1.0 - nodes) * (1.0 + nodes)) - 1.0))
 
 
-def _integral(panels: LegendrePanels, low: float, high: float) -> float:
-    """Integral of the series from one point to another."""
-    inner = panels.edges[(panels.edges > low) & (panels.edges < high)]
-    ends = np.concatenate([[low], inner, [high]])
-    half = 0.5 * np.diff(ends)[:, None]
-    t = ends[:-1, None] + half * (1.0 + NODES)
-    return float(np.sum((_read(panels, t.ravel()).reshape(t.shape) @ WEIGHTS) * half[:, 0]))
-
-
-def _read(panels: LegendrePanels, t: FloatArray) -> FloatArray:
-    """Values of the series on panels."""
-    i = np.clip(np.searchsorted(panels.edges, t, side="right") - 1, 0, panels.errors.size - 1)
-    width = panels.edges[i + 1] - panels.edges[i]
-    x = 2.0 * (t - panels.edges[i]) / width - 1.0
-    basis = legendre.legvander(x, panels.coefficients.shape[1] - 1)
-    return np.asarray(np.einsum("nj,nj->n", panels.coefficients[i], basis))
+def _later(law: TailIntegral, cut: float) -> float:
+    """The integral times 1 - chi: the mean over the fall of chi of what lies beyond."""
+    nodes, bump = _bump()
+    beyond, _ = law.beyond(np.log(0.5 * cut * (3.0 + nodes)))
+    weights = bump * np.sqrt((1.0 - nodes) * (1.0 + nodes))
+    return float(beyond @ weights / weights.sum())
 
 
 @cache
 def _chi_series() -> FloatArray:
-    """Chebyshev series of chi on [-1, 1]: one minus the integral of exp(b (sqrt(1 - x^2) - 1))."""
-    nodes = chebyshev.chebpts1(_CHI_TERMS)
-    bump = np.exp(_STEEPNESS * (np.sqrt((1.0 - nodes) * (1.0 + nodes)) - 1.0))
-    fit = chebyshev.chebfit(nodes, bump, _CHI_TERMS - 1)
-    rise = chebyshev.chebint(fit, lbnd=-1)
+    """Chebyshev series of chi on [-1, 1]: one minus the integral of the bump."""
+    rise = chebyshev.chebint(chebyshev.chebfit(*_bump(), _CHI_TERMS - 1), lbnd=-1)
     rise = rise / chebyshev.chebval(1.0, rise)
     keep = np.flatnonzero(np.abs(rise) > 1e-18)[-1] + 1
     fall = -rise[:keep]

@@ -29,7 +29,7 @@ from scipy.special import sici
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
-from spectra.quadrature import Enclosure
+from spectra.quadrature import Enclosure, bracketed_roots
 
 __all__ = ["hat_mass"]
 
@@ -38,8 +38,6 @@ _SHELLS, _FITTED_FROM = {2: 40, 3: 20}, {2: 10, 3: 6}
 # Nodes of a panel in d = 2 and halvings of panels towards tan s = s, near which the first root
 # moves fast; nodes of a shell, and of a panel between two kinks, in d = 3.
 _NODES_2, _HALVINGS, _NODES_3, _NODES_3_INNER = 16, 5, 16, 10
-# Steps of bisection and of Newton's method, which bisects where it leaves the interval.
-_BISECTIONS, _NEWTONS = 6, 8
 # Cin(x) is x^2/4 to all digits below this, where log x - Ci(x) + gamma cancels.
 _SMALL = 1e-3
 
@@ -165,16 +163,16 @@ def _over_h(s: FloatArray, k: int) -> FloatArray:
 
 def _roots_of_cotangent(n: NDArray[np.int64], level: FloatArray) -> FloatArray:
     """h with h cot h = level between n pi and (n + 1) pi, where it falls; 0 where there is none."""
-    low = np.pi * n + 0.0 * level
-    high = low + np.pi
+    none = (n == 0) & (level >= 1.0)
+    high = np.pi * (n + 1) + 0.0 * level
+    low = np.where(none, high, np.pi * n)
+    sign = np.where(n % 2 == 0, 1.0, -1.0)
 
-    def lack(h: FloatArray) -> tuple[FloatArray, FloatArray]:
-        slope = (1.0 - level) * np.cos(h) - h * np.sin(h)
-        sign = np.where(n % 2 == 0, -1.0, 1.0)
-        return sign * (h * np.cos(h) - level * np.sin(h)), sign * slope
+    def excess(h: FloatArray) -> FloatArray:
+        return sign * (np.cos(h) - level * _sinc(h))
 
-    root = _root(lack, low, high)
-    return np.where((n == 0) & (level >= 1.0), 0.0, root)
+    root = bracketed_roots(excess, low, high, value_low=excess(low), value_high=excess(high))
+    return np.where(none, 0.0, root)
 
 
 # --- d = 3 ------------------------------------------------------------------------------------
@@ -223,12 +221,15 @@ def _solutions(
     inside = (values[None, :-1] - level) * (values[None, 1:] - level) < 0.0
     wanted = number < own[:, None] if below else number >= own[:, None]
     i, j = np.nonzero(inside & wanted)
-    sign = np.sign(values[j + 1] - values[j])
-
-    def lack(c: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return sign * (_phi(a, c) - levels[i]), sign * _phi_slope(a, c)
-
-    return i, _root(lack, ends[j], ends[j + 1])
+    at = levels[i]
+    roots = bracketed_roots(
+        lambda c: _phi(a, c) - at,
+        ends[j],
+        ends[j + 1],
+        value_low=values[j] - at,
+        value_high=values[j + 1] - at,
+    )
+    return i, roots
 
 
 def _critical_points(a: float) -> FloatArray:
@@ -237,12 +238,10 @@ def _critical_points(a: float) -> FloatArray:
     zeros = np.sort(np.append(np.abs(a - 2.0 * np.pi * m), a + 2.0 * np.pi))
     within = int(np.searchsorted(zeros, a))
     low, high = zeros[:within], zeros[1 : within + 1]
-    sign = -np.sign(_phi(a, 0.5 * (low + high)))
-    for _ in range(52):
-        middle = 0.5 * (low + high)
-        before = sign * _phi_slope(a, middle) < 0.0
-        low, high = np.where(before, middle, low), np.where(before, high, middle)
-    found = 0.5 * (low + high)
+    slopes = (_phi_slope(a, low), _phi_slope(a, high))
+    found = bracketed_roots(
+        lambda c: _phi_slope(a, c), low, high, value_low=slopes[0], value_high=slopes[1]
+    )
     return np.asarray(found[found < a])
 
 
@@ -278,20 +277,3 @@ def _integrals(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     safe = np.where(np.abs(x) < _SMALL, 1.0, np.abs(x))
     cosine = np.euler_gamma + np.log(safe) - sici(safe)[1]
     return sici(x)[0], np.where(np.abs(x) < _SMALL, 0.25 * x * x, cosine)
-
-
-def _root(
-    lack: Callable[[FloatArray], tuple[FloatArray, FloatArray]], low: FloatArray, high: FloatArray
-) -> FloatArray:
-    """The one root of each of many ascending functions, which are given with their slopes."""
-    x = 0.5 * (low + high)
-    for step in range(_BISECTIONS + _NEWTONS):
-        value, slope = lack(x)
-        low, high = np.where(value < 0.0, x, low), np.where(value < 0.0, high, x)
-        middle = 0.5 * (low + high)
-        if step < _BISECTIONS:
-            x = middle
-            continue
-        x = x - value / np.where(slope == 0.0, 1.0, slope)
-        x = np.where((x >= low) & (x <= high), x, middle)
-    return x

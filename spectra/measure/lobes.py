@@ -22,7 +22,7 @@ from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
 from spectra.measure.inverse_series import InverseSeries, without_last_terms
-from spectra.measure.lobe_integral import LobeIntegral
+from spectra.measure.tail_integral import TailIntegral
 from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
 from spectra.table.lobed_tail import LARGEST_ROOT
@@ -330,19 +330,19 @@ class LobedTailMass:
         return mass * s, error * s
 
     @cached_property
-    def _integrals(self) -> dict[int, LobeIntegral | None]:
+    def _integrals(self) -> dict[int, TailIntegral | None]:
         """Integrals of both signs from the first lobe on: what sums and tables ask for."""
         first = float(np.log(self.first_index))
         return {
-            sign: LobeIntegral.of(partial(self._per_efold, sign=sign), first, first)
+            sign: TailIntegral.of_lobes(partial(self._per_efold, sign=sign), first, first)
             for sign in (1, -1)
         }
 
-    def _integral(self, low: float, high: float, sign: int) -> LobeIntegral | None:
+    def _integral(self, low: float, high: float, sign: int) -> TailIntegral | None:
         known = self._integrals[sign]
         if low >= np.log(self.first_index) and (known is None or known.covers(low, high)):
             return known
-        return LobeIntegral.of(partial(self._per_efold, sign=sign), low, high)
+        return TailIntegral.of_lobes(partial(self._per_efold, sign=sign), low, high)
 
     def mass_beyond(self, s: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
         """Sum of m(s + 2j) over j = 0, 1, ..., for real indices s, and its error."""

@@ -292,17 +292,16 @@ class _OrbitSum:
         return x
 
     def _marks(self, level: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
-        """Zeros of F - level on [0, 2 pi), and whose they are, in no order."""
+        """Zeros of F - level on [0, 2 pi], and whose they are, in no order."""
         count = int(_POINTS * self.multiples.max())
         m = self.centre.size
-        grid = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
-        who = np.repeat(np.arange(m), count)
-        f = (self.value(np.tile(grid, m), who) - level[who]).reshape(m, count)
-        size = np.abs(f)
-        near, far = np.roll(size, 1, axis=1), np.roll(size, -1, axis=1)
-        low = (size <= near) & (size <= far)
+        grid = np.linspace(0.0, 2.0 * np.pi, count + 1)
+        who = np.repeat(np.arange(m), count + 1)
+        f = (self.value(np.tile(grid, m), who) - level[who]).reshape(m, count + 1)
+        size = np.abs(f[:, :-1])
+        low = (size <= np.roll(size, 1, axis=1)) & (size <= np.abs(f[:, 1:]))
         column, place = np.nonzero(low)
-        psi = self._stationary(grid[place], column)
+        psi = self._stationary(grid[place], column) % (2.0 * np.pi)
         g = self.value(psi, column) - level[column]
         # All points of each column in order, with the stationary ones among them.
         every = np.concatenate([np.tile(grid, m), psi])
@@ -310,57 +309,42 @@ class _OrbitSum:
         values = np.concatenate([f.ravel(), g])
         order = np.lexsort((every, owner))
         every, owner, values = every[order], owner[order], values[order]
-        first = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
-        after = np.roll(np.arange(every.size), -1)
-        after[np.append(first[1:], every.size) - 1] = first
-        turn = np.where(after == first[owner], 2.0 * np.pi, 0.0)
-        crosses = np.flatnonzero((values < 0.0) != (values[after] < 0.0))
-        end = after[crosses]
+        crosses = np.flatnonzero(
+            ((values[:-1] < 0.0) != (values[1:] < 0.0)) & (owner[:-1] == owner[1:])
+        )
         zeros = bracketed_roots(
             lambda x: self.value(x, owner[crosses]) - level[owner[crosses]],
             every[crosses],
-            every[end] + turn[crosses],
+            every[crosses + 1],
             value_low=values[crosses],
-            value_high=values[end],
+            value_high=values[crosses + 1],
         )
         return zeros, owner[crosses]
+
+    def _between_marks(self, *marks: tuple[FloatArray, NDArray[np.intp]]) -> FloatArray:
+        """0, the marks of each column in order and 2 pi, once or more, one column for each."""
+        zeros, who = (np.concatenate(each) for each in zip(*marks, strict=True))
+        m = self.centre.size
+        ends = np.full((int(np.bincount(who, minlength=m).max()) + 2, m), 2.0 * np.pi)
+        ends[0] = 0.0
+        order = np.lexsort((zeros, who))
+        zeros, who = zeros[order], who[order]
+        ends[1 + np.arange(who.size) - np.searchsorted(who, who), who] = zeros
+        return ends
 
     def mean_size(self) -> FloatArray:
         """Mean of |F| over the orbit, from its zeros and its primitive."""
         m = self.centre.size
-        zeros, who = self._marks(np.zeros(m))
-        order = np.lexsort((zeros, who))
-        zeros, who = zeros[order], who[order]
-        primitive = self.centre[who] * zeros + self._sum(zeros, who, np.sin, -1)
-        first = np.flatnonzero(np.append(True, who[1:] != who[:-1])[: who.size])
-        after = np.roll(np.arange(who.size), -1)
-        after[np.append(first[1:], who.size)[: first.size] - 1] = first
-        wraps = np.zeros(who.size)
-        wraps[np.append(first[1:], who.size)[: first.size] - 1] = 2.0 * np.pi
-        piece = primitive[after] + self.centre[who] * wraps - primitive
-        out = np.zeros(m)
-        np.add.at(out, who, np.abs(piece))
-        out /= 2.0 * np.pi
-        without = np.ones(m, dtype=bool)
-        without[who] = False
-        out[without] = np.abs(self.centre[without])
-        return out
+        ends = self._between_marks(self._marks(np.zeros(m)))
+        who = np.broadcast_to(np.arange(m), ends.shape)
+        primitive = self.centre * ends + self._sum(ends, who, np.sin, -1)
+        return np.asarray(np.abs(np.diff(primitive, axis=0)).sum(axis=0) / (2.0 * np.pi))
 
     def mean_of(self, free: list[FloatArray]) -> FloatArray:
         """Mean of the size of F plus free waves."""
         m = self.centre.size
         marks = [self._marks(level) for level in _singular(free)]
-        marks.append(self._slope()._marks(np.zeros(m)))
-        zeros = np.concatenate([z for z, _ in marks]) % (2.0 * np.pi)
-        who = np.concatenate([w for _, w in marks])
-        most = int(np.bincount(who, minlength=m).max(initial=0))
-        ends = np.full((most + 2, m), 2.0 * np.pi)
-        ends[0] = 0.0
-        order = np.lexsort((zeros, who))
-        zeros, who = zeros[order], who[order]
-        place = np.arange(who.size) - np.searchsorted(who, who)
-        ends[place + 1, who] = zeros
-        psi, weights = _between(ends)
+        psi, weights = _between(self._between_marks(*marks, self._slope()._marks(np.zeros(m))))
         owner = np.repeat(np.arange(m), psi.shape[1])
         wide = [a[owner] for a in free]
         means = _free_mean(wide, self.value(psi.ravel(), owner)).reshape(psi.shape)

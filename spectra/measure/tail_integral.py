@@ -1,11 +1,12 @@
-"""The integral of lobe masses over their index, from any index to infinity.
+"""The integral of what falls like a power, from any radius or index to infinity.
 
-In t = log s the mass of lobe s, times s, falls exponentially: panels resolve it once for all
-indices, and beyond the last panel the exponential law that is seen there closes the integral.
+In t = log w it falls exponentially: panels resolve it once for all t, and beyond the last panel
+the exponential law that holds there closes the integral.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, Integrand, LegendrePanels, legendre_antiderivative, resolve
 
-__all__ = ["LobeIntegral"]
+__all__ = ["TailIntegral"]
 
 # The panels end this many e-folds beyond the first index, at the latest.
 _E_FOLDS = 60.0
@@ -26,13 +27,13 @@ _MARGIN = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class LobeIntegral:
-    """Integrals of m(s) ds from s = exp(t) on, for every t between ``first`` and ``last``.
+class TailIntegral:
+    """Integrals of an integrand in t from every t on that its panels hold.
 
     Attributes
     ----------
     panels : LegendrePanels
-        m(s) s in t = log s.
+        The integrand, f(w) w in t = log w.
     after, after_errors : ndarray of shape (n + 1,)
         Integral from each panel edge on, and bounds of the errors.
     """
@@ -42,8 +43,23 @@ class LobeIntegral:
     after_errors: FloatArray
 
     @classmethod
-    def of(cls, per_efold: Integrand, low: float, high: float) -> LobeIntegral | None:
-        """Resolve ``per_efold(t)`` = m(s) s for all t from ``low`` on; None where m is zero.
+    def closed(
+        cls,
+        integrand: Integrand,
+        edges: FloatArray,
+        closing: Callable[[float], tuple[float, float]],
+        *,
+        tolerance: float,
+    ) -> TailIntegral:
+        """Resolved between edges; ``closing`` gives the integral beyond the last and its error."""
+        panels = resolve(integrand, edges, tolerance=tolerance)
+        value, error = closing(float(edges[-1]))
+        masses, errors = np.append(panels.integrals, value), np.append(panels.errors, error)
+        return cls(panels, np.cumsum(masses[::-1])[::-1], np.cumsum(errors[::-1])[::-1])
+
+    @classmethod
+    def of_lobes(cls, per_efold: Integrand, low: float, high: float) -> TailIntegral | None:
+        """That of lobe masses, ``per_efold(t)`` = m(s) s at t = log s; None where m is zero.
 
         What is asked for later lies between ``low`` and ``high``.
         """
@@ -52,14 +68,15 @@ class LobeIntegral:
             return None
         rate = max(-float(np.log(probe[1] / probe[0])), 0.05)
         last = max(low + min(_E_FOLDS, _FALL / rate), high + _MARGIN)
-        panels = resolve(per_efold, np.linspace(low, last, _FIRST_PANELS + 1), tolerance=_TOLERANCE)
-        f, e = per_efold(np.array([last, last - 0.5, last - 1.0]))
-        near, before = 2.0 * np.log(f[1] / f[0]), 2.0 * np.log(f[2] / f[1])
-        closing = f[0] / near
-        closing_error = closing * (abs(near - before) / near + 4.0 * EPS) + e[0] / near
-        masses = np.append(panels.integrals, closing)
-        errors = np.append(panels.errors, closing_error)
-        return cls(panels, np.cumsum(masses[::-1])[::-1], np.cumsum(errors[::-1])[::-1])
+
+        def closing(t: float) -> tuple[float, float]:
+            f, e = per_efold(np.array([t, t - 0.5, t - 1.0]))
+            near, before = 2.0 * np.log(f[1] / f[0]), 2.0 * np.log(f[2] / f[1])
+            mass = f[0] / near
+            return mass, mass * (abs(near - before) / near + 4.0 * EPS) + e[0] / near
+
+        edges = np.linspace(low, last, _FIRST_PANELS + 1)
+        return cls.closed(per_efold, edges, closing, tolerance=_TOLERANCE)
 
     def covers(self, low: float, high: float) -> bool:
         """Whether it knows the integrals from every t between ``low`` and ``high`` on."""
