@@ -44,10 +44,9 @@ _LONGEST_BISECTION, _LONGEST = 240.0, 1e6
 _FAR, _NOTHING = 150, 2.0**-120
 # A series about 0 loses so many bits for each unit of x, and a few more.
 _BITS_BY_SIZE, _MORE_BITS = 1.5, 64
-# Terms of a Taylor series over a ball of x, and of the series about 0 that gives it: they shrink
-# from about x/2 on, and three times x of them leave nothing.
-_ORDER, _BITS = 18, 192
-_LEAST_SERIES, _SERIES_BY_RANGE = 140, 3.0
+# Terms of a Taylor series over a ball of x, and from where on that of Bessel functions is found by
+# their equation.
+_ORDER, _NEAR = 18, 3.0
 
 Numbers = tuple[Ball, ...]
 #: b, a and c of each function.
@@ -130,43 +129,28 @@ class BallDensity:
             total = total + b * _function((*upper, h), (*lower, h + 1), x)
         return x**self.dim / self.dim * total
 
-    def coefficients(self, count: int) -> list[Ball]:
-        """The first coefficients of f in x^2."""
-        total = [flint.arb(0)] * count
-        for b, upper, lower in self.terms:
-            term = b
-            for n in range(count):
-                total[n] = total[n] + term
-                ratio = _product(a + n for a in upper) / _product(c + n for c in lower)
-                term = -term * ratio / (4 * (n + 1))
-        return total
+    def taylor(self, x: Ball, terms: int) -> Ball:
+        """The first terms of the Taylor series of f about an exact point."""
+        if x > _NEAR and not self.terms[0][1]:
+            pairs = zip(self.factors, self.orders, strict=True)
+            return sum((b * _bessel_taylor(m, x, terms) for b, m in pairs), flint.arb_poly([0]))
+        with precision(_bits(x), cap=terms):
+            place = flint.acb_series([x, 1])
+            total = flint.acb_series([0])
+            for b, *numbers in self.terms:
+                upper, lower = ([flint.acb_series([n]) for n in row] for row in numbers)
+                total = total + b * flint.acb_series.hypgeom(upper, lower, -place * place / 4)
+            return flint.arb_poly([total[k].real for k in range(terms)])
 
-    def jet(self, up_to: float) -> Jet:
-        """Balls of f and f' over balls of x in [0, up_to], by Taylor's formula at their middle."""
-        count = max(_LEAST_SERIES, int(_SERIES_BY_RANGE * up_to))
-        with precision(_BITS + int(_BITS_BY_SIZE * up_to)):
-            coefficients = self.coefficients(count + 1)
-
-        def both(x: Ball) -> tuple[Ball, Ball]:
-            middle, radius = x.mid(), flint.arb(x.rad())
-            with precision(_BITS + int(_BITS_BY_SIZE * float(middle)), cap=_ORDER):
-                square = flint.arb_series([middle, 1]) ** 2
-                total = flint.arb_series([0])
-                for c in reversed(coefficients):
-                    total = total * square + c
-                # The terms left out shrink by more than a half each, also in the disc of radius 1
-                # around the middle, so that this bounds their Taylor coefficients.
-                n = count + 1
-                beyond = 2 * self.bound * ((middle + 1) / 2) ** (2 * n) / flint.arb(n).fac() ** 2
-                beyond = beyond * _ORDER**2 * (1 + radius) ** _ORDER
-                series = flint.arb_poly([total[j] for j in range(_ORDER)])
-                found = []
-                for k, part in enumerate((series, series.derivative())):
-                    rest = self.bound * radius ** (_ORDER - k) / flint.arb(_ORDER - k).fac()
-                    found.append(part(x - middle) + flint.arb(0, (rest + beyond).abs_upper()))
-                return found[0], found[1]
-
-        return both
+    def jet(self, x: Ball) -> tuple[Ball, Ball]:
+        """Balls of f and f' over a ball of x, by Taylor's formula at its middle."""
+        middle, radius = x.mid(), flint.arb(x.rad())
+        series = self.taylor(middle, _ORDER)
+        found = []
+        for k, part in enumerate((series, series.derivative())):
+            rest = self.bound * radius ** (_ORDER - k) / flint.arb(_ORDER - k).fac()
+            found.append(part(x - middle) + flint.arb(0, rest.abs_upper()))
+        return found[0], found[1]
 
     def tail(
         self, start: float | Ball, outer: float = OUTER, terms: int = _TERMS
@@ -186,13 +170,30 @@ def _moved(numbers: Numbers, by: int) -> Numbers:
         return tuple(n + by for n in numbers)
 
 
+def _bits(x: Ball) -> int:
+    """The precision that leaves the digits of a series about 0 at x."""
+    return int(flint.ctx.prec + _BITS_BY_SIZE * float(x)) + _MORE_BITS
+
+
 def _function(upper: Numbers, lower: Numbers, x: Ball) -> Ball:
     """The hypergeometric function at -x^2/4."""
     if not upper:
         (order,) = _moved(lower, -1)
         return lower[0].gamma() * (x / 2) ** -order * bessel_j(order, x)
-    with precision(flint.ctx.prec + int(_BITS_BY_SIZE * float(x)) + _MORE_BITS):
+    with precision(_bits(x)):
         return (-x * x / 4).hypgeom(list(upper), list(lower))
+
+
+def _bessel_taylor(order: Ball, x: Ball, terms: int) -> Ball:
+    """The Taylor series of f = x^-m J_m, from x f'' + (2m + 1) f' + x f = 0."""
+    scale = x**-order
+    # f' = -x^-m J_(m+1)
+    found = [scale * bessel_j(order, x), -scale * bessel_j(order + 1, x)]
+    for k in range(terms - 2):
+        before = found[k - 1] if k else flint.arb(0)
+        drag = (k + 1) * (k + 1 + 2 * order) * found[k + 1]
+        found.append(-(drag + x * found[k] + before) / (x * (k + 1) * (k + 2)))
+    return flint.arb_poly(found)
 
 
 def bessel_j(order: Ball, x: Ball) -> Ball:

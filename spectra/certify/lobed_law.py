@@ -1,8 +1,8 @@
 r"""One sign of a sum of Bessel functions as a law of x = R w: its lobes, and local polynomials.
 
-Around a point c the functions :math:`f = x^{-m}J_m` have the Taylor series of their equation
-:math:`x f'' + (2m+1) f' + x f = 0`, and by Poisson's integral all their derivatives are at most
-:math:`f(0) = 2^{-m}/\Gamma(m+1)`, which bounds what the series leave out.  In the complex plane
+By Poisson's integral all derivatives of :math:`f = x^{-m}J_m` are at most
+:math:`f(0) = 2^{-m}/\Gamma(m+1)`, which bounds what its Taylor series leave out.  In the complex
+plane
 
 .. math:: |f(z)| \le f(0)\,e^{|\mathrm{Im} z|}, \qquad
           |f(z)| \le \sqrt{2/\pi}\,|z|^{-m-1/2}\cosh(\mathrm{Im} z)\,
@@ -13,7 +13,7 @@ Around a point c the functions :math:`f = x^{-m}J_m` have the Taylor series of t
 
 from __future__ import annotations
 
-from spectra.certify.ball_densities import BallDensity, bessel_j
+from spectra.certify.ball_densities import BallDensity
 from spectra.certify.balls import Ball, Unproved, flint
 from spectra.certify.lobes import Lobes
 from spectra.certify.table_panels import LocalCdf, Stretch, TabulatedLaw
@@ -80,48 +80,21 @@ class LobedLaw(TabulatedLaw):
     def local(self, stretch: int, centre: Ball, reach: Ball) -> LocalCdf | None:
         """The CDF of a lobe, continued beyond its ends, on [centre - reach, centre + reach]."""
         d = self.density
-        scale = self.sign / self.mass
+        at, far, terms = centre, centre + reach, _TERMS
         if centre - reach < _NEAR:
-            polynomial, rest = self._about_zero(centre + reach)
-            start = self.cdf(stretch, flint.arb(0))
-            return LocalCdf(flint.arb(0), start, polynomial * scale, rest / self.mass)
-        if not reach < _LONGEST:
+            at, terms = flint.arb(0), 2 * (_LEAST_TERMS + int(_TERMS_BY_RANGE * float(far)))
+        elif not reach < _LONGEST:
             return None
-        total = flint.arb_poly([0])
-        for b, order in zip(d.factors, d.orders, strict=True):
-            total = total + b * flint.arb_poly(_taylor(order, centre))
-        polynomial = (flint.arb_poly([centre, 1]) ** (d.dim - 1) * total).integral()
-        rest = d.bound * (centre + reach) ** (d.dim - 1) * reach ** (_TERMS + 1)
-        rest = rest / flint.arb(_TERMS + 1).fac() / self.mass
+        rest = d.bound * far ** (d.dim - 1) * (far - at) ** (terms + 1)
+        rest = rest / flint.arb(terms + 1).fac() / self.mass
         if not rest < _MOST_LEFT_OUT:
             return None
-        start = self.cdf(stretch, self.signed(centre))
-        return LocalCdf(centre, start, polynomial * scale, rest)
+        polynomial = flint.arb_poly([at, 1]) ** (d.dim - 1) * d.taylor(at, terms)
+        start = self.cdf(stretch, self.signed(at))
+        return LocalCdf(at, start, polynomial.integral() * (self.sign / self.mass), rest)
 
     def over(self, span: Ball) -> Ball:
         if not span > 0:
             return self.size(flint.arb(0), span.abs_upper())
         size = self.density.size(span) * span ** (self.density.dim - 1)
         return (size / self.mass).abs_upper()
-
-    def _about_zero(self, far: Ball) -> tuple[Ball, Ball]:
-        """The signed mass of [0, x] as a polynomial up to x = far, and what it leaves out."""
-        d = self.density
-        terms = _LEAST_TERMS + int(_TERMS_BY_RANGE * float(far))
-        found = [flint.arb(0)] * (d.dim - 1)
-        for c in d.coefficients(terms):
-            found += [c, flint.arb(0)]
-        # The terms left out shrink by more than a half each.
-        rest = 2 * d.bound * (far / 2) ** (2 * terms) / flint.arb(terms).fac() ** 2
-        return flint.arb_poly(found).integral(), rest * far**d.dim
-
-
-def _taylor(order: Ball, centre: Ball) -> list[Ball]:
-    """Coefficients of x^-m J_m about a point; (x^-m J_m)' = -x^-m J_(m+1)."""
-    scale = centre**-order
-    found = [scale * bessel_j(order, centre), -scale * bessel_j(order + 1, centre)]
-    for k in range(_TERMS - 2):
-        before = found[k - 1] if k else flint.arb(0)
-        drag = (k + 1) * (k + 1 + 2 * order) * found[k + 1]
-        found.append(-(drag + centre * found[k] + before) / (centre * (k + 1) * (k + 2)))
-    return found

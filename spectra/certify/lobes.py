@@ -28,8 +28,6 @@ _GRID = 12
 # The start of a tail is enclosed to this many bits; brackets of zeros are a little wider.
 _ZERO_BITS, _BRACKET_BITS = 96, 80
 _NEWTON_STEPS = 8
-# Bisection goes on this far beyond where the phase begins to count.
-_BEYOND_COUNT = 4.0
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ def _counted(
         far -= bool(background.coefficients[0].real > 0) == (index % 2 == 0)
     near = [z for z in zeros if z < x]
     width = flint.arb(2) ** -_BRACKET_BITS
-    found = proved_ranges(density.jet(start + _BEYOND_COUNT), flint.arb(0), x, width=width)
+    found = proved_ranges(density.jet, flint.arb(0), x, width=width)
     brackets = [r for r in found if r.sign == 0]
     if not (len(near) == len(brackets) and all(r.roots == 1 for r in brackets)):
         raise Unproved("the first zeros could not be isolated")
