@@ -48,18 +48,12 @@ def arc_cosine_height(form: object) -> sympy.Expr | None:
     """The height of a formula on a ball that is a multiple of the kernel; None for any other."""
     if not isinstance(form, BallForm):
         return None
-    model = _model()
+    ours, theirs = ({(f, m): c for f, ms in b.parts for m, c in ms} for b in (form, _model()))
     height = form.value_at_zero
-    ours, theirs = ({f: dict(ms) for f, ms in b.parts} for b in (form, model))
-    if height == 0 or set(ours) != set(theirs):
-        return None
-    for factor, monomials in theirs.items():
-        if set(monomials) != set(ours[factor]):
-            return None
-        for m, c in monomials.items():
-            if sympy.simplify(ours[factor][m] - height * c) != 0:
-                return None
-    return height
+    alike = height != 0 and ours.keys() == theirs.keys()
+    if alike and all(sympy.simplify(ours[k] - height * c) == 0 for k, c in theirs.items()):
+        return height
+    return None
 
 
 def arc_cosine_density(dim: int) -> BallDensity:

@@ -16,7 +16,6 @@ from spectra.certify.balls import Ball, Unproved, flint, precision
 from spectra.certify.waves import (
     INNER,
     OUTER,
-    Discs,
     Wave,
     best_order,
     derivative_integral,
@@ -47,19 +46,19 @@ def background_tail(wave: Wave, background: Wave, start: Ball, sign: int) -> Bal
     Unproved
         Where the expansions are too rough from there on.
     """
-    discs = discs_of(wave, start)
-    square_wave = _square_wave(wave, background, discs, start)
-    return sign * square_wave + _triangles(wave, background, discs, start, sign)
+    _, drift = discs_of(wave, start)
+    square_wave = _square_wave(wave, background, drift, start)
+    return sign * square_wave + _triangles(wave, background, drift, start, sign)
 
 
-def _square_wave(wave: Wave, background: Wave, discs: Discs, start: Ball) -> Ball:
+def _square_wave(wave: Wave, background: Wave, drift: Ball, start: Ball) -> Ball:
     nearest = (1 - flint.arb(OUTER)) * start
     largest = abs(background.coefficients[0]) + background.deviation(nearest)
 
     def remainder(j: int) -> Ball:
         # (4/pi) sum over odd k of k^(-n-1) times the integral of |H^(n)|
         waves = 4 / flint.arb.pi() * flint.arb(2 * j + 1).zeta()
-        return waves * derivative_integral(largest, background.power, discs, start, 2 * j)
+        return waves * derivative_integral(largest, background.power, drift, start, 2 * j)
 
     order, rest = best_order(remainder, _GOAL * largest)
     with precision(flint.ctx.prec, cap=2 * order + 2):
@@ -76,7 +75,7 @@ def _square_wave(wave: Wave, background: Wave, discs: Discs, start: Ball) -> Bal
     return total + flint.arb(0, rest.abs_upper())
 
 
-def _triangles(wave: Wave, background: Wave, discs: Discs, start: Ball, sign: int) -> Ball:
+def _triangles(wave: Wave, background: Wave, drift: Ball, start: Ball, sign: int) -> Ball:
     r"""The integral of 2 (|b| - A|cos psi|)_+ from T on, where b and the cosine differ in sign.
 
     At the zero x_n of the cosine it is :math:`b^2/(A\psi')`, up to the relative changes of b, A and
@@ -111,7 +110,7 @@ def _triangles(wave: Wave, background: Wave, discs: Discs, start: Ball, sign: in
     integral = start ** (1 - power) / (power - 1) * (1 + flint.arb(0, slope))
     steep = power * start ** (-power - 1) / (1 - slope)
     # Convex: phi'' >= 0 in psi, where |psi''| <= drift/(0.3 x) by Cauchy's estimate.
-    bend = discs.drift / flint.arb(INNER)
+    bend = drift / flint.arb(INNER)
     if not (power + 1) * (1 - slope) ** 3 > bend * (1 + slope) ** 2:
         raise Unproved("the zeros are not regular enough where the tail starts")
     pi = flint.arb.pi()

@@ -25,7 +25,6 @@ import sympy
 
 from spectra.certify.balls import Ball, Unproved, exact_ball, flint, precision
 from spectra.certify.expansions import Expansion, hankel_expansion
-from spectra.certify.signs import Jet
 from spectra.certify.waves import OUTER, Wave, discs_of, integrated
 from spectra.transform.on_balls.ball import BallForm, RimPower
 from spectra.transform.on_balls.compact import BallComponent

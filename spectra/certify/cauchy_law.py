@@ -201,9 +201,6 @@ class CauchyLaw(Law):
         """Upper bound of the absolute mass of [0, v]."""
         return abs(self.below(v)).abs_upper()
 
-    def size_above(self, v: Ball) -> Ball:
-        return abs(self.above(v)).abs_upper()
-
     def _far(self, v: Ball) -> bool:
         """Whether less than 2^-bits lies beyond v."""
         x = self.length * v.sqrt()

@@ -162,9 +162,9 @@ class Law(ABC):
         g, _ = self.jet(flint.arb(0).union(v), Gauge())
         return v**self.half / self.half * abs(g)
 
-    @abstractmethod
     def size_above(self, v: Ball) -> Ball:
         """Upper bound of the absolute mass of [v, inf)."""
+        return abs(self.above(v)).abs_upper()
 
     def mass(self, low: Ball, high: Ball) -> Ball:
         """Signed mass of [low, high], from the side that is closer."""
@@ -358,9 +358,6 @@ class MaternLaw(Law):
             return self.total - self.below(v)
         share = self.rate2 / (self.rate2 + v)
         return self.total * share.beta_lower(self.nu, self.half, regularized=True)
-
-    def size_above(self, v: Ball) -> Ball:
-        return abs(self.above(v))
 
 
 def _laguerre_sum(source: Gaussian) -> list[Ball]:

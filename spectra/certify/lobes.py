@@ -196,12 +196,12 @@ def _require_simple(wave: Wave, background: Wave, start: Ball) -> None:
     It has where |b/A| and its derivative in psi stay below 1/2: where |sin psi| is small the
     cosine outweighs b/A, and elsewhere cos psi + b/A is monotone.
     """
-    discs = discs_of(wave, start)
+    amplitude, drift = discs_of(wave, start)
     inner = (1 - flint.arb(OUTER)) * start
-    least = 2 * abs(wave.coefficients[0]) - discs.amplitude
+    least = 2 * abs(wave.coefficients[0]) - amplitude
     largest = abs(background.coefficients[0]) + background.deviation(inner)
     ratio = largest / least * inner ** (wave.power - background.power)
     # Cauchy's estimate of the derivative in x, and dx/dpsi.
-    steep = ratio / (flint.arb(OUTER) * start) / (1 - discs.drift)
+    steep = ratio / (flint.arb(OUTER) * start) / (1 - drift)
     if not (ratio < 0.5 and steep < 0.5):
         raise Unproved("the zeros could not be counted by the phase")

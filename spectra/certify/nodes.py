@@ -102,9 +102,8 @@ def chebyshev_poly(coefficients: Sequence[float | Ball]) -> Ball:
     >>> [float(c) for c in chebyshev_poly([1.0, 2.0, 3.0]).coeffs()]
     [-2.0, 2.0, 6.0]
     """
-    twice = flint.arb_poly([0, 2])
-    before = now = flint.arb_poly([0])
-    for c in reversed(coefficients[1:]):
-        before, now = now, twice * now - before + flint.arb_poly([flint.arb(c)])
-    first = flint.arb_poly([flint.arb(coefficients[0])])
-    return flint.arb_poly([0, 1]) * now - before + first
+    terms = (
+        flint.arb_poly(flint.fmpz_poly.chebyshev_t(k)) * flint.arb(c)
+        for k, c in enumerate(coefficients)
+    )
+    return sum(terms, flint.arb_poly([0]))

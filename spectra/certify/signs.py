@@ -136,19 +136,13 @@ def _isolated(jet: Jet, a: Ball, b: Ball, left: int) -> list[Range]:
     low, high = a, b
     for _ in range(_NEWTON_STEPS):
         x = hull(low, high)
-        middle = x.mid()
-        value, _ = jet(middle)
-        _, slope = jet(x)
+        middle, (_, slope) = x.mid(), jet(x)
         if _sign(slope) == 0:
             break
-        new = middle - value / slope
-        new_low, new_high = new.lower(), new.upper()
-        new_low = new_low if new_low > low else low
-        new_high = new_high if new_high < high else high
-        if not (new_high - new_low) * 2 < high - low:
-            low, high = new_low, new_high
+        new = middle - jet(middle)[0] / slope
+        before, low, high = high - low, low.max(new.lower()), high.min(new.upper())
+        if not (high - low) * 2 < before:
             break
-        low, high = new_low, new_high
     parts = [Range(low, high, 0, 1)]
     if low > a:
         parts.insert(0, Range(a, low, left))

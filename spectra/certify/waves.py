@@ -23,7 +23,6 @@ from spectra.certify.balls import Ball, Unproved, flint, precision
 __all__ = [
     "INNER",
     "OUTER",
-    "Discs",
     "Wave",
     "absolute_tail",
     "best_order",
@@ -111,24 +110,8 @@ def _disc(radius: Ball) -> Ball:
     return flint.acb(flint.arb(0, top), flint.arb(0, top))
 
 
-@dataclass(frozen=True)
-class Discs:
-    """What holds in all the discs |z - x| <= 0.3 x, x >= T.
-
-    Attributes
-    ----------
-    amplitude : arb
-        Largest |z|^q |E|.
-    drift : arb
-        Largest |psi' - 1|, below 1.
-    """
-
-    amplitude: Ball
-    drift: Ball
-
-
-def discs_of(wave: Wave, start: Ball) -> Discs:
-    """Bounds of amplitude and phase in the discs around all x >= start.
+def discs_of(wave: Wave, start: Ball) -> tuple[Ball, Ball]:
+    """Bounds of |z|^q |E| and of |psi' - 1| < 1 in the discs |z - x| <= 0.3 x, x >= start.
 
     Raises
     ------
@@ -143,7 +126,7 @@ def discs_of(wave: Wave, start: Ball) -> Discs:
     drift = slope / (first - away)
     if not drift < 1:
         raise Unproved("the tail starts where its phase is too rough")
-    return Discs(first + away, drift)
+    return first + away, drift
 
 
 def absolute_tail(wave: Wave, start: Ball) -> Ball:
@@ -160,14 +143,14 @@ def absolute_tail(wave: Wave, start: Ball) -> Ball:
     Unproved
         Where the expansion is too rough from there on.
     """
-    discs = discs_of(wave, start)
+    amplitude, drift = discs_of(wave, start)
     mean = 2 / flint.arb.pi() * _mean_integral(wave, start)
 
     def remainder(j: int) -> Ball:
         # sum_k 1/((4k^2-1)(2k)^n) <= (1/3) 2^-n sum_k k^-(n+2)
         n = 2 * j + 1
         waves = 4 / flint.arb.pi() / 3 * flint.arb(n + 2).zeta() / flint.arb(2) ** n
-        return waves * derivative_integral(discs.amplitude, wave.power, discs, start, n)
+        return waves * derivative_integral(amplitude, wave.power, drift, start, n)
 
     order, bound = best_order(remainder, _GOAL * mean)
     with precision(flint.ctx.prec, cap=2 * order + 2):
@@ -277,14 +260,14 @@ def best_order(remainder: Callable[[int], Ball], goal: Ball) -> tuple[int, Ball]
     return best, least
 
 
-def derivative_integral(size: Ball, power: Ball, discs: Discs, start: Ball, n: int) -> Ball:
+def derivative_integral(size: Ball, power: Ball, drift: Ball, start: Ball, n: int) -> Ball:
     """Bound of the integral of |d^n (g dx/dpsi)/dpsi^n| over psi, where |z^power g| <= size.
 
     psi maps the disc |z - x| <= 0.3 x onto a region that holds the disc of radius
     0.3 x (1 - drift), on which |dx/dpsi| <= 1 / (1 - drift).
     """
-    radius = flint.arb(INNER) * (1 - discs.drift)
-    largest = size * (1 - flint.arb(INNER)) ** -power / (1 - discs.drift)
+    radius = flint.arb(INNER) * (1 - drift)
+    largest = size * (1 - flint.arb(INNER)) ** -power / (1 - drift)
     order = power + n - 1
-    integral = (1 + discs.drift) * start**-order / order
+    integral = (1 + drift) * start**-order / order
     return flint.arb(n).fac() * largest / radius**n * integral
