@@ -15,7 +15,6 @@ from spectra.cache import TableCache, address_of, default_cache
 from spectra.cli import main
 from spectra.errors import InfiniteMassError, ParameterError
 from spectra.plot import plot_measure
-from spectra.table.table_members import members_of
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
 
@@ -34,7 +33,7 @@ def underivable(monkeypatch):
 
 
 def bits(table):
-    header, arrays = members_of(table)
+    header, arrays = table.members()
     return header, {name: array.tobytes() for name, array in arrays.items()}
 
 

@@ -9,7 +9,7 @@ of a measure), ``grouped_table`` (products of the laws of groups of columns), ``
 ``radial_interpolant`` makes thousands cheap.
 
 Draws by the million and files: ``cells``, ``panel_lookup``, ``lobe_shares``, ``lobe_quantiles``,
-``radial_cdf``; ``parted_table`` is what tables that are not radial share, ``arrays`` what all
+``radial_cdf``; ``parted_table`` is what all tables share, ``arrays`` what all
 arrays are.
 """
 
@@ -19,9 +19,10 @@ from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 from spectra.table.panels import PanelKind, Panels
 from spectra.table.part import Part
+from spectra.table.parted_table import FrequencySample
 from spectra.table.radial_law import RadialLaw, Seed
 from spectra.table.shifts import Shifts
-from spectra.table.spectral_table import FrequencySample, SpectralTable
+from spectra.table.spectral_table import SpectralTable
 
 __all__ = [
     "FrequencySample",

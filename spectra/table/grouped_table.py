@@ -20,14 +20,13 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.errors import DataError, ParameterError
-from spectra.numeric import bound_text, real_array
-from spectra.table.arrays import FloatArray, frozen_array
+from spectra.errors import ParameterError
+from spectra.numeric import bound_text
+from spectra.table.arrays import FloatArray, IntArray, frozen_array
 from spectra.table.part import Part
-from spectra.table.parted_table import PartedTable
+from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.spectral_table import SpectralTable
 from spectra.table.table_file import Arrays
-from spectra.table.table_members import members_of, table_of
 
 __all__ = ["Group", "GroupedTable", "ProductPart", "ProductTerm"]
 
@@ -131,7 +130,7 @@ class GroupedTable(PartedTable):
     terms: tuple[ProductTerm, ...]
     formula: str
 
-    format = "spectra.GroupedTable"
+    formats = (("spectra.GroupedTable", 1),)
     convention = (
         "k(D) = sum over terms of weight * product over groups of k_law(|D_columns / lengths|)"
     )
@@ -232,14 +231,14 @@ class GroupedTable(PartedTable):
         """How the laws were found."""
         return "; ".join(dict.fromkeys(law.provenance for law in self.laws))
 
-    def _drawn(self, part: ProductPart, size: int, rng: np.random.Generator) -> FloatArray:
-        frequencies = np.zeros((size, self.dim))
-        for group, own in part.factors:
-            directions = rng.standard_normal((size, len(self.groups[group].columns)))
-            directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-            radii = own.law.rvs(size, rng)
-            self.place(frequencies, np.arange(size), group, radii[:, None] * directions)
-        return frequencies
+    def _draw(self, chosen: IntArray, drawn: FrequencySample, rng: np.random.Generator) -> None:
+        for number, part in enumerate(self.parts):
+            rows = np.flatnonzero(chosen == number)
+            for group, own in part.factors:
+                directions = rng.standard_normal((rows.size, len(self.groups[group].columns)))
+                directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+                radii = own.law.rvs(rows.size, rng)
+                self.place(drawn.frequencies, rows, group, radii[:, None] * directions)
 
     def place(self, frequencies: FloatArray, rows: Any, group: int, of_group: FloatArray) -> None:
         """Add frequencies of a group, in units of its lengths, to rows of those of the data."""
@@ -250,7 +249,7 @@ class GroupedTable(PartedTable):
         arrays: Arrays = {f"group{i}.lengths": g.lengths for i, g in enumerate(self.groups)}
         laws = []
         for i, law in enumerate(self.laws):
-            header, members = members_of(law)
+            header, members = law.members()
             laws.append(header)
             arrays.update({f"law{i}.{name}": array for name, array in members.items()})
         own = {
@@ -280,12 +279,7 @@ class GroupedTable(PartedTable):
         )
 
     def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        D = real_array(differences, "D = x - y", error=DataError)
-        if D.shape[-1:] != (self.dim,):
-            raise DataError(
-                f"The kernel of this table is one of groups of {self.dim} columns: give an array "
-                f"of shape (..., {self.dim}). Its shape is {D.shape}."
-            )
+        D = self._differences(differences)
         waves = []
         for number, group in enumerate(self.groups):
             z = group.distances(D)
@@ -311,4 +305,4 @@ def _laws(headers: list[Any], arrays: Arrays, path: str) -> Iterable[SpectralTab
     for i, header in enumerate(headers):
         prefix = f"law{i}."
         own = {n.removeprefix(prefix): arrays.pop(n) for n in list(arrays) if n.startswith(prefix)}
-        yield table_of(header, own, path, SpectralTable)
+        yield SpectralTable.of_members(header, own, path)

@@ -22,15 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln
 
-from spectra.errors import DataError, ParameterError
-from spectra.numeric import bound_text, real_array
-from spectra.table.arrays import FloatArray
+from spectra.errors import ParameterError
+from spectra.numeric import bound_text
+from spectra.table.arrays import FloatArray, IntArray
 from spectra.table.hats import dominance, drawn_hat, proposal_wave, proposal_wave_error
 from spectra.table.part import Part
-from spectra.table.parted_table import PartedTable
+from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.spectral_table import SpectralTable
 from spectra.table.table_file import Arrays
-from spectra.table.table_members import members_of, table_of
 
 __all__ = ["Hat", "HatPart", "L1Table", "MixturePart"]
 
@@ -215,7 +214,7 @@ class L1Table(PartedTable):
     hats: tuple[Hat, ...]
     formula: str
 
-    format = "spectra.L1Table"
+    formats = (("spectra.L1Table", 1),)
     convention = (
         "k(D) = sum over hats of weight * max(radius - |D|_1, 0) + the mixture over "
         "E Omega(R |D|_1 / sqrt(S_1)), S of the law Dirichlet(1/2)"
@@ -283,24 +282,8 @@ class L1Table(PartedTable):
         own = [] if self.mixture is None else [self.mixture.provenance]
         return "; ".join([*own, *(["divided differences"] if self.hats else [])])
 
-    def checked(self, differences: ArrayLike) -> FloatArray:
-        """Differences D = x - y of shape (..., d).
-
-        Raises
-        ------
-        DataError
-            Where they have another number of coordinates.
-        """
-        D = real_array(differences, "D = x - y", error=DataError)
-        if D.shape[-1:] != (self.dim,):
-            raise DataError(
-                f"The kernel of this table is one of {self.dim} columns: give an array of shape "
-                f"(..., {self.dim}). Its shape is {D.shape}."
-            )
-        return D
-
     def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        D = self.checked(differences)
+        D = self._differences(differences)
         rows = D.reshape(-1, self.dim)
         value, error = np.zeros(len(rows)), np.zeros(len(rows))
         for part in self.parts:
@@ -309,14 +292,14 @@ class L1Table(PartedTable):
             error += part.mass * lost + part.mass_error * np.abs(wave)
         return value.reshape(D.shape[:-1]), error.reshape(D.shape[:-1])
 
-    def _drawn(
-        self, part: MixturePart | HatPart, size: int, rng: np.random.Generator
-    ) -> FloatArray:
-        return part.draw(size, rng)
+    def _draw(self, chosen: IntArray, drawn: FrequencySample, rng: np.random.Generator) -> None:
+        for number, part in enumerate(self.parts):
+            rows = np.flatnonzero(chosen == number)
+            drawn.frequencies[rows] = part.draw(rows.size, rng)
 
     def _members(self) -> tuple[dict[str, Any], Arrays]:
         own = {"hats": [{"weight": h.weight, "radius": h.radius} for h in self.hats]}
-        mixture, arrays = (None, {}) if self.mixture is None else members_of(self.mixture)
+        mixture, arrays = (None, {}) if self.mixture is None else self.mixture.members()
         return own | {"mixture": mixture}, arrays
 
     @classmethod
@@ -324,7 +307,7 @@ class L1Table(PartedTable):
         inner = header["mixture"]
         return cls(
             dim=header["dim"],
-            mixture=None if inner is None else table_of(inner, arrays, path, SpectralTable),
+            mixture=None if inner is None else SpectralTable.of_members(inner, arrays, path),
             hats=tuple(Hat(float(h["weight"]), float(h["radius"])) for h in header["hats"]),
             formula=str(header["formula"]),
         )

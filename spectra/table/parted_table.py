@@ -1,25 +1,23 @@
-"""What tables whose parts are not radial have in common: sums over their parts."""
+"""What all tables have in common: parts with masses and signs, their draws, and their files."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.errors import ParameterError, TableFileError
-from spectra.table.arrays import FloatArray
+from spectra.errors import DataError, ParameterError, TableFileError
+from spectra.numeric import real_array
+from spectra.table.arrays import FloatArray, IntArray
 from spectra.table.radial_law import Seed
-from spectra.table.spectral_table import FrequencySample, checked_rng, checked_size
 from spectra.table.table_file import Arrays, read_arrays, write_arrays
 
-__all__ = ["PartedTable"]
-
-# Of the files of all of them.
-_VERSION = 1
+__all__ = ["FrequencySample", "PartedTable"]
 
 
 class _Part(Protocol):
@@ -33,33 +31,76 @@ class _Part(Protocol):
     def sign(self) -> float: ...
 
 
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencySample:
+    """Frequencies whose weighted mean of cosines estimates the kernel without bias.
+
+    Attributes
+    ----------
+    frequencies : ndarray, shape (n, dim)
+        Independent draws from the measure |mu| / ||mu||.
+    weights : ndarray, shape (n,)
+        The total mass ||mu||, for each draw of a radial part; what its shifts leave for others.
+    phases : ndarray, shape (n,)
+        0 where the draw came from a positive part, pi from a negative one, and the phases of its
+        shifts.
+    """
+
+    frequencies: FloatArray
+    weights: FloatArray
+    phases: FloatArray
+
+    def __repr__(self) -> str:
+        n, dim = self.frequencies.shape
+        return f"FrequencySample: {n} frequencies in R^{dim}, with weights and phases"
+
+    def kernel(self, differences: ArrayLike) -> FloatArray:
+        """The estimate: mean of weights * cos(w.D + phase) at D, shape (..., dim)."""
+        waves = np.asarray(differences, dtype=float) @ self.frequencies.T + self.phases
+        return np.asarray(np.mean(self.weights * np.cos(waves), axis=-1))
+
+
 class PartedTable(ABC):
     """A finite signed measure as a list of parts that can be drawn, and may overlap."""
 
     dim: int
     formula: str
 
-    #: What its files are called, and what their numbers mean.
-    format: ClassVar[str]
+    #: Formats and versions of the files that are read, of which the last is written, and what its
+    #: numbers mean.
+    formats: ClassVar[tuple[tuple[str, int], ...]]
     convention: ClassVar[str]
 
-    #: As of a :class:`SpectralTable`: it is right at any distance, of rows anywhere.
-    is_radial = False
+    #: It is right at any distance, of rows anywhere, unless it says otherwise.
     sphere = False
     domain = float("inf")
 
-    @property
-    @abstractmethod
-    def parts(self) -> Sequence[_Part]:
-        """The parts, each a positive mass with a sign."""
+    if TYPE_CHECKING:
 
-    @abstractmethod
-    def _drawn(self, part: Any, size: int, rng: np.random.Generator) -> FloatArray:
-        """Frequencies of a part, of shape (size, d)."""
+        @property
+        def parts(self) -> Sequence[_Part]:
+            """The parts, each a positive mass with a sign."""
+
+    @property
+    def is_radial(self) -> bool:
+        """Whether it is one of a function of |D|."""
+        return False
 
     @abstractmethod
     def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """The expectation of the estimator, and a bound of its error."""
+
+    def _differences(self, differences: ArrayLike) -> FloatArray:
+        """Differences D = x - y as an array of shape (..., d)."""
+        D = real_array(differences, "D = x - y", error=DataError)
+        if D.shape[-1:] != (self.dim,):
+            raise DataError(
+                f"The kernel of this table depends on the difference D = x - y of {self.dim} "
+                f"columns, and not on its length alone: give an array of shape (..., {self.dim}). "
+                f"Its shape is {D.shape}."
+            )
+        return D
 
     @abstractmethod
     def _members(self) -> tuple[dict[str, Any], Arrays]:
@@ -71,16 +112,27 @@ class PartedTable(ABC):
         """The table of a header; the arrays that it uses are taken out."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back."""
+        """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to write, taken as it is: no suffix is added.
+        """
+        write_arrays(path, *self.members())
+
+    def members(self) -> tuple[dict[str, Any], Arrays]:
+        """Header and arrays of its file, as :meth:`of_members` reads them."""
         own, arrays = self._members()
+        kind, version = self.formats[-1]
         header = {
-            "format": self.format,
-            "version": _VERSION,
+            "format": kind,
+            "version": version,
             "convention": self.convention,
             "dim": self.dim,
             "formula": self.formula,
         }
-        write_arrays(path, header | own, arrays)
+        return header | own, arrays
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -93,31 +145,52 @@ class PartedTable(ABC):
         FileNotFoundError
             If there is no such file.
         """
-        header, arrays = read_arrays(path)
-        name, found = os.fspath(path), (header.get("format"), header.get("version"))
-        if found != (cls.format, _VERSION):
+        return cls.of_members(*read_arrays(path), os.fspath(path))
+
+    @classmethod
+    def of_members(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
+        """The table of :meth:`members`; every array must belong to a part.
+
+        Raises
+        ------
+        TableFileError
+            For a foreign file, an unknown version, or what is no valid table; ``path`` names it.
+        """
+        found = header.get("format"), header.get("version")
+        if found not in cls.formats:
+            known = " and ".join(f"{kind!r} of version {version}" for kind, version in cls.formats)
             raise TableFileError(
-                f"{name} is a file of format {found[0]!r} and version {found[1]}, and this is "
-                f"read: {cls.format!r} of version {_VERSION}. Radial tables are read by "
-                "SpectralTable.load."
+                f"{path} is a file of format {found[0]!r} and version {found[1]}, and this is "
+                f"read: {known}. Load it with the class that its format names, use the release "
+                "that saved it, or make the table again with spectra.derive."
             )
         try:
-            table = cls._of(header, arrays, name)
+            if found[0] == cls.formats[-1][0] and header["convention"] != cls.convention:
+                raise ValueError(f"its convention is {header['convention']!r}")
+            table = cls._of(header, arrays, path)
         except (KeyError, TypeError, ValueError) as fault:
             raise TableFileError(
-                f"{name} does not hold a valid {cls.__name__}: {fault}."
+                f"{path} does not hold a valid {cls.__name__}: {fault}. Make it again with "
+                "spectra.derive."
             ) from fault
         if arrays:
-            raise TableFileError(f"{name} holds arrays of no part of it: {sorted(arrays)}.")
+            raise TableFileError(
+                f"{path} holds arrays that belong to no part: {sorted(arrays)}. It was not written "
+                f"by {cls.__name__}.save."
+            )
         return table
 
     @property
     def mass(self) -> float:
-        """The sum of the masses of the parts: the total mass where ``is_jordan``, or a bound.
+        """The sum of the masses of the parts: the total mass, or a bound where they overlap.
 
         It is what the variance of features goes by in either case.
         """
-        return float(sum(p.mass for p in self.parts))
+        return float(sum(self._sizes()))
+
+    def _sizes(self) -> list[float]:
+        """The mass by which each part is drawn."""
+        return [p.mass for p in self.parts]
 
     @property
     def positive_mass(self) -> float:
@@ -135,36 +208,74 @@ class PartedTable(ABC):
         return float(sum(p.mass_error for p in self.parts))
 
     def expected_kernel(self, differences: ArrayLike) -> FloatArray:
-        """Exact expectation of the estimator at differences D, shape (..., d).
+        """Exact expectation of the estimator: the kernel that the table stands for.
+
+        It is computed from the stored laws, not from the formula, so that its difference from k
+        is the bias of every feature that is drawn from the table.
+
+        Parameters
+        ----------
+        differences : array_like
+            Differences D, of shape (..., dim), for values of shape (...); distances, of any shape,
+            where the table is radial.
 
         Raises
         ------
         DataError
             Where differences have another number of coordinates.
+        AccuracyError
+            Where a law ends in lobes and z is thousands of the lengths on which k varies, so that
+            the sum over the lobes would take minutes to hours.
         """
         return self._expected(differences)[0]
 
     def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
-        """Error bound of :meth:`expected_kernel` as the expectation of the estimator."""
+        """Error bound of :meth:`expected_kernel` as the expectation of the estimator.
+
+        It counts the integration only: the masses of the table are those that are sampled.
+        """
         return self._expected(differences)[1]
 
     def sample(self, size: int, rng: Seed = None) -> FrequencySample:
-        """Independent frequencies, each of a part that is drawn by its mass.
+        """Independent frequencies from the parts, each drawn by its mass, with weights and phases.
+
+        Those of a part with shifts have the law of its radial part, and weights of their own.
+
+        Parameters
+        ----------
+        size : int
+            Number of frequencies.
+        rng : Generator, SeedSequence, int or None
+            Source of randomness.
 
         Raises
         ------
         ParameterError
-            If there are no parts, or an argument is none of its kind.
+            If the measure is zero, so that there is nothing to draw, or if ``size`` is no count
+            or ``rng`` no source of randomness.
         """
         if not self.parts:
             raise ParameterError("The measure is zero: there are no frequencies to draw.")
-        count, generator = checked_size(size), checked_rng(rng)
-        masses = np.array([p.mass for p in self.parts])
-        ends = np.cumsum(masses)[:-1] / masses.sum()
-        chosen = np.searchsorted(ends, generator.random(count), side="right")
-        frequencies = np.zeros((count, self.dim))
-        for number, part in enumerate(self.parts):
-            rows = np.flatnonzero(chosen == number)
-            frequencies[rows] = self._drawn(part, rows.size, generator)
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise ParameterError(
+                f"The number of draws is a whole number >= 0, and {size!r} was given."
+            )
+        try:
+            generator = np.random.default_rng(rng)
+        except (TypeError, ValueError) as cause:
+            raise ParameterError(
+                f"rng must be a numpy Generator, a seed >= 0 or None, and {rng!r} was given."
+            ) from cause
+        sizes = np.array(self._sizes())
+        ends = np.cumsum(sizes)[:-1] / sizes.sum()
+        chosen = np.searchsorted(ends, generator.random(int(size)), side="right")
         phases = np.array([0.0 if p.sign > 0 else np.pi for p in self.parts])[chosen]
-        return FrequencySample(frequencies, np.full(count, self.mass), phases)
+        drawn = FrequencySample(
+            np.zeros((chosen.size, self.dim)), np.full(chosen.size, self.mass), phases
+        )
+        self._draw(chosen, drawn, generator)
+        return drawn
+
+    @abstractmethod
+    def _draw(self, chosen: IntArray, drawn: FrequencySample, rng: np.random.Generator) -> None:
+        """Write the frequencies of the chosen parts, and what weights and phases have of shifts."""

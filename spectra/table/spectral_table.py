@@ -12,7 +12,6 @@ have weights and phases of their own.  Numpy and scipy only: rf and saved tables
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, final
@@ -20,19 +19,19 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.errors import DataError, ParameterError
+from spectra.errors import ParameterError
 from spectra.numeric import bound_text, real_array
-from spectra.table.arrays import FloatArray
+from spectra.table.arrays import FloatArray, IntArray
 from spectra.table.part import Part
-from spectra.table.radial_law import Seed
-from spectra.table.table_file import read_arrays, write_arrays
-from spectra.table.table_members import members_of, table_of
+from spectra.table.parted_table import FrequencySample, PartedTable
+from spectra.table.table_file import Arrays
+from spectra.table.table_members import ASYMMETRIC, fields_from, fields_of
 
 if TYPE_CHECKING:
     from spectra.certify import TableCertificate
     from spectra.measure import SpectralMeasure
 
-__all__ = ["FrequencySample", "SpectralTable", "checked_rng", "checked_size"]
+__all__ = ["SpectralTable"]
 
 # The value at 0 may differ from k(0) by the errors, the bias and this much of the mass.
 _CLOSURE = 1e-13
@@ -41,38 +40,8 @@ _SAME_SHIFT = 1e-14
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class FrequencySample:
-    """Frequencies whose weighted mean of cosines estimates the kernel without bias.
-
-    Attributes
-    ----------
-    frequencies : ndarray, shape (n, dim)
-        Independent draws from the measure |mu| / ||mu||.
-    weights : ndarray, shape (n,)
-        The total mass ||mu||, for each draw of a radial part; what its shifts leave for others.
-    phases : ndarray, shape (n,)
-        0 where the draw came from a positive part, pi from a negative one, and the phases of its
-        shifts.
-    """
-
-    frequencies: FloatArray
-    weights: FloatArray
-    phases: FloatArray
-
-    def __repr__(self) -> str:
-        n, dim = self.frequencies.shape
-        return f"FrequencySample: {n} frequencies in R^{dim}, with weights and phases"
-
-    def kernel(self, differences: ArrayLike) -> FloatArray:
-        """The estimate: mean of weights * cos(w.D + phase) at D, shape (..., dim)."""
-        waves = np.asarray(differences, dtype=float) @ self.frequencies.T + self.phases
-        return np.asarray(np.mean(self.weights * np.cos(waves), axis=-1))
-
-
-@final
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class SpectralTable:
+class SpectralTable(PartedTable):
     """A tabulated spectral measure on R^dim: what frequencies are drawn from.
 
     Parameters
@@ -125,6 +94,9 @@ class SpectralTable:
     domain: float = np.inf
     sphere: bool = False
     provenance: str
+
+    formats = (ASYMMETRIC, ("spectra.SpectralTable", 2), ("spectra.SpectralTable", 3))
+    convention = "k(D) = sum over parts of mass * E cos(w.D + phase)"
 
     def __post_init__(self) -> None:
         if isinstance(self.dim, bool) or not isinstance(self.dim, int) or self.dim < 1:
@@ -204,79 +176,27 @@ class SpectralTable:
         error = bound_text(self.u_error)
         return f"SpectralTable of {self.formula} on R^{self.dim}: {parts}; u-error {error}"
 
-    @property
-    def mass(self) -> float:
-        """Total mass ||mu||, the sum of the masses of the parts; a bound of it under shifts."""
-        return float(sum(p.bound for p in self.parts))
+    def _sizes(self) -> list[float]:
+        return [p.bound for p in self.parts]
 
     @property
     def mass_error(self) -> float:
         """Bound of the error of :attr:`mass`."""
         return float(sum(p.mass_error * p.wave_bound for p in self.parts))
 
-    def expected_kernel(self, z: ArrayLike) -> FloatArray:
-        """Exact expectation of the estimator at distances z: the kernel that the table stands for.
-
-        It is computed from the stored laws, not from the formula, so that its difference from k
-        is the bias of every feature that is drawn from the table.  Where a part is shifted, ``z``
-        are differences D, shape (..., dim), and the values have the shape (...).
-
-        Raises
-        ------
-        DataError
-            Where differences have another number of coordinates.
-        AccuracyError
-            Where a law ends in lobes and z is thousands of the lengths on which k varies, so that
-            the sum over the lobes would take minutes to hours.
-        """
-        return self._expected(z)[0]
-
-    def expected_kernel_error(self, z: ArrayLike) -> FloatArray:
-        """Error bound of :meth:`expected_kernel` as the expectation of the estimator.
-
-        It counts the integration only: the masses of the table are those that are sampled.
-        """
-        return self._expected(z)[1]
-
-    def sample(self, size: int, rng: Seed = None) -> FrequencySample:
-        """Independent isotropic frequencies from |mu|/||mu||, with weights and phases.
-
-        Those of a part with shifts have the law of its radial part, and weights of their own.
-
-        Parameters
-        ----------
-        size : int
-            Number of frequencies.
-        rng : Generator, SeedSequence, int or None
-            Source of randomness.
-
-        Raises
-        ------
-        ParameterError
-            If the measure is zero, so that there is nothing to draw, or if ``size`` is no count
-            or ``rng`` no source of randomness.
-        """
-        if not self.parts:
-            raise ParameterError("The measure is zero: there are no frequencies to draw.")
-        count = checked_size(size)
-        generator = checked_rng(rng)
-        part = np.searchsorted(self._part_ends, generator.random(count), side="right")
-        directions = generator.standard_normal((count, self.dim))
+    def _draw(self, chosen: IntArray, drawn: FrequencySample, rng: np.random.Generator) -> None:
+        directions = rng.standard_normal(drawn.frequencies.shape)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        radii = np.empty(count)
         for i, p in enumerate(self.parts):
-            chosen = part == i
-            radii[chosen] = p.law.rvs(int(np.count_nonzero(chosen)), generator)
-        phases = np.array([p.phase for p in self.parts])[part]
-        directions *= radii[:, None]
-        weights = np.full(count, self.mass)
+            rows = np.flatnonzero(chosen == i)
+            radii = p.law.rvs(rows.size, rng)
+            drawn.frequencies[rows] = radii[:, None] * directions[rows]
         for i, p in enumerate(self.parts):
             if p.shifts is not None:
-                chosen = part == i
-                sizes, turns = p.shifts.polar(directions[chosen])
-                weights[chosen] *= sizes / p.shifts.bound
-                phases[chosen] += turns
-        return FrequencySample(directions, weights, phases)
+                rows = np.flatnonzero(chosen == i)
+                sizes, turns = p.shifts.polar(drawn.frequencies[rows])
+                drawn.weights[rows] *= sizes / p.shifts.bound
+                drawn.phases[rows] += turns
 
     def certified(self, measure: SpectralMeasure | None = None) -> TableCertificate:
         """What ball arithmetic proves of the errors in probability, part by part: docs/proofs.md.
@@ -307,42 +227,15 @@ class SpectralTable:
             )
         return proved_table(self, measure)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to write, taken as it is: no suffix is added.
-        """
-        write_arrays(path, *members_of(self))
+    def _members(self) -> tuple[dict[str, Any], Arrays]:
+        return fields_of(self)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The table that was saved at ``path``.
-
-        Raises
-        ------
-        TableFileError
-            If the file is truncated, edited, foreign or of an unknown version.
-        FileNotFoundError
-            If there is no such file.
-        """
-        return table_of(*read_arrays(path), os.fspath(path), cls)
-
-    @cached_property
-    def _part_ends(self) -> FloatArray:
-        """Cumulative probabilities at which one part ends and the next begins."""
-        masses = np.array([p.bound for p in self.parts])
-        return np.asarray(np.cumsum(masses)[:-1] / masses.sum())
+    def _of(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
+        return cls(**fields_from(header, arrays))
 
     def _expected(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        z = real_array(z, "z")
-        if not self.is_radial and z.shape[-1:] != (self.dim,):
-            raise DataError(
-                f"The kernel of this table depends on the difference D = x - y and not on its "
-                f"length alone: give an array of shape (..., {self.dim}). Its shape is {z.shape}."
-            )
+        z = real_array(z, "z") if self.is_radial else self._differences(z)
         shape = z.shape if self.is_radial else z.shape[:-1]
         value, error = np.zeros(shape), np.zeros(shape)
         distances = z if self.is_radial else np.linalg.norm(z, axis=-1)
@@ -351,18 +244,3 @@ class SpectralTable:
             value += mean
             error += bound
         return value, error
-
-
-def checked_size(size: Any) -> int:
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-        raise ParameterError(f"The number of draws is a whole number >= 0, and {size!r} was given.")
-    return int(size)
-
-
-def checked_rng(rng: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError) as cause:
-        raise ParameterError(
-            f"rng must be a numpy Generator, a seed >= 0 or None, and {rng!r} was given."
-        ) from cause

@@ -6,12 +6,11 @@ radial tables, each with its shifts; what it said of draws belongs to who draws,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectra.errors import TableFileError
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 from spectra.table.panels import Panels
@@ -23,16 +22,11 @@ from spectra.table.table_file import Arrays
 if TYPE_CHECKING:
     from spectra.table.spectral_table import SpectralTable
 
-__all__ = ["members_of", "table_of"]
+__all__ = ["ASYMMETRIC", "fields_from", "fields_of"]
 
-T = TypeVar("T")
-
-_FORMAT = "spectra.SpectralTable"
-_VERSION = 3
-_ASYMMETRIC_FORMAT = "spectra.AsymmetricTable"
-# The versions that are read, by format.
-_READ = {_FORMAT: (2, 3), _ASYMMETRIC_FORMAT: (1,)}
-_CONVENTION = "k(D) = sum over parts of mass * E cos(w.D + phase)"
+#: Format and version of the older files of asymmetric kernels.
+ASYMMETRIC = ("spectra.AsymmetricTable", 1)
+_NUMBERS = ("k_zero", "u_error", "bias")
 _PHASES = {"0": 0.0, "pi": float(np.pi)}
 _SIDES = ("left", "right")
 _PANEL_ARRAYS = ("edges", "coefficients", "kinds", "exponents")
@@ -41,18 +35,10 @@ _TAIL_CHOICES = ("root", "zeros")
 _TAIL_ARRAYS = ("mass_series", "radius_series")
 
 
-def members_of(table: SpectralTable) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a table, as :func:`table_of` reads them."""
+def fields_of(table: SpectralTable) -> tuple[dict[str, Any], Arrays]:
+    """What a header holds of a table, and its arrays, as :func:`fields_from` reads them."""
     arrays: Arrays = {}
-    header = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "convention": _CONVENTION,
-        "dim": table.dim,
-        "formula": table.formula,
-        "k_zero": float(table.k_zero),
-        "u_error": float(table.u_error),
-        "bias": float(table.bias),
+    header = {name: float(getattr(table, name)) for name in _NUMBERS} | {
         "domain": None if np.isinf(table.domain) else float(table.domain),
         "sphere": bool(table.sphere),
         "provenance": table.provenance,
@@ -61,56 +47,24 @@ def members_of(table: SpectralTable) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def table_of(header: dict[str, Any], arrays: Arrays, path: str, make: Callable[..., T]) -> T:
-    """The table that ``make`` makes of its parameters; every array must belong to a part.
-
-    Raises
-    ------
-    TableFileError
-        For a foreign file, an unknown version, or what is no valid table; ``path`` names it.
-    """
-    kind, version = header.get("format"), header.get("version")
-    if kind not in _READ:
-        raise TableFileError(
-            f"{path} is a file of format {kind!r}, not a spectral table ({_FORMAT!r})."
-        )
-    if version not in _READ[kind]:
-        raise TableFileError(
-            f"{path} is a file of format {kind!r} and version {version}, and this release reads "
-            f"version {' and '.join(map(str, _READ[kind]))}. Use the release that saved it, or "
-            "make the table again with spectra.tabulate."
-        )
-    try:
-        fields = _asymmetric(header, arrays) if kind == _ASYMMETRIC_FORMAT else _fields(header)
-        if kind == _FORMAT:
-            fields["parts"] = _parts(header["parts"], arrays)
-        table = make(**fields)
-    except (KeyError, TypeError, ValueError) as fault:
-        raise TableFileError(
-            f"{path} does not hold a valid spectral table: {fault}. Make it again with "
-            "spectra.tabulate."
-        ) from fault
-    if arrays:
-        raise TableFileError(
-            f"{path} holds arrays that belong to no part: {sorted(arrays)}. It was not written by "
-            "SpectralTable.save."
-        )
-    return table
-
-
-def _fields(header: dict[str, Any]) -> dict[str, Any]:
-    if header["convention"] != _CONVENTION:
-        raise ValueError(f"its convention is {header['convention']!r}")
+def fields_from(
+    header: dict[str, Any],
+    arrays: Arrays,
+    prefix: str = "",
+    shifts: Shifts | None = None,
+    deviation: float = 0.0,
+) -> dict[str, Any]:
+    """The parameters of a table; the arrays of its parts are taken out of the dict."""
+    if "summands" in header:
+        return _asymmetric(header, arrays)
     domain = header["domain"]
-    return {
+    return {name: float(header[name]) for name in _NUMBERS} | {
         "dim": header["dim"],
         "formula": str(header["formula"]),
-        "k_zero": float(header["k_zero"]),
-        "u_error": float(header["u_error"]),
-        "bias": float(header["bias"]),
         "domain": np.inf if domain is None else float(domain),
         "sphere": bool(header["sphere"]),
         "provenance": str(header["provenance"]),
+        "parts": _parts(header["parts"], arrays, prefix, shifts, deviation),
     }
 
 
@@ -119,10 +73,10 @@ def _asymmetric(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     parts: list[Part] = []
     error = bias = 0.0
     for i, summand in enumerate(header["summands"]):
-        name, radial = f"summand{i}.", _fields(summand["table"])
+        name = f"summand{i}."
         shifts = _shifts(summand, arrays, name)
-        deviation = float(summand["gaussian"])
-        parts.extend(_parts(summand["table"]["parts"], arrays, name, shifts, deviation))
+        radial = fields_from(summand["table"], arrays, name, shifts, float(summand["gaussian"]))
+        parts.extend(radial["parts"])
         error = max(error, radial["u_error"])
         bias += radial["bias"] * shifts.bound
     return {
@@ -154,9 +108,9 @@ def _entry(part: Part, arrays: Arrays, name: str) -> dict[str, Any]:
 def _parts(
     entries: Sequence[dict[str, Any]],
     arrays: Arrays,
-    prefix: str = "",
-    shifts: Shifts | None = None,
-    deviation: float = 0.0,
+    prefix: str,
+    shifts: Shifts | None,
+    deviation: float,
 ) -> tuple[Part, ...]:
     """The parts of their entries; the arrays that they use are taken out of the dict."""
     parts = []
