@@ -8,7 +8,7 @@ of V is :math:`V^{h-1}g(V)`,
                    = 2c^{\mu/2}K_\mu(2\sqrt c), \qquad Y_\mu' = -Y_{\mu-1}
 
 (DLMF 10.32.10).  Every Y is positive and falls, so that its values at the ends of a ball enclose
-it; and the share of [0, V] is a sum of two 1F2, or its limit where mu is an integer.
+it; and the share of [0, V] is a sum of two 1F2.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MOST_DOUBLINGS = 6
 _EXACT_BITS = 4096
 # The expansion in 1/x serves from this share of the bits on, and up to the other one Arb is fast.
 _EXPANDED, _SLOW_FROM = 0.6, 0.14
-# The series of an integer order is cut where its terms fall by this factor at least.
-_FALL = 8
+# How far from an integer order its neighbors are, in units of what a share may be off by.
+_BESIDE = 2.0**-16
 
 
 class CauchyLaw(Law):
@@ -224,56 +224,38 @@ class CauchyLaw(Law):
         return share + flint.arb(0, (v.rad() * steep).abs_upper())
 
     def _exact_share(self, v: Ball) -> Ball:
-        goal = flint.arb(2) ** -flint.ctx.prec
-        size = float((self.length * v.sqrt()).upper())
-        more = _MORE_BITS + int(_BITS_BY_SIZE * size)
+        """The share of [0, v] at an exact v.
+
+        The series have no integer orders.  V is a product of Gamma variables of the shapes h and
+        alpha, and the second one grows with its shape, so that the share is between those of two
+        orders next to it.
+        """
+        goal, bits = flint.arb(2) ** -flint.ctx.prec, flint.ctx.prec
+        more = _MORE_BITS + int(_BITS_BY_SIZE * float((self.length * v.sqrt()).upper()))
+        beside = [flint.arb(0)]
+        if self.exact_order.is_Integer:
+            beside = [goal * _BESIDE, -goal * _BESIDE]
+            more += bits
         for _ in range(_MOST_DOUBLINGS):
-            with precision(flint.ctx.prec + more):
-                share = self._by_series(v)
+            with precision(bits + more):
+                ends = [self._by_series(v, by) for by in beside]
+                share = hull(ends[0], ends[-1])
             if share.rad() < goal:
                 return share
             more *= 2
         raise Unproved("the share of a rational quadratic kernel lost its digits")
 
-    def _by_series(self, v: Ball) -> Ball:
-        alpha, half = exact_ball(self.source.alpha), flint.arb(self.dim) / 2
+    def _by_series(self, v: Ball, by: Ball) -> Ball:
+        """The share where alpha is larger by a number."""
+        alpha, half = exact_ball(self.source.alpha) + by, flint.arb(self.dim) / 2
         c = exact_ball(self.source.scale) ** 2 / 4 * v
-        if self.exact_order.is_Integer:
-            total = _integer_order(min(alpha, half, key=float), abs(int(self.exact_order)), c)
-        else:
-            order = alpha - half
-            total = flint.arb(0)
-            for power, other in ((half, order), (alpha, -order)):
-                series = c.hypgeom([power], [power + 1, 1 - other])
-                total = total + other.gamma() * c**power / power * series
+        total = flint.arb(0)
+        for power, other in ((half, alpha - half), (alpha, half - alpha)):
+            series = c.hypgeom([power], [power + 1, 1 - other])
+            total = total + other.gamma() * c**power / power * series
         return total / (alpha.gamma() * half.gamma())
 
 
 def _limit() -> Ball:
     """What e^x sqrt(x) K(x) tends to."""
     return (flint.arb.pi() / 2).sqrt()
-
-
-def _integer_order(half: Ball, n: int, c: Ball) -> Ball:
-    """The integral of t^(h-1) Y_n(t) over [0, c], n >= 0, term by term (DLMF 10.31.1)."""
-    total = flint.arb(0)
-    for k in range(n):
-        factor = flint.arb(n - k - 1).fac() / flint.arb(k).fac()
-        total = total + (-1) ** k * factor * c ** (half + k) / (half + k)
-    log = c.log()
-    power = c ** (half + n) / flint.arb(n).fac()
-    first, second = flint.arb(1).digamma(), flint.arb(n + 1).digamma()
-    sign = -1 if n % 2 else 1
-    goal = flint.arb(2) ** (-2 * flint.ctx.prec)
-    k = 0
-    while True:
-        index = half + n + k
-        total = total + sign * power * ((first + second - log) / index + 1 / index**2)
-        k += 1
-        power = power * c / (k * (n + k))
-        first, second = first + flint.arb(1) / k, second + flint.arb(1) / (n + k)
-        if c * _FALL < k * (n + k):
-            # The sums of reciprocals grow by less than a factor of 2 while the powers fall by 8.
-            rest = 2 * power * (abs(first) + abs(second) + abs(log) + 1)
-            if rest < goal * (1 + total.abs_upper()) or power < goal:
-                return total + flint.arb(0, rest.abs_upper())
