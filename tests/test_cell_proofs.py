@@ -16,7 +16,7 @@ from spectra.table import RadialLaw
 flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
 
 from spectra.certify.balls import precision  # noqa: E402
-from spectra.certify.cell_proofs import CellProof  # noqa: E402
+from spectra.certify.cell_proofs import cell_proof  # noqa: E402
 from spectra.certify.double_double import STEP, plus, polynomial, times, two_sum  # noqa: E402
 from spectra.certify.parts import ProvedLaw  # noqa: E402
 
@@ -29,7 +29,7 @@ def tabulated(formula, dim, support=None):
 
 def proved(of, law, sign=1):
     with precision(160):
-        return CellProof(ProvedLaw(of.components, sign, 160), law)
+        return cell_proof(ProvedLaw(of.components, sign, 160), law)
 
 
 def with_cells(law, cells):
@@ -97,7 +97,7 @@ def test_the_bound_of_the_cells_holds_for_their_polynomials_and_is_sharp():
                 key = mp.mpf(cells.first + i + s) / cells.count
                 below = -mp.expm1(-w * w / 2) if key >= 0 else -mp.exp(-w * w / 2)
                 largest = max(largest, abs(below - key))
-    assert largest <= proof.error <= 1.3 * largest + 4e-16
+    assert largest <= proof.u_error <= 1.3 * largest + 4e-16
     assert proof.not_ascending == 0.0
     assert proof.step_back <= 5e-14
 
@@ -114,7 +114,7 @@ def test_cells_are_as_right_as_the_panels_they_were_made_from(formula, dim, sign
     part = next(p for p in table.parts if p.sign == sign)
     proof = proved(of, part.law, sign)
     whole = table.certified(of)[table.parts.index(part)]
-    assert proof.error <= whole.u_error <= 1e-14
+    assert proof.u_error <= whole.u_error <= 1e-14
     assert proof.rounding <= whole.rounding <= 3e-14
     assert whole.pieces > proof.pieces
     assert proof.not_ascending == 0.0
@@ -130,11 +130,11 @@ def test_a_changed_coefficient_of_a_cell_is_reported_with_its_size(key, term):
     width = broken.cells.columns[1:, i].sum()
     size = by / (broken.cells.count * width)
     proof = proved(of, broken)
-    assert 0.99 * size <= proof.error <= 3.0 * size
+    assert 0.99 * size <= proof.u_error <= 3.0 * size
     table = replace(table, parts=(replace(part, law=broken),))
     (whole,) = table.certified(of)
     assert whole.rigorous
-    assert whole.u_error == proof.error
+    assert whole.u_error == proof.u_error
 
 
 def test_a_cell_that_descends_is_not_certified_to_ascend():
@@ -144,7 +144,7 @@ def test_a_cell_that_descends_is_not_certified_to_ascend():
     broken, _ = changed(law, 0.3, 1, -2.0 * law.cells.columns[1, i])
     proof = proved(of, broken)
     assert proof.not_ascending == 1.0 / law.cells.count
-    assert proof.error >= 0.99 / law.cells.count
+    assert proof.u_error >= 0.99 / law.cells.count
     broken, _ = changed(law, 0.3, 0, 1.0)
     proof = proved(of, broken)
     assert proof.not_ascending == 0.0
@@ -157,7 +157,7 @@ def test_a_law_that_is_drawn_by_its_panels_alone_needs_no_cells():
     empty = replace(law.cells, is_open=np.ones_like(law.cells.is_open))
     proof = proved(of, with_cells(law, empty))
     assert proof.pieces == 0
-    assert proof.error <= 2.0**-52 + 1e-30
+    assert proof.u_error <= 2.0**-52 + 1e-30
 
 
 @pytest.mark.slow

@@ -5,14 +5,15 @@ Read in this order: ``balls`` (exact numbers in, enclosures out), ``signs`` (ran
 oscillate); ``expansions`` and ``waves`` (an oscillating tail with its remainder), ``backgrounds``
 (about what it oscillates), ``ball_densities``, ``arccosine`` and ``lobes`` (kernels on a ball),
 ``masses`` (the entry); ``table_panels`` (a table as exact functions), ``parts`` and ``lobed_law``
-(the laws that it stands for), ``panel_proofs``, ``cell_proofs``, ``lobed_tails`` with
-``tail_rounding``, and ``tables`` (the entry).
+(the laws that it stands for), ``certificates``, ``panel_proofs``, ``cell_proofs``, ``lobed_tails``
+with ``tail_rounding``, and ``tables`` (the entry).
 
 ``double_double`` has sums of arrays to twice the digits.
 """
 
+from spectra.certify.certificates import PartCertificate, TableCertificate
 from spectra.certify.masses import CertifiedMasses, proved_masses
-from spectra.certify.tables import PartCertificate, TableCertificate, proved_table
+from spectra.certify.tables import proved_table
 
 __all__ = [
     "CertifiedMasses",

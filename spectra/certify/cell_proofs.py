@@ -15,18 +15,20 @@ Chebyshev nodes (Ehlich and Zeller, Math. Z. 86 (1964) 41-44).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
 
 import numpy as np
 
 from spectra.certify.balls import Ball, Unproved, flint, upper_double
+from spectra.certify.certificates import PartCertificate
 from spectra.certify.double_double import STEP, Pair, plus, polynomial, two_sum
 from spectra.certify.table_panels import LocalCdf, TabulatedLaw
 from spectra.quadrature import EPS
 from spectra.table import RadialLaw
-from spectra.table.arrays import FloatArray, IntArray
+from spectra.table.arrays import FloatArray
 
-__all__ = ["CellProof"]
+__all__ = ["cell_proof"]
 
 _NODES = 24
 # Degrees up to which the error and the density are taken as polynomials, and ellipses.
@@ -43,125 +45,110 @@ _TINY = 1e-280
 _UNIT = 2.0**-53
 
 
-class CellProof:
-    """The bounds collected over the closed cells of one part.
+def cell_proof(law: TabulatedLaw, table: RadialLaw) -> PartCertificate:
+    """What is proved of the closed cells of one part.
 
-    Parameters
-    ----------
-    law : TabulatedLaw
-    table : RadialLaw
-
-    Attributes
-    ----------
-    error : float
-        Upper bound of |F(q(s)) - u(s)|, the cells being exact polynomials.
-    rounding : float
-        Upper bound of what their evaluation in doubles adds to it.
-    not_ascending : float
-        Probability of the cells inside which the radius was not proved to ascend.
-    step_back : float
-        The largest step back at the edge of a cell, relative to the radius: to the next cell, or
-        to and from the panels.
-    pieces : int
-        Ranges of cells that were looked at.
+    Raises
+    ------
+    Unproved
+        Where a cell is too long for the series of the law.
     """
+    cells, width = table.cells, 1.0 / table.cells.count
+    keys = (cells.first + np.arange(cells.is_open.size)) / cells.count
+    closed = np.flatnonzero(~cells.is_open)
+    ends = [table.left.edges, -table.right.edges]
+    if table.tail is not None:
+        ends.append(table.tail.listed_ends)
+    panel = np.searchsorted(np.unique(np.concatenate(ends)), keys[closed], side="right")
+    waiting = np.split(closed, np.flatnonzero(np.diff(panel)) + 1) if closed.size else []
+    found = [PartCertificate(0.0, 0.0, 0.0, _step_back(table, keys), 0)]
+    while waiting:
+        some = waiting.pop()
+        proof = _proved(law, cells.columns[:, some], keys[some], width)
+        if proof is not None:
+            found.append(proof)
+            continue
+        if some.size == 1:
+            raise Unproved("a cell of the table is too long for the series of the law")
+        found.append(PartCertificate(0.0, 0.0, 0.0, 0.0, 1))
+        waiting += np.array_split(some, 2)
+    whole = PartCertificate.joined(found)
+    # As for the panels: the sides add up to 1 but for a double, and signs may be unknown.
+    return replace(whole, u_error=whole.u_error + 2.0**-52 + 3.0 * upper_double(law.loose))
 
-    def __init__(self, law: TabulatedLaw, table: RadialLaw) -> None:
-        self.law = law
-        cells = table.cells
-        self.columns, self.count = cells.columns, cells.count
-        self.keys = (cells.first + np.arange(cells.is_open.size)) / cells.count
-        self.error = self.rounding = 0.0
-        self.pieces = 0
-        hull = _bernstein(self.columns)
-        # The coefficients of Bernstein's form are sums of the others, each taken at most once.
-        slack = 16.0 * EPS * np.abs(self.columns).sum(axis=0)
-        self.low, self.high = hull.min(axis=0) - slack, hull.max(axis=0) + slack
-        closed = np.flatnonzero(~cells.is_open)
-        self.not_ascending = float(np.sum(~self._ascend(closed))) / cells.count
-        self.step_back = self._step_back(table, cells.is_open)
-        ends = [table.left.edges, -table.right.edges]
-        if table.tail is not None:
-            ends.append(table.tail.listed_ends)
-        panel = np.searchsorted(np.unique(np.concatenate(ends)), self.keys[closed], side="right")
-        waiting = np.split(closed, np.flatnonzero(np.diff(panel)) + 1) if closed.size else []
-        while waiting:
-            some = waiting.pop()
-            if not self._some(some):
-                if some.size == 1:
-                    raise Unproved("a cell of the table is too long for the series of the law")
-                waiting += np.array_split(some, 2)
-        # As for the panels: the sides add up to 1 but for a double, and signs may be unknown.
-        self.error += 2.0**-52 + 3.0 * upper_double(law.loose)
 
-    def _ascend(self, closed: IntArray) -> np.ndarray:
-        """Whether the radius ascends, cell by cell: Bernstein's coefficients of its slope."""
-        slopes = self.columns[1:, closed] * np.arange(1.0, self.columns.shape[0])[:, None]
-        slack = 16.0 * EPS * np.abs(slopes).sum(axis=0)
-        return np.asarray((_bernstein(slopes) > slack).all(axis=0))
+def _ascend(columns: FloatArray) -> np.ndarray:
+    """Whether the radius ascends, cell by cell: Bernstein's coefficients of its slope."""
+    slopes = columns[1:] * np.arange(1.0, columns.shape[0])[:, None]
+    slack = 16.0 * EPS * np.abs(slopes).sum(axis=0)
+    return np.asarray((_bernstein(slopes) > slack).all(axis=0))
 
-    def _step_back(self, table: RadialLaw, is_open: np.ndarray) -> float:
-        starts, ends = self.columns[0], self.columns.sum(axis=0)
-        beyond = np.flatnonzero(is_open[1:] != is_open[:-1]) + 1
-        both = np.flatnonzero(~is_open[1:] & ~is_open[:-1]) + 1
-        steps = [(ends[both - 1] - starts[both]) / starts[both]]
-        if beyond.size:
-            there = table.panel_radii(self.keys[beyond])
-            cell = np.where(is_open[beyond], ends[beyond - 1], starts[beyond])
-            back = np.where(is_open[beyond], cell - there, there - cell)
-            steps.append(back / cell)
-        # The rounding of a panel, whose sizes add up to less than twice the radius, and a cell.
-        return max(float(np.concatenate(steps).max(initial=0.0)), 0.0) + 128.0 * EPS
 
-    def _some(self, some: IntArray) -> bool:
-        """Bound what holds on some cells of one panel; False where they are too many."""
-        law = self.law
-        low, high = flint.arb(float(self.low[some].min())), flint.arb(float(self.high[some].max()))
-        low, high = law.unit * low, law.unit * high
-        centre = flint.arb(float(((low + high) / 2).mid()))
-        reach = (high - centre).max(centre - low).abs_upper()
-        self.pieces += 1
-        stretch = law.stretch_at(centre)
-        local = law.local(stretch, centre, reach)
-        if local is None:
-            return False
-        series = _Series(local, law.unit, self.low[some], self.high[some], self.keys[some[0]] < 0)
-        columns = series.scaled(self.columns[:, some])
-        seen, density = series.at_nodes(columns, self.keys[some], 1.0 / self.count)
-        unseen, unseen_density = series.between_nodes(columns)
-        error = np.full(some.size, np.inf)
-        for degree in _DEGREES:
-            factor = _factor(degree)
-            for r, size in zip(_ELLIPSES, unseen, strict=True):
-                left = 2.0 * size * r**-degree / (r - 1.0)
-                error = np.minimum(error, factor * seen + (1.0 + factor) * left)
-        steep = np.full(some.size, np.inf)
-        factor = _factor(_DENSITY_DEGREE)
-        for r, size in zip(_ELLIPSES, unseen_density, strict=True):
-            left = 2.0 * size * r**-_DENSITY_DEGREE / (r - 1.0)
-            steep = np.minimum(steep, factor * density + (1.0 + factor) * left)
-        beyond = upper_double(law.beyond_ends(stretch, low, high))
-        found = float(error.max()) * _UP + beyond
-        rounding = float((steep * _rounding(columns)).max()) * _UP
-        if not (np.isfinite(found) and np.isfinite(rounding)):
-            if some.size > 1:
-                return False
-            raise Unproved("the working precision was lost in a cell of the table")
-        self.error, self.rounding = max(self.error, found), max(self.rounding, rounding)
-        return True
+def _step_back(table: RadialLaw, keys: FloatArray) -> float:
+    """The largest step back at the edge of a cell: to the next cell, or to and from the panels."""
+    columns, is_open = table.cells.columns, table.cells.is_open
+    starts, ends = columns[0], columns.sum(axis=0)
+    beyond = np.flatnonzero(is_open[1:] != is_open[:-1]) + 1
+    both = np.flatnonzero(~is_open[1:] & ~is_open[:-1]) + 1
+    steps = [(ends[both - 1] - starts[both]) / starts[both]]
+    if beyond.size:
+        there = table.panel_radii(keys[beyond])
+        cell = np.where(is_open[beyond], ends[beyond - 1], starts[beyond])
+        back = np.where(is_open[beyond], cell - there, there - cell)
+        steps.append(back / cell)
+    # The rounding of a panel, whose sizes add up to less than twice the radius, and a cell.
+    return max(float(np.concatenate(steps).max(initial=0.0)), 0.0) + 128.0 * EPS
+
+
+def _proved(
+    law: TabulatedLaw, columns: FloatArray, keys: FloatArray, width: float
+) -> PartCertificate | None:
+    """What holds on some cells of one panel; None where they are too many."""
+    hull = _bernstein(columns)
+    # The coefficients of Bernstein's form are sums of the others, each taken at most once.
+    slack = 16.0 * EPS * np.abs(columns).sum(axis=0)
+    lowest, highest = (hull.min(axis=0) - slack).min(), (hull.max(axis=0) + slack).max()
+    low, high = law.unit * flint.arb(float(lowest)), law.unit * flint.arb(float(highest))
+    centre = flint.arb(float(((low + high) / 2).mid()))
+    reach = (high - centre).max(centre - low).abs_upper()
+    stretch = law.stretch_at(centre)
+    local = law.local(stretch, centre, reach)
+    if local is None:
+        return None
+    series = _Series(local, law.unit, lowest, highest, keys[0] < 0)
+    scaled = series.scaled(columns)
+    seen, density = series.at_nodes(scaled, keys, width)
+    unseen, unseen_density = series.between_nodes(scaled)
+    error = np.min([_between(seen, unseen, degree) for degree in _DEGREES], axis=0)
+    steep = _between(density, unseen_density, _DENSITY_DEGREE)
+    beyond = upper_double(law.beyond_ends(stretch, low, high))
+    found = float(error.max()) * _UP + beyond
+    rounding = float((steep * _rounding(scaled)).max()) * _UP
+    if not (np.isfinite(found) and np.isfinite(rounding)):
+        if keys.size > 1:
+            return None
+        raise Unproved("the working precision was lost in a cell of the table")
+    not_ascending = float(np.sum(~_ascend(columns))) * width
+    return PartCertificate(found, rounding, not_ascending, 0.0, 1)
+
+
+def _between(seen: FloatArray, unseen: list[FloatArray], degree: int) -> FloatArray:
+    """Bounds on cells of functions that are nearly of a degree: at nodes, and in each ellipse."""
+    factor = _NODES_ROUNDED / np.cos(degree * np.pi / (2 * _NODES))
+    sizes = zip(_ELLIPSES, unseen, strict=True)
+    left = np.min([2.0 * size * r**-degree / (r - 1.0) for r, size in sizes], axis=0)
+    return np.asarray(factor * seen + (1.0 + factor) * left)
 
 
 class _Series:
     """F less its constant about a centre, as a polynomial of radii in units near their size."""
 
-    def __init__(
-        self, local: LocalCdf, unit: Ball, low: FloatArray, high: FloatArray, right: bool
-    ) -> None:
-        self.size = int(np.frexp(high.max())[1])
+    def __init__(self, local: LocalCdf, unit: Ball, low: float, high: float, right: bool) -> None:
+        self.size = int(np.frexp(high)[1])
         scale = flint.arb(2) ** self.size
         centre = local.centre / unit / scale
         self.centre, off = _pair(centre)
-        ends = np.ldexp(np.stack([low, high]), -self.size) - self.centre[0]
+        ends = np.ldexp(np.array([low, high]), -self.size) - self.centre[0]
         self.length = int(np.frexp(np.abs(ends).max() + EPS)[1])
         factor = unit * scale * flint.arb(2) ** self.length
         first = local.at_centre - 1 if right else local.at_centre
@@ -256,10 +243,6 @@ def _size(sizes: FloatArray, x: FloatArray) -> FloatArray:
 
 def _slope_size(sizes: FloatArray, x: FloatArray) -> FloatArray:
     return _size(sizes[1:] * np.arange(1.0, sizes.size), x)
-
-
-def _factor(degree: int) -> float:
-    return float(_NODES_ROUNDED / np.cos(degree * np.pi / (2 * _NODES)))
 
 
 def _rounding(columns: FloatArray) -> FloatArray:

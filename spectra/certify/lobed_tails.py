@@ -14,15 +14,18 @@ later lobes, :math:`\sum_{j\ge0} y_j^q \le y^q + \kappa y^\sigma/\sigma`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from spectra.certify.balls import Ball, Unproved, flint, hull, upper_double
+from spectra.certify.certificates import PartCertificate
 from spectra.certify.lobed_law import LobedLaw
-from spectra.certify.nodes import Nodes, chebyshev_poly, chosen_nodes
+from spectra.certify.nodes import chebyshev_poly, chosen_nodes, largest_on_segment
 from spectra.certify.tail_rounding import tail_rounding
 from spectra.certify.waves import Wave, integrated
 from spectra.quadrature import EPS
 from spectra.table import LobedTail, RadialLaw
 
-__all__ = ["LobedTailProof"]
+__all__ = ["lobed_tail_proof"]
 
 # The expansion is cut here, relative to the first index.
 _BEFORE = 0.98
@@ -36,47 +39,51 @@ _MOST_HALVINGS = 12
 _LOCKED = 1e-3
 
 
-class LobedTailProof:
+def lobed_tail_proof(law: LobedLaw, tail: LobedTail, table: RadialLaw) -> PartCertificate:
     """What is proved of the lobed tail of a part.
 
-    Attributes
-    ----------
-    error, rounding, not_ascending : arb
-    step_back : float
-    pieces : int
-        As those of :class:`.table_panels.PanelProof`.
+    Raises
+    ------
+    Unproved
+        Where the tail is of another kind, or is not that of the law to a rough accuracy.
     """
+    if tail.root != 1 or tail.zeros != 1:
+        raise Unproved("a tail in powers of a root, or with double zeros, has no proof")
+    proof = _Tail(law, tail)
+    rounding = tail_rounding(tail, proof.largest_density())
+    joined, begins = float(table.right.end_radii[0, 0]), upper_double(proof.first / law.unit)
+    return PartCertificate(
+        upper_double(proof.error()),
+        upper_double(rounding),
+        0.0 if proof.radii.ascend() else tail.mass,
+        max((joined - begins) / begins + 128 * EPS, 0.0),
+        2,
+    )
 
-    def __init__(self, law: LobedLaw, tail: LobedTail, table: RadialLaw) -> None:
-        if tail.root != 1 or tail.zeros != 1:
-            raise Unproved("a tail in powers of a root, or with double zeros, has no proof")
+
+class _Tail:
+    """The tail of a table beside that of its law."""
+
+    def __init__(self, law: LobedLaw, tail: LobedTail) -> None:
         self.law, self.tail = law, tail
         self.kappa = flint.arb(tail.kappa)
         # The index in units of the true period, 2 pi in x; what that changes is added.
         self.turn = 2 * flint.arb.pi()
         self.radii = _Radii(tail, law.unit, self.turn)
-        first = self.radii.x(flint.arb(1), flint.arb(0))
-        self.wave = _sharp_wave(law, _BEFORE * float(first.lower()))
+        self.first = self.radii.x(flint.arb(1), flint.arb(0))
+        self.wave = _sharp_wave(law, _BEFORE * float(self.first.lower()))
         self.mass_wave = integrated(self.wave)
         self.power = self.wave.power
         self.sigma = self.power - 1
         if not self.sigma > 0:
             raise Unproved("the tail of the density has no finite mass")
         self.fall = _Fall(tail, self.sigma)
-        start = law.stretch_at(first + 1)
-        if not abs(law.stretches[start].low - first) < 0.5:
+        self.start = law.stretch_at(self.first + 1)
+        if not abs(law.stretches[self.start].low - self.first) < 0.5:
             raise Unproved("the tail of the table does not start at a lobe")
-        self.known = len(law.stretches) - start
-        self.pieces = 0
-        self.lobe_slack = self._locked()
-        self.error = self._error(start)
-        self.rounding = tail_rounding(tail, self._largest_density())
-        self.not_ascending = flint.arb(0) if self.radii.ascend() else flint.arb(tail.mass)
-        joined = float(table.right.end_radii[0, 0])
-        begins = upper_double(first / law.unit)
-        self.step_back = max((joined - begins) / begins + 128 * EPS, 0.0)
+        self.known = len(law.stretches) - self.start
 
-    def _error(self, start: int) -> Ball:
+    def error(self) -> Ball:
         """Upper bound of the error in probability at every lobe and place."""
         last = self.kappa / (self.kappa + self.known - 1)
         zero, one = flint.arb(0), flint.arb(1)
@@ -85,12 +92,12 @@ class LobedTailProof:
         known = flint.arb(0)
         for k in range(self.known):
             held = self.fall.survival(self.kappa + k)
-            known = known.max(abs(self.law.beyond(start + k) - held).abs_upper())
+            known = known.max(abs(self.law.beyond(self.start + k) - held).abs_upper())
         # The sum of y^q over the lobes from y on.
         lobes = last**self.power + self.kappa * last**self.sigma / self.sigma
         beyond = far_mass * lobes + far * last**self.power
         loose = 3 * self.law.loose + 2 * self.fall.exponent_error()
-        error = (known + near).max(beyond) + self.lobe_slack + self._drift() + loose
+        error = (known + near).max(beyond) + self._locked() + self._drift() + loose
         if not error.is_finite():
             raise Unproved("the working precision was lost in the tail")
         return error.abs_upper()
@@ -98,40 +105,45 @@ class LobedTailProof:
     def _along(self, low: Ball, high: Ball) -> tuple[Ball, Ball]:
         """Upper bounds of |E| y^-q on [low, high] of y: for all v, and for v = 1."""
         middle, half = (low + high) / 2, (high - low) / 2
+
         across = chosen_nodes(lambda r: self._size_across(low, high, r), flint.arb(_UNSEEN))
         along = chosen_nodes(lambda r: self._size_along(low, high, r), flint.arb(_UNSEEN))
         if across is None or along is None:
             raise Unproved("the series of the tail of the table are too steep")
-        seen = at_end = flint.arb(0)
-        for node in across.places:
-            seen_here, end_here = self._at(middle + half * node, along)
-            seen, at_end = seen.max(seen_here), at_end.max(end_here)
-        self.pieces += 1
         left = self._left_out(high)
-        return across.largest(along.largest(seen)) + left, across.largest(at_end) + left
 
-    def _at(self, y: Ball, along: Nodes) -> tuple[Ball, Ball]:
-        """The largest |E| y^-q at the places of v, and at v = 1."""
+        def seen(node: Ball) -> Ball:
+            return largest_on_segment(self._at(middle + half * node), along)
+
+        def at_end(node: Ball) -> Ball:
+            return self._at(middle + half * node)(flint.arb(1))
+
+        return largest_on_segment(seen, across) + left, largest_on_segment(at_end, across) + left
+
+    def _at(self, y: Ball) -> Callable[[Ball], Ball]:
+        """E y^-q at a place 2 v - 1."""
         radii = self.radii.along(y)
         lobe = self.fall.lobe(y)
         begun = self._beyond(y, radii(flint.arb(-1)))
         front = self.law.sign / self.law.mass
-        seen = flint.arb(0)
         quarter = flint.arb.pi() / 4
-        for t in along.places:
-            share = (quarter * (1 + t)).sin() ** 2
+
+        def value(t: Ball) -> Ball:
             mass = front * (begun - self._beyond(y, radii(t)))
-            seen = seen.max(abs(mass - share * lobe).abs_upper())
-        mass = front * (begun - self._beyond(y, radii(flint.arb(1))))
-        return seen, abs(mass - lobe).abs_upper()
+            return mass - (quarter * (1 + t)).sin() ** 2 * lobe
+
+        return value
 
     def _beyond(self, y: Ball, shift: Ball) -> Ball:
         """W y^-q where x = (turn kappa + y shift)/y, the expansion cut."""
-        wave = self.mass_wave
         x = self.turn * self.kappa + y * shift
-        phase = self.turn * self.kappa + shift - wave.phase
-        value = wave.series(y / x) * flint.acb(0, phase).exp()
-        return value.real * x**-wave.power
+        return self._wave(self.mass_wave, y, shift) * x**-self.power
+
+    def _wave(self, wave: Wave, y: Ball, shift: Ball) -> Ball:
+        """x^q times a wave there."""
+        turns = self.turn * self.kappa + shift - wave.phase
+        u = y / (self.turn * self.kappa + y * shift)
+        return (wave.series(u) * flint.acb(0, turns).exp()).real
 
     def _size_along(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
         """Bound of |E| y^-q for v in the ellipse of parameter r."""
@@ -177,7 +189,7 @@ class LobedTailProof:
         rest = self.mass_wave.size(x / high)
         return (2 * rest * x**-self.power / self.law.mass).abs_upper()
 
-    def _largest_density(self) -> Ball:
+    def largest_density(self) -> Ball:
         """Bound of the density of w in the tail, times (w / first w)^q."""
         x = self.radii.least_x()
         total = self.wave.size(x) + self.wave.largest(1 / x)
@@ -188,7 +200,7 @@ class LobedTailProof:
         off = abs(self.radii.period / self.turn - 1)
         # k periods lie below x, and k x^-q falls with x.
         x = self.radii.least_x()
-        return (2 * self._largest_density() / self.law.unit * off * x).abs_upper()
+        return (2 * self.largest_density() / self.law.unit * off * x).abs_upper()
 
     def _locked(self) -> Ball:
         """Bound of the mass on the wrong side of the starts and ends of the lobes, all together.
@@ -206,7 +218,7 @@ class LobedTailProof:
         if not (off < _LOCKED and self.radii.half_turn()):
             raise Unproved("the lobes of the table are not those of the law")
         lobes = 1 + self.kappa / self.sigma
-        return (16 * off**2 * lobes * self._largest_density() / self.law.unit).abs_upper()
+        return (16 * off**2 * lobes * self.largest_density() / self.law.unit).abs_upper()
 
     def _amplitude(self) -> tuple[Ball, Ball]:
         """The least x^q |E| of the cut expansion at real x, and the largest |psi' - 1|."""
@@ -242,20 +254,18 @@ class LobedTailProof:
             x = self.turn * self.kappa - far * size
             return self.wave.largest(far / x) * lean.exp() if x > 0 else None
 
+        def value(node: Ball) -> Ball:
+            y = (1 + node) / 2
+            radii = self.radii.along(y)
+            seen = flint.arb(0)
+            for shift in (radii(flint.arb(-1)), radii(flint.arb(1))):
+                seen = seen.max(abs(self._wave(self.wave, y, shift)).abs_upper())
+            return seen
+
         nodes = chosen_nodes(bound, flint.arb(2.0**-40))
         if nodes is None:
             raise Unproved("the series of the radii of the tail are too steep")
-        seen = flint.arb(0)
-        for node in nodes.places:
-            y = (1 + node) / 2
-            radii = self.radii.along(y)
-            for end in (-1, 1):
-                shift = radii(flint.arb(end))
-                x = self.turn * self.kappa + y * shift
-                phase = self.turn * self.kappa + shift - self.wave.phase
-                value = self.wave.series(y / x) * flint.acb(0, phase).exp()
-                seen = seen.max(abs(value.real).abs_upper())
-        return nodes.largest(seen)
+        return largest_on_segment(value, nodes)
 
 
 class _Radii:

@@ -11,12 +11,14 @@ Chebyshev polynomial of degree 2n (Ehlich and Zeller, Math. Z. 86 (1964) 41-44),
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from spectra.certify.balls import Ball, flint, precision
 
-__all__ = ["Nodes", "chebyshev_poly", "chosen_nodes"]
+__all__ = ["chebyshev_poly", "chosen_nodes", "largest_on_segment"]
+
+#: n, and an upper bound of the distance to a polynomial of that degree.
+Nodes = tuple[int, Ball]
 
 # The parameters that are tried, as fractions of 4.
 _ELLIPSES = (32, 24, 16, 12, 10, 8, 7, 6, 5)
@@ -25,34 +27,9 @@ _MOST_DEGREE = 400
 _BOUND_BITS = 64
 
 
-@dataclass(frozen=True)
-class Nodes:
-    """Where a function must be known, and what is not seen there.
-
-    Attributes
-    ----------
-    degree : int
-        n.
-    unseen : arb
-        Upper bound of the distance to a polynomial of that degree.
-    """
-
-    degree: int
-    unseen: Ball
-
-    @property
-    def places(self) -> list[Ball]:
-        """The zeros of the Chebyshev polynomial of degree 2n."""
-        return _zeros(2 * self.degree, flint.ctx.prec)
-
-    def largest(self, seen: Ball) -> Ball:
-        """Upper bound on the segment of a function that is at most ``seen`` at the places."""
-        root = flint.arb(2).sqrt()
-        return (root * seen + (1 + root) * self.unseen).abs_upper()
-
-
 @cache
 def _zeros(count: int, bits: int) -> list[Ball]:
+    """The zeros of the Chebyshev polynomial of a degree."""
     assert bits == flint.ctx.prec
     return [flint.arb.cos_pi(flint.arb(2 * i + 1) / (2 * count)) for i in range(count)]
 
@@ -70,12 +47,9 @@ def chosen_nodes(bound: Callable[[Ball], Ball | None], goal: Ball) -> Nodes | No
     Examples
     --------
     >>> nodes = chosen_nodes(lambda r: ((r + 1 / r) / 2).exp(), flint.arb(2.0**-60))
-    >>> 15 < nodes.degree < 30                                  # exp is nearly a polynomial
+    >>> 15 < nodes[0] < 30                                      # exp is nearly a polynomial
     True
-    >>> seen = flint.arb(0)
-    >>> for t in nodes.places:
-    ...     seen = seen.max(t.exp())
-    >>> 2.718 < float(nodes.largest(seen)) < 3.9
+    >>> 2.718 < float(largest_on_segment(lambda t: t.exp(), nodes)) < 3.9
     True
     """
     best: Nodes | None = None
@@ -89,9 +63,17 @@ def chosen_nodes(bound: Callable[[Ball], Ball | None], goal: Ball) -> Nodes | No
             degree = 2
             if not front < goal:
                 degree += int(float(((front / goal).log() / r.log()).abs_upper()))
-            if degree <= _MOST_DEGREE and (best is None or degree < best.degree):
-                best = Nodes(degree, (front * r**-degree).abs_upper())
+            if degree <= _MOST_DEGREE and (best is None or degree < best[0]):
+                best = degree, (front * r**-degree).abs_upper()
     return best
+
+
+def largest_on_segment(value: Callable[[Ball], Ball], nodes: Nodes) -> Ball:
+    """Upper bound of |g| on [-1, 1] from g(t), or bounds of |g(t)|, at its nodes."""
+    (degree, unseen), root, seen = nodes, flint.arb(2).sqrt(), flint.arb(0)
+    for t in _zeros(2 * degree, flint.ctx.prec):
+        seen = seen.max(abs(value(t)).abs_upper())
+    return (root * seen + (1 + root) * unseen).abs_upper()
 
 
 def chebyshev_poly(coefficients: Sequence[float | Ball]) -> Ball:

@@ -126,7 +126,7 @@ class TabulatedLaw(ABC):
 class TablePanel:
     """A panel of a table as exact functions of its local variable t."""
 
-    coefficients: list[Ball]
+    polynomial: Ball
     kind: PanelKind
     exponent: float
     low: Ball
@@ -143,15 +143,6 @@ class TablePanel:
     @property
     def _has_power(self) -> bool:
         return self.kind in (PanelKind.POWER_LOW, PanelKind.POWER_HIGH)
-
-    def at(self, t: Ball) -> Ball:
-        """P at a number."""
-        return flint.arb_poly(self.coefficients)(t)
-
-    def radius(self, t: Ball) -> tuple[Ball, Ball]:
-        """Balls of P and P' over a ball."""
-        polynomial = flint.arb_poly(self.coefficients)
-        return polynomial(t), polynomial.derivative()(t)
 
     def share(self, t: Ball) -> Ball:
         """u at a number; 1 - q on the right side."""
@@ -195,9 +186,10 @@ class TablePanel:
     def rounding(self, density: Ball) -> Ball:
         """What doubles add in probability where the density is at most ``density``."""
         unit = flint.arb(2.0**-53)
-        steps = 2 * len(self.coefficients) + 2
-        size = sum((abs(c) for c in self.coefficients), flint.arb(0))
-        slope = sum((k * abs(c) for k, c in enumerate(self.coefficients)), flint.arb(0))
+        coefficients = self.polynomial.coeffs()
+        steps = 2 * len(coefficients) + 2
+        size = sum((abs(c) for c in coefficients), flint.arb(0))
+        slope = sum((k * abs(c) for k, c in enumerate(coefficients)), flint.arb(0))
         gamma = steps * unit / (1 - steps * unit)
         # x is rounded three times, and t three times more, by at most one unit each.
         return density * (gamma * size + 6 * unit * slope) + 4 * unit * (self.high - self.low)

@@ -8,17 +8,18 @@ the table is evaluated is bounded apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from spectra.certify.ball_densities import bessel_sum
-from spectra.certify.balls import Unproved, exact_ball, flint, precision, upper_double
-from spectra.certify.cell_proofs import CellProof
+from spectra.certify.balls import Unproved, exact_ball, flint, precision
+from spectra.certify.cell_proofs import cell_proof
+from spectra.certify.certificates import PartCertificate, TableCertificate
 from spectra.certify.lobed_law import LobedLaw
-from spectra.certify.lobed_tails import LobedTailProof
+from spectra.certify.lobed_tails import lobed_tail_proof
 from spectra.certify.lobes import Lobes, proved_lobes
-from spectra.certify.panel_proofs import PanelProof
+from spectra.certify.panel_proofs import panel_proof
 from spectra.certify.parts import ProvedLaw
 from spectra.errors import ParameterError, SpectraError
 from spectra.families import kernel_from_text
@@ -28,7 +29,7 @@ from spectra.table import LobedTail, Part, RadialLaw, SpectralTable
 from spectra.transform.on_balls.compact import BallComponent
 from spectra.verdict import spectral_measure
 
-__all__ = ["PartCertificate", "TableCertificate", "proved_table"]
+__all__ = ["proved_table"]
 
 _BITS = 160
 _LOBED_BITS = 192
@@ -36,78 +37,6 @@ _LOBED_BITS = 192
 _REACH = 4.0
 # A probability u becomes u - 1, or 1 - q, where it passes the split of the two sides.
 _KEY_ROUNDED = 2.0**-53
-
-
-@dataclass(frozen=True)
-class PartCertificate:
-    """What was proved of one part of a table.
-
-    It holds for the stored panels and tail, and for the cells that ``rvs``, ``ppf`` and ``isf``
-    read in their place (``part.law.cells``), so that ``u_error + rounding`` bounds the error in
-    probability of every radius that they return.
-
-    Attributes
-    ----------
-    u_error : float
-        Upper bound of |F(x(u)) - u| over all u in [0, 1], for all polynomials as exact functions.
-    rounding : float
-        Upper bound of what the evaluation in doubles (round to nearest) adds to it.
-    not_ascending : float
-        Probability of the panels and cells inside which the radius was not proved to ascend; 0
-        where it ascends everywhere.  At the ends, where a panel holds 1e-18, the radius is a
-        constant.
-    step_back : float
-        The largest step back from one panel or cell to the next, relative to the radius; computed
-        in doubles, with their rounding added.
-    pieces : int
-        Ranges of panels, of cells and of the tail that were looked at.
-    rigorous : bool
-        Whether the above was proved; otherwise ``u_error`` is what the table states.
-    reason : str
-        Why nothing was proved; empty where it was.
-    """
-
-    u_error: float
-    rounding: float
-    not_ascending: float
-    step_back: float
-    pieces: int
-    rigorous: bool = True
-    reason: str = ""
-
-
-class TableCertificate(tuple[PartCertificate, ...]):
-    """What was proved of a table: a certificate for each of its parts, and what holds for all.
-
-    Examples
-    --------
-    >>> TableCertificate([PartCertificate(1e-15, 2e-15, 0.0, 0.0, 9)])
-    proved: errors of at most 3e-15 in probability, ascending
-    """
-
-    __slots__ = ()
-
-    @property
-    def rigorous(self) -> bool:
-        """Whether every part was proved."""
-        return all(part.rigorous for part in self)
-
-    @property
-    def u_error(self) -> float:
-        """Bound of the error in probability of every radius, with the rounding of doubles."""
-        return max((part.u_error + part.rounding for part in self), default=0.0)
-
-    @property
-    def reason(self) -> str:
-        """Why some part was not proved; empty where all were."""
-        return next((part.reason for part in self if part.reason), "")
-
-    def __repr__(self) -> str:
-        if not self.rigorous:
-            return f"not proved: {self.reason}"
-        out_of_order = max((part.not_ascending for part in self), default=0.0)
-        order = f"ascending but for {out_of_order:.2g}" if out_of_order else "ascending"
-        return f"proved: errors of at most {self.u_error:.2g} in probability, {order}"
 
 
 def proved_table(table: SpectralTable, measure: SpectralMeasure | None) -> TableCertificate:
@@ -208,8 +137,7 @@ def _certified(
 def _smooth(part: Part, measure: SpectralMeasure) -> PartCertificate:
     with precision(_BITS):
         law = ProvedLaw(measure.components, int(part.sign), _BITS)
-        proof = PanelProof(law, part.law)
-        return _certificate(proof, CellProof(law, part.law), proof.step_back)
+        return _both(panel_proof(law, part.law), cell_proof(law, part.law))
 
 
 def _lobed(
@@ -229,12 +157,8 @@ def _lobed(
             density = bessel_sum(component)
             found.append(proved_lobes(component, density, float(radius) * reach))
         law = LobedLaw(found[0], int(part.sign), radius)
-        proof, far = PanelProof(law, part.law), LobedTailProof(law, tail, part.law)
-        proof.error = proof.error.max(far.error)
-        proof.rounding = proof.rounding.max(far.rounding)
-        proof.not_ascending = proof.not_ascending + far.not_ascending
-        proof.pieces += far.pieces
-        return _certificate(proof, CellProof(law, part.law), max(proof.step_back, far.step_back))
+        panels, far = panel_proof(law, part.law), lobed_tail_proof(law, tail, part.law)
+        return _both(PartCertificate.joined([panels, far]), cell_proof(law, part.law))
 
 
 def _closed_radius(law: RadialLaw) -> float:
@@ -242,19 +166,17 @@ def _closed_radius(law: RadialLaw) -> float:
     return float(law.cells.columns.sum(axis=0).max(initial=0.0))
 
 
-def _certificate(proof: PanelProof, cells: CellProof, step_back: float) -> PartCertificate:
+def _both(panels: PartCertificate, cells: PartCertificate) -> PartCertificate:
     """What holds for the panels and for the cells: a radius comes from either."""
-    if not (proof.error + proof.rounding).is_finite():
+    proof = PartCertificate.joined([panels, cells])
+    bound = proof.u_error + proof.rounding
+    if not np.isfinite(bound):
         raise Unproved("the working precision was lost")
-    error = max(upper_double(proof.error), cells.error)
-    rounding = max(upper_double(proof.rounding), cells.rounding) + _KEY_ROUNDED
-    if error + rounding >= 1.0:
-        raise Unproved(f"the bound that was found, {error + rounding:.1g}, is no probability")
-    return PartCertificate(
-        error,
-        rounding,
-        upper_double(proof.not_ascending) + cells.not_ascending,
+    if bound >= 1.0:
+        raise Unproved(f"the bound that was found, {bound:.1g}, is no probability")
+    return replace(
+        proof,
+        rounding=proof.rounding + _KEY_ROUNDED,
         # A step at an edge of both may be that of the panels and that of the cells.
-        step_back + cells.step_back,
-        proof.pieces + cells.pieces,
+        step_back=panels.step_back + cells.step_back,
     )
