@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from spectra.compiled import compiled, implementation
 from spectra.table.arrays import FloatArray, IntArray
+from spectra.table.panels import powers_of_chebyshev
 
 __all__ = ["Cells"]
 
@@ -194,9 +195,5 @@ def _rule(terms: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     x = chebyshev.chebpts1(count)
     series = np.asarray(chebyshev.chebvander(x, count - 1) * (2.0 / count), dtype=float)
     series[:, 0] *= 0.5
-    powers = np.zeros((terms, terms))
-    powers[0, 0], powers[1, :2] = 1.0, (-1.0, 2.0)
-    for n in range(2, terms):
-        powers[n] = -2.0 * powers[n - 1] - powers[n - 2]
-        powers[n, 1:] += 4.0 * powers[n - 1, :-1]
-    return 0.5 * (x + 1.0), series, powers
+    # T_n(2 x - 1) = T_2n(sqrt x).
+    return 0.5 * (x + 1.0), series, powers_of_chebyshev(2 * terms - 1)[::2, ::2]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from spectra.special import plane_wave_mean
 from spectra.table.arrays import ComplexArray, FloatArray, IntArray, panel_rule
+from spectra.table.lobe_shares import share_before, share_slope
 from spectra.table.panels import PanelKind
 from spectra.table.plane_wave import (
     hankel_amplitude,
@@ -132,7 +133,7 @@ class PanelIntegrals:
         e = self.powers[panel][:, None]
         shape = np.abs(e) * r ** (e - 1.0)
         lobe = self.lobes[panel]
-        shape[lobe] = 0.5 * np.pi * np.sin(np.pi * r[lobe])
+        shape[lobe] = share_slope(1, r[lobe])
         return self.masses[panel][:, None] * shape
 
     def plane_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -196,8 +197,7 @@ class PanelIntegrals:
         with np.errstate(divide="ignore"):
             share = np.abs(high**e - low**e)
         lobe = self.lobes[panel]
-        half = 0.5 * np.pi
-        share[lobe] = np.sin(half * high[lobe]) ** 2 - np.sin(half * low[lobe]) ** 2
+        share[lobe] = share_before(1, high[lobe]) - share_before(1, low[lobe])
         return np.asarray(self.masses[panel] * share)
 
     @cached_property

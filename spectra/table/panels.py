@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray, frozen_array
+from spectra.table.lobe_shares import share_before, share_slope
 
 __all__ = ["PanelKind", "Panels", "local_share", "local_slope", "powers_of_chebyshev"]
 
@@ -199,7 +200,7 @@ def local_share(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> 
     kinds = kind[:, None]
     x = np.where(kinds == PanelKind.POWER_LOW, u**e, u)
     x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
-    return np.asarray(np.where(kinds == PanelKind.LOBE, np.sin(0.5 * np.pi * u) ** 2, x))
+    return np.asarray(np.where(kinds == PanelKind.LOBE, share_before(1, u), x))
 
 
 def local_slope(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> FloatArray:
@@ -216,5 +217,4 @@ def local_slope(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> 
     with np.errstate(divide="ignore"):
         slope = np.where(kinds == PanelKind.POWER_LOW, e * u ** (e - 1.0), 1.0)
         slope = np.where(kinds == PanelKind.POWER_HIGH, e * (1.0 - u) ** (e - 1.0), slope)
-    lobe = 0.5 * np.pi * np.sin(np.pi * u)
-    return np.asarray(0.5 * np.where(kinds == PanelKind.LOBE, lobe, slope))
+    return np.asarray(0.5 * np.where(kinds == PanelKind.LOBE, share_slope(1, u), slope))
