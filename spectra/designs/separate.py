@@ -14,7 +14,7 @@ import numpy as np
 
 from spectra.designs.distances import Distances
 from spectra.designs.least import design_within
-from spectra.designs.spheres import Coupling, Design
+from spectra.designs.spheres import Design
 from spectra.designs.waves import wave_covariance
 from spectra.errors import AccuracyError, ParameterError
 
@@ -33,11 +33,11 @@ def design_for_separate(
     served: Distances,
     *,
     n_components: int,
-    coupling: Coupling = "orthogonal",
-    max_mass: float | None = None,
-    max_radius: float | None = None,
+    **asked: Any,
 ) -> Design:
     """The design of least expected error for a number of columns, with directions for each radius.
+
+    The coupling and the bounds asked for are those of :func:`design_within`.
 
     Raises
     ------
@@ -63,10 +63,9 @@ def design_for_separate(
     size = float(np.abs(kernel(served.nodes)).max())
     best: Design | None = None
     refusal: AccuracyError | None = None
-    bounds: dict[str, Any] = {"max_mass": max_mass, "max_radius": max_radius}
     for part in _TRIED:
         try:
-            made = design_within(kernel, dim, served, tol=part * size, coupling=coupling, **bounds)
+            made = design_within(kernel, dim, served, tol=part * size, **asked)
         except AccuracyError as found:
             refusal = found
             break  # smaller tolerances need more still

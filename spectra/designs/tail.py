@@ -8,13 +8,13 @@ form; what is left is smoother, and needs low radii alone.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import sympy
 
 from spectra.designs.distances import Distances
 from spectra.designs.least import design_within
-from spectra.designs.spheres import Coupling, Design, Objective
+from spectra.designs.spheres import Design
 from spectra.errors import AccuracyError, ParameterError
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
@@ -31,14 +31,12 @@ def design_with_tail(
     dim: int,
     served: Distances,
     *,
-    tol: float,
     tail: Kernel | Literal["laplace"],
-    objective: Objective,
-    coupling: Coupling = "orthogonal",
-    max_mass: float | None = None,
-    max_radius: float | None = None,
+    **asked: Any,
 ) -> Design:
     """Design what a fixed part leaves of a kernel; "laplace" takes the best of three lengths.
+
+    The tolerance and all else that is asked for are those of :func:`design_within`.
 
     Raises
     ------
@@ -68,16 +66,7 @@ def design_with_tail(
     refusal: AccuracyError | None = None
     for part in parts:
         try:
-            rest = design_within(
-                kernel - part,
-                dim,
-                served,
-                tol=tol,
-                objective=objective,
-                coupling=coupling,
-                max_mass=max_mass,
-                max_radius=max_radius,
-            )
+            rest = design_within(kernel - part, dim, served, **asked)
         except AccuracyError as found:
             refusal = found
             continue
