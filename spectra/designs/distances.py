@@ -15,14 +15,12 @@ from spectra.numeric import FloatArray
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
 
-__all__ = ["Distances", "check_domain", "law_of_distances"]
+__all__ = ["Distances", "check_domain"]
 
 # Nodes that stand for the law of distances: an error that oscillates k times over the domain has
 # its mean square to a few percent from 4 k of them.  They crowd at the ends of the law, since
 # errors are largest at the rarest distances.
 _DISTANCE_NODES = 48
-
-
 # Distances count as at least this part of z_max: nothing varies at distance 0, and the recurrence
 # of the waves divides by it.
 _NEAREST = 1e-6
@@ -43,10 +41,49 @@ class Distances:
         domain: tuple[float, float],
         distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None,
     ) -> Self:
-        """As :func:`law_of_distances` finds them."""
-        domain = check_domain(domain)
-        nodes, weights = law_of_distances(kernel, domain, distances)
-        return cls(domain, np.maximum(nodes, _NEAREST * domain[1]), weights)
+        """The law of the distances that occur; by default uniform in z, or in a zonal angle.
+
+        Parameters
+        ----------
+        distances : array_like, (counts, edges) as of numpy.histogram, or None
+            A sample, a histogram, or the default.  A sample of zeros, as equal rows give it, knows
+            no distances, and gets the default.
+
+        Raises
+        ------
+        DataError
+            Where distances lie outside the domain, or are none.
+
+        Examples
+        --------
+        >>> from spectra.kernel import radial
+        >>> served = Distances.of(radial("exp(-z)"), (0.0, 2.0), [0.5, 1.0, 1.5])
+        >>> round(float(served.nodes @ served.weights), 3)
+        1.0
+        """
+        low, high = domain = check_domain(domain)
+        levels = np.sin(0.5 * np.pi * np.arange(_DISTANCE_NODES + 1) / _DISTANCE_NODES) ** 2
+        middle, weights = 0.5 * (levels[1:] + levels[:-1]), np.diff(levels)
+        least, most = low, high
+        if isinstance(distances, tuple):
+            nodes, weights, least, most = _of_histogram(*distances)
+        elif distances is not None and not _all_zero(distances):
+            sample = np.asarray(distances, dtype=float).ravel()
+            if sample.size == 0 or not np.all(np.isfinite(sample)):
+                raise DataError("The distances must be finite numbers, at least one of them.")
+            nodes, least, most = np.quantile(sample, middle), sample.min(), sample.max()
+        elif kernel.is_zonal and high <= 2.0:
+            start, stop = np.arcsin(0.5 * low), np.arcsin(0.5 * high)
+            nodes = 2.0 * np.sin(start + (stop - start) * middle)
+        else:
+            nodes = low + (high - low) * middle
+        slack = 1e-9 * high
+        if least < low - slack or most > high + slack:
+            raise DataError(
+                f"Distances from {least:.6g} to {most:.6g} occur, and the design is right on "
+                f"{low:g} to {high:g} alone. Widen the domain to hold them."
+            )
+        return cls(domain, np.maximum(nodes, _NEAREST * high), weights)
 
     def mean_error(
         self, made: Callable[[FloatArray], FloatArray], kernel: Callable[[FloatArray], FloatArray]
@@ -55,71 +92,22 @@ class Distances:
         return float(np.sqrt(self.weights @ (made(self.nodes) - kernel(self.nodes)) ** 2))
 
 
-def law_of_distances(
-    kernel: Kernel,
-    domain: tuple[float, float],
-    distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights that stand for the law of distances on a domain.
-
-    Parameters
-    ----------
-    distances : array_like, (counts, edges) as of numpy.histogram, or None
-        A sample, a histogram, or the default: uniform in z, and for a zonal kernel in the angle.
-        A sample of zeros, as equal rows give it, knows no distances, and gets the default.
-
-    Raises
-    ------
-    DataError
-        Where distances lie outside the domain, or are none.
-
-    Examples
-    --------
-    >>> from spectra.kernel import radial
-    >>> nodes, weights = law_of_distances(radial("exp(-z)"), (0.0, 2.0), [0.5, 1.0, 1.5])
-    >>> round(float(nodes @ weights), 3)
-    1.0
-    """
-    low, high = domain
-    levels = np.sin(0.5 * np.pi * np.arange(_DISTANCE_NODES + 1) / _DISTANCE_NODES) ** 2
-    middle, shares = 0.5 * (levels[1:] + levels[:-1]), np.diff(levels)
-    if distances is None or _all_zero(distances):
-        if kernel.is_zonal and high <= 2.0:
-            start, stop = np.arcsin(0.5 * low), np.arcsin(0.5 * high)
-            return 2.0 * np.sin(start + (stop - start) * middle), shares
-        return low + (high - low) * middle, shares
-    if isinstance(distances, tuple):
-        counts, edges = (np.asarray(a, dtype=float) for a in distances)
-        if counts.ndim != 1 or edges.shape != (counts.size + 1,) or not counts.sum() > 0:
-            raise DataError(
-                "A histogram of distances is (counts, edges) with one edge more than counts and "
-                f"a positive total; got shapes {counts.shape} and {edges.shape}."
-            )
-        nodes, weights, least, most = (
-            0.5 * (edges[1:] + edges[:-1]),
-            counts / counts.sum(),
-            edges[:-1][counts > 0].min(),
-            edges[1:][counts > 0].max(),
-        )
-        nodes, weights = nodes[counts > 0], weights[counts > 0]
-    else:
-        sample = np.asarray(distances, dtype=float).ravel()
-        if sample.size == 0 or not np.all(np.isfinite(sample)):
-            raise DataError("The distances must be finite numbers, at least one of them.")
-        nodes, weights = np.quantile(sample, middle), shares
-        least, most = sample.min(), sample.max()
-    slack = 1e-9 * high
-    if least < low - slack or most > high + slack:
+def _of_histogram(
+    counts: ArrayLike, edges: ArrayLike
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """Nodes, weights, and the least and the largest distance of a histogram."""
+    counts, edges = np.asarray(counts, dtype=float), np.asarray(edges, dtype=float)
+    if counts.ndim != 1 or edges.shape != (counts.size + 1,) or not counts.sum() > 0:
         raise DataError(
-            f"Distances from {least:.6g} to {most:.6g} occur, and the design is right on "
-            f"{low:g} to {high:g} alone. Widen the domain to hold them."
+            "A histogram of distances is (counts, edges) with one edge more than counts and "
+            f"a positive total; got shapes {counts.shape} and {edges.shape}."
         )
-    return nodes, weights
+    some = counts > 0
+    low, high = edges[:-1][some], edges[1:][some]
+    return 0.5 * (high + low), counts[some] / counts.sum(), low.min(), high.max()
 
 
-def _all_zero(distances: ArrayLike | tuple[ArrayLike, ArrayLike]) -> bool:
-    if isinstance(distances, tuple):
-        return False
+def _all_zero(distances: ArrayLike) -> bool:
     sample = np.asarray(distances, dtype=float)
     return sample.size > 0 and not np.any(sample)
 

@@ -16,14 +16,12 @@ import numpy as np
 
 from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.distances import Distances
-from spectra.designs.program import Program, Solution, solve
+from spectra.designs.program import Dual, Objective, Program, solve
 from spectra.designs.spheres import (
     FLOAT32_ROUNDING,
     ULPS_PER_MASS,
     Coupling,
     Design,
-    Dual,
-    Objective,
 )
 from spectra.designs.waves import WaveTable, block_variance, iid_variance, wave_covariance
 from spectra.errors import AccuracyError, ParameterError
@@ -88,48 +86,31 @@ def design_within(
     deviation = _deviation(dim, coupling, served, max_radius)
     cost = deviation if objective == "variance" else unit_cost
     program = Program(kernel, dim, (low, high), _MARGIN * tol, cost, max_mass, max_radius)
-    solution, error, program = _solved(kernel, program, tol)
-    deviations = deviation(solution.radii)
+    radii, masses, dual, error, program = _solved(kernel, program, tol)
+    dual = dual.at(tol)
+    least = dual if objective == "mass" else solve(replace(program, cost=unit_cost))[2].at(tol)
+    deviations = deviation(radii)
     n = 1 if coupling == "iid" else dim
-    block = float(np.linalg.norm(solution.masses * deviations))
+    block = float(np.linalg.norm(masses * deviations))
     if coupling == "shared":
-        shared = wave_covariance(dim, solution.radii, served.nodes, served.weights, n=n)
-        block = float(np.sqrt(solution.masses @ shared @ solution.masses))
+        shared = wave_covariance(dim, radii, served.nodes, served.weights, n=n)
+        block = float(np.sqrt(masses @ shared @ masses))
     made = Design(
         kernel=kernel,
         dim=dim,
         domain=(low, high),
         coupling=coupling,
-        radii=solution.radii,
-        masses=solution.masses,
-        counts=tuple(1 if w == 0.0 else n for w in solution.radii.tolist()),
+        radii=radii,
+        masses=masses,
+        counts=tuple(1 if w == 0.0 else n for w in radii.tolist()),
         deviations=deviations,
         bias=0.0,
         deviation=block,
         sup_error=error,
         tol=tol,
-        dual=_dual(program, solution, objective, tol),
+        dual=replace(dual, objective=objective, least_mass=least.lower_bound),
     )
     return replace(made, bias=served.mean_error(made, kernel))
-
-
-def _dual(program: Program, solution: Solution, objective: Objective, tol: float) -> Dual:
-    """What proves that no measure is much cheaper, and that none has much less mass."""
-    least = solution
-    if objective == "variance":
-        least = solve(replace(program, cost=unit_cost))
-    return Dual(
-        dim=program.dim,
-        objective=objective,
-        value=solution.value,
-        lower_bound=solution.bound_at(tol),
-        least_mass=least.bound_at(tol),
-        max_mass=program.max_mass,
-        max_radius=program.max_radius,
-        points=solution.points,
-        weights=solution.weights,
-        multiplier=solution.multiplier,
-    )
 
 
 def _bounds(
@@ -156,20 +137,20 @@ def _bounds(
     return max_mass, max_radius
 
 
-def _solved(kernel: Kernel, program: Program, tol: float) -> tuple[Solution, Enclosure, Program]:
+def _solved(
+    kernel: Kernel, program: Program, tol: float
+) -> tuple[FloatArray, FloatArray, Dual, Enclosure, Program]:
     """A solution whose error between the distances in use is within ``tol`` too."""
     for _ in range(_MOST_TIGHTENINGS):
-        solution = solve(program)
-        error = estimated_sup_error(
-            kernel, program.dim, solution.radii, solution.masses, program.domain, tol=tol
-        )
+        radii, masses, dual = solve(program)
+        error = estimated_sup_error(kernel, program.dim, radii, masses, program.domain, tol=tol)
         reached = error.mid + error.rad
         if reached <= tol:
-            return solution, error, program
+            return radii, masses, dual, error, program
         program = replace(program, tol=0.999 * program.tol * tol / reached)
     raise AccuracyError(
         f"The error of the design could not be brought below {tol:g}: the last one reached "
-        f"{reached:.3g}, because masses of {np.abs(solution.masses).sum():.3g} cancel. Ask for "
+        f"{reached:.3g}, because masses of {np.abs(masses).sum():.3g} cancel. Ask for "
         "a larger tol or a smaller max_mass."
     )
 

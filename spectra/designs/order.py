@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from spectra.designs.distances import Distances
 from spectra.designs.least import ADVICE, design_within
+from spectra.designs.program import Objective
 from spectra.designs.separate import design_for_separate
 from spectra.designs.shared import AngularMeans, design_for_shared
-from spectra.designs.spheres import Coupling, Design, Objective
+from spectra.designs.spheres import Coupling, Design
 from spectra.designs.tail import design_with_tail
 from spectra.errors import ParameterError
 from spectra.families import Family, kernel_named

@@ -110,12 +110,12 @@ def price_curve(
     masses, bounds = np.full(ordered.size, np.inf), np.zeros(ordered.size)
     for i, tol in enumerate(ordered):
         try:
-            solution = solve(
+            _, _, dual = solve(
                 Program(kernel, dim, (low, high), float(tol), unit_cost, max_mass, max_radius)
             )
         except AccuracyError:
             # Masses only grow from here on, and so do their bounds.
             bounds[i:] = bounds[:i].max(initial=0.0)
             break
-        masses[i], bounds[i] = solution.value, solution.lower_bound
+        masses[i], bounds[i] = dual.value, dual.lower_bound
     return PriceCurve(dim, (low, high), ordered, masses, bounds, max_radius)

@@ -14,16 +14,21 @@ every measure from below.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from spectra.designs.simplex import least_cost
 from spectra.designs.waves import WaveTable
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
+from spectra.special import plane_wave_mean
 
-__all__ = ["Program", "Solution", "solve"]
+__all__ = ["Dual", "Objective", "Program", "solve"]
+
+Objective = Literal["mass", "variance"]
 
 # Radii are priced on a grid of this step times 1/z_max: the dual has bandwidth z_max, so that a
 # maximum is at least seven steps wide.
@@ -88,35 +93,50 @@ class Program:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
-    """A measure that solves a programme, and the dual that shows how good it is.
+class Dual:
+    r"""Why no measure is cheaper: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which is called.
+
+    |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius up to
+    ``max_radius``, and equal to it at the radii of the design.
 
     Attributes
     ----------
-    radii, masses : ndarray of shape (m,)
-    value : float
-        Sum of |c_j| g(w_j).
-    lower_bound : float
-        No measure of mass up to ``max_mass`` and radii up to ``max_radius`` that is within
-        ``tol`` has a smaller value.
+    objective : {"mass", "variance"}
+        What was made least: the sum of |c_j|, or of |c_j| deviation_j.
+    value, lower_bound : float
+        What the design has of it, and what every measure of mass up to ``max_mass`` and radii up to
+        ``max_radius`` has at least that is within ``tol``.
+    least_mass : float
+        No measure of radii up to ``max_radius`` within ``tol`` has a smaller mass.
+    max_mass, max_radius : float
+        The bounds in force.
     points, weights : ndarray
-        Support of the dual: q(w) = sum weights_i Omega(w points_i).
+        z_i and y_i.
     multiplier : float
-        The dual price lambda of the bound on the mass.
+        The dual price of the bound on the mass.
     """
 
-    radii: FloatArray
-    masses: FloatArray
+    dim: int
+    tol: float
+    objective: Objective
     value: float
     lower_bound: float
-    points: FloatArray
-    weights: FloatArray
+    least_mass: float
+    max_mass: float
+    max_radius: float
+    points: FloatArray = field(repr=False)
+    weights: FloatArray = field(repr=False)
     multiplier: float
-    tol: float
 
-    def bound_at(self, tol: float) -> float:
-        """The lower bound that the same dual gives for another tolerance."""
-        return max(self.lower_bound - (tol - self.tol) * float(np.abs(self.weights).sum()), 0.0)
+    def __call__(self, w: ArrayLike) -> FloatArray:
+        """q(w) at radii w."""
+        w = np.asarray(w, dtype=float)
+        return np.asarray(plane_wave_mean(self.dim, w[..., None] * self.points) @ self.weights)
+
+    def at(self, tol: float) -> Dual:
+        """What the same weights prove of another tolerance."""
+        lower = self.lower_bound - (tol - self.tol) * float(np.abs(self.weights).sum())
+        return replace(self, tol=tol, lower_bound=max(lower, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,18 +171,11 @@ class _Exchange:
         """Solve the programme on some radii; error beyond the tolerance costs the penalty."""
         program = self.program
         n, m = radii.size, self.points.size
-        waves = self.wave(self.points[:, None] * radii)
-        target = program.target(self.points)
         # HiGHS drops entries below 1e-9: half of the scale of the mass bound goes to each side.
         scale = np.sqrt(program.max_mass)
         cap = np.full((1, 2 * n), 1.0 / scale)
-        rows = np.block([[waves, -waves], [-waves, waves]])
-        slack = np.concatenate([-np.ones(2 * m), [0.0]])[:, None]
-        result = least_cost(
-            np.append(np.tile(program.cost(radii), 2), penalty),
-            np.concatenate([np.concatenate([rows, cap]), slack], axis=1),
-            np.concatenate([program.tol + target, program.tol - target, [scale]]),
-        )
+        cost = np.tile(program.cost(radii), 2)
+        result = self._solved(radii, np.append(cost, penalty), program.tol, cap, [scale])
         if result is None:
             raise AccuracyError(
                 f"The linear programme of the design was not solved by HiGHS: the tolerance "
@@ -180,21 +193,29 @@ class _Exchange:
 
     def calmest(self, radii: FloatArray, budget: float) -> FloatArray | None:
         """Masses of least error on the distances in use, among those that cost at most a budget."""
-        program = self.program
-        n, m = radii.size, self.points.size
-        waves = self.wave(self.points[:, None] * radii)
-        target = program.target(self.points)
+        program, n = self.program, radii.size
         scale = np.sqrt(program.max_mass)
-        cost = np.tile(program.cost(radii), 2)[None, :] / budget
-        cap = np.full((1, 2 * n), 1.0 / scale)
-        rows = np.block([[waves, -waves], [-waves, waves]])
-        error = np.concatenate([-np.ones(2 * m), [0.0, 0.0]])[:, None]
-        result = least_cost(
-            np.append(np.zeros(2 * n), 1.0),
-            np.concatenate([np.concatenate([rows, cost, cap]), error], axis=1),
-            np.concatenate([target, -target, [1.0, scale]]),
-        )
+        cost = np.tile(program.cost(radii), 2) / budget
+        caps = np.stack([cost, np.full(2 * n, 1.0 / scale)])
+        result = self._solved(radii, np.append(np.zeros(2 * n), 1.0), 0.0, caps, [1.0, scale])
         return None if result is None else result[0][:n] - result[0][n : 2 * n]
+
+    def _solved(
+        self, radii: FloatArray, cost: FloatArray, tol: float, caps: FloatArray, most: list[float]
+    ) -> tuple[FloatArray, float, FloatArray] | None:
+        """Least cost of masses on both sides, and of their error beyond the tolerance, under caps.
+
+        The masses come as a positive and a negative one for each radius, the error last.
+        """
+        waves = self.wave(self.points[:, None] * radii)
+        target = self.program.target(self.points)
+        rows = np.block([[waves, -waves], [-waves, waves], [caps]])
+        error = np.append(-np.ones(2 * target.size), np.zeros(len(caps)))[:, None]
+        return least_cost(
+            cost,
+            np.concatenate([rows, error], axis=1),
+            np.concatenate([tol + target, tol - target, most]),
+        )
 
     def dual(self, vertex: _Vertex, w: FloatArray) -> FloatArray:
         """q(w) = sum_i y_i Omega(w z_i)."""
@@ -240,8 +261,8 @@ class _Exchange:
         return z[top], height[top]
 
 
-def solve(program: Program) -> Solution:
-    """Solve the programme, radii and distances continuous.
+def solve(program: Program) -> tuple[FloatArray, FloatArray, Dual]:
+    """Radii and masses that solve the programme, and what shows how good they are.
 
     Raises
     ------
@@ -305,18 +326,22 @@ def _as_solution(
     masses: FloatArray,
     value: float,
     lower_bound: float,
-) -> Solution:
-    active = vertex.weights != 0.0
-    return Solution(
-        radii,
-        masses,
-        value,
-        lower_bound,
-        exchange.points[active],
-        vertex.weights[active],
-        vertex.multiplier,
-        exchange.program.tol,
+) -> tuple[FloatArray, FloatArray, Dual]:
+    active, program = vertex.weights != 0.0, exchange.program
+    dual = Dual(
+        dim=program.dim,
+        tol=program.tol,
+        objective="mass",
+        value=value,
+        lower_bound=lower_bound,
+        least_mass=lower_bound,
+        max_mass=program.max_mass,
+        max_radius=program.max_radius,
+        points=exchange.points[active],
+        weights=vertex.weights[active],
+        multiplier=vertex.multiplier,
     )
+    return radii, masses, dual
 
 
 def _lower_bound(program: Program, vertex: _Vertex, worst: float) -> float:

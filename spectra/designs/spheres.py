@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from spectra.designs.certificate import proved_sup_error
 from spectra.designs.powers import power_columns, unit_of_powers, without_powers
+from spectra.designs.program import Dual
 from spectra.errors import ParameterError
 from spectra.kernel import Kernel
 from spectra.measure import SpectralMeasure
@@ -26,9 +27,8 @@ from spectra.table import Part, RadialLaw, SpectralTable
 from spectra.tabulation import tabulate
 from spectra.verdict import spectral_measure
 
-__all__ = ["FLOAT32_ROUNDING", "ULPS_PER_MASS", "Coupling", "Design", "Dual", "Objective"]
+__all__ = ["FLOAT32_ROUNDING", "ULPS_PER_MASS", "Coupling", "Design"]
 
-Objective = Literal["mass", "variance"]
 Coupling = Literal["orthogonal", "shared", "iid"]
 
 #: A feature matrix loses about this many units of rounding for each unit of mass.
@@ -36,46 +36,6 @@ ULPS_PER_MASS = 8.0
 FLOAT32_ROUNDING = 2.0**-24
 # Spheres printed; designs of a kink at z = 0 have dozens.
 _MOST_LINES = 40
-
-
-@dataclass(frozen=True, eq=False)
-class Dual:
-    r"""Why no measure is cheaper: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which is called.
-
-    |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius up to
-    ``max_radius``, and equal to it at the radii of the design.
-
-    Attributes
-    ----------
-    objective : {"mass", "variance"}
-        What was made least: the sum of |c_j|, or of |c_j| deviation_j.
-    value, lower_bound : float
-        What the design has of it, and what every measure within ``tol`` has at least.
-    least_mass : float
-        No measure of radii up to ``max_radius`` within ``tol`` has a smaller mass.
-    max_mass, max_radius : float
-        The bounds in force.
-    points, weights : ndarray
-        z_i and y_i.
-    multiplier : float
-        The dual price of the bound on the mass.
-    """
-
-    dim: int
-    objective: Objective
-    value: float
-    lower_bound: float
-    least_mass: float
-    max_mass: float
-    max_radius: float
-    points: FloatArray = field(repr=False)
-    weights: FloatArray = field(repr=False)
-    multiplier: float
-
-    def __call__(self, w: ArrayLike) -> FloatArray:
-        """q(w) at radii w."""
-        w = np.asarray(w, dtype=float)
-        return np.asarray(plane_wave_mean(self.dim, w[..., None] * self.points) @ self.weights)
 
 
 @dataclass(frozen=True, eq=False)
