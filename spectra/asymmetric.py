@@ -22,6 +22,7 @@ from scipy.spatial.distance import cdist
 
 from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.formula.parsing import Z
+from spectra.kernel import Algebra
 from spectra.numeric import FloatArray, differences_of_rows, matching_rows, real_array
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsymmetricKernel",
-    "Shifted",
     "Term",
     "finite_number",
     "gaussian_components",
@@ -58,18 +58,8 @@ class Term:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Shifted:
-    """One summand D -> weight * kernel(|D + offset|) in a dimension, the tilt worked in."""
-
-    weight: float
-    kernel: Kernel
-    offset: FloatArray
-
-
-@final
-@dataclass(frozen=True)
-class AsymmetricKernel:
+@dataclass(frozen=True, repr=False)
+class AsymmetricKernel(Algebra):
     r"""A kernel K(D), D = x - y, with K(D) other than K(-D): a sum of shifted and tilted kernels.
 
     Made by :meth:`spectra.Kernel.shift` and :meth:`spectra.Kernel.tilt`; adds, subtracts and
@@ -95,12 +85,6 @@ class AsymmetricKernel:
 
     def __post_init__(self) -> None:
         _check_coordinates(v for t in self.terms for v in (t.offset, t.tilt))
-
-    def __str__(self) -> str:
-        return self.label or self.formula
-
-    def __repr__(self) -> str:
-        return f"AsymmetricKernel({self})"
 
     @property
     def formula(self) -> str:
@@ -189,8 +173,10 @@ class AsymmetricKernel:
         added = _tuple(beta, "tilt")
         return _collect(replace(term, tilt=_added(term.tilt, added)) for term in self.terms)
 
-    def in_dimension(self, dim: int) -> tuple[Shifted, ...]:
-        """The kernel in R^dim as a sum of shifted radial kernels; tilts of Gaussians are worked in.
+    def in_dimension(self, dim: int) -> dict[Kernel, list[tuple[float, FloatArray]]]:
+        """Radial kernels k and the (c, r) of which the kernel in R^dim is the sum of c k(D + r).
+
+        Tilts of Gaussians are worked in.
 
         Raises
         ------
@@ -200,12 +186,12 @@ class AsymmetricKernel:
             Where a kernel that is no sum of Gaussians is tilted.
         """
         self._checked(dim)
-        out = []
+        found: dict[Kernel, list[tuple[float, FloatArray]]] = {}
         for term in self.terms:
             offset, tilt = _vector(term.offset, dim), _vector(term.tilt, dim)
             if not np.any(tilt):
                 factor, kernel = without_factor(term.kernel)
-                out.append(Shifted(term.weight * factor, kernel, offset))
+                found.setdefault(kernel, []).append((term.weight * factor, offset))
                 continue
             if gaussian_components(term.kernel) is None:
                 raise NoRouteError(
@@ -221,14 +207,9 @@ class AsymmetricKernel:
                         f"exp({log_factor:.6g}), and no features are of use with such a mass. Tilt "
                         "by less, or measure distances in a larger unit."
                     )
-                out.append(
-                    Shifted(
-                        term.weight * weight * float(np.exp(log_factor)),
-                        gaussian,
-                        offset - sigma**2 * tilt,
-                    )
-                )
-        return tuple(out)
+                total = term.weight * weight * float(np.exp(log_factor))
+                found.setdefault(gaussian, []).append((total, offset - sigma**2 * tilt))
+        return found
 
     def _checked(self, dim: int) -> int:
         if self.dim is not None and self.dim != dim:
@@ -245,26 +226,11 @@ class AsymmetricKernel:
             return _collect((*self.terms, Term(1.0, other, (0.0,), (0.0,))))
         return NotImplemented
 
-    __radd__ = __add__
-
     def __mul__(self, factor: Any) -> AsymmetricKernel:
         if isinstance(factor, bool) or not isinstance(factor, int | float | np.number):
             return NotImplemented
         number = finite_number(factor, "factor")
         return _collect(replace(term, weight=term.weight * number) for term in self.terms)
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> AsymmetricKernel:
-        return self * -1.0
-
-    def __sub__(self, other: Any) -> AsymmetricKernel:
-        difference: AsymmetricKernel = self + (-other)
-        return difference
-
-    def __rsub__(self, other: Any) -> AsymmetricKernel:
-        difference: AsymmetricKernel = (-self) + other
-        return difference
 
 
 def shifted(kernel: Kernel, offset: Vector) -> AsymmetricKernel:

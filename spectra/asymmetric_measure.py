@@ -73,12 +73,9 @@ def asymmetric_table(
     >>> table.expected_kernel(D).round(6), bool(np.all(table.expected_kernel(D) == kernel(D)))
     (array([0.606531, 0.135335, 1.      ]), True)
     """
-    groups: dict[Kernel, list[tuple[float, FloatArray]]] = {}
-    for term in kernel.in_dimension(dim):
-        groups.setdefault(term.kernel, []).append((term.weight, term.offset))
     moved = [
         ((table_of or _radial_table)(radial, dim), _deviation(radial), shifts)
-        for radial, terms in groups.items()
+        for radial, terms in kernel.in_dimension(dim).items()
         for shifts in _shifts(terms, dim)
     ]
     if not moved:

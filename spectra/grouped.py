@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from spectra.asymmetric import finite_number
 from spectra.column_products import Factor, Product, collected, multiplied, shown
 from spectra.errors import DataError, ParameterError
+from spectra.kernel import Algebra
 from spectra.numeric import FloatArray, checked_dim, differences_of_rows, matching_rows, real_array
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ __all__ = ["GroupedKernel", "additive", "on_columns", "with_lengths"]
 
 
 @final
-@dataclass(frozen=True)
-class GroupedKernel:
+@dataclass(frozen=True, repr=False)
+class GroupedKernel(Algebra):
     """A sum of products of kernels of groups of columns; made by :meth:`spectra.Kernel.on`.
 
     It adds, subtracts and multiplies with others of its kind and with numbers.  Summands of the
@@ -61,12 +62,6 @@ class GroupedKernel:
     terms: tuple[Product, ...]
     dim: int | None = None
     label: str = field(default="", compare=False)
-
-    def __str__(self) -> str:
-        return self.label or self.formula
-
-    def __repr__(self) -> str:
-        return f"GroupedKernel({self})"
 
     @property
     def formula(self) -> str:
@@ -190,30 +185,12 @@ class GroupedKernel:
             collected((*self.terms, *other.terms)), _one_dim((self.dim, other.dim))
         )
 
-    __radd__ = __add__
-
     def __mul__(self, other: Any) -> GroupedKernel:
         other = _operand(other)
         if other is None:
             return NotImplemented
         products = [multiplied(a, b) for a in self.terms for b in other.terms]
         return GroupedKernel(collected(products), _one_dim((self.dim, other.dim)))
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> GroupedKernel:
-        return self * -1.0
-
-    def __sub__(self, other: Any) -> GroupedKernel:
-        other = _operand(other)
-        if other is None:
-            return NotImplemented
-        difference: GroupedKernel = self + (-other)
-        return difference
-
-    def __rsub__(self, other: Any) -> GroupedKernel:
-        difference: GroupedKernel = (-self) + other
-        return difference
 
 
 def _operand(other: Any) -> GroupedKernel | None:

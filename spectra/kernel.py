@@ -8,10 +8,11 @@ are equal objects and cancellations are exact.
 from __future__ import annotations
 
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 import sympy
@@ -32,15 +33,55 @@ if TYPE_CHECKING:
     from spectra.asymmetric import AsymmetricKernel
     from spectra.grouped import GroupedKernel
 
-__all__ = ["Kernel", "Piece", "radial", "zonal"]
+__all__ = ["Algebra", "Kernel", "Piece", "radial", "zonal"]
 
 _PROBES_PER_PIECE = 61
 #: Points without a value at which a limit is looked for: more of them are no isolated ones.
 _MOST_LIMITS = 3
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Algebra(ABC):
+    """What follows from + and *, and how it prints, for kernels of every kind."""
+
+    label: str
+
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The kernel as text."""
+
+    @abstractmethod
+    def __add__(self, other: Any) -> Self: ...
+
+    @abstractmethod
+    def __mul__(self, other: Any) -> Self: ...
+
+    def __str__(self) -> str:
+        return self.label or self.formula
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
+
+    def __radd__(self, other: Any) -> Self:
+        return self.__add__(other)
+
+    def __rmul__(self, other: Any) -> Self:
+        return self.__mul__(other)
+
+    def __neg__(self) -> Self:
+        return self * -1
+
+    def __rsub__(self, other: Any) -> Self:
+        return (-self).__add__(other)
+
+    def __sub__(self, other: Any) -> Self:
+        # What has no sign is no summand either, as the sum says.
+        signed = hasattr(other, "__neg__") and not isinstance(other, bool)
+        return self.__add__(-other if signed else other)
+
+
+@dataclass(frozen=True, repr=False)
+class Kernel(Algebra):
     """A stationary radial kernel k(z), z = |x - y|; make one with :func:`radial` or :func:`zonal`.
 
     Kernels are immutable, hashable, picklable and compare by their formulas.  They add, subtract
@@ -65,12 +106,6 @@ class Kernel:
     pieces: tuple[Piece, ...]
     zonal: sympy.Expr | None = None
     label: str = field(default="", compare=False)
-
-    def __str__(self) -> str:
-        return self.label or self.formula
-
-    def __repr__(self) -> str:
-        return f"Kernel({self})"
 
     @property
     def formula(self) -> str:
@@ -257,41 +292,27 @@ class Kernel:
 
         return tilted(self, beta)
 
-    def __add__(self, other: Kernel | float) -> Kernel:
-        if not _is_summand(other):
+    def __add__(self, other: Any) -> Kernel:
+        other = _operand(other, like=self)
+        if other is None:
             return NotImplemented
-        other = _as_kernel(other, like=self)
         return _assemble(
             ((p.support, p.expr) for p in (*self.pieces, *other.pieces)),
-            zonal=_both(self, other, lambda a, b: a + b),
+            zonal=_both(self, other, sympy.Add),
         )
 
-    def __mul__(self, other: Kernel | float) -> Kernel:
-        if not _is_summand(other):
+    def __mul__(self, other: Any) -> Kernel:
+        other = _operand(other, like=self)
+        if other is None:
             return NotImplemented
-        other = _as_kernel(other, like=self)
         return _assemble(
             (
                 (sympy.Min(p.support, q.support), p.expr * q.expr)
                 for p in self.pieces
                 for q in other.pieces
             ),
-            zonal=_both(self, other, lambda a, b: a * b),
+            zonal=_both(self, other, sympy.Mul),
         )
-
-    def __neg__(self) -> Kernel:
-        return self * -1
-
-    def __sub__(self, other: Kernel | float) -> Kernel:
-        if not _is_summand(other):
-            return NotImplemented
-        return self + (-_as_kernel(other, like=self))
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __rsub__(self, other: float) -> Kernel:
-        return (-self) + other
 
 
 @staged("making a kernel", advice="write its formula shorter, or give a callable")
@@ -395,14 +416,12 @@ def _assemble(
         return Kernel(merged(pieces), zonal, label)
 
 
-def _is_summand(other: object) -> bool:
-    """Whether the algebra of kernels knows it; what else adds to kernels knows how itself."""
-    return isinstance(other, Kernel | numbers.Number | sympy.Basic | np.generic)
-
-
-def _as_kernel(other: Kernel | float, *, like: Kernel) -> Kernel:
+def _operand(other: Any, *, like: Kernel) -> Kernel | None:
+    """A kernel, or a number as one; what else adds to kernels knows how itself."""
     if isinstance(other, Kernel):
         return other
+    if not isinstance(other, numbers.Number | sympy.Basic | np.generic):
+        return None
     value = exact_parameter("coefficient", other)
     if value == 0:
         return Kernel((), sympy.Integer(0) if like.is_zonal else None)
@@ -411,12 +430,8 @@ def _as_kernel(other: Kernel | float, *, like: Kernel) -> Kernel:
     return Kernel((Piece(sympy.oo, value),))
 
 
-def _both(
-    a: Kernel, b: Kernel, combine: Callable[[sympy.Expr, sympy.Expr], sympy.Expr]
-) -> sympy.Expr | None:
-    if a.zonal is None or b.zonal is None:
-        return None
-    return combine(a.zonal, b.zonal)
+def _both(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Expr | None:
+    return None if a.zonal is None or b.zonal is None else combine(a.zonal, b.zonal)
 
 
 def _check_real(kernel: Kernel) -> None:

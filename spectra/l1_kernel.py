@@ -20,15 +20,15 @@ from spectra.column_products import Product
 from spectra.errors import ParameterError
 from spectra.formula.parsing import Z
 from spectra.grouped import GroupedKernel, on_columns
-from spectra.kernel import Kernel, radial
+from spectra.kernel import Algebra, Kernel, radial
 from spectra.numeric import FloatArray, checked_dim, differences_of_rows, matching_rows
 
 __all__ = ["L1Kernel", "l1"]
 
 
 @final
-@dataclass(frozen=True)
-class L1Kernel:
+@dataclass(frozen=True, repr=False)
+class L1Kernel(Algebra):
     """A kernel f(|x - y|_1) of the l1 distance; make one with :func:`l1`.
 
     It adds, subtracts and multiplies with others of its kind and with numbers.
@@ -55,9 +55,6 @@ class L1Kernel:
 
     def __str__(self) -> str:
         return self.label or f"{self.profile} at z = |x - y|_1"
-
-    def __repr__(self) -> str:
-        return f"L1Kernel({self})"
 
     @property
     def formula(self) -> str:
@@ -131,20 +128,6 @@ class L1Kernel:
     def __mul__(self, other: Any) -> L1Kernel:
         inner = _profile_of(other)
         return NotImplemented if inner is None else L1Kernel(self.profile * inner)
-
-    def __neg__(self) -> L1Kernel:
-        return L1Kernel(-self.profile)
-
-    def __sub__(self, other: Any) -> L1Kernel:
-        inner = _profile_of(other)
-        return NotImplemented if inner is None else L1Kernel(self.profile - inner)
-
-    def __rsub__(self, other: Any) -> L1Kernel:
-        difference: L1Kernel = (-self) + other
-        return difference
-
-    __radd__ = __add__
-    __rmul__ = __mul__
 
 
 def l1(
