@@ -7,7 +7,7 @@ rounding to a double as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
@@ -25,6 +25,7 @@ __all__ = [
     "flint",
     "hull",
     "precision",
+    "sizes",
     "upper_double",
 ]
 
@@ -115,6 +116,11 @@ def exact_ball(number: sympy.Expr | int) -> Ball:
 def hull(low: Ball, high: Ball) -> Ball:
     """The ball of all numbers between two."""
     return flint.arb(low).union(flint.arb(high))
+
+
+def sizes(coefficients: Iterable[Ball]) -> Ball:
+    """The polynomial of the absolute values of coefficients."""
+    return flint.arb_poly([abs(c) for c in coefficients])
 
 
 def upper_double(ball: Ball) -> float:

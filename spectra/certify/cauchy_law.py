@@ -16,7 +16,7 @@ from __future__ import annotations
 import sympy
 
 from spectra.certify.balls import Ball, Unproved, exact_ball, flint, hull, precision
-from spectra.certify.laws import EXPONENTIAL, Gauge, Law
+from spectra.certify.laws import EXPONENTIAL, Law, growth_of
 from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 __all__ = ["CauchyLaw"]
@@ -46,7 +46,9 @@ class CauchyLaw(Law):
         self.alpha, self.order = exact_ball(source.alpha), exact_ball(self.exact_order)
         with precision(_EXACT_BITS):
             self.long_order = exact_ball(self.exact_order)
-        self.length = exact_ball(source.scale)
+        self.length = self.root = exact_ball(source.scale)
+        self.power_beside = flint.arb(1) / 4 - self.order / 2
+        self.growth = self.power_beside.max(flint.arb(0))
         self.quarter = self.length**2 / 4
         self.total = exact_ball(source.coefficient)
         self.scale = self.half * self.alpha / self.quarter
@@ -93,12 +95,16 @@ class CauchyLaw(Law):
 
     # --- as a law -----------------------------------------------------------------------------
 
-    def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
-        exponent, rise = gauge.beside(v)
-        factor = (exponent + gauge.rate * v).exp()
+    def envelope(self, v: Ball) -> tuple[Ball, Ball]:
+        x = self.length * v.sqrt()
+        return x + self.power_beside * v.log(), x / 2 + self.power_beside
+
+    def jet(self, v: Ball, slowest: Law | None = None) -> tuple[Ball, Ball]:
+        rate, exponent, rise = growth_of(slowest, v)
+        factor = (exponent + rate * v).exp()
         g = self.front * self._over(v)
         fall = -self.front * self.quarter * v * self._over(v, 1)
-        return factor * g, factor * (fall + (rise + gauge.rate * v) * g)
+        return factor * g, factor * (fall + (rise + rate * v) * g)
 
     def near_zero(self, v: Ball) -> tuple[Ball, Ball]:
         c = self.quarter * v
@@ -107,23 +113,21 @@ class CauchyLaw(Law):
         low, high = ends if self.front > 0 else ends[::-1]
         return low.lower(), high.upper()
 
-    def largest(self, v: Ball, gauge: Gauge) -> Ball:
+    def largest(self, v: Ball, slowest: Law) -> Ball:
         x = self.length * v.sqrt()
-        if gauge.exact_root == self.source.scale:
+        if isinstance(slowest, CauchyLaw) and slowest.source.scale == self.source.scale:
             # e^x sqrt(x) K(x) is monotone and tends to sqrt(pi/2); what is left is a power.
-            left = self.order / 2 - flint.arb(1) / 4 + gauge.power
+            left = slowest.power_beside - self.power_beside
             if left > 0:
                 return flint.arb("inf")
             top = _limit().max(x.exp() * x.sqrt() * self._bessel(x))
             return abs(self._tail_front()) * top * v**left
         # V g'/g = -x K_(mu-1)/(2 K_mu): where that outweighs the gauge it does so from v on.
         falls = self._falls(x)
-        if not self.length * falls > gauge.root:
+        excess = self.length * falls - slowest.root
+        if not (excess > 0 and excess * v.sqrt() / 2 >= slowest.growth):
             return flint.arb("inf")
-        rises = gauge.power.max(flint.arb(0)) + (gauge.order or flint.arb(0))
-        if not (self.length * falls - gauge.root) * v.sqrt() / 2 >= rises:
-            return flint.arb("inf")
-        return abs(self.jet(v, gauge)[0])
+        return abs(self.jet(v, slowest)[0])
 
     def _tail_front(self) -> Ball:
         """g = this times V^(mu/2 - 1/4) e^-x [e^x sqrt(x) K_mu(x)], x = b sqrt(V)."""
@@ -147,13 +151,6 @@ class CauchyLaw(Law):
         x = self.length * v.sqrt()
         low = _limit().min(x.exp() * x.sqrt() * self._bessel(x))
         return abs(self._tail_front()) * low, 1 if self.front > 0 else -1
-
-    def gauge(self) -> Gauge:
-        return Gauge(
-            root=self.length,
-            exact_root=self.source.scale,
-            power=flint.arb(1) / 4 - self.order / 2,
-        )
 
     def series(self, v: Ball) -> Ball:
         at, cap = v[0], flint.ctx.cap

@@ -11,79 +11,28 @@ That of a rational quadratic, which is not analytic there, is in ``cauchy_law``.
 the Laguerre polynomials of the Gaussian times a polynomial.  The masses of ranges of V are
 incomplete gamma and beta functions, which Arb encloses.
 
-A gauge is a positive function that a density is multiplied by before its sign is looked at: it has
-no influence on signs, and keeps a density of the order of 1 where it underflows every ball.  An
-exponential over a wide ball would not be known to be positive.
+Before its sign is looked at a density is divided by how its slowest component falls, that is times
+:math:`e^{\lambda V}` and what ``Law.envelope`` says: this has no influence on signs, and keeps a
+density of the order of 1 where it underflows every ball.  An exponential over a wide ball would
+not be known to be positive.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
-from dataclasses import dataclass, field
 
 import sympy
 
-from spectra.certify.balls import Ball, exact_ball, flint
+from spectra.certify.balls import Ball, exact_ball, flint, sizes
 from spectra.transform.smooth_pairs.gaussian import Gaussian
 from spectra.transform.smooth_pairs.matern import Matern
 
-__all__ = ["EXPONENTIAL", "POWER", "Gauge", "GaussianLaw", "Law", "MaternLaw"]
+__all__ = ["EXPONENTIAL", "POWER", "GaussianLaw", "Law", "MaternLaw", "growth_of"]
 
 
 #: Kinds of falls, the slowest first: like a power, exponentially in w, exponentially in w^2.
 POWER, EXPONENTIAL, _EXPONENTIAL_IN_SQUARE = 0.0, 1.0, 2.0
-
-
-def _nothing() -> Ball:
-    return flint.arb(0)
-
-
-@dataclass(frozen=True)
-class Gauge:
-    r"""The function :math:`e^{\lambda V}(b+V)^p e^{r\sqrt V}V^k`.
-
-    Attributes
-    ----------
-    rate : arb
-        lambda.
-    order, rate2 : arb or None
-        p and b; the factor is left out where p is None.
-    exact_order : sympy number or None
-        p.
-    root : arb
-        r.
-    exact_root : sympy number or None
-        r; None where it is 0.
-    power : arb
-        k; only for V > 0 where it is not 0.
-    """
-
-    rate: Ball = field(default_factory=_nothing)
-    order: Ball | None = None
-    rate2: Ball | None = None
-    exact_order: sympy.Expr | None = None
-    root: Ball = field(default_factory=_nothing)
-    exact_root: sympy.Expr | None = None
-    power: Ball = field(default_factory=_nothing)
-
-    def beside(self, v: Ball) -> tuple[Ball, Ball]:
-        """Logarithm of all factors beside the first, and V times its derivative."""
-        exponent = rise = flint.arb(0)
-        if self.order is not None:
-            other = self.rate2 + v
-            exponent = self.order * other.log()
-            rise = self.order * (1 - self.rate2 / other)
-        if self.exact_root is not None:
-            root = self.root * v.sqrt()
-            exponent = exponent + root + self.power * v.log()
-            rise = rise + root / 2 + self.power
-        return exponent, rise
-
-    def most_rise(self, v: Ball) -> Ball:
-        """Upper bound at V = v of V times that derivative, which grows like sqrt(V) at most."""
-        rise = self.power.max(flint.arb(0)) + (self.order or flint.arb(0))
-        return rise + self.root * v.sqrt() / 2
 
 
 class Law(ABC):
@@ -106,6 +55,8 @@ class Law(ABC):
         Whether g is analytic at V = 0.
     fall : tuple of float
         How fast it falls at large V; the least of these wins, which is a guess that is proved.
+    rate, root, growth : arb
+        Its reciprocal grows like :math:`e^{\lambda V}e^{r\sqrt V}`, times V^growth at most.
     """
 
     dim: int
@@ -115,19 +66,26 @@ class Law(ABC):
     total: Ball
     fall: tuple[float, ...]
     analytic_at_zero = True
+    rate: Ball = 0
+    root: Ball = 0
+    growth: Ball = 0
+
+    def envelope(self, v: Ball) -> tuple[Ball, Ball]:
+        """The logarithm of how the reciprocal grows beside the rate, and V times its derivative."""
+        return flint.arb(0), flint.arb(0)
 
     @abstractmethod
-    def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
-        """Balls of G = gauge * g and of V G' over a ball of V, which may hold 0."""
+    def jet(self, v: Ball, slowest: Law | None = None) -> tuple[Ball, Ball]:
+        """Balls of G = g / (how the slowest falls) and of V G' over a ball of V, or of 0 too."""
 
     def near_zero(self, v: Ball) -> tuple[Ball, Ball]:
         """The least and the largest g on [0, v], which may be infinite."""
-        value, _ = self.jet(flint.arb(0).union(v), Gauge())
+        value, _ = self.jet(flint.arb(0).union(v))
         return value.lower(), value.upper()
 
     @abstractmethod
-    def largest(self, v: Ball, gauge: Gauge) -> Ball:
-        """Upper bound of |gauge * g| on [v, inf); infinite where it was not proved."""
+    def largest(self, v: Ball, slowest: Law) -> Ball:
+        """Upper bound of that |G| on [v, inf); infinite where it was not proved."""
 
     @abstractmethod
     def series(self, v: Ball) -> Ball:
@@ -143,11 +101,7 @@ class Law(ABC):
 
     @abstractmethod
     def least(self, v: Ball) -> tuple[Ball, int]:
-        """Lower bound of |g| in its own gauge on [v, inf) and the sign there; 0 if unproved."""
-
-    @abstractmethod
-    def gauge(self) -> Gauge:
-        """The reciprocal of how the component falls at large V."""
+        """Lower bound of its own |G| on [v, inf) and the sign there; 0 if unproved."""
 
     @abstractmethod
     def below(self, v: Ball) -> Ball:
@@ -159,7 +113,7 @@ class Law(ABC):
 
     def size_below(self, v: Ball) -> Ball:
         """Upper bound of the absolute mass of [0, v]: v^h / h times the largest |g|."""
-        g, _ = self.jet(flint.arb(0).union(v), Gauge())
+        g, _ = self.jet(flint.arb(0).union(v))
         return v**self.half / self.half * abs(g)
 
     def size_above(self, v: Ball) -> Ball:
@@ -175,7 +129,7 @@ class Law(ABC):
     def size(self, low: Ball, high: Ball) -> Ball:
         """Upper bound of the absolute mass of a short range: its length times the largest value."""
         v = low.union(high)
-        g, _ = self.jet(v, Gauge())
+        g, _ = self.jet(v)
         return (high - low) * self.power(v) * abs(g)
 
     def power(self, v: Ball) -> Ball:
@@ -213,29 +167,22 @@ class GaussianLaw(Law):
         reduced.powers = self.powers[order:]
         return reduced
 
-    def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
-        y = self.rate * v
-        q = slope = flint.arb(0)
-        for c in reversed(self.powers):
-            slope = slope * y + q
-            q = q * y + c
-        fall = (self.rate - gauge.rate) * v
-        exponent, rise = gauge.beside(v)
+    def jet(self, v: Ball, slowest: Law | None = None) -> tuple[Ball, Ball]:
+        y, series = self.rate * v, flint.arb_poly(self.powers)
+        q, slope = series(y), series.derivative()(y)
+        rate, exponent, rise = growth_of(slowest, v)
+        fall = (self.rate - rate) * v
         front = self.front * (exponent - fall).exp()
         return front * q, front * (y * slope + (rise - fall) * q)
 
-    def largest(self, v: Ball, gauge: Gauge) -> Ball:
-        y = self.rate * v
-        fall = (self.rate - gauge.rate) * v
-        exponent = gauge.beside(v)[0] - fall
+    def largest(self, v: Ball, slowest: Law) -> Ball:
+        fall = (self.rate - slowest.rate) * v
         # V^k e^(-f V) (b + V)^p e^(r sqrt(V)) falls from V = v on if f v >= k + p + r sqrt(v)/2,
         # since V/(b + V) < 1.
-        if not fall >= len(self.powers) - 1 + gauge.most_rise(v):
+        if not fall >= len(self.powers) - 1 + slowest.growth + slowest.root * v.sqrt() / 2:
             return flint.arb("inf")
-        q = flint.arb(0)
-        for c in reversed(self.powers):
-            q = q * y + abs(c)
-        return self.front * exponent.exp() * q
+        exponent = slowest.envelope(v)[0] - fall
+        return self.front * exponent.exp() * sizes(self.powers)(self.rate * v)
 
     def series(self, v: Ball) -> Ball:
         y = self.rate * v
@@ -251,22 +198,15 @@ class GaussianLaw(Law):
         """Upper bound of |g| where sqrt(V) is in a disc."""
         # Re V = Re(w + z)^2 is least on the circle, at z = -reach or where cos(arg z) = -w/(2 r).
         least = (w - reach) ** 2 if w >= 2 * reach else w * w / 2 - reach * reach
-        y, q = self.rate * (w + reach) ** 2, flint.arb(0)
-        for c in reversed(self.powers):
-            q = q * y + abs(c)
+        q = sizes(self.powers)(self.rate * (w + reach) ** 2)
         return (abs(self.front) * (-self.rate * least).exp() * q).abs_upper()
 
     def least(self, v: Ball) -> tuple[Ball, int]:
-        y = self.rate * v
-        top, lower = self.powers[-1], flint.arb(0)
-        for c in reversed(self.powers[:-1]):
-            lower = lower * y + abs(c)
+        y, top = self.rate * v, self.powers[-1]
+        lower = sizes(self.powers[:-1])(y)
         # |q_n| y^n - sum |q_i| y^i grows from where it is positive.
         bound = self.front * (abs(top) * y ** (len(self.powers) - 1) - lower)
         return bound, (1 if top > 0 else -1) if bound > 0 else 0
-
-    def gauge(self) -> Gauge:
-        return Gauge(rate=self.rate)
 
     def below(self, v: Ball) -> Ball:
         y = self.rate * v
@@ -297,7 +237,7 @@ class MaternLaw(Law):
         self.total = exact_ball(source.coefficient)
         self.scale = self.rate2
         self.exact_order = source.nu + sympy.Rational(source.dim, 2)
-        self.order = self.nu + self.half
+        self.order = self.growth = self.nu + self.half
         self.front = (
             self.total
             * self.rate2**self.nu
@@ -306,23 +246,25 @@ class MaternLaw(Law):
         )
         self.fall = (POWER, float(self.order.mid()), -float(abs(self.front).log().mid()))
 
-    def jet(self, v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
+    def envelope(self, v: Ball) -> tuple[Ball, Ball]:
         whole = self.rate2 + v
-        exponent, rise = gauge.beside(v)
-        exponent = exponent - self.order * whole.log() + gauge.rate * v
-        rise = rise - self.order * (1 - self.rate2 / whole) + gauge.rate * v
-        g = self.front * exponent.exp()
-        return g, rise * g
+        return self.order * whole.log(), self.order * (1 - self.rate2 / whole)
 
-    def largest(self, v: Ball, gauge: Gauge) -> Ball:
-        if gauge.order is None:
+    def jet(self, v: Ball, slowest: Law | None = None) -> tuple[Ball, Ball]:
+        rate, exponent, rise = growth_of(slowest, v)
+        ours, falls = self.envelope(v)
+        g = self.front * (exponent - ours + rate * v).exp()
+        return g, (rise - falls + rate * v) * g
+
+    def largest(self, v: Ball, slowest: Law) -> Ball:
+        if not isinstance(slowest, MaternLaw):
             return flint.arb("inf")
-        here = abs(self.jet(v, gauge)[0])
-        if self.order > gauge.order:
-            excess = (self.order - gauge.order) * v
-            falls = excess + self.order * gauge.rate2 - gauge.order * self.rate2 >= 0
+        here = abs(self.jet(v, slowest)[0])
+        if self.order > slowest.order:
+            excess = (self.order - slowest.order) * v
+            falls = excess + self.order * slowest.rate2 - slowest.order * self.rate2 >= 0
             return here if falls else flint.arb("inf")
-        if self.exact_order == gauge.exact_order:
+        if self.exact_order == slowest.exact_order:
             # One order, for no other Matern kernel is the slowest: the ratio is monotone in V
             # and tends to its front.
             return here.max(abs(self.front))
@@ -343,9 +285,6 @@ class MaternLaw(Law):
     def least(self, v: Ball) -> tuple[Ball, int]:
         return abs(self.front), 1 if self.front > 0 else -1
 
-    def gauge(self) -> Gauge:
-        return Gauge(order=self.order, rate2=self.rate2, exact_order=self.exact_order)
-
     def below(self, v: Ball) -> Ball:
         if v > self.rate2:
             return self.total - self.above(v)
@@ -358,6 +297,11 @@ class MaternLaw(Law):
             return self.total - self.below(v)
         share = self.rate2 / (self.rate2 + v)
         return self.total * share.beta_lower(self.nu, self.half, regularized=True)
+
+
+def growth_of(slowest: Law | None, v: Ball) -> tuple[Ball, Ball, Ball]:
+    """lambda and the envelope of the slowest component; zeros without one."""
+    return (slowest.rate, *slowest.envelope(v)) if slowest else (0, flint.arb(0), flint.arb(0))
 
 
 def _laguerre_sum(source: Gaussian) -> list[Ball]:

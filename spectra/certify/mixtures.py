@@ -14,7 +14,7 @@ from typing import Any
 
 from spectra.certify.balls import Ball, Unproved, enclosure, exact_ball, flint, precision
 from spectra.certify.cauchy_law import CauchyLaw
-from spectra.certify.laws import Gauge, GaussianLaw, Law, MaternLaw
+from spectra.certify.laws import GaussianLaw, Law, MaternLaw
 from spectra.certify.signs import Range, merged_ranges, proved_ranges
 from spectra.density import Component
 from spectra.quadrature import Enclosure
@@ -188,10 +188,9 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
     if len(laws) == 1 and isinstance(laws[0], GaussianLaw):
         laws = [laws[0].without_zero()]
     slowest = min(laws, key=lambda law: law.fall)
-    gauge = slowest.gauge()
 
     def by_log(t: Ball) -> tuple[Ball, Ball]:
-        return _jet(laws, t.exp(), gauge)
+        return _jet(laws, t.exp(), slowest)
 
     low, low_sign = _lower_end(laws, bits)
     high, high_sign = _upper_end(laws, slowest, bits)
@@ -214,8 +213,8 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
     return ranges, loose, bool(low_sign and high_sign)
 
 
-def _jet(laws: Sequence[Law], v: Ball, gauge: Gauge) -> tuple[Ball, Ball]:
-    jets = [law.jet(v, gauge) for law in laws]
+def _jet(laws: Sequence[Law], v: Ball, slowest: Law) -> tuple[Ball, Ball]:
+    jets = [law.jet(v, slowest) for law in laws]
     return sum((g for g, _ in jets), flint.arb(0)), sum((s for _, s in jets), flint.arb(0))
 
 
@@ -278,7 +277,6 @@ def _upper_end(laws: Sequence[Law], slowest: Law, bits: int) -> tuple[Ball, int]
 
 def _sign_beyond(laws: Sequence[Law], slowest: Law, v: Ball) -> int:
     """The sign of the sum for all V >= v, where the slowest component is proved to win."""
-    gauge = slowest.gauge()
     least, sign = slowest.least(v)
-    others = sum((law.largest(v, gauge) for law in laws if law is not slowest), flint.arb(0))
+    others = sum((law.largest(v, slowest) for law in laws if law is not slowest), flint.arb(0))
     return sign if sign and others < least else 0
