@@ -122,7 +122,7 @@ class CauchyLaw(Law):
                 return flint.arb("inf")
             top = _limit().max(x.exp() * x.sqrt() * self._bessel(x))
             return abs(self._tail_front()) * top * v**left
-        # V g'/g = -x K_(mu-1)/(2 K_mu): where that outweighs the gauge it does so from v on.
+        # V g'/g = -x K_(mu-1)/(2 K_mu): where that outweighs the slowest it does so from v on.
         falls = self._falls(x)
         excess = self.length * falls - slowest.root
         if not (excess > 0 and excess * v.sqrt() / 2 >= slowest.growth):

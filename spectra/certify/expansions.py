@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, flint
+from spectra.certify.balls import Ball, flint, sizes
 
 __all__ = ["Expansion", "hankel_coefficients", "hankel_expansion", "hankel_remainder"]
 
@@ -46,7 +46,7 @@ class Expansion:
     @property
     def size(self) -> Ball:
         """Bound of the absolute value of the sum of the terms."""
-        return sum((abs(c) / self.near**k for k, c in enumerate(self.coefficients)), flint.arb(0))
+        return sizes(self.coefficients)(1 / self.near)
 
     def __add__(self, other: Expansion) -> Expansion:
         pairs = zip(self.coefficients, other.coefficients, strict=True)
@@ -60,7 +60,7 @@ class Expansion:
                 full[i + j] = full[i + j] + a * b
         rest = self.size * other.remainder + other.size * self.remainder
         rest = rest + self.remainder * other.remainder / self.near**n
-        return Expansion(full[:n], rest + _folded(full[n:], self.near), self.near)
+        return Expansion(full[:n], rest + sizes(full[n:])(1 / self.near), self.near)
 
     def scaled(self, factor: Ball) -> Expansion:
         """The expansion times a number."""
@@ -73,7 +73,7 @@ class Expansion:
         n = len(self.coefficients)
         full = [flint.acb(0)] * by + self.coefficients
         rest = self.remainder / self.near**by
-        return Expansion(full[:n], rest + _folded(full[n:], self.near), self.near)
+        return Expansion(full[:n], rest + sizes(full[n:])(1 / self.near), self.near)
 
     def conjugate(self) -> Expansion:
         """The expansion of the conjugate of f at the conjugate of z."""
@@ -88,11 +88,6 @@ class Expansion:
         if not all(c.contains(0) for c in first):
             raise AssertionError("terms that should vanish do not: the expansion has an error")
         return Expansion(self.coefficients[by:], self.remainder, self.near)
-
-
-def _folded(terms: list[Ball], near: Ball) -> Ball:
-    """Bound of sum_k |c_k| |z|^-k at |z| >= near, for the terms k = 0, 1, ... left out."""
-    return sum((abs(c) / near**k for k, c in enumerate(terms)), flint.arb(0))
 
 
 def hankel_coefficients(order: Ball, terms: int) -> list[Ball]:

@@ -16,7 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spectra.certify.balls import Ball, Unproved, flint, hull, upper_double
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from spectra.certify.balls import Ball, Unproved, flint, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.nodes import chebyshev_poly, chosen_nodes, largest_on_segment
@@ -33,8 +36,8 @@ _BEFORE = 0.98
 _TERMS, _GOAL = (40, 80, 120), 2.0**-80
 # What may stay unseen between the nodes, relative to the mass of a lobe.
 _UNSEEN = 2.0**-66
-# Ranges of 1/x in which the amplitude and the phase are looked at are halved so many times.
-_MOST_HALVINGS = 12
+# Ranges of 1/x in which the amplitude and the phase are looked at.
+_SLICES = 64
 # The starts of lobes are looked at to this phase before they count as found.
 _LOCKED = 1e-3
 
@@ -222,23 +225,15 @@ class _Tail:
 
     def _amplitude(self) -> tuple[Ball, Ball]:
         """The least x^q |E| of the cut expansion at real x, and the largest |psi' - 1|."""
-        wave = self.wave
-        top = 1 / self.radii.least_x()
-        least, drift = flint.arb("inf"), flint.arb(0)
-        series = flint.acb_poly(wave.coefficients)
+        series = flint.acb_poly(self.wave.coefficients)
         slope = series.derivative()
-        waiting = [(flint.arb(0), top, 0)]
-        while waiting:
-            low, high, depth = waiting.pop()
-            u = flint.acb(hull(low, high))
+        least, drift = flint.arb("inf"), flint.arb(0)
+        for k in range(_SLICES):
+            u = flint.acb((k + flint.arb(0.5, 0.5)) / self.radii.least_x() / _SLICES)
             value = series(u)
             size = abs(value).abs_lower()
-            if not size > abs(series(flint.acb((low + high) / 2))) / 2:
-                if depth == _MOST_HALVINGS:
-                    raise Unproved("the amplitude of the tail was not proved to be positive")
-                middle = ((low + high) / 2).mid()
-                waiting += [(low, middle, depth + 1), (middle, high, depth + 1)]
-                continue
+            if not size > 0:
+                raise Unproved("the amplitude of the tail was not proved to be positive")
             least = least.min(size)
             # d/dx = -u^2 d/du of the argument.
             drift = drift.max(abs((slope(u) / value).imag * u.real * u.real).abs_upper())
@@ -281,6 +276,12 @@ class _Radii:
         self.turn = turn
         # One polynomial in 2 y - 1 for each Chebyshev polynomial of 2 v - 1.
         self.columns = [chebyshev_poly(list(column)) for column in zip(*rows, strict=True)]
+        #: Sums of the absolute values of rows and of columns.
+        self.across = [sum(map(abs, row), flint.arb(0)) for row in rows]
+        self.down = [sum(map(abs, column), flint.arb(0)) for column in zip(*rows, strict=True)]
+        #: B(y, 1) - B(y, 0) is this, to within what follows.
+        self.length = 2 * sum(rows[0][1::2], flint.arb(0))
+        self.loose = 2 * sum(self.across[1:], flint.arb(0))
 
     def along(self, y: Ball) -> Ball:
         """B(y, .) as a polynomial in 2 v - 1."""
@@ -300,49 +301,22 @@ class _Radii:
 
     def size_across(self, r: Ball) -> tuple[Ball, Ball]:
         """Bounds of |Im B| and |B| for y in the ellipse of parameter r around [0, 1], v real."""
-        lean = size = flint.arb(0)
-        for j, row in enumerate(self.rows):
-            total = sum((abs(b) for b in row), flint.arb(0))
-            lean = lean + total * (r**j - r**-j) / 2
-            size = size + total * (r**j + r**-j) / 2
-        return lean.abs_upper(), size.abs_upper()
+        return _size(self.across, r, -1), _size(self.across, r, 1)
 
     def size_along(self, r: Ball) -> tuple[Ball, Ball]:
         """Bounds of |Im B| and |B| for v in the ellipse of parameter r, y real."""
-        lean = size = flint.arb(0)
-        for row in self.rows:
-            for k, b in enumerate(row):
-                lean = lean + abs(b) * (r**k - r**-k) / 2
-                size = size + abs(b) * (r**k + r**-k) / 2
-        return lean.abs_upper(), size.abs_upper()
+        return _size(self.down, r, -1), _size(self.down, r, 1)
 
     def ascend(self) -> bool:
         """Whether radii ascend along each lobe and from each lobe to the next."""
-        slope = flint.arb(0)
-        others = flint.arb(0)
-        for j, row in enumerate(self.rows):
-            series = _derivative(row)
-            if j == 0:
-                slope = slope + series[0]
-                series = series[1:]
-            others = others + sum((abs(c) for c in series), flint.arb(0))
-        # B(y', 0) - B(y, 1) for any two y.
-        back = flint.arb(0)
-        for k, b in enumerate(self.rows[0]):
-            back = back + (2 * b if k % 2 else 0)
-        for row in self.rows[1:]:
-            back = back + 2 * sum((abs(b) for b in row), flint.arb(0))
-        return bool(slope > others) and bool(self.period > back)
+        slopes = [chebyshev.chebder(np.array(row, dtype=object)) for row in self.rows]
+        sizes = sum((abs(c) for row in slopes for c in row), flint.arb(0))
+        least = slopes[0][0] + abs(slopes[0][0]) - sizes
+        return bool(least > 0) and bool(self.period > self.length + self.loose)
 
     def half_turn(self) -> bool:
         """Whether every lobe is about pi long, so that its end is the next zero."""
-        length = flint.arb(0)
-        for k, b in enumerate(self.rows[0]):
-            length = length + (2 * b if k % 2 else 0)
-        loose = flint.arb(0)
-        for row in self.rows[1:]:
-            loose = loose + 2 * sum((abs(b) for b in row), flint.arb(0))
-        return bool(abs(length - self.turn / 2) + loose < 1)
+        return bool(abs(self.length - self.turn / 2) + self.loose < 1)
 
 
 class _Fall:
@@ -369,16 +343,19 @@ class _Fall:
 
     def size(self, r: Ball) -> Ball:
         """Bound of |P| in the ellipse of parameter r around [0, 1]."""
-        total = flint.arb(0)
-        for k, c in enumerate(self.series):
-            total = total + abs(c) * (r**k + r**-k) / 2
-        return total.abs_upper()
+        return _size(self.series, r, 1)
 
     def exponent_error(self) -> Ball:
         """What the rounding of the exponent changes: y^sigma |log y| <= 1/(e sigma)."""
         least = self.sigma.min(self.stated)
         off = abs(self.stated - self.sigma)
         return self.front * self.size(flint.arb(1)) * off / (flint.arb(1).exp() * least)
+
+
+def _size(series: list[Ball], r: Ball, sign: int) -> Ball:
+    """Bound of a Chebyshev series in the ellipse of parameter r, or (-1) of its imaginary part."""
+    terms = (abs(c) * (r**k + sign * r**-k) / 2 for k, c in enumerate(series))
+    return sum(terms, flint.arb(0)).abs_upper()
 
 
 def _sharp_wave(law: LobedLaw, start: float) -> Wave:
@@ -394,13 +371,3 @@ def _parameter(foci: Ball) -> Ball:
     """The ellipse around [0, 1] whose distances to 0 and 1 add up to ``foci`` at most."""
     foci = flint.arb(1).max(foci)
     return foci + (foci * foci - 1).max(flint.arb(0)).sqrt()
-
-
-def _derivative(series: list[Ball]) -> list[Ball]:
-    """Chebyshev coefficients of the derivative of a Chebyshev series."""
-    n = len(series)
-    found = [flint.arb(0)] * max(n + 1, 2)
-    for k in range(n - 1, 0, -1):
-        found[k - 1] = found[k + 1] + 2 * k * series[k]
-    found[0] = found[0] / 2
-    return found[: max(n - 1, 1)]

@@ -130,14 +130,20 @@ def _zeros(component: BallComponent, density: BallDensity, start: float) -> list
     ]
 
 
+def _place(wave: Wave, goal: Ball, start: float) -> Ball:
+    """An x near the start where the phase is next to a goal."""
+    x = flint.arb(start)
+    for _ in range(_NEWTON_STEPS):
+        x = (x + goal - wave.argument(x)).mid()
+    return x
+
+
 def _zero_of_cosine(wave: Wave, start: float) -> tuple[int, Ball]:
     """n and a ball around the x with psi(x) = (n + 1/2) pi, near the start of the tail."""
     pi = flint.arb.pi()
     index = int(float((wave.argument(flint.arb(start)) / pi).mid())) + 1
     goal = (index + flint.arb(1) / 2) * pi
-    x = flint.arb(start)
-    for _ in range(_NEWTON_STEPS):
-        x = (x + goal - wave.argument(x)).mid()
+    x = _place(wave, goal, start)
     # Where the remainder of the expansion is wider than the ball, one that holds it.
     off = 4 * (wave.argument(x) - goal).abs_upper()
     for width in (flint.arb(2) ** -_ZERO_BITS, flint.arb(2) ** -_ZERO_BITS + off):
@@ -171,9 +177,7 @@ def _counted(
     pi = flint.arb.pi()
     wave, background = density.tail(start, terms=terms)
     first = int(float((wave.argument(flint.arb(start)) / pi).mid())) + 1
-    x = flint.arb(start)
-    for _ in range(3):
-        x = (x + first * pi - wave.argument(x)).mid()
+    x = _place(wave, first * pi, start)
     if not (x >= start and abs(wave.argument(x) - first * pi) < 0.5):
         raise Unproved("the zeros could not be counted by the phase")
     far = index - first + 1

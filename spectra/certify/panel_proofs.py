@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectra.certify.balls import Ball, Unproved, flint, upper_double
+from spectra.certify.balls import Ball, Unproved, flint, sizes, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.nodes import chosen_nodes, largest_on_segment
 from spectra.certify.table_panels import TablePanel, TabulatedLaw
@@ -132,14 +132,14 @@ class _Piece:
         self.law, self.stretch, self.panel = law, stretch, panel
         self.middle, self.half = middle, half
         # What doubles round is of the size of the whole panel.
-        self.extent = _size(polynomial, flint.arb(1))
+        self.extent = sizes(polynomial)(flint.arb(1)).abs_upper()
         here = polynomial(flint.arb_poly([middle, half]))
         # A double, so that its square is exact.
         self.centre = flint.arb(float(here[0].mid()))
         self.away = here - self.centre
         # The sum of absolute values is nearly reached, as panels are nearly linear; a panel at an
         # end may be constant.
-        self.reach = (_size(self.away, flint.arb(1)) + abs(self.centre) * EPS).abs_upper()
+        self.reach = (sizes(self.away)(flint.arb(1)) + abs(self.centre) * EPS).abs_upper()
 
     def error(self) -> tuple[Ball, Ball] | None:
         """Bounds of |E| and of the density of w, or None where the range is too long."""
@@ -172,23 +172,19 @@ class _Piece:
         limit = _NOTHING if self.centre > self.reach else _NEARLY_NOTHING
         return (share.abs_upper(), flint.arb(0)) if share < limit else None
 
+    def _far(self, r: Ball) -> Ball:
+        """Bound of the way to the centre in the ellipse of parameter r."""
+        return sizes(self.away)((r + 1 / r) / 2).abs_upper()
+
     def _density_size(self, r: Ball) -> Ball | None:
-        size = self.law.size(self.centre, _size(self.away, (r + 1 / r) / 2))
+        size = self.law.size(self.centre, self._far(r))
         return None if size is None else size * self.law.unit
 
     def _error_size(self, r: Ball, begun: Ball) -> Ball | None:
-        far = _size(self.away, (r + 1 / r) / 2)
+        far = self._far(r)
         size = self.law.size(self.centre, far)
         share = self.panel.size(self.middle, self.half, r)
         return None if size is None or share is None else begun + far * size + share
-
-
-def _size(polynomial: Ball, t: Ball) -> Ball:
-    """Upper bound of a polynomial at all complex numbers of absolute value t."""
-    total = flint.arb(0)
-    for c in reversed(polynomial.coeffs()):
-        total = total * t + abs(c)
-    return total.abs_upper()
 
 
 def _ascends(panel: TablePanel) -> bool:

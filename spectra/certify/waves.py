@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, Unproved, flint, precision
+from spectra.certify.balls import Ball, Unproved, flint, precision, sizes
 
 __all__ = [
     "INNER",
@@ -69,24 +69,15 @@ class Wave:
 
     def deviation(self, x: Ball) -> Ball:
         """Bound of |z^q E - c_0| at |z| >= x."""
-        total = self.size(x)
-        for k, c in enumerate(self.coefficients[1:], 1):
-            total = total + abs(c) / x**k
-        return total
+        return self.size(x) + sizes(self.coefficients[1:])(1 / x) / x
 
     def series(self, u: Ball) -> Ball:
         """The sum of c_k u^k."""
-        total = flint.acb(0)
-        for c in reversed(self.coefficients):
-            total = total * u + c
-        return total
+        return flint.acb_poly(self.coefficients)(flint.acb(u))
 
     def largest(self, u: Ball) -> Ball:
         """The sum of |c_k| u^k."""
-        total = flint.arb(0)
-        for c in reversed(self.coefficients):
-            total = total * u + abs(c)
-        return total
+        return sizes(self.coefficients)(u)
 
     def value(self, x: Ball) -> Ball:
         """The wave at a real x."""
@@ -96,10 +87,7 @@ class Wave:
     def argument(self, x: Ball) -> Ball:
         """psi(x), on the branch on which psi - x + phi tends to arg c_0."""
         first = self.coefficients[0]
-        ratio = flint.acb(0)
-        for c in reversed(self.coefficients):
-            ratio = ratio / x + c / first
-        ratio = ratio + _disc(self.size(x) / abs(first))
+        ratio = self.series(1 / x) / first + _disc(self.size(x) / abs(first))
         if not abs(ratio - 1) < 1:
             raise Unproved("the phase of the tail is not settled where it starts")
         return x - self.phase + first.arg() + ratio.arg()
