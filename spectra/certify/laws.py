@@ -36,7 +36,7 @@ POWER, EXPONENTIAL, _EXPONENTIAL_IN_SQUARE = 0.0, 1.0, 2.0
 
 
 class Law(ABC):
-    """One component of the density of V = w^2, at the precision at which it was made.
+    r"""One component of the density of V = w^2, at the precision at which it was made.
 
     What a method means is said here for all of them.
 
@@ -121,10 +121,11 @@ class Law(ABC):
         return abs(self.above(v)).abs_upper()
 
     def mass(self, low: Ball, high: Ball) -> Ball:
-        """Signed mass of [low, high], from the side that is closer."""
-        if low > self.scale:
-            return self.above(low) - self.above(high)
-        return self.below(high) - self.below(low)
+        """Signed mass of [low, high], which may be all, from the side that is closer."""
+        if low > self.scale or not high.is_finite():
+            begun = self.above(low) if low > 0 else self.total
+            return begun - self.above(high) if high.is_finite() else begun
+        return self.below(high) - self.below(low) if low > 0 else self.below(high)
 
     def size(self, low: Ball, high: Ball) -> Ball:
         """Upper bound of the absolute mass of a short range: its length times the largest value."""

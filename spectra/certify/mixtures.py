@@ -141,7 +141,8 @@ def _masses(laws: Sequence[Law], bits: int) -> MassBalls:
     shares = {1: zero, -1: zero}
     for part in ranges:
         if part.sign:
-            shares[part.sign] += part.sign * sum((_share(law, part) for law in laws), zero)
+            mass = sum((law.mass(part.low, part.high) for law in laws), zero)
+            shares[part.sign] += part.sign * mass
     positive, negative = (_up_by(shares[s], loose) for s in (1, -1))
     mass = _up_by(shares[1] + shares[-1], loose)
     total = sum((law.total for law in laws), zero)
@@ -156,14 +157,6 @@ def _masses(laws: Sequence[Law], bits: int) -> MassBalls:
 def _up_by(ball: Ball, loose: Ball) -> Ball:
     """The ball of all numbers between the ball and itself plus ``loose`` >= 0."""
     return ball if loose.is_zero() else ball.union(ball + loose.abs_upper())
-
-
-def _share(law: Law, part: Range) -> Ball:
-    if part.low == 0:
-        return law.below(part.high) if part.high.is_finite() else law.total
-    if not part.high.is_finite():
-        return law.above(part.low)
-    return law.mass(part.low, part.high)
 
 
 def _cancelled(laws: Sequence[Law], mass: Ball, bits: int) -> Ball:

@@ -62,11 +62,9 @@ class ProvedLaw(TabulatedLaw):
 
     def _below(self, v: Ball) -> Ball:
         """The signed mass of [0, v] of V = w^2."""
-        if not v.is_finite():
-            return sum((law.total for law in self.laws), flint.arb(0))
         if v.is_zero():
             return flint.arb(0)
-        return sum((law.below(v) for law in self.laws), flint.arb(0))
+        return sum((law.mass(flint.arb(0), v) for law in self.laws), flint.arb(0))
 
     def signed(self, x: Ball) -> Ball:
         return self._below(x * x)
