@@ -27,32 +27,13 @@ from spectra.formula.parsing import check_expression
 from spectra.kernel import Kernel
 from spectra.table import SpectralTable
 
-__all__ = ["CacheEntry", "TableCache", "address_of", "default_cache"]
+__all__ = ["TableCache", "address_of", "default_cache"]
 
 _VARIABLE = "SPECTRA_CACHE"
 _OFF = "off"
 _ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
 # What a killed write leaves behind, as whole_file names it.
 _REMAINDER = re.compile(r"\.[0-9a-f]{64}\.npz\.[0-9a-f]{16}\.part")
-
-
-@final
-@dataclass(frozen=True)
-class CacheEntry:
-    """One file of the cache; ``table`` is None where the file is damaged."""
-
-    path: Path
-    size: int
-    table: SpectralTable | None
-
-    def __str__(self) -> str:
-        name = self.path.stem[:12]
-        if self.table is None:
-            return f"{name}  {self.size:8d} bytes  damaged: it will be derived again"
-        return (
-            f"{name}  {self.size:8d} bytes  d = {self.table.dim}  u-error "
-            f"{self.table.u_error:.0e}  {self.table.formula}"
-        )
 
 
 @final
@@ -114,14 +95,14 @@ class TableCache:
                 stacklevel=3,
             )
 
-    def entries(self) -> Iterator[CacheEntry]:
-        """What is kept, by name."""
+    def entries(self) -> Iterator[tuple[Path, SpectralTable | None]]:
+        """What is kept, by name: each file with its table, None where it is damaged."""
         for path in self._files(_ENTRY):
             try:
                 table = SpectralTable.load(path)
             except (TableFileError, OSError):
                 table = None
-            yield CacheEntry(path, path.stat().st_size, table)
+            yield path, table
 
     def clear(self) -> int:
         """Remove every table and every remainder of a killed write; say how many files.

@@ -285,8 +285,11 @@ def _cache(arguments: argparse.Namespace) -> int:
         print(f"removed {cache.clear()} file(s) from {cache.folder}")
     else:
         print(f"tables in {cache.folder}:")
-        for entry in cache.entries():
-            print(entry)
+        for path, table in cache.entries():
+            said = "damaged: it will be derived again"
+            if table is not None:
+                said = f"d = {table.dim}  u-error {table.u_error:.0e}  {table.formula}"
+            print(f"{path.stem[:12]}  {path.stat().st_size:8d} bytes  {said}")
     return 0
 
 

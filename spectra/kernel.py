@@ -293,8 +293,7 @@ class Kernel(Algebra):
         return tilted(self, beta)
 
     def __add__(self, other: Any) -> Kernel:
-        other = _operand(other, like=self)
-        if other is None:
+        if (other := _operand(other, like=self)) is None:
             return NotImplemented
         return _assemble(
             ((p.support, p.expr) for p in (*self.pieces, *other.pieces)),
@@ -302,8 +301,7 @@ class Kernel(Algebra):
         )
 
     def __mul__(self, other: Any) -> Kernel:
-        other = _operand(other, like=self)
-        if other is None:
+        if (other := _operand(other, like=self)) is None:
             return NotImplemented
         return _assemble(
             (

@@ -81,11 +81,9 @@ def _is_unheard(code: CodeType) -> bool:
     )
 
 
-class _Unset:
-    """No ``time_limit`` is around: the environment decides."""
-
-
-_limit: ContextVar[float | type[_Unset] | None] = ContextVar("spectra_time_limit", default=_Unset)
+# What stands for the environment, which decides where no ``time_limit`` is around.
+_OUTSIDE = -1.0
+_limit: ContextVar[float | None] = ContextVar("spectra_time_limit", default=_OUTSIDE)
 
 
 @contextmanager
@@ -151,7 +149,7 @@ def _checked(seconds: object, source: str) -> float | None:
 
 def _limit_in_force() -> float | None:
     set_here = _limit.get()
-    if not isinstance(set_here, type):
+    if set_here != _OUTSIDE:
         return set_here
     text = os.environ.get(VARIABLE, "")
     return limit_from(text, source=VARIABLE) if text.strip() else DEFAULT

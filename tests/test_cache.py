@@ -111,17 +111,17 @@ def test_an_address_is_the_same_in_every_process():
 def test_a_broken_entry_is_derived_again_and_mended(cache, harm):
     k = sp.radial(KERNEL)
     derived = sp.derive(k, 3, cache=cache)
-    (entry,) = cache.entries()
-    content = bytearray(entry.path.read_bytes())
+    ((path, _),) = cache.entries()
+    content = bytearray(path.read_bytes())
     if harm == "cut":
-        entry.path.write_bytes(content[: len(content) // 2])
+        path.write_bytes(content[: len(content) // 2])
     elif harm == "flipped":
         content[len(content) // 2] ^= 1
-        entry.path.write_bytes(content)
+        path.write_bytes(content)
     elif harm == "empty":
-        entry.path.write_bytes(b"")
+        path.write_bytes(b"")
     else:
-        sp.derive(sp.radial("exp(-z**2)"), 2, cache=False).save(entry.path)
+        sp.derive(sp.radial("exp(-z**2)"), 2, cache=False).save(path)
     with pytest.warns(UserWarning, match="derived again"):
         again = sp.derive(k, 3, cache=cache)
     assert bits(again) == bits(derived)

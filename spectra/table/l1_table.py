@@ -75,6 +75,8 @@ class MixturePart:
 
     Attributes
     ----------
+    mass, mass_error, sign : float
+        Those of the radial part.
     dim : int
         Of the rows.
     ambient : int
@@ -82,24 +84,12 @@ class MixturePart:
     part : Part
     """
 
+    mass: float
+    mass_error: float
+    sign: float
     dim: int
     ambient: int
     part: Part
-
-    @property
-    def mass(self) -> float:
-        """The mass of the radial part."""
-        return self.part.mass
-
-    @property
-    def mass_error(self) -> float:
-        """Bound of its error."""
-        return self.part.mass_error
-
-    @property
-    def sign(self) -> float:
-        """1 for a positive part, -1 for a negative one."""
-        return self.part.sign
 
     def wave(self, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
         """E cos(w.D) at differences of shape (n, d), and an estimate of its error.
@@ -117,7 +107,10 @@ class MixturePart:
             s = end * (0.75 + 0.25 * _POINTS)
             share = 0.25 * end * scale * (1.0 - s**2) ** (half - 1.0)
             reached = z[active, None] / s
-            wave, lost = (a.reshape(reached.shape) for a in self._radial(reached.ravel()))
+            wave, lost = (
+                a.reshape(reached.shape)
+                for a in self.part.plane_wave(self.ambient, reached.ravel())
+            )
             fine, coarse = wave @ (share * _FINE), wave[:, ::2] @ (share[::2] * _COARSE)
             value[active] += fine
             left = 0.5 * end * scale * np.abs(wave).max(axis=1)
@@ -129,9 +122,6 @@ class MixturePart:
                 return value, error
         error[active] += scale * 0.5**_PANELS
         return value, error
-
-    def _radial(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self.part.plane_wave(self.ambient, z)
 
     def draw(self, size: int, rng: np.random.Generator) -> FloatArray:
         """Independent frequencies of shape (size, dim)."""
@@ -251,7 +241,13 @@ class L1Table(PartedTable):
     def parts(self) -> tuple[MixturePart | HatPart, ...]:
         """The parts, each a positive mass with a sign."""
         law = self.mixture
-        mixed = () if law is None else tuple(MixturePart(self.dim, law.dim, p) for p in law.parts)
+        mixed = (
+            ()
+            if law is None
+            else tuple(
+                MixturePart(p.mass, p.mass_error, p.sign, self.dim, law.dim, p) for p in law.parts
+            )
+        )
         hats = tuple(HatPart(self.dim, hat, s) for hat in self.hats for s in (1.0, -1.0))
         return (*mixed, *hats)
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from spectra.special import plane_wave_mean
 from spectra.table.arrays import ComplexArray, FloatArray, IntArray, panel_rule
 from spectra.table.lobe_shares import share_before, share_slope
-from spectra.table.panels import PanelKind
+from spectra.table.panels import PanelKind, Panels
 from spectra.table.plane_wave import (
     hankel_amplitude,
     wave_envelope,
@@ -76,18 +76,15 @@ class PanelIntegrals:
     beyond: float
 
     @classmethod
-    def of(
-        cls,
-        *,
-        coefficients: FloatArray,
-        masses: FloatArray,
-        kinds: NDArray[np.int8],
-        exponents: FloatArray,
-    ) -> Self:
+    def of(cls, *sides: Panels) -> Self:
         """Cut the panels into cells on which every factor of the integrand is resolved."""
+        width = max(2, *(s.coefficients.shape[1] for s in sides))
+        rows = np.concatenate([s.rows(width) for s in sides])
+        masses = np.concatenate([np.diff(s.edges) for s in sides])
+        kinds = np.concatenate([s.kinds for s in sides])
+        exponents = np.concatenate([s.exponents for s in sides])
         tail = kinds == PanelKind.TAIL_POWER
-        atom = ~tail & ~np.any(coefficients[:, 1:], axis=1)
-        rows = np.pad(coefficients, ((0, 0), (0, max(0, 2 - coefficients.shape[1]))))
+        atom = ~tail & ~np.any(rows[:, 1:], axis=1)
         # w = a r is the polynomial (a/2)(1 + t), continued to r > 1.
         rows[tail, 0] *= 0.5
         rows[tail, 1] = rows[tail, 0]
@@ -103,7 +100,7 @@ class PanelIntegrals:
             low += list(cuts[:-1])
             high += list(cuts[1:])
         return cls(
-            atom_radii=coefficients[atom, 0],
+            atom_radii=rows[atom, 0],
             atom_masses=masses[atom],
             rows=rows,
             signs=np.where(kinds == PanelKind.POWER_HIGH, -1.0, 1.0),

@@ -317,14 +317,7 @@ class RadialLaw:
 
     @cached_property
     def _integrals(self) -> PanelIntegrals:
-        sides = (self.left, self.right)
-        degree = max(s.coefficients.shape[1] for s in sides)
-        return PanelIntegrals.of(
-            coefficients=np.concatenate([s.rows(degree) for s in sides]),
-            masses=np.concatenate([np.diff(s.edges) for s in sides]),
-            kinds=np.concatenate([s.kinds for s in sides]),
-            exponents=np.concatenate([s.exponents for s in sides]),
-        )
+        return PanelIntegrals.of(self.left, self.right)
 
     @cached_property
     def _lookup(self) -> PanelLookup:
