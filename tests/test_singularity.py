@@ -14,9 +14,8 @@ from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z, parse_formula
 from spectra.kernel import Kernel, radial
 from spectra.singularity import analyse
-from spectra.singularity.bessel_values import bessel_value
 from spectra.singularity.branches import branch_radii, is_analytic_at, resolve
-from spectra.singularity.exact_numbers import ExpansionError
+from spectra.singularity.exact_numbers import ExpansionError, bessel_value
 from spectra.singularity.expansion import expand_at
 from spectra.singularity.germs import ZERO, Germ, Series
 from spectra.singularity.verification import expansion_agrees

@@ -8,8 +8,7 @@ formula to a germ), ``power_series`` (what is bounded by its value at coinciding
 a kernel at zero, at each radius and at infinity), ``recurring`` (where its radii have no end).
 
 ``rules`` says what each kind asks of d, ``at_infinity`` what happens there, ``verification`` holds
-expansions to numbers; ``taylor_series``, ``hyperexpansion`` and ``bessel_values`` serve
-``expansion``.
+expansions to numbers; ``taylor_series`` and ``hyperexpansion`` serve ``expansion``.
 """
 
 from spectra.singularity.local import analyse, one_sided, profile

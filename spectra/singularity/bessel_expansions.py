@@ -8,6 +8,7 @@ import sympy
 
 from spectra.singularity.elementary import exp, log, power
 from spectra.singularity.germs import FLAT, ZERO, Germ, Series
+from spectra.singularity.taylor_series import hypergeometric_series
 
 __all__ = ["bessel_at_infinity", "bessel_at_zero", "bessel_k_at_zero"]
 
@@ -22,15 +23,8 @@ def bessel_at_zero(order: sympy.Expr, g: Germ, alternate: int, window: int) -> G
             sympy.Integer(alternate) ** order
         )
     half = g.scaled(_HALF)
-
-    def coefficients() -> Iterator[sympy.Expr]:
-        c, k = 1 / sympy.gamma(order + 1), 0
-        while True:
-            yield c
-            k += 1
-            c = c * alternate / (k * (k + order))
-
-    body = half.times(half, window).compose(coefficients(), window)
+    series = hypergeometric_series((), (order + 1,), sympy.Integer(alternate))
+    body = half.times(half, window).compose(series, window).scaled(1 / sympy.gamma(order + 1))
     return power(half, order, window).times(body, window)
 
 
@@ -66,14 +60,8 @@ def bessel_at_infinity(head: object, order: sympy.Expr, g: Germ, window: int) ->
     """Hankel's expansions, DLMF 10.17.3, 10.40.1 and 10.40.2."""
 
     def hankel(unit: sympy.Expr) -> Germ:
-        def coefficients() -> Iterator[sympy.Expr]:
-            c, k = _ONE, 0
-            while c != 0:
-                yield c
-                k += 1
-                c = sympy.expand(c * unit * (4 * order**2 - (2 * k - 1) ** 2) / (8 * k))
-
-        return power(g, -_ONE, window).compose(coefficients(), window)
+        series = hypergeometric_series((_HALF + order, _HALF - order), (), -unit / 2)
+        return power(g, -_ONE, window).compose(series, window)
 
     root = power(g, -_HALF, window)
     if head == sympy.besselj:

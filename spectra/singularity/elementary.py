@@ -12,7 +12,7 @@ from spectra.singularity.exact_numbers import (
     sign,
 )
 from spectra.singularity.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
-from spectra.singularity.taylor_series import binomial_series, exp_series, log_series
+from spectra.singularity.taylor_series import binomial_series, hypergeometric_series, log_series
 
 __all__ = ["exp", "limit", "log", "power"]
 
@@ -78,7 +78,7 @@ def exp(g: Germ, window: int) -> Germ:
     if not delta.small:
         raise ExpansionError("the exponential of an oscillating or exponential argument")
     head = Germ.of([(Phase(tuple(phase)), Series.of([((a, _NIL), c)]))])
-    return head.times(delta.compose(exp_series(), window), window)
+    return head.times(delta.compose(hypergeometric_series((), ()), window), window)
 
 
 def _doubly_exponential(g: Germ) -> Germ:

@@ -6,14 +6,16 @@ from functools import lru_cache
 from itertools import islice
 
 import sympy
+from mpmath import mp
 
 from spectra.errors import SpectraError
-from spectra.singularity.bessel_values import bessel_value
+from spectra.formula.balls import in_balls
 
 __all__ = [
     "PRECISE",
     "ExpansionError",
     "MoreTermsNeeded",
+    "bessel_value",
     "exponential",
     "is_zero",
     "sign",
@@ -36,6 +38,14 @@ PRECISE = 400
 _CANCELLED = sympy.Float(10, 30) ** -100
 #: Functions whose values take long, and return in every coefficient.
 _SLOW = (sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk, sympy.hyper, sympy.expint)
+#: Bessel functions, which balls give in microseconds, by the name there; and digits for rounding.
+_IN_BALLS = {
+    sympy.besselj: "bessel_j",
+    sympy.bessely: "bessel_y",
+    sympy.besseli: "bessel_i",
+    sympy.besselk: "bessel_k",
+}
+_SPARE_DIGITS = 10
 #: A number below this, not compared with what it was summed from, is not told from zero.
 _REMNANT = sympy.Float(10, 30) ** -90
 #: Exponents of numbers that can be evaluated in milliseconds: 43 000 digits (chosen).
@@ -121,8 +131,25 @@ def tidy(c: sympy.Expr) -> sympy.Expr:
 @lru_cache(maxsize=1000)
 def _value(constant: sympy.Expr) -> sympy.Expr:
     """A constant with what a sum may lose before it counts as cancelled, and 400 digits more."""
-    in_balls = bessel_value(constant, PRECISE + 100)
-    return constant.evalf(PRECISE + 100) if in_balls is None else in_balls
+    found = bessel_value(constant, PRECISE + 100)
+    return constant.evalf(PRECISE + 100) if found is None else found
+
+
+def bessel_value(constant: sympy.Expr, digits: int) -> sympy.Float | None:
+    """J, Y, I or K of a rational order at a rational x > 0, right to so many digits; else None.
+
+    Examples
+    --------
+    >>> bessel_value(sympy.besselk(sympy.Rational(1, 2), 1), 20)
+    0.46106850444789455844
+    """
+    method = _IN_BALLS.get(constant.func)
+    if method is None or not all(a.is_Rational for a in constant.args) or constant.args[1] <= 0:
+        return None
+    with mp.workdps(digits + _SPARE_DIGITS):
+        order, x = (mp.mpf(int(a.p)) / int(a.q) for a in constant.args)
+        found = in_balls(lambda at, n: getattr(at, method)(n), x, order)
+        return None if found is None else sympy.Float(found, digits)
 
 
 def _is_long(c: sympy.Expr) -> bool:

@@ -26,10 +26,7 @@ from spectra.singularity.exact_numbers import (
 )
 from spectra.singularity.germs import ZERO, Germ
 from spectra.singularity.hyperexpansion import expand_hyper
-from spectra.singularity.taylor_series import (
-    rising_series,
-    trigonometric_series,
-)
+from spectra.singularity.taylor_series import hypergeometric_series, trigonometric_series
 
 __all__ = ["expand_at", "has_oscillation"]
 
@@ -228,15 +225,8 @@ class _Expander:
         head = exp(square.scaled(-_ONE), self.window).times(
             power(g, -_ONE, self.window), self.window
         )
-
-        def coefficients() -> Iterator[sympy.Expr]:
-            c, k = _ONE, 0
-            while True:
-                yield c
-                c *= -(_HALF + k)
-                k += 1
-
-        series = power(square, -_ONE, self.window).compose(coefficients(), self.window)
+        falling = hypergeometric_series((_HALF, _ONE), (), -_ONE)
+        series = power(square, -_ONE, self.window).compose(falling, self.window)
         return head.times(series, self.window).scaled(1 / sympy.sqrt(sympy.pi))
 
     def bessel(self, node: sympy.Expr) -> Germ:
@@ -260,7 +250,8 @@ class _Expander:
         if value is None:
             if sign(g.plain.terms[0][1]) < 0:
                 raise ExpansionError("an exponential integral at -infinity")
-            tail = power(g, -_ONE, self.window).compose(rising_series(s), self.window)
+            falling = hypergeometric_series((s, _ONE), (), -_ONE)
+            tail = power(g, -_ONE, self.window).compose(falling, self.window)
             head = exp(g.scaled(-_ONE), self.window).times(
                 power(g, -_ONE, self.window), self.window
             )

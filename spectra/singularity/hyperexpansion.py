@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import sympy
 
 from spectra.singularity.bessel_expansions import bessel_at_infinity
 from spectra.singularity.elementary import power
 from spectra.singularity.exact_numbers import ExpansionError, sign
 from spectra.singularity.germs import FLAT, ZERO, Germ, Series
+from spectra.singularity.taylor_series import hypergeometric_series
 
 __all__ = ["expand_hyper"]
 
 _ONE = sympy.Integer(1)
 _NEAR = sympy.Float(10, 30) ** -20
-
-
-def power_series(a: tuple[sympy.Expr, ...], b: tuple[sympy.Expr, ...]) -> Iterator[sympy.Expr]:
-    """Coefficients (a)_k / ((b)_k k!) of pFq; they end where an upper parameter is -n."""
-    c, k = _ONE, 0
-    while c != 0:
-        yield c
-        for x in a:
-            c = sympy.expand(c * (x + k))
-        for y in b:
-            c = c / (y + k)
-        k += 1
-        c = c / k
 
 
 def expand_hyper(
@@ -52,7 +38,7 @@ def expand_hyper(
     if any(x.is_Integer and x <= 0 for x in a):
         return _polynomial(a, b, g, window)
     if limit == 0:
-        return g.compose(power_series(a, b), window)
+        return g.compose(hypergeometric_series(a, b), window)
     if limit is not None:
         if limit.has(sympy.Float) and abs(limit.evalf(30) - 1) < _NEAR:
             raise ExpansionError(f"{node} where its argument may be 1")
@@ -73,7 +59,7 @@ def expand_hyper(
 
 def _polynomial(a: tuple[sympy.Expr, ...], b: tuple[sympy.Expr, ...], g: Germ, window: int) -> Germ:
     total = Germ(())
-    for k, c in enumerate(power_series(a, b)):
+    for k, c in enumerate(hypergeometric_series(a, b)):
         total = total + power(g, sympy.Integer(k), window).scaled(c)
     return total
 
@@ -97,7 +83,7 @@ def _kummer_at_minus_infinity(a: sympy.Expr, b: sympy.Expr, g: Germ, window: int
         raise ExpansionError("a Kummer function that decays exponentially: write it with exp")
     x = g.scaled(-_ONE)
     inverse = power(x, -_ONE, window)
-    body = inverse.compose(power_series((a, a - b + 1), ()), window)
+    body = inverse.compose(hypergeometric_series((a, a - b + 1), ()), window)
     body = body + Germ(((ZERO, Series((), FLAT)),))
     return body.times(power(x, -a, window), window).scaled(sympy.gamma(b) / sympy.gamma(b - a))
 
@@ -114,7 +100,7 @@ def _gauss_at_minus_infinity(
     for p, q in ((a[0], a[1]), (a[1], a[0])):
         factor = sympy.gamma(c) * sympy.gamma(q - p) * _reciprocal_gamma(q)
         factor = factor * _reciprocal_gamma(c - p)
-        body = inverse.compose(power_series((p, p - c + 1), (p - q + 1,)), window)
+        body = inverse.compose(hypergeometric_series((p, p - c + 1), (p - q + 1,)), window)
         total = total + body.times(power(x, -p, window), window).scaled(factor)
     return total
 
@@ -128,10 +114,10 @@ def _gauss_at_one(
     if s.is_Integer:
         raise ExpansionError("a Gauss function at 1 with an integer c - a - b")
     y = Germ.constant(_ONE) + g.scaled(-_ONE)
-    smooth = y.compose(power_series((p, q), (1 - s,)), window)
+    smooth = y.compose(hypergeometric_series((p, q), (1 - s,)), window)
     factor = sympy.gamma(c) * sympy.gamma(s) * _reciprocal_gamma(c - p) * _reciprocal_gamma(c - q)
     total = smooth.scaled(factor)
-    rough = y.compose(power_series((c - p, c - q), (1 + s,)), window).times(
+    rough = y.compose(hypergeometric_series((c - p, c - q), (1 + s,)), window).times(
         power(y, s, window), window
     )
     factor = sympy.gamma(c) * sympy.gamma(-s) * _reciprocal_gamma(p) * _reciprocal_gamma(q)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import sympy
 
 __all__ = [
     "binomial_series",
-    "exp_series",
+    "hypergeometric_series",
     "log_series",
-    "rising_series",
     "trigonometric_series",
 ]
 
@@ -18,22 +17,25 @@ _ONE = sympy.Integer(1)
 _NIL = sympy.Integer(0)
 
 
+def hypergeometric_series(
+    a: Iterable[sympy.Expr], b: Iterable[sympy.Expr], scale: sympy.Expr = _ONE
+) -> Iterator[sympy.Expr]:
+    """pFq(a; b; scale x): (a)_k scale^k / ((b)_k k!); it ends where an upper parameter is -n."""
+    a, b = tuple(a), tuple(b)
+    c, k = _ONE, 0
+    while c != 0:
+        yield c
+        for x in a:
+            c = sympy.expand(c * (x + k))
+        for y in b:
+            c = c / (y + k)
+        k += 1
+        c = sympy.expand(c * scale) / k
+
+
 def binomial_series(s: sympy.Expr) -> Iterator[sympy.Expr]:
     """(1 + x)^s."""
-    c, k = _ONE, 0
-    while c != 0:
-        yield c
-        c = sympy.expand(c * (s - k) / (k + 1))
-        k += 1
-
-
-def rising_series(s: sympy.Expr) -> Iterator[sympy.Expr]:
-    """(-1)^k (s)_k."""
-    c, k = _ONE, 0
-    while c != 0:
-        yield c
-        c = sympy.expand(-c * (s + k))
-        k += 1
+    return hypergeometric_series((-s,), (), -_ONE)
 
 
 def log_series() -> Iterator[sympy.Expr]:
@@ -43,15 +45,6 @@ def log_series() -> Iterator[sympy.Expr]:
     while True:
         yield sympy.Rational((-1) ** (k + 1), k)
         k += 1
-
-
-def exp_series() -> Iterator[sympy.Expr]:
-    """exp(x)."""
-    c, k = _ONE, 0
-    while True:
-        yield c
-        k += 1
-        c /= k
 
 
 def trigonometric_series(value: sympy.Expr, slope: sympy.Expr) -> Iterator[sympy.Expr]:
