@@ -25,12 +25,12 @@ from spectra.definiteness import has_nonnegative_taylor_series
 from spectra.errors import AccuracyError, ParameterError
 from spectra.families.reading import kernel_from_text
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.parsing import U, Z
 from spectra.harmonics import gegenbauer_sequence, harmonic_count
 from spectra.kernel import Kernel
 from spectra.progress import stage
 from spectra.singularity.branches import branch_radii
-from spectra.singularity.exact_numbers import is_zero, sign
 
 __all__ = ["SphereCoefficients", "has_nonnegative_taylor_series", "sphere_coefficients"]
 

@@ -13,8 +13,8 @@ from mpmath import mp
 import spectra as sp
 from spectra.cache import address_of
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, ParameterError
-from spectra.singularity.exact_numbers import ExpansionError
-from spectra.singularity.expansion import expand_at
+from spectra.formula.expansions.exact_numbers import ExpansionError
+from spectra.formula.expansions.expansion import expand_at
 
 slow = pytest.mark.slow
 RADII = np.geomspace(1e-2, 1e4, 61)

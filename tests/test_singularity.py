@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import mpmath
 import numpy as np
 import pytest
@@ -11,14 +13,15 @@ from mpmath import mp
 
 from spectra.families import catalogue
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.expansions.exact_numbers import ExpansionError, bessel_value
+from spectra.formula.expansions.expansion import expand_at
+from spectra.formula.expansions.germs import ZERO, Germ, Series
+from spectra.formula.expansions.kinks import resolve
+from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.parsing import Z, parse_formula
 from spectra.kernel import Kernel, radial
 from spectra.singularity import analyse
-from spectra.singularity.branches import branch_radii, is_analytic_at, resolve
-from spectra.singularity.exact_numbers import ExpansionError, bessel_value
-from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ZERO, Germ, Series
-from spectra.singularity.verification import expansion_agrees
+from spectra.singularity.branches import branch_radii, is_analytic_at, value_at
 from spectra.singularity.wave_formulas import is_periodic, recurs
 from spectra.singularity.zeros import UnresolvedZeros, positive_zeros, same_radius
 from spectra.transform import spectral_density
@@ -173,7 +176,8 @@ def test_each_kind_of_branch_is_a_radius() -> None:
 
 def test_between_its_radii_a_formula_is_one_branch() -> None:
     expr = _formula("Max(0, 1 - Abs(z - 2))")
-    branches = [resolve(expr, sympy.Rational(n, 2)) for n in (1, 3, 5, 7)]
+    places = [sympy.Rational(n, 2) for n in (1, 3, 5, 7)]
+    branches = [resolve(expr, partial(value_at, z=z)) for z in places]
     assert [sympy.expand(b) for b in branches] == [0, Z - 1, 3 - Z, 0]
 
 

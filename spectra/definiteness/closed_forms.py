@@ -10,11 +10,11 @@ import math
 
 import sympy
 
+from spectra.formula.expansions.exact_numbers import is_zero, sign
+from spectra.formula.expansions.germs import compare
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
-from spectra.singularity.exact_numbers import is_zero, sign
-from spectra.singularity.germs import compare
 from spectra.singularity.places import LocalAnalysis
 
 __all__ = ["known_largest_dimension", "largest_of_damped_cosine", "largest_of_edge"]

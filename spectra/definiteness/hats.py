@@ -19,8 +19,8 @@ from itertools import pairwise
 import sympy
 
 from spectra.definiteness.one_sign import has_sign
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.parsing import Z
-from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
 from spectra.singularity.places import LocalAnalysis
 
 __all__ = ["hat_dimension"]

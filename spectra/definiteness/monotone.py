@@ -19,10 +19,10 @@ from spectra.definiteness.sectors import is_complete_bernstein, is_stieltjes
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.at_zero import value_at_zero
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.expansion import expand_at
+from spectra.formula.expansions.germs import ONE, compare
 from spectra.formula.parsing import Z
-from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
-from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ONE, compare
 
 __all__ = ["is_completely_monotone"]
 

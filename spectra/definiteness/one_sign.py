@@ -6,8 +6,8 @@ import math
 
 import sympy
 
+from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.parsing import Z
-from spectra.singularity.exact_numbers import ExpansionError, sign
 
 __all__ = ["has_sign"]
 

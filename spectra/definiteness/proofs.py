@@ -19,11 +19,11 @@ from spectra.definiteness.closed_forms import (
 from spectra.definiteness.hats import hat_dimension
 from spectra.definiteness.monotone import is_completely_monotone
 from spectra.formula.at_zero import value_at_zero
+from spectra.formula.expansions.exact_numbers import sign
 from spectra.formula.opaque import Opaque
 from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
-from spectra.singularity.exact_numbers import sign
 from spectra.singularity.places import LocalAnalysis
 from spectra.singularity.power_series import Closure, has_nonnegative_taylor_series
 

@@ -15,6 +15,7 @@ Reading, from the door inwards:
 Numbers:
 
 - ``evaluate``: a function of NumPy arrays, and one of mpmath numbers;
+- ``expansions``: one-sided expansions, exactly;
 - ``at_zero``: the exact limit at the origin;
 - ``pieces``: a function of distance in pieces, each on a ball;
 - ``resolved``: values with as many digits as their cancellations need;

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import sympy
 
+from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero, sign
+from spectra.formula.expansions.expansion import expand_at, has_oscillation
+from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
+from spectra.formula.expansions.verification import verify
 from spectra.formula.parsing import Z
-from spectra.singularity.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero, sign
-from spectra.singularity.expansion import expand_at, has_oscillation
-from spectra.singularity.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
 from spectra.singularity.places import Ending, Gap, Requirement, Singularity
 from spectra.singularity.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
-from spectra.singularity.verification import verify
 from spectra.singularity.wave_formulas import recurs
 
 __all__ = ["at_infinity", "if_recurring"]

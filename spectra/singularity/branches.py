@@ -15,14 +15,13 @@ from mpmath import mp
 
 from spectra.errors import AccuracyError
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.parsing import Z
-from spectra.singularity.exact_numbers import ExpansionError
-from spectra.singularity.zeros import KINKS, MAY_BE_ZERO, positive_zeros, same_radius
+from spectra.singularity.zeros import MAY_BE_ZERO, positive_zeros, same_radius
 
 __all__ = [
     "branch_radii",
     "is_analytic_at",
-    "resolve",
     "value_at",
 ]
 
@@ -94,42 +93,6 @@ def is_analytic_at(expr: sympy.Expr, radius: sympy.Expr) -> str:
 def _vanishes(expr: sympy.Expr, radius: sympy.Expr) -> bool:
     value = expr.subs(Z, radius).evalf(50, maxn=400)
     return not value.is_number or not value.is_finite or bool(abs(value) < MAY_BE_ZERO)
-
-
-def resolve(expr: sympy.Expr, inside: sympy.Expr) -> sympy.Expr:
-    """The expression with every kink replaced by the branch that holds at the radius ``inside``.
-
-    ``inside`` lies strictly between two neighbours of :func:`branch_radii`, so that the branch is
-    the same on the whole interval.
-    """
-    if not expr.has(*KINKS):
-        return expr
-    args = expr.args
-    if isinstance(expr, sympy.Piecewise):
-        for value, condition in args:
-            if _holds(condition, inside):
-                return resolve(value, inside)
-        raise ExpansionError(f"{expr} has no value at z = {inside}")
-    new = [resolve(a, inside) for a in args]
-    if expr.func == sympy.Abs:
-        return new[0] if value_at(new[0], inside) > 0 else -new[0]
-    if expr.func == sympy.Heaviside:
-        return sympy.Integer(1 if value_at(new[0], inside) > 0 else 0)
-    if expr.func in (sympy.Min, sympy.Max):
-        pick = min if expr.func == sympy.Min else max
-        return pick(new, key=lambda e: value_at(e, inside))
-    return expr.func(*new)
-
-
-def _holds(condition: sympy.Basic, inside: sympy.Expr) -> bool:
-    if condition in (sympy.true, sympy.false):
-        return bool(condition)
-    truth = condition
-    for relation in condition.atoms(sympy.core.relational.Relational):
-        difference = value_at(relation.lhs - relation.rhs, inside)
-        held = relation.func(sympy.Float(difference, 30), 0)
-        truth = truth.subs(relation, held)
-    return bool(truth)
 
 
 def value_at(expr: sympy.Expr, z: sympy.Expr) -> mpmath.mpf:

@@ -14,12 +14,14 @@ from itertools import pairwise
 
 import sympy
 
+from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
+from spectra.formula.expansions.expansion import expand_at, has_oscillation
+from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Size, compare
+from spectra.formula.expansions.kinks import KINKS, resolve
+from spectra.formula.expansions.verification import verify
 from spectra.kernel import Kernel
 from spectra.singularity.at_infinity import at_infinity, if_recurring
-from spectra.singularity.branches import branch_radii, is_analytic_at, resolve
-from spectra.singularity.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
-from spectra.singularity.expansion import expand_at, has_oscillation
-from spectra.singularity.germs import FLAT, ONE, ZERO, Germ, Size, compare
+from spectra.singularity.branches import branch_radii, is_analytic_at, value_at
 from spectra.singularity.places import (
     Ending,
     Gap,
@@ -30,9 +32,8 @@ from spectra.singularity.places import (
 )
 from spectra.singularity.recurring import recurring_analysis
 from spectra.singularity.rules import at_the_end, on_space, unbounded, unseen
-from spectra.singularity.verification import verify
 from spectra.singularity.wave_formulas import is_periodic
-from spectra.singularity.zeros import KINKS, UnresolvedZeros, same_radius
+from spectra.singularity.zeros import UnresolvedZeros, same_radius
 
 __all__ = ["analyse", "one_sided", "profile"]
 
@@ -70,7 +71,7 @@ def profile(kernel: Kernel) -> Profile:
     exprs = []
     for z in inner:
         alive = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
-        exprs.append(sum((resolve(p.expr, z) for p in alive), _NIL))
+        exprs.append(sum((resolve(p.expr, partial(value_at, z=z)) for p in alive), _NIL))
     return Profile(tuple(radii), tuple(exprs), tuple(gaps))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from spectra.singularity.exact_numbers import is_zero
+from spectra.formula.expansions.exact_numbers import is_zero
 
 __all__ = [
     "UNKNOWN",

@@ -14,8 +14,9 @@ from functools import lru_cache
 
 import sympy
 
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.parsing import U, Z
-from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
 
 __all__ = ["Closure", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
 
@@ -26,7 +27,6 @@ _LONGEST_DERIVATIVE = 200
 #: Names of a part of a formula: never that of the variable which the formula has itself.
 _X, _Y = sympy.Symbol("x", real=True), sympy.Symbol("y", real=True)
 _ONE = sympy.Integer(1)
-_KINKS = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)
 
 
 class Closure:
@@ -187,7 +187,7 @@ def has_nonnegative_taylor_series(
     >>> has_nonnegative_taylor_series(sympy.cos(U))
     False
     """
-    if formula.has(*_KINKS):
+    if formula.has(*KINKS):
         return False
     formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
     return _Series(symbol, reach)(formula) == math.inf

@@ -23,13 +23,14 @@ from functools import reduce
 
 import sympy
 
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.expansion import expand_at
+from spectra.formula.expansions.germs import ZERO, compare
+from spectra.formula.expansions.kinks import KINKS, resolve, sign_near_zero
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.branches import branch_radii
-from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
-from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ZERO, compare
 from spectra.singularity.places import (
     UNKNOWN,
     Ending,
@@ -41,7 +42,7 @@ from spectra.singularity.places import (
 )
 from spectra.singularity.rules import space_bound
 from spectra.singularity.wave_formulas import is_periodic, wave_rates
-from spectra.singularity.zeros import KINKS, UnresolvedZeros
+from spectra.singularity.zeros import UnresolvedZeros
 
 __all__ = ["recurring_analysis"]
 
@@ -75,10 +76,10 @@ def recurring_analysis(expr: sympy.Expr, analyse: Analysis) -> LocalAnalysis | N
         wave, weight = _split(endless[0])
         ending = _under(weight, periodic=is_periodic(wave))
         known = None if ending is None else _least_bound(wave, analyse)
-        start = _branch_at_zero(expr)
+        start = resolve(expr, sign_near_zero)
     except ExpansionError:
         return None
-    if ending is None or known is None or start is None:
+    if ending is None or known is None:
         return None
     bound, requirements = known
     # The sum of masses converges wherever that of the waves and that of each kink does.
@@ -227,31 +228,3 @@ def _is_a_wave(expr: sympy.Expr) -> bool:
     if first is None or first != second:
         return False
     return all(s.lead is None or compare(s.lead, first) > 0 for _, s in others)
-
-
-def _branch_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
-    """The formula before its first radius: each kink by the sign that its parts start with."""
-    while expr.has(*KINKS):
-        kinks = [n for n in sympy.postorder_traversal(expr) if isinstance(n, KINKS)]
-        kink = kinks[0]
-        if isinstance(kink, sympy.Piecewise):
-            return None
-        choices = list(kink.args)
-        if isinstance(kink, sympy.Abs):
-            choices, largest = [kink.args[0], -kink.args[0]], True
-        elif isinstance(kink, sympy.Heaviside):
-            start = expand_at(kink.args[0], _NIL, 1, _WINDOW).plain.terms
-            if not start:
-                return None
-            expr = expr.xreplace({kink: sympy.Integer(sign(start[0][1]) > 0)})
-            continue
-        else:
-            largest = isinstance(kink, sympy.Max)
-        best = choices[0]
-        for other in choices[1:]:
-            terms = expand_at(other - best, _NIL, 1, _WINDOW).plain.terms
-            if not terms:
-                return None
-            best = other if (sign(terms[0][1]) > 0) == largest else best
-        expr = expr.xreplace({kink: best})
-    return expr

@@ -22,7 +22,7 @@ from dataclasses import replace
 
 import sympy
 
-from spectra.singularity.germs import ONE, compare
+from spectra.formula.expansions.germs import ONE, compare
 from spectra.singularity.places import Ending, Gap, Requirement, Singularity
 
 __all__ = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sympy
 from mpmath import mp
 
+from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.parsing import Z
 from spectra.singularity.branches import value_at
-from spectra.singularity.zeros import KINKS
 
 __all__ = ["is_of_waves", "is_periodic", "recurs", "wave_rates"]
 

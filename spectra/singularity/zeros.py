@@ -6,11 +6,12 @@ import mpmath
 import sympy
 from mpmath import mp
 
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
+from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.parsing import Z
-from spectra.singularity.exact_numbers import ExpansionError, is_zero
 from spectra.singularity.power_series import is_below_its_end
 
-__all__ = ["KINKS", "MAY_BE_ZERO", "UnresolvedZeros", "positive_zeros", "same_radius"]
+__all__ = ["MAY_BE_ZERO", "UnresolvedZeros", "positive_zeros", "same_radius"]
 
 _X = sympy.Symbol("x", nonnegative=True)
 _Y = sympy.Symbol("y", real=True)
@@ -24,8 +25,6 @@ _MOST_ZEROS = 200
 _MOST_DEGREE = 60
 #: Boxes of the proof by interval arithmetic before it is given up.
 _MOST_BOXES = 1000
-#: Functions that change their branch.
-KINKS = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)
 
 
 class UnresolvedZeros(ExpansionError):

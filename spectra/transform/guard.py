@@ -25,11 +25,11 @@ from scipy.special import gammaln, ive
 
 from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import EndTail, OscillatingTail, SpectralDensity
+from spectra.formula.expansions.kinks import KINKS
 from spectra.kernel import Kernel
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.singularity.local import profile
-from spectra.singularity.zeros import KINKS
 from spectra.special import signed_log_0f1
 from spectra.transform.weighted import ScaledIntegral, Values, below, panels, weighted
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sympy
 
 from spectra.density import Atom, Component, SpectralDensity
+from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
-from spectra.singularity.zeros import KINKS
 from spectra.transform.callables.opaque_kernel import opaque_part
 from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.lookup import known_part

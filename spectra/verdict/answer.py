@@ -11,10 +11,10 @@ import sympy
 
 from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
+from spectra.formula.expansions.exact_numbers import is_zero
 from spectra.kernel import Kernel
 from spectra.measure import SpectralMeasure, measure_of
 from spectra.progress import staged
-from spectra.singularity.exact_numbers import is_zero
 from spectra.singularity.places import LocalAnalysis, Singularity
 from spectra.transform import spectral_density
 from spectra.verdict.decision import checked_dimension

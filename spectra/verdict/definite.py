@@ -14,10 +14,10 @@ from spectra.asymmetric import AsymmetricKernel
 from spectra.definiteness import Proof, proved_on_space
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, SpectraError, UndecidedError
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.expansions.exact_numbers import sign
+from spectra.formula.expansions.germs import compare
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
-from spectra.singularity.exact_numbers import sign
-from spectra.singularity.germs import compare
 from spectra.singularity.places import LocalAnalysis, Singularity
 from spectra.verdict.status import D, Status
 

@@ -20,14 +20,14 @@ import sympy
 
 from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import ParameterError
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.expansion import expand_at
+from spectra.formula.expansions.germs import ONE, Germ, Phase, Size, compare
+from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
-from spectra.singularity.exact_numbers import ExpansionError, is_zero, sign
-from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ONE, Germ, Phase, Size, compare
 from spectra.singularity.local import analyse
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement
-from spectra.singularity.verification import expansion_agrees
 
 __all__ = ["moved_dimension", "moved_places"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import sympy
 
 from spectra.errors import ParameterError
+from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
-from spectra.singularity.exact_numbers import ExpansionError
 from spectra.singularity.local import one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis
 from spectra.singularity.zeros import same_radius

@@ -16,15 +16,16 @@ import sympy
 
 from spectra.definiteness import proved_on_sphere
 from spectra.errors import AccuracyError
+from spectra.formula.expansions.exact_numbers import ExpansionError
+from spectra.formula.expansions.kinks import KINKS, resolve
 from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
-from spectra.singularity.branches import resolve
-from spectra.singularity.exact_numbers import ExpansionError
+from spectra.singularity.branches import value_at
 from spectra.singularity.local import analyse, one_sided
 from spectra.singularity.places import Ending, Gap, LocalAnalysis
 from spectra.singularity.rules import inside_the_sphere, only_continuous
-from spectra.singularity.zeros import KINKS, same_radius
+from spectra.singularity.zeros import same_radius
 from spectra.sphere import SphereCoefficients, sphere_coefficients
 from spectra.verdict.decision import decided
 from spectra.verdict.status import SphereVerdict, Status
@@ -73,7 +74,9 @@ def without_idle_kinks(kernel: Kernel, analysis: LocalAnalysis) -> Kernel:
         return kernel
     formula = kernel.zonal
     if formula is not None:
-        formula = resolve(formula.subs(U, 1 - Z**2 / 2), _ONE).subs(Z, sympy.sqrt(2 - 2 * U))
+        formula = resolve(formula.subs(U, 1 - Z**2 / 2), lambda f: value_at(f, _ONE)).subs(
+            Z, sympy.sqrt(2 - 2 * U)
+        )
     return replace(kernel, pieces=(Piece(_END, profile.exprs[0]),), zonal=formula)
 
 

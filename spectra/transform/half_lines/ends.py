@@ -24,13 +24,13 @@ from scipy.special import loggamma
 
 from spectra.errors import NoRouteError
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.expansions.exact_numbers import ExpansionError
+from spectra.formula.expansions.expansion import expand_at
+from spectra.formula.expansions.germs import Germ
 from spectra.formula.parsing import Z
 from spectra.formula.program import Compiler
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
-from spectra.singularity.exact_numbers import ExpansionError
-from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import Germ
 from spectra.transform.half_lines.forms import decaying_form, forms
 
 __all__ = [

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import hankel1e
 
 from spectra.errors import NoRouteError
+from spectra.formula.expansions.germs import Germ
 from spectra.formula.parsing import Z
-from spectra.singularity.germs import Germ
 from spectra.transform.half_lines.ends import (
     Expansion,
     expansion_from,

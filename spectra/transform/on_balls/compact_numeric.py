@@ -22,13 +22,13 @@ import sympy
 from spectra.density import Component
 from spectra.errors import NoRouteError
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.expansions.exact_numbers import ExpansionError
+from spectra.formula.expansions.expansion import expand_at
+from spectra.formula.expansions.germs import ZERO, Series
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.branches import branch_radii, is_analytic_at
-from spectra.singularity.exact_numbers import ExpansionError
-from spectra.singularity.expansion import expand_at
-from spectra.singularity.germs import ZERO, Series
 from spectra.singularity.local import profile
 from spectra.singularity.zeros import same_radius
 from spectra.transform.on_balls.ball import to_mpf

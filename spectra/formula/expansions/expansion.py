@@ -1,8 +1,8 @@
 r"""One-sided expansions of formulas: at a radius, at zero and at infinity.
 
-The formula is walked from its leaves, and each function of the formula language has one rule
-on :class:`~spectra.singularity.germs.Germ`.  No rule guesses: what has no such expansion raises
-:class:`~spectra.singularity.germs.ExpansionError`.
+The formula is walked from its leaves, and each function of the formula language has one rule on
+:class:`~spectra.formula.expansions.germs.Germ`.  No rule guesses: what has no such expansion raises
+:class:`~spectra.formula.expansions.exact_numbers.ExpansionError`.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Callable, Iterator
 
 import sympy
 
-from spectra.formula.opaque import Opaque
-from spectra.formula.parsing import Z
-from spectra.singularity.bessel_expansions import (
+from spectra.formula.expansions.bessel_expansions import (
     bessel_at_infinity,
     bessel_at_zero,
     bessel_k_at_zero,
 )
-from spectra.singularity.elementary import exp, limit, log, power
-from spectra.singularity.exact_numbers import (
+from spectra.formula.expansions.elementary import exp, limit, log, power
+from spectra.formula.expansions.exact_numbers import (
     ExpansionError,
     is_zero,
     sign,
 )
-from spectra.singularity.germs import ZERO, Germ
-from spectra.singularity.hyperexpansion import expand_hyper
-from spectra.singularity.taylor_series import hypergeometric_series, trigonometric_series
+from spectra.formula.expansions.germs import ZERO, Germ
+from spectra.formula.expansions.hyperexpansion import expand_hyper
+from spectra.formula.expansions.taylor_series import hypergeometric_series, trigonometric_series
+from spectra.formula.opaque import Opaque
+from spectra.formula.parsing import Z
 
 __all__ = ["expand_at", "has_oscillation"]
 
@@ -279,8 +279,15 @@ class _Expander:
 
     def gamma(self, node: sympy.Expr) -> Germ:
         """Stirling's series at infinity, DLMF 5.11.1; derivatives elsewhere."""
-        g = self.visit(node.args[0])
-        if limit(g) is not None:
+        argument = node.args[0]
+        g = self.visit(argument)
+        value = limit(g)
+        if value is not None and value.is_Integer and value <= 0:  # a pole
+            n = 1 - int(value)
+            return self.visit(
+                sympy.gamma(argument + n) / sympy.Mul(*(argument + k for k in range(n)))
+            )
+        if value is not None:
             return self._analytic(node)
         if sign(g.plain.terms[0][1]) < 0:
             raise ExpansionError("gamma at -infinity")

@@ -16,7 +16,13 @@ from typing import Any
 
 import sympy
 
-from spectra.singularity.exact_numbers import ExpansionError, MoreTermsNeeded, sign, tidy, vanishes
+from spectra.formula.expansions.exact_numbers import (
+    ExpansionError,
+    MoreTermsNeeded,
+    sign,
+    tidy,
+    vanishes,
+)
 
 __all__ = [
     "EXACT",

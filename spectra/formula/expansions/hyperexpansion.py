@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.singularity.bessel_expansions import bessel_at_infinity
-from spectra.singularity.elementary import power
-from spectra.singularity.exact_numbers import ExpansionError, sign
-from spectra.singularity.germs import FLAT, ZERO, Germ, Series
-from spectra.singularity.taylor_series import hypergeometric_series
+from spectra.formula.expansions.bessel_expansions import bessel_at_infinity
+from spectra.formula.expansions.elementary import power
+from spectra.formula.expansions.exact_numbers import ExpansionError, sign
+from spectra.formula.expansions.germs import FLAT, ZERO, Germ, Series
+from spectra.formula.expansions.taylor_series import hypergeometric_series
 
 __all__ = ["expand_hyper"]
 

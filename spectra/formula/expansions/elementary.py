@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.singularity.exact_numbers import (
+from spectra.formula.expansions.exact_numbers import (
     ExpansionError,
     MoreTermsNeeded,
     exponential,
     is_zero,
     sign,
 )
-from spectra.singularity.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
-from spectra.singularity.taylor_series import binomial_series, hypergeometric_series, log_series
+from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
+from spectra.formula.expansions.taylor_series import (
+    binomial_series,
+    hypergeometric_series,
+    log_series,
+)
 
 __all__ = ["exp", "limit", "log", "power"]
 

@@ -10,9 +10,9 @@ from mpmath import mp
 
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.expansions.exact_numbers import PRECISE, ExpansionError
+from spectra.formula.expansions.germs import FLAT, Germ
 from spectra.formula.parsing import Z
-from spectra.singularity.exact_numbers import PRECISE, ExpansionError
-from spectra.singularity.germs import FLAT, Germ
 
 __all__ = ["expansion_agrees", "verify"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import sympy
 
-from spectra.singularity.elementary import exp, log, power
-from spectra.singularity.germs import FLAT, ZERO, Germ, Series
-from spectra.singularity.taylor_series import hypergeometric_series
+from spectra.formula.expansions.elementary import exp, log, power
+from spectra.formula.expansions.germs import FLAT, ZERO, Germ, Series
+from spectra.formula.expansions.taylor_series import hypergeometric_series
 
 __all__ = ["bessel_at_infinity", "bessel_at_zero", "bessel_k_at_zero"]
 
@@ -22,18 +22,23 @@ def bessel_at_zero(order: sympy.Expr, g: Germ, alternate: int, window: int) -> G
         return bessel_at_zero(-order, g, alternate, window).scaled(
             sympy.Integer(alternate) ** order
         )
+    return _ascending(order, g, alternate, 1 / sympy.gamma(order + 1), window)
+
+
+def _ascending(order: sympy.Expr, g: Germ, alternate: int, lead: sympy.Expr, window: int) -> Germ:
+    """lead (g/2)^n 0F1(; n + 1; +-g^2/4)."""
     half = g.scaled(_HALF)
     series = hypergeometric_series((), (order + 1,), sympy.Integer(alternate))
-    body = half.times(half, window).compose(series, window).scaled(1 / sympy.gamma(order + 1))
+    body = half.times(half, window).compose(series, window).scaled(lead)
     return power(half, order, window).times(body, window)
 
 
 def bessel_k_at_zero(order: sympy.Expr, g: Germ, window: int) -> Germ:
     """K by powers and logarithms of g -> 0, DLMF 10.27.4 and 10.31.1."""
     if not order.is_Integer:
-        factor = sympy.pi / (2 * sympy.sin(sympy.pi * order))
-        down, up = bessel_at_zero(-order, g, 1, window), bessel_at_zero(order, g, 1, window)
-        return (down + up.scaled(-_ONE)).scaled(factor)
+        # pi / (2 sin(pi n) Gamma(1 - n)) is Gamma(n)/2
+        down, up = (_ascending(n, g, 1, sympy.gamma(-n) / 2, window) for n in (-order, order))
+        return down + up
     n = abs(int(order))
     half = g.scaled(_HALF)
     square = half.times(half, window)
