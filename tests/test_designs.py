@@ -15,7 +15,7 @@ from spectra.cli import main
 from spectra.designs import design, price_curve
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import Distances
-from spectra.designs.waves import WaveTable, angular_means, block_variance, iid_variance
+from spectra.designs.waves import angular_means, block_variance, iid_variance, tabulated_wave
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
 from spectra.kernel import radial, zonal
 from spectra.special import plane_wave_mean
@@ -49,7 +49,7 @@ def test_the_variance_of_a_block_keeps_its_digits_where_the_closed_form_cancels(
 @pytest.mark.parametrize("dim", [1, 2, 3, 16, 256])
 def test_tabulated_waves_are_within_their_error(dim):
     t = np.random.default_rng(0).uniform(0, 300, 2000)
-    assert np.abs(WaveTable(dim, 300.0)(t) - plane_wave_mean(dim, t)).max() < 2e-12
+    assert np.abs(tabulated_wave(dim, 300.0)(t) - plane_wave_mean(dim, t)).max() < 2e-12
 
 
 # Least masses by an independent linear programme on a fine grid (w <= 400).

@@ -23,7 +23,7 @@ from spectra.designs.spheres import (
     Coupling,
     Design,
 )
-from spectra.designs.waves import WaveTable, block_variance, iid_variance, wave_covariance
+from spectra.designs.waves import block_variance, iid_variance, tabulated_wave, wave_covariance
 from spectra.errors import AccuracyError, ParameterError
 from spectra.numeric import FloatArray
 from spectra.progress import staged
@@ -174,7 +174,7 @@ def unit_cost(w: FloatArray) -> FloatArray:
 def _deviation(dim: int, coupling: Coupling, served: Distances, max_radius: float) -> Cost:
     """Root mean variance of one block (or one direction) at a radius, over the distances."""
     nodes, weights = served.nodes, served.weights
-    wave = WaveTable(dim, 2.0 * max_radius * float(nodes.max()))
+    wave = tabulated_wave(dim, 2.0 * max_radius * float(nodes.max()))
     variance = iid_variance if coupling == "iid" else block_variance
 
     def deviation(w: FloatArray) -> FloatArray:

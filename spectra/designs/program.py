@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.designs.simplex import least_cost
-from spectra.designs.waves import WaveTable
+from spectra.designs.waves import tabulated_wave
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.special import plane_wave_mean
@@ -156,7 +156,7 @@ class _Exchange:
     def __init__(self, program: Program) -> None:
         self.program = program
         high = program.domain[1]
-        self.wave = WaveTable(program.dim, program.max_radius * high)
+        self.wave = tabulated_wave(program.dim, program.max_radius * high)
         step = _PRICING_STEP / high
         self.grid = np.linspace(0.0, program.max_radius, 2 + int(program.max_radius / step))
         self.grid_cost = program.cost(self.grid)

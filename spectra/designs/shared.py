@@ -101,7 +101,8 @@ def design_for_shared(
     # Columns without variance: the powers of u, of which the first is the constant.
     u = 1.0 - 0.5 * (nodes[:, None] / unit) ** 2
     exact = u ** np.arange(exact_degree + 1.0)
-    fit = _Fit(kernel, dim, nodes, served.weights, tried, exact, positive)
+    root = np.sqrt(served.weights)
+    fit = _Fit(dim, nodes, root, kernel(nodes) * root, tried, exact, positive)
     means = angular_means or partial(block_means, dim)
     best: _Candidate | None = None
     for m in range(1, most_radii + 1):
@@ -172,26 +173,17 @@ class _Candidate:
     value: float
 
 
+@dataclass(frozen=True, eq=False)
 class _Fit:
-    """Mean squared errors of radii, over a law of distances."""
+    """Mean squared errors of radii, over a law of distances: all rows are weighted by its roots."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        dim: int,
-        nodes: FloatArray,
-        weights: FloatArray,
-        tried: FloatArray,
-        exact: FloatArray,
-        positive: bool,
-    ) -> None:
-        self.dim = dim
-        self.positive = positive
-        self.exact = exact
-        self.nodes = nodes
-        self.root = np.sqrt(weights)
-        self.target = kernel(nodes) * self.root
-        self.tried = tried
+    dim: int
+    nodes: FloatArray
+    root: FloatArray
+    target: FloatArray
+    tried: FloatArray
+    exact: FloatArray
+    positive: bool
 
     @cached_property
     def _tried_waves(self) -> tuple[FloatArray, FloatArray]:
@@ -209,10 +201,13 @@ class _Fit:
         angular = completed_means(means, found.n, waves.shape[0])
         return np.asarray(np.sqrt(np.einsum("n,nzm,nzm->m", angular, waves, waves)))
 
-    def _solve(
-        self, radii: FloatArray, columns: FloatArray, spread: FloatArray, n: int
-    ) -> _Candidate:
-        """Best masses; ``spread`` has one row for each (degree, distance) of the variance."""
+    def at(self, radii: FloatArray, n: int, means: FloatArray) -> _Candidate:
+        """The candidate with these radii, and the best masses."""
+        columns, waves = self._waves(radii)
+        angular = np.sqrt(completed_means(means, n, waves.shape[0]))
+        # One row for each degree and distance of the variance, and then as few as there are radii.
+        spread = (angular[:, None, None] * waves).reshape(-1, radii.size)
+        spread = np.asarray(np.linalg.qr(spread, mode="r"))
         ridge = _ROUNDING * np.eye(columns.shape[1])
         still = np.zeros((spread.shape[0], self.exact.shape[1]))
         padded = np.concatenate([still, spread], axis=1)
@@ -226,14 +221,6 @@ class _Fit:
         deviation = float(np.linalg.norm(padded @ masses))
         value = float(np.sum((matrix @ masses - right) ** 2))
         return _Candidate(radii, masses, n, bias, deviation, value)
-
-    def at(self, radii: FloatArray, n: int, means: FloatArray) -> _Candidate:
-        """The candidate with these radii."""
-        columns, waves = self._waves(radii)
-        angular = np.sqrt(completed_means(means, n, waves.shape[0]))
-        spread = (angular[:, None, None] * waves).reshape(-1, radii.size)
-        triangle = np.asarray(np.linalg.qr(spread, mode="r"))
-        return self._solve(radii, columns, triangle, n)
 
     def best(self, m: int, n: int, means: FloatArray, *, worth: float) -> _Candidate:
         """Scan the radii tried (pairs of them for m > 1), add greedily, then descend from there.

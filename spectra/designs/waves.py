@@ -24,11 +24,11 @@ from spectra.special import plane_wave_mean
 
 __all__ = [
     "ANGULAR_DEGREE",
-    "WaveTable",
     "angular_means",
     "block_variance",
     "completed_means",
     "iid_variance",
+    "tabulated_wave",
     "varying_parts",
     "wave_covariance",
     "wave_moment",
@@ -66,34 +66,24 @@ def wave_moment(dim: int, order: float) -> float:
     return float(np.exp(log) / np.sqrt(np.pi))
 
 
-class WaveTable:
+def tabulated_wave(dim: int, reach: float) -> Wave:
     """Omega_d on [0, reach] by cubic splines, to an absolute error of 1e-12.
 
     Examples
     --------
-    >>> wave = WaveTable(16, 50.0)
+    >>> wave = tabulated_wave(16, 50.0)
     >>> bool(abs(wave(np.array([7.3])) - plane_wave_mean(16, 7.3)) < 2e-12)
     True
     """
-
-    def __init__(self, dim: int, reach: float) -> None:
-        self._dim = dim
-        self._spline = None
-        if dim not in (1, 3):  # cos and sinc are faster than a spline
-            # The error of a cubic spline is 5/384 h^4 max|f''''|.
-            step = (_TABLE_ERROR * 384.0 / 5.0 / wave_moment(dim, 4)) ** 0.25
-            knots = np.linspace(0.0, reach, 2 + int(reach / step))
-            # Both ends are right: the function is even, and its slope is that of dim + 2.
-            end = -reach / dim * float(plane_wave_mean(dim + 2, reach))
-            self._spline = CubicSpline(
-                knots, plane_wave_mean(dim, knots), bc_type=((1, 0.0), (1, end))
-            )
-
-    def __call__(self, t: FloatArray) -> FloatArray:
-        """Values at 0 <= t <= reach."""
-        if self._spline is None:
-            return plane_wave_mean(self._dim, t)
-        return np.asarray(self._spline(t))
+    if dim in (1, 3):  # cos and sinc are faster than a spline
+        return partial(plane_wave_mean, dim)
+    # The error of a cubic spline is 5/384 h^4 max|f''''|.
+    step = (_TABLE_ERROR * 384.0 / 5.0 / wave_moment(dim, 4)) ** 0.25
+    knots = np.linspace(0.0, reach, 2 + int(reach / step))
+    # Both ends are right: the function is even, and its slope is that of dim + 2.
+    end = -reach / dim * float(plane_wave_mean(dim + 2, reach))
+    spline: Wave = CubicSpline(knots, plane_wave_mean(dim, knots), bc_type=((1, 0.0), (1, end)))
+    return spline
 
 
 def _small_phase(dim: int) -> float:

@@ -106,11 +106,8 @@ class MixturePart:
             end = 0.5**panel
             s = end * (0.75 + 0.25 * _POINTS)
             share = 0.25 * end * scale * (1.0 - s**2) ** (half - 1.0)
-            reached = z[active, None] / s
-            wave, lost = (
-                a.reshape(reached.shape)
-                for a in self.part.plane_wave(self.ambient, reached.ravel())
-            )
+            found = self.part.plane_wave(self.ambient, (z[active, None] / s).ravel())
+            wave, lost = (a.reshape(active.size, s.size) for a in found)
             fine, coarse = wave @ (share * _FINE), wave[:, ::2] @ (share[::2] * _COARSE)
             value[active] += fine
             left = 0.5 * end * scale * np.abs(wave).max(axis=1)
