@@ -151,9 +151,8 @@ class _Series:
         ends = np.ldexp(np.array([low, high]), -self.size) - self.centre[0]
         self.length = int(np.frexp(np.abs(ends).max() + EPS)[1])
         factor = unit * scale * flint.arb(2) ** self.length
-        first = local.at_centre - 1 if right else local.at_centre
-        balls = [c * factor**k for k, c in enumerate(local.polynomial.coeffs())]
-        balls[0] = balls[0] + first
+        polynomial = local.polynomial - 1 if right else local.polynomial
+        balls = [c * factor**k for k, c in enumerate(polynomial.coeffs())]
         found = [_pair(b) for b in balls]
         self.pairs = [pair for pair, _ in found]
         self.sizes = np.array([float(abs(h) + abs(b)) for (h, b), _ in found]) * _UP

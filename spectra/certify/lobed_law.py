@@ -90,8 +90,8 @@ class LobedLaw(TabulatedLaw):
         if not rest < _MOST_LEFT_OUT:
             return None
         polynomial = flint.arb_poly([at, 1]) ** (d.dim - 1) * d.taylor(at, terms)
-        start = self.cdf(stretch, self.signed(at))
-        return LocalCdf(at, start, polynomial.integral() * (self.sign / self.mass), rest)
+        polynomial = polynomial.integral() * (self.sign / self.mass)
+        return LocalCdf(at, polynomial + self.cdf(stretch, self.signed(at)), rest)
 
     def over(self, span: Ball) -> Ball:
         if not span > 0:

@@ -82,7 +82,7 @@ def lobed_masses(component: BallComponent) -> MassBalls:
             density, scale = arc_cosine_density(component.dim), exact_ball(height)
         lobes = proved_lobes(component, density)
         mass, total = abs(scale) * lobes.mass, scale * lobes.total
-        return MassBalls((mass + total) / 2, (mass - total) / 2, mass, None, (), True)
+        return (mass + total) / 2, (mass - total) / 2, mass, None, (), True
 
 
 def proved_lobes(component: BallComponent, density: BallDensity, up_to: float = 0.0) -> Lobes:

@@ -119,29 +119,24 @@ def _estimated(measure: SpectralMeasure, reason: str) -> CertifiedMasses:
 def _proved(measure: SpectralMeasure) -> CertifiedMasses:
     if measure.radius < float("inf"):
         raise Unproved("the measure is truncated")
-    found = _continuous(measure)
+    positive, negative, mass, cancelled, changes, complete = _continuous(measure)
     with precision(max(_ATOM_BITS, flint.ctx.prec)):
-        positive = found.positive + _atoms(measure.atoms, 1)
-        negative = found.negative + _atoms(measure.atoms, -1)
-        mass = found.mass + _atoms(measure.atoms, 1) + _atoms(measure.atoms, -1)
-        cancelled = None
-        if found.cancelled is not None:
-            lost = flint.arb(measure.cancelled_atoms)
-            cancelled = enclosure(found.cancelled + lost + flint.arb(0, 2.0**-50) * lost)
+        up, down = _atoms(measure.atoms, 1), _atoms(measure.atoms, -1)
+        lost = flint.arb(measure.cancelled_atoms) * (1 + flint.arb(0, 2.0**-50))
         return CertifiedMasses(
-            enclosure(positive),
-            enclosure(negative),
-            enclosure(mass),
-            cancelled,
-            found.changes,
-            found.complete,
+            enclosure(positive + up),
+            enclosure(negative + down),
+            enclosure(mass + up + down),
+            None if cancelled is None else enclosure(cancelled + lost),
+            changes,
+            complete,
         )
 
 
 def _continuous(measure: SpectralMeasure) -> MassBalls:
     if not measure.components:
         nothing = flint.arb(0)
-        return MassBalls(nothing, nothing, nothing, nothing, (), True)
+        return nothing, nothing, nothing, nothing, (), True
     balls = [c for c in measure.components if isinstance(c, BallComponent)]
     if balls:
         if len(measure.components) > 1:

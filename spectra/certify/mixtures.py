@@ -8,7 +8,6 @@ component outweighs all others.  What stays unresolved goes into the radius with
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -31,36 +30,18 @@ _MOST_BITS = 6144
 _RELATIVE = 2.0**-60
 # Doublings of log V away from the bulk before an end is given up.
 _MOST_STEPS = 14
+
+#: M+, M-, M+ + M-, half of what the norms of the components exceed the norm of the sum by (None
+#: where that is not known), the radii of the sign changes, and whether these were proved to be all,
+#: each of them a single one.
+MassBalls = tuple[Ball, Ball, Ball, Ball | None, tuple[Enclosure, ...], bool]
+
 # The law of each kind of component.
 _LAWS: dict[type[Component], Callable[[Any], Law]] = {
     Gaussian: GaussianLaw,
     Matern: MaternLaw,
     RationalQuadratic: CauchyLaw,
 }
-
-
-@dataclass(frozen=True)
-class MassBalls:
-    """What was proved of a measure, still as balls or already rounded.
-
-    Attributes
-    ----------
-    positive, negative, mass : arb
-        M+, M-, M+ + M-.
-    cancelled : arb or None
-        Half of what the norms of the components exceed the norm of the sum by.
-    changes : tuple of Enclosure
-        The radii of the sign changes.
-    complete : bool
-        Whether these were proved to be all, each of them a single one.
-    """
-
-    positive: Ball
-    negative: Ball
-    mass: Ball
-    cancelled: Ball | None
-    changes: tuple[Enclosure, ...]
-    complete: bool
 
 
 def one_signed_total(component: Component) -> Ball | None:
@@ -104,9 +85,9 @@ def mixture_masses(components: Sequence[Component]) -> MassBalls:
         mass = abs(sum(totals, nothing))
         if len(totals) == len(components):
             if all(total > 0 for total in totals):
-                return MassBalls(mass, nothing, mass, nothing, (), True)
+                return mass, nothing, mass, nothing, (), True
             if all(total < 0 for total in totals):
-                return MassBalls(nothing, mass, mass, nothing, (), True)
+                return nothing, mass, mass, nothing, (), True
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
         with precision(bits):
@@ -125,14 +106,11 @@ def _is_sharp(found: MassBalls, nothing: Ball) -> bool:
         return bool(ball.is_zero() or ball.rad() < _RELATIVE * abs(ball.mid()))
 
     def absent(ball: Ball) -> bool:
-        return bool(ball.contains(0) and ball.abs_upper() < nothing * found.mass)
+        return bool(ball.contains(0) and ball.abs_upper() < nothing * mass)
 
-    parts = (found.positive, found.negative)
-    return (
-        all(sharp(b) or absent(b) for b in parts)
-        and sharp(found.mass)
-        and (found.cancelled is None or sharp(found.cancelled))
-    )
+    positive, negative, mass, cancelled, *_ = found
+    parts = all(sharp(b) or absent(b) for b in (positive, negative))
+    return parts and sharp(mass) and (cancelled is None or sharp(cancelled))
 
 
 def _masses(laws: Sequence[Law], bits: int) -> MassBalls:
@@ -151,7 +129,7 @@ def _masses(laws: Sequence[Law], bits: int) -> MassBalls:
     brackets = [part for part in ranges if part.sign == 0]
     changes = tuple(enclosure(part.low.union(part.high).sqrt()) for part in brackets)
     complete = complete and all(part.roots == 1 for part in brackets)
-    return MassBalls(positive, negative, mass, _cancelled(laws, mass, bits), changes, complete)
+    return positive, negative, mass, _cancelled(laws, mass, bits), changes, complete
 
 
 def _up_by(ball: Ball, loose: Ball) -> Ball:
@@ -166,7 +144,7 @@ def _cancelled(laws: Sequence[Law], mass: Ball, bits: int) -> Ball:
         return flint.arb(0)
     alone = flint.arb(0)
     for law in laws:
-        alone += abs(law.total) if law.one_signed else _masses([law], bits).mass
+        alone += abs(law.total) if law.one_signed else _masses([law], bits)[2]
     return (alone - mass) / 2
 
 

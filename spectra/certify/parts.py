@@ -90,7 +90,7 @@ class ProvedLaw(TabulatedLaw):
         with precision(flint.ctx.prec, cap=_TERMS):
             series = self._density(flint.arb_series([centre, 1]))
         polynomial = flint.arb_poly([series[k] for k in range(_TERMS)]).integral()
-        return LocalCdf(centre, self.cdf(stretch, self.signed(centre)), polynomial, rest)
+        return LocalCdf(centre, polynomial + self.cdf(stretch, self.signed(centre)), rest)
 
     def _left_out(self, centre: Ball, reach: Ball, disc: Ball) -> Ball:
         """Cauchy's estimate of the probability that the terms left out make up."""

@@ -23,14 +23,12 @@ class LocalCdf:
     """The CDF near a point as a polynomial in x - centre, up to ``rest``."""
 
     centre: Ball
-    at_centre: Ball
     polynomial: Ball
     rest: Ball
 
     def __call__(self, x: Ball) -> Ball:
         """The CDF at x."""
-        away = self.polynomial(x - self.centre)
-        return self.at_centre + away + flint.arb(0, self.rest.abs_upper())
+        return self.polynomial(x - self.centre) + flint.arb(0, self.rest.abs_upper())
 
 
 @dataclass(frozen=True)
