@@ -209,6 +209,18 @@ def test_every_file_says_in_a_line_what_it_is():
         assert line.endswith((".", ":", "?")), f"the docstring of {name} begins with {line!r}"
 
 
+def test_a_file_and_a_function_can_be_taken_in():
+    """At most 450 lines, and 60 beside its docstring."""
+    for _, path in [*modules(spectra), *modules(rf)]:
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 450, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                said = ast.get_docstring(node, clean=False)
+                lines = node.end_lineno - node.lineno + 1 - (said.count("\n") + 1 if said else 0)
+                assert lines <= 60, f"{node.name} in {path} has {lines} lines"
+
+
 def test_the_map_is_one_page():
     page = (Path(__file__).parent.parent / "docs" / "map.md").read_text(encoding="utf-8")
     assert len(page.splitlines()) <= 120
