@@ -327,20 +327,20 @@ def _asked(
         support=support,
         limit=attempt.limit,
     )
-    for answer in answers:
-        found = answer.expr
+    for task, found, reason in answers:
+        formula = found
         if found is None:
-            attempt.reasons.append(f"{answer.task}: {answer.reason}")
+            attempt.reasons.append(f"{task}: {reason}")
             continue
-        if answer.task == "mellin":
+        if task == "mellin":
             products = read_mellin(found, _S)
             size = DIMENSION if attempt.dim is None else sympy.Integer(attempt.dim)
-            found = None if products is None else gamma_formula(products, size, W)
-            if found is None:
-                attempt.reasons.append(f"mellin: {answer.expr} is no product of Gamma functions")
+            formula = None if products is None else gamma_formula(products, size, W)
+            if formula is None:
+                attempt.reasons.append(f"mellin: {found} is no product of Gamma functions")
                 continue
             attempt.products = products
-        yield f"sympy ({answer.task})", found
+        yield f"sympy ({task})", formula
 
 
 def _from_tables(kernel: Kernel, dim: sympy.Expr) -> sympy.Expr | None:

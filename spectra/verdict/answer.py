@@ -64,8 +64,6 @@ class Verdict(NoTruthValue):
     analysis: LocalAnalysis | None = field(repr=False)
     assumed: Mapping[str, Any] = field(default_factory=dict)
 
-    __bool__ = NoTruthValue.__bool__
-
     def __repr__(self) -> str:
         return f"Verdict on {self.kernel}: {self._answer}"
 

@@ -22,8 +22,6 @@ class ComposedVerdict(NoTruthValue, ABC):
     dim: int | None
     reasons: tuple[str, ...]
 
-    __bool__ = NoTruthValue.__bool__
-
     @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain data (text and numbers), for JSON."""

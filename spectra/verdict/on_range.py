@@ -10,14 +10,11 @@ from __future__ import annotations
 import sympy
 
 from spectra.errors import ParameterError
-from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
-from spectra.singularity.local import one_sided
-from spectra.singularity.places import Ending, Gap, LocalAnalysis
-from spectra.singularity.zeros import same_radius
+from spectra.singularity.places import LocalAnalysis
 from spectra.verdict.decision import decided
-from spectra.verdict.spherical import cut_at
+from spectra.verdict.spherical import places_up_to
 from spectra.verdict.stated import refuse_callables
 from spectra.verdict.status import DomainVerdict
 
@@ -39,27 +36,10 @@ def verdict_on_range(
     end = exact_parameter("z_max", z_max)
     if not end.is_positive:
         raise ParameterError(f"z_max is a distance and must be positive, and {z_max} is not.")
-    places, gaps = _inside(cut_at(kernel, analysis, end), end)
+    places, gaps = places_up_to(kernel, analysis, end)
     finite = (
         f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
         "smoothly beyond."
     )
     decision = decided(places, gaps, dim, finite)
     return DomainVerdict(end, dim, **decision.__dict__)
-
-
-def _inside(analysis: LocalAnalysis, end: sympy.Expr) -> tuple[tuple[Ending, ...], tuple[Gap, ...]]:
-    """The places that every continuation beyond ``end`` has."""
-    cut = analysis.profile
-    places = [analysis.origin]
-    if not cut.exprs:
-        return tuple(places), analysis.gaps
-    for i, (r, ending) in enumerate(analysis.radii):
-        if same_radius(r, end):
-            try:
-                places.append(one_sided(cut.exprs[i], r))
-            except ExpansionError as error:
-                places.append(Ending(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),)))
-        elif r.evalf(30) < end.evalf(30):
-            places.append(ending)
-    return tuple(places), analysis.gaps

@@ -10,6 +10,7 @@ allowed (G. Szego, Orthogonal Polynomials, chapter 9; the sign at the antipode a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import sympy
@@ -30,11 +31,12 @@ from spectra.sphere import SphereCoefficients, sphere_coefficients
 from spectra.verdict.decision import decided
 from spectra.verdict.status import SphereVerdict, Status
 
-__all__ = ["cut_at", "sphere_places", "verdict_on_sphere", "without_idle_kinks"]
+__all__ = ["cut_at", "places_up_to", "verdict_on_sphere", "without_idle_kinks"]
 
 _END = sympy.Integer(2)
 _CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
 _ONE = sympy.Integer(1)
+Rule = Callable[[Ending], Ending]
 
 
 def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
@@ -80,25 +82,29 @@ def without_idle_kinks(kernel: Kernel, analysis: LocalAnalysis) -> Kernel:
     return replace(kernel, pieces=(Piece(_END, profile.exprs[0]),), zonal=formula)
 
 
-def sphere_places(
-    kernel: Kernel, analysis: LocalAnalysis
+def places_up_to(
+    kernel: Kernel,
+    analysis: LocalAnalysis,
+    end: sympy.Expr,
+    *,
+    inside: Rule = lambda ending: ending,
+    at_end: Rule = lambda ending: ending,
 ) -> tuple[tuple[Ending, ...], tuple[Gap, ...]]:
-    """What bounds the dimension of the sphere, as requirements and gaps in d."""
-    analysis = cut_at(kernel, analysis, _END)
+    """What is certain and what is open on [0, end], however the kernel goes on.
+
+    ``inside`` and ``at_end`` read endings of R^d as those of another question.
+    """
+    analysis = cut_at(kernel, analysis, end)
     places = [analysis.origin]
     for i, (r, ending) in enumerate(analysis.radii):
-        if same_radius(r, _END):
-            places.append(_antipode(analysis.profile.exprs[i]))
-        elif r.evalf(30) < 2:
-            places.append(inside_the_sphere(ending))
+        if same_radius(r, end):
+            try:
+                places.append(at_end(one_sided(analysis.profile.exprs[i], r)))
+            except ExpansionError as error:
+                places.append(Ending(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),)))
+        elif r.evalf(30) < end.evalf(30):
+            places.append(inside(ending))
     return tuple(places), analysis.gaps
-
-
-def _antipode(expr: sympy.Expr) -> Ending:
-    try:
-        return only_continuous(one_sided(expr, _END))
-    except ExpansionError as error:
-        return Ending(gaps=(Gap(f"The kernel at the antipode z = 2: {error}", location=_END),))
 
 
 def verdict_on_sphere(
@@ -120,7 +126,9 @@ def verdict_on_sphere(
         texts.append(f"Positive definite on the sphere: {proof}")
     elif definite is False:
         texts.append("A Gegenbauer coefficient is negative: indefinite.")
-    places, gaps = sphere_places(kernel, analysis)
+    places, gaps = places_up_to(
+        kernel, analysis, _END, inside=inside_the_sphere, at_end=only_continuous
+    )
     decision = decided(places, gaps, dim, _CONVERGES)
     if definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
         # Proved without the singularities, which may have left a gap.

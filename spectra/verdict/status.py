@@ -65,8 +65,6 @@ class DomainVerdict(NoTruthValue):
     reasons: tuple[str, ...]
     deciding: Singularity | None
 
-    __bool__ = NoTruthValue.__bool__
-
     def __repr__(self) -> str:
         return f"DomainVerdict on distances up to {self.z_max}{_where(self.dim)}: {_told(self)}"
 
@@ -98,8 +96,6 @@ class SphereVerdict(NoTruthValue):
     reasons: tuple[str, ...]
     deciding: Singularity | None
     coefficients: SphereCoefficients | None = field(repr=False)
-
-    __bool__ = NoTruthValue.__bool__
 
     def __repr__(self) -> str:
         definite = f"positive definite: {self.positive_definite}"

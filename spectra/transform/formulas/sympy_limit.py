@@ -8,26 +8,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import sympy
 
-__all__ = ["WORKER", "Answer", "ask_sympy"]
+__all__ = ["WORKER", "ask_sympy"]
 
 #: The module that runs in the process.
 WORKER = "spectra.transform.formulas.sympy_worker"
 # What reading and writing raise where the process has ended, or was killed while it wrote.
 _ENDED = (BrokenPipeError, EOFError, pickle.UnpicklingError)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came back for one task: a formula, or None and the reason in words."""
-
-    task: str
-    expr: sympy.Expr | None
-    reason: str
 
 
 def ask_sympy(
@@ -37,7 +27,7 @@ def ask_sympy(
     dim: int,
     support: sympy.Expr | None = None,
     limit: float,
-) -> Iterator[Answer]:
+) -> Iterator[tuple[str, sympy.Expr | None, str]]:
     """Answers of sympy to tasks in turn, as they come within ``limit`` seconds.
 
     The process is killed at the limit, and where no further answer is asked for.
@@ -54,16 +44,15 @@ def ask_sympy(
 
     Yields
     ------
-    Answer
-        One for each task; those that were not reached in time say so.
+    task, formula, reason
+        One for each task; where there is no formula it is None, and the reason says why.
 
     Examples
     --------
     >>> w = sympy.Symbol("w", positive=True)
     >>> formula = sympy.hyper((1, sympy.Rational(1, 2)), (sympy.Rational(3, 2),), -w**2)
-    >>> (found,) = ask_sympy(["expand"], formula, dim=1, limit=60)
-    >>> found.expr
-    atan(w)/w
+    >>> list(ask_sympy(["expand"], formula, dim=1, limit=60))
+    [('expand', atan(w)/w, '')]
     """
     request = pickle.dumps((tuple(tasks), expr, dim, support))
     answered = 0
@@ -85,14 +74,14 @@ def ask_sympy(
             for task in tasks:
                 found, reason = pickle.load(process.stdout)
                 answered += 1
-                yield Answer(task, found, reason)
+                yield task, found, reason
         except _ENDED:
             pass
         finally:
             end.cancel()
             process.kill()
     for task in tasks[answered:]:
-        yield Answer(task, None, f"sympy was stopped after {limit:g} seconds, or failed")
+        yield task, None, f"sympy was stopped after {limit:g} seconds, or failed"
 
 
 def _environment() -> dict[str, str]:
