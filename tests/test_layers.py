@@ -38,6 +38,8 @@ LAYERS = {
     "spectra.sphere": 7,
     "spectra.transform.smooth_pairs": 7.0,
     "spectra.transform.rays": 7.0,
+    "spectra.transform.panel": 7.04,
+    "spectra.transform.panelled": 7.05,
     "spectra.transform.on_balls": 7.1,
     "spectra.transform.half_lines": 7.15,
     "spectra.transform.callables": 7.2,

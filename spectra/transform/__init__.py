@@ -12,7 +12,7 @@ The door is :func:`spectral_density`, below; ``guard`` (with ``weighted``) holds
 kernel.  The routes: ``lookup`` (with ``summands`` and :mod:`.smooth_pairs`, :mod:`.on_balls`),
 ``periodic``, ``series`` (:mod:`.mellin_sums`), ``numeric`` (:mod:`.half_lines`, :mod:`.rays`,
 :mod:`.callables`), ``symbolic`` (:mod:`.formulas`).  Kernels of the l1 distance: ``l1_density``,
-``l1_sums``.
+``l1_sums``.  ``panel`` and ``panelled``: what the routes make of values.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
 from spectra.transform.callables.opaque_fit import found_origin
 from spectra.transform.callables.opaque_series import series_components
-from spectra.transform.half_lines.panelled import Panel, Panelled, fit_panel
+from spectra.transform.panel import Panel, fit_panel
+from spectra.transform.panelled import Ending, Panelled
 
 __all__ = ["opaque_part"]
 
@@ -268,7 +269,7 @@ def _sampled(
     return front * results[1], front * (apart + rounding)
 
 
-class _Unknown:
+class _Unknown(Ending):
     """Beyond the last panel the values are noise: a power law that no digit is claimed of."""
 
     def __init__(self, panel: Panel) -> None:
@@ -285,7 +286,7 @@ class _Unknown:
         return np.full_like(w, 2.0)
 
 
-class _OddTail:
+class _OddTail(Ending):
     """The density that odd powers of z at 0 make at large w: a sum of powers of 1/w."""
 
     def __init__(self, powers: FloatArray, values: FloatArray, errors: FloatArray) -> None:

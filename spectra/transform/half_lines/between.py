@@ -8,6 +8,7 @@ distance to the frequency: so it keeps its digits however close the two are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from spectra.density import Component, Tail
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
-from spectra.transform.half_lines.panelled import Panelled
+from spectra.transform.panelled import Panelled
 
 __all__ = ["BetweenWaves", "Side"]
 
@@ -69,20 +70,21 @@ class BetweenWaves(Component):
     tail: Tail
     breaks: tuple[tuple[float, float], ...]
 
-    def _each(self, w: FloatArray) -> NDArray[np.intp]:
-        return np.asarray(np.searchsorted([s.low for s in self.sides[1:]], w, side="right"))
+    def _each(self, w: FloatArray) -> Iterator[tuple[NDArray[np.bool_], Side, FloatArray]]:
+        """Which radii are on each side, and their distances to its pivot."""
+        which = np.searchsorted([s.low for s in self.sides[1:]], w, side="right")
+        for i, side in enumerate(self.sides):
+            mine = (which == i) & (w < side.high)
+            if np.any(mine):
+                yield mine, side, side.distance(w[mine])
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho| at radii w > 0."""
         w = np.asarray(w, dtype=float)
-        shape, w = w.shape, w.ravel()
         sign, log = np.ones_like(w), np.full_like(w, -np.inf)
-        which = self._each(w)
-        for i, side in enumerate(self.sides):
-            mine = (which == i) & (w < side.high)
-            if np.any(mine):
-                sign[mine], log[mine] = side.density.signed_log(side.distance(w[mine]))
-        return sign.reshape(shape), log.reshape(shape)
+        for mine, side, distance in self._each(w):
+            sign[mine], log[mine] = side.density.signed_log(distance)
+        return sign, log
 
     def beside(self, radius: float, side: float) -> Component | None:
         """The side of a frequency, from the distance itself."""
@@ -96,25 +98,16 @@ class BetweenWaves(Component):
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log|rho|, or the largest value nearby where the density passes through zero."""
         w = np.asarray(w, dtype=float)
-        shape, w = w.shape, w.ravel()
         log = np.full_like(w, -np.inf)
-        which = self._each(w)
-        for i, side in enumerate(self.sides):
-            mine = (which == i) & (w < side.high)
-            if np.any(mine):
-                log[mine] = side.density.log_envelope(side.distance(w[mine]))
-        return log.reshape(shape)
+        for mine, side, distance in self._each(w):
+            log[mine] = side.density.log_envelope(distance)
+        return log
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound of the error relative to the envelope, with the rounding of the frequency."""
         w = np.asarray(w, dtype=float)
-        shape, w = w.shape, w.ravel()
         bound = np.zeros_like(w)
-        which = self._each(w)
-        for i, side in enumerate(self.sides):
-            mine = (which == i) & (w < side.high)
-            if np.any(mine):
-                distance = side.distance(w[mine])
-                rounding = 0.0 if side.is_exact else _STEEPNESS * EPS * side.pivot / distance
-                bound[mine] = side.density.relative_error(distance) + rounding
-        return bound.reshape(shape)
+        for mine, side, distance in self._each(w):
+            rounding = 0.0 if side.is_exact else _STEEPNESS * EPS * side.pivot / distance
+            bound[mine] = side.density.relative_error(distance) + rounding
+        return bound

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectra.numeric import FloatArray
-from spectra.transform.half_lines.panelled import Panel
+from spectra.transform.panel import Panel
+from spectra.transform.panelled import Ending
 from spectra.transform.rays.beyond import Beyond
 
 __all__ = ["Vanishing"]
@@ -18,7 +19,7 @@ _APART, _LOOKS = 1.25, 40
 
 
 @dataclass(frozen=True)
-class Vanishing:
+class Vanishing(Ending):
     """Beyond the last panel: negligible up to a radius, and then less than an exponential."""
 
     start: float

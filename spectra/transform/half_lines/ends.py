@@ -32,6 +32,7 @@ from spectra.formula.program import Compiler
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.forms import decaying_form, forms
+from spectra.transform.panelled import Ending
 
 __all__ = [
     "Expansion",
@@ -309,7 +310,7 @@ def stable_value(
 
 
 @dataclass(frozen=True, eq=False)
-class PowerEnding:
+class PowerEnding(Ending):
     """The asymptotic series of a density: w^-(a+1) times polynomials in log w.
 
     Attributes

@@ -4,50 +4,46 @@ r"""The ascending series of a formula on a ball, summed in integers, and its pan
           = \sum_n \frac{(-s^2/4)^n}{n!\,(d/2)_n} \int_0^1 k(Rx)\,x^{d-1+2n}\,dx .
 
 The terms cancel like e^s, so they are summed as fixed-point integers of as many bits as the
-result asks for.  The set-up then stores F on panels as exp(linear) times a Chebyshev series:
-no evaluation cancels anything, whatever the kernel and the dimension.
+result asks for.  The set-up then stores the density on panels as a power times a series in w: no
+evaluation cancels anything, whatever the kernel and the dimension.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import mpmath
 import numpy as np
-from numpy.polynomial import chebyshev
+import sympy
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
-from spectra.transform.on_balls.ball import RadialForm
-from spectra.transform.on_balls.tail import chebyshev_coefficients
+from spectra.transform.on_balls.ball import RadialForm, to_mpf
+from spectra.transform.panel import Panel, bisected, checked_panel, middle_of, places, short
 
-__all__ = ["AscendingSeries", "PanelRow", "Panels", "build_panels"]
-
-#: Level, slope, size, coefficients and error of a panel: see :class:`Panels`.
-PanelRow = tuple[float, float, float, FloatArray, float]
+__all__ = ["AscendingSeries", "build_panels"]
 
 # Every value carries at least this many correct bits, relative to the largest of its batch.
 _TARGET_BITS = 68
 # Precisions are multiples of this, so that few lists of moments are kept.
 _BITS_STEP = 128
-_DEGREE = 32
+_PLACES = places(32)
 _FIRST_PANELS = 4
 # A panel is split while one half is larger than the other by this, unless it is shorter than
 # half a period: the error is relative to the largest value of the panel.
 _UNEVEN = 8.0
 _HALF_PERIOD = 3.0
+# Next to the origin no power of w makes both ends of a panel alike.
+_UNEVEN_AT_ZERO = 2.0
 # A panel is split until its last coefficients are below this share of its largest value.
 _PANEL_TOLERANCE = 2e-16
 # No entire function of exponential type 1 needs panels this narrow.
 _LEAST_PANEL = 1e-4
-# Off-node points where the stored panels are compared with the series.
-_CHECK_POINTS = np.array([-0.983, 0.041, 0.871])
 
 
 class AscendingSeries:
@@ -123,109 +119,59 @@ def _debye_slope(order: float, s: float) -> float:
     return -s / (order + root) if s < order else -order / s
 
 
-@dataclass(frozen=True)
-class Panels:
-    """F on panels: F(s) = exp(level + slope t) * sum c_k T_k(t), t = (s - middle) / half.
-
-    ``error`` bounds the error of each panel relative to exp(level + slope t) * size, and
-    ``knot_logs`` are logarithms at the edges whose linear interpolant bounds log|F|.
-    """
-
-    edges: FloatArray
-    level: FloatArray
-    slope: FloatArray
-    size: FloatArray
-    coefficients: FloatArray
-    error: FloatArray
-    knot_logs: FloatArray
-
-    @classmethod
-    def of(cls, edges: Sequence[float], rows: Sequence[PanelRow]) -> Panels:
-        """Panels between edges, from level, slope, size, coefficients and error of each."""
-        level, slope, size, coefficients, error = map(np.array, zip(*rows, strict=True))
-        logs = level + np.log(size)
-        knots = np.maximum(np.append(logs - slope, -np.inf), np.append(-np.inf, logs + slope))
-        return cls(np.array(edges), level, slope, size, coefficients.T, error, knots)
-
-    def _locate(self, high: FloatArray, low: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
-        index = np.clip(np.searchsorted(self.edges, high, side="right") - 1, 0, len(self.level) - 1)
-        middle = 0.5 * (self.edges[index] + self.edges[index + 1])
-        half = 0.5 * (self.edges[index + 1] - self.edges[index])
-        return index, ((high - middle) + low) / half
-
-    def signed_log(self, high: FloatArray, low: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|F| at s = high + low."""
-        index, t = self._locate(high, low)
-        c = self.coefficients
-        b1 = np.zeros_like(t)
-        b2 = np.zeros_like(t)
-        for k in range(c.shape[0] - 1, 0, -1):
-            b1, b2 = c[k, index] + 2.0 * t * b1 - b2, b1
-        value = c[0, index] + t * b1 - b2
-        with np.errstate(divide="ignore"):
-            log = np.log(np.abs(value))
-        return np.sign(value), log + (self.level[index] + self.slope[index] * t)
-
-    def log_envelope(self, high: FloatArray) -> FloatArray:
-        """A continuous bound of log|F|, near the largest value of each panel."""
-        return np.asarray(np.interp(high, self.edges, self.knot_logs))
-
-    def relative_error(self, high: FloatArray) -> FloatArray:
-        """Error bound relative to :meth:`log_envelope`, without the rounding of the logarithm."""
-        index, _ = self._locate(high, np.zeros_like(high))
-        return np.asarray(self.error[index])
-
-
-def build_panels(series: AscendingSeries, order: float, stop: float) -> Panels:
-    """Panels of F on [0, stop]; each is split in halves until its Chebyshev series ends.
+def build_panels(
+    series: AscendingSeries, radius: sympy.Expr, dim: int, order: float, stop: float
+) -> tuple[Panel, ...]:
+    """Panels of the radial density from 0 to a radius, each split until its series ends.
 
     ``order`` is that of the Bessel function J(s) (2/s)^order which F resembles.
     """
-    ends = np.linspace(0.0, stop, _FIRST_PANELS + 1)
-    waiting = [(float(a), float(b)) for a, b in pairwise(ends)][::-1]
-    starts: list[float] = []
-    rows: list[PanelRow] = []
-    while waiting:
-        left, right = waiting.pop()
-        row = _fit(series, order, left, right)
-        if row is None:
-            middle = 0.5 * (left + right)
-            if right - left < _LEAST_PANEL * stop:
-                raise AccuracyError(
-                    f"The density on the panel {left:.17g} <= R w <= {right:.17g} is no polynomial "
-                    "to rounding, although it is an entire function: please report the kernel."
-                )
-            waiting += [(middle, right), (left, middle)]
-        else:
-            starts.append(left)
-            rows.append(row)
-    return Panels.of([*starts, stop], rows)
+    with mpmath.workprec(120 + 2 * dim.bit_length()):
+        exact = to_mpf(radius)
+        mantissa, exponent = exact.man_exp
+        scale = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        # rho = R C s^(d-1) F(s), C = 2^(2-d) / Gamma(d/2)^2, s = R w.
+        constant = dim * mpmath.log(exact) + (2 - dim) * mpmath.log(2)
+        constant -= 2 * mpmath.loggamma(mpmath.mpf(dim) / 2)
+    fit = partial(_fit, series, scale, dim, order, constant, _LEAST_PANEL * stop)
+    ends = [-np.inf, *np.log(np.linspace(0.0, stop, _FIRST_PANELS + 1)[1:])]
+    return bisected(ends, fit, lambda low, high: float(np.log(0.5 * np.exp([low, high]).sum())))
 
 
-def _fit(series: AscendingSeries, order: float, left: float, right: float) -> PanelRow | None:
-    nodes = chebyshev.chebpts1(_DEGREE + 1)
-    t = np.concatenate([nodes, _CHECK_POINTS])
-    middle, half = 0.5 * (left + right), 0.5 * (right - left)
-    # Exact nodes: rounded ones would be off by s eps, which is more than the panel may err.
-    values = series([Fraction(middle) + Fraction(half) * Fraction(x) for x in t])
-    slope = half * _debye_slope(order, middle)
-    level = float(mpmath.log(max(abs(v) for v in values)))
-    with mpmath.workprec(_TARGET_BITS + 16):
-        logs = [mpmath.mpf(level) + mpmath.mpf(slope) * x for x in t]
-        scaled = np.array(
-            [float(v * mpmath.exp(-log)) for v, log in zip(values, logs, strict=True)]
+def _fit(
+    series: AscendingSeries,
+    radius: Fraction,
+    dim: int,
+    order: float,
+    constant: Any,
+    narrowest: float,
+    low: float,
+    high: float,
+) -> Panel | None:
+    """The panel between two logarithms of radii, if its series ends."""
+    begin = float(np.exp(low))
+    middle, half = middle_of(begin, high)
+    if 2.0 * half < narrowest:
+        raise AccuracyError(
+            f"The density on a panel at w = {middle:.17g} is no polynomial to rounding, although "
+            "it is an entire function: please report the kernel."
         )
-    coefficients = chebyshev_coefficients(scaled[: _DEGREE + 1])
-    dense = np.linspace(-1.0, 1.0, 65)
-    size = float(np.max(np.abs(chebyshev.chebval(dense, coefficients))))
-    tail = float(np.max(np.abs(coefficients[-3:])))
-    if not tail <= _PANEL_TOLERANCE * size:
+    # Exact nodes: rounded ones would be off by s eps, which is more than the panel may err.
+    places = [Fraction(middle) + Fraction(half) * Fraction(x) for x in _PLACES]
+    values = series([radius * w for w in places])
+    s = float(radius) * middle
+    slope = dim - 1 + (short(s * _debye_slope(order, s)) if begin else 0.0)
+    with mpmath.workprec(_TARGET_BITS + 32):
+        logs = [constant + (dim - 1 - slope) * mpmath.log(w) for w in places]
+        sizes = (float(mpmath.log(abs(v)) + log) for v, log in zip(values, logs, strict=True))
+        level = short(max(sizes))
+        scaled = np.array(
+            [float(v * mpmath.exp(log - level)) for v, log in zip(values, logs, strict=True)]
+        )
+    shown = low if begin else high - 1.0
+    panel, left_out = checked_panel(shown, high, begin, (level, slope), scaled)
+    halves = [float(np.max(np.abs(scaled[_PLACES * side >= 0]))) for side in (-1, 1)]
+    uneven = max(halves) > (_UNEVEN if begin else _UNEVEN_AT_ZERO) * min(halves)
+    if uneven and 2.0 * half * float(radius) > _HALF_PERIOD:
         return None
-    halves = [float(np.max(np.abs(scaled[t * side >= 0]))) for side in (-1, 1)]
-    if right - left > _HALF_PERIOD and max(halves) > _UNEVEN * min(halves):
-        return None
-    miss = np.abs(chebyshev.chebval(t, coefficients) - scaled)
-    # Rounding of a Clenshaw sum grows with the sum of the coefficients.
-    rounding = 4.0 * np.finfo(float).eps * float(np.sum(np.abs(coefficients)))
-    error = (2.0 * float(np.max(miss)) + 4.0 * tail + rounding) / size
-    return level, slope, size * (1 + 1e-3), coefficients, error
+    return panel if left_out <= _PANEL_TOLERANCE * panel.top else None

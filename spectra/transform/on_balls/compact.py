@@ -7,19 +7,19 @@ expansion at the edge z = R plus the one at the origin, compared with the series
 
 from __future__ import annotations
 
-import mpmath
+from dataclasses import dataclass, replace
+
 import numpy as np
 import sympy
 
 from spectra.density import Component, OscillatingTail
 from spectra.errors import ParameterError
-from spectra.numeric import FloatArray
-from spectra.transform.on_balls.ascending import AscendingSeries, Panels, build_panels
-from spectra.transform.on_balls.ball import BallForm, RadialForm, to_mpf
+from spectra.transform.on_balls.ascending import AscendingSeries, build_panels
+from spectra.transform.on_balls.ball import BallForm, RadialForm
 from spectra.transform.on_balls.ball_formula import ball_formula
 from spectra.transform.on_balls.ball_reading import ball_form
 from spectra.transform.on_balls.edge import build_tail
-from spectra.transform.on_balls.tail import EPS, EdgeTail, ScaledRadius
+from spectra.transform.panelled import Panelled
 
 __all__ = ["BallComponent", "compact_components", "compact_formula"]
 
@@ -31,11 +31,9 @@ _BULK_GRID = 400
 # from quadrature cost more, and are no such numbers.
 _MOMENT_BITS, _QUADRATURE_BITS = 512, 256
 
-# The largest value nearby is sought on a grid, between whose points it may be larger by 1e-4.
-_ENVELOPE_MARGIN = 1e-3
 
-
-class BallComponent(Component):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BallComponent(Panelled):
     """The radial density of a formula on a ball, from the origin to infinity.
 
     Attributes
@@ -43,90 +41,44 @@ class BallComponent(Component):
     form : RadialForm
         The formula on the unit ball.
     dim : int
-    least_start : float
-        R w below which the expansions at the ends are known not to serve.
     tail : OscillatingTail
         ``frequency`` is the radius R of the ball; the background comes from odd powers of z.
     """
 
-    def __init__(self, form: RadialForm, dim: int, *, least_start: float = 0.0) -> None:
-        self.form = form
-        self.dim = dim
+    form: RadialForm
+    dim: int
+
+    @classmethod
+    def of(cls, form: RadialForm, dim: int, *, least_start: float = 0.0) -> BallComponent:
+        """Panels up to the radius from which the expansions at the ends serve.
+
+        They are known not to below R w = ``least_start``.
+        """
         series = AscendingSeries(form, dim)
-        self._tail: EdgeTail = build_tail(form, dim, series, least_start=least_start)
-        self._radius: ScaledRadius = self._tail.radius
-        self._start = self._tail.start
-        self._panels: Panels = build_panels(
-            series, self._tail.order, self._tail.start_scaled * (1 + 4 * EPS)
+        beyond = build_tail(form, dim, series, least_start=least_start)
+        found = cls(
+            form=form,
+            dim=dim,
+            panels=build_panels(series, form.radius, dim, beyond.order, beyond.start),
+            total=float(form.value_at_zero),
+            origin_exponent=float(dim - 1 + 2 * _vanishing_moments(form, dim)),
+            bulk=(beyond.start, beyond.start),
+            tail=OscillatingTail(
+                start=beyond.start,
+                frequency=beyond.radius.high,
+                exponent=-beyond.amplitude_power,
+                log_amplitude=beyond.log_amplitude,
+                phase=beyond.phase,
+                background=beyond.background,
+                background_exponent=beyond.background_power,
+            ),
+            ending=beyond,
         )
-        with mpmath.workprec(120 + 2 * dim.bit_length()):
-            half = mpmath.mpf(dim) / 2
-            radius = to_mpf(form.radius)
-            # rho = R C s^(d-1) F(s), C = 2^(2-d) / Gamma(d/2)^2, at s = R start.
-            self._log_constant = float(
-                mpmath.log(radius)
-                + (2 - dim) * mpmath.log(2)
-                - 2 * mpmath.loggamma(half)
-                + (dim - 1) * mpmath.log(radius * self._start)
-            )
-        self.total = float(form.value_at_zero)
-        self.origin_exponent = float(dim - 1 + 2 * _vanishing_moments(form, dim))
-        self.tail = OscillatingTail(
-            start=self._start,
-            frequency=self._radius.high,
-            exponent=-self._tail.amplitude_power,
-            log_amplitude=self._tail.log_amplitude,
-            phase=self._tail.phase,
-            background=self._tail.background,
-            background_exponent=self._tail.background_power,
-        )
-        self.bulk = self._find_bulk()
-
-    def _find_bulk(self) -> tuple[float, float]:
-        w = self._start * np.arange(1, _BULK_GRID) / _BULK_GRID
-        log = self.log_envelope(w)
-        turning = log[np.searchsorted(w, self._tail.order / self._radius.high)]
+        w = beyond.start * np.arange(1, _BULK_GRID) / _BULK_GRID
+        log = found.log_envelope(w)
+        turning = log[np.searchsorted(w, beyond.order / beyond.radius.high)]
         first = int(np.argmax(log >= turning + np.log(_BULK_SHARE)))
-        return float(w[first]), self._start
-
-    def _log_power(self, w: FloatArray) -> FloatArray:
-        return np.asarray(self._log_constant + (self.dim - 1) * np.log(w / self._start))
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho| at radii w > 0."""
-        w = np.asarray(w, dtype=float)
-        sign = np.empty_like(w)
-        log = np.empty_like(w)
-        near = w < self._start
-        sign[near], log_f = self._panels.signed_log(*self._radius(w[near]))
-        log[near] = log_f + self._log_power(w[near])
-        sign[~near], log[~near] = self._tail.signed_log(w[~near])
-        return sign, log
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """A bound of log|rho|: the largest value nearby, or amplitude + |background|."""
-        w = np.asarray(w, dtype=float)
-        log = np.empty_like(w)
-        near = w < self._start
-        log[near] = self._panels.log_envelope(self._radius(w[near])[0]) + self._log_power(w[near])
-        log[near] += _ENVELOPE_MARGIN
-        log[~near] = self._tail.log_envelope(w[~near])
-        return log
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to the envelope, with the rounding of the logarithm."""
-        w = np.asarray(w, dtype=float)
-        bound = np.empty_like(w)
-        near = w < self._start
-        below = w[near]
-        high, _ = self._radius(below)
-        power = (self.dim - 1) * np.abs(np.log(below / self._start))
-        level = np.abs(self._panels.log_envelope(high))
-        bound[near] = self._panels.relative_error(high) + EPS * (
-            power + level + abs(self._log_constant) + self.dim**0.5 + 8.0
-        )
-        bound[~near] = self._tail.relative_error(w[~near])
-        return bound
+        return replace(found, bulk=(float(w[first]), beyond.start))
 
 
 def _vanishing_moments(form: RadialForm, dim: int) -> int:
@@ -166,7 +118,7 @@ def compact_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[
     if dim < 1:
         raise ParameterError(f"A dimension is a positive integer, and {dim} is not.")
     form = ball_form(expr, support)
-    return None if form is None else [BallComponent(form, dim)]
+    return None if form is None else [BallComponent.of(form, dim)]
 
 
 def compact_formula(

@@ -154,7 +154,7 @@ def _component(expr: sympy.Expr, radius: sympy.Expr, dim: int) -> BallComponent:
         edge_root=edge_root,
         origin_root=origin_root,
     )
-    return BallComponent(form, dim, least_start=form.least_start)
+    return BallComponent.of(form, dim, least_start=form.least_start)
 
 
 def _scaled(function: Callable[[Any], Any], radius: sympy.Expr) -> Callable[[Any], Any]:

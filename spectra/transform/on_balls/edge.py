@@ -32,9 +32,9 @@ from spectra.transform.on_balls.tail import (
     EPS,
     EdgeTail,
     ScaledRadius,
-    chebyshev_coefficients,
     edge_angles,
 )
+from spectra.transform.panel import chebyshev_coefficients
 
 __all__ = ["build_tail"]
 

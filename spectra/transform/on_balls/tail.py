@@ -11,13 +11,13 @@ import numpy as np
 import sympy
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from scipy.fft import dct
 
 from spectra.errors import ParameterError
 from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ball import to_mpf
+from spectra.transform.panelled import Ending
 
-__all__ = ["EPS", "EdgeTail", "ScaledRadius", "chebyshev_coefficients", "edge_angles"]
+__all__ = ["EPS", "EdgeTail", "ScaledRadius", "edge_angles"]
 
 EPS = float(np.finfo(float).eps)
 _ANGLE_POINTS = 513
@@ -84,7 +84,7 @@ def debye_phase(order: float, s: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class EdgeTail:
+class EdgeTail(Ending):
     r"""The radial density for w >= start, as amplitude, phase and background.
 
     With s = R w, n = ``order`` and the least edge exponent p,
@@ -212,10 +212,3 @@ def edge_angles(families: tuple[tuple[float, NDArray[np.complex128]], ...]) -> F
     for offset, series in families:
         value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
     return np.unwrap(np.angle(value))
-
-
-def chebyshev_coefficients(values: NDArray[Any]) -> NDArray[Any]:
-    """Chebyshev coefficients from the values at the ascending nodes ``chebpts1(len(values))``."""
-    c = np.asarray(dct(values[::-1], type=2)) / len(values)
-    c[0] *= 0.5
-    return c

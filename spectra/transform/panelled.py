@@ -1,0 +1,211 @@
+"""A radial density that is known by its values, as a component of equal cost at every radius.
+
+The values are kept as Chebyshev series on panels of the radius or its logarithm, each times a power
+of w, between an exact power law towards the origin and an asymptotic series (or nothing) beyond.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from spectra.density import Component, Tail
+from spectra.numeric import FloatArray
+from spectra.quadrature import EPS
+from spectra.transform.panel import ROUNDING, Panel
+
+__all__ = ["Ending", "Panelled"]
+
+# Points on a panel through which a density passes zero, and on one where it keeps its size: a panel
+# has twenty Legendre nodes, and so fewer zeros than that (chosen).
+_ROUGH_POINTS, _STEADY_POINTS = 12, 4
+_NUMBERS = ("middle", "half", "level", "slope", "error", "top")
+_ROW = [("linear", bool), *((name, float) for name in _NUMBERS), ("steady", bool)]
+
+
+class Ending(Protocol):
+    """How a density goes on beyond its last panel."""
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho|."""
+        ...
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """log|rho|, or of what its waves reach nearby."""
+        return self.signed_log(w)[1]
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Panelled(Component):
+    """A component made of panels, a power law below them, and an ending beyond.
+
+    Attributes
+    ----------
+    panels : tuple of Panel
+        Consecutive panels, ascending.
+    origin_log_share : float
+        Below the panels the density is w**origin_exponent (1 + share log(w/w_0)) times its value
+        at their lower end w_0; 0 but for kernels that decay like z**-d.
+    origin_error : float
+        Bound of the relative error of that.
+    ending : Ending
+        Beyond the panels.
+    beginning : Ending or None
+        Below the panels, where more than one power is known.
+    """
+
+    panels: tuple[Panel, ...]
+    total: float
+    origin_exponent: float
+    bulk: tuple[float, float]
+    tail: Tail
+    ending: Ending
+    origin_log_share: float = 0.0
+    origin_error: float = 0.0
+    beginning: Ending | None = None
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        return np.array([*(p.low for p in self.panels), self.panels[-1].high])
+
+    @cached_property
+    def _of(self) -> NDArray[np.void]:
+        """What is a number of each panel."""
+        rows = [
+            (p.begin is not None, *p.middle, p.level, p.slope, p.error, p.top, p.steady)
+            for p in self.panels
+        ]
+        return np.array(rows, dtype=_ROW)
+
+    @cached_property
+    def _series(self) -> FloatArray:
+        """Coefficients of one degree in each row."""
+        terms = max(p.series.size for p in self.panels)
+        return np.array(
+            [np.pad(p.series, (0, terms - p.series.size)) for p in self.panels]
+        ).T.copy()
+
+    @cached_property
+    def _slopes(self) -> FloatArray:
+        return np.asarray(chebyshev.chebder(self._series), dtype=float)
+
+    def _series_at(
+        self, i: NDArray[np.intp], w: FloatArray, x: FloatArray, *, slope: bool = False
+    ) -> FloatArray:
+        """The series of panel i at w = exp(x), or its derivative by the place on the panel."""
+        of = self._of[i]
+        s = (np.where(of["linear"], w, x) - of["middle"]) / of["half"]
+        series = self._slopes if slope else self._series
+        now, before = np.zeros_like(s), np.zeros_like(s)
+        for row in series[:0:-1]:
+            now, before = row[i] + 2.0 * s * now - before, now
+        return np.asarray(series[0, i] + s * now - before)
+
+    def _located(self, w: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
+        """log w, and the panel of each radius: -1 below the first, their number beyond the last."""
+        x = np.log(w)
+        i = np.searchsorted(self._edges, x, side="right") - 1
+        if self.panels[0].begin == 0.0:
+            i = np.maximum(i, 0)
+        return x, np.asarray(i)
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| at radii w > 0."""
+        w = np.asarray(w, dtype=float)
+        shape, w = w.shape, w.ravel()
+        x, i = self._located(w)
+        sign, log = np.empty_like(x), np.empty_like(x)
+        inside = (i >= 0) & (i < len(self.panels))
+        at = i[inside]
+        value = self._series_at(at, w[inside], x[inside])
+        sign[inside] = np.sign(value)
+        with np.errstate(divide="ignore"):
+            log[inside] = (
+                np.log(np.abs(value)) + self._of["level"][at] + self._of["slope"][at] * x[inside]
+            )
+        below, beyond = i < 0, i >= len(self.panels)
+        if np.any(below):
+            sign[below], log[below] = self._below(w[below])
+        if np.any(beyond):
+            sign[beyond], log[beyond] = self.ending.signed_log(w[beyond])
+        return sign.reshape(shape), log.reshape(shape)
+
+    def _below(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.beginning is not None:
+            return self.beginning.signed_log(w)
+        panel = self.panels[0]
+        value = panel.values(np.array([-1.0]))[0]
+        log = np.log(np.abs(value)) + panel.level + panel.slope * panel.low
+        far = np.log(w) - panel.low
+        rise = self.origin_exponent * far + np.log(1.0 + self.origin_log_share * far)
+        return np.full_like(w, np.sign(value)), log + rise
+
+    def telling_radii(self) -> FloatArray:
+        """A few on every panel."""
+        counts = np.where(self._of["steady"], _STEADY_POINTS, _ROUGH_POINTS)
+        each = [
+            np.linspace(p.low, p.high, count, endpoint=False)
+            for p, count in zip(self.panels, counts, strict=True)
+        ]
+        return np.exp(np.concatenate(each))
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """log|rho|, or the largest value nearby where the density passes through zero."""
+        w = np.asarray(w, dtype=float)
+        shape, w = w.shape, w.ravel()
+        x, i = self._located(w)
+        log, below, beyond = np.empty_like(x), i < 0, i >= len(self.panels)
+        for where, end in ((below, self.beginning), (beyond, self.ending)):
+            if end is not None and np.any(where):
+                log[where] = end.log_envelope(w[where])
+        rough = np.flatnonzero(~(below | beyond))
+        rough = rough[~self._of["steady"][i[rough]]]
+        own = ~beyond if self.beginning is None else ~(below | beyond)
+        own[rough] = False
+        log[own] = self.signed_log(w[own])[1]
+        at = i[rough]
+        log[rough] = (
+            np.log(self._of["top"][at]) + self._of["level"][at] + self._of["slope"][at] * x[rough]
+        )
+        return log.reshape(shape)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope, with the rounding of the logarithm."""
+        w = np.asarray(w, dtype=float)
+        shape, w = w.shape, w.ravel()
+        x, i = self._located(w)
+        bound = np.empty_like(x)
+        inside = (i >= 0) & (i < len(self.panels))
+        at = i[inside]
+        envelope = self.log_envelope(w[inside])
+        share = np.exp(self._of["level"][at] + self._of["slope"][at] * x[inside] - envelope)
+        # log w is known to a unit in its last place; its product with the slope is rounded to half
+        # of one, and so are the sums with the level and with the logarithm of the series.
+        sizes = np.abs(self._of["level"][at]) + 3.0 * np.abs(self._of["slope"][at] * x[inside])
+        sizes = 0.5 * (sizes + np.abs(envelope)) + ROUNDING
+        turned = np.zeros_like(envelope)
+        # Where waves turn fast in log w, its rounding is seen in the series too.
+        logs = ~self._of["linear"][at]
+        far, of = x[inside][logs], at[logs]
+        steepness = np.abs(self._series_at(of, w[inside][logs], far, slope=True))
+        turned[logs] = EPS * np.abs(far) * steepness / self._of["half"][of]
+        bound[inside] = (self._of["error"][at] + turned) * share
+        bound[inside] += EPS * sizes
+        below, beyond = i < 0, i >= len(self.panels)
+        if np.any(below) and self.beginning is None:
+            first = self.relative_error(np.exp(self._edges[:1] + 1e-12))[0]
+            far = np.abs(self.origin_exponent * (x[below] - self._edges[0]))
+            bound[below] = first + self.origin_error + 4.0 * EPS * far
+        for where, end in ((below, self.beginning), (beyond, self.ending)):
+            if end is not None and np.any(where):
+                bound[where] = end.relative_error(w[where])
+        return bound.reshape(shape)
