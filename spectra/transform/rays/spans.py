@@ -30,13 +30,18 @@ class Spans:
 
     def __init__(self, plane: Plane, dim: int) -> None:
         self.plane, self.dim = plane, dim
+        self._known: dict[tuple[float, float, float], Span | None] = {}
         self._rises: dict[float, tuple[FloatArray, FloatArray]] = {}
         self._falls: dict[float, tuple[FloatArray, FloatArray]] = {}
 
     def over(self, places: tuple[float, ...], angle: float, depth: float) -> Span | None:
         """Where terms are above exp(-depth) of the largest one at any of some log w; None where
         they do not end."""
-        found = [self._at(x, angle, depth) for x in places]
+        keys = [(x, angle, depth) for x in places]
+        for key in keys:
+            if key not in self._known:
+                self._known[key] = self._at(*key)
+        found = [self._known[key] for key in keys]
         known = [span for span in found if span is not None]
         if len(known) < len(found):
             return None

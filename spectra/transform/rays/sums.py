@@ -47,9 +47,11 @@ _NEIGHBOURS = 2
 _LAST_STEP, _MOST_TERMS = 14, 200000
 # Where sums converge, half a step that gains fewer e-folds says that something else is wrong.
 _LEAST_GAIN, _CONVERGES = 2.0, 8.0
-# Densities are summed over so many e-folds of the radius at once, over more of them where no wave
-# turns, at steps 2^-k of log w.
-_BLOCK, _LOW_BLOCK, _FIRST_SPACING, _LAST_SPACING = 0.5, 2.0, 5, 10
+# Densities are summed over so many e-folds of the radius at once, at steps 2^-k of log w; over more
+# of them, at wider steps, where no wave turns: as many as w^d gains exp(128) on, and on which what
+# falls loses exp(12).
+_BLOCK, _WIDEST, _FIRST_SPACING, _CALM_SPACING, _LAST_SPACING = 0.5, 4.0, 5, 4, 10
+_RISE, _FALL = 128.0, 12.0
 # A look is at so many of those.
 _LOOKED_AT = 4
 # A grid is compared with sums at so many radii an e-fold, beside it by that share of its steps, on
@@ -84,14 +86,16 @@ class RaySums(Sampler):
         self._bits = SURVEY_BITS * (1 + (2 * dim) // SURVEY_BITS)
         self._depth = _DEPTH
         self._top: tuple[float, Ball] | None = None
-        self._grids: dict[float, tuple[Block, Sums, Grid]] = {}
+        self._grids: dict[tuple[float, float], tuple[Block, Sums, Grid]] = {}
+        self._width = _BLOCK
         self._spacing = _FIRST_SPACING
         self._rooms: dict[float, float] = {}
         self._first = plane.resolution
         self._spans = Spans(plane, dim)
-        self._missed: dict[tuple[float, int], tuple[float, bool]] = {}
-        # A whole number of the larger blocks, so that none crosses it.
-        self._border = float(np.floor(-plane.reach.scale / _LOW_BLOCK) * _LOW_BLOCK)
+        self._strip = max((_STRIP, *plane.angles(dim)))
+        self._missed: dict[tuple[float, float, int], tuple[float, bool]] = {}
+        # Waves turn beyond it.
+        self._border = float(np.floor(-plane.reach.scale / _BLOCK) * _BLOCK)
         self._windowed: dict[tuple[float, int, Window], Windowed] = {}
 
     def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
@@ -101,12 +105,13 @@ class RaySums(Sampler):
         else:
             base, offsets = high, np.log(0.5 * (1.0 + NODES))
         value, wrong, exponent = (np.empty(offsets.size) for _ in range(3))
-        width = np.where(base + offsets < self._border, _LOW_BLOCK, _BLOCK)
-        starts = np.floor((base + offsets) / width) * width
-        for start in np.unique(starts):
-            here = starts == start
-            found = self._in_block(float(start), base, offsets[here])
+        left = np.ones(offsets.size, dtype=bool)
+        while left.any():
+            low, width = self._covering(float((base + offsets[left]).min()))
+            here = left & (base + offsets < low + width)
+            found = self._in_block(low, width, base, offsets[here])
             value[here], wrong[here], exponent[here] = found
+            left &= ~here
         return self._sampled(value, wrong, exponent, base, offsets)
 
     def look(self, x: float) -> tuple[Sampled, FloatArray]:
@@ -133,30 +138,52 @@ class RaySums(Sampler):
         unit = np.array(units)
         return Sampled(value * unit, wrong * unit, np.array(logs))
 
+    def _covering(self, x: float) -> tuple[float, float]:
+        """The lower end and the width of a block with a place: one that is known, or the next."""
+        for low, width in self._grids:
+            if low <= x < low + width:
+                return low, width
+        before = x < self._border
+        width = self._width if before or self.plane.is_tame(self.dim) else _BLOCK
+        while before and np.floor(x / width) * width + width > self._border:
+            width /= 2.0
+        return float(np.floor(x / width) * width), width
+
+    def _next_width(self, block: Block, found: Sums, width: float) -> float:
+        """Up to twice as many e-folds, as far as a density that rises or falls so fast allows."""
+        logs = np.array([log_of(size) for size in found.sizes])
+        falls = -np.diff(logs[np.isfinite(logs)]) * 2.0**block.spacing
+        most = min(2.0 * width, _WIDEST, _RISE / self.dim, _FALL / max(falls.max(initial=0.0), 1.0))
+        return float(2.0 ** np.floor(np.log2(max(most, _BLOCK))))
+
     def _in_block(
-        self, low: float, base: float, offsets: FloatArray
+        self, low: float, width: float, base: float, offsets: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values between the equal steps, which are halved until they resolve the density."""
-        if low not in self._grids:
-            width = _LOW_BLOCK if low < self._border else _BLOCK
-            block = Block.over(low, width, max(self._spacing - 1, _FIRST_SPACING))
+        place = (low, width)
+        if place not in self._grids:
+            first = _CALM_SPACING if width > _BLOCK else _FIRST_SPACING
+            block = Block.over(low, width, max(self._spacing - 1, first))
             found = self._best(block)
-            self._grids[low] = (block, found, self._grid(block, found))
+            self._width = self._next_width(block, found, width)
+            self._grids[place] = (block, found, self._grid(block, found))
         while True:
-            block, found, grid = self._grids[low]
+            block, found, grid = self._grids[place]
             value, wrong, exponent, resolved = grid.at(base, offsets)
-            key = (low, block.spacing)
+            key = (low, width, block.spacing)
             if resolved and key not in self._missed:
-                self._missed[key] = self._between(low, block, found, grid)
+                self._missed[key] = self._between(low, width, block, found, grid)
             missed, is_little = self._missed.get(key, (0.0, False))
             if block.spacing == _LAST_SPACING or (resolved and is_little):
                 # The neighbours of wide steps would reach far beyond a block that needs small ones.
                 self._spacing = block.spacing
                 return value, wrong + missed, exponent
             halved, sums = block.halved(), found.interleaved(self._again(block.between(), found))
-            self._grids[low] = (halved, sums, self._grid(halved, sums))
+            self._grids[place] = (halved, sums, self._grid(halved, sums))
 
-    def _between(self, low: float, block: Block, found: Sums, grid: Grid) -> tuple[float, bool]:
+    def _between(
+        self, low: float, width: float, block: Block, found: Sums, grid: Grid
+    ) -> tuple[float, bool]:
         """What the grid misses of sums that are not on it beyond its errors, in its own units, and
         whether that is of no account.
 
@@ -164,7 +191,6 @@ class RaySums(Sampler):
         """
         fine = max(2.0 ** -(found.step + 1), 2.0 ** -(block.spacing + _FINER))
         offset = round(_ASIDE * 2.0**-block.spacing / fine) * fine
-        width = _LOW_BLOCK if low < self._border else _BLOCK
         aside = Block(low + offset, _CHECKED, int(width * 2.0**_CHECKED))
         sums = self._again(aside, found)
         value, wrong, exponent, _ = grid.at(low, np.array(aside.places) - low)
@@ -243,15 +269,21 @@ class RaySums(Sampler):
         span = self._span(block, angle)
         if span is None:
             return np.inf
-        step = self._expected_step(block, angle, span)
+        lost = max(span.peak - largest, 0.0)
+        if not lost < _MOST_BITS:
+            return np.inf
+        depth = max(self._depth, _DEPTH + lost)
+        span = self._spans.over(block.ends, angle, depth)
+        if span is None:
+            return np.inf
+        step = self._expected_step(block, angle, span, depth)
         terms = sum(p.terms(step + 1) for p in self._pieces(block, angle, span, step))
-        lost = max(span.peak - largest, 0.0) / np.log(2.0)
-        return float(terms * (1.0 + lost / self._bits)) if lost < _MOST_BITS else np.inf
+        return float(terms * (1.0 + lost / (np.log(2.0) * self._bits)) ** 2)
 
-    def _expected_step(self, block: Block, angle: float, span: Span) -> int:
+    def _expected_step(self, block: Block, angle: float, span: Span, depth: float) -> int:
         """The error is exp(-2 pi a/h), times exp(w z a) where the ray is the half-line itself."""
-        wanted = self._depth - _DEPTH - np.log(_GOOD)
-        room = self._rooms.get(angle, wanted / (angle or _STRIP))
+        wanted = depth - _DEPTH - np.log(_GOOD)
+        room = self._rooms.get(angle, wanted / (angle or self._strip))
         if not angle:
             room += self._phase(block, span)
         return max(int(np.ceil(np.log2(room / (2.0 * np.pi)))), self._first)
@@ -292,7 +324,7 @@ class RaySums(Sampler):
                 return best
             if coarse is None:
                 if first is None:
-                    step = max(self._expected_step(block, angle, span), step)
+                    step = max(self._expected_step(block, angle, span, self._depth), step)
                 parts = self._pieces(block, angle, span, step)
             if sum(p.terms(step + 1) for p in parts) > most:
                 return best
