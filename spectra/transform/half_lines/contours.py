@@ -43,8 +43,6 @@ ComplexArray = NDArray[np.complex128]
 
 # Below this share of its corner a path on the real axis has no weight.
 _LEAST = 1e-18
-# Kernels are looked at up to their reach, and a little beyond.
-_REACH_SHARE = 1.25
 _MOST_PANELS = 2000
 _UNDERFLOW = 1e-280
 # Arcs are looked at in so many places, and must be below this; by so many heights a ray that is
@@ -107,18 +105,15 @@ class Hankel:
         falling = low - self.kernel.frequency
         if falling <= 0.0 and not (np.isinf(contour.corner) or self.kernel.decays_fast):
             return None
-        angle = contour.angle if np.isfinite(contour.height) else 0.5 * np.pi
-        if not self._closes(angle, low, falling):
+        if not self._closes(contour.angle, low, falling):
             return None
-        if np.isinf(contour.height):
-            return self._on_the_imaginary_axis(w, np.inf)
         parts: list[Sum] = []
         if contour.height > 0.0:
             if not self.kernel.is_even:
                 odd = self._on_the_imaginary_axis(w, contour.height)
                 if odd is None:
                     return None
-                parts += odd
+                parts.append(odd)
             start = 1j * contour.height
             gap = self.kernel.rise(contour.angle) - contour.height
             first = 0.25 * min(contour.height, gap, 1.0 / high)
@@ -214,7 +209,7 @@ class Hankel:
         last = np.abs(terms[:, -1]) * float(r[-1])
         return Sum(found.value, found.size, found.error + last)
 
-    def _on_the_imaginary_axis(self, w: FloatArray, height: float) -> list[Sum] | None:
+    def _on_the_imaginary_axis(self, w: FloatArray, height: float) -> Sum | None:
         odd = self.kernel.odd
         low, high = float(w.min()), float(w.max())
         first = odd.panel(odd.least * min(1.0 / high, self.kernel.scale))
@@ -225,12 +220,6 @@ class Hankel:
         if not 0 < last - first <= _MOST_PANELS:
             return None
         edges = np.array([odd.edge(i) for i in range(first, last + 1)])
-        if (
-            np.isinf(height)
-            and self.kernel.decays_fast
-            and edges[-1] > _REACH_SHARE * self.kernel.reach
-        ):
-            return None
         # A kernel that overflows does so in the last panel: those before it need no values then.
         if not np.all(np.isfinite(odd.values(last - 1))):
             return None
@@ -248,9 +237,7 @@ class Hankel:
                 _log_front += float(gammaln(self.order)) - np.log(2.0)
         terms = (-2.0 / np.pi) * np.exp(_log_front + log) * g
         weight = BESSEL_ROUNDING + np.abs(log) + np.abs(np.log(np.abs(g) + TINY))
-        found = summed(terms, weight + self._error_of_k(y), half)
-        beyond = np.abs(terms[:, -1]) * float(t[-1]) if np.isinf(height) else 0.0
-        return [Sum(found.value, found.size, found.error + beyond)]
+        return summed(terms, weight + self._error_of_k(y), half)
 
     def _error_of_k(self, y: FloatArray) -> FloatArray:
         """The steepness of K in y, whose argument is rounded."""

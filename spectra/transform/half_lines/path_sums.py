@@ -47,8 +47,8 @@ _MOST_HALVINGS = 12
 class Contour:
     """A path: from 0 to ``corner``/w on the real axis, or to i ``height``; then a ray.
 
-    ``corner`` is in y; infinite for the real axis to its end, as ``height`` is for the imaginary
-    one.  ``by_waves`` gives each wave of the kernel a ray of its own.
+    ``corner`` is in y; infinite for the real axis to its end.  ``by_waves`` gives each wave of the
+    kernel a ray of its own.
     """
 
     corner: float = 0.0

@@ -173,9 +173,6 @@ class PathFinder(Sampler):
         kind, i, j = key
         if kind == "real":
             return Contour(corner=np.inf) if self._kernel.decays_fast else None
-        if kind == "imaginary":
-            odd = self._kernel.has_quadrant and not self._kernel.is_even
-            return Contour(height=np.inf) if odd else None
         if not -1 <= j < len(ANGLES) or (j < 0 and not self._kernel.decays_fast):
             return None
         angle = self._angle(j)
@@ -207,7 +204,7 @@ class PathFinder(Sampler):
 
     def _all(self, w: float) -> list[Key]:
         angles = range(-1, len(ANGLES))
-        keys: list[Key] = [("real", 0, 0), ("imaginary", 0, 0)]
+        keys: list[Key] = [("real", 0, 0)]
         keys += [("corner", i, j) for i in range(len(_CORNERS)) for j in angles]
         keys += [("gap", i, j) for i in range(len(_GAPS)) for j in angles]
         if self._kernel.waves:
