@@ -187,10 +187,11 @@ class SpectralTable(PartedTable):
     def _draw(self, chosen: IntArray, drawn: FrequencySample, rng: np.random.Generator) -> None:
         directions = rng.standard_normal(drawn.frequencies.shape)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        radii = np.empty(chosen.size)
         for i, p in enumerate(self.parts):
-            rows = np.flatnonzero(chosen == i)
-            radii = p.law.rvs(rows.size, rng)
-            drawn.frequencies[rows] = radii[:, None] * directions[rows]
+            own = chosen == i
+            radii[own] = p.law.rvs(int(np.count_nonzero(own)), rng)
+        np.multiply(directions, radii[:, None], out=drawn.frequencies)
         for i, p in enumerate(self.parts):
             if p.shifts is not None:
                 rows = np.flatnonzero(chosen == i)
