@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import exp, log
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import numpy as np
@@ -137,8 +137,9 @@ class HankelWaves:
         y = x.exp()
         inverse = 1 / y
         square = inverse * inverse
-        p = series.even(square) + flint.arb(0, series.after_even)
-        q = series.odd(square) * inverse + flint.arb(0, series.after_odd)
+        even, odd, after_even, after_odd = series
+        p = even(square) + flint.arb(0, after_even)
+        q = odd(square) * inverse + flint.arb(0, after_odd)
         sine, cosine = (y - flint.arb.pi() * (self.dim - 1) / 4).sin_cos()
         front = (x * (self.dim + 1) / 2).exp() * (2 / flint.arb.pi()).sqrt()
         return front * (p * cosine - q * sine)
@@ -196,18 +197,10 @@ def _series_of_j(dim: int, bits: int, bucket: int) -> Any:
         return flint.arb_poly(terms)
 
 
-class _HankelSeries(NamedTuple):
-    """P and y Q as polynomials in 1/y^2, and bounds of what they leave out of P and Q."""
-
-    even: Any
-    odd: Any
-    after_even: Ball
-    after_odd: Ball
-
-
 @lru_cache(maxsize=256)
-def _series_of_hankel(dim: int, bits: int, log_least: float) -> _HankelSeries | None:
-    """For y from exp(log_least) on; None where the terms do not fall below 2^-bits.
+def _series_of_hankel(dim: int, bits: int, log_least: float) -> tuple[Any, Any, Ball, Ball] | None:
+    """P and y Q as polynomials in 1/y^2 and bounds of what they leave out of P and Q, for y from
+    exp(log_least) on; None where the terms do not fall below 2^-bits.
 
     Where the first term that is left out is of a power from n - 1/2 on, the rest is less than it
     (DLMF 10.17(iii)).
@@ -226,7 +219,7 @@ def _series_of_hankel(dim: int, bits: int, log_least: float) -> _HankelSeries | 
         # Signs go + + - - along the powers of 1/y, and the last two are left out.
         signed = [-t if i % 4 in (2, 3) else t for i, t in enumerate(terms[:-2])]
         after = sizes[-2:] if len(terms) % 2 == 0 else sizes[:-3:-1]
-        return _HankelSeries(flint.arb_poly(signed[::2]), flint.arb_poly(signed[1::2]), *after)
+        return flint.arb_poly(signed[::2]), flint.arb_poly(signed[1::2]), after[0], after[1]
 
 
 @lru_cache(maxsize=48)
