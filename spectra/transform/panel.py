@@ -28,6 +28,7 @@ __all__ = [
     "panel_through",
     "places",
     "short",
+    "slope_between",
 ]
 
 # The last coefficients of a resolved panel stay below this share of its largest value.
@@ -174,9 +175,9 @@ def short(x: float) -> float:
     return float(np.round(8.0 * x) / 8.0)
 
 
-def _slope(x: FloatArray, log_size: FloatArray) -> float:
+def slope_between(x: FloatArray, log_size: FloatArray) -> float:
     """The power of w that makes both ends of a panel alike."""
-    third = ORDER // 3
+    third = x.size // 3
     rise = float(log_size[-third:].max() - log_size[:third].max())
     return rise / float(x[-third:].mean() - x[:third].mean())
 
@@ -220,11 +221,11 @@ def panel_through(
         base, t = low, 0.5 * (high - low) * (1.0 + NODES)
     slope = power
     if slope is None:
-        slope = _slope(t, sampled.log)
+        slope = slope_between(t, sampled.log)
         share = sampled.wrong
         if share.max() > _LOST and share.min() < share.max() * _UNEVEN:
             # One end is noise: a power would carry its error to the other one.
-            slope = _slope(t, sampled.log + np.log(share))
+            slope = slope_between(t, sampled.log + np.log(share))
         slope = short(slope)
     logs = sampled.log - slope * base
     level = short(float((logs - slope * t).max()))

@@ -24,7 +24,15 @@ from numpy.typing import NDArray
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ball import RadialForm, to_mpf
-from spectra.transform.panel import Panel, bisected, checked_panel, middle_of, places, short
+from spectra.transform.panel import (
+    Panel,
+    bisected,
+    checked_panel,
+    middle_of,
+    places,
+    short,
+    slope_between,
+)
 
 __all__ = ["AscendingSeries", "build_panels"]
 
@@ -32,7 +40,8 @@ __all__ = ["AscendingSeries", "build_panels"]
 _TARGET_BITS = 68
 # Precisions are multiples of this, so that few lists of moments are kept.
 _BITS_STEP = 128
-_PLACES = places(32)
+_DEGREE = 32
+_PLACES = places(_DEGREE)
 _FIRST_PANELS = 4
 # A panel is split while one half is larger than the other by this, unless it is shorter than
 # half a period: the error is relative to the largest value of the panel.
@@ -113,19 +122,10 @@ def _debye_exponent(order: float, s: float) -> float:
     return root - order + order * math.log(2.0 * order / (order + root))
 
 
-def _debye_slope(order: float, s: float) -> float:
-    """Derivative of :func:`_debye_exponent`."""
-    root = math.sqrt((order - s) * (order + s)) if s < order else 0.0
-    return -s / (order + root) if s < order else -order / s
-
-
 def build_panels(
-    series: AscendingSeries, radius: sympy.Expr, dim: int, order: float, stop: float
+    series: AscendingSeries, radius: sympy.Expr, dim: int, stop: float
 ) -> tuple[Panel, ...]:
-    """Panels of the radial density from 0 to a radius, each split until its series ends.
-
-    ``order`` is that of the Bessel function J(s) (2/s)^order which F resembles.
-    """
+    """Panels of the radial density from 0 to a radius, each split until its series ends."""
     with mpmath.workprec(120 + 2 * dim.bit_length()):
         exact = to_mpf(radius)
         mantissa, exponent = exact.man_exp
@@ -133,7 +133,7 @@ def build_panels(
         # rho = R C s^(d-1) F(s), C = 2^(2-d) / Gamma(d/2)^2, s = R w.
         constant = dim * mpmath.log(exact) + (2 - dim) * mpmath.log(2)
         constant -= 2 * mpmath.loggamma(mpmath.mpf(dim) / 2)
-    fit = partial(_fit, series, scale, dim, order, constant, _LEAST_PANEL * stop)
+    fit = partial(_fit, series, scale, dim, constant, _LEAST_PANEL * stop)
     ends = [-np.inf, *np.log(np.linspace(0.0, stop, _FIRST_PANELS + 1)[1:])]
     return bisected(ends, fit, lambda low, high: float(np.log(0.5 * np.exp([low, high]).sum())))
 
@@ -142,7 +142,6 @@ def _fit(
     series: AscendingSeries,
     radius: Fraction,
     dim: int,
-    order: float,
     constant: Any,
     narrowest: float,
     low: float,
@@ -159,12 +158,14 @@ def _fit(
     # Exact nodes: rounded ones would be off by s eps, which is more than the panel may err.
     places = [Fraction(middle) + Fraction(half) * Fraction(x) for x in _PLACES]
     values = series([radius * w for w in places])
-    s = float(radius) * middle
-    slope = dim - 1 + (short(s * _debye_slope(order, s)) if begin else 0.0)
     with mpmath.workprec(_TARGET_BITS + 32):
-        logs = [constant + (dim - 1 - slope) * mpmath.log(w) for w in places]
-        sizes = (float(mpmath.log(abs(v)) + log) for v, log in zip(values, logs, strict=True))
-        level = short(max(sizes))
+        x = [mpmath.log(w) for w in places]
+        sizes = np.array([float(mpmath.log(abs(v))) for v in values])
+        nodes = slice(_DEGREE + 1)
+        turn = slope_between(np.array(x, dtype=float)[nodes], sizes[nodes]) if begin else 0.0
+        slope = dim - 1 + short(turn)
+        logs = [constant + (dim - 1 - slope) * t for t in x]
+        level = short(float(max(sizes + np.array(logs, dtype=float))))
         scaled = np.array(
             [float(v * mpmath.exp(log - level)) for v, log in zip(values, logs, strict=True)]
         )
