@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -24,8 +24,7 @@ __all__ = ["Ending", "Panelled"]
 # Points on a panel through which a density passes zero, and on one where it keeps its size: a panel
 # has twenty Legendre nodes, and so fewer zeros than that (chosen).
 _ROUGH_POINTS, _STEADY_POINTS = 12, 4
-_NUMBERS = ("middle", "half", "level", "slope", "error", "top")
-_ROW = [("linear", bool), *((name, float) for name in _NUMBERS), ("steady", bool)]
+_NUMBERS = ("linear", "middle", "half", "level", "slope", "error", "top", "steady")
 
 
 class Ending(Protocol):
@@ -78,13 +77,16 @@ class Panelled(Component):
         return np.array([*(p.low for p in self.panels), self.panels[-1].high])
 
     @cached_property
-    def _of(self) -> NDArray[np.void]:
-        """What is a number of each panel."""
+    def _of(self) -> dict[str, NDArray[Any]]:
+        """What is a number of each panel, by its name."""
         rows = [
             (p.begin is not None, *p.middle, p.level, p.slope, p.error, p.top, p.steady)
             for p in self.panels
         ]
-        return np.array(rows, dtype=_ROW)
+        return {
+            name: np.array(each)
+            for name, each in zip(_NUMBERS, zip(*rows, strict=True), strict=True)
+        }
 
     @cached_property
     def _series(self) -> FloatArray:
@@ -102,12 +104,12 @@ class Panelled(Component):
         self, i: NDArray[np.intp], w: FloatArray, x: FloatArray, *, slope: bool = False
     ) -> FloatArray:
         """The series of panel i at w = exp(x), or its derivative by the place on the panel."""
-        of = self._of[i]
-        s = (np.where(of["linear"], w, x) - of["middle"]) / of["half"]
+        s = np.where(self._of["linear"][i], w, x)
+        s = (s - self._of["middle"][i]) / self._of["half"][i]
         series = self._slopes if slope else self._series
-        now, before = np.zeros_like(s), np.zeros_like(s)
+        now, before, twice = np.zeros_like(s), np.zeros_like(s), 2.0 * s
         for row in series[:0:-1]:
-            now, before = row[i] + 2.0 * s * now - before, now
+            now, before = row[i] + twice * now - before, now
         return np.asarray(series[0, i] + s * now - before)
 
     def _located(self, w: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
@@ -125,19 +127,30 @@ class Panelled(Component):
         x, i = self._located(w)
         sign, log = np.empty_like(x), np.empty_like(x)
         inside = (i >= 0) & (i < len(self.panels))
-        at = i[inside]
-        value = self._series_at(at, w[inside], x[inside])
-        sign[inside] = np.sign(value)
-        with np.errstate(divide="ignore"):
-            log[inside] = (
-                np.log(np.abs(value)) + self._of["level"][at] + self._of["slope"][at] * x[inside]
-            )
+        sign[inside], log[inside] = self._inside(i[inside], w[inside], x[inside])
         below, beyond = i < 0, i >= len(self.panels)
         if np.any(below):
             sign[below], log[below] = self._below(w[below])
         if np.any(beyond):
             sign[beyond], log[beyond] = self.ending.signed_log(w[beyond])
         return sign.reshape(shape), log.reshape(shape)
+
+    def _power(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
+        """The logarithm of what is taken out of panel i."""
+        return np.asarray(self._of["level"][i] + self._of["slope"][i] * x)
+
+    def _inside(
+        self, i: NDArray[np.intp], w: FloatArray, x: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        value = self._series_at(i, w, x)
+        with np.errstate(divide="ignore"):
+            return np.sign(value), np.log(np.abs(value)) + self._power(i, x)
+
+    def _envelope_inside(self, i: NDArray[np.intp], w: FloatArray, x: FloatArray) -> FloatArray:
+        log: FloatArray = np.log(self._of["top"][i]) + self._power(i, x)
+        steady = np.flatnonzero(self._of["steady"][i])
+        log[steady] = self._inside(i[steady], w[steady], x[steady])[1]
+        return log
 
     def _below(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self.beginning is not None:
@@ -163,19 +176,15 @@ class Panelled(Component):
         w = np.asarray(w, dtype=float)
         shape, w = w.shape, w.ravel()
         x, i = self._located(w)
-        log, below, beyond = np.empty_like(x), i < 0, i >= len(self.panels)
-        for where, end in ((below, self.beginning), (beyond, self.ending)):
-            if end is not None and np.any(where):
-                log[where] = end.log_envelope(w[where])
-        rough = np.flatnonzero(~(below | beyond))
-        rough = rough[~self._of["steady"][i[rough]]]
-        own = ~beyond if self.beginning is None else ~(below | beyond)
-        own[rough] = False
-        log[own] = self.signed_log(w[own])[1]
-        at = i[rough]
-        log[rough] = (
-            np.log(self._of["top"][at]) + self._of["level"][at] + self._of["slope"][at] * x[rough]
-        )
+        log = np.empty_like(x)
+        inside = (i >= 0) & (i < len(self.panels))
+        log[inside] = self._envelope_inside(i[inside], w[inside], x[inside])
+        below, beyond = i < 0, i >= len(self.panels)
+        if np.any(below):
+            begin = self.beginning
+            log[below] = self._below(w[below])[1] if begin is None else begin.log_envelope(w[below])
+        if np.any(beyond):
+            log[beyond] = self.ending.log_envelope(w[beyond])
         return log.reshape(shape)
 
     def relative_error(self, w: FloatArray) -> FloatArray:
@@ -185,17 +194,17 @@ class Panelled(Component):
         x, i = self._located(w)
         bound = np.empty_like(x)
         inside = (i >= 0) & (i < len(self.panels))
-        at = i[inside]
-        envelope = self.log_envelope(w[inside])
-        share = np.exp(self._of["level"][at] + self._of["slope"][at] * x[inside] - envelope)
+        at, lying = i[inside], x[inside]
+        envelope = self._envelope_inside(at, w[inside], lying)
+        share = np.exp(self._power(at, lying) - envelope)
         # log w is known to a unit in its last place; its product with the slope is rounded to half
         # of one, and so are the sums with the level and with the logarithm of the series.
-        sizes = np.abs(self._of["level"][at]) + 3.0 * np.abs(self._of["slope"][at] * x[inside])
+        sizes = np.abs(self._of["level"][at]) + 3.0 * np.abs(self._of["slope"][at] * lying)
         sizes = 0.5 * (sizes + np.abs(envelope)) + ROUNDING
         turned = np.zeros_like(envelope)
         # Where waves turn fast in log w, its rounding is seen in the series too.
         logs = ~self._of["linear"][at]
-        far, of = x[inside][logs], at[logs]
+        far, of = lying[logs], at[logs]
         steepness = np.abs(self._series_at(of, w[inside][logs], far, slope=True))
         turned[logs] = EPS * np.abs(far) * steepness / self._of["half"][of]
         bound[inside] = (self._of["error"][at] + turned) * share
