@@ -319,3 +319,8 @@ def test_a_look_has_the_values_of_the_density(dim):
         off = np.abs(seen.value * np.exp(seen.log) - density.radial(np.exp(places)))
         assert np.all(off <= seen.wrong * np.exp(seen.log) + density.error(np.exp(places)))
         assert np.all(seen.wrong <= 1e-15 * np.abs(seen.value))
+
+
+def test_a_quotient_that_cancels_at_zero_is_served_by_rays():
+    """exp(z) - 1 loses all of a hundred e-folds below the scale; z/(exp(z) - 1) is analytic."""
+    assert Plane(sp.radial("z/(exp(z)-1)").pieces[0].expr).is_tame(3)

@@ -20,7 +20,11 @@ from spectra.quadrature import EPS
 from spectra.transform.half_lines.ends import Expansion, long_expansion_of, power_ending
 from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
-from spectra.transform.half_lines.slow_waves import by_paths, slow_waves
+from spectra.transform.half_lines.slow_waves import (
+    beside_frequencies,
+    by_paths,
+    without_spheres,
+)
 from spectra.transform.rays.even import EvenSums
 from spectra.transform.rays.hidden import refuse_hidden
 from spectra.transform.rays.precision import Ball, working
@@ -74,10 +78,13 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     if found.limit != 0:
         mass = float(found.limit)
         atoms.append(Atom(0.0, mass, error=abs(mass) * EPS))
-    if found.turning:
-        components, spheres = slow_waves(found, dim)
-        return components, [*atoms, *spheres]
-    return [_component(part, dim) for part in _parts(found, dim)], atoms
+    spheres, rest = without_spheres(found, dim)
+    atoms += spheres
+    if rest is None:
+        return [], atoms
+    if rest.turning:
+        return [beside_frequencies(rest, dim)], atoms
+    return [_component(part, dim) for part in _parts(rest, dim)], atoms
 
 
 def _component(found: Expanded, dim: int) -> Component:

@@ -24,7 +24,7 @@ from spectra.transform.half_lines.paths import PathFinder, shape_on_paths
 from spectra.transform.half_lines.prepared import Expanded, continued, expanded, plane
 from spectra.transform.half_lines.waves import Turning
 
-__all__ = ["by_paths", "slow_waves"]
+__all__ = ["beside_frequencies", "by_paths", "without_spheres"]
 
 # More atoms than this have one frequency after another.
 _MOST_ATOMS = 8
@@ -54,8 +54,8 @@ def by_paths(
     return Builder(found, shape, sample, dim, pivot=pivot, side=side, start=start, peak=peak)
 
 
-def slow_waves(found: Expanded, dim: int) -> tuple[list[Component], list[Atom]]:
-    """Component and atoms of a kernel with waves that decay like powers.
+def without_spheres(found: Expanded, dim: int) -> tuple[list[Atom], Expanded | None]:
+    """The atoms of a kernel with waves that decay like the mean of a plane wave, and the rest.
 
     Raises
     ------
@@ -67,16 +67,14 @@ def slow_waves(found: Expanded, dim: int) -> tuple[list[Component], list[Atom]]:
         atom, rest = _without(found, wave, dim)
         atoms.append(atom)
         if rest == 0:
-            return [], atoms
+            return atoms, None
         if len(atoms) > _MOST_ATOMS:
             raise NoRouteError(
                 f"The formula {found.expr} has more than {_MOST_ATOMS} waves of the decay "
                 f"z^-({dim - 1}/2), each of them an atom. Give them as summands of their own."
             )
         found = expanded(rest)
-    if not found.turning:
-        return [by_paths(found, dim).component()], atoms
-    return [_component(found, dim)], atoms
+    return atoms, found
 
 
 def _slowest(found: Expanded, dim: int) -> Turning | None:
@@ -155,8 +153,8 @@ def _peak(found: Expanded, dim: int, bounds: list[float], middles: list[float]) 
     return float(np.log(max(max(heights), np.finfo(float).tiny)))
 
 
-def _component(found: Expanded, dim: int) -> Component:
-    """The density on both sides of each frequency, and next to the origin."""
+def beside_frequencies(found: Expanded, dim: int) -> Component:
+    """The density of slow waves, on both sides of each frequency and next to the origin."""
     band_limited = continued(found.expr).is_band_limited
     kinks = {float(t.frequency): float(t.exponent) - 0.5 * (dim + 1) for t in found.turning}
     bounds = sorted(kinks)

@@ -21,7 +21,7 @@ from spectra.transform.rays.precision import Ball, log_of, working
 
 __all__ = ["Box", "Sector"]
 
-_BITS = 128
+_BITS = 192
 # Boxes are halved down to this size, and no more of them than that are looked at in one strip.
 _SMALLEST, _MOST_BOXES = 2.0**-11, 4000
 # What remains is excused where the kernel has a removable singularity: on a circle so many times as
