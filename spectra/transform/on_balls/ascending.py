@@ -122,10 +122,19 @@ def _debye_exponent(order: float, s: float) -> float:
     return root - order + order * math.log(2.0 * order / (order + root))
 
 
+def _debye_slope(order: float, s: float) -> float:
+    """Derivative of :func:`_debye_exponent`."""
+    root = math.sqrt((order - s) * (order + s)) if s < order else 0.0
+    return -s / (order + root) if s < order else -order / s
+
+
 def build_panels(
-    series: AscendingSeries, radius: sympy.Expr, dim: int, stop: float
+    series: AscendingSeries, radius: sympy.Expr, dim: int, order: float, stop: float
 ) -> tuple[Panel, ...]:
-    """Panels of the radial density from 0 to a radius, each split until its series ends."""
+    """Panels of the radial density from 0 to a radius, each split until its series ends.
+
+    ``order`` is that of the Bessel function J(s) (2/s)^order which F resembles where it waves.
+    """
     with mpmath.workprec(120 + 2 * dim.bit_length()):
         exact = to_mpf(radius)
         mantissa, exponent = exact.man_exp
@@ -133,7 +142,7 @@ def build_panels(
         # rho = R C s^(d-1) F(s), C = 2^(2-d) / Gamma(d/2)^2, s = R w.
         constant = dim * mpmath.log(exact) + (2 - dim) * mpmath.log(2)
         constant -= 2 * mpmath.loggamma(mpmath.mpf(dim) / 2)
-    fit = partial(_fit, series, scale, dim, constant, _LEAST_PANEL * stop)
+    fit = partial(_fit, series, scale, dim, order, constant, _LEAST_PANEL * stop)
     ends = [-np.inf, *np.log(np.linspace(0.0, stop, _FIRST_PANELS + 1)[1:])]
     return bisected(ends, fit, lambda low, high: float(np.log(0.5 * np.exp([low, high]).sum())))
 
@@ -142,6 +151,7 @@ def _fit(
     series: AscendingSeries,
     radius: Fraction,
     dim: int,
+    order: float,
     constant: Any,
     narrowest: float,
     low: float,
@@ -161,8 +171,13 @@ def _fit(
     with mpmath.workprec(_TARGET_BITS + 32):
         x = [mpmath.log(w) for w in places]
         sizes = np.array([float(mpmath.log(abs(v))) for v in values])
-        nodes = slice(_DEGREE + 1)
-        turn = slope_between(np.array(x, dtype=float)[nodes], sizes[nodes]) if begin else 0.0
+        turn = 0.0
+        if begin and len({v > 0 for v in values}) == 1:
+            nodes = slice(_DEGREE + 1)
+            turn = slope_between(np.array(x, dtype=float)[nodes], sizes[nodes])
+        elif begin:  # So few waves show no power of their own.
+            at = float(radius) * middle
+            turn = at * _debye_slope(order, at)
         slope = dim - 1 + short(turn)
         logs = [constant + (dim - 1 - slope) * t for t in x]
         level = short(float(max(sizes + np.array(logs, dtype=float))))

@@ -59,7 +59,7 @@ class BallComponent(Panelled):
         found = cls(
             form=form,
             dim=dim,
-            panels=build_panels(series, form.radius, dim, beyond.start),
+            panels=build_panels(series, form.radius, dim, beyond.order, beyond.start),
             total=float(form.value_at_zero),
             origin_exponent=float(dim - 1 + 2 * _vanishing_moments(form, dim)),
             bulk=(beyond.start, beyond.start),
