@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.at_zero import value_at_zero
+from spectra.formula.at_zero import limit_at, value_at_zero
 from spectra.formula.evaluate import numpy_function
 from spectra.formula.opaque import opaque_function, stated_facts
 from spectra.formula.parameters import exact_parameter
@@ -160,12 +160,9 @@ class Kernel(Algebra):
         From both sides, as of (z - 1)**4*log(Abs(z - 1)) at 1; from below at its support.
         """
         piece = self.pieces[i]
-        end = z == float(piece.support)
-        point = piece.support if end else sympy.Rational(z)
-        sides = (point - Z,) if end else (point - Z, point + Z)
-        limits = {value_at_zero(piece.expr.subs(Z, side), Z) for side in sides}
-        limit = limits.pop()
-        return float("nan") if limits or limit is None else float(limit)
+        if z == float(piece.support):
+            return limit_at(piece.expr, piece.support, from_above=False)
+        return limit_at(piece.expr, sympy.Rational(z))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"pieces": self.pieces, "zonal": self.zonal, "label": self.label}

@@ -122,3 +122,5 @@ def test_the_value_at_the_edge_is_the_limit_there() -> None:
     assert jump(1.0) == 1.0
     with pytest.raises(FormulaError, match="no real value"):
         radial("sqrt(4 - z)*log(4 - z)", support=5)
+    with pytest.raises(FormulaError, match="no real value"):
+        radial("Piecewise((1, sqrt(1 - z) < 1), (0, True))")

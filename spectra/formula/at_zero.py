@@ -1,4 +1,4 @@
-"""The exact limit of a formula as its variable decreases to 0."""
+"""The exact limit of a formula as its variable decreases to 0, or nears a radius."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.opaque import Opaque
 from spectra.formula.parsing import Z
 
-__all__ = ["value_at_zero"]
+__all__ = ["limit_at", "value_at_zero"]
 
 # Powers kept in an expansion, tried in turn until the limit shows.
 _WINDOWS = (1, 5, 12, 30, 64)
@@ -56,6 +56,23 @@ def value_at_zero(expr: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     except ExpansionError:
         return None
     return value if value is not None and value.evalf(20, chop=True).is_real else None
+
+
+def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -> float:
+    """The limit of a formula in Z at a radius from below, and the same from above; nan without one.
+
+    Examples
+    --------
+    >>> limit_at((Z - 1) / sympy.log(Z), sympy.Integer(1))
+    1.0
+    """
+    sides = (radius - Z, radius + Z) if from_above else (radius - Z,)
+    try:
+        limits = {value_at_zero(expr.subs(Z, side), Z) for side in sides}
+    except TypeError:  # A condition compares what is not real beside it.
+        return float("nan")
+    found = limits.pop()
+    return float("nan") if limits or found is None else float(found)
 
 
 def _limit(smooth: sympy.Expr) -> sympy.Expr | None:
