@@ -3,6 +3,8 @@
 The oracles are closed forms and positive mixtures, in mpmath, which share nothing with the code.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy
@@ -15,6 +17,7 @@ from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.parsing import Z
 from spectra.kernel import radial
 from spectra.measure import measure_of
+from spectra.quadrature import NODES
 from spectra.transform import spectral_density
 from spectra.transform.half_lines.ends import expansion_of, power_ending
 from spectra.transform.half_lines.half_line import half_line
@@ -334,6 +337,19 @@ def test_waves_that_no_path_resolves_are_refused_by_paths_and_served_on_the_half
     found = sign * np.exp(log)
     assert np.all(np.abs(found - true) <= component.relative_error(w) * np.abs(found))
     assert np.all(component.relative_error(w) <= 1e-12)
+
+
+def test_a_path_on_which_doubles_overflow_is_given_up_at_its_end():
+    # k(it) = I_0(t) exp(-it) passes the largest double near t = 713.
+    odd = continued(sympy.besselj(0, Z) * sympy.exp(-Z)).odd
+    asked = []
+    known = replace(odd, digits=lambda t: (asked.append(t), odd.digits(t))[1])
+    assert np.all(np.isnan(known.values(known.panel(2000.0))))
+    assert len(asked) == 1
+    inside = known.values(i := known.panel(600.0))
+    t = known.edge(i) + 0.5 * (known.edge(i + 1) - known.edge(i)) * (1.0 + NODES)
+    true = np.array([float(-mp.besseli(0, x) * mp.sin(x)) for x in t])
+    assert np.abs(inside - true).max() <= 1e-12 * np.abs(true).max()
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from spectra.transform.half_lines.path_sums import (
 )
 from spectra.transform.half_lines.quarter_plane import QuarterPlane
 from spectra.transform.half_lines.wave_paths import by_waves, first_corner
+from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k
 
 __all__ = ["Hankel"]
 
@@ -108,6 +109,11 @@ class Hankel:
             return None
         parts: list[Sum] = []
         if contour.height > 0.0:
+            if not self.kernel.is_even:
+                odd = self._on_the_imaginary_axis(w, contour.height)
+                if odd is None:
+                    return None
+                parts.append(odd)
             start = 1j * contour.height
             gap = self.kernel.rise(contour.angle) - contour.height
             first = 0.25 * min(contour.height, gap, 1.0 / high)
@@ -202,6 +208,40 @@ class Hankel:
         # What the path leaves out beyond its end falls at least as fast as 1/z^2 from there.
         last = np.abs(terms[:, -1]) * float(r[-1])
         return Sum(found.value, found.size, found.error + last)
+
+    def _on_the_imaginary_axis(self, w: FloatArray, height: float) -> Sum | None:
+        odd = self.kernel.odd
+        low, high = float(w.min()), float(w.max())
+        first = odd.panel(odd.least * min(1.0 / high, self.kernel.scale))
+        depth = (DEPTH + 4.0 * self.order + 4.0 * np.sqrt(self.order + 1.0)) / max(
+            low - self.kernel.frequency, TINY
+        )
+        last = odd.panel(min(height * (1.0 - 1e-9), depth)) + 1
+        if not 0 < last - first <= _MOST_PANELS:
+            return None
+        edges = np.array([odd.edge(i) for i in range(first, last + 1)])
+        # A kernel that overflows does so in the last panel: those before it need no values then.
+        if not np.all(np.isfinite(odd.values(last - 1))):
+            return None
+        g = np.concatenate([odd.values(i) for i in range(first, last)])
+        t, half = nodes(edges)
+        y = w[:, None] * t
+        if self.dim == 1:
+            log = 0.5 * np.log(0.5 * np.pi) - y
+            _log_front = self._log_front
+        else:
+            # y^(d/2) K_n(y) 2^(1-d/2)/Gamma(d/2) = y [(y/2)^n K_n(y)] / Gamma(d/2)
+            log = np.log(y) + log_scaled_bessel_k(self.order, y)
+            _log_front = float(-gammaln(0.5 * self.dim))
+            if self.order >= 1.0:
+                _log_front += float(gammaln(self.order)) - np.log(2.0)
+        terms = (-2.0 / np.pi) * np.exp(_log_front + log) * g
+        weight = BESSEL_ROUNDING + np.abs(log) + np.abs(np.log(np.abs(g) + TINY))
+        return summed(terms, weight + self._error_of_k(y), half)
+
+    def _error_of_k(self, y: FloatArray) -> FloatArray:
+        """The steepness of K in y, whose argument is rounded."""
+        return np.asarray(y + self.order)
 
     def _rounding(self, y: ComplexArray | FloatArray, k: ComplexArray | FloatArray) -> FloatArray:
         """Relative error of the terms, in units of rounding."""

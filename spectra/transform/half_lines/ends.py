@@ -95,6 +95,26 @@ class Expansion:
             total = total + float(c) * power * (log**q if q else 1.0)
         return total
 
+    @property
+    def odd_exponent(self) -> float:
+        """The exponent of the first term that is not even; 1 where there is none."""
+        odd = (a for a, q, _ in self.terms if q or not (a.is_Integer and a % 2 == 0))
+        return float(next(odd, 1))
+
+    def imaginary_part(self, t: FloatArray) -> FloatArray:
+        """Im of the sum at it, where even powers have none at all."""
+        total = np.zeros_like(t)
+        # log(1/(it)) = log(1/t) - i pi/2
+        log = -np.log(t) - 0.5j * np.pi
+        for a, q, c in self.terms:
+            if q == 0:
+                turn = float(sympy.sin(sympy.pi * a / 2).evalf(20))
+                total += float(c) * turn * t ** float(a)
+            else:
+                turn_of_power = complex(sympy.exp(sympy.I * sympy.pi * a / 2).evalf(20))
+                total += float(c) * t ** float(a) * np.imag(turn_of_power * log**q)
+        return total
+
 
 def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
     """Expand a formula at zero or at infinity.

@@ -20,11 +20,13 @@ __all__ = ["PathFinder", "shape_on_paths"]
 _CORNERS = (0.5, 1.0, 2.0)
 # Where waves part, in units of their turns.
 _PARTINGS = (0.5, 1.0, 2.0, 4.0, 8.0)
-# Heights on the imaginary axis, on which even kernels are real, are powers of two to the quarters,
-# times the scale; those that are tried first are in units of 1/w.
-_STEPS_PER_DOUBLING, _FIRST_HEIGHTS = 4, (2.0, 6.0, 18.0, 54.0)
 # Heights below a singularity, in units of 1/w.
 _GAPS = (8.0, 4.0, 2.0, 1.0, 0.5)
+# Heights are powers of two to the quarters, times the scale.
+_STEPS_PER_DOUBLING = 4
+# Heights that are tried first, in units of 1/w.
+_FIRST_HEIGHTS = (2.0, 6.0, 18.0, 54.0)
+_MIDDLE_HEIGHTS = (4.0, 8.0, 16.0)
 # A path is kept while its error stays below this share of the value; then all are tried again,
 # at most once in 0.7 of log w.
 _GOOD = 1e-13
@@ -79,9 +81,11 @@ class PathFinder(Sampler):
         # Beside a frequency nothing but waves serves, and little changes on the way to it.
         far = far and not (self.pivot and best is not None and len(self._searched) >= _SEARCHES)
         if best is None or _relative(found[best]) > _GOOD:
-            if best is None or far:
+            everything = best is None or far
+            if everything:
                 self._searched.append(x)
-                found |= self._try(self._all(middle), probe)
+            keys = self._all(middle) if everything else self._other_kind(best, middle)
+            found |= self._try(keys, probe)
             best = self._climbed(found, probe)
         if best is not None:
             self._check_agreement(found, best, middle)
@@ -181,18 +185,22 @@ class PathFinder(Sampler):
             if not (served and 0 <= i < len(_PARTINGS)):
                 return None
             return Contour(corner=_PARTINGS[i], angle=angle, by_waves=True)
-        if not self._kernel.is_even:
-            return None
         top = self._kernel.rise(angle)
         if kind == "gap":
-            served = 0 <= i < len(_GAPS) and np.isfinite(top)
-            height = top - _GAPS[i] / w if served else 0.0
+            if not (self._kernel.is_even and 0 <= i < len(_GAPS) and np.isfinite(top)):
+                return None
+            height = top - _GAPS[i] / w
             return Contour(height=height, angle=angle) if height > 0.3 * top else None
-        height = self._kernel.scale * 2.0 ** (i / _STEPS_PER_DOUBLING)
+        if self._kernel.is_even:
+            height = self._kernel.scale * 2.0 ** (i / _STEPS_PER_DOUBLING)
+        else:
+            height = self._kernel.odd.edge(i)
         return Contour(height=height, angle=angle) if height < 0.8 * top else None
 
     def _height_index(self, height: float) -> int:
-        return int(np.round(_STEPS_PER_DOUBLING * np.log2(height / self._kernel.scale)))
+        if self._kernel.is_even:
+            return int(np.round(_STEPS_PER_DOUBLING * np.log2(height / self._kernel.scale)))
+        return self._kernel.odd.panel(height)
 
     def _all(self, w: float) -> list[Key]:
         angles = range(-1, len(ANGLES))
@@ -204,6 +212,13 @@ class PathFinder(Sampler):
         heights = {self._height_index(h / w) for h in _FIRST_HEIGHTS}
         return keys + [("height", i, j) for i in sorted(heights) for j in angles]
 
+    def _other_kind(self, key: Key | None, w: float) -> list[Key]:
+        """A few paths of the kind that takes over where the radius grows or falls."""
+        if key is not None and key[0] == "height":
+            return [("corner", i, j) for i in range(len(_CORNERS)) for j in range(3)]
+        heights = {self._height_index(h / w) for h in _MIDDLE_HEIGHTS}
+        return [("height", i, j) for i in sorted(heights) for j in range(3)]
+
     def _neighbours(self, key: Key) -> list[Key]:
         kind, i, j = key
         keys: list[Key] = [key, ("real", 0, 0)]
@@ -211,7 +226,7 @@ class PathFinder(Sampler):
             keys += [(kind, i + 1, j), (kind, i - 1, j), (kind, i, j + 1), (kind, i, j - 1)]
         if kind == "real":
             keys += [("corner", 2, 0), ("corner", 2, 1)]
-        if kind == "height":
+        if kind == "height" and self._kernel.is_even:
             keys += [(kind, i + 3, j), (kind, i - 3, j)]
         return keys
 

@@ -133,7 +133,7 @@ def continued(expr: sympy.Expr) -> QuarterPlane:
     seen = min(_WAVES_SEEN / fastest, _FARTHEST) if fastest > 0.0 else _FARTHEST
     value = stable_value(smooth, found.zero, known, farthest=seen)
     try:
-        return quarter_plane(smooth, value, decays_fast=found.decays_fast, waves=waves)
+        return quarter_plane(smooth, value, found.zero, decays_fast=found.decays_fast, waves=waves)
     except FormulaError as error:
         raise NoRouteError(
             f"The formula {expr} cannot be continued from the half-line into the plane: {error}. "

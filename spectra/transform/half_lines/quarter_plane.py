@@ -8,7 +8,7 @@ region both show as a jump of a phase, so that a path is checked by following th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,10 +21,12 @@ from spectra.errors import FormulaError
 from spectra.formula.evaluate import mpmath_function, numpy_function
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
+from spectra.quadrature import NODES
+from spectra.transform.half_lines.ends import Expansion
 from spectra.transform.half_lines.phases import Phase, inner_functions
 from spectra.transform.half_lines.waves import Wave
 
-__all__ = ["ANGLES", "QuarterPlane", "quarter_plane"]
+__all__ = ["ANGLES", "OddPart", "QuarterPlane", "quarter_plane"]
 
 ComplexArray = NDArray[Any]
 
@@ -49,12 +51,85 @@ _FURTHER_OUT = 1e3
 _ARC_GROWTH = 1e3
 _ARC_RADII = (1e2, 1e4, 1e8)
 _PROBES = 897
+# Parts of an integral below this share of it have no weight.
+_LEAST_WEIGHT = 1e-18
+# Where Im k(it) is more than this share of k(it), doubles keep its digits.
+_CLEARLY_ODD = 0.05
+# Panels of the imaginary axis grow up to this power of two of the scale.
+_LAST_GROWING = 3
 # At its reach a kernel that decays fast is below this, or the path to there is not used.
 _CLOSED = 1e-10
 # Kernels that are real on the imaginary axis to so many of the digits are even functions.
 _DIGITS = 60
 _REAL_SHARE = mp.mpf(10) ** -45
 _REAL_PLACES = (0.11, 0.23, 0.37, 0.53)
+
+
+@dataclass(frozen=True, eq=False)
+class OddPart:
+    """Im k(it) at the nodes of panels of the imaginary axis, kept once it has been computed.
+
+    Panels grow by a factor 2; where the kernel has waves, from eight scales on, they grow no more.
+
+    Attributes
+    ----------
+    scale : float
+        The scale of the kernel.
+    grows : bool
+        Whether the panels grow without end.
+    digits, value : callable
+        The kernel in mpmath, and in doubles.
+    near : float
+        Up to this t, ``start`` has the values, free of cancellation.
+    start : callable
+        The odd part by the expansion of the kernel at zero.
+    least : float
+        Below this share of what is looked at, it has no weight in any integral.
+    """
+
+    scale: float
+    grows: bool
+    digits: Callable[[Any], Any]
+    value: Callable[[Any], Any]
+    near: float
+    start: Callable[[FloatArray], FloatArray]
+    least: float
+    _known: dict[int, FloatArray] = field(default_factory=dict)
+
+    def edge(self, i: int) -> float:
+        """Lower end of panel i; panels run from -infinity."""
+        if self.grows or i <= _LAST_GROWING:
+            return self.scale * 2.0**i
+        return self.scale * 2.0**_LAST_GROWING * (1 + i - _LAST_GROWING)
+
+    def panel(self, t: float) -> int:
+        """The panel that holds t."""
+        steps = t / self.scale
+        if self.grows or steps < 2.0**_LAST_GROWING:
+            return int(np.floor(np.log2(steps)))
+        return _LAST_GROWING - 1 + int(steps / 2.0**_LAST_GROWING)
+
+    def values(self, i: int) -> FloatArray:
+        """Im k(it) at the Legendre nodes of panel i with all its digits; nan where it overflows."""
+        if i not in self._known:
+            low, high = self.edge(i), self.edge(i + 1)
+            self._known[i] = self._computed(low + 0.5 * (high - low) * (1.0 + NODES))
+        return self._known[i]
+
+    def _computed(self, t: FloatArray) -> FloatArray:
+        if t[-1] < self.near:
+            return self.start(t)
+        k = self.value(1j * t)
+        if np.abs(k.imag).max() > _CLEARLY_ODD * np.abs(k).max():
+            return np.asarray(k.imag)
+        found = np.empty(t.shape)
+        with mp.workdps(_DIGITS):
+            for i in range(t.size)[::-1]:
+                found[i] = float(mp.im(self.digits(mp.mpc(0, float(t[i])))))
+                # A kernel that overflows does so farthest out: the panel is of no use.
+                if not np.isfinite(found[i]):
+                    return np.full(t.shape, np.nan)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +146,8 @@ class QuarterPlane:
         A distance beyond which the kernel is negligible, or 1e14 scales where it decays slowly.
     decays_fast : bool
         Whether the kernel decays faster than every power.
-    digits : callable
-        The kernel in mpmath.
+    odd : OddPart
+        Im k(it), which is the part of the kernel that is not even.
     waves : tuple of Wave
         What the kernel is the sum of; none where it does not oscillate.
     """
@@ -81,7 +156,7 @@ class QuarterPlane:
     scale: float
     reach: float
     decays_fast: bool
-    digits: Callable[[Any], Any]
+    odd: OddPart
     _phases: tuple[Phase, ...]
     waves: tuple[Wave, ...] = ()
 
@@ -121,7 +196,7 @@ class QuarterPlane:
         """Whether k is an even function, so that k(it) is real as far as k is analytic."""
         top = mp.mpf(min(self.height, self.scale))
         with mp.workdps(_DIGITS):
-            values = [self.digits(mp.mpc(0, top * share)) for share in _REAL_PLACES]
+            values = [self.odd.digits(mp.mpc(0, top * share)) for share in _REAL_PLACES]
             return all(abs(mp.im(v)) <= _REAL_SHARE * abs(v) for v in values)
 
     @cached_property
@@ -259,6 +334,7 @@ def _size(value: Callable[[Any], Any], waves: tuple[Wave, ...], z: ComplexArray)
 def quarter_plane(
     expr: sympy.Expr,
     value: Callable[[Any], Any],
+    zero: Expansion,
     *,
     decays_fast: bool,
     waves: tuple[Wave, ...] = (),
@@ -271,6 +347,8 @@ def quarter_plane(
         The formula.
     value : callable
         Its values at an array of points, real or complex.
+    zero : Expansion
+        Its expansion at zero.
     decays_fast : bool
         Whether it decays faster than every power.
     waves : tuple of Wave
@@ -283,8 +361,10 @@ def quarter_plane(
 
     Examples
     --------
+    >>> from spectra.transform.half_lines.ends import expansion_of
     >>> expr = 1 / sympy.cosh(Z)
-    >>> k = quarter_plane(expr, numpy_function(expr, Z), decays_fast=True)
+    >>> zero = expansion_of(expr, sympy.Integer(0))
+    >>> k = quarter_plane(expr, numpy_function(expr, Z), zero, decays_fast=True)
     >>> k.is_even, round(k.height / np.pi, 9)
     (True, 0.5)
     """
@@ -302,4 +382,13 @@ def quarter_plane(
     alive = int(np.flatnonzero(size > _NEGLIGIBLE * size[top])[-1])
     ends = decays_fast and alive + 1 < z.size
     reach = float(z[alive + 1]) if ends else _FARTHEST * scale
-    return QuarterPlane(value, scale, reach, decays_fast, _digits(expr), phases, waves)
+    odd = OddPart(
+        scale=scale,
+        grows=not decays_fast and not waves,
+        digits=_digits(expr),
+        value=value,
+        near=zero.near,
+        start=zero.imaginary_part,
+        least=_LEAST_WEIGHT ** (1.0 / (1.0 + zero.odd_exponent)),
+    )
+    return QuarterPlane(value, scale, reach, decays_fast, odd, phases, waves)
