@@ -1,4 +1,7 @@
-"""The smooth components against their formulas at 35 digits, and against the Hankel integral."""
+"""The smooth components against their formulas at 35 digits, and against the Hankel integral.
+
+Damped waves have a file of their own, ``test_damped_waves.py``.
+"""
 
 from __future__ import annotations
 
@@ -76,12 +79,14 @@ def true_value(c: Component, w: float) -> tuple[object, object]:
         alpha, b, value = exact(c.alpha), exact(c.scale), exact(c.coefficient)
         log = mp.log(2) + d * mp.log(b) - half * mp.log(4 * mp.pi) - mp.loggamma(alpha)
         log += (alpha - half) * mp.log(b * w / 2) + log_bessel_k(abs(alpha - half), b * w)
-    else:
+    elif isinstance(c, PlaneWaveMean):
         m, r, value = exact(c.order_dim), exact(c.radius), exact(c.coefficient)
         if w >= r:
             return mp.mpf(1), -mp.inf
         log = mp.loggamma(m / 2) - half * mp.log(mp.pi) - mp.loggamma((m - d) / 2)
         log += (2 - m) * mp.log(r) + ((m - d) / 2 - 1) * mp.log(r * r - w * w)
+    else:
+        raise TypeError(f"no formula of {type(c).__name__} stands here")
     return mp.sign(value), log + mp.log(abs(value)) + log_area(d) + (d - 1) * mp.log(w)
 
 

@@ -85,7 +85,10 @@ class Law(ABC):
 
     @abstractmethod
     def largest(self, v: Ball, slowest: Law) -> Ball:
-        """Upper bound of that |G| on [v, inf); infinite where it was not proved."""
+        """Upper bound of that |G| on [v, inf); infinite where it was not proved.
+
+        Of a law that may be the slowest of a mixture every other law is asked here.
+        """
 
     @abstractmethod
     def series(self, v: Ball) -> Ball:

@@ -4,7 +4,7 @@ A :class:`Germ` is a finite sum of exponentials exp(phi(t)), each times a :class
 :math:`c\,t^a L^q` with an order of what was left out.  The exponents phi hold only what does not
 tend to a constant (such as -1/t, or i w/t for an oscillation at infinity).  Coefficients are exact
 sympy numbers.  The *size* of :math:`t^a L^q` is the pair (a, -q): sizes add under multiplication,
-and a larger size is a smaller function.
+and a larger size is a smaller function.  Who reads a size reads both numbers.
 """
 
 from __future__ import annotations

@@ -19,7 +19,11 @@ Term = tuple[tuple[Any, ...], sympy.Expr]
 
 
 class Pair(ABC):
-    """A family of kernels with a known transform, as a component of a density."""
+    """A family of kernels with a known transform, as a component of a density.
+
+    A pair is a :class:`spectra.density.Component` too, which says what must be set.  It is made as
+    ``cls(dim, *key, coefficient)``, with the keys that :meth:`claim` returns.
+    """
 
     @classmethod
     @abstractmethod
