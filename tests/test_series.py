@@ -74,6 +74,19 @@ def exact_radial(text, dim, w):
     return mp.mpf(str(number)) * sphere
 
 
+@pytest.mark.parametrize(
+    ("text", "dim"), by_turns([("1/(1+z**3)", 1), ("1/(1+z**3)", 3), ("1/(1+z)", 2)], every=3)
+)
+@pytest.mark.parametrize("length", [1e-30, 1e-15, 1e15, 1e30])
+def test_a_length_far_from_one_moves_the_density_and_nothing_else(text, dim, length):
+    kernel, unit = sp.radial(text), found(text, dim)
+    moved = sp.spectral_density(kernel.rescale(length), dim, route="series")
+    w = np.geomspace(1e-9, 1e9, 19)
+    gap = np.abs(moved.radial(w / length) / length - unit.radial(w))
+    assert np.all(gap <= moved.error(w / length) / length + unit.error(w))
+    assert np.all(moved.error(w / length) / length <= 1e-9 * np.abs(unit.radial(w)))
+
+
 # --- Mellin transforms ------------------------------------------------------------------------
 
 

@@ -162,11 +162,20 @@ class RadialMellin:
         return found
 
     def _laurent(self, place: Fraction, radius: Fraction, order: int) -> list[Any]:
-        """Coefficients of (u - place)^-1, (u - place)^-2, ... by the rule of a circle."""
+        """Coefficients of (u - place)^-1, (u - place)^-2, ... by the rule of a circle.
+
+        The power exp(u log_base) of the first product, which grows fast along the circle where a
+        length is far from one, is left out there and multiplied to the coefficients.
+        """
         step = 2 * mpmath.pi / _CIRCLE
         spokes = [_mpf(radius) * mpmath.expj(step * (j + _mpf(_HALF))) for j in range(_CIRCLE)]
+        base = self._terms[0].log_base
+        powers = [mpmath.exp(-v * base) for v in spokes]
+        values = [
+            [t.log_regular(_mpf(place) + v) * p for v, p in zip(spokes, powers, strict=True)]
+            for t in self._terms
+        ]
         sums = []
-        values = [[t.log_regular(_mpf(place) + v) for v in spokes] for t in self._terms]
         for m in range(1, order + 1):
             parts = [
                 mpmath.fsum(f * v**m for f, v in zip(row, spokes, strict=True)) / _CIRCLE
@@ -175,7 +184,10 @@ class RadialMellin:
             size = max(abs(f * v**m) for row in values for f, v in zip(row, spokes, strict=True))
             value = mpmath.fsum(parts)
             sums.append(mpmath.mpf(0) if abs(value) < _ZERO_ON_CIRCLE * size else value)
-        return sums
+        return [
+            mpmath.fsum(a * base**j / mpmath.factorial(j) for j, a in enumerate(sums[m:]))
+            for m in range(order)
+        ]
 
     def total(self) -> float:
         """R(1), the integral of rho and the value of the kernel at zero; nan at a pole there."""
