@@ -68,6 +68,6 @@ def test_coefficients_of_a_circle_serve_sooner_and_are_right_where_they_do(text,
 @pytest.mark.parametrize("text", KNOWN)
 def test_a_long_expansion_begins_with_the_short_one(text):
     expr = sp.radial(text).pieces[0].expr
-    short, long = expanded(expr).zero.terms, long_expansion_of(expr).terms
+    short, long = expanded(expr).zero, long_expansion_of(expr)
     assert len(long) >= 1.5 * len(short)
     assert long[: len(short)] == short

@@ -11,7 +11,6 @@ Approximations of Integrals, chapter IV).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -19,19 +18,14 @@ from typing import Any
 import numpy as np
 import sympy
 from mpmath import mp
-from numpy.typing import NDArray
 from scipy.special import loggamma
 
 from spectra.errors import NoRouteError
-from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expansion import expand_at
 from spectra.formula.expansions.germs import Germ
-from spectra.formula.parsing import Z
-from spectra.formula.program import Compiler
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
-from spectra.transform.half_lines.forms import decaying_form, forms
 from spectra.transform.panelled import Ending
 
 __all__ = [
@@ -42,11 +36,7 @@ __all__ = [
     "germ_of",
     "long_expansion_of",
     "power_ending",
-    "serves_up_to",
-    "stable_value",
 ]
-
-Array = NDArray[Any]
 
 # Powers kept in expansions: the more, the earlier they serve.  Fewer are tried where they grow
 # too long, and more where they leave too few terms.
@@ -57,63 +47,16 @@ _FEW_TERMS = 8
 _LEAST_TERMS = 4
 # The last term of an expansion stands for its error, this many times.
 _MARGIN = 10.0
-# Series are used where their error is below this share of their value.
-_RESOLVED = 1e-16
+# The series of a tail is used where its error is below this share of its value.
 _TAIL_RESOLVED = 1e-15
 _DIGITS = 34
-# Points at which the values in doubles are compared with those in many digits.
-_SAMPLES = 33
-# Doubles serve where they lose no more than this, relative to the value.
-_LOST = 4e-14
 # exp(-40) is rounding against what falls like a power.
 _FLAT_DEPTH = 40.0
-_LEAST_SHARE = 1e-25
 _FARTHEST_LOG = 345.0
 
-
-@dataclass(frozen=True)
-class Expansion:
-    """Terms c t^a log(1/t)^q of a kernel, t = z at zero and t = 1/z at infinity.
-
-    Attributes
-    ----------
-    terms : tuple
-        (a, q, c) as exact numbers, the largest first.
-    near : float
-        Up to this t the terms serve in the place of the formula.
-    """
-
-    terms: tuple[tuple[sympy.Expr, int, sympy.Expr], ...]
-    near: float
-
-    def __call__(self, t: Array) -> Array:
-        """Values of the sum."""
-        total = np.zeros_like(t)
-        log = -np.log(t)
-        for a, q, c in self.terms:
-            power = t ** int(a) if a.is_Integer else t ** float(a)
-            total = total + float(c) * power * (log**q if q else 1.0)
-        return total
-
-    @property
-    def odd_exponent(self) -> float:
-        """The exponent of the first term that is not even; 1 where there is none."""
-        odd = (a for a, q, _ in self.terms if q or not (a.is_Integer and a % 2 == 0))
-        return float(next(odd, 1))
-
-    def imaginary_part(self, t: FloatArray) -> FloatArray:
-        """Im of the sum at it, where even powers have none at all."""
-        total = np.zeros_like(t)
-        # log(1/(it)) = log(1/t) - i pi/2
-        log = -np.log(t) - 0.5j * np.pi
-        for a, q, c in self.terms:
-            if q == 0:
-                turn = float(sympy.sin(sympy.pi * a / 2).evalf(20))
-                total += float(c) * turn * t ** float(a)
-            else:
-                turn_of_power = complex(sympy.exp(sympy.I * sympy.pi * a / 2).evalf(20))
-                total += float(c) * t ** float(a) * np.imag(turn_of_power * log**q)
-        return total
+#: Terms c t^a log(1/t)^q of a kernel, t = z at zero and t = 1/z at infinity, as (a, q, c) in exact
+#: numbers, the largest first.
+Expansion = tuple[tuple[sympy.Expr, int, sympy.Expr], ...]
 
 
 def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
@@ -165,7 +108,7 @@ def expansion_from(germ: Germ, expr: sympy.Expr, point: sympy.Expr) -> Expansion
                 "measure for your range of distances (design)."
             )
         terms.append((a, int(q), c))
-    return Expansion(tuple(terms), serves_up_to(terms))
+    return tuple(terms)
 
 
 def germ_of(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Germ:
@@ -200,113 +143,8 @@ def _germ(expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...], plain: 
     )
 
 
-def serves_up_to(terms: Sequence[tuple[sympy.Expr, int, sympy.Expr]]) -> float:
-    """The largest t at which the last term is rounding against the sum."""
-    if len(terms) < _LEAST_TERMS:
-        return 0.0
-    t = np.exp(np.linspace(-_FARTHEST_LOG, 0.0, 691))
-    logs = [float(a) * np.log(t) + q * np.log(-np.log(t) + 1.0) + _log_size(c) for a, q, c in terms]
-    last = np.max(logs[-2:], axis=0) + np.log(_MARGIN)
-    good = last - logs[0] < np.log(_RESOLVED)
-    first_bad = int(np.argmin(good)) if not np.all(good) else t.size
-    return float(t[first_bad - 1]) if first_bad else 0.0
-
-
 def _log_size(c: sympy.Expr) -> float:
     return float(sympy.log(sympy.Abs(c)).evalf(15))
-
-
-def _in_doubles(expr: sympy.Expr) -> Callable[[Array], Array]:
-    program = Compiler(Z, "numpy").compile(expr)
-    tame = decaying_form(expr)
-    other = None if tame == expr else Compiler(Z, "numpy").compile(tame)
-
-    def value(points: Array) -> Array:
-        with np.errstate(all="ignore"):
-            found = np.asarray(program(points))
-            if other is not None and not np.all(np.isfinite(found)):
-                found = np.where(np.isfinite(found), found, other(points))
-            return found
-
-    return value
-
-
-def _values_while_bounded(exact: Callable[[Any], Any], z: FloatArray) -> FloatArray:
-    """Values at ascending z, up to where a part of the formula is too large a number to be had."""
-    values: list[float] = []
-    for x in z.tolist():
-        try:
-            values.append(float(exact(mp.mpf(x))))
-        except OverflowError:  # cosh(z) at z = 1e5, where 1/cosh(z) has long been 0
-            break
-    return np.array(values)
-
-
-def stable_value(
-    expr: sympy.Expr,
-    zero: Expansion,
-    infinity: Expansion,
-    *,
-    farthest: float = 1e12,
-    lost: float = _LOST,
-) -> Callable[[Array], Array]:
-    """Values of a formula at complex points, with its expansions where the formula cancels.
-
-    Between those, doubles serve unless they lose digits at a few points of the real axis, and
-    mpmath does otherwise.
-
-    Parameters
-    ----------
-    expr : sympy expression
-        A formula in Z.
-    zero, infinity : Expansion
-        What it is at both ends.
-    farthest : float
-        Doubles are looked at up to this distance.
-    lost : float
-        What they may lose, relative to the value.
-    """
-    # The evaluator of the formula room would compute what overflows point by point, in mpmath; a
-    # path on which doubles overflow is not used.
-    exact = mpmath_function(expr, Z)
-    far = 1.0 / infinity.near if infinity.near > 0.0 else np.inf
-    low, high = max(zero.near, 1e-12), min(far, farthest)
-    z = np.geomspace(low, max(high, low), _SAMPLES)
-    with mp.workdps(_DIGITS):
-        true = _values_while_bounded(exact, z)
-    z = z[: true.size]
-    matters = np.abs(true) > _LEAST_SHARE * np.abs(true).max()
-    # Beside a zero the size of what follows counts.
-    size = np.maximum.accumulate(np.abs(true)[::-1])[::-1]
-    allowed = lost * size * (1.0 + np.abs(np.log(np.abs(true) + 1e-300)))
-    middle: Callable[[Array], Array] | None = None
-    # Where values are beyond the doubles nothing can be compared, and mpmath serves.
-    for form in forms(expr) if np.all(np.isfinite(true)) else ():
-        quick = _in_doubles(form)
-        if np.all(np.abs(quick(z) - true)[matters] <= allowed[matters]):
-            middle = quick
-            break
-
-    def slow(points: Array) -> Array:
-        with mp.workdps(_DIGITS):
-            kind = complex if np.iscomplexobj(points) else float
-            return np.array([kind(exact(mp.mpmathify(x))) for x in points.tolist()], dtype=kind)
-
-    inside = middle or slow
-
-    def value(points: Array) -> Array:
-        size = np.abs(points)
-        near, beyond = size < zero.near, size > far
-        out = np.empty_like(points)
-        inner = ~(near | beyond)
-        out[inner] = inside(points[inner])
-        if np.any(near):
-            out[near] = zero(points[near])
-        if np.any(beyond):
-            out[beyond] = infinity(1.0 / points[beyond])
-        return out
-
-    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,7 +211,7 @@ def power_ending(zero: Expansion, dim: int) -> PowerEnding | None:
     polynomials: list[FloatArray] = []
     first: sympy.Expr | None = None
     with mp.workdps(_DIGITS):
-        for a, q, c in zero.terms:
+        for a, q, c in zero:
             if q == 0 and a.is_Integer and a % 2 == 0:
                 continue
             value, half = mp.mpmathify(sympy.N(a, _DIGITS)), mp.mpf(dim) / 2
@@ -426,7 +264,7 @@ def _beyond_the_last(
     say how large the next odd one could be, and how far the singularities in the plane are, whose
     share falls exponentially.
     """
-    even = [(float(a), _log_size(c)) for a, q, c in zero.terms if q == 0 and a.is_even]
+    even = [(float(a), _log_size(c)) for a, q, c in zero if q == 0 and a.is_even]
     if len(powers) >= _LEAST_TERMS or len(even) < _LEAST_TERMS:
         return None, 0.0
     (a, size), (b, before) = even[-1], even[-2]

@@ -22,7 +22,7 @@ from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
 from spectra.transform.half_lines.slow_waves import (
     beside_frequencies,
-    by_paths,
+    by_waves,
     without_spheres,
 )
 from spectra.transform.rays.even import EvenSums
@@ -39,7 +39,8 @@ _MANY_TURNS, _WIDEST, _TERMS = 1e3, 4.0, 48
 _DIGITS, _BITS, _AGREEMENT = 30, 128, 1e-20
 # In units far from that of the kernel, high coefficients and their powers of w leave the doubles.
 _LEAST = 1e-220
-# Where waves turn by more before the kernel is negligible, each has its own pivot.
+# Where waves turn by more before the kernel is negligible, the bulk is sought at their frequencies,
+# and each is followed on a ray of its own.
 _MOST_PHASE = 200.0
 
 _REFUSALS = (AccuracyError, FormulaError, NoRouteError)
@@ -104,7 +105,10 @@ def _ways(found: Expanded, dim: int) -> Iterator[Callable[[Expanded, int], Compo
     slow = _is_slow(found)
     if slow and found.decays_fast and EvenSums.serves(plane(found.expr), dim):
         yield _by_even_sums
-    yield from (_by_rays, _by_paths) if slow else (_by_paths, _by_rays)
+    if found.waves:
+        yield from (_by_rays, _by_waves) if slow else (_by_waves, _by_rays)
+    else:
+        yield _by_rays
 
 
 def _by_even_sums(found: Expanded, dim: int) -> Component:
@@ -131,14 +135,17 @@ def _parts(found: Expanded, dim: int) -> list[Expanded]:
 
 def _is_slow(found: Expanded) -> bool:
     """Whether waves turn only some times before the kernel is negligible."""
-    fastest = max((wave.frequency for wave in found.waves), default=0.0)
-    if fastest == 0.0:
-        return True
-    return found.decays_fast and fastest * np.exp(plane(found.expr).reach.end) < _MOST_PHASE
+    return _phase(found) < _MOST_PHASE
 
 
-def _by_paths(found: Expanded, dim: int) -> Component:
-    return by_paths(found, dim).component()
+def _phase(found: Expanded) -> float:
+    """How far waves turn before the kernel is negligible."""
+    fastest = max((wave.rate for wave in found.waves), default=0.0)
+    return fastest * float(np.exp(plane(found.expr).reach.end)) if fastest else 0.0
+
+
+def _by_waves(found: Expanded, dim: int) -> Component:
+    return by_waves(found, dim).component()
 
 
 def _by_rays(found: Expanded, dim: int) -> Component:
@@ -147,7 +154,10 @@ def _by_rays(found: Expanded, dim: int) -> Component:
     # Where waves turn that often before the series serves, more of its terms are cheaper.
     if _start_of_series(found.zero, dim) * float(np.exp(rays.reach.end)) > _MANY_TURNS:
         found = replace(found, zero=_with_more_terms(found))
-    return Builder(found, rays.shape(dim), sums, dim).component()
+    shape = rays.shape(dim)
+    if _phase(found) > _MOST_PHASE:
+        shape = replace(shape, frequencies=tuple(wave.rate for wave in found.waves))
+    return Builder(found, shape, sums, dim).component()
 
 
 def _start_of_series(zero: Expansion, dim: int) -> float:
@@ -161,10 +171,10 @@ def _start_of_series(zero: Expansion, dim: int) -> float:
 def _with_more_terms(found: Expanded) -> Expansion:
     """The expansion at zero, with the coefficients of a circle beyond the exact ones where the
     powers are whole, and with more of the exact ones elsewhere."""
-    if all(q == 0 and a.is_Integer for a, q, _ in found.zero.terms):
+    if all(q == 0 and a.is_Integer for a, q, _ in found.zero):
         rays = plane(found.expr)
         circle = taylor(rays.kernel, _WIDEST * float(np.exp(rays.reach.scale)), _TERMS)
-        exact = {int(a): c for a, _, c in found.zero.terms}
+        exact = {int(a): c for a, _, c in found.zero}
         if circle is not None and all(_holds(circle[n], c) for n, c in exact.items() if n < _TERMS):
             more = [
                 (n, sympy.Float(c.mid().str(_DIGITS, radius=False), _DIGITS))
@@ -172,7 +182,7 @@ def _with_more_terms(found: Expanded) -> Expansion:
                 if n > max(exact) and not c.contains(0) and _LEAST < abs(c).mid() < 1 / _LEAST
             ]
             terms = ((sympy.Integer(n), 0, c) for n, c in more)
-            return replace(found.zero, terms=(*found.zero.terms, *terms))
+            return (*found.zero, *terms)
     try:
         return long_expansion_of(found.expr)
     except NoRouteError:

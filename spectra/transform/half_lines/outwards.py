@@ -72,7 +72,7 @@ class Start:
     @classmethod
     def at_origin(cls, found: Expanded, dim: int) -> Start:
         """At radius 0, by the decay of the kernel."""
-        decay = next((a for a, _, _ in found.infinity.terms), None)
+        decay = next((a for a, _, _ in found.infinity), None)
         if decay is None:
             return cls(float(dim - 1), smooth=True)
         return cls(float(min(decay, dim) - 1), with_log=decay == dim)
@@ -243,30 +243,33 @@ class Builder:
         """The widest panel from ``low`` upwards (or ``high`` downwards) that is resolved."""
         while True:
             panel, resolved = panel_through(low, high, self.sample.on_panel(low, high))
-            if resolved:
+            if resolved and not self._is_useless(panel):
                 self.peak = max(self.peak, panel.height)
-                self._check_accuracy(panel)
                 return panel
             half = 0.5 * (low + high)
             low, high = (half, high) if downwards else (low, half)
             if high - low < _NARROWEST:
-                raise NoRouteError(
-                    f"The density of {self.found.expr} in d = {self.dim} is not smooth near w = "
-                    f"{self.pivot + self.side * np.exp(low):.6g}, so the numeric route cannot "
-                    "follow it. Design a finite measure for your range of distances (design)."
-                )
+                raise self._refusal(panel, resolved)
 
-    def _check_accuracy(self, panel: Panel) -> None:
-        lost = panel.error / panel.top
-        if lost > _USELESS and panel.height > self.peak + _MATTERS:
-            near = self.pivot + self.side * float(np.exp(panel.low))
-            raise AccuracyError(
-                f"The density of {self.found.expr} in d = {self.dim} is known to {lost:.1e} only "
-                f"near w = {near:.4g}: on every path of integration that the formula allows it "
-                "cancels or oscillates too much for doubles. Write its oscillation as sines, "
-                "cosines or Bessel functions of multiples of z, which are followed one by one, or "
-                "design a finite measure for your range of distances (design)."
+    def _is_useless(self, panel: Panel) -> bool:
+        """Whether nothing is known of it where the density may be large: one end may be noise, and
+        a narrower panel without it is better."""
+        return panel.error > _USELESS * panel.top and panel.height > self.peak + _MATTERS
+
+    def _refusal(self, panel: Panel, resolved: bool) -> AccuracyError | NoRouteError:
+        near = self.pivot + self.side * float(np.exp(panel.low))
+        density = f"The density of {self.found.expr} in d = {self.dim}"
+        if not resolved:
+            return NoRouteError(
+                f"{density} is not smooth near w = {near:.6g}, so the numeric route cannot follow "
+                "it. Design a finite measure for your range of distances (design)."
             )
+        return AccuracyError(
+            f"{density} is known to {panel.error / panel.top:.1e} only near w = {near:.4g}: it "
+            "cancels or oscillates too much on every ray that the formula allows. Write its "
+            "oscillation as sines, cosines or Bessel functions of multiples of z, which are "
+            "followed one by one, or design a finite measure for your range of distances (design)."
+        )
 
     def _is_negligible(self, panel: Panel, end: float) -> bool:
         height = panel.level + (panel.slope + 1.0) * end + float(np.log(panel.top))

@@ -14,15 +14,12 @@ from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.local import profile
-from spectra.transform.half_lines.ends import Expansion, expansion_of, stable_value
-from spectra.transform.half_lines.quarter_plane import QuarterPlane, quarter_plane
-from spectra.transform.half_lines.waves import Turning, Wave, oscillation, read_waves
+from spectra.transform.half_lines.ends import Expansion, expansion_of
+from spectra.transform.half_lines.waves import Turning, oscillation, read_waves
 from spectra.transform.rays.plane import Plane
+from spectra.transform.rays.wave_sums import Wave, WaveSums
 
-__all__ = ["Expanded", "continued", "decays_fast", "expanded", "plane"]
-
-# Values in doubles are held to those of many digits up to these distances.
-_WAVES_SEEN, _FARTHEST = 1e2, 1e12
+__all__ = ["Expanded", "decays_fast", "expanded", "plane", "wave_sums"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +71,8 @@ def expanded(expr: sympy.Expr) -> Expanded:
         )
     smooth = cut.exprs[0]
     waves, infinity, turning = _ending(smooth)
-    limit = next((c for a, q, c in infinity.terms if a == 0 and q == 0), sympy.Integer(0))
-    if any(a.is_negative or (a == 0 and q > 0) for a, q, _ in infinity.terms):
+    limit = next((c for a, q, c in infinity if a == 0 and q == 0), sympy.Integer(0))
+    if any(a.is_negative or (a == 0 and q > 0) for a, q, _ in infinity):
         raise NoRouteError(f"The formula {expr} is unbounded at infinity: it has no measure.")
     if limit != 0:
         smooth = smooth - limit
@@ -84,9 +81,7 @@ def expanded(expr: sympy.Expr) -> Expanded:
     at_zero = value_at_zero(smooth, Z)
     if at_zero is None:
         raise NoRouteError(f"The formula {expr} has no finite value at z = 0 that could be found.")
-    fast = not infinity.terms and not turning
-    ends = {float(t.frequency): t.terms for t in turning} | {0.0: infinity.terms}
-    waves = tuple(wave.with_end(ends.get(wave.frequency, ())) for wave in waves)
+    fast = not infinity and not turning
     return Expanded(smooth, limit, float(at_zero), zero, infinity, turning, waves, fast)
 
 
@@ -98,7 +93,7 @@ def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], Expansion, tuple[Turnin
     except NoRouteError:
         # What is not known of an ending does not matter where every power has long gone.
         if decays_fast(expr):
-            return (), Expansion((), 0.0), ()
+            return (), (), ()
         raise
 
 
@@ -117,27 +112,6 @@ def plane(expr: sympy.Expr) -> Plane:
 
 
 @lru_cache(maxsize=64)
-def continued(expr: sympy.Expr) -> QuarterPlane:
-    """The continuation of a formula, for paths.
-
-    Raises
-    ------
-    NoRouteError
-        Where there is none.
-    """
-    found = expanded(expr)
-    smooth, waves = found.expr, found.waves
-    # Far out the waves of a kernel have lost their phase in doubles, and are not looked at.
-    known = Expansion((), 0.0) if waves else found.infinity
-    fastest = max((wave.frequency for wave in waves), default=0.0)
-    seen = min(_WAVES_SEEN / fastest, _FARTHEST) if fastest > 0.0 else _FARTHEST
-    value = stable_value(smooth, found.zero, known, farthest=seen)
-    try:
-        return quarter_plane(smooth, value, found.zero, decays_fast=found.decays_fast, waves=waves)
-    except FormulaError as error:
-        raise NoRouteError(
-            f"The formula {expr} cannot be continued from the half-line into the plane: {error}. "
-            "The numeric route integrates along paths in the plane. Write it in elementary and "
-            "Bessel functions, give its values as a callable (docs/callables.md), or design a "
-            "finite measure for your range of distances (design)."
-        ) from error
+def wave_sums(found: Expanded, dim: int) -> WaveSums:
+    """The density of a kernel with waves, which both sides of each frequency share."""
+    return WaveSums(plane(found.expr), found.waves, dim)

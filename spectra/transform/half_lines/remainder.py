@@ -39,7 +39,7 @@ def remainder(plane: Plane, zero: Expansion, dim: int, least: float) -> Detour |
     log_t = np.arange(top, plane.reach.scale - _DEEP, -_STEP)
     bits = _SPARE + int(max(-2.0 * least, 0.0) / log(2.0))
     with working(bits):
-        terms = [(_number(a, bits), q, _number(c, bits)) for a, q, c in zero.terms]
+        terms = [(_number(a, bits), q, _number(c, bits)) for a, q, c in zero]
         left = [_left(plane, terms, flint.arb(float(x)), bits) for x in log_t]
     return Detour(1j * np.exp(log_t), np.array(left) + np.log(_STEP))
 

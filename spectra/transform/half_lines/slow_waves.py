@@ -18,13 +18,11 @@ from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.between import BetweenWaves, Side
-from spectra.transform.half_lines.contours import Hankel
 from spectra.transform.half_lines.outwards import Builder, Start
-from spectra.transform.half_lines.paths import PathFinder, shape_on_paths
-from spectra.transform.half_lines.prepared import Expanded, continued, expanded, plane
+from spectra.transform.half_lines.prepared import Expanded, expanded, plane, wave_sums
 from spectra.transform.half_lines.waves import Turning
 
-__all__ = ["beside_frequencies", "by_paths", "without_spheres"]
+__all__ = ["beside_frequencies", "by_waves", "without_spheres"]
 
 # More atoms than this have one frequency after another.
 _MOST_ATOMS = 8
@@ -32,11 +30,12 @@ _MOST_ATOMS = 8
 _NEAR = 0.05
 # What is as small at this place may be zero, written in other words: sin(z) cos(z) is sin(2z)/2.
 _PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
+_ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.besselj, sympy.besseli)
 # A share of a wave below this is rounding.
 _NO_SHARE = 1e-9
 
 
-def by_paths(
+def by_waves(
     found: Expanded,
     dim: int,
     *,
@@ -45,12 +44,11 @@ def by_paths(
     start: Start | None = None,
     peak: float = -np.inf,
 ) -> Builder:
-    """Panels of a density that is integrated along paths."""
-    kernel = continued(found.expr)
-    sample = PathFinder(Hankel(kernel, dim), pivot, side)
-    shape, beyond = shape_on_paths(kernel, dim), plane(found.expr).shape(dim).beyond
-    if beyond is not None and beyond.is_known:
-        shape = replace(shape, beyond=beyond)
+    """Panels of a density from the sums of its waves."""
+    sample = wave_sums(found, dim).beside(pivot, side)
+    shape = replace(plane(found.expr).shape(dim), frequencies=tuple(w.rate for w in found.waves))
+    if shape.beyond is not None and not shape.beyond.is_known:
+        shape = replace(shape, beyond=None)
     return Builder(found, shape, sample, dim, pivot=pivot, side=side, start=start, peak=peak)
 
 
@@ -143,19 +141,38 @@ def _is_double(number: sympy.Expr) -> bool:
 
 def _peak(found: Expanded, dim: int, bounds: list[float], middles: list[float]) -> float:
     """log(w |rho|) where it may be large: a density may vanish between two frequencies."""
-    kernel = continued(found.expr)
-    sample = PathFinder(Hankel(kernel, dim))
+    sample = wave_sums(found, dim)
     places = [*middles, *(b * (1.0 + shift) for b in bounds for shift in (-_NEAR, _NEAR))]
     heights = []
     for w in sorted(places):
-        value, error = sample(w * np.array([1.0, 1.0 + 1e-6]))
-        heights.append(w * float(np.maximum(np.abs(value) - error, 0.0).max()))
+        seen, x = sample.look(float(np.log(w)))
+        known = np.maximum(np.abs(seen.value) - seen.wrong, 0.0) * np.exp(seen.log + x)
+        heights.append(float(known.max()))
     return float(np.log(max(max(heights), np.finfo(float).tiny)))
+
+
+def is_band_limited(found: Expanded) -> bool:
+    """Whether the density vanishes beyond the largest frequency (Paley and Wiener): the kernel is
+    even, and analytic in the whole plane but for what may be removed at zero."""
+    return (
+        not found.decays_fast
+        and all(_is_entire(node) for node in sympy.preorder_traversal(found.expr))
+        and plane(found.expr).is_even
+    )
+
+
+def _is_entire(node: sympy.Expr) -> bool:
+    """Whether a part of a formula is analytic in the plane cut along the negative half-line."""
+    if not node.has(Z) or node == Z or node.is_Add or node.is_Mul:
+        return True
+    if node.is_Pow:
+        return node.base == Z or bool(node.exp.is_Integer and node.exp >= 0)
+    return isinstance(node, _ENTIRE) and node.args[-1].is_polynomial(Z)
 
 
 def beside_frequencies(found: Expanded, dim: int) -> Component:
     """The density of slow waves, on both sides of each frequency and next to the origin."""
-    band_limited = continued(found.expr).is_band_limited
+    band_limited = is_band_limited(found)
     kinks = {float(t.frequency): float(t.exponent) - 0.5 * (dim + 1) for t in found.turning}
     bounds = sorted(kinks)
     exact = {float(b): _is_double(b) for b in (t.frequency for t in found.turning)}
@@ -167,7 +184,7 @@ def beside_frequencies(found: Expanded, dim: int) -> Component:
     for i, b in enumerate(bounds):
         ends = band_limited and b == bounds[-1]
         under = Start(kinks[b]) if ends else _start(found.turning[i], dim, -1.0)
-        below = by_paths(found, dim, pivot=b, side=-1.0, start=under, peak=peak)
+        below = by_waves(found, dim, pivot=b, side=-1.0, start=under, peak=peak)
         sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i]), exact[b]))
         peak = below.peak
         if ends:
@@ -175,7 +192,7 @@ def beside_frequencies(found: Expanded, dim: int) -> Component:
             break
         over = _start(found.turning[i], dim, 1.0)
         breaks.append((b, min(under.exponent, over.exponent)))
-        above = by_paths(found, dim, pivot=b, side=1.0, start=over, peak=peak)
+        above = by_waves(found, dim, pivot=b, side=1.0, start=over, peak=peak)
         if b == bounds[-1]:
             last = above.component()
             sides.append(Side(b, np.inf, b, 1.0, last, exact[b]))
@@ -184,7 +201,7 @@ def beside_frequencies(found: Expanded, dim: int) -> Component:
             high = middles[i + 1]
             sides.append(Side(b, high, b, 1.0, above.up_to(high - b), exact[b]))
         peak = above.peak
-    origin = by_paths(found, dim, peak=peak)
+    origin = by_waves(found, dim, peak=peak)
     first = Side(0.0, middles[0], 0.0, 1.0, origin.up_to(middles[0]))
     assert tail is not None  # there is a last frequency
     return BetweenWaves(

@@ -9,78 +9,23 @@ it decays, which their sum has not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import sympy
-from numpy.typing import NDArray
-from scipy.special import hankel1e
 
 from spectra.errors import NoRouteError
 from spectra.formula.expansions.germs import Germ
 from spectra.formula.parsing import Z
-from spectra.transform.half_lines.ends import (
-    Expansion,
-    expansion_from,
-    expansion_of,
-    germ_of,
-    serves_up_to,
-    stable_value,
-)
+from spectra.transform.half_lines.ends import Expansion, expansion_from, expansion_of, germ_of
+from spectra.transform.rays.amplitudes import HankelAmplitude
+from spectra.transform.rays.wave_sums import Wave
 
-__all__ = ["Turning", "Wave", "oscillation", "read_waves", "scaled_hankel"]
-
-ComplexArray = NDArray[Any]
-Values = Callable[[ComplexArray], ComplexArray]
+__all__ = ["Turning", "oscillation", "read_waves"]
 
 _WAVES = (sympy.sin, sympy.cos, sympy.besselj)
 # A product of more waves than this is not multiplied out.
 _MOST_PRODUCTS = 200
 _LARGEST_POWER = 12
-# From here on the asymptotic series of a Hankel function has all its digits (DLMF 10.17.5).
-_FAR, _FAR_SHARE, _FAR_TERMS = 1e3, 8.0, 12
-_FREQUENCY_DIGITS = 30
-# Doubles serve where they lose no more than this: the paths count on it.
-_LOST = 3e-15
-
-
-@dataclass(frozen=True, eq=False)
-class Wave:
-    """exp(i b z) f(z), and its conjugate where b > 0.
-
-    Attributes
-    ----------
-    frequency : float
-        b >= 0.
-    value : callable
-        f at an array of complex points of the quarter plane.
-    """
-
-    frequency: float
-    value: Values
-
-    def with_end(self, terms: tuple[tuple[sympy.Expr, int, sympy.Expr], ...]) -> Wave:
-        """The same with its expansion at infinity in the place of sums that cancel there."""
-        near = serves_up_to(terms)
-        if near == 0.0:
-            return self
-        series = [(float(a), q, complex(c.evalf(20))) for a, q, c in terms]
-
-        def value(z: ComplexArray) -> ComplexArray:
-            far = np.abs(z) * near > 1.0
-            out = np.empty(z.shape, dtype=complex)
-            out[~far] = self.value(z[~far])
-            log = np.log(z[far])
-            out[far] = sum(c * np.exp(-a * log) * log**q for a, q, c in series)
-            return out
-
-        return Wave(self.frequency, value)
-
-    def conjugate(self, z: ComplexArray) -> ComplexArray:
-        """The function that is the conjugate of f on the real axis."""
-        return np.conj(self.value(np.conj(z)))
 
 
 @dataclass(frozen=True)
@@ -148,22 +93,6 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
     return expansion_from(plain, expr, sympy.oo), tuple(sorted(turning, key=lambda t: t.frequency))
 
 
-def scaled_hankel(order: float, y: Any) -> Any:
-    """H^(1)_order(y) exp(-iy) at complex points, of any size, to rounding."""
-    far = np.abs(y) > max(_FAR, _FAR_SHARE * order * order)
-    if not np.any(far):
-        return hankel1e(order, y)
-    out = hankel1e(order, np.where(far, 1.0, y))
-    at = y[far]
-    term = np.sqrt(2.0 / (np.pi * at)) * np.exp(-0.5j * np.pi * (order + 0.5))
-    total = term.copy()
-    for k in range(1, _FAR_TERMS):
-        term = term * (4.0 * order * order - (2 * k - 1) ** 2) * 1j / (8.0 * k * at)
-        total += term
-    out[far] = total
-    return out
-
-
 @dataclass(frozen=True)
 class _Carrier:
     """The argument u = c z + rest of a sine, a cosine, or a Bessel function of some order."""
@@ -194,7 +123,7 @@ def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
 
     Examples
     --------
-    >>> [w.frequency for w in read_waves(sympy.sin(Z) ** 2 / Z**2)]
+    >>> [w.rate for w in read_waves(sympy.sin(Z) ** 2 / Z**2)]
     [0.0, 2.0]
     """
     if not expr.has(*_WAVES):
@@ -215,8 +144,8 @@ def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
             found.setdefault(b, []).append((product, factor))
     if set(found) == {sympy.S.Zero}:
         return ()
-    waves = [Wave(float(b.evalf(_FREQUENCY_DIGITS)), _value(found[b])) for b in found]
-    return tuple(sorted(waves, key=lambda wave: wave.frequency))
+    waves = [Wave(b, _amplitude(found[b])) for b in found]
+    return tuple(sorted(waves, key=lambda wave: wave.rate))
 
 
 # --- multiplying out --------------------------------------------------------------------------
@@ -294,56 +223,24 @@ def _wave(node: sympy.Expr) -> _Sum:
 
 
 def _far(expr: sympy.Expr) -> tuple[tuple[sympy.Expr, int, sympy.Expr], ...]:
-    return expansion_of(expr, sympy.oo).terms
+    return expansion_of(expr, sympy.oo)
 
 
-# --- values -----------------------------------------------------------------------------------
+# --- amplitudes -------------------------------------------------------------------------------
 
 
-def _stable(expr: sympy.Expr) -> Values:
-    if not expr.has(Z):
-        number = complex(expr.evalf(20))
-        return lambda z: np.full(z.shape, number)
-    try:
-        infinity = expansion_of(expr, sympy.oo)
-    except NoRouteError:
-        infinity = Expansion((), 0.0)
-    short = sympy.factor(sympy.together(expr)) if expr.is_rational_function(Z) else expr
-    return stable_value(short, Expansion((), 0.0), infinity, lost=_LOST)
-
-
-def _value(products: list[tuple[_Product, sympy.Expr]]) -> Values:
-    parts: list[tuple[Values, complex, list[Values]]] = []
+def _amplitude(products: list[tuple[_Product, sympy.Expr]]) -> sympy.Expr:
+    """The sum of products without their common wave."""
+    total = sympy.S.Zero
     for (carriers, turns), factor in products:
-        functions: list[Values] = []
-        for c, p, m in carriers:
-            functions += _carried(c, p, m)
-        parts.append((_stable(factor), (1, 1j, -1, -1j)[turns], functions))
-
-    def value(z: ComplexArray) -> ComplexArray:
-        total = np.zeros(z.shape, dtype=complex)
-        for factor, turn, functions in parts:
-            term = turn * factor(z)
-            for function in functions:
-                term = term * function(z)
-            total = total + term
-        return total
-
-    return value
+        total += sympy.I**turns * factor * sympy.Mul(*(_left_of(*c) for c in carriers))
+    return total
 
 
-def _carried(c: _Carrier, up: int, down: int) -> list[Values]:
+def _left_of(c: _Carrier, up: int, down: int) -> sympy.Expr:
     """What is left of the waves of a carrier once their exponentials are taken out."""
-    functions: list[Values] = []
-    if c.rest != 0 and up != down:
-        rest = _stable(c.rest)
-        functions.append(lambda z: np.exp(1j * (up - down) * rest(z)))
-    if c.order is not None:
-        order, rate, rest = float(c.order), float(c.frequency), _stable(c.rest)
-        if up:
-            functions.append(lambda z: scaled_hankel(order, rate * z + rest(z)) ** up)
-        if down:
-            functions.append(
-                lambda z: np.conj(scaled_hankel(order, np.conj(rate * z + rest(z)))) ** down
-            )
-    return functions
+    left = sympy.exp(sympy.I * (up - down) * c.rest)
+    if c.order is None:
+        return left
+    u = c.frequency * Z + c.rest
+    return left * HankelAmplitude(c.order, u, 1) ** up * HankelAmplitude(c.order, u, -1) ** down

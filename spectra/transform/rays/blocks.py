@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import flint
@@ -9,8 +10,7 @@ import flint
 from spectra.transform.rays.grid import MARGIN
 from spectra.transform.rays.hankel import HankelWaves
 from spectra.transform.rays.precision import Ball
-from spectra.transform.rays.products import correlated
-from spectra.transform.rays.windows import Windowed
+from spectra.transform.rays.products import Split, correlated
 
 __all__ = ["Block", "Sums", "over_block"]
 
@@ -72,13 +72,18 @@ class Block:
         return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
 
 
-def over_block(ray: Windowed, s: list[float], block: Block, waves: HankelWaves) -> list[Ball]:
-    """Re sum_n k(s_n) G(x_j + s_n) at all x_j, by products at the wider of both steps."""
+def over_block(
+    parts: Callable[[float], tuple[Split, Split]], s: list[float], block: Block, waves: HankelWaves
+) -> list[Ball]:
+    """Re sum_n k(s_n) G(x_j + s_n) at all x_j, by products at the wider of both steps.
+
+    ``parts`` are Re k and Im k.
+    """
     h, spacing = s[1] - s[0], 2.0**-block.spacing
     found = [flint.arb(0)] * block.count
     wide = max(h, spacing)
     for i in range(round(wide / h)):
-        kernel = [ray.parts(x) for x in s[i :: round(wide / h)]]
+        kernel = [parts(x) for x in s[i :: round(wide / h)]]
         for j in range(round(wide / spacing)):
             places = range(j, block.count, round(wide / spacing))
             start = block.start + j * spacing + s[i]

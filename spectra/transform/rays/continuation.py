@@ -15,6 +15,7 @@ import sympy
 
 from spectra.errors import FormulaError
 from spectra.formula.parsing import Z
+from spectra.transform.rays.amplitudes import HankelAmplitude, hankel_amplitude
 from spectra.transform.rays.bessel_k import bessel_k, k_half_way
 from spectra.transform.rays.precision import Ball, working
 
@@ -23,6 +24,8 @@ __all__ = ["Continuation", "number", "planned"]
 # Bits that a value may lose to cancellation before it is computed again with twice as many.
 _LOST = 40
 _MOST_DOUBLINGS = 5
+# Bits beside those of a value that its argument has.
+_SPARE = 16
 # Intervals are wider than that; balls of numbers are not.
 _WIDE = 1e-6
 
@@ -104,14 +107,23 @@ class Continuation:
         for node in sympy.preorder_traversal(expr):
             known = node.is_Symbol or node.is_number or node.is_Add or node.is_Mul or node.is_Pow
             if not (
-                known or node.func in _FUNCTIONS or isinstance(node, sympy.hyper | sympy.Tuple)
+                known
+                or node.func in _FUNCTIONS
+                or isinstance(node, sympy.hyper | sympy.Tuple | HankelAmplitude)
             ):
                 raise FormulaError(f"{node.func.__name__} is not continued into the plane")
 
     def __call__(self, z: Ball, bits: int) -> Ball:
         """k(z) in a ball; with more bits than asked for where it cancels."""
+        return self.along(lambda: z, bits)
+
+    def along(self, place: Callable[[], Ball], bits: int) -> Ball:
+        """k at a place that is known to as many bits as are asked for when it is called: beside a
+        removable singularity a kernel cancels by what its argument is rounded, too."""
         work = bits
         for _ in range(_MOST_DOUBLINGS):
+            with working(work + _SPARE):
+                z = place()
             with working(work):
                 value = self._evaluated(z)
             if value.is_finite() and (
@@ -196,6 +208,9 @@ def planned(node: sympy.Basic) -> tuple[Callable[..., Ball], tuple[sympy.Basic, 
     if node.func is sympy.besselk and (2 * node.order).is_Integer and abs(node.order) < 64:
         half = int(abs(node.order) - sympy.S.Half)
         return (lambda x: k_half_way(half, x)), (node.argument,)
+    if node.func is HankelAmplitude:
+        nu, argument, sign = node.args
+        return (lambda x: hankel_amplitude(number(nu), int(sign), x)), (argument,)
     if node.func is sympy.hyper:
         above = [number(a) for a in node.ap]
         below = [number(b) for b in node.bq]

@@ -45,13 +45,16 @@ class HankelWaves:
     dim : int
         Dimension d >= 1.
     angle : float
-        The angle psi >= 0 of the ray against the real axis; 0 stands for J.
+        The angle psi >= 0 of the ray against the real axis.
     bits : int
         Working precision.
+    regular : bool
+        Whether J stands in the place of H, as it does on the real axis.
     """
 
-    def __init__(self, dim: int, angle: float, bits: int) -> None:
+    def __init__(self, dim: int, angle: float, bits: int, *, regular: bool = False) -> None:
         self.dim, self.angle, self.bits = dim, angle, bits
+        self.regular = regular or angle == 0.0
         self._known: dict[float, tuple[Ball, Ball]] = {}
         self._logs: dict[float, float] = {}
         self._parts: dict[float, tuple[Split, Split]] = {}
@@ -95,8 +98,12 @@ class HankelWaves:
                 half = flint.arb(self.dim) / 2
                 found = ((half + 1) * x).exp() * self._bessel_j(x, about)
             return found, _ZERO
-        # q = -iy, and the power of y that goes before K, with all factors.
         log_y = flint.acb(x, flint.arb(self.angle))
+        if self.regular:
+            half = flint.arb(self.dim) / 2
+            value = ((half + 1) * log_y).exp() * log_y.exp().bessel_j(half - 1)
+            return value.real, value.imag
+        # q = -iy, and the power of y that goes before K, with all factors.
         q = -_I * log_y.exp()
         exponent = flint.arb(self.dim + (1 if self.dim % 2 else 2)) / 2
         power = self._front * (exponent * log_y).exp()
@@ -223,6 +230,6 @@ def _series_of_hankel(dim: int, bits: int, log_least: float) -> tuple[Any, Any, 
 
 
 @lru_cache(maxsize=48)
-def hankel_waves(dim: int, angle: float, bits: int) -> HankelWaves:
+def hankel_waves(dim: int, angle: float, bits: int, *, regular: bool = False) -> HankelWaves:
     """G in a dimension on a ray, kept for the next kernel."""
-    return HankelWaves(dim, angle, bits)
+    return HankelWaves(dim, angle, bits, regular=regular)

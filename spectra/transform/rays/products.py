@@ -23,6 +23,8 @@ __all__ = ["NOTHING", "Split", "correlated", "split"]
 _SPARE_BITS = 8
 # Sums of sizes in doubles are right to 1e-9; terms may be lost below 1e-290 of the largest one.
 _ROUNDING, _UNDERFLOW = 1.0 + 1e-9, 1e-290
+# Where sums are that far below the largest term, they are taken of logarithms.
+_FAINT = 1e-200
 # Trends are taken over that part of the terms.
 _TREND = 20
 # Larger numbers are not known, and smaller ones are nothing: no machine has room for their digits.
@@ -99,7 +101,7 @@ def _bounds(
     A power that the one loses and the other gains puts both largest sizes where their product is
     largest, so that nothing of account underflows.
     """
-    count = b.size - a.size + 1
+    logs, count = (a, ra, b, rb), b.size - a.size + 1
     products = a + b[count // 2 : count // 2 + a.size]
     i = int(np.argmax(products))
     # The largest of several, since parts of waves pass through zero.
@@ -120,9 +122,27 @@ def _bounds(
             unknown = sums * (lost_a + lost_b + lost_a * lost_b) * _ROUNDING
         else:
             unknown = (np.correlate(b, ra) + np.correlate(rb, a + ra)) * _ROUNDING
+    if float(sums.min()) < _FAINT:
+        return _in_logs(*logs)
     unknown += _UNDERFLOW * a.size
     back = top_a + top_b - rise * (np.arange(count) - count // 2)
     return np.log2(np.maximum(sums, _UNDERFLOW)) + back, np.log2(unknown) + back
+
+
+def _in_logs(
+    a: FloatArray, ra: FloatArray, b: FloatArray, rb: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The same where one factor falls by more than doubles hold while the other one grows."""
+    of_b, of_rb = (np.lib.stride_tricks.sliding_window_view(x, a.size) for x in (b, rb))
+    unknown = np.logaddexp2(_log_sums(of_b + ra), _log_sums(of_rb + np.logaddexp2(a, ra)))
+    return np.maximum(_log_sums(of_b + a), -_MOST_BITS), np.maximum(unknown, -_MOST_BITS)
+
+
+def _log_sums(logs: FloatArray) -> FloatArray:
+    """Binary logarithms of the sums along rows, and a little more."""
+    top = np.maximum(logs.max(axis=1), -_MOST_BITS)
+    with np.errstate(under="ignore", invalid="ignore"):
+        return np.asarray(top + np.log2(np.exp2(logs - top[:, None]).sum(axis=1) * _ROUNDING))
 
 
 def _sizes(parts: Sequence[Split]) -> tuple[FloatArray, FloatArray]:

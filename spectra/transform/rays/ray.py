@@ -10,7 +10,7 @@ import numpy as np
 
 from spectra.errors import FormulaError
 from spectra.transform.rays.continuation import Continuation
-from spectra.transform.rays.precision import Ball, log_of, working
+from spectra.transform.rays.precision import Ball, log_of
 from spectra.transform.rays.products import NOTHING, Split, split
 
 __all__ = ["Ray", "Reach", "in_parts", "reach_of"]
@@ -55,16 +55,15 @@ class Ray:
         """k and log|k| at exp(s + i psi)."""
         found = self._known.get(s)
         if found is None:
-            with working(self.bits + 16):
-                z = flint.acb(flint.arb(s), flint.arb(self.angle)).exp()
-                if self.angle == 0.0:
-                    z = flint.acb(z.real)
-                value = self.kernel(z, self.bits)
-                if self.angle == 0.0:
-                    value = flint.acb(value.real)
-                found = (value, log_of(value))
-            self._known[s] = found
+            value = self.kernel.along(lambda: self._place(s), self.bits)
+            if self.angle == 0.0:
+                value = flint.acb(value.real)
+            found = self._known[s] = (value, log_of(value))
         return found
+
+    def _place(self, s: float) -> Ball:
+        z = flint.acb(flint.arb(s), flint.arb(self.angle)).exp()
+        return flint.acb(z.real) if self.angle == 0.0 else z
 
 
 def in_parts(value: Ball) -> tuple[Split, Split]:

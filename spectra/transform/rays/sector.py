@@ -16,6 +16,7 @@ import numpy as np
 import sympy
 
 from spectra.formula.parsing import Z
+from spectra.transform.rays.amplitudes import HankelAmplitude
 from spectra.transform.rays.continuation import Continuation, number, planned
 from spectra.transform.rays.precision import Ball, log_of, working
 
@@ -277,6 +278,7 @@ _CUTS: dict[object, Callable[[Ball], bool]] = {
     sympy.bessely: _meets_negative,
     sympy.besselk: _meets_negative,
     sympy.expint: _meets_negative,
+    HankelAmplitude: _meets_negative,
     sympy.asin: _meets_beyond_one,
     sympy.acos: _meets_beyond_one,
     sympy.atan: lambda z: _meets_beyond_one(z * flint.acb(0, 1)),

@@ -60,9 +60,14 @@ class Edge(NamedTuple):
     place: float
     sharpness: float
 
-    def reach(self, depth: float) -> float:
-        """So far from the place the step is 0 or 1 up to exp(-depth)."""
-        return sqrt(depth) / self.sharpness
+    def reach(self, depth: float, angle: float = 0.0) -> float:
+        """So far from the place, on a ray, the step is 0 or 1 up to exp(-depth)."""
+        return sqrt(depth / self.sharpness**2 + angle**2)
+
+    def above(self, s: float, angle: float) -> Ball:
+        """The step that rises to 1 beyond its place, at s + i angle."""
+        along = flint.arb(self.sharpness) * (flint.arb(self.place) - flint.arb(s))
+        return flint.acb(along, -flint.arb(self.sharpness) * flint.arb(angle)).erfc() / 2
 
 
 class Window(NamedTuple):

@@ -1,0 +1,67 @@
+r"""What is left of a Hankel function once its wave is taken out, as a function in formulas.
+
+.. math:: \tilde H^{\pm}_\nu(u) = H^{(1,2)}_\nu(u)\,e^{\mp iu}
+          = \mp\frac{2i}{\pi} e^{\mp i\pi\nu/2}\,e^q K_\nu(q), \qquad q = \mp iu
+
+(DLMF 10.27.8): it turns no more, and falls like u^(-1/2) in the right half plane.
+"""
+
+from __future__ import annotations
+
+import flint
+import sympy
+
+from spectra.transform.rays.bessel_k import reaches_far
+from spectra.transform.rays.precision import Ball, working
+
+__all__ = ["HankelAmplitude", "hankel_amplitude"]
+
+# Of wider balls the leading term and a bound of the rest are all that is asked.
+_WIDE = 1e-3
+# Bits for each unit of the argument.
+_LOST = 3.0
+_STEEP = 4
+
+
+class HankelAmplitude(sympy.Function):  # type: ignore[misc]
+    """H^(1)_nu(u) exp(-iu) where the sign is 1, H^(2)_nu(u) exp(iu) where it is -1."""
+
+    nargs = 3  # nu, u, sign
+
+
+def hankel_amplitude(order: Ball, sign: int, u: Ball) -> Ball:
+    """Its value in a ball.
+
+    Examples
+    --------
+    >>> u = flint.acb(3)
+    >>> wave = hankel_amplitude(flint.acb(0), 1, u) * (flint.acb(0, 1) * u).exp()
+    >>> wave.overlaps(u.bessel_j(0) + flint.acb(0, 1) * u.bessel_y(0))
+    True
+    """
+    i = flint.acb(0, sign)
+    turn = (-i * flint.acb.pi() * order / 2).exp()
+    if u.rad() > _WIDE * abs(u).mid():
+        return _far(order, i, turn, u)
+    bits, middle = flint.ctx.prec, u.mid()
+    size = float(abs(middle).mid())
+    # Before its asymptotic series serves it is a difference of what grows, also within a ball.
+    lost = _LOST * size if size < reaches_far(2 * bits) else 0.0
+    with working(bits + int(lost)):
+        amplitude = (-i * middle).bessel_k(order, scaled=True)
+    # Its slope is K - K' of scaled functions, which are of one size (DLMF 10.29.2).
+    slope = _STEEP * (1 + (abs(order) + 1) / abs(middle)) * abs(amplitude)
+    wrong = flint.arb(0, (slope * abs(u - middle)).upper())
+    return -2 * i / flint.acb.pi() * turn * (amplitude + flint.acb(wrong, wrong))
+
+
+def _far(order: Ball, i: Ball, turn: Ball, u: Ball) -> Ball:
+    """The leading term at infinity with the bound of DLMF 10.17(iii), chi(1) = pi/2."""
+    nearest = abs(u).lower()
+    if not nearest > 0:
+        return flint.acb("nan")
+    rate = abs(order**2 - flint.arb(1) / 4).upper()
+    share = rate * flint.arb.pi() / (2 * nearest)
+    wrong = flint.arb(0, (share * (2 * share).exp()).upper())
+    leading = (2 / (flint.acb.pi() * u)).sqrt() * turn * (-i * flint.acb.pi() / 4).exp()
+    return leading * (1 + flint.acb(wrong, wrong))

@@ -1,0 +1,256 @@
+r"""Densities that are sums of several integrals, each along a ray of its own.
+
+.. math:: F(x) = \sum_i g_i(x)\,\Re\, h\sum_n A_i(s_n + i\psi_i)\,G_i(x + s_n + i\psi_i),
+
+with functions A of log z, and with the waves G of :mod:`.hankel` in some dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import ceil, exp, floor, inf, log, log2, pi, sin
+
+import flint
+import numpy as np
+
+from spectra.errors import NoRouteError
+from spectra.numeric import FloatArray
+from spectra.transform.rays.blocks import Block, Sums, over_block
+from spectra.transform.rays.blockwise import DEPTH, FIRST_SPACING, GOOD, Blockwise
+from spectra.transform.rays.grid import MARGIN
+from spectra.transform.rays.hankel import HankelWaves, hankel_waves
+from spectra.transform.rays.plane import SURVEY_BITS
+from spectra.transform.rays.precision import Ball, log_of, working
+from spectra.transform.rays.products import Split
+from spectra.transform.rays.ray import in_parts
+from spectra.transform.rays.windows import Piece, Span, Window
+
+__all__ = ["Strand", "StrandSums"]
+
+# Terms are looked at in such steps of log z, the larger of two beside each place.
+_LOOK, _BESIDE = 0.25, 1.0 / 16.0
+# A strand is looked at until its wave alone has fallen that many times as deep, and more.
+_FAR, _MORE = 2.0, 100.0
+# Sums are so deep at first: products of what grows and what falls have doubles for bounds.
+_FIRST_DEPTH = 64.0
+# Blocks have these widths, and steps 2^-k up to a last k; on one of them products of what grows and
+# what falls range over so many times their depth, since they have doubles for bounds.
+_WIDTHS, _LAST_SPACING, _RANGE = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125), 10, 9.0
+
+
+@dataclass(eq=False)
+class Strand:
+    """One of the integrals.
+
+    Attributes
+    ----------
+    values : callable
+        A at exp(s + i angle), of s and bits.
+    dim, regular : int, bool
+        The dimension of its waves, and whether they are J.
+    angle : float
+        psi.
+    low, high : float
+        Beyond these s it is nothing.
+    begin : float
+        Before this s its terms fall at least like exp(s).
+    growth : float
+        A grows like exp(growth |Im z|).
+    room : float
+        It is analytic so far beside its ray.
+    weight : callable, optional
+        g, of x.
+    """
+
+    values: Callable[[float, int], Ball]
+    dim: int
+    angle: float
+    low: float = -inf
+    high: float = inf
+    begin: float = 0.0
+    regular: bool = False
+    growth: float = 0.0
+    room: float = 0.5
+    weight: Callable[[float], Ball] | None = None
+    _parts: dict[tuple[float, int], tuple[Split, Split]] = field(default_factory=dict)
+    _sizes: dict[float, float] = field(default_factory=dict)
+
+    def parts(self, s: float, bits: int) -> tuple[Split, Split]:
+        """Re A and Im A."""
+        found = self._parts.get((s, bits))
+        if found is None:
+            with working(bits):
+                found = self._parts[s, bits] = in_parts(self.values(s, bits))
+        return found
+
+    def waves(self, bits: int) -> HankelWaves:
+        """G."""
+        return hankel_waves(self.dim, self.angle, bits, regular=self.regular)
+
+    def log_term(self, x: float, s: float) -> float:
+        """log|A G| about a place."""
+        found = -inf
+        for t in (s, s + _BESIDE):
+            if t not in self._sizes:
+                with working(SURVEY_BITS):
+                    self._sizes[t] = log_of(self.values(t, SURVEY_BITS))
+            found = max(found, self._sizes[t] + self.waves(SURVEY_BITS).log_size(x + t))
+        return found
+
+    def log_weight(self, x: float) -> float:
+        """log|g|."""
+        if self.weight is None:
+            return 0.0
+        with working(SURVEY_BITS):
+            return log_of(self.weight(x))
+
+    def end(self, x: float, depth: float) -> float:
+        """log z from which the wave has fallen so deep."""
+        if self.angle == 0.0:
+            return self.high
+        w = exp(x)
+        rate = -self.growth - w if self.regular else w - self.growth
+        if rate <= 0.0:
+            return inf
+        far = log((_FAR * depth + _MORE + 10.0 * self.dim) / (rate * sin(self.angle)))
+        return min(self.high, max(far, self.low + 1.0))
+
+    def phase(self, x: float, high: float) -> float:
+        """How far waves turn by the end, on the half-line."""
+        return (exp(x) + self.growth) * exp(high) if self.angle == 0.0 else 0.0
+
+
+class StrandSums(Blockwise):
+    """F from the sums of all strands.
+
+    Parameters
+    ----------
+    strands : sequence of Strand
+        The integrals.
+    dim : int
+        Dimension d >= 1.
+    first_step : int
+        Steps of log z are 2^-k from this k on.
+    bounds : tuple of float
+        Between these x the strands are known.
+    widest : float
+        Blocks are no wider.
+    name : str
+        The kernel, for messages.
+    """
+
+    def __init__(
+        self,
+        strands: Sequence[Strand],
+        dim: int,
+        first_step: int,
+        bounds: tuple[float, float],
+        widest: float,
+        name: str,
+    ) -> None:
+        super().__init__(dim, first_step)
+        self.strands, self.bounds, self.widest, self.name = strands, bounds, widest, name
+        self._ranges: dict[tuple[float, float, float], tuple[Span, list[Piece]]] = {}
+        self._room, self._depth = 1.0, _FIRST_DEPTH
+
+    def _new_block(self, x: float) -> tuple[float, float, int]:
+        """The widest block with the longest steps whose neighbours are within the bounds."""
+        for spacing in range(FIRST_SPACING, _LAST_SPACING + 1):
+            margin = MARGIN * 2.0**-spacing
+            for width in (width for width in _WIDTHS if width <= self.widest):
+                low = floor(x / width) * width
+                if self._is_known(low - margin, low + width + margin):
+                    return low, width, spacing
+        raise NoRouteError(f"No sums of {self.name} are known near w = {exp(x):.6g}.")
+
+    def _is_known(self, low: float, high: float) -> bool:
+        """Whether all strands are, and end soon enough, between these x."""
+        growing = (s.growth for s in self.strands if s.angle and not s.regular and s.growth > 0.0)
+        growth = max(growing, default=0.0)
+        ends = growth == 0.0 or exp(high) <= _RANGE * (exp(low) - growth)
+        return ends and self.bounds[0] <= low and high <= self.bounds[1]
+
+    def _best(self, block: Block) -> Sums:
+        # What one block has asked for may be dear on another.
+        self._depth = _FIRST_DEPTH
+        found = self._refined(block, 0.0)
+        if found is None:
+            raise NoRouteError(
+                f"The density of {self.name} is not reached near w = {exp(block.start):.6g}: one "
+                "of its waves does not end on its ray. Design a finite measure for your range of "
+                "distances (design)."
+            )
+        return found
+
+    def _again(self, block: Block, found: Sums) -> Sums:
+        sums = self._refined(block, 0.0, first=found.step)
+        assert sums is not None
+        return sums
+
+    def _span(self, block: Block, angle: float) -> Span | None:
+        key = (*block.ends, self._depth)
+        if key not in self._ranges:
+            found = self._looked_at(block)
+            if found is None:
+                return None
+            self._ranges[key] = found
+        return self._ranges[key][0]
+
+    def _looked_at(self, block: Block) -> tuple[Span, list[Piece]] | None:
+        """Where the terms of all strands are above exp(-depth) of the largest one."""
+        profiles: list[tuple[FloatArray, FloatArray]] = []
+        for strand in self.strands:
+            end = max(strand.end(x, self._depth) for x in block.ends)
+            if end == inf:
+                return None
+            start = max(strand.low, strand.begin - self._depth)
+            s = _LOOK * np.arange(floor(start / _LOOK), ceil(end / _LOOK) + 1.0)
+            log_terms = [
+                np.array([strand.log_term(x, float(t)) for t in s]) + strand.log_weight(x)
+                for x in block.ends
+            ]
+            profiles.append((s, np.maximum(*log_terms)))
+        peak = max(float(terms.max()) for _, terms in profiles)
+        if not peak < inf:
+            return None
+        pieces = []
+        for s, terms in profiles:
+            seen = np.flatnonzero(terms > peak - self._depth)
+            ends = (
+                (float(s[seen[0]]) - _LOOK, float(s[seen[-1]]) + _LOOK) if seen.size else (0.0, 0.0)
+            )
+            pieces.append(Piece(Window(None, None), 1, *ends))
+        return Span(min(p.low for p in pieces), max(p.high for p in pieces), peak, 0.0), pieces
+
+    def _pieces(self, block: Block, angle: float, span: Span, step: int) -> list[Piece]:
+        return self._ranges[*block.ends, self._depth][1]
+
+    def _expected_step(self, block: Block, angle: float, span: Span, depth: float) -> int:
+        wanted = self._room * (depth - DEPTH - log(GOOD))
+        rooms = [
+            wanted / strand.room + strand.phase(block.ends[1], min(strand.high, piece.high) - 1.0)
+            for strand, piece in zip(self.strands, self._pieces(block, angle, span, 0), strict=True)
+            if piece.high > piece.low
+        ]
+        return max(ceil(log2(max(rooms) / (2.0 * pi))), self._first)
+
+    def _summed(
+        self, block: Block, angle: float, step: int, parts: list[Piece], *, shifted: bool
+    ) -> list[Ball]:
+        h, bits = 2.0**-step, self._bits
+        total = [flint.arb(0)] * block.count
+        for strand, piece in zip(self.strands, parts, strict=True):
+            if piece.high <= piece.low:
+                continue
+            s = [
+                (n + 0.5 * shifted) * h
+                for n in range(floor(piece.low / h), ceil(piece.high / h) + 1)
+            ]
+            with working(bits):
+                sums = over_block(partial(strand.parts, bits=bits), s, block, strand.waves(bits))
+                if strand.weight is not None:
+                    sums = [v * strand.weight(x) for v, x in zip(sums, block.places, strict=True)]
+                total = [t + h * v for t, v in zip(total, sums, strict=True)]
+        return total

@@ -1,0 +1,460 @@
+r"""Kernels with waves: every wave sends out a ray of its own, and makes its frequency singular.
+
+With k = f_0 + 2 Re sum_b e^(ibz) f_b, and windows W_0 + W_1 = 1 that part z about a radius R,
+
+.. math:: \int k\,z^{d/2} J(wz)\,dz = \int k W_0\,z^{d/2} J + \Re\int W_1 z^{d/2}\Bigl\{
+          \bigl[f_0 + \sum_{b<w}(e^{ibz} f_b + e^{-ibz}\bar f_b)\bigr] H^{(1)}
+          + \sum_{b>w} e^{ibz} f_b\,2J\Bigr\}\,dz,
+
+the first along the half-line, and the others upwards, where all decay like exp(-|w - b| Im z).  How
+close w is to b does not matter, but to sums at equal steps of log w.  There the part of H that
+turns slowly against the wave is taken out,
+
+.. math:: e^{-ibz} H^{(1)}_n(wz) = \sqrt{\tfrac{2}{\pi w z}}\, e^{-i\pi(d-1)/4}\,
+          e^{i(w-b)z} \sum_j \frac{i^j a_j(n)}{(wz)^j}
+
+(DLMF 10.17.5; below b its conjugate), which is the wave of dimension one at the distance of w from
+b, times powers of w: its sums are at equal steps of the logarithm of that distance.  Above all
+frequencies one ray from 0 carries the whole kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import exp, inf, log
+from typing import Any
+
+import flint
+import numpy as np
+import sympy
+
+from spectra.errors import NoRouteError
+from spectra.numeric import FloatArray
+from spectra.quadrature import EPS, NODES
+from spectra.transform.rays.blockwise import as_sampled
+from spectra.transform.rays.continuation import Continuation, number
+from spectra.transform.rays.plane import ANGLES, DEEP, SURVEY_BITS, Plane
+from spectra.transform.rays.precision import Ball, log_of, working
+from spectra.transform.rays.sampled import Sampled, Sampler
+from spectra.transform.rays.sector import Box, Sector
+from spectra.transform.rays.strands import Strand, StrandSums
+from spectra.transform.rays.windows import Edge
+
+__all__ = ["Wave", "WaveSums"]
+
+# Frequencies so close to w, relative to them, are its neighbours.
+_NEAR = 0.5
+# Sums are taken no closer to a frequency than that; of neighbours so much further, and up to that
+# distance.
+_APART, _ASIDE, _WHOLE = 0.12, 0.15, 0.9
+# Blocks of log w are no wider, and blocks of the logarithm of a distance.
+_NARROW, _WIDE = 0.5, 4.0
+# The windows part z about R with this sharpness, and beyond their reach are below exp(-64).
+_SHARPNESS, _SILENT = 8.0, 64.0
+# R in units of 1/w: where Hankel's series ends, and elsewhere, and how much more in high dimension.
+_ENDS, _ENDS_BY_DIM, _LONG, _LONG_BY_SQUARE = 4.0, 0.5, 32.0, 0.25
+# Terms of that series at most; what they leave out is below exp(-44) of all where it can be.
+_MOST_TERMS, _ENOUGH = 64, 44.0
+# Waves are looked at so far beyond R, in these steps of log z; what is below exp(-140) of the
+# largest is nothing, and along a ray powers have the size of the half-line up to exp(8).
+_FAR, _LOOK, _NEGLIGIBLE, _SAME_POWER = 45.0, 0.5, -140.0, 8.0
+_BEYOND = (1.0, 2.0, 3.0, 4.0)
+# A gap that fast waves leave below all frequencies is resolved to exp(-60) of the largest value
+# beside them, times the power of w with which densities begin.
+_GAP, _BESIDE = -60.0, 0.01
+# What turns slowly is resolved to that share of what it is added to.
+_FLOOR = 1e-4
+# Slopes are differences over that step.
+_STEP = 2.0**-12
+
+
+@dataclass(frozen=True)
+class Wave:
+    """exp(i b z) f(z), and its conjugate where b > 0.
+
+    Attributes
+    ----------
+    frequency : sympy number
+        b >= 0.
+    amplitude : sympy expression
+        f, which does not turn.
+    """
+
+    frequency: sympy.Expr
+    amplitude: sympy.Expr
+
+    @cached_property
+    def rate(self) -> float:
+        """b as a double."""
+        return float(self.frequency.evalf(30))
+
+    @cached_property
+    def _continued(self) -> Continuation:
+        return Continuation(self.amplitude)
+
+    def at(self, z: Ball, bits: int, *, conjugate: bool = False) -> Ball:
+        """f(z), or the function that is its conjugate on the half-line."""
+        if not conjugate:
+            return self._continued(z, bits)
+        return self._continued(z.conjugate(), bits).conjugate()
+
+    def carried(self, z: Ball, bits: int, *, conjugate: bool = False) -> Ball:
+        """exp(ibz) f(z), or the function that is its conjugate on the half-line."""
+        turn = flint.acb(0, -1 if conjugate else 1) * number(self.frequency) * z
+        return turn.exp() * self.at(z, bits, conjugate=conjugate)
+
+    def widest(self, low: float, high: float) -> float:
+        """The widest angle on both sides of the half-line up to which f is analytic between these
+        log z, and ends as it does there; 0 without one."""
+        sector, s = Sector(self._continued), np.arange(low, high, _LOOK)
+        axis = self._log_sizes(s, 0.0)
+        alive = np.flatnonzero(axis > axis.max() + _NEGLIGIBLE)
+        end = float(s[alive[-1]])
+        ends_fast, found = alive[-1] + 1 < s.size, 0.0
+        last = np.array([end + t if ends_fast else high - t for t in _BEYOND])
+        allowed = (
+            axis.max() + _NEGLIGIBLE if ends_fast else self._log_sizes(last, 0.0) + _SAME_POWER
+        )
+        for inner, outer in pairwise((0.0, *ANGLES[::-1])):
+            for sign in (1.0, -1.0):
+                strip = sorted((sign * inner, sign * outer))
+                if np.any(self._log_sizes(last, sign * outer) > allowed) or not sector.is_analytic(
+                    Box(low, end if ends_fast else high, *strip)
+                ):
+                    return found
+            found = outer
+        return found
+
+    def _log_sizes(self, s: FloatArray, angle: float) -> FloatArray:
+        with working(SURVEY_BITS):
+            z = [flint.acb(float(t), angle).exp() for t in s]
+            return np.array([log_of(self.at(x, SURVEY_BITS)) for x in z])
+
+
+class WaveSums(Sampler):
+    """Values of a density at distances from a pivot.
+
+    Parameters
+    ----------
+    plane : Plane
+        The kernel.
+    waves : sequence of Wave
+        What it is the sum of, by ascending frequency.
+    dim : int
+        Dimension d >= 1.
+
+    Raises
+    ------
+    NoRouteError
+        Where a wave is singular, or grows, too close to the half-line.
+    """
+
+    def __init__(self, plane: Plane, waves: Sequence[Wave], dim: int) -> None:
+        self.plane, self.waves, self.dim = plane, tuple(waves), dim
+        self.pivot, self.side = 0.0, 1.0
+        self._turning = [wave for wave in waves if wave.rate > 0.0]
+        self._zones: dict[tuple[int, ...], StrandSums] = {}
+        self._near: dict[tuple[int, float, float], tuple[StrandSums, float]] = {}
+        self._amplitudes: dict[tuple[Wave, float, Edge, float, int], Ball] = {}
+        first = log(self._radius(False, self._turning[-1].rate)) - self._reach(0.0)
+        self.angle = 0.5 * min(wave.widest(first, first + _FAR) for wave in waves)
+        if self.angle == 0.0:
+            raise NoRouteError(
+                f"The waves of {plane.kernel.expr} are singular, or grow, too close to the real "
+                "axis to be integrated along rays. A callable with decay= or support= is read by "
+                "its values (docs/callables.md)."
+            )
+
+    def beside(self, pivot: float, side: float) -> WaveSums:
+        """The same sums, read by the distance above (1) or below (-1) a frequency."""
+        other = object.__new__(WaveSums)
+        other.__dict__.update(self.__dict__, pivot=pivot, side=side)
+        return other
+
+    def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
+        """Values at the nodes of a panel of the logarithm of the distance."""
+        if power is None:
+            base, offsets = low, 0.5 * (high - low) * (1.0 + NODES)
+        else:
+            base, offsets = high, np.log(0.5 * (1.0 + NODES))
+        w = self.pivot + self.side * np.exp(base + offsets)
+        found = [np.empty(w.size) for _ in range(3)]
+        keys = [self._key(x) for x in w.tolist()]
+        for key in set(keys):
+            here = np.array([k == key for k in keys])
+            for whole, part in zip(found, self._in_zone(key, base, offsets[here]), strict=True):
+                whole[here] = part
+        value, wrong, exponent = found
+        if self.pivot == 0.0:
+            return as_sampled(self.dim, value, wrong, exponent, base, offsets)
+        return as_sampled(self.dim, value / w, wrong / w, exponent, 0.0, np.zeros(w.size))
+
+    # --- zones of w -------------------------------------------------------------------------------
+
+    def _key(self, w: float) -> tuple[int, ...]:
+        """For each wave -1, 0 or 1: w is below it, about it or above it."""
+        return tuple(
+            0 if abs(w - wave.rate) < _NEAR * wave.rate else (1 if w > wave.rate else -1)
+            for wave in self._turning
+        )
+
+    def _in_zone(
+        self, key: tuple[int, ...], base: float, offsets: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """F, its errors and exponents of two."""
+        zone = self._zone(key)
+        if self.pivot == 0.0:
+            parts = [zone.at(base, offsets)]
+            w = np.exp(base + offsets)
+        else:
+            w = self.pivot + self.side * np.exp(base + offsets)
+            parts = [_rounded(zone, np.log(w))]
+        for i, about in enumerate(key):
+            if about == 0:
+                parts += self._beside_frequency(i, key, w, base, offsets, _largest(parts[0]))
+        exponent = np.max([e for _, _, e in parts], axis=0)
+        value, wrong = (
+            np.sum([p[i] * np.exp2(p[2] - exponent) for p in parts], axis=0) for i in (0, 1)
+        )
+        return value, wrong, exponent
+
+    def _beside_frequency(
+        self,
+        i: int,
+        key: tuple[int, ...],
+        w: FloatArray,
+        base: float,
+        offsets: FloatArray,
+        least: Ball,
+    ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+        """The part that turns slowly against a wave, on each side of its frequency, as a part of
+        something as large as ``least``."""
+        b, radius = self._turning[i].rate, self._zone_radius(key)
+        for side in (1.0, -1.0):
+            here = side * (w - b) > 0.0
+            if b == self.pivot:
+                here = np.full(w.shape, side == self.side)
+            if not here.any():
+                continue
+            sums, left_out = self._slow(i, side, radius)
+            sums.floor = max(sums.floor, _FLOOR * least)
+            if b == self.pivot:
+                found = sums.at(base, offsets)
+            else:
+                x = np.log(side * (w[here] - b))
+                found = _rounded(sums, x, EPS * w[here] / (side * (w[here] - b)))
+            value, wrong, exponent = np.zeros(w.shape), np.zeros(w.shape), np.full(w.shape, -np.inf)
+            value[here], wrong[here], exponent[here] = found
+            wrong[here] += left_out * np.exp2(-exponent[here])
+            yield value, wrong, exponent
+
+    def _zone(self, key: tuple[int, ...]) -> StrandSums:
+        if key not in self._zones:
+            strands = [self._whole()] if min(key) == 1 else self._strands(key)
+            self._zones[key] = zone = self._sums(strands, self._bounds(key), _NARROW)
+            if max(key) == -1 and np.isfinite(self.plane.reach.end):
+                zone.rise = float(self.dim)
+                zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
+        return self._zones[key]
+
+    def _highest(self) -> Ball:
+        """About the largest |F|, which is beside a frequency where a kernel decays fast."""
+        sizes = []
+        for wave in self._turning:
+            x = np.log(wave.rate * np.array([1.0 - _BESIDE, 1.0 + _BESIDE]))
+            sizes.append(_largest(self.beside(0.0, 1.0)._in_zone(self._key(wave.rate), 0.0, x)))
+        return max(sizes)
+
+    def _bounds(self, key: tuple[int, ...]) -> tuple[float, float]:
+        """Between which log w the sums of a zone are taken."""
+        least, most = [-inf], [inf]
+        for wave, k in zip(self._turning, key, strict=True):
+            share = _APART if k else _NEAR + _ASIDE
+            if k >= 0:
+                least.append(log(wave.rate * (1.0 + share if k else 1.0 - share)))
+            if k <= 0:
+                most.append(log(wave.rate * (1.0 - share if k else 1.0 + share)))
+        return max(least), min(most)
+
+    def _sums(
+        self, strands: Sequence[Strand], bounds: tuple[float, float], widest: float
+    ) -> StrandSums:
+        name = str(self.plane.kernel.expr)
+        return StrandSums(strands, self.dim, self.plane.resolution, bounds, widest, name)
+
+    def _radius(self, by_series: bool, w: float) -> float:
+        """R, so that Hankel's series serves beyond it where it is asked to."""
+        if not by_series or self.dim % 2:
+            return (_ENDS + _ENDS_BY_DIM * self.dim) / w
+        return (_LONG + _LONG_BY_SQUARE * (0.5 * self.dim - 1.0) ** 2) / w
+
+    def _zone_radius(self, key: tuple[int, ...]) -> float:
+        about = [wave.rate for wave, k in zip(self._turning, key, strict=True) if k == 0]
+        if not about:
+            return self._radius(False, self._turning[-1].rate)
+        return self._radius(True, (1.0 - _NEAR) * min(about))
+
+    def _reach(self, angle: float) -> float:
+        return self._edge(1.0).reach(_SILENT, angle)
+
+    def _edge(self, radius: float) -> Edge:
+        return Edge(log(radius), _SHARPNESS)
+
+    def _whole(self) -> Strand:
+        """Above all frequencies: the kernel on one ray from 0."""
+        low, high = self.plane.reach.scale - DEEP, log(self._radius(False, self._turning[0].rate))
+        if not Sector(self.plane.kernel).is_analytic(Box(low, high, 0.0, self.angle)):
+            raise NoRouteError(
+                f"The kernel {self.plane.kernel.expr} is singular too close to the real axis. A "
+                "callable with decay= or support= is read by its values (docs/callables.md)."
+            )
+
+        def values(s: float, bits: int) -> Ball:
+            return self.plane.ray(self.angle, bits)(s)[0]
+
+        begin = min(self.plane.reach.scale, -log(self._turning[-1].rate))
+        return self._strand(values, begin=begin, growth=self._turning[-1].rate)
+
+    def _strand(self, values: Callable[[float, int], Ball], **options: Any) -> Strand:
+        options = {"dim": self.dim, "angle": self.angle, "room": self.angle} | options
+        return Strand(values, **options)
+
+    def _strands(self, key: tuple[int, ...]) -> list[Strand]:
+        """The integrals of a zone that depend on log w."""
+        radius = self._zone_radius(key)
+        edge, scale = self._edge(radius), self.plane.reach.scale
+        fastest = self._turning[-1].rate
+
+        def inside(s: float, bits: int) -> Ball:
+            return self.plane.ray(0.0, bits)(s)[0] * (1 - edge.above(s, 0.0))
+
+        inner = self._strand(
+            inside,
+            angle=0.0,
+            regular=True,
+            begin=min(scale, edge.place),
+            high=edge.place + self._reach(0.0),
+            growth=fastest,
+            room=0.7,
+        )
+        states = [(wave, k) for wave, k in zip(self._turning, key, strict=True)]
+        ups = [
+            wave for wave in self.waves if wave.rate == 0.0 or key[self._turning.index(wave)] >= 0
+        ]
+        downs = [wave for wave, k in states if k == 1]
+        still = [wave for wave, k in states if k == -1]
+
+        def by_hankel(s: float, bits: int) -> Ball:
+            z = flint.acb(s, flint.arb(self.angle)).exp()
+            terms = [wave.carried(z, bits) for wave in ups]
+            terms += [wave.carried(z, bits, conjugate=True) for wave in downs]
+            return sum(terms, flint.acb(0)) * edge.above(s, self.angle)
+
+        def by_bessel(s: float, bits: int) -> Ball:
+            z = flint.acb(s, flint.arb(self.angle)).exp()
+            terms = [wave.carried(z, bits) for wave in still]
+            return 2 * sum(terms, flint.acb(0)) * edge.above(s, self.angle)
+
+        low = edge.place - self._reach(self.angle)
+        strands = [inner]
+        if ups:
+            growth = max((wave.rate for wave in downs), default=-min(wave.rate for wave in ups))
+            strands.append(self._strand(by_hankel, low=low, growth=growth))
+        if still:
+            slowest = min(wave.rate for wave in still)
+            strands.append(self._strand(by_bessel, low=low, regular=True, growth=-slowest))
+        return strands
+
+    # --- beside a frequency -----------------------------------------------------------------------
+
+    def _slow(self, i: int, side: float, radius: float) -> tuple[StrandSums, float]:
+        """The part beside a frequency by the distance from it, and what its series leaves out."""
+        place = (i, side, radius)
+        if place not in self._near:
+            wave = self._turning[i]
+            count, left_out = self._series_length(wave, radius)
+            strands = [self._slow_strand(wave, side, radius, j) for j in range(count)]
+            bounds = (-inf, log(_WHOLE * wave.rate))
+            self._near[place] = self._sums(strands, bounds, _WIDE), left_out
+        return self._near[place]
+
+    def _slow_strand(self, wave: Wave, side: float, radius: float, j: int) -> Strand:
+        """Its part that goes with the power j of 1/w."""
+        edge, power = self._edge(radius), self.dim - 1 - 2 * j
+
+        def values(s: float, bits: int) -> Ball:
+            log_z = flint.acb(s, flint.arb(self.angle))
+            turn = flint.acb(0, int(side)) ** j * _hankel_number(self.dim, j)
+            phase = flint.acb(0, -int(side)) * flint.acb.pi() * (self.dim - 1) / 4
+            front = turn * (phase + log_z * power / 2).exp()
+            return front * self._amplitude(wave, side, edge, s, bits)
+
+        def weight(x: float) -> Ball:
+            distance = flint.arb(x).exp()
+            w = number(wave.frequency).real + int(side) * distance
+            return (w.log() * (power + 2) / 2).exp() / distance
+
+        low = edge.place - self._reach(self.angle)
+        return self._strand(values, dim=1, low=low, weight=weight)
+
+    def _amplitude(self, wave: Wave, side: float, edge: Edge, s: float, bits: int) -> Ball:
+        """f, or its conjugate above its frequency, in its window; all terms share it."""
+        key = (wave, side, edge, s, bits)
+        if key not in self._amplitudes:
+            z = flint.acb(s, flint.arb(self.angle)).exp()
+            f = wave.at(z, bits, conjugate=side > 0.0)
+            self._amplitudes[key] = f * edge.above(s, self.angle)
+        return self._amplitudes[key]
+
+    def _series_length(self, wave: Wave, radius: float) -> tuple[int, float]:
+        """How many terms of Hankel's series, and what it leaves of F then, at most.
+
+        On the half-line the rest is less than twice the next term times exp(|n^2 - 1/4|/(wz))
+        (DLMF 10.17(iii)).
+        """
+        if self.dim % 2:
+            return (self.dim + 1) // 2, 0.0
+        edge, w = self._edge(radius), (1.0 - _NEAR) * wave.rate
+        order, power = 0.5 * self.dim - 1.0, 0.5 * (self.dim - 1)
+        s = np.arange(edge.place - self._reach(0.0), edge.place + _FAR, _LOOK)
+        with working(SURVEY_BITS):
+            step = np.array([log_of(edge.above(float(t), 0.0)) for t in s])
+            numbers = [log_of(_hankel_number(self.dim, j)) for j in range(_MOST_TERMS + 1)]
+        sizes = wave._log_sizes(s, 0.0) + step + (power + 1.0) * s
+        sizes += abs(order**2 - 0.25) * np.exp(-s) / w
+        rests = [
+            float(np.logaddexp.reduce(sizes - j * (s + log(w)))) + numbers[j]
+            for j in range(len(numbers))
+        ]
+        enough = np.flatnonzero(np.array(rests) < rests[0] - _ENOUGH)
+        best = int(enough[0]) if enough.size else int(np.argmin(rests))
+        front = log(2.0 * _LOOK) + 0.5 * (self.dim + 1) * log((1.0 + _NEAR) * wave.rate)
+        return max(best, 1), exp(rests[best] + front)
+
+
+def _hankel_number(dim: int, j: int) -> Ball:
+    """a_j of order d/2 - 1 (DLMF 10.17.1)."""
+    found = flint.arb(1)
+    for k in range(1, j + 1):
+        found = found * ((dim - 2) ** 2 - (2 * k - 1) ** 2) / (8 * k)
+    return found
+
+
+def _largest(found: tuple[FloatArray, FloatArray, FloatArray]) -> Ball:
+    """The size of the largest of some values."""
+    value, _, exponent = found
+    i = int(np.argmax(np.log2(np.abs(value) + np.finfo(float).tiny) + exponent))
+    return flint.arb(float(np.abs(value[i]))) * flint.arb(2) ** int(exponent[i])
+
+
+def _rounded(
+    sums: StrandSums, x: FloatArray, moved: FloatArray | float = 0.0
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sums at places that are rounded, and may be further off, by ``moved``."""
+    value, wrong, exponent = sums.at(0.0, x)
+    beside, _, other = sums.at(0.0, x + _STEP)
+    slope = 2.0 / _STEP * np.abs(beside * np.exp2(other - exponent) - value) + np.abs(value)
+    return value, wrong + (EPS * (1.0 + np.abs(x)) + moved) * slope, exponent
