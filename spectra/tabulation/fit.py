@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
-from spectra.table.panels import PanelKind, Panels, local_share
+from spectra.table.panels import PanelKind, Panels, local_share, local_variable
 from spectra.tabulation.cdf import ContinuousLaw
 
 __all__ = ["END_PROBABILITY", "Piece", "fit_pieces"]
@@ -177,16 +177,6 @@ class Piece:
 _Row = tuple[float, float, FloatArray, PanelKind, float]
 
 
-def local_variable(kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray) -> FloatArray:
-    """The local variable t at the share x: the inverse of :func:`local_share`."""
-    e = exponent[:, None]
-    kinds = kind[:, None]
-    t = np.where(kinds == PanelKind.POWER_LOW, 2.0 * x ** (1.0 / e) - 1.0, 2.0 * x - 1.0)
-    t = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - 2.0 * (1.0 - x) ** (1.0 / e), t)
-    lobe = (4.0 / np.pi) * np.arcsin(np.sqrt(x)) - 1.0
-    return np.asarray(np.where(kinds == PanelKind.LOBE, lobe, t))
-
-
 def fit_pieces(
     law: ContinuousLaw, mass: float, pieces: list[Piece], *, from_above: bool, u_error: float
 ) -> Panels:
@@ -278,7 +268,10 @@ def _places(kinds: NDArray[np.int8], exponents: FloatArray) -> FloatArray:
     shares, nodes, ends = (
         np.broadcast_to(x, (kinds.size, x.size)) for x in (_CHECK_SHARES, _CHECK_NODES, _ENDS)
     )
-    return np.concatenate([nodes, local_variable(kinds, exponents, shares), ends], axis=1)
+    kind = np.broadcast_to(kinds[:, None], shares.shape)
+    exponent = np.broadcast_to(exponents[:, None], shares.shape)
+    uneven = local_variable(kind, exponent, shares, 1.0 - shares)
+    return np.concatenate([nodes, uneven, ends], axis=1)
 
 
 def _try(
