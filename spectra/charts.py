@@ -26,46 +26,35 @@ _LARGEST_SCALE = 1e50
 
 @dataclass(frozen=True)
 class Chart:
-    r"""An increasing map of a variable t to the radius: w = start + exp(t), or w = end - exp(-t).
+    r"""An increasing map of a variable t to the radius: w = origin + way exp(way t), way = 1 or -1.
 
-    The second one resolves the algebraic end :math:`(end - w)^\beta` of a bounded spectrum, or of
-    what lies below a radius at which a density is not smooth; the first one what lies above it.
+    With -1 it resolves the algebraic end :math:`(origin - w)^\beta` of a bounded spectrum, or of
+    what lies below a radius at which a density is not smooth; with 1 what lies above it.
     """
 
-    end: float | None = None
-    start: float = 0.0
+    origin: float = 0.0
+    way: float = 1.0
 
     def radius(self, t: FloatArray) -> FloatArray:
-        """Radius w at t, kept below the end of the spectrum where rounding would reach it."""
-        if self.end is None:
-            w = self.start + np.exp(t)
-            return np.maximum(w, np.nextafter(self.start, np.inf)) if self.start else w
-        return np.minimum(self.end - np.exp(-t), np.nextafter(self.end, 0.0))
+        """Radius w at t, kept beside the origin where rounding would reach it."""
+        w = self.origin + self.way * np.exp(self.way * t)
+        if self.way < 0.0:
+            return np.minimum(w, np.nextafter(self.origin, 0.0))
+        return np.maximum(w, np.nextafter(self.origin, np.inf)) if self.origin else w
 
     def variable(self, w: FloatArray) -> FloatArray:
         """The variable t at the radius w."""
-        if self.end is None:
-            return np.log(w - self.start)
-        return -np.log(self.end - w)
+        return np.asarray(self.way * np.log(self.way * (w - self.origin)))
 
     def log_slope(self, t: FloatArray) -> FloatArray:
-        """Logarithm of dw/dt, which is that of the distance to the end or the start."""
+        """Logarithm of dw/dt, which is that of the distance to the origin."""
         return self.way * t
-
-    @property
-    def origin(self) -> float:
-        """The radius from which distances are counted."""
-        return self.start if self.end is None else self.end
-
-    @property
-    def way(self) -> float:
-        """The sign of a distance from there."""
-        return 1.0 if self.end is None else -1.0
 
     def power_of(self, component: Component) -> float | None:
         """The power of the distance that a component goes with at the end; None without one."""
-        if isinstance(component.tail, EndTail) and component.tail.radius == self.end:
-            return component.tail.exponent
+        tail = component.tail
+        if self.way < 0.0 and isinstance(tail, EndTail) and tail.radius == self.origin:
+            return tail.exponent
         return None
 
 

@@ -94,8 +94,8 @@ def sign_intervals(
 def _closes(segments: list[tuple[Chart, FloatArray]], i: int, cut: float) -> bool:
     """Whether segment i runs to the end of a spectrum, so that a closure belongs to it."""
     chart, t = segments[i]
-    if chart.end is not None:
-        return chart.end < cut
+    if chart.way < 0.0:
+        return chart.origin < cut
     return i == len(segments) - 1 and bool(t[-1] < np.log(cut))
 
 
@@ -117,11 +117,11 @@ def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
             last = 0.5 * end
         elif last in depth and last < cut:
             middle = min(0.5 * (last + end), cut)
-            segments.append((Chart(start=last), _from_start(last, middle, depth[last])))
+            segments.append((Chart(last), _from_start(last, middle, depth[last])))
             last = middle
         if last >= cut:
             return segments
-        chart = Chart(end)
+        chart = Chart(end, -1.0)
         start = float(-np.log(end - last))
         stop = float(-np.log(end)) + depth.get(end, _END_DEPTH)
         if cut < end:
@@ -135,7 +135,7 @@ def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
             if last in depth:
                 near = _from_start(last, float(np.exp(grid[1])), depth[last])
                 grid = np.concatenate([near, np.log(np.exp(grid[2:]) - last)])
-                segments.append((Chart(start=last), np.unique(grid)))
+                segments.append((Chart(last), np.unique(grid)))
             else:
                 segments.append((Chart(), grid))
     return segments

@@ -229,15 +229,17 @@ def panels(
     for radius in sorted(r for r in breaks if r <= end):
         middle = 0.5 * (last + radius)
         if last:
-            ranges.append((Chart(start=last), np.log(last) - depth, np.log(middle - last)))
+            ranges.append((Chart(last), np.log(last) - depth, np.log(middle - last)))
         else:
             ranges.append((Chart(), low, np.log(middle)))
-        ranges.append((Chart(radius), -np.log(radius - middle), breaks[radius] - np.log(radius)))
+        ranges.append(
+            (Chart(radius, -1.0), -np.log(radius - middle), breaks[radius] - np.log(radius))
+        )
         last, depth = radius, breaks[radius]
     if not last:
         ranges.append((Chart(), low, high))
     elif np.exp(high) > last * (1.0 + 4.0 * EPS):
-        ranges.append((Chart(start=last), np.log(last) - depth, np.log(np.exp(high) - last)))
+        ranges.append((Chart(last), np.log(last) - depth, np.log(np.exp(high) - last)))
     return [
         (chart, _edges(chart, float(start), float(stop), waves, dim))
         for chart, start, stop in ranges
