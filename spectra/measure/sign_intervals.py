@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, EndTail, OscillatingTail
 from spectra.numeric import FloatArray
 from spectra.quadrature import bracketed_roots
 
-__all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Interval", "sign_intervals"]
+__all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Intervals", "sign_intervals"]
 
 # A component is followed until it falls below exp(-92) = 1e-40 of its peak.
 NEGLIGIBLE = 92.0
@@ -36,21 +36,52 @@ _MINIMUM_ROUNDS = 8
 _AROUND, _HALVINGS = 33, 12
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A range of t in a chart on which the density keeps its sign."""
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """|rho| dw/dt, with its error, on ranges of one sign that follow one another in one chart.
 
-    sign: int
+    Attributes
+    ----------
+    density : RadialSum
+    chart : Chart
+    bounds : ndarray of shape (n + 1,)
+        The t between the ranges, and at both ends.
+    signs : ndarray of shape (n,)
+        Signs of the density in the ranges.
+    first, last : bool
+        Whether the first range begins at the radius 0, and whether the last one runs to the end
+        of a spectrum.
+    """
+
+    density: RadialSum
     chart: Chart
-    start: float
-    stop: float
+    bounds: FloatArray
+    signs: NDArray[np.int_]
     first: bool
     last: bool
+
+    def sign(self, t: FloatArray) -> FloatArray:
+        """Sign of the density at t."""
+        at = np.searchsorted(self.bounds[:-1], t, side="right") - 1
+        return self.signs[np.maximum(at, 0)].astype(float)
+
+    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values and errors at t."""
+        positive, negative, error = self.density.values(self.chart, t)
+        return self.sign(t) * (positive - negative), error
+
+    def smaller(self, t: FloatArray, *, log_scale: float) -> tuple[FloatArray, FloatArray]:
+        """min(positive, negative), scaled by its peak; its error is relative to itself."""
+        found = self.density.logs(self.chart, t)
+        above = self.sign(t) > 0.0
+        smaller = np.where(above, found.negative, found.positive)
+        error = np.where(above, found.negative_error, found.positive_error)
+        return np.exp(smaller - log_scale), np.exp(error - log_scale)
 
 
 def sign_intervals(
     density: RadialSum, *, cut: float = np.inf
-) -> tuple[tuple[Interval, ...], FloatArray]:
+) -> tuple[tuple[Intervals, ...], FloatArray]:
     """Ranges of one sign, from radius 0 to the end (or to ``cut``), and the sign changes.
 
     Signs are read on a grid that is fine where the mass is, and refined between; a value counts
@@ -58,37 +89,31 @@ def sign_intervals(
     negative summands are followed, so that a double root is not missed.
     """
     require_moderate_scale(density.components)
-    intervals: list[Interval] = []
-    changes: list[float] = []
-    sign = 0
     places = np.concatenate([np.empty(0), *(c.telling_radii() for c in density.components)])
     segments = [(chart, _joined(chart, t, places)) for chart, t in _segments(density, cut)]
-    for i, (chart, t) in enumerate(segments):
-        roots, signs = _roots_on_grid(density, chart, t, sign)
-        bounds = [float(t[0]), *roots, float(t[-1])]
-        sign = signs[-1]
-        for j, s in enumerate(signs):
-            intervals.append(
-                Interval(
-                    s,
-                    chart,
-                    bounds[j],
-                    bounds[j + 1],
-                    first=i == 0 and j == 0,
-                    last=j == len(signs) - 1 and _closes(segments, i, cut),
-                )
-            )
+    bounds: list[FloatArray] = []
+    signs: list[list[int]] = []
+    changes: list[float] = []
+    for chart, t in segments:
+        roots, seen = _roots_on_grid(density, chart, t, signs[-1][-1] if signs else 0)
+        if signs and signs[-1][-1] * seen[0] < 0:
+            changes.append(float(chart.radius(t[0])))
+        bounds.append(np.array([t[0], *roots, t[-1]]))
+        signs.append(seen)
         changes.extend(float(chart.radius(np.array(r))) for r in roots)
     # A leading range whose sign could not be read takes the sign of what follows.
-    known = next((x.sign for x in intervals if x.sign), 1)
-    merged = []
-    for x in intervals:
-        known = x.sign or known
-        merged.append(Interval(known, x.chart, x.start, x.stop, x.first, x.last))
-    for before, after in pairwise(merged):
-        if before.chart != after.chart and before.sign != after.sign:
-            changes.append(float(after.chart.radius(np.array(after.start))))
-    return tuple(merged), np.array(sorted(changes))
+    known = next((s for seen in signs for s in seen if s), 1)
+    return tuple(
+        Intervals(
+            density,
+            chart,
+            bounds[i],
+            np.array([s or known for s in signs[i]]),
+            first=i == 0,
+            last=_closes(segments, i, cut),
+        )
+        for i, (chart, _) in enumerate(segments)
+    ), np.array(sorted(changes))
 
 
 def _closes(segments: list[tuple[Chart, FloatArray]], i: int, cut: float) -> bool:

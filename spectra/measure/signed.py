@@ -174,7 +174,7 @@ class SpectralMeasure:
         if len(self.components) < 2:
             return atoms
         if not any(isinstance(c.tail, OscillatingTail) for c in self.components):
-            return atoms + overlap(self._sum, self._split.intervals)
+            return atoms + overlap(self._split.intervals)
         alone = ZERO
         for component in self.components:
             split = self._split_of((component,))
@@ -239,8 +239,8 @@ class SpectralMeasure:
                     "mass that has one, and tabulate(measure) a table of it."
                 )
             apart = ApartTail(split.beats, max((a.radius for a in self.atoms), default=0.0))
-            intervals, _ = sign_intervals(self._sum, cut=apart.start)
-            split = replace(split, stretches=stretches_of(self._sum, intervals))
+            intervals, _ = sign_intervals(RadialSum(self.components, self.dim), cut=apart.start)
+            split = replace(split, stretches=stretches_of(intervals))
         found = []
         for sign in (1, -1):
             atoms = tuple(
@@ -289,10 +289,6 @@ class SpectralMeasure:
             f"spectral measure of {name} on R^{self.dim}: "
             f"M+ = {self.positive_mass}, M- = {self.negative_mass}"
         )
-
-    @property
-    def _sum(self) -> RadialSum:
-        return RadialSum(self.components, self.dim)
 
     @cached_property
     def _split(self) -> SignSplit:

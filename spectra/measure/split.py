@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,15 +13,12 @@ from spectra.errors import ParameterError
 from spectra.measure.apart import ApartTail
 from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass
-from spectra.measure.sign_intervals import sign_intervals
+from spectra.measure.sign_intervals import Intervals, sign_intervals
 from spectra.measure.stretches import Stretch, stretches_of
 from spectra.measure.tails import beating_tail
 from spectra.numeric import FloatArray
 from spectra.progress import staged
 from spectra.quadrature import Enclosure
-
-if TYPE_CHECKING:
-    from spectra.measure.sign_intervals import Interval
 
 __all__ = ["ZERO", "MeasurePart", "SignSplit", "split_by_sign"]
 
@@ -79,7 +75,7 @@ class SignSplit:
     """The absolutely continuous part, divided by sign."""
 
     components: tuple[Component, ...]
-    intervals: tuple[Interval, ...]
+    intervals: tuple[Intervals, ...]
     changes: FloatArray
     stretches: tuple[Stretch, ...]
     lobes: LobedTailMass | None
@@ -143,7 +139,6 @@ def split_by_sign(
 
     The atoms are no part of it; the lobes that are not listed begin beyond them.
     """
-    density = RadialSum(components, dim)
     tails = [c.tail for c in components if isinstance(c.tail, OscillatingTail)]
     cut, lobes, first, beats = radius, None, 0, None
     masses = (ZERO, ZERO)
@@ -169,8 +164,8 @@ def split_by_sign(
         else:
             cut, unresolved = beating_tail(components, dim)
             masses = (unresolved, unresolved)
-    intervals, changes = sign_intervals(density, cut=cut)
-    stretches = stretches_of(density, intervals)
+    intervals, changes = sign_intervals(RadialSum(components, dim), cut=cut)
+    stretches = stretches_of(intervals)
     if lobes is not None:
         masses = (lobes.mass_from(first, 1), lobes.mass_from(first + 1, -1))
     elif beats is not None and beats.has_means:

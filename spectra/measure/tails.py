@@ -55,7 +55,7 @@ def beating_tail(components: tuple[Component, ...], dim: int) -> tuple[float, En
         whole = RadialSum(smooth, dim)
         for cut_at, sign in ((np.inf, 1.0), (cut, -1.0)):
             intervals, _ = sign_intervals(whole, cut=cut_at)
-            for stretch in stretches_of(whole, intervals):
+            for stretch in stretches_of(intervals):
                 bound += sign * stretch.mass.mid + stretch.mass.rad
     # Amplitudes settle like 1/w: a tenth covers what the power law misses at the cut.
     bound *= 1.1
