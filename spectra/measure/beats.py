@@ -33,6 +33,7 @@ from spectra.measure.phase_means import (
     orbits_of,
 )
 from spectra.measure.tail_integral import TailIntegral
+from spectra.measure.tails import beating_tail
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, Enclosure, Integrand, bracketed_roots
 
@@ -122,6 +123,23 @@ class BeatingTail:
         """Radius from which on the waves are described by their tails, and bounded spectra end."""
         ends = [c.tail.radius for c in self.components if isinstance(c.tail, EndTail)]
         return max([wave.tail.start for wave in self.waves] + ends)
+
+    @cached_property
+    def listed_to(self) -> float:
+        """Radius up to which lobes are listed one by one."""
+        return self.start if self.has_means else self._bounded[0]
+
+    @cached_property
+    def _bounded(self) -> tuple[float, Enclosure]:
+        return beating_tail(self.components, self.dim)
+
+    def mass(self, sign: int) -> Enclosure:
+        """Mass of a sign beyond that radius: without means what is known of it is a bound."""
+        return self._masses[sign < 0] if self.has_means else self._bounded[1]
+
+    def changes(self, up_to: float) -> FloatArray:
+        """Sign changes of rho from that radius on."""
+        return self.zeros(self.listed_to, max(up_to, self.listed_to))
 
     @cached_property
     def _settled(self) -> float:
@@ -259,8 +277,9 @@ class BeatingTail:
 
         return of(self.mean_size), of(self._mean_value)
 
-    def masses(self) -> tuple[Enclosure, Enclosure]:
-        """Mass of either sign beyond :attr:`start`.
+    @cached_property
+    def _masses(self) -> tuple[Enclosure, Enclosure]:
+        """Mass of either sign beyond :attr:`start`, by means.
 
         Two cuts W and W/2 are compared; what they differ by, and what the modes near a resonance
         can hold, is the error.

@@ -78,6 +78,13 @@ class LobedTailMass:
     share: Callable[[FloatArray], FloatArray] | None = None
     apart: OscillatingTail | None = None
 
+    @classmethod
+    def of(cls, components: tuple[Component, ...], dim: int, beyond: float) -> LobedTailMass:
+        """That of a density of which one component oscillates."""
+        (wave,) = (c for c in components if isinstance(c.tail, OscillatingTail))
+        others = tuple(c for c in components if c is not wave)
+        return cls(wave, RadialSum(others, dim) if others else None, dim, beyond)
+
     @property
     def tail(self) -> OscillatingTail:
         """The tail that oscillates."""
@@ -257,20 +264,34 @@ class LobedTailMass:
 
     def start_of(self, index: float, sign: int) -> float:
         """Radius at which the lobe of this index begins."""
-        s = np.array([float(index)])
-        theta = np.pi * s - self.half_widths(s, sign, -1)
-        return float(self.radius(theta)[0][0])
+        return float(self._starts_of(np.array([float(index)]), sign)[0])
 
-    def changes(self, first: int, count: float) -> FloatArray:
-        """Radii at which the lobes from an even index on begin, to about the index ``count``."""
+    def _starts_of(self, s: FloatArray, sign: int) -> FloatArray:
+        return self.radius(np.pi * s - self.half_widths(s, sign, -1))[0]
+
+    @cached_property
+    def listed_to(self) -> float:
+        """Radius up to which lobes are listed one by one."""
+        return self.start_of(self.first_of(1), 1)
+
+    def first_of(self, sign: int) -> int:
+        """Index of the first lobe of a sign that is not listed; others follow in steps of 2."""
+        return self.first_index + (sign < 0)
+
+    @property
+    def fastest(self) -> float:
+        """The frequency."""
+        return self.tail.frequency
+
+    def changes(self, up_to: float) -> FloatArray:
+        """Radii at which the lobes that are not listed begin, to about a radius."""
+        first, count = self.first_index, up_to * self.fastest / np.pi
         last = first + 2 * max(0, int(0.5 * count) + 2 - first // 2)
         index = np.arange(first, last + 2)
         found = np.empty(index.size)
         for sign in (1, -1):
             mine = (index % 2 == 0) == (sign > 0)
-            s = index[mine].astype(float)
-            theta = np.pi * s - self.half_widths(s, sign, -1)
-            found[mine] = self.radius(theta)[0]
+            found[mine] = self._starts_of(index[mine].astype(float), sign)
         return found
 
     def shift(self, w: FloatArray) -> FloatArray:
@@ -377,6 +398,10 @@ class LobedTailMass:
         """
         total, error = self.mass_beyond(np.array([float(index)]), sign)
         return Enclosure(float(total[0]), float(error[0]))
+
+    def mass(self, sign: int) -> Enclosure:
+        """Total mass of the lobes of a sign that are not listed."""
+        return self.mass_from(self.first_of(sign), sign)
 
 
 def _parts(gap: float) -> int:

@@ -10,15 +10,16 @@ import numpy as np
 
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure import MeasurePart, SpectralMeasure
+from spectra.measure.apart import ApartTail
 from spectra.measure.stretches import refined
 from spectra.progress import staged
 from spectra.quadrature import EPS
 from spectra.table import Part, SpectralTable
 from spectra.table.radial_law import RadialLaw
 from spectra.tabulation.cdf import PartLaw
-from spectra.tabulation.cuts import Cut, Tail, cuts_of, sides_of
+from spectra.tabulation.cuts import Cut, cuts_of, sides_of
 from spectra.tabulation.fit import END_PROBABILITY, Piece, fit_pieces
-from spectra.tabulation.lobed import fit_lobed_tail, fit_mixed_tail, lobed_tail_error
+from spectra.tabulation.lobed import fit_tail
 
 __all__ = ["tabulate"]
 
@@ -143,23 +144,13 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
 
 
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
-    if not part.stretches and part.lobes is None and part.apart is None:
+    if not part.stretches and part.tail is None:
         radii = [a.radius for a in part.atoms]
         masses = np.array([a.mass for a in part.atoms])
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
-    beyond = 0.0
-    if part.lobes is not None:
-        beyond = part.lobes.mass_from(part.first_lobe, part.sign).mid
-    elif part.apart is not None:
-        beyond = part.apart.mass(part.sign).mid
+    beyond = 0.0 if part.tail is None else part.tail.mass(part.sign).mid
     law = PartLaw.of(part.stretches, beyond, part.atoms)
-    tail: Tail | None = None
-    tail_error = 0.0
-    if part.apart is not None:
-        tail, tail_error = fit_mixed_tail(part.apart, part.sign, law.mass)
-    elif part.lobes is not None:
-        tail = fit_lobed_tail(part.lobes, part.sign, part.first_lobe, law.mass)
-        tail_error = lobed_tail_error(tail, part.lobes, part.sign, law.mass)
+    tail, tail_error = fit_tail(part.tail, part.sign, law.mass)
     left, right = (
         fit_pieces(law, _pieces(cuts, law, from_above=above), from_above=above, u_error=u_error)
         for above, cuts in zip(
@@ -246,9 +237,9 @@ def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str
     if measure.density is None:
         return "atoms"
     text = f"density by the route {measure.density.route!r}, Jordan parts"
-    apart = next((p.apart for p in parts if p.apart is not None), None)
+    apart = next((p.tail for p in parts if isinstance(p.tail, ApartTail)), None)
     if apart is not None:
-        text += f" up to the radius {apart.start:.6g}, each frequency by itself beyond"
+        text += f" up to the radius {apart.listed_to:.6g}, each frequency by itself beyond"
     if np.isfinite(measure.radius):
         text += f", truncated at radius {measure.radius:g}"
     return text

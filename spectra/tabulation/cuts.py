@@ -8,14 +8,14 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from spectra.measure import MeasurePart
+from spectra.measure.apart import ApartTail
+from spectra.measure.lobes import LobedTailMass
 from spectra.quadrature import EPS
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 from spectra.tabulation.cdf import PartLaw
 
-__all__ = ["Cut", "Tail", "cuts_of", "sides_of"]
-
-Tail = LobedTail | MixedTail
+__all__ = ["Cut", "cuts_of", "sides_of"]
 
 # A density has a simple zero at a sign change: mass beyond it grows like the square of the step.
 _SIMPLE_ZERO = 2.0
@@ -58,7 +58,9 @@ class Cut:
     touch: float | None = None
 
 
-def cuts_of(part: MeasurePart, law: PartLaw, cut: float, tail: Tail | None) -> list[Cut]:
+def cuts_of(
+    part: MeasurePart, law: PartLaw, cut: float, tail: LobedTail | MixedTail | None
+) -> list[Cut]:
     """The cuts of a law from its begin to its end, which is infinite where it has none.
 
     ``cut`` is the radius at which the measure was truncated.
@@ -67,9 +69,10 @@ def cuts_of(part: MeasurePart, law: PartLaw, cut: float, tail: Tail | None) -> l
     last, open_end = _upper_end(part, law, cut)
     end = Cut(np.inf, law.below[-1] + law.tail.mass, law.beyond)
     points, powers, touched = _inner_cuts(law)
-    if part.lobes is not None and part.lobes.touching:
+    lobes = part.tail
+    if isinstance(lobes, LobedTailMass) and lobes.touching:
         powers[end.below] = _DOUBLE_ZERO
-        touched[end.below] = part.lobes.start_of(part.first_lobe, part.sign)
+        touched[end.below] = lobes.start_of(lobes.first_of(part.sign), part.sign)
     atoms = [0.0] * len(points)
     for atom in law.atoms:
         below, above = _beside_atom(atom.radius, law, total, None if open_end else end)
@@ -135,14 +138,14 @@ def _beside_atom(radius: float, law: PartLaw, total: float, end: Cut | None) -> 
 
 def _upper_end(part: MeasurePart, law: PartLaw, cut: float) -> tuple[float, bool]:
     """Power of the last listed stretch at its upper end, and whether its radius is unbounded."""
-    last = part.stretches[-1]
-    if part.apart is not None:
-        before = law.high[-1] < part.apart.start * (1.0 - 1e-12)
-        return (_SIMPLE_ZERO if before or part.apart.starts_at_zero else 1.0), False
-    if part.lobes is not None:
+    last, lobes = part.stretches[-1], part.tail
+    if isinstance(lobes, ApartTail):
+        before = law.high[-1] < lobes.listed_to * (1.0 - 1e-12)
+        return (_SIMPLE_ZERO if before or lobes.starts_at_zero else 1.0), False
+    if lobes is not None:
         # A lobe that fills the whole period runs into the next one without a zero.
-        width = part.lobes.half_widths(np.array([float(part.first_lobe)]), part.sign, -1)[0]
-        return (_SIMPLE_ZERO if width < np.pi else 1.0), False
+        first = np.array([float(lobes.first_of(part.sign))])
+        return (_SIMPLE_ZERO if lobes.half_widths(first, part.sign, -1)[0] < np.pi else 1.0), False
     if law.tail.mass > 0:
         # A density that grows towards the end makes a radius that is smooth in q as it is.
         return (1.0, True) if last.chart.way > 0.0 else (max(law.tail.rate, 1.0), False)
