@@ -92,7 +92,7 @@ class HalfPower(Component):
 
 @pytest.mark.parametrize("rate", [0.1, 1.0, 30.0, 1000.0])
 def test_panels_resolve_an_exponential_of_any_rate_and_say_so(rate):
-    panels = resolve(lambda t: (np.exp(-rate * t), 0.0 * t), [0.0, 50.0 / rate])
+    (panels,) = resolve(lambda t: (np.exp(-rate * t), 0.0 * t), [[0.0, 50.0 / rate]])
     exact = -np.expm1(-50.0) / rate
     assert abs(panels.integral.mid - exact) <= panels.integral.rad
     assert panels.integral.rad <= 1e-13 * exact
@@ -100,12 +100,12 @@ def test_panels_resolve_an_exponential_of_any_rate_and_say_so(rate):
 
 def test_a_jump_is_refused_not_smoothed():
     with pytest.raises(AccuracyError, match="singularity or a jump"):
-        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t), [0.0, 1.0])
+        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t), [[0.0, 1.0]])
 
 
 def test_an_infinite_integrand_is_refused():
     with pytest.raises(AccuracyError, match="not finite"):
-        resolve(lambda t: (np.full_like(t, np.inf), 0.0 * t), [0.0, 1.0])
+        resolve(lambda t: (np.full_like(t, np.inf), 0.0 * t), [[0.0, 1.0]])
 
 
 def test_roots_in_many_brackets_are_exact_to_rounding():

@@ -21,7 +21,7 @@ from numpy.polynomial import chebyshev
 from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
-from spectra.measure.inverse_series import InverseSeries, without_last_terms
+from spectra.measure.inverse_series import InverseSeries
 from spectra.measure.tail_integral import TailIntegral
 from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
@@ -45,7 +45,6 @@ _DEEPEST = 460.0
 _ITERATIONS = 60
 # Newton's method for the radius has ended with a step of this relative size: rounding.
 _LAST_STEP = 16.0 * EPS
-_INVERSE_TERMS = 32
 _MOST_LISTED = 5000
 # Exponents are doubles: a gap is a fraction where it is one to this.
 _SAME_GAP = 1e-12
@@ -131,12 +130,9 @@ class LobedTailMass:
         return root if root <= LARGEST_ROOT else 1
 
     def radius(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Radius at a phase theta, and dw/dtheta there."""
-        return self._newton(theta, self._near_radius(theta))
-
-    def _newton(self, theta: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Newton's method for :meth:`radius` from the radii w on."""
+        """Radius at a phase theta, and dw/dtheta there, by Newton's method."""
         frequency, shift = self.tail.frequency, self._phase_shift
+        w = np.maximum((theta - shift.limit) / frequency, 0.5 * self.tail.start)
         for _ in range(_ITERATIONS):
             value, slope = shift.with_slope(w)
             step = (frequency * w + value - theta) / (frequency + slope)
@@ -144,33 +140,6 @@ class LobedTailMass:
             if np.all(np.abs(step) <= _LAST_STEP * w):
                 break
         return w, 1.0 / (frequency + slope)
-
-    def _near_radius(self, theta: FloatArray) -> FloatArray:
-        """Radius at a phase theta, nearly: to rounding, where the tail is as smooth as it says."""
-        start, series = self._inverse_shift
-        w = (theta - self._phase_shift.limit) / self.tail.frequency
-        late = theta >= start
-        place = (start / theta[late]) ** (1.0 / self._phase_shift.root)
-        w[late] += chebyshev.chebval(2.0 * place - 1.0, series)
-        return np.maximum(w, 0.5 * self.tail.start)
-
-    @cached_property
-    def _inverse_shift(self) -> tuple[float, FloatArray]:
-        """First phase of the tail, and w(theta) - (theta - shift at infinity) / frequency.
-
-        The latter as a Chebyshev series in a root of start/theta.
-        """
-        shift, frequency = self._phase_shift, self.tail.frequency
-        start = float(frequency * shift.start + shift(np.array([shift.start]))[0])
-        if start <= 0.0:
-            # The tail starts before its first wave: Newton's method goes all the way.
-            return np.inf, np.zeros(1)
-        nodes = chebyshev.chebpts1(_INVERSE_TERMS)
-        theta = start * (2.0 / (1.0 + nodes)) ** shift.root
-        simple = (theta - shift.limit) / frequency
-        w, _ = self._newton(theta, np.maximum(simple, 0.5 * shift.start))
-        fit = np.asarray(chebyshev.chebfit(nodes, w - simple, _INVERSE_TERMS - 1), dtype=float)
-        return start, without_last_terms(fit, EPS * shift.start)
 
     def amplitude(self, w: FloatArray) -> FloatArray:
         """The amplitude of the oscillation."""

@@ -24,7 +24,7 @@ from spectra.quadrature import (
     Enclosure,
     Integrand,
     LegendrePanels,
-    resolve_each,
+    resolve,
 )
 
 __all__ = ["Closure", "Stretch", "overlap", "refined", "stretches_of"]
@@ -106,7 +106,7 @@ def refined(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
         for stretch in group:
             edges = stretch.panels.edges
             ranges.append(np.sort(np.concatenate([edges, 0.5 * (edges[:-1] + edges[1:])])))
-        finer = resolve_each(integrand, ranges)
+        finer = resolve(integrand, ranges)
         found += (replace(s, panels=p) for s, p in zip(group, finer, strict=True))
     return tuple(found)
 
@@ -139,7 +139,7 @@ def _integrate(function: Integrand, run: Intervals) -> list[Stretch]:
     doubts = _doubts(seen, _sampled(function, [_near_the_ends(t) for t in grids]))
     last = [run.last and i == len(ends) - 1 for i in range(len(ends))]
     ranges = [_relevant(*s, closes=c) for s, c in zip(seen, last, strict=True)]
-    resolved = iter(resolve_each(function, [_first_edges(*r) for r in ranges if r is not None]))
+    resolved = iter(resolve(function, [_first_edges(*r) for r in ranges if r is not None]))
     found: list[Stretch] = []
     for i, (sample, part, doubt) in enumerate(zip(seen, ranges, doubts, strict=True)):
         t, sign = sample.t, int(run.signs[i])
