@@ -236,8 +236,7 @@ def density_at(tail: LobedTail, w: FloatArray) -> FloatArray:
     """Density of one tail at the radii w; 0 between its lobes."""
     k, v = _place(tail, w)
     s = tail.kappa + k
-    rows = chebyshev.chebvander(2.0 * tail.place(s).real - 1.0, tail.radius_series.shape[0] - 1)
-    slopes = 2.0 * chebyshev.chebder((rows @ tail.radius_series).T)
+    slopes = 2.0 * chebyshev.chebder(tail.series_in(s).real.T)
     slope = np.asarray(chebyshev.chebval(2.0 * v - 1.0, slopes, tensor=False))
     share = share_slope(tail.zeros, v) * tail.lobe_mass(s).real
     inside = (v > 0.0) & (v < 1.0)
@@ -246,7 +245,6 @@ def density_at(tail: LobedTail, w: FloatArray) -> FloatArray:
 
 def _place(tail: LobedTail, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Number of the lobe that begins last before each radius, and the place along it, up to 1."""
-    rows = tail.radius_series.shape[0]
     ends = tail.radius_series @ np.where(np.arange(tail.radius_series.shape[1]) % 2, -1.0, 1.0)
     s = np.maximum((w - ends.sum()) / tail.period, tail.kappa)
     for _ in range(_INDEX_STEPS):
@@ -257,8 +255,7 @@ def _place(tail: LobedTail, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         if settled:
             break
     k = np.floor(s - tail.kappa)
-    x = 2.0 * tail.place(tail.kappa + k).real - 1.0
-    series = (chebyshev.chebvander(x, rows - 1) @ tail.radius_series).T
+    series = tail.series_in(tail.kappa + k).real.T
     series[0] -= w - tail.period * (tail.kappa + k)
     first, last = (np.asarray(chebyshev.chebval(end, series)) for end in (-1.0, 1.0))
     v = np.where(last <= 0.0, 1.0, 0.0)
