@@ -149,16 +149,10 @@ class RadialSum:
             )
         return Logs(positive, negative, size, positive_error, negative_error)
 
-    def values(
-        self, chart: Chart, t: FloatArray, *, log_scale: float = 0.0
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Positive summands, negative ones and error as numbers, divided by exp(log_scale)."""
+    def values(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Positive summands, negative ones and error as numbers."""
         found = self.logs(chart, t)
-        return (
-            np.exp(found.positive - log_scale),
-            np.exp(found.negative - log_scale),
-            np.exp(found.error - log_scale),
-        )
+        return np.exp(found.positive), np.exp(found.negative), np.exp(found.error)
 
     def balance(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(positive - negative) / envelope in [-1, 1], and its error.
