@@ -47,6 +47,8 @@ _INVERSE_ROUNDING = 16 * EPS
 _MAX_INVERSE_STEPS = 70
 # An integral that is off by the rounding of the whole is right, unless it is itself about as small.
 _SMALL_SHARE = 1e5
+# Bisection alone needs half as many.
+_MOST_ROOT_STEPS = 100
 
 
 def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
@@ -324,7 +326,6 @@ def bracketed_roots(
     *,
     value_low: FloatArray,
     value_high: FloatArray,
-    max_iterations: int = 100,
 ) -> FloatArray:
     """Roots of a function in many brackets at once, to the last bit that its values allow.
 
@@ -349,7 +350,7 @@ def bracketed_roots(
     fb, fa = value_low.astype(float), value_high.astype(float)
     c, fc = a.copy(), fa.copy()
     t = np.full_like(a, 0.5)
-    for _ in range(max_iterations):
+    for _ in range(_MOST_ROOT_STEPS):
         x = a + t * (b - a)
         fx = function(x)
         same = np.sign(fx) == np.sign(fa)

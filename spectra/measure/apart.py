@@ -58,9 +58,8 @@ class ApartTail:
         rest = RadialSum(smooth, beats.dim) if smooth else None
         found = []
         for i, wave in enumerate(beats.waves):
-            share = partial(self._share, i)
-            tail = self._tail(i)
-            found.append(LobedTailMass(wave.oscillating, rest, beats.dim, 0.0, share, tail))
+            share, tail = partial(self._share, i), self._tail(i)
+            found.append(LobedTailMass(wave.oscillating, rest, share=share, apart=tail))
         return tuple(found)
 
     def _backgrounds(self, w: FloatArray) -> FloatArray:

@@ -98,9 +98,7 @@ class BeatingTail:
         found = [c for c in self.components if isinstance(c.tail, OscillatingTail)]
         smooth = tuple(c for c in self.components if not isinstance(c.tail, OscillatingTail))
         rest = RadialSum(smooth, self.dim) if smooth else None
-        return tuple(
-            LobedTailMass(c, rest if i == 0 else None, self.dim) for i, c in enumerate(found)
-        )
+        return tuple(LobedTailMass(c, rest if i == 0 else None) for i, c in enumerate(found))
 
     @cached_property
     def orbits(self) -> tuple[Orbit, ...]:

@@ -60,8 +60,6 @@ class LobedTailMass:
         The component with the :class:`OscillatingTail`.
     rest : RadialSum or None
         The other components, which do not oscillate; they join the background.
-    dim : int
-        Dimension.
     beyond : float
         A radius (of the last atom) that the listed lobes must pass.
     share : callable or None
@@ -72,7 +70,6 @@ class LobedTailMass:
 
     oscillating: Component
     rest: RadialSum | None
-    dim: int
     beyond: float = 0.0
     share: Callable[[FloatArray], FloatArray] | None = None
     apart: OscillatingTail | None = None
@@ -82,7 +79,7 @@ class LobedTailMass:
         """That of a density of which one component oscillates."""
         (wave,) = (c for c in components if isinstance(c.tail, OscillatingTail))
         others = tuple(c for c in components if c is not wave)
-        return cls(wave, RadialSum(others, dim) if others else None, dim, beyond)
+        return cls(wave, RadialSum(others, dim) if others else None, beyond)
 
     @property
     def tail(self) -> OscillatingTail:

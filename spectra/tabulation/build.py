@@ -148,14 +148,11 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
         radii = [a.radius for a in part.atoms]
         masses = np.array([a.mass for a in part.atoms])
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
-    beyond = 0.0 if part.tail is None else part.tail.mass(part.sign).mid
-    law = PartLaw.of(part.stretches, beyond, part.atoms)
+    law = PartLaw.of(part)
     tail, tail_error = fit_tail(part.tail, part.sign, law.mass)
     left, right = (
         fit_pieces(law, _pieces(cuts, law, from_above=above), from_above=above, u_error=u_error)
-        for above, cuts in zip(
-            (False, True), sides_of(cuts_of(part, law, cut, tail), law), strict=True
-        )
+        for above, cuts in zip((False, True), sides_of(cuts_of(law, cut, tail), law), strict=True)
     )
     try:
         table = RadialLaw.from_panels(left, right, tail)
@@ -165,7 +162,7 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
             "no law that ascends was fitted.",
             in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
         ) from fault
-    finer = PartLaw.of(refined(part.stretches), beyond, part.atoms)
+    finer = PartLaw.of(replace(part, stretches=refined(part.stretches)))
     return table, _UNSEEN * max(tail_error, _measured_error(table, finer, law.mass))
 
 
@@ -205,8 +202,8 @@ def _pieces(cuts: list[Cut], law: PartLaw, *, from_above: bool) -> list[Piece]:
 def _measured_error(table: RadialLaw, law: PartLaw, mass: float) -> float:
     """Largest |F(P(u)) - u| over places in every panel, F being the finer quadrature."""
     worst = 0.0
-    radii = np.array([a.radius for a in law.atoms])
-    masses = np.array([a.mass for a in law.atoms])
+    radii = np.array([a.radius for a in law.part.atoms])
+    masses = np.array([a.mass for a in law.part.atoms])
     for panels, from_above in ((table.left, False), (table.right, True)):
         if not panels.size:
             continue

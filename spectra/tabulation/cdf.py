@@ -12,8 +12,8 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from spectra.density import Atom
-from spectra.measure.stretches import Closure, Stretch
+from spectra.measure import MeasurePart
+from spectra.measure.stretches import Closure
 from spectra.numeric import FloatArray
 from spectra.quadrature import legendre_antiderivative, legendre_inverse
 
@@ -42,12 +42,10 @@ class PartLaw:
         Legendre series of the density in each panel.
     errors : ndarray of shape (n,)
         Bound of the error of the mass of each panel.
-    head, tail : Closure
-        What lies before the first panel and after the last one.
+    part : MeasurePart
+        Whose law it is; its atoms are apart from all other masses.
     beyond : float
-        Mass of further lobes that are not listed.
-    atoms : tuple of Atom
-        Apart from all other masses.
+        Mass of its further lobes, which are not listed.
     """
 
     start: FloatArray
@@ -56,28 +54,34 @@ class PartLaw:
     way: FloatArray
     coefficients: FloatArray
     errors: FloatArray
-    head: Closure
-    tail: Closure
+    part: MeasurePart
     beyond: float
-    atoms: tuple[Atom, ...]
 
     @classmethod
-    def of(cls, stretches: tuple[Stretch, ...], beyond: float, atoms: tuple[Atom, ...]) -> PartLaw:
-        """Join the panels of stretches that ascend."""
-        panels = [s.panels for s in stretches]
+    def of(cls, part: MeasurePart) -> PartLaw:
+        """Join the panels of the stretches of a part."""
+        panels = [s.panels for s in part.stretches]
         counts = [p.errors.size for p in panels]
         return cls(
             start=np.concatenate([p.edges[:-1] for p in panels]),
             stop=np.concatenate([p.edges[1:] for p in panels]),
-            origin=np.repeat([s.chart.origin for s in stretches], counts),
-            way=np.repeat([s.chart.way for s in stretches], counts),
+            origin=np.repeat([s.chart.origin for s in part.stretches], counts),
+            way=np.repeat([s.chart.way for s in part.stretches], counts),
             coefficients=np.concatenate([p.coefficients for p in panels]),
             errors=np.concatenate([p.errors for p in panels]),
-            head=stretches[0].head,
-            tail=stretches[-1].tail,
-            beyond=beyond,
-            atoms=atoms,
+            part=part,
+            beyond=0.0 if part.tail is None else part.tail.mass(part.sign).mid,
         )
+
+    @property
+    def head(self) -> Closure:
+        """What lies before the first panel."""
+        return self.part.stretches[0].head
+
+    @property
+    def tail(self) -> Closure:
+        """What lies after the last panel."""
+        return self.part.stretches[-1].tail
 
     @cached_property
     def masses(self) -> FloatArray:
@@ -98,7 +102,7 @@ class PartLaw:
     @cached_property
     def mass(self) -> float:
         """Mass of the part."""
-        atoms = float(sum(a.mass for a in self.atoms))
+        atoms = float(sum(a.mass for a in self.part.atoms))
         return float(self.above[0] + self.head.mass) + atoms
 
     @cached_property

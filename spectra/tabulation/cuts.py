@@ -7,7 +7,6 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from spectra.measure import MeasurePart
 from spectra.measure.apart import ApartTail
 from spectra.measure.lobes import LobedTailMass
 from spectra.quadrature import EPS
@@ -58,23 +57,21 @@ class Cut:
     touch: float | None = None
 
 
-def cuts_of(
-    part: MeasurePart, law: PartLaw, cut: float, tail: LobedTail | MixedTail | None
-) -> list[Cut]:
+def cuts_of(law: PartLaw, cut: float, tail: LobedTail | MixedTail | None) -> list[Cut]:
     """The cuts of a law from its begin to its end, which is infinite where it has none.
 
     ``cut`` is the radius at which the measure was truncated.
     """
     total = float(law.above[0] + law.head.mass)
-    last, open_end = _upper_end(part, law, cut)
+    last, open_end = _upper_end(law, cut)
     end = Cut(np.inf, law.below[-1] + law.tail.mass, law.beyond)
     points, powers, touched = _inner_cuts(law)
-    lobes = part.tail
+    lobes, sign = law.part.tail, law.part.sign
     if isinstance(lobes, LobedTailMass) and lobes.touching:
         powers[end.below] = _DOUBLE_ZERO
-        touched[end.below] = lobes.start_of(lobes.first_of(part.sign), part.sign)
+        touched[end.below] = lobes.start_of(lobes.first_of(sign), sign)
     atoms = [0.0] * len(points)
-    for atom in law.atoms:
+    for atom in law.part.atoms:
         below, above = _beside_atom(atom.radius, law, total, None if open_end else end)
         points += [Cut(atom.radius, below, above)] * 2
         atoms += [0.0, atom.mass]
@@ -136,16 +133,16 @@ def _beside_atom(radius: float, law: PartLaw, total: float, end: Cut | None) -> 
     return below, above
 
 
-def _upper_end(part: MeasurePart, law: PartLaw, cut: float) -> tuple[float, bool]:
+def _upper_end(law: PartLaw, cut: float) -> tuple[float, bool]:
     """Power of the last listed stretch at its upper end, and whether its radius is unbounded."""
-    last, lobes = part.stretches[-1], part.tail
+    last, lobes, sign = law.part.stretches[-1], law.part.tail, law.part.sign
     if isinstance(lobes, ApartTail):
         before = law.high[-1] < lobes.listed_to * (1.0 - 1e-12)
         return (_SIMPLE_ZERO if before or lobes.starts_at_zero else 1.0), False
     if lobes is not None:
         # A lobe that fills the whole period runs into the next one without a zero.
-        first = np.array([float(lobes.first_of(part.sign))])
-        return (_SIMPLE_ZERO if lobes.half_widths(first, part.sign, -1)[0] < np.pi else 1.0), False
+        first = np.array([float(lobes.first_of(sign))])
+        return (_SIMPLE_ZERO if lobes.half_widths(first, sign, -1)[0] < np.pi else 1.0), False
     if law.tail.mass > 0:
         # A density that grows towards the end makes a radius that is smooth in q as it is.
         return (1.0, True) if last.chart.way > 0.0 else (max(law.tail.rate, 1.0), False)
