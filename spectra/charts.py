@@ -7,7 +7,7 @@ tail w**-1.1 alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 
-__all__ = ["Chart", "Logs", "RadialSum", "require_moderate_scale"]
+__all__ = ["Chart", "Logs", "RadialSum", "charts_between", "require_moderate_scale"]
 
 # log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
 # and squares, powers and products of radii must stay doubles.
@@ -56,6 +56,41 @@ class Chart:
         if self.way < 0.0 and isinstance(tail, EndTail) and tail.radius == self.origin:
             return tail.exponent
         return None
+
+
+def charts_between(
+    breaks: Mapping[float, float], low: float, high: float
+) -> list[tuple[Chart, float, float]]:
+    """Charts from exp(low) to exp(high) in the order of the radius, with the ends of their t.
+
+    Parameters
+    ----------
+    breaks : mapping of radius to depth
+        Radii at which a function is not smooth: charts end there and begin there, and go so many
+        e-folds deep.  Between two of them they meet halfway.
+    low, high : float
+        Logarithms of radii.
+
+    Examples
+    --------
+    >>> [(c.origin, c.way) for c, *_ in charts_between({1.0: 40.0}, -9.0, 9.0)]
+    [(0.0, 1.0), (1.0, -1.0), (1.0, 1.0)]
+    """
+    end = float(np.exp(high)) * (1.0 + 4.0 * EPS)
+    ranges, last, start = [], 0.0, low
+    for radius, depth in sorted(breaks.items()):
+        if radius > end:
+            break
+        middle = 0.5 * (last + radius)
+        ranges.append((Chart(last), start, float(np.log(middle - last))))
+        stop = depth - float(np.log(radius))
+        ranges.append((Chart(radius, -1.0), -float(np.log(radius - middle)), stop))
+        last, start = radius, float(np.log(radius)) - depth
+    if not last:
+        ranges.append((Chart(), low, high))
+    elif np.exp(high) > last * (1.0 + 4.0 * EPS):
+        ranges.append((Chart(last), start, float(np.log(np.exp(high) - last))))
+    return [(chart, start, stop) for chart, start, stop in ranges if stop > start]
 
 
 @dataclass(frozen=True, eq=False)

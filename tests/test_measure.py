@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from numpy.polynomial import Polynomial
 from scipy import stats
-from scipy.special import betainc, gammaln
+from scipy.special import betainc, gammaln, iti0k0
 
 from spectra.density import (
     Atom,
@@ -366,6 +366,14 @@ def test_a_truncation_records_the_mass_it_lost(radius):
     assert m.bias == m.lost_mass
     assert abs(m.bias_at_zero.mid - (1.0 - kept)) <= m.bias_at_zero.rad
     assert m.k_zero == pytest.approx(kept, rel=1e-12)
+
+
+def test_a_truncation_beyond_a_logarithm_keeps_what_lies_within_it():
+    """cos(3 z)/sqrt(1 + z^2) has the density (K_0(|w - 3|) + K_0(w + 3))/pi on the half-line."""
+    within = [iti0k0(x)[1] / np.pi for x in (2.0, 8.0)]
+    density = spectral_density(radial("cos(3*z)/sqrt(1 + z**2)"), 1)
+    cut = truncate(density, 5.0)
+    assert abs(cut.positive_mass.mid - sum(within)) <= cut.positive_mass.rad <= 1e-11
 
 
 def test_a_truncation_of_an_infinite_mass_says_that_the_loss_is_infinite():

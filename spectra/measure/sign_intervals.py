@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.charts import Chart, RadialSum, require_moderate_scale
+from spectra.charts import Chart, RadialSum, charts_between, require_moderate_scale
 from spectra.density import Component, EndTail, OscillatingTail
 from spectra.numeric import FloatArray
-from spectra.quadrature import bracketed_roots
+from spectra.quadrature import EPS, bracketed_roots
 
 __all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Intervals", "sign_intervals"]
 
@@ -121,63 +121,39 @@ def _closes(segments: list[tuple[Chart, FloatArray]], i: int, cut: float) -> boo
     chart, t = segments[i]
     if chart.way < 0.0:
         return chart.origin < cut
-    return i == len(segments) - 1 and bool(t[-1] < np.log(cut))
+    return i == len(segments) - 1 and bool(chart.radius(t[-1]) < cut * (1.0 - 4.0 * EPS))
 
 
 def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
     """Charts in the order of the radius, each with a grid fine enough to see every sign."""
     components = density.components
-    ends = {c.tail.radius for c in components if isinstance(c.tail, EndTail)}
-    depth = _depths(components)
-    open_ended = any(not isinstance(c.tail, EndTail) for c in components)
+    depths = _depths(components)
     low = min(_extent(c, -1.0) for c in components)
-    high = max([_extent(c, 1.0) for c in components if not isinstance(c.tail, EndTail)], default=0)
-    high = min(high, float(np.log(cut)))
+    if depths:
+        low = min(low, float(np.log(min(0.5 * min(depths), cut))) - 1.0)
+    ends = [float(np.log(r)) for r in depths]
+    ends += [_extent(c, 1.0) for c in components if not isinstance(c.tail, EndTail)]
     segments: list[tuple[Chart, FloatArray]] = []
-    last = 0.0
-    for end in sorted(ends | set(depth)):
-        if last == 0.0:
-            middle = float(np.log(min(0.5 * end, cut)))
-            segments.append((Chart(), _grid(components, min(low, middle - 1.0), middle)))
-            last = 0.5 * end
-        elif last in depth and last < cut:
-            middle = min(0.5 * (last + end), cut)
-            segments.append((Chart(last), _from_start(last, middle, depth[last])))
-            last = middle
-        if last >= cut:
-            return segments
-        chart = Chart(end, -1.0)
-        start = float(-np.log(end - last))
-        stop = float(-np.log(end)) + depth.get(end, _END_DEPTH)
-        if cut < end:
-            stop = min(stop, float(-np.log(end - cut)))
-        segments.append((chart, np.linspace(start, stop, 2 + int((stop - start) / 0.05))))
-        last = min(end, cut)
-    if open_ended:
-        start = low if last == 0.0 else float(np.log(last))
-        if high > start and last < cut:
-            grid = _grid(components, start, high)
-            if last in depth:
-                near = _from_start(last, float(np.exp(grid[1])), depth[last])
-                grid = np.concatenate([near, np.log(np.exp(grid[2:]) - last)])
-                segments.append((Chart(last), np.unique(grid)))
-            else:
-                segments.append((Chart(), grid))
+    for chart, start, stop in charts_between(depths, low, min(max(ends), float(np.log(cut)))):
+        if chart.origin == 0.0:
+            segments.append((chart, _grid(components, start, stop)))
+            continue
+        t = np.linspace(start, stop, 2 + int((stop - start) / 0.05))
+        if chart.origin == max(depths):
+            # Beyond the last break lies all that is far.
+            first, last = np.log(chart.radius(t[[0, -1]]))
+            between = chart.variable(np.exp(_grid(components, first, last)[1:-1]))
+            t = np.union1d(t, between[(between > start) & (between < stop)])
+        segments.append((chart, t))
     return segments
 
 
 def _depths(components: Sequence[Component]) -> dict[float, float]:
-    """How many e-folds of the distance to each break matter: the mass beyond is rounding."""
-    found: dict[float, float] = {}
+    """How many e-folds of the distance to each break or end matter: what is beyond is rounding."""
+    found = {c.tail.radius: _END_DEPTH for c in components if isinstance(c.tail, EndTail)}
     for radius, exponent in (b for c in components for b in c.breaks):
         found[radius] = max(found.get(radius, 0.0), _END_DEPTH / (1.0 + exponent))
     return found
-
-
-def _from_start(start: float, stop: float, depth: float) -> FloatArray:
-    """A grid in log(w - start), from nothing to ``stop``."""
-    low, high = float(np.log(start)) - depth, float(np.log(stop - start))
-    return np.linspace(low, high, 2 + int((high - low) / 0.05))
 
 
 def _extent(component: Component, side: float) -> float:
