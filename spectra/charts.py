@@ -134,6 +134,12 @@ class RadialSum:
     components: tuple[Component, ...]
     dim: int
 
+    @property
+    def proved_sign(self) -> int:
+        """The sign that it has by formulas wherever it is not zero; 0 where they prove none."""
+        signs = {int(np.sign(c.total)) if c.has_one_sign else 0 for c in self.components}
+        return signs.pop() if len(signs) == 1 else 0
+
     def logs(self, chart: Chart, t: FloatArray) -> Logs:
         """What the sum is made of at t, in logarithms and per unit of t."""
         w = chart.radius(t)

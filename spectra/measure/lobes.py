@@ -114,15 +114,18 @@ class LobedTailMass:
         return InverseSeries.of(tail, lambda w: tail.background(w) * w**power, "background")
 
     @property
+    def _exponents(self) -> list[float]:
+        """Exponents of the oscillation and of all that joins the background."""
+        smooth = [] if self.rest is None else [c.tail for c in self.rest.components]
+        mine = [self.tail.exponent, self.tail.background_exponent]
+        return mine + [t.exponent for t in smooth if isinstance(t, PowerTail)]
+
+    @property
     def root(self) -> int:
         """q where the tail has powers of the radius that differ by q-th parts; 1 if by no part."""
         series = [self._phase_shift, self._amplitude]
         series += [] if self._background is None else [self._background]
-        smooth = [self.tail.background_exponent]
-        if self.rest is not None:
-            tails = [c.tail for c in self.rest.components]
-            smooth += [t.exponent for t in tails if isinstance(t, PowerTail)]
-        gaps = [float(e - self.tail.exponent) for e in smooth if np.isfinite(e)]
+        gaps = [e - self.tail.exponent for e in self._exponents if np.isfinite(e)]
         root = math.lcm(*map(_parts, gaps), *(s.root for s in series))
         return root if root <= LARGEST_ROOT else 1
 
@@ -269,12 +272,7 @@ class LobedTailMass:
         far = np.array([0.5, 1.0]) * self._reach(2e7) * max(self.first_index, 1)
         masses, _ = self.lobe_masses(far, sign)
         slope = float(np.log2(masses[0] / masses[1]))
-        stated = [self.tail.exponent, self.tail.background_exponent]
-        if self.rest is not None:
-            stated += [
-                c.tail.exponent for c in self.rest.components if isinstance(c.tail, PowerTail)
-            ]
-        return min(stated, key=lambda e: abs(e - slope))
+        return min(self._exponents, key=lambda e: abs(e - slope))
 
     def _densities(
         self, s: FloatArray, sign: int, low: FloatArray, high: FloatArray

@@ -193,12 +193,6 @@ def _joined(chart: Chart, t: FloatArray, places: FloatArray) -> FloatArray:
     return np.union1d(t, chart.variable(places[(places > low) & (places < high)]))
 
 
-def _is_of_one_sign(density: RadialSum) -> bool:
-    """Whether formulas prove that a density does not change its sign."""
-    components = density.components
-    return all(c.has_one_sign and c.total * components[0].total > 0.0 for c in components)
-
-
 def _roots_on_grid(
     density: RadialSum, chart: Chart, t: FloatArray, sign_before: int
 ) -> tuple[list[float], list[int]]:
@@ -206,7 +200,7 @@ def _roots_on_grid(
     t, ratio, bound = _trusted(density, chart, t)
     if t.size == 0:
         return [], [sign_before]
-    if not _is_of_one_sign(density):
+    if not density.proved_sign:
         t, ratio, bound = _with_waves_between(density, chart, t, ratio, bound)
         t, ratio = _with_hidden_roots(density, chart, t, ratio, bound)
     signs = np.sign(ratio)

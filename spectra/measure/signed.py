@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.charts import RadialSum
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.apart import ApartTail
@@ -269,7 +268,7 @@ class SpectralMeasure:
                 "mass that has one, and tabulate(measure) a table of it."
             )
         apart = ApartTail(split.tail, max((a.radius for a in self.atoms), default=0.0))
-        intervals, _ = sign_intervals(RadialSum(self.components, self.dim), cut=apart.listed_to)
+        intervals, _ = sign_intervals(split.density, cut=apart.listed_to)
         return stretches_of(intervals), apart
 
     def certified(self) -> CertifiedMasses:

@@ -70,7 +70,7 @@ class SignSplit:
 
     Attributes
     ----------
-    components : tuple of Component
+    density : RadialSum
         What is divided.
     intervals : tuple of Intervals
         Where it is of one sign.
@@ -82,7 +82,7 @@ class SignSplit:
         What describes the lobes that are not listed, where they have no end.
     """
 
-    components: tuple[Component, ...]
+    density: RadialSum
     intervals: tuple[Intervals, ...]
     changes: FloatArray
     stretches: tuple[Stretch, ...]
@@ -96,15 +96,11 @@ class SignSplit:
                 total = total + stretch.mass
             else:
                 total = total + Enclosure(0.0, stretch.doubt)
-        if total.mid == 0.0 and not self.is_proved_to_have(-sign):
+        if total.mid == 0.0 and self.density.proved_sign != -sign:
             # No stretch of this sign was seen: there may be one where the other is an error.
             unseen = self.tail_mass(-sign).rad + sum(s.mass.rad for s in self.stretches)
             total = total + Enclosure(0.0, float(unseen))
         return total
-
-    def is_proved_to_have(self, sign: int) -> bool:
-        """Whether formulas prove that the density has this sign wherever it is not zero."""
-        return all(c.has_one_sign and np.sign(c.total) == sign for c in self.components)
 
     def tail_mass(self, sign: int) -> Enclosure:
         """Mass of the lobes that are not listed."""
@@ -147,5 +143,6 @@ def split_by_sign(
     elif tails:
         tail = BeatingTail(components, dim)
     cut = cut if tail is None else tail.listed_to
-    intervals, changes = sign_intervals(RadialSum(components, dim), cut=cut)
-    return SignSplit(components, intervals, changes, stretches_of(intervals), tail)
+    density = RadialSum(components, dim)
+    intervals, changes = sign_intervals(density, cut=cut)
+    return SignSplit(density, intervals, changes, stretches_of(intervals), tail)
