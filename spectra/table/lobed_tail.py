@@ -240,14 +240,18 @@ class LobedTail:
         k = np.maximum(np.searchsorted(ends, key, side="right") - 1, 0)
         share = np.maximum(key - ends[k], 0.0) / (ends[k + 1] - ends[k])
         out[listed] = self._listed_radius(k, place_in_lobe(self.zeros, share))
-        far = np.flatnonzero(~listed)
+        if not np.all(listed):
+            out[~listed] = self._far_radii(q[~listed])
+        return out
+
+    def _far_radii(self, q: FloatArray) -> FloatArray:
+        """Radii beyond the listed lobes."""
         with np.errstate(over="ignore"):
-            s = np.maximum(np.exp(self._log_index(q[far])), self.kappa)
+            s = np.maximum(np.exp(self._log_index(q)), self.kappa)
         # An index beyond the range of doubles is a radius beyond it.
-        out[far] = np.inf
-        far, s = far[np.isfinite(s)], s[np.isfinite(s)]
-        k, share = self._lobe_near(q[far], s)
-        out[far] = self._radius_in(k, place_in_lobe(self.zeros, share))
+        out, some = np.full(q.shape, np.inf), np.isfinite(s)
+        k, share = self._lobe_near(q[some], s[some])
+        out[some] = self._radius_in(k, place_in_lobe(self.zeros, share))
         return out
 
     @cached_property
