@@ -7,7 +7,7 @@ tail w**-1.1 alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 
-__all__ = ["Chart", "Logs", "RadialSum", "require_moderate_scale"]
+__all__ = ["Chart", "Logs", "RadialSum", "charts_between", "require_moderate_scale"]
 
 # log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
 # and squares, powers and products of radii must stay doubles.
@@ -26,47 +26,71 @@ _LARGEST_SCALE = 1e50
 
 @dataclass(frozen=True)
 class Chart:
-    r"""An increasing map of a variable t to the radius: w = start + exp(t), or w = end - exp(-t).
+    r"""An increasing map of a variable t to the radius: w = origin + way exp(way t), way = 1 or -1.
 
-    The second one resolves the algebraic end :math:`(end - w)^\beta` of a bounded spectrum, or of
-    what lies below a radius at which a density is not smooth; the first one what lies above it.
+    With -1 it resolves the algebraic end :math:`(origin - w)^\beta` of a bounded spectrum, or of
+    what lies below a radius at which a density is not smooth; with 1 what lies above it.
     """
 
-    end: float | None = None
-    start: float = 0.0
+    origin: float = 0.0
+    way: float = 1.0
 
     def radius(self, t: FloatArray) -> FloatArray:
-        """Radius w at t, kept below the end of the spectrum where rounding would reach it."""
-        if self.end is None:
-            w = self.start + np.exp(t)
-            return np.maximum(w, np.nextafter(self.start, np.inf)) if self.start else w
-        return np.minimum(self.end - np.exp(-t), np.nextafter(self.end, 0.0))
+        """Radius w at t, kept beside the origin where rounding would reach it."""
+        w = self.origin + self.way * np.exp(self.way * t)
+        if self.way < 0.0:
+            return np.minimum(w, np.nextafter(self.origin, 0.0))
+        return np.maximum(w, np.nextafter(self.origin, np.inf)) if self.origin else w
 
     def variable(self, w: FloatArray) -> FloatArray:
         """The variable t at the radius w."""
-        if self.end is None:
-            return np.log(w - self.start)
-        return -np.log(self.end - w)
+        return np.asarray(self.way * np.log(self.way * (w - self.origin)))
 
     def log_slope(self, t: FloatArray) -> FloatArray:
-        """Logarithm of dw/dt, which is that of the distance to the end or the start."""
+        """Logarithm of dw/dt, which is that of the distance to the origin."""
         return self.way * t
-
-    @property
-    def origin(self) -> float:
-        """The radius from which distances are counted."""
-        return self.start if self.end is None else self.end
-
-    @property
-    def way(self) -> float:
-        """The sign of a distance from there."""
-        return 1.0 if self.end is None else -1.0
 
     def power_of(self, component: Component) -> float | None:
         """The power of the distance that a component goes with at the end; None without one."""
-        if isinstance(component.tail, EndTail) and component.tail.radius == self.end:
-            return component.tail.exponent
+        tail = component.tail
+        if self.way < 0.0 and isinstance(tail, EndTail) and tail.radius == self.origin:
+            return tail.exponent
         return None
+
+
+def charts_between(
+    breaks: Mapping[float, float], low: float, high: float
+) -> list[tuple[Chart, float, float]]:
+    """Charts from exp(low) to exp(high) in the order of the radius, with the ends of their t.
+
+    Parameters
+    ----------
+    breaks : mapping of radius to depth
+        Radii at which a function is not smooth: charts end there and begin there, and go so many
+        e-folds deep.  Between two of them they meet halfway.
+    low, high : float
+        Logarithms of radii.
+
+    Examples
+    --------
+    >>> [(c.origin, c.way) for c, *_ in charts_between({1.0: 40.0}, -9.0, 9.0)]
+    [(0.0, 1.0), (1.0, -1.0), (1.0, 1.0)]
+    """
+    end = float(np.exp(high)) * (1.0 + 4.0 * EPS)
+    ranges, last, start = [], 0.0, low
+    for radius, depth in sorted(breaks.items()):
+        if radius > end:
+            break
+        middle = 0.5 * (last + radius)
+        ranges.append((Chart(last), start, float(np.log(middle - last))))
+        stop = depth - float(np.log(radius))
+        ranges.append((Chart(radius, -1.0), -float(np.log(radius - middle)), stop))
+        last, start = radius, float(np.log(radius)) - depth
+    if not last:
+        ranges.append((Chart(), low, high))
+    elif np.exp(high) > last * (1.0 + 4.0 * EPS):
+        ranges.append((Chart(last), start, float(np.log(np.exp(high) - last))))
+    return [(chart, start, stop) for chart, start, stop in ranges if stop > start]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +133,12 @@ class RadialSum:
 
     components: tuple[Component, ...]
     dim: int
+
+    @property
+    def proved_sign(self) -> int:
+        """The sign that it has by formulas wherever it is not zero; 0 where they prove none."""
+        signs = {int(np.sign(c.total)) if c.has_one_sign else 0 for c in self.components}
+        return signs.pop() if len(signs) == 1 else 0
 
     def logs(self, chart: Chart, t: FloatArray) -> Logs:
         """What the sum is made of at t, in logarithms and per unit of t."""
@@ -160,16 +190,10 @@ class RadialSum:
             )
         return Logs(positive, negative, size, positive_error, negative_error)
 
-    def values(
-        self, chart: Chart, t: FloatArray, *, log_scale: float = 0.0
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Positive summands, negative ones and error as numbers, divided by exp(log_scale)."""
+    def values(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Positive summands, negative ones and error as numbers."""
         found = self.logs(chart, t)
-        return (
-            np.exp(found.positive - log_scale),
-            np.exp(found.negative - log_scale),
-            np.exp(found.error - log_scale),
-        )
+        return np.exp(found.positive), np.exp(found.negative), np.exp(found.error)
 
     def balance(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(positive - negative) / envelope in [-1, 1], and its error.

@@ -26,7 +26,6 @@ __all__ = [
     "legendre_antiderivative",
     "legendre_inverse",
     "resolve",
-    "resolve_each",
 ]
 
 Integrand = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -48,6 +47,8 @@ _INVERSE_ROUNDING = 16 * EPS
 _MAX_INVERSE_STEPS = 70
 # An integral that is off by the rounding of the whole is right, unless it is itself about as small.
 _SMALL_SHARE = 1e5
+# Bisection alone needs half as many.
+_MOST_ROOT_STEPS = 100
 
 
 def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
@@ -157,20 +158,22 @@ class LegendrePanels:
 
 
 def resolve(
-    integrand: Integrand, edges: ArrayLike, *, tolerance: float = RESOLVED
-) -> LegendrePanels:
-    r"""Resolve a piecewise smooth integrand on panels, bisecting those that need it.
+    integrand: Integrand, ranges: Sequence[ArrayLike], *, tolerance: float = RESOLVED
+) -> list[LegendrePanels]:
+    r"""Resolve a piecewise smooth integrand on ranges, bisecting the panels that need it.
 
     A panel is accepted when the last three Legendre coefficients of the integrand are below
     ``tolerance`` times its largest value on the panel, or below the error that the integrand
     states there.  The tolerance is relative to each panel, so that far tails keep their digits.
+    Each call of the integrand asks about all ranges.
 
     Parameters
     ----------
     integrand : callable
         ``integrand(t)`` returns the values at ``t`` and a bound of their absolute errors.
-    edges : array_like
-        First panels, ascending; break points of the integrand belong here.
+    ranges : sequence of array_like
+        First panels of each range, ascending; break points of the integrand belong here.  The
+        ranges ascend and do not overlap.
     tolerance : float
         Relative size of the coefficients left out.
 
@@ -181,38 +184,9 @@ def resolve(
 
     Examples
     --------
-    >>> panels = resolve(lambda t: (np.exp(t), 0 * t), [0.0, 30.0])
-    >>> bool(abs(panels.integral.mid / np.expm1(30.0) - 1) < 1e-14)
+    >>> one, other = resolve(lambda t: (np.exp(t), 0 * t), [[0.0, 30.0], [31.0, 32.0]])
+    >>> bool(abs(one.integral.mid / np.expm1(30.0) - 1) < 1e-14)
     True
-    """
-    return resolve_each(integrand, [edges], tolerance=tolerance)[0]
-
-
-def resolve_each(
-    integrand: Integrand, ranges: Sequence[ArrayLike], *, tolerance: float = RESOLVED
-) -> list[LegendrePanels]:
-    """Resolve an integrand on several ranges, all of them in each call of it.
-
-    Parameters
-    ----------
-    integrand : callable
-        As for :func:`resolve`.
-    ranges : sequence of array_like
-        First panels of each range, ascending; the ranges ascend and do not overlap.
-    tolerance : float
-        As for :func:`resolve`, whose result on each range this is.
-
-    Raises
-    ------
-    AccuracyError
-        As :func:`resolve` does.
-
-    Examples
-    --------
-    >>> two = resolve_each(lambda t: (np.exp(t), 0 * t), [[0.0, 1.0], [2.0, 3.0]])
-    >>> [bool(abs(p.integral.mid / np.exp(e) / np.expm1(1.0) - 1) < 1e-14)
-    ...  for p, e in zip(two, (0.0, 2.0))]
-    [True, True]
     """
     given = [np.asarray(edges, dtype=float) for edges in ranges]
     if not given:
@@ -352,7 +326,6 @@ def bracketed_roots(
     *,
     value_low: FloatArray,
     value_high: FloatArray,
-    max_iterations: int = 100,
 ) -> FloatArray:
     """Roots of a function in many brackets at once, to the last bit that its values allow.
 
@@ -377,7 +350,7 @@ def bracketed_roots(
     fb, fa = value_low.astype(float), value_high.astype(float)
     c, fc = a.copy(), fa.copy()
     t = np.full_like(a, 0.5)
-    for _ in range(max_iterations):
+    for _ in range(_MOST_ROOT_STEPS):
         x = a + t * (b - a)
         fx = function(x)
         same = np.sign(fx) == np.sign(fa)

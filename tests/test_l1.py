@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 import spectra as sp
 from spectra.errors import NoRouteError, ParameterError, TableFileError
-from spectra.measure.hat_masses import _shell_of_three, _shell_of_two, hat_mass
+from spectra.measure.hat_masses import hat_mass
 from spectra.table import Hat, L1Table
 from spectra.table.hats import (
     _PROPOSALS,
@@ -23,6 +23,7 @@ from spectra.table.hats import (
 )
 from spectra.verdict import Status
 from spectra.verdict.by_l1 import companion_of
+from tests.hat_masses import integrated_mass, shell_of_three, shell_of_two
 
 TL1 = sp.l1("Max(tau - z, 0)", tau=2)
 
@@ -144,6 +145,13 @@ def test_a_table_expects_its_kernel_within_its_error(kernel, dim):
 
 
 @pytest.mark.parametrize("dim", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_the_mass_of_a_truncated_distance_is_that_of_its_integral(dim):
+    (value, error), mass = integrated_mass(dim), hat_mass(dim)
+    assert abs(value - mass.mid) <= 1e-13
+    assert error <= mass.rad <= 1.001 * error
+
+
+@pytest.mark.parametrize("dim", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_mass_of_a_truncated_distance_is_that_of_draws_and_of_another_quadrature(dim):
     mass = hat_mass(dim)
     assert mass.rad < 1e-4 * mass.mid
@@ -185,7 +193,7 @@ def test_a_shell_in_two_dimensions_is_a_double_integral(shell):
     h = s * (np.arange(n) + 0.5) / n
     value = np.sinc(s / np.pi) * np.cos(h) - np.cos(s) * np.sinc(h / np.pi)
     plain = 8 / np.pi * np.mean(np.abs(value) / (s**2 - h**2) * s)
-    assert plain == pytest.approx(_shell_of_two(shell), rel=2e-4)
+    assert plain == pytest.approx(shell_of_two(shell), rel=2e-4)
 
 
 @pytest.mark.parametrize("shell", [0, 1])
@@ -196,7 +204,7 @@ def test_a_shell_in_three_dimensions_is_a_triple_integral(shell):
     w = np.concatenate([a[:, None], others], axis=1)
     # w may be in any order: over all of it each |mu| is there twice.
     plain = 8 * 3 * np.pi * np.mean(np.abs(hat_density(w)) * a**2)
-    assert plain == pytest.approx(_shell_of_three(shell), rel=1e-3)
+    assert plain == pytest.approx(shell_of_three(shell), rel=1e-3)
 
 
 def test_masses_scale_and_atoms_stand_beside_them():

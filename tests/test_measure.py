@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from numpy.polynomial import Polynomial
 from scipy import stats
-from scipy.special import betainc, gammaln
+from scipy.special import betainc, gammaln, iti0k0
 
 from spectra.density import (
     Atom,
@@ -92,7 +92,7 @@ class HalfPower(Component):
 
 @pytest.mark.parametrize("rate", [0.1, 1.0, 30.0, 1000.0])
 def test_panels_resolve_an_exponential_of_any_rate_and_say_so(rate):
-    panels = resolve(lambda t: (np.exp(-rate * t), 0.0 * t), [0.0, 50.0 / rate])
+    (panels,) = resolve(lambda t: (np.exp(-rate * t), 0.0 * t), [[0.0, 50.0 / rate]])
     exact = -np.expm1(-50.0) / rate
     assert abs(panels.integral.mid - exact) <= panels.integral.rad
     assert panels.integral.rad <= 1e-13 * exact
@@ -100,12 +100,12 @@ def test_panels_resolve_an_exponential_of_any_rate_and_say_so(rate):
 
 def test_a_jump_is_refused_not_smoothed():
     with pytest.raises(AccuracyError, match="singularity or a jump"):
-        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t), [0.0, 1.0])
+        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t), [[0.0, 1.0]])
 
 
 def test_an_infinite_integrand_is_refused():
     with pytest.raises(AccuracyError, match="not finite"):
-        resolve(lambda t: (np.full_like(t, np.inf), 0.0 * t), [0.0, 1.0])
+        resolve(lambda t: (np.full_like(t, np.inf), 0.0 * t), [[0.0, 1.0]])
 
 
 def test_roots_in_many_brackets_are_exact_to_rounding():
@@ -366,6 +366,14 @@ def test_a_truncation_records_the_mass_it_lost(radius):
     assert m.bias == m.lost_mass
     assert abs(m.bias_at_zero.mid - (1.0 - kept)) <= m.bias_at_zero.rad
     assert m.k_zero == pytest.approx(kept, rel=1e-12)
+
+
+def test_a_truncation_beyond_a_logarithm_keeps_what_lies_within_it():
+    """cos(3 z)/sqrt(1 + z^2) has the density (K_0(|w - 3|) + K_0(w + 3))/pi on the half-line."""
+    within = [iti0k0(x)[1] / np.pi for x in (2.0, 8.0)]
+    density = spectral_density(radial("cos(3*z)/sqrt(1 + z**2)"), 1)
+    cut = truncate(density, 5.0)
+    assert abs(cut.positive_mass.mid - sum(within)) <= cut.positive_mass.rad <= 1e-11
 
 
 def test_a_truncation_of_an_infinite_mass_says_that_the_loss_is_infinite():

@@ -6,7 +6,7 @@ Read in this order: ``sign_intervals`` (where the sign changes), ``stretches`` (
 within a radius).
 
 Beating lobes, of several frequencies: ``phase_means``, ``beats`` and ``apart``; ``tail_integral``
-and ``tails`` serve all of them, ``hat_masses`` the truncated l1 distance.
+serves all of them, ``hat_masses`` the truncated l1 distance.
 """
 
 from spectra.measure.making import measure_of, truncate

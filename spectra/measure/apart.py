@@ -58,9 +58,8 @@ class ApartTail:
         rest = RadialSum(smooth, beats.dim) if smooth else None
         found = []
         for i, wave in enumerate(beats.waves):
-            share = partial(self._share, i)
-            tail = self._tail(i)
-            found.append(LobedTailMass(wave.oscillating, rest, beats.dim, 0.0, share, tail))
+            share, tail = partial(self._share, i), self._tail(i)
+            found.append(LobedTailMass(wave.oscillating, rest, share=share, apart=tail))
         return tuple(found)
 
     def _backgrounds(self, w: FloatArray) -> FloatArray:
@@ -117,8 +116,8 @@ class ApartTail:
         return (float(zeros[0]), True) if zeros.size else (radius, False)
 
     @property
-    def start(self) -> float:
-        """Radius from which on the waves are taken apart."""
+    def listed_to(self) -> float:
+        """Radius up to which lobes of the sum are listed, and from which on the waves are apart."""
         return self._begins[0]
 
     @property
@@ -136,12 +135,12 @@ class ApartTail:
         return tuple(found)
 
     def _phase(self, wave: LobedTailMass) -> float:
-        at = np.array([self.start])
-        return float(wave.tail.frequency * self.start + wave.shift(at)[0])
+        at = np.array([self.listed_to])
+        return float(wave.tail.frequency * self.listed_to + wave.shift(at)[0])
 
     def _lobe_before(self, wave: LobedTailMass, sign: int) -> int:
         index = 2 * int(np.ceil(0.5 * self._phase(wave) / np.pi)) + 2 + (sign < 0)
-        while wave.start_of(index, sign) > self.start:
+        while wave.start_of(index, sign) > self.listed_to:
             index -= 2
         return index
 
@@ -157,9 +156,9 @@ class ApartTail:
         if not listed:
             raise AccuracyError(
                 f"The sum of several oscillating components is of one sign up to the radius "
-                f"{self.start:.3g}, and its waves taken apart beyond it are not: a table of them "
-                f"would have a {'positive' if sign > 0 else 'negative'} part that the measure may "
-                "not have. Its masses are known; truncate it explicitly for a table."
+                f"{self.listed_to:.3g}, and its waves taken apart beyond it are not: a table of "
+                f"them would have a {'positive' if sign > 0 else 'negative'} part that the measure "
+                "may not have. Its masses are known; truncate it explicitly for a table."
             )
 
     def mass(self, sign: int) -> Enclosure:

@@ -47,6 +47,8 @@ _ENOUGH, _POOR = 1e-13, 1e-8
 # The steepness of chi: it is smooth to exp(-36), the rounding of a double.
 _STEEPNESS = 36.0
 _CHI_TERMS = 160
+# The same where there are no means.
+_LISTED_LOBES = 400
 # Points for each half wave of the highest frequency, at which zeros are sought.
 _POINTS = 8
 _NEWTON_STEPS = 4
@@ -96,9 +98,7 @@ class BeatingTail:
         found = [c for c in self.components if isinstance(c.tail, OscillatingTail)]
         smooth = tuple(c for c in self.components if not isinstance(c.tail, OscillatingTail))
         rest = RadialSum(smooth, self.dim) if smooth else None
-        return tuple(
-            LobedTailMass(c, rest if i == 0 else None, self.dim) for i, c in enumerate(found)
-        )
+        return tuple(LobedTailMass(c, rest if i == 0 else None) for i, c in enumerate(found))
 
     @cached_property
     def orbits(self) -> tuple[Orbit, ...]:
@@ -122,6 +122,27 @@ class BeatingTail:
         """Radius from which on the waves are described by their tails, and bounded spectra end."""
         ends = [c.tail.radius for c in self.components if isinstance(c.tail, EndTail)]
         return max([wave.tail.start for wave in self.waves] + ends)
+
+    @cached_property
+    def listed_to(self) -> float:
+        """Radius up to which lobes are listed one by one."""
+        return self.start if self.has_means else self._bounded[0]
+
+    @cached_property
+    def _bounded(self) -> tuple[float, Enclosure]:
+        """Where to stop without means, and the mass of either sign that may lie beyond."""
+        cut = max(self.start, _LISTED_LOBES * np.pi / self.fastest)
+        envelope = self._integral(self._envelope, cut)
+        bound = float(envelope.after[0] + envelope.after_errors[0])
+        return cut, Enclosure(0.5 * bound, 0.5 * bound)
+
+    def mass(self, sign: int) -> Enclosure:
+        """Mass of a sign beyond that radius: without means what is known of it is a bound."""
+        return self._masses[sign < 0] if self.has_means else self._bounded[1]
+
+    def changes(self, up_to: float) -> FloatArray:
+        """Sign changes of rho from that radius on."""
+        return self.zeros(self.listed_to, max(up_to, self.listed_to))
 
     @cached_property
     def _settled(self) -> float:
@@ -235,8 +256,14 @@ class BeatingTail:
         value, error = self.background(w.ravel())
         return value.reshape(t.shape) * w, error.reshape(t.shape) * w
 
-    def _means(self, start: float) -> tuple[TailIntegral, TailIntegral]:
-        """Integrals of both means from a radius on: a power law beyond the last panel.
+    def _envelope(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The envelope of rho, likewise."""
+        w = np.exp(t)
+        envelope = self.values(w.ravel())[1].reshape(t.shape) * w
+        return envelope, self._relative_error() * envelope
+
+    def _integral(self, mean: Integrand, start: float) -> TailIntegral:
+        """That of a mean from a radius on: a power law beyond the last panel.
 
         Its exponent settles like 1/w, and is known to a rounding by then.
         """
@@ -248,26 +275,22 @@ class BeatingTail:
         high = min(low + _E_FOLDS / rate, _FARTHEST)
         edges = np.array([low, low + np.log(2.0), *np.arange(low + 1.4, high, 4.0), high])
 
-        def of(mean: Integrand) -> TailIntegral:
-            def closing(t: float) -> tuple[float, float]:
-                value, error = mean(np.array([t]))
-                return float(value[0]) / rate, float(error[0]) / rate
+        def closing(t: float) -> tuple[float, float]:
+            value, error = mean(np.array([t]))
+            return float(value[0]) / rate, float(error[0]) / rate
 
-            return TailIntegral.closed(
-                mean, edges, closing, tolerance=_TOLERANCE[len(self.orbits) > 2]
-            )
+        return TailIntegral.closed(mean, edges, closing, tolerance=_TOLERANCE[len(self.orbits) > 2])
 
-        return of(self.mean_size), of(self._mean_value)
-
-    def masses(self) -> tuple[Enclosure, Enclosure]:
-        """Mass of either sign beyond :attr:`start`.
+    @cached_property
+    def _masses(self) -> tuple[Enclosure, Enclosure]:
+        """Mass of either sign beyond :attr:`start`, by means.
 
         Two cuts W and W/2 are compared; what they differ by, and what the modes near a resonance
         can hold, is the error.
         """
         cut, resonant = self._cut()
         cuts = np.array([0.5 * cut, cut])
-        means = self._means(float(cuts[0]))
+        means = [self._integral(m, float(cuts[0])) for m in (self.mean_size, self._mean_value)]
         smooth = np.array([[_later(mean, float(c)) for mean in means] for c in cuts])
         sides = 0.5 * (smooth[:, :1] + smooth[:, 1:] * np.array([1.0, -1.0]))
         before, after = sides + self._explicit(cuts)

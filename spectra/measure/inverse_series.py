@@ -13,7 +13,7 @@ from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 
-__all__ = ["InverseSeries", "without_last_terms"]
+__all__ = ["InverseSeries"]
 
 # Terms of an expansion in start / w that are tried in turn.
 _SERIES_TERMS = (16, 32, 64)
@@ -72,7 +72,9 @@ class InverseSeries:
             before, reached = reached, float(np.abs(fit[-3:]).max() / size) if size > 0 else 0.0
             if reached < _SERIES_GOAL or reached > 0.3 * before:
                 break
-        fit = without_last_terms(fit, 0.125 * EPS * size)
+        # Below rounding, terms cost time only.
+        seen = np.flatnonzero(np.abs(fit) > 0.125 * EPS * size)
+        fit = fit[: 1 + int(seen[-1])] if seen.size else fit[:1]
         slopes = np.zeros_like(fit)
         slopes[: fit.size - 1] = chebyshev.chebder(fit)[: fit.size - 1]
         return cls(tail.start, root, fit, np.stack([fit, slopes], axis=1), 4.0 * reached)
@@ -94,9 +96,3 @@ class InverseSeries:
         x = self._place(w)
         value, slope = chebyshev.chebval(x - 1.0, self.with_slopes)
         return np.asarray(value), np.asarray(-slope * x / (self.root * w))
-
-
-def without_last_terms(series: FloatArray, size: float) -> FloatArray:
-    """The series up to its last term above a size: below rounding, terms cost time only."""
-    seen = np.flatnonzero(np.abs(series) > size)
-    return series[: 1 + int(seen[-1])] if seen.size else series[:1]

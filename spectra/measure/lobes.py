@@ -21,7 +21,7 @@ from numpy.polynomial import chebyshev
 from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
-from spectra.measure.inverse_series import InverseSeries, without_last_terms
+from spectra.measure.inverse_series import InverseSeries
 from spectra.measure.tail_integral import TailIntegral
 from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
@@ -45,7 +45,6 @@ _DEEPEST = 460.0
 _ITERATIONS = 60
 # Newton's method for the radius has ended with a step of this relative size: rounding.
 _LAST_STEP = 16.0 * EPS
-_INVERSE_TERMS = 32
 _MOST_LISTED = 5000
 # Exponents are doubles: a gap is a fraction where it is one to this.
 _SAME_GAP = 1e-12
@@ -61,8 +60,6 @@ class LobedTailMass:
         The component with the :class:`OscillatingTail`.
     rest : RadialSum or None
         The other components, which do not oscillate; they join the background.
-    dim : int
-        Dimension.
     beyond : float
         A radius (of the last atom) that the listed lobes must pass.
     share : callable or None
@@ -73,10 +70,16 @@ class LobedTailMass:
 
     oscillating: Component
     rest: RadialSum | None
-    dim: int
     beyond: float = 0.0
     share: Callable[[FloatArray], FloatArray] | None = None
     apart: OscillatingTail | None = None
+
+    @classmethod
+    def of(cls, components: tuple[Component, ...], dim: int, beyond: float) -> LobedTailMass:
+        """That of a density of which one component oscillates."""
+        (wave,) = (c for c in components if isinstance(c.tail, OscillatingTail))
+        others = tuple(c for c in components if c is not wave)
+        return cls(wave, RadialSum(others, dim) if others else None, beyond)
 
     @property
     def tail(self) -> OscillatingTail:
@@ -111,25 +114,25 @@ class LobedTailMass:
         return InverseSeries.of(tail, lambda w: tail.background(w) * w**power, "background")
 
     @property
+    def _exponents(self) -> list[float]:
+        """Exponents of the oscillation and of all that joins the background."""
+        smooth = [] if self.rest is None else [c.tail for c in self.rest.components]
+        mine = [self.tail.exponent, self.tail.background_exponent]
+        return mine + [t.exponent for t in smooth if isinstance(t, PowerTail)]
+
+    @property
     def root(self) -> int:
         """q where the tail has powers of the radius that differ by q-th parts; 1 if by no part."""
         series = [self._phase_shift, self._amplitude]
         series += [] if self._background is None else [self._background]
-        smooth = [self.tail.background_exponent]
-        if self.rest is not None:
-            tails = [c.tail for c in self.rest.components]
-            smooth += [t.exponent for t in tails if isinstance(t, PowerTail)]
-        gaps = [float(e - self.tail.exponent) for e in smooth if np.isfinite(e)]
+        gaps = [e - self.tail.exponent for e in self._exponents if np.isfinite(e)]
         root = math.lcm(*map(_parts, gaps), *(s.root for s in series))
         return root if root <= LARGEST_ROOT else 1
 
     def radius(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Radius at a phase theta, and dw/dtheta there."""
-        return self._newton(theta, self._near_radius(theta))
-
-    def _newton(self, theta: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Newton's method for :meth:`radius` from the radii w on."""
+        """Radius at a phase theta, and dw/dtheta there, by Newton's method."""
         frequency, shift = self.tail.frequency, self._phase_shift
+        w = np.maximum((theta - shift.limit) / frequency, 0.5 * self.tail.start)
         for _ in range(_ITERATIONS):
             value, slope = shift.with_slope(w)
             step = (frequency * w + value - theta) / (frequency + slope)
@@ -137,33 +140,6 @@ class LobedTailMass:
             if np.all(np.abs(step) <= _LAST_STEP * w):
                 break
         return w, 1.0 / (frequency + slope)
-
-    def _near_radius(self, theta: FloatArray) -> FloatArray:
-        """Radius at a phase theta, nearly: to rounding, where the tail is as smooth as it says."""
-        start, series = self._inverse_shift
-        w = (theta - self._phase_shift.limit) / self.tail.frequency
-        late = theta >= start
-        place = (start / theta[late]) ** (1.0 / self._phase_shift.root)
-        w[late] += chebyshev.chebval(2.0 * place - 1.0, series)
-        return np.maximum(w, 0.5 * self.tail.start)
-
-    @cached_property
-    def _inverse_shift(self) -> tuple[float, FloatArray]:
-        """First phase of the tail, and w(theta) - (theta - shift at infinity) / frequency.
-
-        The latter as a Chebyshev series in a root of start/theta.
-        """
-        shift, frequency = self._phase_shift, self.tail.frequency
-        start = float(frequency * shift.start + shift(np.array([shift.start]))[0])
-        if start <= 0.0:
-            # The tail starts before its first wave: Newton's method goes all the way.
-            return np.inf, np.zeros(1)
-        nodes = chebyshev.chebpts1(_INVERSE_TERMS)
-        theta = start * (2.0 / (1.0 + nodes)) ** shift.root
-        simple = (theta - shift.limit) / frequency
-        w, _ = self._newton(theta, np.maximum(simple, 0.5 * shift.start))
-        fit = np.asarray(chebyshev.chebfit(nodes, w - simple, _INVERSE_TERMS - 1), dtype=float)
-        return start, without_last_terms(fit, EPS * shift.start)
 
     def amplitude(self, w: FloatArray) -> FloatArray:
         """The amplitude of the oscillation."""
@@ -257,20 +233,34 @@ class LobedTailMass:
 
     def start_of(self, index: float, sign: int) -> float:
         """Radius at which the lobe of this index begins."""
-        s = np.array([float(index)])
-        theta = np.pi * s - self.half_widths(s, sign, -1)
-        return float(self.radius(theta)[0][0])
+        return float(self._starts_of(np.array([float(index)]), sign)[0])
 
-    def changes(self, first: int, count: float) -> FloatArray:
-        """Radii at which the lobes from an even index on begin, to about the index ``count``."""
+    def _starts_of(self, s: FloatArray, sign: int) -> FloatArray:
+        return self.radius(np.pi * s - self.half_widths(s, sign, -1))[0]
+
+    @cached_property
+    def listed_to(self) -> float:
+        """Radius up to which lobes are listed one by one."""
+        return self.start_of(self.first_of(1), 1)
+
+    def first_of(self, sign: int) -> int:
+        """Index of the first lobe of a sign that is not listed; others follow in steps of 2."""
+        return self.first_index + (sign < 0)
+
+    @property
+    def fastest(self) -> float:
+        """The frequency."""
+        return self.tail.frequency
+
+    def changes(self, up_to: float) -> FloatArray:
+        """Radii at which the lobes that are not listed begin, to about a radius."""
+        first, count = self.first_index, up_to * self.fastest / np.pi
         last = first + 2 * max(0, int(0.5 * count) + 2 - first // 2)
         index = np.arange(first, last + 2)
         found = np.empty(index.size)
         for sign in (1, -1):
             mine = (index % 2 == 0) == (sign > 0)
-            s = index[mine].astype(float)
-            theta = np.pi * s - self.half_widths(s, sign, -1)
-            found[mine] = self.radius(theta)[0]
+            found[mine] = self._starts_of(index[mine].astype(float), sign)
         return found
 
     def shift(self, w: FloatArray) -> FloatArray:
@@ -282,12 +272,7 @@ class LobedTailMass:
         far = np.array([0.5, 1.0]) * self._reach(2e7) * max(self.first_index, 1)
         masses, _ = self.lobe_masses(far, sign)
         slope = float(np.log2(masses[0] / masses[1]))
-        stated = [self.tail.exponent, self.tail.background_exponent]
-        if self.rest is not None:
-            stated += [
-                c.tail.exponent for c in self.rest.components if isinstance(c.tail, PowerTail)
-            ]
-        return min(stated, key=lambda e: abs(e - slope))
+        return min(self._exponents, key=lambda e: abs(e - slope))
 
     def _densities(
         self, s: FloatArray, sign: int, low: FloatArray, high: FloatArray
@@ -377,6 +362,10 @@ class LobedTailMass:
         """
         total, error = self.mass_beyond(np.array([float(index)]), sign)
         return Enclosure(float(total[0]), float(error[0]))
+
+    def mass(self, sign: int) -> Enclosure:
+        """Total mass of the lobes of a sign that are not listed."""
+        return self.mass_from(self.first_of(sign), sign)
 
 
 def _parts(gap: float) -> int:

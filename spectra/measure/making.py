@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectra.density import SpectralDensity
+from spectra.density import Component, EndTail, OscillatingTail, PowerTail, SpectralDensity
 from spectra.errors import InfiniteMassError, ParameterError
 from spectra.measure.signed import SpectralMeasure, merged_atoms
-from spectra.measure.tails import why_infinite
 
 __all__ = ["measure_of", "truncate"]
 
@@ -23,7 +22,7 @@ def measure_of(density: SpectralDensity) -> SpectralMeasure:
         Where a component has infinite mass at the origin, at its end or at infinity.
     """
     for component in density.components:
-        reason = why_infinite(component)
+        reason = _why_infinite(component)
         if reason:
             raise InfiniteMassError(
                 f"The spectral measure of {density.kernel} on R^{density.dim} has infinite mass: "
@@ -61,9 +60,28 @@ def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
     cut = SpectralMeasure(
         density.dim, density.kernel, kept, density, radius=float(radius), cancelled_atoms=cancelled
     )
-    if any(why_infinite(c) for c in density.components):
+    if any(_why_infinite(c) for c in density.components):
         return replace(cut, lost_mass=np.inf)
     whole = measure_of(replace(density, atoms=()))
     part = replace(cut, atoms=(), cancelled_atoms=0.0)
     lost = whole.mass - part.mass
     return replace(cut, lost_mass=beyond + max(lost.mid, 0.0) + lost.rad)
+
+
+def _why_infinite(component: Component) -> str:
+    """Why the mass of a component is infinite, in words; empty where it is finite."""
+    tail = component.tail
+    if component.origin_exponent <= -1:
+        return f"it behaves like w^({component.origin_exponent:g}) at w = 0"
+    if isinstance(tail, PowerTail) and tail.exponent <= 1:
+        return f"it behaves like w^({-tail.exponent:g}) at infinity"
+    if isinstance(tail, EndTail) and tail.exponent <= -1:
+        return f"it grows like (R - w)^({tail.exponent:g}) at w = R = {tail.radius:g}"
+    if isinstance(tail, OscillatingTail):
+        slowest = min(tail.exponent, tail.background_exponent)
+        if slowest <= 1:
+            return (
+                f"it oscillates with frequency {tail.frequency:g} and behaves like "
+                f"w^({-slowest:g}) at infinity"
+            )
+    return ""

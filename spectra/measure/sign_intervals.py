@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spectra.charts import Chart, RadialSum, require_moderate_scale
+from spectra.charts import Chart, RadialSum, charts_between, require_moderate_scale
 from spectra.density import Component, EndTail, OscillatingTail
 from spectra.numeric import FloatArray
-from spectra.quadrature import bracketed_roots
+from spectra.quadrature import EPS, bracketed_roots
 
-__all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Interval", "sign_intervals"]
+__all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Intervals", "sign_intervals"]
 
 # A component is followed until it falls below exp(-92) = 1e-40 of its peak.
 NEGLIGIBLE = 92.0
@@ -36,21 +36,52 @@ _MINIMUM_ROUNDS = 8
 _AROUND, _HALVINGS = 33, 12
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A range of t in a chart on which the density keeps its sign."""
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """|rho| dw/dt, with its error, on ranges of one sign that follow one another in one chart.
 
-    sign: int
+    Attributes
+    ----------
+    density : RadialSum
+    chart : Chart
+    bounds : ndarray of shape (n + 1,)
+        The t between the ranges, and at both ends.
+    signs : ndarray of shape (n,)
+        Signs of the density in the ranges.
+    first, last : bool
+        Whether the first range begins at the radius 0, and whether the last one runs to the end
+        of a spectrum.
+    """
+
+    density: RadialSum
     chart: Chart
-    start: float
-    stop: float
+    bounds: FloatArray
+    signs: NDArray[np.int_]
     first: bool
     last: bool
+
+    def sign(self, t: FloatArray) -> FloatArray:
+        """Sign of the density at t."""
+        at = np.searchsorted(self.bounds[:-1], t, side="right") - 1
+        return self.signs[np.maximum(at, 0)].astype(float)
+
+    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values and errors at t."""
+        positive, negative, error = self.density.values(self.chart, t)
+        return self.sign(t) * (positive - negative), error
+
+    def smaller(self, t: FloatArray, *, log_scale: float) -> tuple[FloatArray, FloatArray]:
+        """min(positive, negative), scaled by its peak; its error is relative to itself."""
+        found = self.density.logs(self.chart, t)
+        above = self.sign(t) > 0.0
+        smaller = np.where(above, found.negative, found.positive)
+        error = np.where(above, found.negative_error, found.positive_error)
+        return np.exp(smaller - log_scale), np.exp(error - log_scale)
 
 
 def sign_intervals(
     density: RadialSum, *, cut: float = np.inf
-) -> tuple[tuple[Interval, ...], FloatArray]:
+) -> tuple[tuple[Intervals, ...], FloatArray]:
     """Ranges of one sign, from radius 0 to the end (or to ``cut``), and the sign changes.
 
     Signs are read on a grid that is fine where the mass is, and refined between; a value counts
@@ -58,101 +89,71 @@ def sign_intervals(
     negative summands are followed, so that a double root is not missed.
     """
     require_moderate_scale(density.components)
-    intervals: list[Interval] = []
-    changes: list[float] = []
-    sign = 0
     places = np.concatenate([np.empty(0), *(c.telling_radii() for c in density.components)])
     segments = [(chart, _joined(chart, t, places)) for chart, t in _segments(density, cut)]
-    for i, (chart, t) in enumerate(segments):
-        roots, signs = _roots_on_grid(density, chart, t, sign)
-        bounds = [float(t[0]), *roots, float(t[-1])]
-        sign = signs[-1]
-        for j, s in enumerate(signs):
-            intervals.append(
-                Interval(
-                    s,
-                    chart,
-                    bounds[j],
-                    bounds[j + 1],
-                    first=i == 0 and j == 0,
-                    last=j == len(signs) - 1 and _closes(segments, i, cut),
-                )
-            )
+    bounds: list[FloatArray] = []
+    signs: list[list[int]] = []
+    changes: list[float] = []
+    for chart, t in segments:
+        roots, seen = _roots_on_grid(density, chart, t, signs[-1][-1] if signs else 0)
+        if signs and signs[-1][-1] * seen[0] < 0:
+            changes.append(float(chart.radius(t[0])))
+        bounds.append(np.array([t[0], *roots, t[-1]]))
+        signs.append(seen)
         changes.extend(float(chart.radius(np.array(r))) for r in roots)
     # A leading range whose sign could not be read takes the sign of what follows.
-    known = next((x.sign for x in intervals if x.sign), 1)
-    merged = []
-    for x in intervals:
-        known = x.sign or known
-        merged.append(Interval(known, x.chart, x.start, x.stop, x.first, x.last))
-    for before, after in pairwise(merged):
-        if before.chart != after.chart and before.sign != after.sign:
-            changes.append(float(after.chart.radius(np.array(after.start))))
-    return tuple(merged), np.array(sorted(changes))
+    known = next((s for seen in signs for s in seen if s), 1)
+    return tuple(
+        Intervals(
+            density,
+            chart,
+            bounds[i],
+            np.array([s or known for s in signs[i]]),
+            first=i == 0,
+            last=_closes(segments, i, cut),
+        )
+        for i, (chart, _) in enumerate(segments)
+    ), np.array(sorted(changes))
 
 
 def _closes(segments: list[tuple[Chart, FloatArray]], i: int, cut: float) -> bool:
     """Whether segment i runs to the end of a spectrum, so that a closure belongs to it."""
     chart, t = segments[i]
-    if chart.end is not None:
-        return chart.end < cut
-    return i == len(segments) - 1 and bool(t[-1] < np.log(cut))
+    if chart.way < 0.0:
+        return chart.origin < cut
+    return i == len(segments) - 1 and bool(chart.radius(t[-1]) < cut * (1.0 - 4.0 * EPS))
 
 
 def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
     """Charts in the order of the radius, each with a grid fine enough to see every sign."""
     components = density.components
-    ends = {c.tail.radius for c in components if isinstance(c.tail, EndTail)}
-    depth = _depths(components)
-    open_ended = any(not isinstance(c.tail, EndTail) for c in components)
+    depths = _depths(components)
     low = min(_extent(c, -1.0) for c in components)
-    high = max([_extent(c, 1.0) for c in components if not isinstance(c.tail, EndTail)], default=0)
-    high = min(high, float(np.log(cut)))
+    if depths:
+        low = min(low, float(np.log(min(0.5 * min(depths), cut))) - 1.0)
+    ends = [float(np.log(r)) for r in depths]
+    ends += [_extent(c, 1.0) for c in components if not isinstance(c.tail, EndTail)]
     segments: list[tuple[Chart, FloatArray]] = []
-    last = 0.0
-    for end in sorted(ends | set(depth)):
-        if last == 0.0:
-            middle = float(np.log(min(0.5 * end, cut)))
-            segments.append((Chart(), _grid(components, min(low, middle - 1.0), middle)))
-            last = 0.5 * end
-        elif last in depth and last < cut:
-            middle = min(0.5 * (last + end), cut)
-            segments.append((Chart(start=last), _from_start(last, middle, depth[last])))
-            last = middle
-        if last >= cut:
-            return segments
-        chart = Chart(end)
-        start = float(-np.log(end - last))
-        stop = float(-np.log(end)) + depth.get(end, _END_DEPTH)
-        if cut < end:
-            stop = min(stop, float(-np.log(end - cut)))
-        segments.append((chart, np.linspace(start, stop, 2 + int((stop - start) / 0.05))))
-        last = min(end, cut)
-    if open_ended:
-        start = low if last == 0.0 else float(np.log(last))
-        if high > start and last < cut:
-            grid = _grid(components, start, high)
-            if last in depth:
-                near = _from_start(last, float(np.exp(grid[1])), depth[last])
-                grid = np.concatenate([near, np.log(np.exp(grid[2:]) - last)])
-                segments.append((Chart(start=last), np.unique(grid)))
-            else:
-                segments.append((Chart(), grid))
+    for chart, start, stop in charts_between(depths, low, min(max(ends), float(np.log(cut)))):
+        if chart.origin == 0.0:
+            segments.append((chart, _grid(components, start, stop)))
+            continue
+        t = np.linspace(start, stop, 2 + int((stop - start) / 0.05))
+        if chart.origin == max(depths):
+            # Beyond the last break lies all that is far.
+            first, last = np.log(chart.radius(t[[0, -1]]))
+            between = chart.variable(np.exp(_grid(components, first, last)[1:-1]))
+            t = np.union1d(t, between[(between > start) & (between < stop)])
+        segments.append((chart, t))
     return segments
 
 
 def _depths(components: Sequence[Component]) -> dict[float, float]:
-    """How many e-folds of the distance to each break matter: the mass beyond is rounding."""
-    found: dict[float, float] = {}
+    """How many e-folds of the distance to each break or end matter: what is beyond is rounding."""
+    found = {c.tail.radius: _END_DEPTH for c in components if isinstance(c.tail, EndTail)}
     for radius, exponent in (b for c in components for b in c.breaks):
         found[radius] = max(found.get(radius, 0.0), _END_DEPTH / (1.0 + exponent))
     return found
-
-
-def _from_start(start: float, stop: float, depth: float) -> FloatArray:
-    """A grid in log(w - start), from nothing to ``stop``."""
-    low, high = float(np.log(start)) - depth, float(np.log(stop - start))
-    return np.linspace(low, high, 2 + int((high - low) / 0.05))
 
 
 def _extent(component: Component, side: float) -> float:
@@ -192,12 +193,6 @@ def _joined(chart: Chart, t: FloatArray, places: FloatArray) -> FloatArray:
     return np.union1d(t, chart.variable(places[(places > low) & (places < high)]))
 
 
-def _is_of_one_sign(density: RadialSum) -> bool:
-    """Whether formulas prove that a density does not change its sign."""
-    components = density.components
-    return all(c.has_one_sign and c.total * components[0].total > 0.0 for c in components)
-
-
 def _roots_on_grid(
     density: RadialSum, chart: Chart, t: FloatArray, sign_before: int
 ) -> tuple[list[float], list[int]]:
@@ -205,7 +200,7 @@ def _roots_on_grid(
     t, ratio, bound = _trusted(density, chart, t)
     if t.size == 0:
         return [], [sign_before]
-    if not _is_of_one_sign(density):
+    if not density.proved_sign:
         t, ratio, bound = _with_waves_between(density, chart, t, ratio, bound)
         t, ratio = _with_hidden_roots(density, chart, t, ratio, bound)
     signs = np.sign(ratio)

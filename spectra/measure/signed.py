@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.charts import RadialSum
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.apart import ApartTail
+from spectra.measure.beats import BeatingTail
+from spectra.measure.lobes import LobedTailMass
 from spectra.measure.sign_intervals import sign_intervals
 from spectra.measure.split import ZERO, MeasurePart, SignSplit, split_by_sign
 from spectra.measure.stretches import Stretch, overlap, stretches_of
@@ -174,7 +175,7 @@ class SpectralMeasure:
         if len(self.components) < 2:
             return atoms
         if not any(isinstance(c.tail, OscillatingTail) for c in self.components):
-            return atoms + overlap(self._sum, self._split.intervals)
+            return atoms + overlap(self._split.intervals)
         alone = ZERO
         for component in self.components:
             split = self._split_of((component,))
@@ -228,42 +229,47 @@ class SpectralMeasure:
                 f"A radial measure was asked for its {kind!r} parts. It is real and has 'jordan' "
                 "parts (phases 0 and pi), or 'apart', by frequency where lobes beat."
             )
-        split = self._split if self.components else None
-        apart = None
-        if split is not None and split.beats is not None:
-            if kind == "jordan":
-                raise AccuracyError(
-                    f"The density of {self.kernel} has several oscillating components, whose "
-                    "lobes beat without end, so its Jordan parts have no tabulated law. Their "
-                    "masses are known; parts('apart') are a decomposition of slightly larger "
-                    "mass that has one, and tabulate(measure) a table of it."
-                )
-            apart = ApartTail(split.beats, max((a.radius for a in self.atoms), default=0.0))
-            intervals, _ = sign_intervals(self._sum, cut=apart.start)
-            split = replace(split, stretches=stretches_of(self._sum, intervals))
+        stretches, tail = self._listed_and_tail(kind)
         found = []
         for sign in (1, -1):
             atoms = tuple(
                 replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
             )
-            stretches: tuple[Stretch, ...] = ()
-            lobes, first = None, 0
-            if split is not None:
-                stretches = tuple(s for s in split.stretches if s.sign == sign and s.mass.mid > 0)
-                if apart is None and split.lobe_mass(sign).mid > 0:
-                    lobes, first = split.lobes, split.first_lobe + (sign < 0)
-            if apart is None:
-                mass = self.positive_mass if sign > 0 else self.negative_mass
+            own = tuple(s for s in stretches if s.sign == sign and s.mass.mid > 0)
+            beyond = ZERO if tail is None else tail.mass(sign)
+            if isinstance(tail, ApartTail):
+                listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in own]
+                mass = sum(listed, beyond)
+                # Wave by wave, a sign that is not there may leave its rounding.
+                if mass.mid > mass.rad:
+                    tail.require_listed(sign, bool(own))
+                    found.append(MeasurePart(sign, mass, atoms, own, tail))
             else:
-                mass = apart.mass(sign)
-                listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in stretches]
-                mass = sum(listed, mass)
-            # Wave by wave, a sign that is not there may leave its rounding.
-            if mass.mid > (0.0 if apart is None else mass.rad):
-                if apart is not None:
-                    apart.require_listed(sign, bool(stretches))
-                found.append(MeasurePart(sign, mass, atoms, stretches, lobes, first, apart))
+                mass = self.positive_mass if sign > 0 else self.negative_mass
+                if mass.mid > 0.0:
+                    lobes = tail if beyond.mid > 0.0 else None
+                    found.append(MeasurePart(sign, mass, atoms, own, lobes))
         return tuple(found)
+
+    def _listed_and_tail(
+        self, kind: str
+    ) -> tuple[tuple[Stretch, ...], LobedTailMass | ApartTail | None]:
+        """The stretches of both signs, and what describes the lobes beyond them in parts."""
+        if not self.components:
+            return (), None
+        split = self._split
+        if not isinstance(split.tail, BeatingTail):
+            return split.stretches, split.tail
+        if kind == "jordan":
+            raise AccuracyError(
+                f"The density of {self.kernel} has several oscillating components, whose "
+                "lobes beat without end, so its Jordan parts have no tabulated law. Their "
+                "masses are known; parts('apart') are a decomposition of slightly larger "
+                "mass that has one, and tabulate(measure) a table of it."
+            )
+        apart = ApartTail(split.tail, max((a.radius for a in self.atoms), default=0.0))
+        intervals, _ = sign_intervals(split.density, cut=apart.listed_to)
+        return stretches_of(intervals), apart
 
     def certified(self) -> CertifiedMasses:
         """The masses with a proof in ball arithmetic, or why there is none: docs/proofs.md.
@@ -289,10 +295,6 @@ class SpectralMeasure:
             f"spectral measure of {name} on R^{self.dim}: "
             f"M+ = {self.positive_mass}, M- = {self.negative_mass}"
         )
-
-    @property
-    def _sum(self) -> RadialSum:
-        return RadialSum(self.components, self.dim)
 
     @cached_property
     def _split(self) -> SignSplit:

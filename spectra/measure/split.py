@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,15 +13,11 @@ from spectra.errors import ParameterError
 from spectra.measure.apart import ApartTail
 from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass
-from spectra.measure.sign_intervals import sign_intervals
+from spectra.measure.sign_intervals import Intervals, sign_intervals
 from spectra.measure.stretches import Stretch, stretches_of
-from spectra.measure.tails import beating_tail
 from spectra.numeric import FloatArray
 from spectra.progress import staged
 from spectra.quadrature import Enclosure
-
-if TYPE_CHECKING:
-    from spectra.measure.sign_intervals import Interval
 
 __all__ = ["ZERO", "MeasurePart", "SignSplit", "split_by_sign"]
 
@@ -47,21 +42,16 @@ class MeasurePart:
         Its atoms, with positive masses.
     stretches : tuple of Stretch
         Its absolutely continuous part by ranges of radii, ascending.
-    lobes : LobedTailMass or None
-        What describes its infinitely many further lobes, if it has them.
-    first_lobe : int
-        Index of the first of those; the others follow in steps of 2.
-    apart : ApartTail or None
-        What takes its further lobes apart by frequency, if several beat.
+    tail : LobedTailMass, ApartTail or None
+        What describes its infinitely many further lobes, if it has them: lobes of one frequency,
+        or of several that are taken apart.
     """
 
     sign: int
     mass: Enclosure
     atoms: tuple[Atom, ...]
     stretches: tuple[Stretch, ...]
-    lobes: LobedTailMass | None = None
-    first_lobe: int = 0
-    apart: ApartTail | None = None
+    tail: LobedTailMass | ApartTail | None = None
 
     @property
     def phase(self) -> float:
@@ -70,69 +60,64 @@ class MeasurePart:
 
     def __repr__(self) -> str:
         held = [f"{len(self.atoms)} atoms", f"{len(self.stretches)} stretches"]
-        held += ["lobes without end"] if self.lobes or self.apart else []
+        held += [] if self.tail is None else ["lobes without end"]
         return f"{'+' if self.sign > 0 else '-'} part of mass {self.mass}: {', '.join(held)}"
 
 
 @dataclass(frozen=True, eq=False)
 class SignSplit:
-    """The absolutely continuous part, divided by sign."""
+    """The absolutely continuous part, divided by sign.
 
-    components: tuple[Component, ...]
-    intervals: tuple[Interval, ...]
+    Attributes
+    ----------
+    density : RadialSum
+        What is divided.
+    intervals : tuple of Intervals
+        Where it is of one sign.
+    changes : ndarray
+        Radii at which it changes its sign.
+    stretches : tuple of Stretch
+        What it weighs between them.
+    tail : LobedTailMass, BeatingTail or None
+        What describes the lobes that are not listed, where they have no end.
+    """
+
+    density: RadialSum
+    intervals: tuple[Intervals, ...]
     changes: FloatArray
     stretches: tuple[Stretch, ...]
-    lobes: LobedTailMass | None
-    first_lobe: int
-    lobe_masses: tuple[Enclosure, Enclosure]
-    beats: BeatingTail | None
-    listed_to: float
+    tail: LobedTailMass | BeatingTail | None
 
     def continuous_mass(self, sign: int) -> Enclosure:
-        total = self.lobe_mass(sign)
+        """Mass of a sign, with what of the other may be of this one."""
+        total = self.tail_mass(sign)
         for stretch in self.stretches:
             if stretch.sign == sign:
                 total = total + stretch.mass
             else:
                 total = total + Enclosure(0.0, stretch.doubt)
-        if total.mid == 0.0 and not self.is_proved_to_have(-sign):
+        if total.mid == 0.0 and self.density.proved_sign != -sign:
             # No stretch of this sign was seen: there may be one where the other is an error.
-            unseen = self.lobe_mass(-sign).rad + sum(s.mass.rad for s in self.stretches)
+            unseen = self.tail_mass(-sign).rad + sum(s.mass.rad for s in self.stretches)
             total = total + Enclosure(0.0, float(unseen))
         return total
 
-    def is_proved_to_have(self, sign: int) -> bool:
-        """Whether formulas prove that the density has this sign wherever it is not zero."""
-        return all(c.has_one_sign and np.sign(c.total) == sign for c in self.components)
-
-    def lobe_mass(self, sign: int) -> Enclosure:
+    def tail_mass(self, sign: int) -> Enclosure:
         """Mass of the lobes that are not listed."""
-        return self.lobe_masses[sign < 0]
+        return ZERO if self.tail is None else self.tail.mass(sign)
 
     def further_changes(self, up_to: float) -> FloatArray:
         """Sign changes among the lobes that are not listed."""
-        lobes, beats = self.lobes, self.beats
-        if lobes is not None:
-            endless = all(self.lobe_mass(s).mid > 0.0 for s in (1, -1))
-            highest = lobes.tail.frequency
-        elif beats is not None:
-            masses = [self.lobe_mass(s) for s in (1, -1)]
-            endless = all(m.mid >= m.rad > 0.0 for m in masses)
-            highest = beats.fastest
-        else:
+        tail = self.tail
+        if tail is None or not all(m.mid >= m.rad and m.mid > 0.0 for m in map(tail.mass, (1, -1))):
             return np.empty(0)
-        if not endless:
-            return np.empty(0)
-        count = up_to * highest / np.pi
+        count = up_to * tail.fastest / np.pi
         if count > _MOST_CHANGES:
             raise ParameterError(
                 f"The density changes sign infinitely often, about {count:.3g} times up to radius "
                 f"{up_to:g}. Ask with a smaller up_to=..."
             )
-        if lobes is not None:
-            return lobes.changes(self.first_lobe, count)
-        assert beats is not None
-        return beats.zeros(self.listed_to, max(up_to, self.listed_to))
+        return tail.changes(up_to)
 
 
 @staged("finding the sign changes and the mass of each sign")
@@ -143,10 +128,9 @@ def split_by_sign(
 
     The atoms are no part of it; the lobes that are not listed begin beyond them.
     """
-    density = RadialSum(components, dim)
     tails = [c.tail for c in components if isinstance(c.tail, OscillatingTail)]
-    cut, lobes, first, beats = radius, None, 0, None
-    masses = (ZERO, ZERO)
+    cut = radius
+    tail: LobedTailMass | BeatingTail | None = None
     if np.isfinite(cut):
         waves = sum(cut * t.frequency / np.pi for t in tails)
         if waves > _MOST_LOBES:
@@ -155,24 +139,10 @@ def split_by_sign(
                 f"{_MOST_LOBES} that are listed. Truncate at a smaller radius."
             )
     elif len(tails) == 1:
-        others = tuple(c for c in components if not isinstance(c.tail, OscillatingTail))
-        (wave,) = (c for c in components if isinstance(c.tail, OscillatingTail))
-        rest = RadialSum(others, dim) if others else None
-        last_atom = max((a.radius for a in atoms), default=0.0)
-        lobes = LobedTailMass(wave, rest, dim, last_atom)
-        first = lobes.first_index
-        cut = lobes.start_of(first, 1)
+        tail = LobedTailMass.of(components, dim, max((a.radius for a in atoms), default=0.0))
     elif tails:
-        beats = BeatingTail(components, dim)
-        if beats.has_means:
-            cut = beats.start
-        else:
-            cut, unresolved = beating_tail(components, dim)
-            masses = (unresolved, unresolved)
+        tail = BeatingTail(components, dim)
+    cut = cut if tail is None else tail.listed_to
+    density = RadialSum(components, dim)
     intervals, changes = sign_intervals(density, cut=cut)
-    stretches = stretches_of(density, intervals)
-    if lobes is not None:
-        masses = (lobes.mass_from(first, 1), lobes.mass_from(first + 1, -1))
-    elif beats is not None and beats.has_means:
-        masses = beats.masses()
-    return SignSplit(components, intervals, changes, stretches, lobes, first, masses, beats, cut)
+    return SignSplit(density, intervals, changes, stretches_of(intervals), tail)

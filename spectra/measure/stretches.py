@@ -6,17 +6,17 @@ of every mass, follow without another integral.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import groupby
+from functools import partial
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.charts import Chart, RadialSum
-from spectra.measure.sign_intervals import COARSE_STEP, NEGLIGIBLE, TRUST, Interval
+from spectra.charts import Chart
+from spectra.measure.sign_intervals import COARSE_STEP, NEGLIGIBLE, TRUST, Intervals
 from spectra.numeric import FloatArray
 from spectra.quadrature import (
     EPS,
@@ -24,7 +24,7 @@ from spectra.quadrature import (
     Enclosure,
     Integrand,
     LegendrePanels,
-    resolve_each,
+    resolve,
 )
 
 __all__ = ["Closure", "Stretch", "overlap", "refined", "stretches_of"]
@@ -86,7 +86,7 @@ class Stretch:
         )
 
 
-def stretches_of(density: RadialSum, intervals: Sequence[Interval]) -> tuple[Stretch, ...]:
+def stretches_of(runs: Sequence[Intervals]) -> tuple[Stretch, ...]:
     """Resolve |rho| on ranges of one sign.
 
     Raises
@@ -94,8 +94,7 @@ def stretches_of(density: RadialSum, intervals: Sequence[Interval]) -> tuple[Str
     AccuracyError
         Where a component is not as smooth as its tail and its origin exponent say.
     """
-    runs = _runs(density, intervals)
-    return tuple(stretch for run in runs for stretch in _integrate(run, run.intervals))
+    return tuple(stretch for run in runs for stretch in _integrate(run, run))
 
 
 def refined(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
@@ -107,98 +106,56 @@ def refined(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
         for stretch in group:
             edges = stretch.panels.edges
             ranges.append(np.sort(np.concatenate([edges, 0.5 * (edges[:-1] + edges[1:])])))
-        finer = resolve_each(integrand, ranges)
+        finer = resolve(integrand, ranges)
         found += (replace(s, panels=p) for s, p in zip(group, finer, strict=True))
     return tuple(found)
 
 
-def overlap(density: RadialSum, intervals: Sequence[Interval]) -> Enclosure:
+def overlap(runs: Sequence[Intervals]) -> Enclosure:
     """Integral of min(positive summands, negative summands), to relative accuracy."""
     peak = -np.inf
-    for x in intervals:
-        t = np.linspace(x.start, x.stop, 257)
-        found = density.logs(x.chart, t)
-        peak = max(peak, float(np.minimum(found.positive, found.negative).max()))
+    for run in runs:
+        for start, stop in pairwise(run.bounds):
+            found = run.density.logs(run.chart, np.linspace(start, stop, 257))
+            peak = max(peak, float(np.minimum(found.positive, found.negative).max()))
     if peak == -np.inf:
         return Enclosure(0.0, 0.0)
     total = Enclosure(0.0, 0.0)
-    for run in _runs(density, intervals):
-        for stretch in _integrate(partial(run.smaller, log_scale=peak), run.intervals):
+    for run in runs:
+        for stretch in _integrate(partial(run.smaller, log_scale=peak), run):
             total = total + stretch.mass
     scale = float(np.exp(peak))
     return Enclosure(total.mid * scale, total.rad * scale + float(np.finfo(float).tiny))
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """|rho| dw/dt, with its error, on ranges of one sign that follow one another in one chart."""
-
-    density: RadialSum
-    intervals: tuple[Interval, ...]
-
-    @cached_property
-    def _signs(self) -> tuple[FloatArray, FloatArray]:
-        """Where the ranges start, and their signs."""
-        return (
-            np.array([x.start for x in self.intervals]),
-            np.array([float(x.sign) for x in self.intervals]),
-        )
-
-    def sign(self, t: FloatArray) -> FloatArray:
-        """Sign of the density at t."""
-        starts, signs = self._signs
-        at = np.searchsorted(starts, t, side="right") - 1
-        return np.asarray(signs[np.maximum(at, 0)])
-
-    def __call__(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        positive, negative, error = self.density.values(self.intervals[0].chart, t)
-        return self.sign(t) * (positive - negative), error
-
-    def smaller(self, t: FloatArray, *, log_scale: float) -> tuple[FloatArray, FloatArray]:
-        """min(positive, negative), scaled by its peak; its error is relative to itself."""
-        found = self.density.logs(self.intervals[0].chart, t)
-        above = self.sign(t) > 0.0
-        smaller = np.where(above, found.negative, found.positive)
-        error = np.where(above, found.negative_error, found.positive_error)
-        return np.exp(smaller - log_scale), np.exp(error - log_scale)
-
-
-def _runs(density: RadialSum, intervals: Sequence[Interval]) -> Iterator[_Run]:
-    for _, group in groupby(intervals, key=lambda x: x.chart):
-        yield _Run(density, tuple(group))
-
-
-def _integrate(function: Integrand, intervals: Sequence[Interval]) -> list[Stretch]:
+def _integrate(function: Integrand, run: Intervals) -> list[Stretch]:
     """Panels between the points where the integrand is negligible, and a closure at open ends.
 
-    The integrand is asked about all ranges of a run at a time; one of zero mass is left out.
+    The integrand is asked about all ranges at a time; one of zero mass is left out.
     """
-    grids = [
-        np.linspace(x.start, x.stop, 33 + int((x.stop - x.start) / COARSE_STEP)) for x in intervals
-    ]
+    ends = list(pairwise(run.bounds))
+    grids = [np.linspace(a, b, 33 + int((b - a) / COARSE_STEP)) for a, b in ends]
     seen = _sampled(function, grids)
     doubts = _doubts(seen, _sampled(function, [_near_the_ends(t) for t in grids]))
-    ranges = [_relevant(x, *s) for x, s in zip(intervals, seen, strict=True)]
-    wanted = [_first_edges(*r) for r in ranges if r is not None]
-    resolved = iter(resolve_each(function, wanted))
+    last = [run.last and i == len(ends) - 1 for i in range(len(ends))]
+    ranges = [_relevant(*s, closes=c) for s, c in zip(seen, last, strict=True)]
+    resolved = iter(resolve(function, [_first_edges(*r) for r in ranges if r is not None]))
     found: list[Stretch] = []
-    for interval, sample, part, doubt in zip(intervals, seen, ranges, doubts, strict=True):
-        t = sample.t
+    for i, (sample, part, doubt) in enumerate(zip(seen, ranges, doubts, strict=True)):
+        t, sign = sample.t, int(run.signs[i])
         if part is None:
-            width = (interval.stop - interval.start) / t.size
-            lost = float((np.abs(sample.value) + sample.error).sum()) * width
-            edges = np.array([interval.start, interval.stop])
-            empty = LegendrePanels(edges, np.zeros((1, ORDER)), np.array([lost]))
+            lost = float((np.abs(sample.value) + sample.error).sum()) * (t[-1] - t[0]) / t.size
+            empty = LegendrePanels(t[[0, -1]], np.zeros((1, ORDER)), np.array([lost]))
             if lost:
-                found.append(Stretch(interval.sign, interval.chart, empty, function, doubt=lost))
+                found.append(Stretch(sign, run.chart, empty, function, doubt=lost))
             continue
         low, high = part
-        head = _close(function, low, +1.0, sample) if interval.first else _left_out(sample, t < low)
-        tail = (
-            _close(function, high, -1.0, sample) if interval.last else _left_out(sample, t > high)
-        )
-        panels = next(resolved)
-        found.append(Stretch(interval.sign, interval.chart, panels, function, head, tail, doubt))
+        head, tail = _left_out(sample, t < low), _left_out(sample, t > high)
+        if run.first and i == 0:
+            head = _close(function, low, +1.0, sample)
+        if last[i]:
+            tail = _close(function, high, -1.0, sample)
+        found.append(Stretch(sign, run.chart, next(resolved), function, head, tail, doubt))
     return found
 
 
@@ -245,9 +202,12 @@ def _left_out(sample: _Sample, beyond: NDArray[np.bool_]) -> Closure:
 
 
 def _relevant(
-    interval: Interval, t: FloatArray, value: FloatArray, error: FloatArray
+    t: FloatArray, value: FloatArray, error: FloatArray, *, closes: bool
 ) -> tuple[float, float] | None:
-    """The t between which a range of one sign is not negligible; None where all of it is."""
+    """The t between which a range of one sign is not negligible; None where all of it is.
+
+    ``closes`` says that it runs to the end of a spectrum.
+    """
     trusted = value > TRUST * error
     if not np.any(trusted & (value > _UNDERFLOW)):
         return None
@@ -255,7 +215,7 @@ def _relevant(
     relevant = np.flatnonzero(trusted & (value > peak * np.exp(-NEGLIGIBLE)))
     low = float(t[max(relevant[0] - 1, 0)])
     high = float(t[min(relevant[-1] + 1, t.size - 1)])
-    if interval.last and relevant[-1] + 1 < t.size and not trusted[relevant[-1] + 1]:
+    if closes and relevant[-1] + 1 < t.size and not trusted[relevant[-1] + 1]:
         high = float(t[relevant[-1]])
     return low, high
 

@@ -52,7 +52,7 @@ class TailIntegral:
         tolerance: float,
     ) -> TailIntegral:
         """Resolved between edges; ``closing`` gives the integral beyond the last and its error."""
-        panels = resolve(integrand, edges, tolerance=tolerance)
+        (panels,) = resolve(integrand, [edges], tolerance=tolerance)
         value, error = closing(float(edges[-1]))
         masses, errors = np.append(panels.integrals, value), np.append(panels.errors, error)
         return cls(panels, np.cumsum(masses[::-1])[::-1], np.cumsum(errors[::-1])[::-1])

@@ -8,9 +8,8 @@ of a measure), ``grouped_table`` (products of the laws of groups of columns), ``
 ``plane_wave``, ``panel_integrals`` and ``lobed_waves`` hold the exact expectation of a wave,
 ``radial_interpolant`` makes thousands cheap.
 
-Draws by the million and files: ``cells``, ``panel_lookup``, ``lobe_shares``, ``lobe_quantiles``,
-``radial_cdf``; ``parted_table`` is what all tables share, ``arrays`` what all
-arrays are.
+Draws by the million and files: ``cells``, ``lobe_shares``, ``radial_cdf``; ``parted_table`` is what
+all tables share, ``arrays`` what all arrays are.
 """
 
 from spectra.table.grouped_table import Group, GroupedTable, ProductPart, ProductTerm

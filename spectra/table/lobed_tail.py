@@ -22,9 +22,9 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
 from spectra.errors import ParameterError
-from spectra.table.arrays import FloatArray, NumberArray, frozen_array, panel_rule
-from spectra.table.lobe_quantiles import LobeQuantiles
-from spectra.table.lobe_shares import share_slope
+from spectra.table.arrays import FloatArray, IntArray, NumberArray, frozen_array, panel_rule
+from spectra.table.lobe_shares import place_in_lobe, share_slope
+from spectra.table.panels import powers_of_chebyshev
 
 __all__ = ["LARGEST_ROOT", "LobedTail"]
 
@@ -36,6 +36,16 @@ LARGEST_ROOT = 10
 # Places x at which B is compared with its limit: a step of 3 % is one of 30 % in the index, for
 # the largest root, and what is nearer to 0 is left to the slope.
 _FARTHEST_PLACE, _PLACES = 1e-6, 500
+# Lobes that are listed: their masses fit the first-level cache.
+_LISTED = 2048
+# Series of at most this many terms are summed as powers, twice as fast and as precise.
+_POWERS = 24
+# Beyond this index the share of a lobe is read off s itself: T(k) - T(k+1) has lost half its
+# digits there, and the difference of the two is below 1e-16 of T.
+_FAR_LOBE = 2.0**26
+_NEWTON_STEPS = 60
+# Newton's error after a step is of the order of its square.
+_LAST_STEP = 1e-9
 # Most lobes, and about the most nodes, of :meth:`LobedTail.nodes`.
 _NODE_LOBES = 512
 _NODES = 1 << 15
@@ -193,10 +203,14 @@ class LobedTail:
 
     def shift(self, s: NumberArray, v: FloatArray) -> NumberArray:
         """B(x, v) on the grid of s and v: the radius without the index, which may be large."""
+        columns = chebyshev.chebvander(2.0 * v - 1.0, self.radius_series.shape[1] - 1)
+        out: NumberArray = self.series_in(s) @ columns.T
+        return out
+
+    def series_in(self, s: NumberArray) -> NumberArray:
+        """Chebyshev coefficients of B in 2 v - 1 at indices s, a row for each."""
         x = 2.0 * self.place(s) - 1.0
-        n, m = self.radius_series.shape
-        rows = chebyshev.chebvander(x, n - 1) @ self.radius_series
-        out: NumberArray = rows @ chebyshev.chebvander(2.0 * v - 1.0, m - 1).T
+        out: NumberArray = chebyshev.chebvander(x, len(self.radius_series) - 1) @ self.radius_series
         return out
 
     def lobe_mass(self, s: NumberArray) -> NumberArray:
@@ -214,17 +228,99 @@ class LobedTail:
             raise ParameterError(f"A tail of mass {self.mass} was asked for more, or less than 0.")
         out = np.full(q.shape, np.inf)
         some = q > 0.0
-        out[some] = self._quantiles.radii(q[some])
+        out[some] = self._radii(q[some])
         return out
 
-    @property
-    def listed_ends(self) -> FloatArray:
-        """Minus the mass beyond each of the first lobes, ascending: :meth:`isf` jumps between."""
-        return self._quantiles.ends
+    def _radii(self, q: FloatArray) -> FloatArray:
+        """Radii beyond which the mass is q, for 0 < q <= mass of the tail."""
+        ends, out = self.listed_ends, np.empty_like(q)
+        listed = -q < ends[-1]
+        key = -q[listed]
+        # The mass of the whole tail is rounded.
+        k = np.maximum(np.searchsorted(ends, key, side="right") - 1, 0)
+        share = np.maximum(key - ends[k], 0.0) / (ends[k + 1] - ends[k])
+        out[listed] = self._listed_radius(k, place_in_lobe(self.zeros, share))
+        if not np.all(listed):
+            out[~listed] = self._far_radii(q[~listed])
+        return out
+
+    def _far_radii(self, q: FloatArray) -> FloatArray:
+        """Radii beyond the listed lobes."""
+        with np.errstate(over="ignore"):
+            s = np.maximum(np.exp(self._log_index(q)), self.kappa)
+        # An index beyond the range of doubles is a radius beyond it.
+        out, some = np.full(q.shape, np.inf), np.isfinite(s)
+        k, share = self._lobe_near(q[some], s[some])
+        out[some] = self._radius_in(k, place_in_lobe(self.zeros, share))
+        return out
 
     @cached_property
-    def _quantiles(self) -> LobeQuantiles:
-        return LobeQuantiles.of(self)
+    def listed_ends(self) -> FloatArray:
+        """Minus the mass beyond each of the first lobes, ascending: :meth:`isf` jumps between.
+
+        Nearly all draws fall into these, so that their masses are searched.
+        """
+        return -self.survival(self.kappa + np.arange(_LISTED + 1.0))
+
+    @cached_property
+    def _listed_powers(self) -> FloatArray | None:
+        """Radii along the listed lobes, shape (m, n), as powers of 2 v - 1: None where too many."""
+        terms = self.radius_series.shape[1]
+        s = self.kappa + np.arange(float(_LISTED))
+        rows = self.series_in(s).real
+        rows[:, 0] += self.period * s
+        rows = rows @ powers_of_chebyshev(terms)
+        return np.ascontiguousarray(rows.T) if terms <= _POWERS else None
+
+    def _listed_radius(self, k: IntArray, v: FloatArray) -> FloatArray:
+        """Radius at the places v of listed lobes k."""
+        if self._listed_powers is None:
+            return self._radius_in(k.astype(float), v)
+        t, w = 2.0 * v - 1.0, np.zeros(v.size)
+        for column in self._listed_powers[::-1]:
+            w *= t
+            w += column[k]
+        return w
+
+    def _radius_in(self, k: FloatArray, v: FloatArray) -> FloatArray:
+        """Radius at the places v of lobes k, one of each."""
+        s = self.kappa + k
+        columns = chebyshev.chebvander(2.0 * v - 1.0, self.radius_series.shape[1] - 1)
+        return np.asarray(self.period * s + np.sum(self.series_in(s).real * columns, axis=1))
+
+    def _lobe_near(self, q: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Lobe and share of it at q, from the real index s with T(s) = q up to rounding."""
+        k = np.floor(s - self.kappa)
+        share = s - self.kappa - k
+        near = k < _FAR_LOBE
+        q, i = q[near], k[near]
+        i -= (q > self.survival(self.kappa + i)) & (i > 0)
+        i += q <= self.survival(self.kappa + i + 1.0)
+        start, end = self.survival(self.kappa + i), self.survival(self.kappa + i + 1.0)
+        k[near], share[near] = i, (start - q) / (start - end)
+        return k, share
+
+    def _log_index(self, q: FloatArray) -> FloatArray:
+        """log s with T(s) = q, by Newton's method on log T against log s, kept in a bracket."""
+        grid = self.scaled_mass(np.linspace(0.0, 1.0, 65))
+        goal = np.log(q)
+        # P between the grid points leaves its range by less than this margin.
+        low = np.maximum((np.log(0.5 * grid.min()) - goal) / self.sigma, np.log(self.kappa))
+        high = np.maximum((np.log(2.0 * grid.max()) - goal) / self.sigma, low)
+        log_s = np.clip((np.log(grid[0]) - goal) / self.sigma, low, high)
+        for _ in range(_NEWTON_STEPS):
+            x = self.place(np.exp(log_s)).real
+            p = self.scaled_mass(x)
+            excess = np.log(p) - self.sigma * log_s - goal
+            low = np.where(excess > 0.0, log_s, low)
+            high = np.where(excess < 0.0, log_s, high)
+            new = log_s + excess * p / self.fall(x)
+            new = np.where((new < low) | (new > high), 0.5 * (low + high), new)
+            settled = np.all(np.abs(new - log_s) <= _LAST_STEP)
+            log_s = new
+            if settled:
+                break
+        return np.asarray(log_s)
 
     def lobe_rule(self, phase: float) -> tuple[FloatArray, FloatArray]:
         """Nodes v and weights of one lobe, for waves that turn by ``phase`` along it."""

@@ -36,9 +36,8 @@ _INDEX_STEPS, _PLACE_STEPS = 12, 24
 _INDEX_SETTLED, _PLACE_SETTLED = 1e-14, 1e-14
 # Lobes of each member whose ends are listed, so that nearly all radii have close brackets.
 _LISTED = 1024
-# A radius is found where the mass beyond it is right to this fraction, or between two doubles.
-_RIGHT, _SETTLED = 1e-15, 4.0 * float(np.finfo(float).eps)
-_ROOT_STEPS = 120
+# Halvings of a bracket, in log w, down to neighbouring doubles.
+_HALVINGS = 52
 _LARGEST = float(np.finfo(float).max)
 # A radius may lie before its tail, or after its first lobe, by rounding.
 _ROUNDING = 1e-9
@@ -146,45 +145,26 @@ class MixedTail:
         return ends, -self.beyond(ends)
 
     def _radii(self, q: FloatArray) -> FloatArray:
+        """Radii of S(w) = q by halves, between neighbouring ends of listed lobes where q is one."""
         ends, masses = self._list
         # Where no lobe is, the mass stays: rounding must not make it rise.
         at = np.searchsorted(np.maximum.accumulate(masses), -q, side="left")
         far = at == ends.size
-        low = ends[np.maximum(at - 1, 0)]
-        high = ends[np.minimum(at, ends.size - 1)]
+        low, high = ends[np.maximum(at - 1, 0)], ends[np.minimum(at, ends.size - 1)]
         count = len(self.members)
         for m in self.members if np.any(far) else ():
             low[far] = np.maximum(low[far], m.isf(np.minimum(q[far], m.mass)))
             high[far] = np.maximum(high[far], m.isf(np.minimum(q[far] / count, m.mass)))
-        out = low.copy()
         # Beyond the range of doubles a radius is infinite, which is what it is.
-        left = np.flatnonzero(np.isfinite(low) & (high > low))
-        x, y, goal = np.log(low[left]), np.log(np.minimum(high[left], _LARGEST)), q[left]
-        fx, fy = self._excess(x, goal), self._excess(y, goal)
-        side = np.zeros(left.size)
-        for step in range(_ROOT_STEPS):
-            done = (y - x <= _SETTLED * np.maximum(np.abs(y), 1.0)) | (fx <= _RIGHT)
-            done |= fy >= -_RIGHT
-            if np.any(done):
-                out[left[done]] = np.exp(np.where(fx > -fy, y, x)[done])
-                keep = ~done
-                left, goal, side = left[keep], goal[keep], side[keep]
-                x, y, fx, fy = x[keep], y[keep], fx[keep], fy[keep]
-            if not left.size:
-                break
-            # False positions, with halves among them so that no gap between lobes stops them.
-            middle = (x * -fy + y * fx) / (fx - fy) if step % 4 else 0.5 * (x + y)
-            f = self._excess(middle, goal)
-            above = f > 0.0
-            fx = np.where(above, f, np.where(side < 0.0, 0.5 * fx, fx))
-            fy = np.where(above, np.where(side > 0.0, 0.5 * fy, fy), f)
-            x, y = np.where(above, middle, x), np.where(above, y, middle)
-            side = np.where(above, 1.0, -1.0)
-        out[left] = np.exp(x)
+        finite = np.flatnonzero(np.isfinite(low))
+        out, goal = low.copy(), q[finite]
+        x, y = np.log(low[finite]), np.log(np.minimum(high[finite], _LARGEST))
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (x + y)
+            less = self.beyond(np.maximum(np.exp(middle), self.start)) > goal
+            x, y = np.where(less, middle, x), np.where(less, y, middle)
+        out[finite] = np.exp(x)
         return np.maximum(out, self.start)
-
-    def _excess(self, log_w: FloatArray, q: FloatArray) -> FloatArray:
-        return self.beyond(np.maximum(np.exp(log_w), self.start)) / q - 1.0
 
     @cached_property
     def _before(self) -> tuple[tuple[tuple[int, float], ...], ...]:
@@ -256,8 +236,7 @@ def density_at(tail: LobedTail, w: FloatArray) -> FloatArray:
     """Density of one tail at the radii w; 0 between its lobes."""
     k, v = _place(tail, w)
     s = tail.kappa + k
-    rows = chebyshev.chebvander(2.0 * tail.place(s).real - 1.0, tail.radius_series.shape[0] - 1)
-    slopes = 2.0 * chebyshev.chebder((rows @ tail.radius_series).T)
+    slopes = 2.0 * chebyshev.chebder(tail.series_in(s).real.T)
     slope = np.asarray(chebyshev.chebval(2.0 * v - 1.0, slopes, tensor=False))
     share = share_slope(tail.zeros, v) * tail.lobe_mass(s).real
     inside = (v > 0.0) & (v < 1.0)
@@ -266,7 +245,6 @@ def density_at(tail: LobedTail, w: FloatArray) -> FloatArray:
 
 def _place(tail: LobedTail, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Number of the lobe that begins last before each radius, and the place along it, up to 1."""
-    rows = tail.radius_series.shape[0]
     ends = tail.radius_series @ np.where(np.arange(tail.radius_series.shape[1]) % 2, -1.0, 1.0)
     s = np.maximum((w - ends.sum()) / tail.period, tail.kappa)
     for _ in range(_INDEX_STEPS):
@@ -277,8 +255,7 @@ def _place(tail: LobedTail, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         if settled:
             break
     k = np.floor(s - tail.kappa)
-    x = 2.0 * tail.place(tail.kappa + k).real - 1.0
-    series = (chebyshev.chebvander(x, rows - 1) @ tail.radius_series).T
+    series = tail.series_in(tail.kappa + k).real.T
     series[0] -= w - tail.period * (tail.kappa + k)
     first, last = (np.asarray(chebyshev.chebval(end, series)) for end in (-1.0, 1.0))
     v = np.where(last <= 0.0, 1.0, 0.0)

@@ -53,12 +53,26 @@ _LEVIN_BLOCK = 512
 # Beyond this phase a cell is left out of :meth:`PanelIntegrals.nodes`.
 _NODE_PHASE = 4096.0
 _LARGEST = 1e300
+# An interval [low, high] of r in a panel: its length in w if it were as steep all along as where it
+# is steepest, its mass, and the radii at its ends.
+_CELL = np.dtype(
+    [
+        ("panel", np.intp),
+        ("low", float),
+        ("high", float),
+        ("slope", float),
+        ("mass", float),
+        ("first", float),
+        ("last", float),
+    ]
+)
+Cells = NDArray[np.void]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PanelIntegrals:
-    """The panels of both sides of a law as cells of a variable r with t = +-(2 r - 1).
+    """The panels of both sides of a law in a variable r with t = +-(2 r - 1), cut into cells.
 
     In r the radius is a polynomial and the probability is a power of r, or sin^2 in a lobe.
     """
@@ -70,9 +84,7 @@ class PanelIntegrals:
     masses: FloatArray
     powers: FloatArray
     lobes: NDArray[np.bool_]
-    cell_panel: IntArray
-    cell_low: FloatArray
-    cell_high: FloatArray
+    ends: tuple[IntArray, FloatArray, FloatArray]
     beyond: float
 
     @classmethod
@@ -107,9 +119,7 @@ class PanelIntegrals:
             masses=masses,
             powers=powers,
             lobes=kinds == PanelKind.LOBE,
-            cell_panel=np.array(panel, dtype=np.intp),
-            cell_low=np.array(low),
-            cell_high=np.array(high),
+            ends=(np.array(panel, dtype=np.intp), np.array(low), np.array(high)),
             beyond=beyond,
         )
 
@@ -137,7 +147,7 @@ class PanelIntegrals:
         """Values and error bounds of the mean of Ω_dim(w z) over atoms and panels, for each z."""
         value = np.zeros(z.size)
         # What is beyond the cells, and the rounding of the sums: few thousand nodes, or many cells.
-        rounded = max(1e-14, 2.0**-55 * self.cell_panel.size)
+        rounded = max(1e-14, 2.0**-55 * self.cells.size)
         error = np.full(z.size, self.beyond + rounded)
         for start in range(0, self.atom_radii.size, _ITEMS):
             part = slice(start, start + _ITEMS)
@@ -149,35 +159,26 @@ class PanelIntegrals:
             waves[known] = plane_wave_mean(dim, x[known])
             value += waves @ self.atom_masses[part]
             error += rounding @ self.atom_masses[part]
-        cells = self.cell_panel.size
-        step = max(1, _ITEMS // max(cells, 1))
-        for start in range(0, z.size if cells else 0, step):
+        step = max(1, _ITEMS // max(self.cells.size, 1))
+        for start in range(0, z.size if self.cells.size else 0, step):
             part = slice(start, start + step)
             self._add_cells(dim, z[part], value[part], error[part])
         return value, error
 
     def nodes(self, z_max: float) -> tuple[FloatArray, FloatArray, float]:
         """Radii, weights and the mass left out, such that cos(w z) is resolved for z <= z_max."""
-        panel, low, high = self.cell_panel, self.cell_low, self.cell_high
-        phase = z_max * self._whole_cells.slope
-        kept = phase <= _NODE_PHASE
-        leftover = self.beyond + float(
-            np.sum(self._cell_masses(panel[~kept], low[~kept], high[~kept]))
-        )
-        panel, low, high, phase = panel[kept], low[kept], high[kept], phase[kept]
+        kept = z_max * self.cells["slope"] <= _NODE_PHASE
+        leftover = self.beyond + float(np.sum(self.cells["mass"][~kept]))
+        cells = self.cells[kept]
         radii, weights = [self.atom_radii], [self.atom_masses]
-        while panel.size:
-            previous = -1.0
+        while cells.size:
+            phase, previous = z_max * cells["slope"], -1.0
             for limit, count in _RULES:
-                now = (phase > previous) & (phase <= limit)
-                r, rule = panel_rule(low[now], high[now], count)
-                w, _ = self.radii(panel[now], r)
+                w, weight = self._rule(cells[(phase > previous) & (phase <= limit)], count)
                 radii.append(w.ravel())
-                weights.append((rule * self.jacobian(panel[now], r)).ravel())
+                weights.append(weight.ravel())
                 previous = limit
-            again = phase > previous
-            panel, low, high = _halves(panel[again], low[again], high[again])
-            phase = z_max * self._slopes(panel, low, high)
+            cells = self._halves(cells[phase > previous])
         return np.concatenate(radii), np.concatenate(weights), leftover
 
     def _slopes(self, panel: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -198,41 +199,50 @@ class PanelIntegrals:
         return np.asarray(self.masses[panel] * share)
 
     @cached_property
-    def _whole_cells(self) -> _Cells:
-        return self._cells(self.cell_panel, self.cell_low, self.cell_high)
+    def cells(self) -> Cells:
+        """Cells on which every factor of the integrand is resolved, and together all the panels."""
+        return self._cells(*self.ends)
 
     @cached_property
     def _whole_nodes(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
-        return tuple(self._rule(self._whole_cells, count) for _, count in _RULES)
+        return tuple(self._rule(self.cells, count) for _, count in _RULES)
 
-    def _cells(self, panel: IntArray, low: FloatArray, high: FloatArray) -> _Cells:
-        ends = np.sort(self.radii(panel, np.stack([low, high], axis=1))[0], axis=1)
-        return _Cells(
-            panel,
-            low,
-            high,
-            slope=self._slopes(panel, low, high),
-            mass=self._cell_masses(panel, low, high),
-            first=np.maximum(ends[:, 0], 0.0),
-            last=np.maximum(ends[:, 1], 0.0),
+    def _cells(self, panel: IntArray, low: FloatArray, high: FloatArray) -> Cells:
+        radii = np.sort(self.radii(panel, np.stack([low, high], axis=1))[0], axis=1)
+        cells = np.zeros(panel.size, _CELL)
+        cells["panel"], cells["low"], cells["high"] = panel, low, high
+        cells["slope"] = self._slopes(panel, low, high)
+        cells["mass"] = self._cell_masses(panel, low, high)
+        cells["first"], cells["last"] = np.maximum(radii, 0.0).T
+        return cells
+
+    def _halves(self, cells: Cells) -> Cells:
+        """Both halves of every cell: first all lower ones, then all upper ones."""
+        panel, low, high = cells["panel"], cells["low"], cells["high"]
+        middle = 0.5 * (low + high)
+        return self._cells(
+            np.concatenate([panel, panel]),
+            np.concatenate([low, middle]),
+            np.concatenate([middle, high]),
         )
 
-    def _rule(self, cells: _Cells, count: int) -> tuple[FloatArray, FloatArray]:
+    def _rule(self, cells: Cells, count: int) -> tuple[FloatArray, FloatArray]:
         """Radii and weights of Gauss-Legendre nodes in each cell."""
-        r, rule = panel_rule(cells.low, cells.high, count)
-        return self.radii(cells.panel, r)[0], rule * self.jacobian(cells.panel, r)
+        r, rule = panel_rule(cells["low"], cells["high"], count)
+        panel = cells["panel"]
+        return self.radii(panel, r)[0], rule * self.jacobian(panel, r)
 
     def _add_cells(self, dim: int, z: FloatArray, value: FloatArray, error: FloatArray) -> None:
-        cells = self._whole_cells
-        which = np.tile(np.arange(cells.panel.size), z.size)
-        who = np.repeat(np.arange(z.size), cells.panel.size)
+        cells = self.cells
+        which = np.tile(np.arange(cells.size), z.size)
+        who = np.repeat(np.arange(z.size), cells.size)
         for level in range(_HALVINGS):
-            x_low = z[who] * cells.first[which]
-            bound = cells.mass[which] * wave_envelope(dim, x_low)
+            x_low = z[who] * cells["first"][which]
+            bound = cells["mass"][which] * wave_envelope(dim, x_low)
             nothing = bound <= _NO_WAVE
             np.add.at(error, who[nothing], bound[nothing])
             who, which, x_low = who[~nothing], which[~nothing], x_low[~nothing]
-            phase = z[who] * cells.slope[which]
+            phase = z[who] * cells["slope"][which]
             previous = -1.0
             for k, (limit, count) in enumerate(_RULES):
                 now = np.flatnonzero((phase > previous) & (phase <= limit))
@@ -240,35 +250,35 @@ class PanelIntegrals:
                 for start in range(0, now.size, _ITEMS // count):
                     i = now[start : start + _ITEMS // count]
                     if level:
-                        w, weight = self._rule(cells.take(which[i]), count)
+                        w, weight = self._rule(cells[which[i]], count)
                     else:
                         w, weight = (a[which[i]] for a in self._whole_nodes[k])
                     waves = plane_wave_mean(dim, z[who[i], None] * w)
                     np.add.at(value, who[i], np.einsum("ij,ij->i", weight, waves))
-                rounding = wave_rounding(dim, x_low[now], z[who[now]] * cells.last[which[now]])
-                np.add.at(error, who[now], cells.mass[which[now]] * rounding)
+                last, mass = cells["last"][which[now]], cells["mass"][which[now]]
+                rounding = wave_rounding(dim, x_low[now], z[who[now]] * last)
+                np.add.at(error, who[now], mass * rounding)
             ready = np.flatnonzero((phase > _MANY_WAVES) & (x_low > wave_region(dim)))
             left = phase > _MANY_WAVES
             for start in range(0, ready.size, _LEVIN_BLOCK):
                 i = ready[start : start + _LEVIN_BLOCK]
-                part, worst, rounding = self._levin(dim, z[who[i]], cells.take(which[i]))
+                part, worst, rounding = self._levin(dim, z[who[i]], cells[which[i]])
                 # Halves have the same rounding, so that a smaller residual gains nothing.
-                done = worst <= np.maximum(_LEVIN_TOLERANCE * cells.mass[which[i]], rounding)
+                done = worst <= np.maximum(_LEVIN_TOLERANCE * cells["mass"][which[i]], rounding)
                 np.add.at(value, who[i[done]], part[done])
                 np.add.at(error, who[i[done]], (worst + rounding)[done])
                 left[i[done]] = False
             if not np.any(left):
                 return
-            who, again = np.tile(who[left], 2), cells.take(which[left])
-            cells = self._cells(*_halves(again.panel, again.low, again.high))
+            who, cells = np.tile(who[left], 2), self._halves(cells[which[left]])
             which = np.arange(who.size)
-        np.add.at(error, who, cells.mass * wave_envelope(dim, z[who] * cells.first))
+        np.add.at(error, who, cells["mass"] * wave_envelope(dim, z[who] * cells["first"]))
 
     def _levin(
-        self, dim: int, z: FloatArray, cells: _Cells
+        self, dim: int, z: FloatArray, cells: Cells
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Integrals of Ω over cells with many waves, their residuals' bounds and the rounding."""
-        panel, low, high = cells.panel, cells.low, cells.high
+        panel, low, high = cells["panel"], cells["low"], cells["high"]
         points, derivative, check_points, check_values, check_derivative = _levin_rule()
 
         def equation(s: FloatArray) -> tuple[FloatArray, FloatArray, ComplexArray]:
@@ -289,23 +299,6 @@ class PanelIntegrals:
         # The phases at the ends are rounded by a few units of their size.
         rounding = 2.0**-51 * np.sum(np.abs(p[:, [0, -1]] * x[:, [0, -1]]), axis=1)
         return ends.real, 2.0 * worst, rounding
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """Intervals [low, high] of r in panels, with their mass and the radii they reach."""
-
-    panel: IntArray
-    low: FloatArray
-    high: FloatArray
-    slope: FloatArray
-    mass: FloatArray
-    first: FloatArray
-    last: FloatArray
-
-    def take(self, i: IntArray) -> _Cells:
-        return _Cells(**{name: column[i] for name, column in vars(self).items()})
 
 
 @cache
@@ -336,15 +329,3 @@ def _cuts(power: float, scale: float) -> FloatArray:
         return np.concatenate([[0.0], inner[inner > 0.0]])
     reach = int(np.log(_LARGEST / max(scale, 1.0)) / -np.log(ratio))
     return np.asarray(ratio ** -np.arange(0.0, min(count, reach) + 1.0))
-
-
-def _halves(
-    panel: IntArray, low: FloatArray, high: FloatArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Both halves of every cell: first all lower ones, then all upper ones."""
-    middle = 0.5 * (low + high)
-    return (
-        np.concatenate([panel, panel]),
-        np.concatenate([low, middle]),
-        np.concatenate([middle, high]),
-    )

@@ -18,19 +18,35 @@ An atom is a panel whose polynomial is constant.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Self, final
 
 import numpy as np
+from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray, frozen_array
-from spectra.table.lobe_shares import share_before, share_slope
+from spectra.table.lobe_shares import place_in_lobe, share_before, share_slope
 
-__all__ = ["PanelKind", "Panels", "local_share", "local_slope", "powers_of_chebyshev"]
+__all__ = [
+    "PanelKind",
+    "Panels",
+    "local_share",
+    "local_slope",
+    "local_variable",
+    "powers_of_chebyshev",
+]
+
+# Places (1 + t)/2 of the first panel, from radius 0 on, below which its radius is a product with
+# the place (chosen): where that product is as exact as the sum of powers, which the proofs bound.
+_BESIDE_ORIGIN = 2.0**-8
+# A panel that starts at 0 does so up to the rounding of its coefficients: to 1 unit of their sum in
+# all tables that were looked at.
+_ROUNDED_ZERO = 2.0 * float(np.finfo(float).eps)
 
 
 class PanelKind(IntEnum):
@@ -134,6 +150,55 @@ class Panels:
         signs = np.where(np.arange(rows.shape[1]) % 2, -1.0, 1.0)
         return np.stack([rows @ signs, rows.sum(axis=1)], axis=1)
 
+    @property
+    def are_atoms(self) -> bool:
+        """Whether every panel is an atom."""
+        return not np.any(self.kinds) and not np.any(self.coefficients[:, 1:])
+
+    def radii(self, c: FloatArray, *, from_above: bool = False) -> FloatArray:
+        """Radii at probabilities c, shape (m,); the larger one where they jump at an edge.
+
+        ``from_above`` says that c is q = 1 - u, with which radii fall.
+        """
+        i = np.searchsorted(self.edges, c, side="left" if from_above else "right") - 1
+        i = np.clip(i, 0, self.size - 1)
+        low, high = self.edges[i], self.edges[i + 1]
+        x, rest = (c - low) / (high - low), (high - c) / (high - low)
+        kinds, exponents = self.kinds[i], self.exponents[i]
+        t = local_variable(kinds, exponents, x, rest)
+        w = np.zeros(c.size)
+        for column in self.coefficients.T[::-1]:
+            w *= t
+            w += column[i]
+        power = kinds == PanelKind.TAIL_POWER
+        # A radius beyond the range of doubles is infinite, which is what it is.
+        with np.errstate(over="ignore"):
+            w[power] = self.coefficients[i[power], 0] * x[power] ** (-1.0 / exponents[power])
+        if self._slope_at_origin is not None:
+            # Near 0 the radius has its own digits: the sum of the powers of t only has those of 1.
+            first = np.flatnonzero(i == 0)
+            place = _place_from_low_end(kinds[first], exponents[first], x[first])
+            near = place < _BESIDE_ORIGIN
+            place = place[near]
+            slope = polynomial.polyval(2.0 * place - 1.0, self._slope_at_origin)
+            w[first[near]] = 2.0 * place * slope
+        return w
+
+    @cached_property
+    def _slope_at_origin(self) -> FloatArray | None:
+        """P(t)/(1 + t) for the polynomial P of the first panel, where its radius starts at 0."""
+        if not self.size or self.kinds[0] == PanelKind.POWER_HIGH or self.edges[0] != 0.0:
+            return None
+        row = self.coefficients[0]
+        start = math.fsum(row[::2]) - math.fsum(row[1::2])
+        if row.size == 1 or abs(start) > _ROUNDED_ZERO * math.fsum(np.abs(row)):
+            return None
+        quotient = np.zeros(row.size - 1)
+        quotient[-1] = row[-1]
+        for k in range(row.size - 2, 0, -1):
+            quotient[k - 1] = row[k] - quotient[k]
+        return quotient
+
     def rows(self, width: int) -> FloatArray:
         """The coefficients with zeros for the powers that are missing, shape (n, width)."""
         return np.pad(self.coefficients, ((0, 0), (0, width - self.coefficients.shape[1])))
@@ -201,6 +266,35 @@ def local_share(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> 
     x = np.where(kinds == PanelKind.POWER_LOW, u**e, u)
     x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
     return np.asarray(np.where(kinds == PanelKind.LOBE, share_before(1, u), x))
+
+
+def local_variable(
+    kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray, rest: FloatArray
+) -> FloatArray:
+    """Local variable t at the share x, with ``rest`` = 1 - x: the inverse of :func:`local_share`.
+
+    All arrays have one shape.
+
+    Examples
+    --------
+    >>> kinds = np.array([PanelKind.LINEAR, PanelKind.POWER_LOW], np.int8)
+    >>> x = np.array([0.5, 0.25])
+    >>> local_variable(kinds, np.array([1.0, 2.0]), x, 1.0 - x)
+    array([0., 0.])
+    """
+    t = 2.0 * _place_from_low_end(kind, exponent, x) - 1.0
+    high = kind == PanelKind.POWER_HIGH
+    t[high] = 1.0 - 2.0 * rest[high] ** (1.0 / exponent[high])
+    return t
+
+
+def _place_from_low_end(kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray) -> FloatArray:
+    """(1 + t)/2 with its own digits near the lower end of a panel, for all kinds but POWER_HIGH."""
+    place = x.copy()
+    low, lobe = kind == PanelKind.POWER_LOW, kind == PanelKind.LOBE
+    place[low] = x[low] ** (1.0 / exponent[low])
+    place[lobe] = place_in_lobe(1, x[lobe])
+    return place
 
 
 def local_slope(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> FloatArray:

@@ -24,7 +24,6 @@ from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
 from spectra.table.mixed_tail import MixedTail
 from spectra.table.panel_integrals import PanelIntegrals
-from spectra.table.panel_lookup import PanelLookup
 from spectra.table.panels import PanelKind, Panels
 from spectra.table.radial_cdf import JOIN_TOLERANCE, place_of
 
@@ -320,21 +319,19 @@ class RadialLaw:
         return PanelIntegrals.of(self.left, self.right)
 
     @cached_property
-    def _lookup(self) -> PanelLookup:
-        return PanelLookup.of(self.left, self.right, gap=self.tail is not None)
+    def _edges(self) -> FloatArray:
+        """Ascending keys, -q on the right and u on the left, between which the radius is smooth."""
+        tail = self.tail
+        # The lobes that the tail lists lie between the two sides.
+        lobes = [] if tail is None else [tail.listed_ends[1:], np.zeros(1)]
+        return np.concatenate([-self.right.edges[::-1], *lobes, self.left.edges[1:]])
 
     @cached_property
     def cells(self) -> Cells:
         """What radii are drawn through, made of the panels when it is first asked for."""
-        lookup, rough = self._lookup, None
-        edges = lookup.edges
-        if self.tail is not None:
-            # The lobes that the tail lists lie between the two sides.
-            listed, within = self.tail.listed_ends[1:], self.right.size + 1
-            edges = np.concatenate([edges[:within], listed, edges[within:]])
-            rough = (float(listed[-1]), 0.0)
-        steps = lookup.columns.shape[0] == 1 and not lookup.special.any()
-        return Cells.of(self.panel_radii, edges, rough=rough, steps=steps and rough is None)
+        rough = None if self.tail is None else (float(self.tail.listed_ends[-1]), 0.0)
+        steps = rough is None and self.left.are_atoms and self.right.are_atoms
+        return Cells.of(self.panel_radii, self._edges, rough=rough, steps=steps)
 
     def _radii(
         self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
@@ -345,7 +342,7 @@ class RadialLaw:
         serves both sides, and tells where q is 0, which has none.
         """
         # The first edge may be -0, and the radius at it would be that too.
-        flat, first = np.ravel(values), self._lookup.edges[0] + 0.0
+        flat, first = np.ravel(values), self._edges[0] + 0.0
         out, fill = np.empty(flat.size), self.cells.loop(flat.size)
         open_at, open_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
         for start in range(0, flat.size, _BLOCK):
@@ -364,12 +361,17 @@ class RadialLaw:
 
     def panel_radii(self, key: FloatArray) -> FloatArray:
         """Radii at keys (u on the left, -q on the right) by the panels and the tail themselves."""
-        flat = key.ravel()
-        out = np.empty(flat.size)
+        flat, mass = key.ravel(), 0.0 if self.tail is None else self.tail.mass
+        out = np.full(flat.size, self.upper)
         for start in range(0, flat.size, _BLOCK):
-            self._lookup.evaluate(flat[start : start + _BLOCK], out[start : start + _BLOCK])
+            block, radii = flat[start : start + _BLOCK], out[start : start + _BLOCK]
+            if self.left.size:
+                below = block >= 0.0
+                radii[below] = self.left.radii(block[below])
+            above = block < -mass
+            radii[above] = self.right.radii(-block[above], from_above=True)
         if self.tail is not None:
-            beyond = np.flatnonzero((flat < 0.0) & (flat >= -self.tail.mass))
+            beyond = np.flatnonzero((flat < 0.0) & (flat >= -mass))
             out[beyond] = self.tail.isf(-flat[beyond])
         return out.reshape(key.shape)
 

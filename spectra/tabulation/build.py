@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from numbers import Real
 
 import numpy as np
 
-from spectra.density import Atom
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure import MeasurePart, SpectralMeasure
+from spectra.measure.apart import ApartTail
 from spectra.measure.stretches import refined
 from spectra.progress import staged
 from spectra.quadrature import EPS
 from spectra.table import Part, SpectralTable
-from spectra.table.panels import Panels
 from spectra.table.radial_law import RadialLaw
-from spectra.tabulation.cdf import ContinuousLaw
+from spectra.tabulation.cdf import PartLaw
+from spectra.tabulation.cuts import Cut, cuts_of, sides_of
 from spectra.tabulation.fit import END_PROBABILITY, Piece, fit_pieces
-from spectra.tabulation.lobed import fit_lobed_tail, fit_mixed_tail, lobed_tail_error
-from spectra.tabulation.spans import Span, Tail, spans_of, split_of
+from spectra.tabulation.lobed import fit_tail
 
 __all__ = ["tabulate"]
 
@@ -144,28 +144,16 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
 
 
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
-    if not part.stretches and part.lobes is None and part.apart is None:
+    if not part.stretches and part.tail is None:
         radii = [a.radius for a in part.atoms]
         masses = np.array([a.mass for a in part.atoms])
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
-    beyond = 0.0
-    if part.lobes is not None:
-        beyond = part.lobes.mass_from(part.first_lobe, part.sign).mid
-    elif part.apart is not None:
-        beyond = part.apart.mass(part.sign).mid
-    law = ContinuousLaw.of(part.stretches, beyond)
-    mass = law.mass + float(sum(a.mass for a in part.atoms))
-    tail: Tail | None = None
-    tail_error = 0.0
-    if part.apart is not None:
-        tail, tail_error = fit_mixed_tail(part.apart, part.sign, mass)
-    elif part.lobes is not None:
-        tail = fit_lobed_tail(part.lobes, part.sign, part.first_lobe, mass)
-        tail_error = lobed_tail_error(tail, part.lobes, part.sign, mass)
-    spans = spans_of(part, law, mass, cut, tail)
-    split = split_of(spans, tail, law, mass)
-    left = _side(law, mass, spans, split, tail, u_error, from_above=False)
-    right = _side(law, mass, spans, split, tail, u_error, from_above=True)
+    law = PartLaw.of(part)
+    tail, tail_error = fit_tail(part.tail, part.sign, law.mass)
+    left, right = (
+        fit_pieces(law, _pieces(cuts, law, from_above=above), from_above=above, u_error=u_error)
+        for above, cuts in zip((False, True), sides_of(cuts_of(law, cut, tail), law), strict=True)
+    )
     try:
         table = RadialLaw.from_panels(left, right, tail)
     except ParameterError as fault:
@@ -174,94 +162,48 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
             "no law that ascends was fitted.",
             in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
         ) from fault
-    finer = ContinuousLaw.of(refined(part.stretches), beyond)
-    return table, _UNSEEN * max(tail_error, _measured_error(table, finer, part.atoms, mass))
+    finer = PartLaw.of(replace(part, stretches=refined(part.stretches)))
+    return table, _UNSEEN * max(tail_error, _measured_error(table, finer, law.mass))
 
 
-def _side(
-    law: ContinuousLaw,
-    mass: float,
-    spans: list[Span],
-    split: float,
-    tail: Tail | None,
-    u_error: float,
-    *,
-    from_above: bool,
-) -> Panels:
-    """Panels of one side, from the outer end to the split."""
-    limit = 1.0 - split if from_above else split
-    start = (tail.mass if tail is not None else 0.0) if from_above else 0.0
-    pieces = _pieces(law, mass, spans, start, limit, from_above=from_above)
-    return fit_pieces(law, mass, pieces, from_above=from_above, u_error=u_error)
-
-
-def _pieces(
-    law: ContinuousLaw,
-    mass: float,
-    spans: list[Span],
-    start: float,
-    limit: float,
-    *,
-    from_above: bool,
-) -> list[Piece]:
-    """What is to be fitted of one side between two probabilities, and its atoms."""
-    at = start
+def _pieces(cuts: list[Cut], law: PartLaw, *, from_above: bool) -> list[Piece]:
+    """What is to be fitted of one side, whose cuts begin at its outer end, and its atoms."""
+    places = [c.q if from_above else c.u for c in cuts]
+    at, limit = places[0], places[-1]
     pieces: list[Piece] = []
-    for span in reversed(spans) if from_above else spans:
-        if at >= limit:
-            break
-        high = (span.q if from_above else span.u)[1]
-        if high <= END_PROBABILITY < limit:
+    for (low, here), (high, there) in pairwise(zip(places, cuts, strict=True)):
+        # What is shorter than the rounding of its ends, or never drawn from, joins the next piece.
+        is_atom = here.radius == there.radius
+        held = low < high if is_atom else here.below != there.below
+        if not held or high <= at * (1.0 + _SAME) or high <= END_PROBABILITY < limit:
             continue
-        # The split and the outermost ends are exact; everything else follows from the left.
-        high = limit if high > limit * (1.0 - _SAME) else high
-        if not high > at * (1.0 + _SAME):
-            continue
-        if span.atom_radius is not None:
-            pieces.append(Piece(at, high, span.below, span.above, atom_radius=span.atom_radius))
+        below, above = (here.below, there.below), (here.above, there.above)
+        if is_atom:
+            pieces.append(Piece(at, high, below, above, atom_radius=here.radius))
         else:
-            pieces += _pieces_of(span, law, mass, at, high, from_above=from_above)
+            pieces.append(
+                Piece(
+                    at,
+                    high,
+                    below,
+                    above,
+                    powers=(here.powers[not from_above], there.powers[from_above]),
+                    touches=(here.touch, there.touch),
+                    tail=bool(np.isinf(here.radius)),
+                    starts_at_zero=here.below == 0.0 and law.head.mass > 0,
+                )
+            )
         at = high
     if at < limit and pieces:
-        # Rounding of the last boundary.
         pieces[-1] = replace(pieces[-1], high=limit)
     return pieces
 
 
-def _pieces_of(
-    span: Span, law: ContinuousLaw, mass: float, at: float, high: float, *, from_above: bool
-) -> list[Piece]:
-    """A continuous span as seen from one side, up to the probability ``high``."""
-    near, far = span.powers
-    touches, below, above = span.touches, span.below, span.above
-    if from_above:
-        near, far, touches = far, near, touches[::-1]
-        below, above = below[::-1], above[::-1]
-    if high < (span.q if from_above else span.u)[1] * (1.0 - _SAME):
-        # The split cuts the span.
-        step = mass * (high - at) * (-1.0 if from_above else 1.0)
-        below, above = (below[0], below[0] + step), (above[0], above[0] - step)
-        far, touches = 1.0, (touches[0], None)
-    origin = not from_above and below[0] == 0.0 and law.head.mass > 0
-    piece = Piece(at, high, below, above, near, far, span.tail and from_above, origin)
-    return _cut_at_double_zeros(piece, *touches)
-
-
-def _cut_at_double_zeros(piece: Piece, first: float | None, last: float | None) -> list[Piece]:
-    """A piece with the radii of the double zeros at its ends; two pieces where both ends are."""
-    if first is not None and last is not None:
-        lower, upper = piece.halves()
-        return [replace(lower, touches_at=first), replace(upper, touches_at=last)]
-    return [replace(piece, touches_at=last if first is None else first)]
-
-
-def _measured_error(
-    table: RadialLaw, law: ContinuousLaw, atoms: tuple[Atom, ...], mass: float
-) -> float:
+def _measured_error(table: RadialLaw, law: PartLaw, mass: float) -> float:
     """Largest |F(P(u)) - u| over places in every panel, F being the finer quadrature."""
     worst = 0.0
-    radii = np.array([a.radius for a in atoms])
-    masses = np.array([a.mass for a in atoms])
+    radii = np.array([a.radius for a in law.part.atoms])
+    masses = np.array([a.mass for a in law.part.atoms])
     for panels, from_above in ((table.left, False), (table.right, True)):
         if not panels.size:
             continue
@@ -271,7 +213,7 @@ def _measured_error(
         inside = np.isfinite(w) & (w > 0.0)
         c, w = c[inside], w[inside]
         side = 1 if from_above else 0
-        continuous = law.masses(w)[side]
+        continuous = law.split_at(w)[side]
         # An atom makes a step of the distribution function, all of which belongs to its radius.
         reached = []
         for shifted in (w * (1.0 - _ROUNDING), w * (1.0 + _ROUNDING)):
@@ -280,7 +222,7 @@ def _measured_error(
         low, high = np.minimum(*reached), np.maximum(*reached)
         # At a pole of the density the probability jumps between neighbouring doubles.
         shifts = (w * (1.0 - _NEIGHBOURS), w * (1.0 + _NEIGHBOURS))
-        steps = [(law.masses(x)[side] - continuous) / mass for x in shifts]
+        steps = [(law.split_at(x)[side] - continuous) / mass for x in shifts]
         coarse = np.maximum(np.abs(steps[0]), np.abs(steps[1])) > _COARSE
         low = low + np.where(coarse, np.minimum(*steps), 0.0)
         high = high + np.where(coarse, np.maximum(*steps), 0.0)
@@ -292,9 +234,9 @@ def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str
     if measure.density is None:
         return "atoms"
     text = f"density by the route {measure.density.route!r}, Jordan parts"
-    apart = next((p.apart for p in parts if p.apart is not None), None)
+    apart = next((p.tail for p in parts if isinstance(p.tail, ApartTail)), None)
     if apart is not None:
-        text += f" up to the radius {apart.start:.6g}, each frequency by itself beyond"
+        text += f" up to the radius {apart.listed_to:.6g}, each frequency by itself beyond"
     if np.isfinite(measure.radius):
         text += f", truncated at radius {measure.radius:g}"
     return text

@@ -6,16 +6,18 @@ Masses below and masses above are summed separately, so that both tails keep the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from spectra.measure.stretches import Closure, Stretch
+from spectra.measure import MeasurePart
+from spectra.measure.stretches import Closure
 from spectra.numeric import FloatArray
-from spectra.quadrature import LegendrePanels, legendre_antiderivative, legendre_inverse
+from spectra.quadrature import legendre_antiderivative, legendre_inverse
 
-__all__ = ["ContinuousLaw"]
+__all__ = ["PartLaw"]
 
 # Where each panel is looked at for double zeros; near one, a density falls to this fraction of
 # what it is on both sides, and the zero itself is below the second fraction.
@@ -27,88 +29,102 @@ _PLAIN = 0.005
 
 
 @dataclass(frozen=True, eq=False)
-class ContinuousLaw:
-    """Mass below and above every radius, for the listed stretches of one part.
+class PartLaw:
+    """Mass below and above every radius, for the atoms and the listed stretches of one part.
 
     Attributes
     ----------
-    start, stop, end : ndarray of shape (n,)
-        Range of t of each panel, and the end of the spectrum of its chart (``nan`` where it has
-        none).
-    origin : ndarray of shape (n,)
-        Where the chart starts, w = origin + e^t: 0, or a radius where the density is not smooth.
+    start, stop : ndarray of shape (n,)
+        Range of t of each panel.
+    origin, way : ndarray of shape (n,)
+        Its chart, w = origin + way exp(way t).
     coefficients : ndarray of shape (n, ORDER)
         Legendre series of the density in each panel.
     errors : ndarray of shape (n,)
         Bound of the error of the mass of each panel.
-    low, high : ndarray of shape (n,)
-        Radii at the ends of the panels.
-    low_size, high_size : ndarray of shape (n,)
-        What the chart takes logarithms of, at the ends of the panels: the distance to its origin,
-        or to the end of the spectrum.
-    below, above : ndarray of shape (n + 1,)
-        Mass below and above the panel edges; gaps between stretches carry none.
-    head, tail : Closure
-        What lies before the first panel and after the last one.
+    part : MeasurePart
+        Whose law it is; its atoms are apart from all other masses.
     beyond : float
-        Mass of further lobes that are not listed.
+        Mass of its further lobes, which are not listed.
     """
 
     start: FloatArray
     stop: FloatArray
-    end: FloatArray
     origin: FloatArray
+    way: FloatArray
     coefficients: FloatArray
     errors: FloatArray
-    low: FloatArray
-    high: FloatArray
-    low_size: FloatArray
-    high_size: FloatArray
-    below: FloatArray
-    above: FloatArray
-    head: Closure
-    tail: Closure
+    part: MeasurePart
     beyond: float
 
     @classmethod
-    def of(cls, stretches: tuple[Stretch, ...], beyond: float) -> ContinuousLaw:
-        """Join the panels of stretches that ascend."""
-        panels: list[LegendrePanels] = [s.panels for s in stretches]
-        end = np.concatenate(
-            [
-                np.full(p.errors.size, np.nan if s.chart.end is None else s.chart.end)
-                for s, p in zip(stretches, panels, strict=True)
-            ]
-        )
-        origin = np.concatenate(
-            [np.full(p.errors.size, s.chart.start) for s, p in zip(stretches, panels, strict=True)]
-        )
-        edges = [s.chart.radius(p.edges) for s, p in zip(stretches, panels, strict=True)]
-        sizes = [np.exp(s.chart.way * p.edges) for s, p in zip(stretches, panels, strict=True)]
-        masses = np.concatenate([p.integrals for p in panels])
-        head, tail = stretches[0].head, stretches[-1].tail
+    def of(cls, part: MeasurePart) -> PartLaw:
+        """Join the panels of the stretches of a part."""
+        panels = [s.panels for s in part.stretches]
+        counts = [p.errors.size for p in panels]
         return cls(
             start=np.concatenate([p.edges[:-1] for p in panels]),
             stop=np.concatenate([p.edges[1:] for p in panels]),
-            end=end,
-            origin=origin,
+            origin=np.repeat([s.chart.origin for s in part.stretches], counts),
+            way=np.repeat([s.chart.way for s in part.stretches], counts),
             coefficients=np.concatenate([p.coefficients for p in panels]),
             errors=np.concatenate([p.errors for p in panels]),
-            low=np.concatenate([e[:-1] for e in edges]),
-            high=np.concatenate([e[1:] for e in edges]),
-            low_size=np.concatenate([e[:-1] for e in sizes]),
-            high_size=np.concatenate([e[1:] for e in sizes]),
-            below=head.mass + np.concatenate([[0.0], np.cumsum(masses)]),
-            above=beyond + tail.mass + np.concatenate([np.cumsum(masses[::-1])[::-1], [0.0]]),
-            head=head,
-            tail=tail,
-            beyond=beyond,
+            part=part,
+            beyond=0.0 if part.tail is None else part.tail.mass(part.sign).mid,
         )
 
     @property
+    def head(self) -> Closure:
+        """What lies before the first panel."""
+        return self.part.stretches[0].head
+
+    @property
+    def tail(self) -> Closure:
+        """What lies after the last panel."""
+        return self.part.stretches[-1].tail
+
+    @cached_property
+    def masses(self) -> FloatArray:
+        """Mass of each panel."""
+        return np.asarray((self.stop - self.start) * self.coefficients[:, 0])
+
+    @cached_property
+    def below(self) -> FloatArray:
+        """Mass below the panel edges, shape (n + 1,); gaps between stretches carry none."""
+        return self.head.mass + np.concatenate([[0.0], np.cumsum(self.masses)])
+
+    @cached_property
+    def above(self) -> FloatArray:
+        """Mass above the panel edges."""
+        inner = np.concatenate([np.cumsum(self.masses[::-1])[::-1], [0.0]])
+        return self.beyond + self.tail.mass + inner
+
+    @cached_property
     def mass(self) -> float:
-        """Mass of the listed stretches and of the lobes beyond them."""
-        return float(self.above[0] + self.head.mass)
+        """Mass of the part."""
+        atoms = float(sum(a.mass for a in self.part.atoms))
+        return float(self.above[0] + self.head.mass) + atoms
+
+    @cached_property
+    def distances(self) -> tuple[FloatArray, FloatArray]:
+        """Distances of the ends of the panels from the origins of their charts."""
+        return np.exp(self.way * self.start), np.exp(self.way * self.stop)
+
+    @cached_property
+    def low(self) -> FloatArray:
+        """Radii at which the panels start."""
+        return self._beside_origin(np.arange(self.start.size), self.distances[0])
+
+    @cached_property
+    def high(self) -> FloatArray:
+        """Radii at which they stop."""
+        return self._beside_origin(np.arange(self.start.size), self.distances[1])
+
+    def _beside_origin(self, i: NDArray[np.intp], distance: FloatArray) -> FloatArray:
+        """Radius at a distance from the origin of panel i, and below it where the panel is."""
+        origin, way = self.origin[i], self.way[i]
+        w = origin + way * distance
+        return np.where(way < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w)
 
     def gaps(self) -> NDArray[np.intp]:
         """Indices of the panels that begin after a gap."""
@@ -119,7 +135,9 @@ class ContinuousLaw:
     def breaks(self) -> tuple[tuple[int, float], ...]:
         """Panels that begin where the density is not smooth, and the power of the mass there."""
         found = []
-        for i in np.flatnonzero((self.origin[1:] > 0.0) & (self.origin[1:] != self.origin[:-1])):
+        begins = (self.origin[1:] != self.origin[:-1]) | (self.way[1:] != self.way[:-1])
+        begins &= (self.origin[1:] > 0.0) & (self.way[1:] > 0.0)
+        for i in np.flatnonzero(begins):
             first = self.coefficients[i + 1]
             near, far = (float(legendre.legval(x, first)) for x in (-1.0, 1.0))
             power = 1.0
@@ -165,24 +183,20 @@ class ContinuousLaw:
     ) -> FloatArray:
         """Radius at a distance in t from the start and the stop of panel i; the nearer decides.
 
-        Sizes are counted from the end of a panel: t itself is rounded to |t| times more.
+        Distances are counted from the end of a panel: t itself is rounded to |t| times more.
         """
-        end = self.end[i]
-        ended = np.isfinite(end)
-        way = np.where(ended, -1.0, 1.0)
-        size = np.where(
+        way, (low, high) = self.way[i], self.distances
+        distance = np.where(
             np.abs(after_start) <= np.abs(before_stop),
-            self.low_size[i] * np.exp(way * after_start),
-            self.high_size[i] * np.exp(-way * before_stop),
+            low[i] * np.exp(way * after_start),
+            high[i] * np.exp(-way * before_stop),
         )
-        return np.where(
-            ended, np.minimum(end - size, np.nextafter(end, 0.0)), self.origin[i] + size
-        )
+        return self._beside_origin(i, distance)
 
     def radius(self, below: FloatArray, above: FloatArray) -> FloatArray:
         """Radius with this mass below and this mass above it; the smaller of the two decides.
 
-        The two add up to the mass of the law.
+        The two add up to the mass of the law without its atoms.
         """
         n = self.start.size
         from_above = above < below
@@ -217,16 +231,14 @@ class ContinuousLaw:
         i = np.searchsorted(self.low, w, side="right") - 1
         return np.asarray(self.errors[np.clip(i, 0, self.start.size - 1)])
 
-    def masses(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mass below and mass above the radii."""
+    def split_at(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mass below and mass above the radii, atoms apart."""
         i = np.clip(np.searchsorted(self.low, w, side="right") - 1, 0, self.start.size - 1)
-        end = self.end[i]
-        ended = np.isfinite(end)
-        size = np.maximum(np.where(ended, end - w, w - self.origin[i]), 0.0)
-        way = np.where(ended, -1.0, 1.0)
+        way, (low, high) = self.way[i], self.distances
+        distance = np.maximum(way * (w - self.origin[i]), 0.0)
         with np.errstate(divide="ignore", over="ignore"):
-            after_start = way * np.log(size / self.low_size[i])
-            before_stop = -way * np.log(size / self.high_size[i])
+            after_start = way * np.log(distance / low[i])
+            before_stop = -way * np.log(distance / high[i])
         half = 0.5 * (self.stop[i] - self.start[i])
         x = np.where(after_start < before_stop, after_start / half - 1.0, 1.0 - before_stop / half)
         x = np.clip(x, -1.0, 1.0)

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
-from spectra.table.panels import PanelKind, Panels, local_share
-from spectra.tabulation.cdf import ContinuousLaw
+from spectra.table.panels import PanelKind, Panels, local_share, local_variable
+from spectra.tabulation.cdf import PartLaw
 
 __all__ = ["END_PROBABILITY", "Piece", "fit_pieces"]
 
@@ -66,16 +66,16 @@ class Piece:
         Range of c, which is u on the left side and q = 1 - u on the right one.
     below, above : tuple of float
         The continuous mass below and above the radius at the two ends; atoms do not count.
-    low_power, high_power : float
-        e where w - w(end) is like (c - end)^(1/e) at that end; 1 where the density is positive.
+    powers : tuple of float
+        e where w - w(end) is like (c - end)^(1/e) at the ends; 1 where the density is positive.
+    touches : tuple
+        The radii at the ends where the density touches zero inside the law, else None.
     tail : bool
         Whether the radius is infinite at c = 0.
     starts_at_zero : bool
         Whether the radius is 0 at c = 0.
     missed_before : float
         Largest error of the fit to the piece that this one was cut from, in probability.
-    touches_at : float or None
-        The radius at the end that has a power, where the density touches zero inside the law.
     beside_tail : bool
         Whether it was cut from a piece whose radius is infinite at c = 0.
     atom_radius : float or None
@@ -86,25 +86,22 @@ class Piece:
     high: float
     below: tuple[float, float]
     above: tuple[float, float]
-    low_power: float = 1.0
-    high_power: float = 1.0
+    powers: tuple[float, float] = (1.0, 1.0)
+    touches: tuple[float | None, float | None] = (None, None)
     tail: bool = False
     starts_at_zero: bool = False
     missed_before: float = np.inf
-    touches_at: float | None = None
     beside_tail: bool = False
     atom_radius: float | None = None
 
     @property
     def kind(self) -> PanelKind | None:
         """The kind of panel that suits the ends; None where no single one does."""
-        low, high = self.low_power != 1.0, self.high_power != 1.0
-        if self.tail:
+        if self.tail or not all(1.0 <= e <= _LARGEST_POWER for e in self.powers):
             return None
-        if not all(1.0 <= e <= _LARGEST_POWER for e in (self.low_power, self.high_power)):
-            return None
+        low, high = (e != 1.0 for e in self.powers)
         if low and high:
-            return PanelKind.LOBE if self.low_power == self.high_power == 2.0 else None
+            return PanelKind.LOBE if self.powers == (2.0, 2.0) else None
         if low:
             return PanelKind.POWER_LOW
         return PanelKind.POWER_HIGH if high else PanelKind.LINEAR
@@ -121,7 +118,8 @@ class Piece:
     @property
     def exponent(self) -> float:
         """e of the panel's kind."""
-        return self.low_power if self.low_power != 1.0 else self.high_power
+        low, high = self.powers
+        return low if low != 1.0 else high
 
     def halves(self, missed: float = np.inf) -> tuple[Piece, Piece]:
         """Two shorter pieces; towards a power or a tail the cuts go down geometrically.
@@ -129,9 +127,9 @@ class Piece:
         ``missed`` is the error of the fit to this one.
         """
         low, high = self.low, self.high
-        if low == 0.0 or self.low_power != 1.0:
+        if low == 0.0 or self.powers[0] != 1.0:
             middle = low + _SHARE_NEAR_END * (high - low)
-        elif self.high_power != 1.0:
+        elif self.powers[1] != 1.0:
             middle = high - _SHARE_NEAR_END * (high - low)
         elif high > _WIDE * low:
             middle = float(np.sqrt(low * high))
@@ -143,19 +141,19 @@ class Piece:
             high=middle,
             below=(self.below[0], below),
             above=(self.above[0], above),
-            high_power=1.0,
-            touches_at=self.touches_at if self.low_power != 1.0 else None,
+            powers=(self.powers[0], 1.0),
+            touches=(self.touches[0], None),
         )
         upper = replace(
             self,
             low=middle,
             below=(below, self.below[1]),
             above=(above, self.above[1]),
-            low_power=1.0,
+            powers=(1.0, self.powers[1]),
+            touches=(None, self.touches[1]),
             tail=False,
             beside_tail=self.tail or self.beside_tail,
             starts_at_zero=False,
-            touches_at=self.touches_at if self.high_power != 1.0 else None,
         )
         # Another kind of panel may do better, so that only the same kind can be compared.
         return (
@@ -177,27 +175,13 @@ class Piece:
 _Row = tuple[float, float, FloatArray, PanelKind, float]
 
 
-def local_variable(kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray) -> FloatArray:
-    """The local variable t at the share x: the inverse of :func:`local_share`."""
-    e = exponent[:, None]
-    kinds = kind[:, None]
-    t = np.where(kinds == PanelKind.POWER_LOW, 2.0 * x ** (1.0 / e) - 1.0, 2.0 * x - 1.0)
-    t = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - 2.0 * (1.0 - x) ** (1.0 / e), t)
-    lobe = (4.0 / np.pi) * np.arcsin(np.sqrt(x)) - 1.0
-    return np.asarray(np.where(kinds == PanelKind.LOBE, lobe, t))
-
-
-def fit_pieces(
-    law: ContinuousLaw, mass: float, pieces: list[Piece], *, from_above: bool, u_error: float
-) -> Panels:
+def fit_pieces(law: PartLaw, pieces: list[Piece], *, from_above: bool, u_error: float) -> Panels:
     """Fit panels to pieces of one side, each within ``u_error`` and relative to min(u, q).
 
     Parameters
     ----------
-    law : ContinuousLaw
-        What is inverted.
-    mass : float
-        Mass of the whole part, atoms included: probabilities are masses divided by it.
+    law : PartLaw
+        What is inverted: probabilities are masses divided by its mass.
     pieces : list of Piece
         The side, cut at atoms and gaps; none where it has no mass.
     from_above : bool
@@ -226,7 +210,7 @@ def fit_pieces(
             return _panels(done)
         if len(trial) + len(done) > _MOST_PANELS:
             break
-        rows, good, missed = _try(law, mass, trial, from_above=from_above, u_error=u_error)
+        rows, good, missed = _try(law, trial, from_above=from_above, u_error=u_error)
         for piece, row, fits, miss in zip(trial, rows, good, missed, strict=True):
             if fits:
                 done.append(row)
@@ -240,7 +224,7 @@ def fit_pieces(
 
 
 def _exact(
-    law: ContinuousLaw, pieces: list[Piece], shares: FloatArray
+    law: PartLaw, pieces: list[Piece], shares: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Masses below and above, and radii, at shares of each piece."""
     pairs = [p.masses_at(x) for p, x in zip(pieces, shares, strict=True)]
@@ -249,7 +233,7 @@ def _exact(
 
 
 def _fits(
-    law: ContinuousLaw,
+    law: PartLaw,
     pieces: list[Piece],
     kinds: NDArray[np.int8],
     exponents: FloatArray,
@@ -265,7 +249,7 @@ def _fits(
         origin = np.array([p.starts_at_zero for p in pieces])
         fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
     for i, piece in enumerate(pieces):
-        if piece.touches_at is not None:
+        if piece.touches != (None, None):
             fits[i] = _fit_from_double_zero(law, piece)
     return np.asarray(fits, dtype=float)
 
@@ -278,11 +262,14 @@ def _places(kinds: NDArray[np.int8], exponents: FloatArray) -> FloatArray:
     shares, nodes, ends = (
         np.broadcast_to(x, (kinds.size, x.size)) for x in (_CHECK_SHARES, _CHECK_NODES, _ENDS)
     )
-    return np.concatenate([nodes, local_variable(kinds, exponents, shares), ends], axis=1)
+    kind = np.broadcast_to(kinds[:, None], shares.shape)
+    exponent = np.broadcast_to(exponents[:, None], shares.shape)
+    uneven = local_variable(kind, exponent, shares, 1.0 - shares)
+    return np.concatenate([nodes, uneven, ends], axis=1)
 
 
 def _try(
-    law: ContinuousLaw, mass: float, trial: list[Piece], *, from_above: bool, u_error: float
+    law: PartLaw, trial: list[Piece], *, from_above: bool, u_error: float
 ) -> tuple[list[_Row], NDArray[np.bool_], FloatArray]:
     """Fits to pieces, whether each is good enough, and its largest error in probability."""
     kinds = np.array([p.kind for p in trial], dtype=np.int8)
@@ -297,28 +284,28 @@ def _try(
 
     def fitted() -> tuple[FloatArray, FloatArray]:
         w = np.maximum(np.einsum("nk,nck->nc", fits, at_nodes), 0.0)
-        reached_below, reached_above = (m.reshape(w.shape) for m in law.masses(w.ravel()))
+        reached_below, reached_above = (m.reshape(w.shape) for m in law.split_at(w.ravel()))
         lower = below < above
         return w, np.where(lower, np.abs(reached_below - below), np.abs(reached_above - above))
 
     w, missed = fitted()
     # Only panels that meet another one must join it; beyond a power lies a gap or an end.
     apart = np.abs(w - exact)[:, -2:] > _JOIN * exact[:, -2:].max(axis=1)[:, None]
-    apart &= np.array([[p.low_power == 1.0, p.high_power == 1.0] for p in trial])
+    apart &= np.array([p.powers for p in trial]) == 1.0
     # Between two clusters of radii the rounding of a probability moves the radius by more than
     # that.  A panel that misses by no more is right, and ends where its neighbour begins.
     unknown = law.error_at(exact.ravel()).reshape(exact.shape)
-    least = np.maximum(4.0 * EPS * mass * c[:, -2:], unknown[:, -2:])
+    least = np.maximum(4.0 * EPS * law.mass * c[:, -2:], unknown[:, -2:])
     noisy = apart & (missed[:, -2:] <= least)
     if np.any(noisy):
         gap = np.where(noisy, exact[:, -2:] - w[:, -2:], 0.0)
         fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
         fits[:, 1] += 0.5 * (gap[:, 1] - gap[:, 0])
         w, missed = fitted()
-    missed /= mass
+    missed /= law.mass
     goal = _goal(law, trial, c, missed, from_above=from_above, u_error=u_error)
     # Little is asked beyond what the density itself is known to.
-    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, _SEEN * unknown / mass))
+    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, _SEEN * unknown / law.mass))
     # Where a radius cannot be told from the exact one in floating point, it is right.
     wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     wrong[:, -2:] = apart & ~noisy
@@ -330,7 +317,7 @@ def _try(
 
 
 def _goal(
-    law: ContinuousLaw,
+    law: PartLaw,
     trial: list[Piece],
     c: FloatArray,
     missed: FloatArray,
@@ -349,22 +336,25 @@ def _goal(
     return np.where(settled[:, None], allowed, goal)
 
 
-def _fit_from_double_zero(law: ContinuousLaw, piece: Piece) -> FloatArray:
+def _fit_from_double_zero(law: PartLaw, piece: Piece) -> FloatArray:
     """Chebyshev coefficients of a panel that starts or ends where the density touches zero.
 
     The radius near that point is the cube root of a difference of masses, which is mostly
     rounding; a fit by least squares in probability, through the point itself, does not see it.
     """
-    assert piece.touches_at is not None
+    # Where both ends had a power, no single kind would have suited.
+    at_low = piece.touches[0] is not None
+    radius = piece.touches[0 if at_low else 1]
+    assert radius is not None
     kind, exponent = np.array([piece.kind], dtype=np.int8), np.array([piece.exponent])
     x = local_share(kind, exponent, _MANY_NODES[None])[0]
-    away = 1.0 + _MANY_NODES if piece.low_power != 1.0 else 1.0 - _MANY_NODES
+    away = 1.0 + _MANY_NODES if at_low else 1.0 - _MANY_NODES
     weight = away ** (piece.exponent - 1.0)
-    moved = (law.radius(*piece.masses_at(x)) - piece.touches_at) * weight
+    moved = (law.radius(*piece.masses_at(x)) - radius) * weight
     columns = chebyshev.chebvander(_MANY_NODES, DEGREE - 1) * (away * weight)[:, None]
     slope = np.linalg.lstsq(columns, moved, rcond=None)[0]
-    row = np.asarray(chebyshev.chebmul(slope, [1.0, 1.0 if piece.low_power != 1.0 else -1.0]))
-    row[0] += piece.touches_at
+    row = np.asarray(chebyshev.chebmul(slope, [1.0, 1.0 if at_low else -1.0]))
+    row[0] += radius
     return row
 
 
@@ -387,7 +377,7 @@ def _row(piece: Piece, first: float, second: float, kind: PanelKind, exponent: f
     return piece.low, piece.high, coefficients, kind, exponent
 
 
-def _end_panel(law: ContinuousLaw, piece: Piece) -> _Row:
+def _end_panel(law: PartLaw, piece: Piece) -> _Row:
     """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
     w = law.radius(*piece.masses_at([1.0, 0.5, 0.0]))
     if piece.tail:
@@ -396,6 +386,6 @@ def _end_panel(law: ContinuousLaw, piece: Piece) -> _Row:
             rate = law.tail.rate
         return _row(piece, w[0], 0.0, PanelKind.TAIL_POWER, rate)
     power, kind = 1.0, PanelKind.LINEAR
-    if piece.low_power != 1.0 and piece.low == 0.0:
-        power, kind = max(piece.low_power, 1.0), PanelKind.POWER_LOW
+    if piece.powers[0] != 1.0 and piece.low == 0.0:
+        power, kind = max(piece.powers[0], 1.0), PanelKind.POWER_LOW
     return _row(piece, 0.5 * (w[0] + w[2]), 0.5 * (w[0] - w[2]), kind, power)

@@ -17,7 +17,7 @@ from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
 from spectra.tabulation.fit import END_PROBABILITY
 
-__all__ = ["fit_lobed_tail", "fit_mixed_tail", "lobed_tail_error"]
+__all__ = ["fit_tail"]
 
 _MASS_TERMS = (16, 28, 48, 80)
 # Terms in the root of 1/s: a power of 1/s is one of x of a degree that is as many times higher.
@@ -50,7 +50,19 @@ def _phases(
     return np.asarray(low[:, None] + 0.5 * (high - low)[:, None] * (1.0 + x))
 
 
-def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> LobedTail:
+def fit_tail(
+    lobes: LobedTailMass | ApartTail | None, sign: int, mass: float
+) -> tuple[LobedTail | MixedTail | None, float]:
+    """The lobes of one sign that are not listed, as probabilities of a part; and the error."""
+    if lobes is None:
+        return None, 0.0
+    if isinstance(lobes, ApartTail):
+        return _fit_mixed_tail(lobes, sign, mass)
+    tail = _fit_lobed_tail(lobes, sign, lobes.first_of(sign), mass)
+    return tail, _lobed_tail_error(tail, lobes, sign, mass)
+
+
+def _fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> LobedTail:
     """Series for the lobes first, first + 2, ... of one sign, as probabilities of a part."""
     kappa = 0.5 * first
     period = 2.0 * np.pi / lobes.tail.frequency
@@ -91,7 +103,7 @@ def fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> 
     return LobedTail(kappa, period, sigma, series, best, root, zeros)
 
 
-def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: float) -> float:
+def _lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: float) -> float:
     """Largest error of the tail in probability, at indices and places off the nodes of the fit."""
     s = tail.kappa * np.concatenate(
         [1.0 + 7.0 * np.linspace(0.0, 1.0, _CHECK_INDICES) ** 2, np.geomspace(9.3, 1e8, 9)]
@@ -119,16 +131,15 @@ def lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: flo
     return float(np.abs(exact - table).max() + summed)
 
 
-def fit_mixed_tail(apart: ApartTail, sign: int, mass: float) -> tuple[MixedTail | None, float]:
+def _fit_mixed_tail(apart: ApartTail, sign: int, mass: float) -> tuple[MixedTail | None, float]:
     """The tails of all waves of one sign as one, and its error; None where no draw is in them."""
     tails, error = [], 0.0
     for wave, first in apart.members(sign):
         if wave.mass_from(first, sign).mid <= END_PROBABILITY * mass:
             continue
-        tail = fit_lobed_tail(wave, sign, first, mass)
-        tails.append(tail)
-        error += lobed_tail_error(tail, wave, sign, mass)
+        tails.append(_fit_lobed_tail(wave, sign, first, mass))
+        error += _lobed_tail_error(tails[-1], wave, sign, mass)
     if not tails:
         return None, 0.0
-    mixed = MixedTail(apart.start, tuple(tails))
+    mixed = MixedTail(apart.listed_to, tuple(tails))
     return mixed, error + abs(mixed.mass - apart.mass(sign).mid / mass)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.charts import Chart
+from spectra.charts import Chart, charts_between
 from spectra.numeric import FloatArray
-from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS
+from spectra.quadrature import ANALYSIS, NODES, WEIGHTS
 
 __all__ = ["Integrand", "ScaledIntegral", "Values", "Weight", "below", "panels", "weighted"]
 
@@ -224,24 +224,9 @@ def panels(
     dim : int
         Dimension; in high ones laws are narrow.
     """
-    end = float(np.exp(high)) * (1.0 + 4.0 * EPS)
-    ranges, last, depth = [], 0.0, 0.0
-    for radius in sorted(r for r in breaks if r <= end):
-        middle = 0.5 * (last + radius)
-        if last:
-            ranges.append((Chart(start=last), np.log(last) - depth, np.log(middle - last)))
-        else:
-            ranges.append((Chart(), low, np.log(middle)))
-        ranges.append((Chart(radius), -np.log(radius - middle), breaks[radius] - np.log(radius)))
-        last, depth = radius, breaks[radius]
-    if not last:
-        ranges.append((Chart(), low, high))
-    elif np.exp(high) > last * (1.0 + 4.0 * EPS):
-        ranges.append((Chart(start=last), np.log(last) - depth, np.log(np.exp(high) - last)))
     return [
-        (chart, _edges(chart, float(start), float(stop), waves, dim))
-        for chart, start, stop in ranges
-        if stop > start
+        (chart, _edges(chart, start, stop, waves, dim))
+        for chart, start, stop in charts_between(breaks, low, high)
     ]
 
 
