@@ -11,14 +11,11 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
+from spectra.certify.balls import precision
+from spectra.certify.cell_proofs import cell_proof
+from spectra.certify.double_double import STEP, plus, polynomial, times, two_sum
+from spectra.certify.parts import ProvedLaw
 from spectra.table import RadialLaw
-
-flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
-
-from spectra.certify.balls import precision  # noqa: E402
-from spectra.certify.cell_proofs import cell_proof  # noqa: E402
-from spectra.certify.double_double import STEP, plus, polynomial, times, two_sum  # noqa: E402
-from spectra.certify.parts import ProvedLaw  # noqa: E402
 
 
 @cache

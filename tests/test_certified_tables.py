@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
+import flint
 import numpy as np
 import pytest
 import sympy
@@ -13,19 +14,16 @@ from scipy.integrate import quad
 from scipy.special import gamma, kv
 
 import spectra as sp
+from spectra.certify.ball_densities import bessel_sum
+from spectra.certify.balls import as_ball, precision
+from spectra.certify.cauchy_law import CauchyLaw
+from spectra.certify.lobed_law import LobedLaw
+from spectra.certify.lobes import proved_lobes
+from spectra.certify.nodes import chosen_nodes, largest_on_segment
+from spectra.certify.waves import integrated
 from spectra.errors import ParameterError
 from spectra.table import LobedTail, Panels, RadialLaw
 from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
-
-flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
-
-from spectra.certify.ball_densities import bessel_sum  # noqa: E402
-from spectra.certify.balls import as_ball, precision  # noqa: E402
-from spectra.certify.cauchy_law import CauchyLaw  # noqa: E402
-from spectra.certify.lobed_law import LobedLaw  # noqa: E402
-from spectra.certify.lobes import proved_lobes  # noqa: E402
-from spectra.certify.nodes import chosen_nodes, largest_on_segment  # noqa: E402
-from spectra.certify.waves import integrated  # noqa: E402
 
 
 def measure(kernel, dim):

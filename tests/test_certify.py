@@ -10,19 +10,16 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
+from spectra.certify.arccosine import arc_cosine_density
+from spectra.certify.ball_densities import bessel_density
+from spectra.certify.balls import Unproved, as_ball, enclosure, exact_ball, precision
+from spectra.certify.expansions import hankel_coefficients, hankel_remainder
+from spectra.certify.signs import enclosed_zero, proved_ranges
+from spectra.certify.waves import absolute_tail
 from spectra.density import Atom
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure, truncate
 from spectra.quadrature import Enclosure
-
-flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
-
-from spectra.certify.arccosine import arc_cosine_density  # noqa: E402
-from spectra.certify.ball_densities import bessel_density  # noqa: E402
-from spectra.certify.balls import Unproved, as_ball, enclosure, exact_ball, precision  # noqa: E402
-from spectra.certify.expansions import hankel_coefficients, hankel_remainder  # noqa: E402
-from spectra.certify.signs import enclosed_zero, proved_ranges  # noqa: E402
-from spectra.certify.waves import absolute_tail  # noqa: E402
 
 
 def measure(kernel, dim):
@@ -447,18 +444,6 @@ def test_what_has_no_proof_says_so_and_keeps_its_estimate():
     table = sp.tabulate(cases[0])
     with pytest.raises(ParameterError, match="is none"):
         table.certified(delta_gaussian())
-
-
-def test_without_the_extra_nothing_is_proved(monkeypatch):
-    of = measure(delta_gaussian(), 3)
-    table = sp.tabulate(of)
-    monkeypatch.setattr("spectra.certify.masses.flint", None)
-    monkeypatch.setattr("spectra.certify.tables.flint", None)
-    found = of.certified()
-    assert not found.rigorous
-    assert "certify" in found.reason
-    assert found.mass == of.mass
-    assert not any(p.rigorous for p in table.certified(of))
 
 
 def test_a_wrong_component_is_found_out():

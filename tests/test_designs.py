@@ -148,7 +148,6 @@ def test_the_largest_error_of_no_measure_is_the_largest_value_of_the_kernel(kern
     ),
 )
 def test_a_proof_confirms_the_estimate(kernel, dim, z_max):
-    pytest.importorskip("flint")
     d = design(kernel, dim, domain=(0, z_max), tol=1e-2, objective="mass", max_radius=80)
     proof = d.certified()
     assert proof.rigorous
@@ -168,7 +167,6 @@ def test_a_proof_confirms_the_estimate(kernel, dim, z_max):
 
 
 def test_a_formula_beyond_the_balls_is_refused_not_guessed():
-    pytest.importorskip("flint")
     w, c = np.array([1.0]), np.array([1.0])
     with pytest.raises(NoRouteError, match="besselk"):
         proved_sup_error(radial("z*besselk(1, z)"), 3, w, c, (0.1, 2.0), tol=1e-2)

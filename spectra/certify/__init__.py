@@ -1,4 +1,4 @@
-"""Proofs in ball arithmetic (python-flint, the extra ``certify``): masses and tables.
+"""Proofs in ball arithmetic (python-flint): masses and tables.
 
 Read in this order: ``balls`` (exact numbers in, enclosures out), ``signs`` (ranges of proved sign),
 ``nodes`` (bounds from values at nodes); ``laws``, ``cauchy_law`` and ``mixtures`` (what does not

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from functools import cache, partial
 
+import flint
 import sympy
 
 from spectra.certify.ball_densities import EXACT_BITS, BallDensity
-from spectra.certify.balls import Ball, Unproved, exact_ball, flint, precision
+from spectra.certify.balls import Ball, Unproved, exact_ball, precision
 from spectra.certify.expansions import Expansion, hankel_expansion
 from spectra.certify.waves import Wave
 from spectra.formula.parsing import Z

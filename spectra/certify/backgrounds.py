@@ -12,7 +12,9 @@ of the cosine.
 
 from __future__ import annotations
 
-from spectra.certify.balls import Ball, Unproved, flint, precision
+import flint
+
+from spectra.certify.balls import Ball, Unproved, precision
 from spectra.certify.waves import (
     INNER,
     OUTER,

@@ -21,9 +21,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import mul
 
+import flint
 import sympy
 
-from spectra.certify.balls import Ball, Unproved, exact_ball, flint, precision
+from spectra.certify.balls import Ball, Unproved, exact_ball, precision
 from spectra.certify.expansions import Expansion, hankel_expansion
 from spectra.certify.waves import OUTER, Wave, discs_of, integrated
 from spectra.transform.on_balls.ball import BallForm, RimPower

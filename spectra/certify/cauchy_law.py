@@ -13,9 +13,10 @@ it; and the share of [0, V] is a sum of two 1F2.
 
 from __future__ import annotations
 
+import flint
 import sympy
 
-from spectra.certify.balls import Ball, Unproved, exact_ball, flint, hull, precision
+from spectra.certify.balls import Ball, Unproved, exact_ball, hull, precision
 from spectra.certify.laws import EXPONENTIAL, Law, growth_of
 from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 

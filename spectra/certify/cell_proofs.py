@@ -18,9 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 from math import comb
 
+import flint
 import numpy as np
 
-from spectra.certify.balls import Ball, Unproved, flint, upper_double
+from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.double_double import STEP, Pair, plus, polynomial, two_sum
 from spectra.certify.table_panels import LocalCdf, TabulatedLaw

@@ -20,7 +20,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, flint, sizes
+import flint
+
+from spectra.certify.balls import Ball, sizes
 
 __all__ = ["Expansion", "hankel_coefficients", "hankel_expansion", "hankel_remainder"]
 

@@ -22,9 +22,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 
+import flint
 import sympy
 
-from spectra.certify.balls import Ball, exact_ball, flint, sizes
+from spectra.certify.balls import Ball, exact_ball, sizes
 from spectra.transform.smooth_pairs.gaussian import Gaussian
 from spectra.transform.smooth_pairs.matern import Matern
 

@@ -13,8 +13,10 @@ plane
 
 from __future__ import annotations
 
+import flint
+
 from spectra.certify.ball_densities import BallDensity
-from spectra.certify.balls import Ball, Unproved, flint
+from spectra.certify.balls import Ball, Unproved
 from spectra.certify.lobes import Lobes
 from spectra.certify.table_panels import LocalCdf, Stretch, TabulatedLaw
 

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import flint
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from spectra.certify.balls import Ball, Unproved, flint, upper_double
+from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.nodes import chebyshev_poly, chosen_nodes, largest_on_segment

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+import flint
 import numpy as np
 
 from spectra.certify.arccosine import arc_cosine_density, arc_cosine_height
 from spectra.certify.backgrounds import background_tail
 from spectra.certify.ball_densities import BallDensity, bessel_sum
-from spectra.certify.balls import Ball, Unproved, exact_ball, flint, precision
+from spectra.certify.balls import Ball, Unproved, exact_ball, precision
 from spectra.certify.mixtures import MassBalls
 from spectra.certify.signs import enclosed_zero, proved_ranges
 from spectra.certify.waves import OUTER, Wave, absolute_tail, discs_of

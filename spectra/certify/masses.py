@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
+import flint
+
+from spectra.certify.balls import Ball, Unproved, enclosure, precision
 from spectra.certify.lobes import lobed_masses
 from spectra.certify.mixtures import MassBalls, mixture_masses
 from spectra.density import Atom
@@ -77,8 +79,8 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
     Returns
     -------
     CertifiedMasses
-        Without the extra ``certify``, and for measures of other kinds, the masses of the measure
-        itself with ``rigorous=False`` and the ``reason``.
+        For measures of other kinds, the masses of the measure itself with ``rigorous=False`` and
+        the ``reason``.
 
     Notes
     -----
@@ -95,8 +97,6 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
     >>> print(found.cancelled_mass)                                    # 1 - M+, to all its digits
     8.2103409770752087e-09 ± 6.1e-25 (proved)
     """
-    if flint is None:
-        return _estimated(measure, "python-flint is missing: pip install kernel-spectra[certify]")
     try:
         with stage("proving the masses", has_limit=False):
             return _proved(measure)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from spectra.certify.balls import Ball, Unproved, enclosure, exact_ball, flint, precision
+import flint
+
+from spectra.certify.balls import Ball, Unproved, enclosure, exact_ball, precision
 from spectra.certify.cauchy_law import CauchyLaw
 from spectra.certify.laws import GaussianLaw, Law, MaternLaw
 from spectra.certify.signs import Range, merged_ranges, proved_ranges

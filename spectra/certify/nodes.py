@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from spectra.certify.balls import Ball, flint, precision
+import flint
+
+from spectra.certify.balls import Ball, precision
 
 __all__ = ["chebyshev_poly", "chosen_nodes", "largest_on_segment"]
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import flint
 import numpy as np
 
-from spectra.certify.balls import Ball, Unproved, flint, sizes, upper_double
+from spectra.certify.balls import Ball, Unproved, sizes, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.nodes import chosen_nodes, largest_on_segment
 from spectra.certify.table_panels import TablePanel, TabulatedLaw

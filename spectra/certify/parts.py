@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spectra.certify.balls import Ball, Unproved, flint, precision
+import flint
+
+from spectra.certify.balls import Ball, Unproved, precision
 from spectra.certify.laws import Law
 from spectra.certify.mixtures import law_of, signed_ranges
 from spectra.certify.table_panels import LocalCdf, Stretch, TabulatedLaw

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, Unproved, flint, hull
+import flint
+
+from spectra.certify.balls import Ball, Unproved, hull
 
 __all__ = ["Jet", "Range", "enclosed_zero", "merged_ranges", "proved_ranges"]
 

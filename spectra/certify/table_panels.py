@@ -8,7 +8,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, flint, hull
+import flint
+
+from spectra.certify.balls import Ball, hull
 from spectra.table import PanelKind
 
 __all__ = ["LocalCdf", "Stretch", "TablePanel", "TabulatedLaw"]

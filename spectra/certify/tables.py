@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from spectra.certify.ball_densities import bessel_sum
-from spectra.certify.balls import Unproved, exact_ball, flint, precision
+from spectra.certify.balls import Unproved, exact_ball, precision
 from spectra.certify.cell_proofs import cell_proof
 from spectra.certify.certificates import PartCertificate, TableCertificate
 from spectra.certify.lobed_law import LobedLaw
@@ -121,8 +121,6 @@ def _certified(
     part: Part, table: SpectralTable, measure: SpectralMeasure, found: list[Lobes]
 ) -> PartCertificate:
     try:
-        if flint is None:
-            raise Unproved("python-flint is missing: pip install kernel-spectra[certify]")
         if measure.atoms or measure.radius < float("inf"):
             raise Unproved("a measure with atoms or a truncation has no proof of its table")
         if not measure.components:

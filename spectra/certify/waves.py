@@ -18,7 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, Unproved, flint, precision, sizes
+import flint
+
+from spectra.certify.balls import Ball, Unproved, precision, sizes
 
 __all__ = [
     "INNER",
