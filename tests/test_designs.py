@@ -15,7 +15,7 @@ from spectra.cli import main
 from spectra.designs import design, price_curve
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import Distances
-from spectra.designs.waves import angular_means, block_variance, iid_variance, tabulated_wave
+from spectra.designs.waves import angular_means, block_variance, tabulated_wave
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
 from spectra.kernel import radial, zonal
 from spectra.special import plane_wave_mean
@@ -43,7 +43,9 @@ def test_the_variance_of_a_block_keeps_its_digits_where_the_closed_form_cancels(
         independent = square - mean**2
     # beyond the switch the closed form may cancel to about 1e-16 of 1
     assert float(block) == pytest.approx(block_variance(dim, np.array([t]))[0], rel=1e-9)
-    assert float(independent) == pytest.approx(iid_variance(dim, np.array([t]))[0], rel=1e-11)
+    assert float(independent) == pytest.approx(
+        block_variance(dim, np.array([t]), size=1)[0], rel=1e-11
+    )
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 16, 256])

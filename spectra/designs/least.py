@@ -23,7 +23,7 @@ from spectra.designs.spheres import (
     Coupling,
     Design,
 )
-from spectra.designs.waves import block_variance, iid_variance, tabulated_wave, wave_covariance
+from spectra.designs.waves import block_variance, tabulated_wave, wave_covariance
 from spectra.errors import AccuracyError, ParameterError
 from spectra.numeric import FloatArray
 from spectra.progress import staged
@@ -83,14 +83,14 @@ def design_within(
     checked_request(dim, tol, objective, coupling)
     low, high = served.domain
     max_mass, max_radius = _bounds(kernel, dim, served, tol, max_mass, max_radius)
-    deviation = _deviation(dim, coupling, served, max_radius)
+    n = 1 if coupling == "iid" else dim
+    deviation = _deviation(dim, n, served, max_radius)
     cost = deviation if objective == "variance" else unit_cost
     program = Program(kernel, dim, (low, high), _MARGIN * tol, cost, max_mass, max_radius)
     radii, masses, dual, error, program = _solved(kernel, program, tol)
     dual = dual.at(tol)
     least = dual if objective == "mass" else solve(replace(program, cost=unit_cost))[2].at(tol)
     deviations = deviation(radii)
-    n = 1 if coupling == "iid" else dim
     block = float(np.linalg.norm(masses * deviations))
     if coupling == "shared":
         shared = wave_covariance(dim, radii, served.nodes, served.weights, n=n)
@@ -171,15 +171,14 @@ def unit_cost(w: FloatArray) -> FloatArray:
     return np.ones_like(w)
 
 
-def _deviation(dim: int, coupling: Coupling, served: Distances, max_radius: float) -> Cost:
-    """Root mean variance of one block (or one direction) at a radius, over the distances."""
+def _deviation(dim: int, n: int, served: Distances, max_radius: float) -> Cost:
+    """Root mean variance of a block of n directions at a radius, over the distances."""
     nodes, weights = served.nodes, served.weights
     wave = tabulated_wave(dim, 2.0 * max_radius * float(nodes.max()))
-    variance = iid_variance if coupling == "iid" else block_variance
 
     def deviation(w: FloatArray) -> FloatArray:
-        values = variance(dim, (w[:, None] * nodes).ravel(), wave=wave).reshape(w.size, nodes.size)
-        return np.asarray(np.sqrt(values @ weights))
+        values = block_variance(dim, (w[:, None] * nodes).ravel(), size=n, wave=wave)
+        return np.asarray(np.sqrt(values.reshape(w.size, nodes.size) @ weights))
 
     return deviation
 
@@ -196,8 +195,6 @@ def _refuse_below_rounding(tol: float, size: float) -> None:
 
 def checked_request(dim: int, tol: float, objective: str, coupling: str) -> None:
     """Refuse a request that makes no sense, as a ParameterError."""
-    if dim < 1:
-        raise ParameterError(f"dim = {dim}: a dimension is at least 1.")
     if not 0.0 < tol < np.inf:
         raise ParameterError(f"tol = {tol}: an error allowed must be positive and finite.")
     if objective not in ("mass", "variance"):

@@ -12,7 +12,7 @@ from spectra.designs.distances import check_domain
 from spectra.designs.least import checked_request, default_radius, unit_cost
 from spectra.designs.program import Program, solve
 from spectra.errors import AccuracyError
-from spectra.numeric import FloatArray
+from spectra.numeric import FloatArray, checked_dim
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -101,7 +101,7 @@ def price_curve(
     >>> bool(curve.masses[1] > 9 * curve.masses[0])
     True
     """
-    low, high = check_domain(domain)
+    (low, high), dim = check_domain(domain), checked_dim(dim)
     for tol in tols:
         checked_request(dim, tol, "mass", "orthogonal")
     if max_radius is None:

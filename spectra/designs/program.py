@@ -228,9 +228,7 @@ class _Exchange:
     def reduced(self, vertex: _Vertex) -> tuple[FloatArray, FloatArray]:
         """Local maxima in w of |q(w)| - g(w), refined between grid points, less lambda."""
         height = np.abs(self.dual(vertex, self.grid)) - self.grid_cost
-        top = np.ones(height.size, dtype=bool)
-        top[1:] &= height[1:] >= height[:-1]
-        top[:-1] &= height[:-1] >= height[1:]
+        top = _is_peak(height)
         best, value = self.grid[top], height[top]
         step = self.grid[1] - self.grid[0]
         for _ in range(3):
@@ -255,10 +253,14 @@ class _Exchange:
         for w, c in zip(radii[used], masses[used], strict=True):
             error += c * self.wave(w * z)
         height = np.abs(error)
-        top = np.ones(height.size, dtype=bool)
-        top[1:] &= height[1:] >= height[:-1]
-        top[:-1] &= height[:-1] >= height[1:]
+        top = _is_peak(height)
         return z[top], height[top]
+
+
+def _is_peak(height: FloatArray) -> np.ndarray:
+    """Where no neighbour is higher."""
+    padded = np.pad(height, 1, constant_values=-np.inf)
+    return np.asarray((height >= padded[:-2]) & (height >= padded[2:]))
 
 
 def solve(program: Program) -> tuple[FloatArray, FloatArray, Dual]:
