@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.special import gamma, kv
 
 import spectra as sp
-from spectra.certify.ball_densities import bessel_sum
+from spectra.certify.ball_kernels import ball_density
 from spectra.certify.balls import as_ball, precision
 from spectra.certify.cauchy_law import CauchyLaw
 from spectra.certify.lobed_law import LobedLaw
@@ -393,7 +393,7 @@ def test_the_mass_beyond_a_radius_is_a_wave_with_a_proved_remainder():
     """The expansion integrated term by term, against the 1F2."""
     of, _ = bochner_riesz(2, "27/10")
     with precision(192):
-        lobes = proved_lobes(of.components[0], bessel_sum(of.components[0]))
+        lobes = proved_lobes(of.components[0], ball_density(of.components[0]))
         wave = integrated(lobes.density.tail(70.0, 0.0)[0])
         for x in (as_ball(71.0), as_ball(123.5)):
             total = flint.acb(0)
@@ -410,7 +410,7 @@ def test_the_mass_beyond_a_radius_is_a_wave_with_a_proved_remainder():
 def test_the_density_of_a_lobed_law_stays_below_its_bound_in_the_complex_plane(dim, power):
     of, _ = bochner_riesz(dim, power)
     with precision(192), mp.workdps(30):
-        lobes = proved_lobes(of.components[0], bessel_sum(of.components[0]))
+        lobes = proved_lobes(of.components[0], ball_density(of.components[0]))
         law = LobedLaw(lobes, 1, as_ball(2))
         m, s = mp.mpf(dim) / 2 + mp.mpf(sympy.Rational(power)), 0
         front = mp.mpf(lobes.density.factors[0].mid().str(30, radius=False))

@@ -10,10 +10,14 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
-from spectra.certify.arccosine import arc_cosine_density
-from spectra.certify.ball_densities import bessel_density
+from spectra.certify.ball_kernels import ball_density, bessel_density
 from spectra.certify.balls import Unproved, as_ball, enclosure, exact_ball, precision
-from spectra.certify.expansions import hankel_coefficients, hankel_remainder
+from spectra.certify.expansions import (
+    background_at_infinity,
+    hankel_coefficients,
+    hankel_remainder,
+    wave_at_infinity,
+)
 from spectra.certify.signs import enclosed_zero, proved_ranges
 from spectra.certify.waves import absolute_tail
 from spectra.density import Atom
@@ -32,6 +36,11 @@ def bochner_riesz(power, support=2):
 
 def delta_gaussian():
     return sp.radial("exp(-z**2/2) - exp(-z**2/200)")
+
+
+def mp_number(ball):
+    """The midpoint of a ball in mpmath."""
+    return mp.mpf(ball.mid().str(60, radius=False))
 
 
 def holds(ball, digits):
@@ -158,6 +167,7 @@ def test_bochner_riesz_masses_of_every_order_agree_with_the_fast_ones(dim, power
     )
 
 
+ARC_COSINE = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
 ARC_COSINE_1 = {
     1: "1.0873177623",
     2: "1.330092711370744070312206288",
@@ -170,8 +180,7 @@ ARC_COSINE_1 = {
     [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)],
 )
 def test_arc_cosine_masses_hold_the_reference_digits(dim):
-    kernel = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
-    of = measure(kernel, dim)
+    of = measure(ARC_COSINE, dim)
     found = of.certified()
     assert found.rigorous
     assert found.complete
@@ -179,6 +188,45 @@ def test_arc_cosine_masses_hold_the_reference_digits(dim):
     assert holds(found.mass, ARC_COSINE_1[dim])
     assert agrees(of.mass, found.mass)
     assert agrees(of.negative_mass, found.negative_mass)
+
+
+@pytest.mark.parametrize("dim", [pytest.param(2, marks=pytest.mark.slow), 5])
+def test_the_arc_cosine_kernel_of_order_two_is_proved_likewise(dim):
+    of = measure(sp.catalogue["arc_cosine_2"], dim)
+    found = of.certified()
+    assert found.rigorous
+    assert found.complete
+    assert found.mass.rad <= 1e-15
+    assert agrees(of.mass, found.mass)
+    assert agrees(of.negative_mass, found.negative_mass)
+
+
+@pytest.mark.parametrize(
+    "numbers", [("5/2", "3", "3"), ("2", "25/4", "1/2"), ("3/2", "17/10", "9/4")]
+)
+def test_expansions_of_1f2_hold_in_the_complex_plane(numbers):
+    """Wave and background to the remainders that they state, on the axis and beside it."""
+    exact = [sympy.Rational(n) for n in numbers]
+    with mp.workdps(60), precision(256):
+        a, b, c = map(exact_ball, exact)
+        for terms in (8, 30):
+            at = ((a,), (b, c), as_ball(30), as_ball(0.75).sqrt(), terms)
+            wave, background = wave_at_infinity(*at), background_at_infinity(*at)
+            for x in (mp.mpf(31), 77 * mp.expj(0.3), 30 * mp.expj(-mp.pi / 6)):
+                truth = mp.hyper([mp.mpf(exact[0])], [mp.mpf(n) for n in exact[1:]], -x * x / 4)
+                value, allowed = mp.mpf(0), mp.mpf(0)
+                for part, turns in ((wave, (1, -1)), (background, (0,))):
+                    power, phase = mp_number(part.power), mp_number(part.phase)
+                    for turn in turns:
+                        # The wave on the axis is half of it and of its conjugate.
+                        terms_of = (
+                            mp.mpc(mp_number(k.real), (turn or 1) * mp_number(k.imag)) / x**n
+                            for n, k in enumerate(part.coefficients)
+                        )
+                        away = mp.expj(turn * (x - phase)) * x**-power / len(turns)
+                        value += away * mp.fsum(terms_of)
+                        allowed += abs(away * x**-terms) * mp_number(part.remainder)
+                assert abs(value - truth) <= allowed * (1 + mp.mpf(10) ** -9)
 
 
 @pytest.mark.slow
@@ -210,9 +258,8 @@ def test_a_zero_that_was_missed_or_invented_is_noticed(monkeypatch):
 
 @pytest.mark.slow
 def test_arc_cosine_masses_scale_with_the_height_and_not_with_the_length():
-    kernel = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
-    one = measure(kernel, 2).certified()
-    other = measure((-3 * kernel).rescale(sympy.Rational(1, 7)), 2).certified()
+    one = measure(ARC_COSINE, 2).certified()
+    other = measure((-3 * ARC_COSINE).rescale(sympy.Rational(1, 7)), 2).certified()
     assert other.rigorous
     assert (
         abs(other.positive_mass.mid - 3 * one.negative_mass.mid) <= other.positive_mass.rad + 1e-15
@@ -226,23 +273,18 @@ def test_expansions_of_waves_and_backgrounds_are_the_density():
     """The wave and the background of the arc-cosine kernel, against its 1F2 in mpmath."""
     with mp.workdps(60), precision(200):
         for dim in (1, 2, 3):
-            wave, background = arc_cosine_density(dim).tail(60.0, terms=30)
-            x = mp.mpf("81.7")
-            ball = as_ball(81.7)
-            u = 1 / mp.mpf(81.7)
-            e = sum(
-                mp.mpc(*(mp.mpf(part.mid().str(50, radius=False)) for part in (c.real, c.imag)))
-                * u**k
-                for k, c in enumerate(wave.coefficients)
+            (component,) = measure(ARC_COSINE, dim).components
+            wave, background = ball_density(component).tail(60.0)
+            ball, x = as_ball(81.7), mp.mpf(81.7)
+            e, b = (
+                mp.fsum(
+                    mp.mpc(mp_number(c.real), mp_number(c.imag)) / x**k
+                    for k, c in enumerate(part.coefficients)
+                )
+                for part in (wave, background)
             )
-            b = sum(
-                mp.mpf(c.real.mid().str(50, radius=False)) * u**k
-                for k, c in enumerate(background.coefficients)
-            )
-            power = mp.mpf(wave.power.mid().str(20, radius=False))
-            phase = mp.mpf(wave.phase.mid().str(50, radius=False))
-            x = mp.mpf(81.7)
-            value = u**power * mp.re(e * mp.exp(mp.mpc(0, x - phase))) + b * u**4
+            power, phase = mp_number(wave.power), mp_number(wave.phase)
+            value = x**-power * mp.re(e * mp.expj(x - phase)) + mp.re(b) / x**4
             a, lower, half = mp.mpf(dim + 3) / 2, mp.mpf(dim) / 2 + 2, mp.mpf(dim) / 2
             front = 4 * mp.pi ** (half + 1 - a) * mp.gamma(a) / mp.gamma(half) / 2**dim
             truth = (

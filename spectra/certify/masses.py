@@ -68,8 +68,8 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
     The exact numbers of the kernel are read, not their doubles.  Proved are sums of Gaussians
     times polynomials in z^2, Matern and rational quadratic kernels (all sign changes isolated,
     incomplete integrals in closed form), and single kernels of compact support: Bochner-Riesz and
-    other polynomials in z^2 times a power of 1 - z^2/R^2, and the arc-cosine kernel of order 1 in
-    d = 1, 2, 3.
+    other polynomials in z^2 times a power of 1 - z^2/R^2, and the arc-cosine kernels of orders 1
+    and 2.
 
     Parameters
     ----------

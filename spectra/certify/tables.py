@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectra.certify.ball_densities import bessel_sum
+from spectra.certify.ball_kernels import ball_density
 from spectra.certify.balls import Unproved, exact_ball, precision
 from spectra.certify.cell_proofs import cell_proof
 from spectra.certify.certificates import PartCertificate, TableCertificate
@@ -152,7 +152,9 @@ def _lobed(
         if not found:
             closed = max(_closed_radius(p.law) for p in parts)
             reach = max(tail.period * _REACH * tail.kappa, closed + tail.period)
-            density = bessel_sum(component)
+            density = ball_density(component)
+            if not density.is_wave:
+                raise Unproved("lobes upon a background have no proof of their table")
             found.append(proved_lobes(component, density, float(radius) * reach))
         law = LobedLaw(found[0], int(part.sign), radius)
         panels, far = panel_proof(law, part.law), lobed_tail_proof(law, tail, part.law)
