@@ -8,8 +8,6 @@ oscillates) and ``expansions`` (both, of hypergeometric functions); ``ball_densi
 table as exact functions), ``parts`` and ``lobed_law`` (the laws that it stands for),
 ``certificates``, ``panel_proofs``, ``cell_proofs``, ``lobed_tails`` with ``tail_rounding``, and
 ``tables`` (the entry).
-
-``double_double`` has sums of arrays to twice the digits.
 """
 
 from spectra.certify.certificates import PartCertificate, TableCertificate
