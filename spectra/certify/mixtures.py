@@ -8,7 +8,6 @@ component outweighs all others.  What stays unresolved goes into the radius with
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import flint
@@ -162,23 +161,22 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
         laws = [laws[0].without_zero()]
     slowest = min(laws, key=lambda law: law.fall)
 
-    def by_log(t: Ball) -> tuple[Ball, Ball]:
-        return _jet(laws, t.exp(), slowest)
+    def jet(v: Ball) -> tuple[Ball, Ball]:
+        jets = [law.jet(v, slowest) for law in laws]
+        return sum((g for g, _ in jets), zero), sum((rise for _, rise in jets), zero) / v
 
     low, low_sign = _lower_end(laws, bits)
     high, high_sign = _upper_end(laws, slowest, bits)
-    width = flint.arb(2) ** (-(bits // 2))
-    inner = proved_ranges(by_log, low, high, width=width)
-    ranges = _in_v(inner, bool(low_sign), bool(high_sign))
+    ranges = proved_ranges(jet, low, high, width=flint.arb(2) ** (-(bits // 2)))
     loose = zero
     if low_sign:
-        ranges.insert(0, Range(zero, ranges[0].low, low_sign))
+        ranges.insert(0, Range(zero, low, low_sign))
     else:
-        loose += sum((law.size_below(ranges[0].low) for law in whole), zero)
+        loose += sum((law.size_below(low) for law in whole), zero)
     if high_sign:
-        ranges.append(Range(ranges[-1].high, flint.arb("inf"), high_sign))
+        ranges.append(Range(high, flint.arb("inf"), high_sign))
     else:
-        loose += sum((law.size_above(ranges[-1].high) for law in whole), zero)
+        loose += sum((law.size_above(high) for law in whole), zero)
     ranges = merged_ranges(ranges)
     for part in ranges:
         if part.sign == 0:
@@ -186,64 +184,37 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
     return ranges, loose, bool(low_sign and high_sign)
 
 
-def _jet(laws: Sequence[Law], v: Ball, slowest: Law) -> tuple[Ball, Ball]:
-    jets = [law.jet(v, slowest) for law in laws]
-    return sum((g for g, _ in jets), flint.arb(0)), sum((s for _, s in jets), flint.arb(0))
-
-
-def _in_v(inner: list[Range], low_proved: bool, high_proved: bool) -> list[Range]:
-    """The same ranges in V, with exact common ends.
-
-    exp(t) is a ball, and what lies in it must belong to a bracket, or to an end that was proved
-    for the whole ball, or be left out.
-    """
-    first, last = inner[0].low.exp(), inner[-1].high.exp()
-    ends = [first.mid() if low_proved else first.upper()]
-    for left, right in pairwise(inner):
-        if left.sign * right.sign:
-            raise Unproved("two ranges of different sign meet without a zero")
-        end = left.high.exp()
-        ends.append(end.upper() if left.sign == 0 else end.lower())
-    ends.append(last.mid() if high_proved else last.lower())
-    return [
-        Range(a, b, part.sign, part.roots)
-        for part, (a, b) in zip(inner, pairwise(ends), strict=True)
-    ]
-
-
 def _lower_end(laws: Sequence[Law], bits: int) -> tuple[Ball, int]:
-    """log V below which the sign is proved, or (sign 0) nearly no mass lies."""
+    """V below which the sign is proved, or (sign 0) nearly no mass lies."""
     least = min((law.scale for law in laws), key=lambda s: float(s.log().mid()))
     step = flint.arb(1)
     # Densities with a logarithm are not resolved as far down as power series.
     analytic = all(law.analytic_at_zero for law in laws)
     bound = flint.arb(2) ** (-bits if analytic else -2 * bits // 3)
     for _ in range(_MOST_STEPS):
-        end = (least.log() - step).mid()
-        v = end.exp()
+        v = (least * (-step).exp()).mid()
         ends = [law.near_zero(v) for law in laws]
         lowest, highest = (sum(side, flint.arb(0)) for side in zip(*ends, strict=True))
         if lowest > 0 or highest < 0:
-            return end, 1 if lowest > 0 else -1
+            return v, 1 if lowest > 0 else -1
         if all(law.size_below(v) < bound for law in laws):
-            return end, 0
+            return v, 0
         step = step * 2
     raise Unproved("the sign of the density at w = 0 could not be proved")
 
 
 def _upper_end(laws: Sequence[Law], slowest: Law, bits: int) -> tuple[Ball, int]:
-    """log V above which the sign is proved, or (sign 0) nearly no mass lies."""
+    """V above which the sign is proved, or (sign 0) nearly no mass lies."""
     most = max((law.scale for law in laws), key=lambda s: float(s.log().mid()))
     step = flint.arb(1)
     bound = flint.arb(2) ** (-bits)
     for _ in range(_MOST_STEPS):
-        end = (most.log() + step).mid()
-        v = end.exp()
+        v = (most * step.exp()).mid()
         sign = _sign_beyond(laws, slowest, v)
         if sign:
-            return end, sign
+            return v, sign
         if all(law.size_above(v) < bound for law in laws):
-            return end, 0
+            return v, 0
         step = step * 2
     raise Unproved("the sign of the density at large w could not be proved")
 

@@ -50,8 +50,9 @@ def proved_ranges(jet: Jet, low: Ball, high: Ball, *, width: Ball) -> list[Range
     """Divide [low, high] into ranges of proved sign and brackets of zeros.
 
     A range is accepted when the ball of the function over it excludes 0.  Where the ball of the
-    derivative excludes 0 there is one zero at most, which Newton's interval method encloses.  A
-    bracket narrower than ``width`` is left unresolved: its ``roots`` is None.
+    derivative excludes 0 there is one zero at most, which Newton's interval method encloses.  Other
+    ranges are divided at the geometric mean of their ends (at the middle from 0 on).  A bracket
+    narrower than ``width`` times its end is left unresolved: its ``roots`` is None.
 
     Raises
     ------
@@ -88,10 +89,10 @@ def proved_ranges(jet: Jet, low: Ball, high: Ball, *, width: Ball) -> list[Range
                 for part in _isolated(jet, a, b, left):
                     _append(found, part)
                 continue
-        if b - a < width:
+        if b - a < width * b:
             _append(found, Range(a, b, 0, None))
             continue
-        middle = ((a + b) / 2).mid()
+        middle = ((a * b).sqrt() if a > 0 else (a + b) / 2).mid()
         waiting += [(middle, b), (a, middle)]
     return found
 
