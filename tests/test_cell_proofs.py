@@ -12,7 +12,7 @@ from mpmath import mp
 import spectra as sp
 from spectra.certify.balls import precision
 from spectra.certify.cell_proofs import cell_proof
-from spectra.certify.parts import ProvedLaw
+from spectra.certify.signed_laws import law_of_mixture
 from spectra.table import RadialLaw
 
 
@@ -24,7 +24,7 @@ def tabulated(formula, dim, support=None):
 
 def proved(of, law, sign=1):
     with precision(160):
-        return cell_proof(ProvedLaw(of.components, sign, 160), law)
+        return cell_proof(law_of_mixture(of.components, sign, 160), law)
 
 
 def with_cells(law, cells):

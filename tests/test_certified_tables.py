@@ -17,9 +17,9 @@ import spectra as sp
 from spectra.certify.ball_kernels import ball_density
 from spectra.certify.balls import as_ball, precision
 from spectra.certify.cauchy_law import CauchyLaw
-from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.lobes import proved_lobes
 from spectra.certify.nodes import chosen_nodes, largest_on_segment
+from spectra.certify.signed_laws import law_of_lobes
 from spectra.certify.waves import integrated
 from spectra.errors import ParameterError
 from spectra.table import LobedTail, Panels, RadialLaw
@@ -411,7 +411,7 @@ def test_the_density_of_a_lobed_law_stays_below_its_bound_in_the_complex_plane(d
     of, _ = bochner_riesz(dim, power)
     with precision(192), mp.workdps(30):
         lobes = proved_lobes(of.components[0], ball_density(of.components[0]))
-        law = LobedLaw(lobes, 1, as_ball(2))
+        law = law_of_lobes(lobes, 1, as_ball(2))
         m, s = mp.mpf(dim) / 2 + mp.mpf(sympy.Rational(power)), 0
         front = mp.mpf(lobes.density.factors[0].mid().str(30, radius=False))
         mass = mp.mpf(law.mass.mid().str(30, radius=False))

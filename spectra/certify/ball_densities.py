@@ -6,6 +6,14 @@ r"""Densities of kernels on a ball, as sums of hypergeometric functions of x = R
 Each of these functions is the transform of a positive kernel on the unit ball, which is 1 at 0, so
 that all its derivatives are at most 1 in size, and its power series in :math:`-x^2/4` has
 coefficients of at most :math:`1/n!^2`.  :mod:`.ball_kernels` says which kernels have such ones.
+
+In the complex plane :math:`f = x^{-m}J_m` has
+
+.. math:: |f(z)| \le f(0)\,e^{|\mathrm{Im} z|}, \qquad
+          |f(z)| \le \sqrt{2/\pi}\,|z|^{-m-1/2}\cosh(\mathrm{Im} z)\,
+          e^{|m^2-1/4|/\mathrm{Re} z}
+
+(DLMF 10.14.4; the second is the bound of :mod:`.expansions` without terms).
 """
 
 from __future__ import annotations
@@ -34,6 +42,10 @@ _BITS_BY_SIZE, _MORE_BITS = 1.5, 64
 # Terms of a Taylor series over a ball of x, and from where on that of Bessel functions is found by
 # their equation.
 _ORDER, _NEAR = 18, 3.0
+# Terms of a Taylor series about a point, for ranges of a lobe at most; and of that about 0, which
+# serves below, with more for larger x.
+_LOCAL_TERMS, _LONGEST = 56, 8.0
+_LEAST_TERMS, _TERMS_BY_RANGE = 60, 1.5
 
 Numbers = tuple[Ball, ...]
 #: b, a and c of a function.
@@ -98,13 +110,30 @@ class BallDensity:
             total = total - b * ratio * x / 2 * _function(_moved(upper, 1), _moved(lower, 1), x)
         return total
 
-    def size(self, x: Ball) -> Ball:
-        """Bound of |f| over a narrow ball, from |J| <= 1 in the slope, or |f'| <= 1."""
+    def size_over(self, span: Ball) -> Ball:
+        """Bound of x^(d-1) |f| over a narrow ball, from |J| <= 1 in the slope, or |f'| <= 1."""
+        if not span > 0:
+            return self.size_in_disc(flint.arb(0), span.abs_upper())
         steep = flint.arb(0)
         for b, upper, lower in self.terms:
             order = lower[0] - 1
-            steep = steep + abs(b) * (1 if upper else lower[0].gamma() * (x.lower() / 2) ** -order)
-        return abs(self.value(x.mid())) + x.rad() * steep
+            bessel = lower[0].gamma() * (span.lower() / 2) ** -order
+            steep = steep + abs(b) * (1 if upper else bessel)
+        return (abs(self.value(span.mid())) + span.rad() * steep) * span ** (self.dim - 1)
+
+    def size_in_disc(self, centre: Ball, reach: Ball) -> Ball:
+        """Bound of x^(d-1) |f| in a disc, for a sum of Bessel functions."""
+        far, near = centre + reach, centre - reach
+        first = second = flint.arb(0)
+        for b, order in zip(self.factors, self.orders, strict=True):
+            front = abs(b) * far ** (self.dim - 1)
+            first = first + front / (flint.arb(2) ** order * (order + 1).gamma())
+            if near > 0:
+                turn = (abs(order * order - flint.arb(1) / 4) / near).exp()
+                second = second + front * near ** -(order + flint.arb(1) / 2) * turn
+        first = first * reach.exp()
+        second = second * (2 / flint.arb.pi()).sqrt() * reach.cosh()
+        return first.min(second) if near > 0 else first
 
     def mass_below(self, x: Ball) -> Ball:
         """The signed mass of [0, x] at an exact x."""
@@ -129,6 +158,21 @@ class BallDensity:
                 upper, lower = ([flint.acb_series([n]) for n in row] for row in numbers)
                 total = total + b * flint.acb_series.hypgeom(upper, lower, -place * place / 4)
             return flint.arb_poly([total[k].real for k in range(terms)])
+
+    def series(self, x: Ball, terms: int) -> Ball:
+        """A Taylor polynomial of x^(d-1) f about an exact point."""
+        return flint.arb_poly([x, 1]) ** (self.dim - 1) * self.taylor(x, terms)
+
+    def expansion(self, centre: Ball, reach: Ball) -> tuple[Ball, int, Ball] | None:
+        """Where the density is expanded for [centre - reach, centre + reach], by so many terms, and
+        what mass they leave out; None where that is too long."""
+        at, far, terms = centre, centre + reach, _LOCAL_TERMS
+        if centre - reach < _NEAR:
+            at, terms = flint.arb(0), 2 * (_LEAST_TERMS + int(_TERMS_BY_RANGE * float(far)))
+        elif not reach < _LONGEST:
+            return None
+        rest = self.bound * far ** (self.dim - 1) * (far - at) ** (terms + 1)
+        return at, terms, rest / flint.arb(terms + 1).fac()
 
     def jet(self, x: Ball) -> tuple[Ball, Ball]:
         """Balls of f and f' over a ball of x, by Taylor's formula at its middle."""

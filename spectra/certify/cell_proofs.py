@@ -24,7 +24,7 @@ import numpy as np
 
 from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
-from spectra.certify.table_panels import LocalCdf, TabulatedLaw
+from spectra.certify.signed_laws import LocalCdf, SignedLaw
 from spectra.quadrature import EPS
 from spectra.table import RadialLaw
 from spectra.table.arrays import FloatArray
@@ -44,7 +44,7 @@ _TINY = 1e-280
 _UNIT = 2.0**-53
 
 
-def cell_proof(law: TabulatedLaw, table: RadialLaw) -> PartCertificate:
+def cell_proof(law: SignedLaw, table: RadialLaw) -> PartCertificate:
     """What is proved of the closed cells of one part.
 
     Raises
@@ -100,7 +100,7 @@ def _step_back(table: RadialLaw, keys: FloatArray) -> float:
 
 
 def _proved(
-    law: TabulatedLaw, columns: FloatArray, keys: FloatArray, width: float
+    law: SignedLaw, columns: FloatArray, keys: FloatArray, width: float
 ) -> PartCertificate | None:
     """What holds on some cells of one panel; None where they are too many."""
     hull = _bernstein(columns)

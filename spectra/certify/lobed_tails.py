@@ -20,10 +20,11 @@ import flint
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from spectra.certify.ball_densities import BallDensity
 from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
-from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.nodes import chebyshev_poly, chosen_nodes, largest_on_segment
+from spectra.certify.signed_laws import SignedLaw
 from spectra.certify.tail_rounding import tail_rounding
 from spectra.certify.waves import Wave, integrated
 from spectra.quadrature import EPS
@@ -43,7 +44,7 @@ _SLICES = 64
 _LOCKED = 1e-3
 
 
-def lobed_tail_proof(law: LobedLaw, tail: LobedTail, table: RadialLaw) -> PartCertificate:
+def lobed_tail_proof(law: SignedLaw, tail: LobedTail, table: RadialLaw) -> PartCertificate:
     """What is proved of the lobed tail of a part.
 
     Raises
@@ -68,7 +69,7 @@ def lobed_tail_proof(law: LobedLaw, tail: LobedTail, table: RadialLaw) -> PartCe
 class _Tail:
     """The tail of a table beside that of its law."""
 
-    def __init__(self, law: LobedLaw, tail: LobedTail) -> None:
+    def __init__(self, law: SignedLaw, tail: LobedTail) -> None:
         self.law, self.tail = law, tail
         self.kappa = flint.arb(tail.kappa)
         # The index in units of the true period, 2 pi in x; what that changes is added.
@@ -359,8 +360,9 @@ def _size(series: list[Ball], r: Ball, sign: int) -> Ball:
     return sum(terms, flint.arb(0)).abs_upper()
 
 
-def _sharp_wave(law: LobedLaw, start: float) -> Wave:
+def _sharp_wave(law: SignedLaw, start: float) -> Wave:
     """The expansion of the density from a point on, with as many terms as it needs."""
+    assert isinstance(law.density, BallDensity)  # no other has lobes
     for terms in _TERMS:
         wave, _ = law.density.tail(start, 0.0, terms)
         if wave.size(flint.arb(start)) < _GOAL * abs(wave.coefficients[0]):

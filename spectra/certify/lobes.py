@@ -110,7 +110,7 @@ def proved_lobes(component: BallComponent, density: BallDensity, up_to: float = 
     # Between a zero and the midpoint of its ball the sign is not known.
     loose = flint.arb(0)
     for z in zeros:
-        loose = loose + (4 * z.rad() * density.size(z) * z ** (density.dim - 1)).abs_upper()
+        loose = loose + (4 * z.rad() * density.size_over(z)).abs_upper()
     return Lobes(density, zeros, below, loose, tail)
 
 

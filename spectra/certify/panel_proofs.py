@@ -16,7 +16,8 @@ import numpy as np
 from spectra.certify.balls import Ball, Unproved, sizes, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.nodes import chosen_nodes, largest_on_segment
-from spectra.certify.table_panels import TablePanel, TabulatedLaw
+from spectra.certify.signed_laws import SignedLaw
+from spectra.certify.table_panels import TablePanel
 from spectra.quadrature import EPS
 from spectra.table import PanelKind, Panels, RadialLaw
 
@@ -33,7 +34,7 @@ _SLICES = 16
 _MOST_PIECES = 400
 
 
-def panel_proof(law: TabulatedLaw, table: RadialLaw) -> PartCertificate:
+def panel_proof(law: SignedLaw, table: RadialLaw) -> PartCertificate:
     """What is proved of the panels of one part.
 
     Raises
@@ -59,7 +60,7 @@ def _step_back(table: RadialLaw) -> float:
     return float(max(steps.max(initial=0.0), 0.0))
 
 
-def _panel(law: TabulatedLaw, panels: Panels, i: int, side: int) -> PartCertificate:
+def _panel(law: SignedLaw, panels: Panels, i: int, side: int) -> PartCertificate:
     low, high = (flint.arb(float(e)) for e in panels.edges[i : i + 2])
     kind, exponent = PanelKind(panels.kinds[i]), float(panels.exponents[i])
     polynomial = flint.arb_poly([flint.arb(float(c)) for c in panels.coefficients[i]])
@@ -83,14 +84,14 @@ def _unless(ascends: bool, panel: TablePanel) -> float:
     return 0.0 if ascends else upper_double(panel.high - panel.low)
 
 
-def _outside(law: TabulatedLaw, radius: Ball, side: int) -> Ball:
+def _outside(law: SignedLaw, radius: Ball, side: int) -> Ball:
     """Upper bound of the probability below a radius (side 1) or beyond it (side -1)."""
     x = law.unit * radius
     share = law.below(x.upper()) if side > 0 else 1 - law.below(x.lower())
     return abs(share).abs_upper()
 
 
-def _ordinary(law: TabulatedLaw, panel: TablePanel, ascends: bool) -> PartCertificate:
+def _ordinary(law: SignedLaw, panel: TablePanel, ascends: bool) -> PartCertificate:
     """A panel of some probability: its error at nodes, on as few ranges as they allow."""
     polynomial = panel.polynomial * law.unit
     stretch = law.stretch_at(polynomial[0])
@@ -123,7 +124,7 @@ class _Piece:
 
     def __init__(
         self,
-        law: TabulatedLaw,
+        law: SignedLaw,
         stretch: int,
         panel: TablePanel,
         polynomial: Ball,

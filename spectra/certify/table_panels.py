@@ -1,11 +1,10 @@
-"""The panels of a stored inverse CDF as exact functions, and what a proof needs of a law.
+"""The panels of a stored inverse CDF as exact functions.
 
 On a panel the radius is a polynomial P(t) and the probability a function u(t) of t in [-1, 1].
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import flint
@@ -13,113 +12,10 @@ import flint
 from spectra.certify.balls import Ball, hull
 from spectra.table import PanelKind
 
-__all__ = ["LocalCdf", "Stretch", "TablePanel", "TabulatedLaw"]
-
+__all__ = ["TablePanel"]
 
 # Exponents of panels that are this close to an integer are taken as it.
 _INTEGER = 2.0**-40
-
-
-@dataclass(frozen=True)
-class LocalCdf:
-    """The CDF near a point as a polynomial in x - centre, up to ``rest``."""
-
-    centre: Ball
-    polynomial: Ball
-    rest: Ball
-
-    def __call__(self, x: Ball) -> Ball:
-        """The CDF at x."""
-        return self.polynomial(x - self.centre) + flint.arb(0, self.rest.abs_upper())
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """A range of x that the law has, on which it is analytic.
-
-    Attributes
-    ----------
-    low, high : arb
-        Balls around its ends; the last one may be infinite.
-    from_low : arb
-        The signed mass of [0, low].
-    before : arb
-        Mass of the stretches of the law before it.
-    """
-
-    low: Ball
-    high: Ball
-    from_low: Ball
-    before: Ball
-
-
-class TabulatedLaw(ABC):
-    r"""The law of x = unit * w of one sign, :math:`\max(0, \pm\rho)/M_\pm`, in ball arithmetic.
-
-    Attributes
-    ----------
-    sign : int
-    unit : arb
-    mass : arb
-        The mass of the sign.
-    loose : arb
-        Upper bound of the probability whose sign was not proved.
-    stretches : list of Stretch
-    """
-
-    sign: int
-    unit: Ball
-    mass: Ball
-    loose: Ball
-    stretches: list[Stretch]
-
-    @abstractmethod
-    def signed(self, x: Ball) -> Ball:
-        """The signed mass of [0, x] at an exact point x > 0."""
-
-    @abstractmethod
-    def local(self, stretch: int, centre: Ball, reach: Ball) -> LocalCdf | None:
-        """The CDF of a stretch, continued beyond its ends, on [centre - reach, centre + reach].
-
-        The centre is exact.  None where the range is too long, or reaches a singularity.
-        """
-
-    @abstractmethod
-    def size(self, centre: Ball, reach: Ball) -> Ball | None:
-        """Upper bound of the density of x in a disc; None where it reaches a singularity."""
-
-    @abstractmethod
-    def over(self, span: Ball) -> Ball:
-        """Upper bound of the absolute density over a narrow ball."""
-
-    def stretch_at(self, x: Ball) -> int:
-        """Index of the stretch nearest to a point."""
-
-        def distance(i: int) -> float:
-            ends = self.stretches[i]
-            return max(float((ends.low - x).mid()), float((x - ends.high).mid()), 0.0)
-
-        return min(range(len(self.stretches)), key=distance)
-
-    def below(self, x: Ball) -> Ball:
-        """Enclosure of the CDF at an exact point, within the stretches that are known."""
-        if not x > 0:
-            return flint.arb(0)
-        index = self.stretch_at(x)
-        return self.cdf(index, self.signed(x)) + flint.arb(0, self.beyond_ends(index, x, x))
-
-    def cdf(self, stretch: int, signed: Ball) -> Ball:
-        """The CDF where the signed mass from 0 is ``signed``, in a stretch or beyond its ends."""
-        at = self.stretches[stretch]
-        return (at.before + self.sign * (signed - at.from_low)) / self.mass
-
-    def beyond_ends(self, stretch: int, low: Ball, high: Ball) -> Ball:
-        """Upper bound of what the continuation counts on [low, high] beyond a stretch."""
-        at, bound = self.stretches[stretch], flint.arb(0)
-        for a, b in ((low, at.low), (at.high, high)):
-            if not a >= b:
-                bound = bound + (b - a).abs_upper() * self.over(hull(a.lower(), b.upper()))
-        return bound.abs_upper()
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,10 @@ from spectra.certify.ball_kernels import ball_density
 from spectra.certify.balls import Unproved, exact_ball, precision
 from spectra.certify.cell_proofs import cell_proof
 from spectra.certify.certificates import PartCertificate, TableCertificate
-from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.lobed_tails import lobed_tail_proof
 from spectra.certify.lobes import Lobes, proved_lobes
 from spectra.certify.panel_proofs import panel_proof
-from spectra.certify.parts import ProvedLaw
+from spectra.certify.signed_laws import law_of_lobes, law_of_mixture
 from spectra.errors import ParameterError, SpectraError
 from spectra.families import kernel_from_text
 from spectra.measure import SpectralMeasure
@@ -134,7 +133,7 @@ def _certified(
 
 def _smooth(part: Part, measure: SpectralMeasure) -> PartCertificate:
     with precision(_BITS):
-        law = ProvedLaw(measure.components, int(part.sign), _BITS)
+        law = law_of_mixture(measure.components, int(part.sign), _BITS)
         return _both(panel_proof(law, part.law), cell_proof(law, part.law))
 
 
@@ -156,7 +155,7 @@ def _lobed(
             if not density.is_wave:
                 raise Unproved("lobes upon a background have no proof of their table")
             found.append(proved_lobes(component, density, float(radius) * reach))
-        law = LobedLaw(found[0], int(part.sign), radius)
+        law = law_of_lobes(found[0], int(part.sign), radius)
         panels, far = panel_proof(law, part.law), lobed_tail_proof(law, tail, part.law)
         return _both(PartCertificate.joined([panels, far]), cell_proof(law, part.law))
 
