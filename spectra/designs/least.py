@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.distances import Distances
-from spectra.designs.program import Dual, Objective, Program, solve
+from spectra.designs.program import Objective, solve
 from spectra.designs.spheres import (
     FLOAT32_ROUNDING,
     ULPS_PER_MASS,
@@ -27,7 +28,6 @@ from spectra.designs.waves import block_variance, tabulated_wave, wave_covarianc
 from spectra.errors import AccuracyError, ParameterError
 from spectra.numeric import FloatArray
 from spectra.progress import staged
-from spectra.quadrature import Enclosure
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -86,10 +86,24 @@ def design_within(
     n = 1 if coupling == "iid" else dim
     deviation = _deviation(dim, n, served, max_radius)
     cost = deviation if objective == "variance" else unit_cost
-    program = Program(kernel, dim, (low, high), _MARGIN * tol, cost, max_mass, max_radius)
-    radii, masses, dual, error, program = _solved(kernel, program, tol)
+    within = partial(solve, kernel, dim, (low, high), max_mass=max_mass, max_radius=max_radius)
+    inner = _MARGIN * tol
+    # The error between the distances in use must be within the tolerance too.
+    for _ in range(_MOST_TIGHTENINGS):
+        radii, masses, dual = within(tol=inner, cost=cost)
+        error = estimated_sup_error(kernel, dim, radii, masses, (low, high), tol=tol)
+        reached = error.mid + error.rad
+        if reached <= tol:
+            break
+        inner *= 0.999 * tol / reached
+    else:
+        raise AccuracyError(
+            f"The error of the design could not be brought below {tol:g}: the last one reached "
+            f"{reached:.3g}, because masses of {np.abs(masses).sum():.3g} cancel. Ask for "
+            "a larger tol or a smaller max_mass."
+        )
     dual = dual.at(tol)
-    least = dual if objective == "mass" else solve(replace(program, cost=unit_cost))[2].at(tol)
+    least = dual if objective == "mass" else within(tol=inner, cost=unit_cost)[2].at(tol)
     deviations = deviation(radii)
     block = float(np.linalg.norm(masses * deviations))
     if coupling == "shared":
@@ -135,24 +149,6 @@ def _bounds(
             "bound the masses and the radii of the design."
         )
     return max_mass, max_radius
-
-
-def _solved(
-    kernel: Kernel, program: Program, tol: float
-) -> tuple[FloatArray, FloatArray, Dual, Enclosure, Program]:
-    """A solution whose error between the distances in use is within ``tol`` too."""
-    for _ in range(_MOST_TIGHTENINGS):
-        radii, masses, dual = solve(program)
-        error = estimated_sup_error(kernel, program.dim, radii, masses, program.domain, tol=tol)
-        reached = error.mid + error.rad
-        if reached <= tol:
-            return radii, masses, dual, error, program
-        program = replace(program, tol=0.999 * program.tol * tol / reached)
-    raise AccuracyError(
-        f"The error of the design could not be brought below {tol:g}: the last one reached "
-        f"{reached:.3g}, because masses of {np.abs(masses).sum():.3g} cancel. Ask for "
-        "a larger tol or a smaller max_mass."
-    )
 
 
 def default_radius(dim: int, z_max: float) -> float:

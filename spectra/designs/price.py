@@ -10,7 +10,7 @@ import numpy as np
 
 from spectra.designs.distances import check_domain
 from spectra.designs.least import checked_request, default_radius, unit_cost
-from spectra.designs.program import Program, solve
+from spectra.designs.program import solve
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray, checked_dim
 
@@ -111,7 +111,13 @@ def price_curve(
     for i, tol in enumerate(ordered):
         try:
             _, _, dual = solve(
-                Program(kernel, dim, (low, high), float(tol), unit_cost, max_mass, max_radius)
+                kernel,
+                dim,
+                (low, high),
+                tol=float(tol),
+                cost=unit_cost,
+                max_mass=max_mass,
+                max_radius=max_radius,
             )
         except AccuracyError:
             # Masses only grow from here on, and so do their bounds.
