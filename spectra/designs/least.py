@@ -69,17 +69,7 @@ def design_within(
     max_mass: float | None = None,
     max_radius: float | None = None,
 ) -> Design:
-    """Find the cheapest signed measure within ``tol`` of a kernel: see :func:`spectra.design`.
-
-    Examples
-    --------
-    >>> from spectra.kernel import radial
-    >>> k = radial("(1 - z**2/4)**2")
-    >>> served = Distances.of(k, (0, 2), None)
-    >>> d = design_within(k, 16, served, tol=1e-3, objective="mass")
-    >>> round(d.mass, 2), d.gap < 0.01, d.sup_error.mid + d.sup_error.rad <= 1e-3
-    (7.77, True, True)
-    """
+    """Find the cheapest signed measure within ``tol`` of a kernel: see :func:`spectra.design`."""
     checked_request(dim, tol, objective, coupling)
     low, high = served.domain
     max_mass, max_radius = _bounds(kernel, dim, served, tol, max_mass, max_radius)

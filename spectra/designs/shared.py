@@ -85,14 +85,6 @@ def design_for_shared(
     ------
     ParameterError
         Where the columns do not hold one frequency beside the exact powers.
-
-    Examples
-    --------
-    >>> from spectra.kernel import radial
-    >>> k = radial("(1 - z**2/4)**2")
-    >>> d = design_for_shared(k, 16, Distances.of(k, (0, 2), None), n_components=481)
-    >>> d.columns <= 481, d.expected_error < 0.03
-    (True, True)
     """
     left = _columns_left(kernel, dim, n_components, most_radii, exact_degree)
     high, nodes = served.domain[1], served.nodes
