@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import flint
 import numpy as np
 import pytest
 import sympy
@@ -11,7 +12,7 @@ from mpmath import mp
 
 import spectra as sp
 from spectra.certify.ball_kernels import ball_density, bessel_density
-from spectra.certify.balls import Unproved, as_ball, enclosure, exact_ball, precision
+from spectra.certify.balls import Unproved, enclosure, exact_ball, precision
 from spectra.certify.expansions import (
     background_at_infinity,
     hankel_coefficients,
@@ -72,8 +73,8 @@ def test_exact_numbers_enter_as_they_are_and_others_are_refused():
 
 def test_rounding_to_a_double_enlarges_the_radius():
     with precision(300):
-        third = enclosure(as_ball(1) / 3)
-        exact = enclosure(as_ball(0.1))
+        third = enclosure(flint.arb(1) / 3)
+        exact = enclosure(flint.arb(0.1))
     assert third.rigorous
     assert holds(third, "0.33333333333333333333333333333333333333")
     assert not holds(replace(third, rad=0.0), "0.33333333333333333333333333333333333333")
@@ -82,16 +83,16 @@ def test_rounding_to_a_double_enlarges_the_radius():
 
 def test_ranges_of_proved_sign_find_a_close_pair_and_leave_a_double_zero_unresolved():
     def pair(x):
-        gap = as_ball(2.0**-40)
+        gap = flint.arb(2.0**-40)
         return (x - 1) * (x - 1 - gap), (x - 1) + (x - 1 - gap)
 
     def double(x):
         return (x - 1) ** 2, 2 * (x - 1)
 
-    width = as_ball(2.0**-60)
+    width = flint.arb(2.0**-60)
     with precision(256):
-        found = proved_ranges(pair, as_ball(0), as_ball(3), width=width)
-        touched = proved_ranges(double, as_ball(0), as_ball(3), width=width)
+        found = proved_ranges(pair, flint.arb(0), flint.arb(3), width=width)
+        touched = proved_ranges(double, flint.arb(0), flint.arb(3), width=width)
     assert [r.sign for r in found] == [1, 0, -1, 0, 1]
     assert all(r.roots == 1 for r in found if r.sign == 0)
     assert [(r.sign, r.roots) for r in touched] == [(1, 0), (0, None), (1, 0)]
@@ -102,7 +103,7 @@ def test_hankel_remainders_hold_in_the_complex_plane(order):
     with mp.workdps(80), precision(160):
         for argument, terms in (("12", 6), ("9+5j", 4), ("15-7j", 10), ("30", 20)):
             z = mp.mpmathify(complex(argument))
-            a = hankel_coefficients(as_ball(order), terms)
+            a = hankel_coefficients(flint.arb(order), terms)
             front = mp.sqrt(2 / (mp.pi * z)) * mp.exp(
                 mp.mpc(0, 1) * (z - mp.mpf(order) * mp.pi / 2 - mp.pi / 4)
             )
@@ -112,11 +113,11 @@ def test_hankel_remainders_hold_in_the_complex_plane(order):
             )
             error = abs(mp.hankel1(order, z) / front - series) * abs(z) ** terms
             bound = hankel_remainder(
-                as_ball(order),
+                flint.arb(order),
                 a[terms],
                 terms,
-                as_ball(float(z.real / abs(z))),
-                as_ball(float(abs(z))),
+                flint.arb(float(z.real / abs(z))),
+                flint.arb(float(abs(z))),
             )
             assert error <= float(bound.abs_upper()) * (1 + 1e-9) + 1e-12
 
@@ -210,7 +211,7 @@ def test_expansions_of_1f2_hold_in_the_complex_plane(numbers):
     with mp.workdps(60), precision(256):
         a, b, c = map(exact_ball, exact)
         for terms in (8, 30):
-            at = ((a,), (b, c), as_ball(30), as_ball(0.75).sqrt(), terms)
+            at = ((a,), (b, c), flint.arb(30), flint.arb(0.75).sqrt(), terms)
             wave, background = wave_at_infinity(*at), background_at_infinity(*at)
             for x in (mp.mpf(31), 77 * mp.expj(0.3), 30 * mp.expj(-mp.pi / 6)):
                 truth = mp.hyper([mp.mpf(exact[0])], [mp.mpf(n) for n in exact[1:]], -x * x / 4)
@@ -275,7 +276,7 @@ def test_expansions_of_waves_and_backgrounds_are_the_density():
         for dim in (1, 2, 3):
             (component,) = measure(ARC_COSINE, dim).components
             wave, background = ball_density(component).tail(60.0)
-            ball, x = as_ball(81.7), mp.mpf(81.7)
+            ball, x = flint.arb(81.7), mp.mpf(81.7)
             e, b = (
                 mp.fsum(
                     mp.mpc(mp_number(c.real), mp_number(c.imag)) / x**k
@@ -304,14 +305,14 @@ def test_the_tail_of_a_wave_is_the_same_wherever_it_starts():
     density = bessel_density(3, sympy.Integer(2), (sympy.Integer(1),))
     with precision(192):
         grid = np.arange(60.0, 126.0, 0.5)
-        signs = [float(density.value(as_ball(x)).mid()) > 0 for x in grid]
+        signs = [float(density.value(flint.arb(x)).mid()) > 0 for x in grid]
         zeros = [
             enclosed_zero(density.value, density.slope, float(a), float(b))
             for a, b, left, right in zip(grid, grid[1:], signs, signs[1:], strict=False)
             if left != right
         ]
         masses = [density.mass_below(z.mid()) for z in zeros]
-        inner = sum((abs(b - a) for a, b in pairwise(masses)), as_ball(0))
+        inner = sum((abs(b - a) for a, b in pairwise(masses)), flint.arb(0))
         first, last = (
             absolute_tail(density.tail(float(z.lower()))[0], z) for z in (zeros[0], zeros[-1])
         )

@@ -20,10 +20,10 @@ from spectra.certify.waves import (
     OUTER,
     Wave,
     best_order,
+    by_phase,
     derivative_integral,
     discs_of,
     modulus,
-    phase_series,
     taylor,
 )
 
@@ -64,10 +64,8 @@ def _square_wave(wave: Wave, background: Wave, drift: Ball, start: Ball) -> Ball
 
     order, rest = best_order(remainder, _GOAL * largest)
     with precision(flint.ctx.prec, cap=2 * order + 2):
-        radius, slope = phase_series(wave, start)
         real, _ = taylor(background.coefficients, background.remainder, start)
-        x = flint.arb_series([start, 1])
-        h = (real / x**background.power / slope)(radius)
+        h = by_phase(real / flint.arb_series([start, 1]) ** background.power, wave, start)
         total, factorial = flint.arb(0), flint.arb(1)
         for j in range(order):
             moment = (1 - flint.arb(2) ** (-2 * j - 2)) * flint.arb(2 * j + 2).zeta()

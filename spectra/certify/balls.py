@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from functools import reduce
 from operator import mul
 from typing import Any
@@ -22,7 +21,6 @@ from spectra.quadrature import EPS, Enclosure
 
 __all__ = [
     "Unproved",
-    "as_ball",
     "ball_of",
     "enclosure",
     "exact_ball",
@@ -68,13 +66,6 @@ def precision(bits: int, *, cap: int | None = None) -> Iterator[None]:
         yield
     finally:
         flint.ctx.prec, flint.ctx.cap = saved
-
-
-def as_ball(value: float | int | Fraction | Ball) -> Ball:
-    """A float, an integer or a fraction as the exact number that it is."""
-    if isinstance(value, Fraction):
-        return flint.arb(flint.fmpq(value.numerator, value.denominator))
-    return flint.arb(value)
 
 
 def exact_ball(number: sympy.Expr | int) -> Ball:
@@ -172,7 +163,7 @@ def enclosure(ball: Ball) -> Enclosure:
     Examples
     --------
     >>> with precision(128):
-    ...     third = enclosure(as_ball(Fraction(1, 3)))
+    ...     third = enclosure(flint.arb(1) / 3)
     >>> third.rigorous, 0.0 < third.rad < 3e-17
     (True, True)
     """

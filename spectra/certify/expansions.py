@@ -47,9 +47,7 @@ def hankel_coefficients(order: Ball, terms: int) -> list[Ball]:
 
     Examples
     --------
-    >>> from fractions import Fraction
-    >>> from spectra.certify.balls import as_ball
-    >>> [float(a) for a in hankel_coefficients(as_ball(Fraction(3, 2)), 2)]     # it ends
+    >>> [float(a) for a in hankel_coefficients(flint.arb(1.5), 2)]     # it ends
     [1.0, 1.0, 0.0]
     """
     found = [flint.arb(1)]

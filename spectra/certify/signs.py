@@ -61,10 +61,10 @@ def proved_ranges(jet: Jet, low: Ball, high: Ball, *, width: Ball) -> list[Range
 
     Examples
     --------
-    >>> from spectra.certify.balls import as_ball, precision
+    >>> from spectra.certify.balls import precision
     >>> with precision(128):
     ...     jet = lambda x: (x * x - 2, 2 * x)
-    ...     found = proved_ranges(jet, as_ball(0), as_ball(2), width=as_ball(2.0**-100))
+    ...     found = proved_ranges(jet, flint.arb(0), flint.arb(2), width=flint.arb(2.0**-100))
     >>> [r.sign for r in found], found[1].roots
     ([-1, 0, 1], 1)
     """
