@@ -413,7 +413,8 @@ def test_the_density_of_a_lobed_law_stays_below_its_bound_in_the_complex_plane(d
         lobes = proved_lobes(of.components[0], ball_density(of.components[0]))
         law = law_of_lobes(lobes, 1, flint.arb(2))
         m, s = mp.mpf(dim) / 2 + mp.mpf(sympy.Rational(power)), 0
-        front = mp.mpf(lobes.density.factors[0].mid().str(30, radius=False))
+        height = mp.mpf(lobes.density.terms[0][0].mid().str(30, radius=False))
+        front = height * 2**m * mp.gamma(m + 1)
         mass = mp.mpf(law.mass.mid().str(30, radius=False))
         for centre, reach in ((2.0, 3.0), (9.0, 2.5), (60.0, 4.0)):
             bound = float(law.size(flint.arb(centre), flint.arb(reach)))

@@ -7,10 +7,10 @@ Each of these functions is the transform of a positive kernel on the unit ball, 
 that all its derivatives are at most 1 in size, and its power series in :math:`-x^2/4` has
 coefficients of at most :math:`1/n!^2`.  :mod:`.ball_kernels` says which kernels have such ones.
 
-In the complex plane :math:`f = x^{-m}J_m` has
+In the complex plane :math:`f = {}_0F_1(m+1; -x^2/4) = \Gamma(m+1)(x/2)^{-m}J_m` has
 
-.. math:: |f(z)| \le f(0)\,e^{|\mathrm{Im} z|}, \qquad
-          |f(z)| \le \sqrt{2/\pi}\,|z|^{-m-1/2}\cosh(\mathrm{Im} z)\,
+.. math:: |f(z)| \le e^{|\mathrm{Im} z|}, \qquad
+          |f(z)| \le \pi^{-1/2}\,\Gamma(m+1)\,|z/2|^{-m-1/2}\cosh(\mathrm{Im} z)\,
           e^{|m^2-1/4|/\mathrm{Re} z}
 
 (DLMF 10.14.4; the second is the bound of :mod:`.expansions` without terms).
@@ -18,21 +18,16 @@ In the complex plane :math:`f = x^{-m}J_m` has
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
-from operator import mul
 
 import flint
 
-from spectra.certify.balls import Ball, precision
+from spectra.certify.balls import EXACT_BITS, Ball, precision
 from spectra.certify.expansions import background_at_infinity, summed, wave_at_infinity
 from spectra.certify.waves import OUTER, Wave, integrated
 
-__all__ = ["EXACT_BITS", "BallDensity", "Term"]
+__all__ = ["BallDensity", "Term"]
 
-#: Exponents and factors are balls as narrow as the longest sums need.
-EXACT_BITS = 4096
 # Terms of the expansion at infinity, if no other number is asked for.
 _TERMS = 40
 # Beyond this x the antiderivative comes from the expansion where that leaves out this much at most.
@@ -82,17 +77,6 @@ class BallDensity:
         return not self.terms[0][1]
 
     @property
-    def orders(self) -> list[Ball]:
-        """m_j of a sum of Bessel functions."""
-        return [_moved(lower, -1)[0] for _, _, lower in self.terms]
-
-    @property
-    def factors(self) -> list[Ball]:
-        """Their factors: f is the sum of factor x^-m J_m(x)."""
-        pairs = zip(self.terms, self.orders, strict=True)
-        return [b * flint.arb(2) ** m * lower[0].gamma() for (b, _, lower), m in pairs]
-
-    @property
     def bound(self) -> Ball:
         """Bound of |f| and of all its derivatives."""
         return sum((abs(b) for b, _, _ in self.terms), flint.arb(0))
@@ -104,11 +88,7 @@ class BallDensity:
 
     def slope(self, x: Ball) -> Ball:
         """f' at an exact x."""
-        total = flint.arb(0)
-        for b, upper, lower in self.terms:
-            ratio = _product(upper) / _product(lower)
-            total = total - b * ratio * x / 2 * _function(_moved(upper, 1), _moved(lower, 1), x)
-        return total
+        return self.taylor(x, 2)[1]
 
     def size_over(self, span: Ball) -> Ball:
         """Bound of x^(d-1) |f| over a narrow ball, from |J| <= 1 in the slope, or |f'| <= 1."""
@@ -124,16 +104,14 @@ class BallDensity:
     def size_in_disc(self, centre: Ball, reach: Ball) -> Ball:
         """Bound of x^(d-1) |f| in a disc, for a sum of Bessel functions."""
         far, near = centre + reach, centre - reach
-        first = second = flint.arb(0)
-        for b, order in zip(self.factors, self.orders, strict=True):
-            front = abs(b) * far ** (self.dim - 1)
-            first = first + front / (flint.arb(2) ** order * (order + 1).gamma())
-            if near > 0:
-                turn = (abs(order * order - flint.arb(1) / 4) / near).exp()
-                second = second + front * near ** -(order + flint.arb(1) / 2) * turn
-        first = first * reach.exp()
-        second = second * (2 / flint.arb.pi()).sqrt() * reach.cosh()
-        return first.min(second) if near > 0 else first
+        size = self.bound * reach.exp()
+        if near > 0:
+            second, half = flint.arb(0), flint.arb(1) / 2
+            for b, _, (c,) in self.terms:
+                turn = (abs((c - 1) ** 2 - half**2) / near).exp()
+                second = second + abs(b) * c.gamma() * (near / 2) ** (half - c) * turn
+            size = size.min(second / flint.arb.pi().sqrt() * reach.cosh())
+        return size * far ** (self.dim - 1)
 
     def mass_below(self, x: Ball) -> Ball:
         """The signed mass of [0, x] at an exact x."""
@@ -149,8 +127,8 @@ class BallDensity:
     def taylor(self, x: Ball, terms: int) -> Ball:
         """The first terms of the Taylor series of f about an exact point."""
         if x > _NEAR and self.is_wave:
-            pairs = zip(self.factors, self.orders, strict=True)
-            return sum((b * _bessel_taylor(m, x, terms) for b, m in pairs), flint.arb_poly([0]))
+            parts = (b * _bessel_taylor(c, x, terms) for b, _, (c,) in self.terms)
+            return sum(parts, flint.arb_poly([0]))
         with precision(_bits(x), cap=terms):
             place = flint.acb_series([x, 1])
             total = flint.acb_series([0])
@@ -198,16 +176,6 @@ class BallDensity:
         return wave, summed(flat, near, self.dim - 1)
 
 
-def _product(numbers: Iterable[Ball]) -> Ball:
-    return reduce(mul, numbers, flint.arb(1))
-
-
-def _moved(numbers: Numbers, by: int) -> Numbers:
-    """The numbers plus an integer, with all their bits."""
-    with precision(EXACT_BITS):
-        return tuple(n + by for n in numbers)
-
-
 def _bits(x: Ball) -> int:
     """The precision that leaves the digits of a series about 0 at x."""
     return int(flint.ctx.prec + _BITS_BY_SIZE * float(x)) + _MORE_BITS
@@ -216,36 +184,36 @@ def _bits(x: Ball) -> int:
 def _function(upper: Numbers, lower: Numbers, x: Ball) -> Ball:
     """The hypergeometric function at -x^2/4."""
     if not upper:
-        (order,) = _moved(lower, -1)
-        return lower[0].gamma() * (x / 2) ** -order * _bessel_j(order, x)
+        return _bessel(lower[0], x)
     with precision(_bits(x)):
         return (-x * x / 4).hypgeom(list(upper), list(lower))
 
 
-def _bessel_taylor(order: Ball, x: Ball, terms: int) -> Ball:
-    """The Taylor series of f = x^-m J_m, from x f'' + (2m + 1) f' + x f = 0."""
-    scale = x**-order
-    # f' = -x^-m J_(m+1)
-    found = [scale * _bessel_j(order, x), -scale * _bessel_j(order + 1, x)]
-    for k in range(terms - 2):
-        before = found[k - 1] if k else flint.arb(0)
-        drag = (k + 1) * (k + 1 + 2 * order) * found[k + 1]
-        found.append(-(drag + x * found[k] + before) / (x * (k + 1) * (k + 2)))
-    return flint.arb_poly(found)
-
-
-def _bessel_j(order: Ball, x: Ball) -> Ball:
-    """J_order(x) at an exact x, with what is lost between its two regimes added to the bits.
+def _bessel(c: Ball, x: Ball) -> Ball:
+    """0F1(; c; -x^2/4) = Gamma(m + 1) (x/2)^-m J_m at an exact x, with m = c - 1.
 
     An order that is no half-integer is a ball, and its radius grows like e^x in the ascending
-    series, which Arb uses up to where the asymptotic one is good enough.
+    series, which Arb uses up to where the asymptotic one is good enough: as many bits are added.
     """
-    wanted = flint.arb(2) ** (24 - flint.ctx.prec)
-    value = x.bessel_j(order)
+    with precision(EXACT_BITS):
+        order = c - 1
     bits = flint.ctx.prec
-    limit = bits + int(3.0 * float(x)) + 256
+    wanted, limit = flint.arb(2) ** (24 - bits), bits + int(3.0 * float(x)) + 256
+    value = x.bessel_j(order)
     while not value.rad() < wanted and bits < limit:
         bits += max(64, bits // 2)
         with precision(bits):
             value = x.bessel_j(order)
-    return value
+    return c.gamma() * (x / 2) ** -order * value
+
+
+def _bessel_taylor(c: Ball, x: Ball, terms: int) -> Ball:
+    """The Taylor series of f = 0F1(; c; -x^2/4), from x f'' + (2 c - 1) f' + x f = 0."""
+    with precision(EXACT_BITS):
+        above = c + 1
+    found = [_bessel(c, x), -x / (2 * c) * _bessel(above, x)]
+    for k in range(terms - 2):
+        before = found[k - 1] if k else flint.arb(0)
+        drag = (k + 1) * (k + 2 * c - 1) * found[k + 1]
+        found.append(-(drag + x * found[k] + before) / (x * (k + 1) * (k + 2)))
+    return flint.arb_poly(found)

@@ -21,8 +21,8 @@ from functools import cache
 import flint
 import sympy
 
-from spectra.certify.ball_densities import EXACT_BITS, BallDensity, Term
-from spectra.certify.balls import Unproved, exact_ball, precision
+from spectra.certify.ball_densities import BallDensity, Term
+from spectra.certify.balls import EXACT_BITS, Unproved, exact_ball, precision
 from spectra.certify.waves import discs_of
 from spectra.families import catalogue
 from spectra.transform.on_balls.ball import BallForm, RimPower
@@ -96,7 +96,7 @@ def bessel_density(dim: int, first: sympy.Expr, weights: tuple[sympy.Expr, ...])
         total = exact_ball(sum(weights, sympy.Integer(0)))
     several = len(terms) > 1
     density = BallDensity(dim, tuple(terms), total)
-    start = max(_LEAST_START, _START_BY_ORDER * float(density.orders[0]) ** 2)
+    start = max(_LEAST_START, _START_BY_ORDER * float(h + power) ** 2)
     while start <= (_LONGEST_BISECTION if several else _LONGEST):
         try:
             discs_of(density.tail(start)[0], flint.arb(start))

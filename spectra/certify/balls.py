@@ -20,6 +20,7 @@ from spectra.formula.parsing import Z
 from spectra.quadrature import EPS, Enclosure
 
 __all__ = [
+    "EXACT_BITS",
     "Unproved",
     "ball_of",
     "enclosure",
@@ -33,6 +34,8 @@ __all__ = [
 #: An Arb ball; the package has no types.
 Ball = Any
 
+#: Exponents and factors are balls as narrow as the longest sums need.
+EXACT_BITS = 4096
 # The least positive double.
 _TINY = 5e-324
 # Functions of sympy, and their names as methods of balls and of power series alike.

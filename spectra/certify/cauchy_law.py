@@ -16,7 +16,7 @@ from __future__ import annotations
 import flint
 import sympy
 
-from spectra.certify.balls import Ball, Unproved, exact_ball, hull, precision
+from spectra.certify.balls import EXACT_BITS, Ball, Unproved, exact_ball, hull, precision
 from spectra.certify.laws import EXPONENTIAL, Law, growth_of
 from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
@@ -26,7 +26,6 @@ __all__ = ["CauchyLaw"]
 # exponential, and what lies beyond c is as small once more.
 _MORE_BITS, _BITS_BY_SIZE = 64, 3.0
 _MOST_DOUBLINGS = 6
-_EXACT_BITS = 4096
 # The expansion in 1/x serves from this share of the bits on, and up to the other one Arb is fast.
 _EXPANDED, _SLOW_FROM = 0.6, 0.14
 # How far from an integer order its neighbors are, in units of what a share may be off by.
@@ -45,7 +44,7 @@ class CauchyLaw(Law):
         self.half = flint.arb(source.dim) / 2
         self.exact_order = source.alpha - sympy.Rational(source.dim, 2)
         self.alpha, self.order = exact_ball(source.alpha), exact_ball(self.exact_order)
-        with precision(_EXACT_BITS):
+        with precision(EXACT_BITS):
             self.long_order = exact_ball(self.exact_order)
         self.length = self.root = exact_ball(source.scale)
         self.power_beside = flint.arb(1) / 4 - self.order / 2
