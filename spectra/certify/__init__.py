@@ -5,9 +5,8 @@ Read in this order: ``balls`` (exact numbers in, enclosures out), ``signs`` (ran
 oscillate); ``waves`` (an oscillating tail with its remainder), ``backgrounds`` (about what it
 oscillates) and ``expansions`` (both, of hypergeometric functions); ``ball_densities``,
 ``ball_kernels`` and ``lobes`` (kernels on a ball), ``masses`` (the entry); ``mixture_densities``
-and ``signed_laws`` (the laws that a table stands for), ``table_panels`` (a table as exact
-functions), ``certificates``, ``panel_proofs``, ``cell_proofs``, ``lobed_tails`` with
-``tail_rounding``, and ``tables`` (the entry).
+and ``signed_laws`` (the laws that a table stands for), ``certificates``, ``panel_proofs``,
+``cell_proofs``, ``lobed_tails`` with ``tail_rounding``, and ``tables`` (the entry).
 """
 
 from spectra.certify.certificates import PartCertificate, TableCertificate

@@ -1,6 +1,7 @@
 r"""Proofs of the panels of a table, from the error at nodes.
 
-On a panel within a stretch of the law :math:`E(t) = F(P(t)) - u(t)` is analytic.  It is computed
+On a panel the radius is a polynomial P(t) and the probability a function u(t) of t in [-1, 1].
+Within a stretch of the law :math:`E(t) = F(P(t)) - u(t)` is analytic.  It is computed
 at nodes, with F as a polynomial about the middle of a range, and bounded in a Bernstein ellipse by
 the largest density that the range can reach there, so that :mod:`.nodes` bounds it everywhere.
 Ranges that come too close to a singularity of the law are halved.
@@ -8,16 +9,15 @@ Ranges that come too close to a singularity of the law are halved.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import flint
 import numpy as np
 
-from spectra.certify.balls import Ball, Unproved, sizes, upper_double
+from spectra.certify.balls import Ball, Unproved, hull, sizes, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.nodes import chosen_nodes, largest_on_segment
 from spectra.certify.signed_laws import SignedLaw
-from spectra.certify.table_panels import TablePanel
 from spectra.quadrature import EPS
 from spectra.table import PanelKind, Panels, RadialLaw
 
@@ -32,6 +32,8 @@ _UNSEEN, _UNSEEN_DENSITY = 2.0**-66, 2.0**-20
 # Slices of a panel in which its slope is looked at.
 _SLICES = 16
 _MOST_PIECES = 400
+# Exponents of panels that are this close to an integer are taken as it.
+_INTEGER = 2.0**-40
 
 
 def panel_proof(law: SignedLaw, table: RadialLaw) -> PartCertificate:
@@ -70,7 +72,7 @@ def _panel(law: SignedLaw, panels: Panels, i: int, side: int) -> PartCertificate
         # It lies beyond a radius: both probabilities are below this.
         error = high.max(_outside(law, polynomial[0], -1))
         return PartCertificate(upper_double(error), 0.0, 0.0, 0.0, 0)
-    panel = TablePanel(polynomial, kind, exponent, low, high, side)
+    panel = _Panel(polynomial, kind, exponent, low, high, side)
     ascends = _ascends(panel)
     if not high < _NOTHING:
         return _ordinary(law, panel, ascends)
@@ -80,7 +82,7 @@ def _panel(law: SignedLaw, panels: Panels, i: int, side: int) -> PartCertificate
     return PartCertificate(upper_double(error), 0.0, _unless(ascends, panel), 0.0, 0)
 
 
-def _unless(ascends: bool, panel: TablePanel) -> float:
+def _unless(ascends: bool, panel: _Panel) -> float:
     return 0.0 if ascends else upper_double(panel.high - panel.low)
 
 
@@ -91,7 +93,7 @@ def _outside(law: SignedLaw, radius: Ball, side: int) -> Ball:
     return abs(share).abs_upper()
 
 
-def _ordinary(law: SignedLaw, panel: TablePanel, ascends: bool) -> PartCertificate:
+def _ordinary(law: SignedLaw, panel: _Panel, ascends: bool) -> PartCertificate:
     """A panel of some probability: its error at nodes, on as few ranges as they allow."""
     polynomial = panel.polynomial * law.unit
     stretch = law.stretch_at(polynomial[0])
@@ -126,7 +128,7 @@ class _Piece:
         self,
         law: SignedLaw,
         stretch: int,
-        panel: TablePanel,
+        panel: _Panel,
         polynomial: Ball,
         middle: Ball,
         half: Ball,
@@ -189,7 +191,7 @@ class _Piece:
         return None if size is None or share is None else begun + far * size + share
 
 
-def _ascends(panel: TablePanel) -> bool:
+def _ascends(panel: _Panel) -> bool:
     """Whether the radius ascends with the probability all along a panel."""
     slope = panel.polynomial.derivative()
     bend = slope.derivative()
@@ -199,3 +201,76 @@ def _ascends(panel: TablePanel) -> bool:
         if not panel.side * (slope(middle) + around * bend(middle + around)) > 0:
             return False
     return True
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """A panel of a table as exact functions of its local variable t: P and u."""
+
+    polynomial: Ball
+    kind: PanelKind
+    exponent: float
+    low: Ball
+    high: Ball
+    side: int
+
+    @property
+    def is_entire(self) -> bool:
+        """Whether u is taken as analytic at both ends: a power of a panel may be no integer."""
+        return not self._has_power or (
+            self.exponent >= 0.5 and abs(self.exponent - round(self.exponent)) < _INTEGER
+        )
+
+    @property
+    def _has_power(self) -> bool:
+        return self.kind in (PanelKind.POWER_LOW, PanelKind.POWER_HIGH)
+
+    def share(self, t: Ball) -> Ball:
+        """u at a number; 1 - q on the right side."""
+        if self.kind == PanelKind.LINEAR:
+            x = (1 + t) / 2
+        elif self.kind == PanelKind.POWER_LOW:
+            x = self._power((1 + t) / 2)
+        elif self.kind == PanelKind.POWER_HIGH:
+            x = 1 - self._power((1 - t) / 2)
+        else:
+            x = (flint.arb.pi() / 4 * (1 + t)).sin() ** 2
+        share = self.low + (self.high - self.low) * x
+        return share if self.side > 0 else 1 - share
+
+    def _power(self, x: Ball) -> Ball:
+        if self.is_entire:
+            return x ** round(self.exponent)
+        exponent = flint.arb(self.exponent)
+        return x**exponent if x > 0 else hull(flint.arb(0), x.upper() ** exponent)
+
+    def exponent_error(self) -> Ball:
+        """What an exponent e taken as the integer n changes: |s^e - s^n| <= |e - n|/(2.7 min)."""
+        if not (self._has_power and self.is_entire):
+            return flint.arb(0)
+        given, near = flint.arb(self.exponent), flint.arb(round(self.exponent))
+        return (self.high - self.low) * abs(given - near) / (flint.arb(2.7) * given.min(near))
+
+    def size(self, middle: Ball, half: Ball, r: Ball) -> Ball | None:
+        """Upper bound of u where (t - middle)/half is in the Bernstein ellipse of parameter r.
+
+        None where that reaches the end at which a power is singular.
+        """
+        far = half * (r + 1 / r) / 2
+        room = 1 + middle if self.kind == PanelKind.POWER_LOW else 1 - middle
+        if not (self.is_entire or far < room):
+            return None
+        by_power = ((1 + abs(middle) + far) / 2) ** flint.arb(self.exponent)
+        by_sine = (flint.arb.pi() / 8 * half * (r - 1 / r)).cosh() ** 2
+        return (1 + by_power.max(by_sine)).abs_upper()
+
+    def rounding(self, density: Ball) -> Ball:
+        """What doubles add in probability where the density is at most ``density``."""
+        unit = flint.arb(2.0**-53)
+        coefficients = self.polynomial.coeffs()
+        steps = 2 * len(coefficients) + 2
+        size = sum((abs(c) for c in coefficients), flint.arb(0))
+        slope = sum((k * abs(c) for k, c in enumerate(coefficients)), flint.arb(0))
+        gamma = steps * unit / (1 - steps * unit)
+        # x is rounded three times, and t three times more, by at most one unit each.
+        return density * (gamma * size + 6 * unit * slope) + 4 * unit * (self.high - self.low)
