@@ -165,18 +165,34 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
         jets = [law.jet(v, slowest) for law in laws]
         return sum((g for g, _ in jets), zero), sum((rise for _, rise in jets), zero) / v
 
-    low, low_sign = _lower_end(laws, bits)
-    high, high_sign = _upper_end(laws, slowest, bits)
+    def sign_below(v: Ball) -> int:
+        ends = [law.near_zero(v) for law in laws]
+        lowest, highest = (sum(side, zero) for side in zip(*ends, strict=True))
+        return int(bool(lowest > 0)) - int(bool(highest < 0))
+
+    def sign_above(v: Ball) -> int:
+        # The slowest component is proved to win for all V >= v.
+        least, sign = slowest.least(v)
+        others = sum((law.largest(v, slowest) for law in laws if law is not slowest), zero)
+        return sign if others < least else 0
+
+    def below(v: Ball) -> Ball:
+        return sum((law.size_below(v) for law in whole), zero)
+
+    def above(v: Ball) -> Ball:
+        return sum((law.size_above(v) for law in whole), zero)
+
+    scales = sorted((law.scale for law in laws), key=lambda s: float(s.log().mid()))
+    # Densities with a logarithm are not resolved as far down as power series.
+    depth = bits if all(law.analytic_at_zero for law in laws) else 2 * bits // 3
+    low, low_sign = _end(scales[0], -1, sign_below, below, depth)
+    high, high_sign = _end(scales[-1], 1, sign_above, above, bits)
     ranges = proved_ranges(jet, low, high, width=flint.arb(2) ** (-(bits // 2)))
-    loose = zero
+    loose = (zero if low_sign else below(low)) + (zero if high_sign else above(high))
     if low_sign:
         ranges.insert(0, Range(zero, low, low_sign))
-    else:
-        loose += sum((law.size_below(low) for law in whole), zero)
     if high_sign:
         ranges.append(Range(high, flint.arb("inf"), high_sign))
-    else:
-        loose += sum((law.size_above(high) for law in whole), zero)
     ranges = merged_ranges(ranges)
     for part in ranges:
         if part.sign == 0:
@@ -184,43 +200,17 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
     return ranges, loose, bool(low_sign and high_sign)
 
 
-def _lower_end(laws: Sequence[Law], bits: int) -> tuple[Ball, int]:
-    """V below which the sign is proved, or (sign 0) nearly no mass lies."""
-    least = min((law.scale for law in laws), key=lambda s: float(s.log().mid()))
+def _end(
+    scale: Ball, side: int, sign: Callable[[Ball], int], mass: Callable[[Ball], Ball], depth: int
+) -> tuple[Ball, int]:
+    """V beyond which, away from a typical one, the sign is proved, or (sign 0) nearly no mass
+    lies."""
     step = flint.arb(1)
-    # Densities with a logarithm are not resolved as far down as power series.
-    analytic = all(law.analytic_at_zero for law in laws)
-    bound = flint.arb(2) ** (-bits if analytic else -2 * bits // 3)
     for _ in range(_MOST_STEPS):
-        v = (least * (-step).exp()).mid()
-        ends = [law.near_zero(v) for law in laws]
-        lowest, highest = (sum(side, flint.arb(0)) for side in zip(*ends, strict=True))
-        if lowest > 0 or highest < 0:
-            return v, 1 if lowest > 0 else -1
-        if all(law.size_below(v) < bound for law in laws):
-            return v, 0
+        v = (scale * (side * step).exp()).mid()
+        found = sign(v)
+        if found or mass(v) < flint.arb(2) ** -depth:
+            return v, found
         step = step * 2
-    raise Unproved("the sign of the density at w = 0 could not be proved")
-
-
-def _upper_end(laws: Sequence[Law], slowest: Law, bits: int) -> tuple[Ball, int]:
-    """V above which the sign is proved, or (sign 0) nearly no mass lies."""
-    most = max((law.scale for law in laws), key=lambda s: float(s.log().mid()))
-    step = flint.arb(1)
-    bound = flint.arb(2) ** (-bits)
-    for _ in range(_MOST_STEPS):
-        v = (most * step.exp()).mid()
-        sign = _sign_beyond(laws, slowest, v)
-        if sign:
-            return v, sign
-        if all(law.size_above(v) < bound for law in laws):
-            return v, 0
-        step = step * 2
-    raise Unproved("the sign of the density at large w could not be proved")
-
-
-def _sign_beyond(laws: Sequence[Law], slowest: Law, v: Ball) -> int:
-    """The sign of the sum for all V >= v, where the slowest component is proved to win."""
-    least, sign = slowest.least(v)
-    others = sum((law.largest(v, slowest) for law in laws if law is not slowest), flint.arb(0))
-    return sign if sign and others < least else 0
+    where = "at large w" if side > 0 else "at w = 0"
+    raise Unproved(f"the sign of the density {where} could not be proved")
