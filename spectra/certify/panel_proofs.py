@@ -17,7 +17,7 @@ import numpy as np
 from spectra.certify.balls import Ball, Unproved, hull, sizes, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.nodes import chosen_nodes, largest_on_segment
-from spectra.certify.signed_laws import SignedLaw
+from spectra.certify.signed_laws import LocalCdf, SignedLaw
 from spectra.quadrature import EPS
 from spectra.table import PanelKind, Panels, RadialLaw
 
@@ -107,10 +107,15 @@ def _ordinary(law: SignedLaw, panel: _Panel, ascends: bool) -> PartCertificate:
         pieces += 1
         if pieces > _MOST_PIECES:
             raise Unproved("a panel of the table could not be divided into simple ranges")
-        piece = _Piece(law, stretch, panel, polynomial, middle, half)
+        centre, away = _about_centre(polynomial, middle, half)
+        # The sum of absolute values is nearly reached, as panels are nearly linear; a panel at an
+        # end may be constant.
+        reach = (sizes(away)(flint.arb(1)) + abs(centre) * EPS).abs_upper()
         if not ascends:
-            low, high = low.min(piece.centre - piece.reach), high.max(piece.centre + piece.reach)
-        found = piece.error() or piece.at_origin()
+            low, high = low.min(centre - reach), high.max(centre + reach)
+        local = law.local(stretch, centre, reach)
+        found = _bounds(law, local, panel, middle, half) if local else None
+        found = found or _at_origin(law, panel, centre, reach, middle, half)
         if found is None:
             quarter = half / 2
             waiting += [(middle - quarter, quarter), (middle + quarter, quarter)]
@@ -121,74 +126,58 @@ def _ordinary(law: SignedLaw, panel: _Panel, ascends: bool) -> PartCertificate:
     return PartCertificate(upper_double(largest), rounding, _unless(ascends, panel), 0.0, pieces)
 
 
-class _Piece:
-    """A range |t - middle| <= half of a panel."""
+def _about_centre(polynomial: Ball, middle: Ball, half: Ball) -> tuple[Ball, Ball]:
+    """x at the middle of a range, a double so that its square is exact, and x less that as a
+    polynomial of (t - middle)/half."""
+    here = polynomial(flint.arb_poly([middle, half]))
+    centre = flint.arb(float(here[0].mid()))
+    return centre, here - centre
 
-    def __init__(
-        self,
-        law: SignedLaw,
-        stretch: int,
-        panel: _Panel,
-        polynomial: Ball,
-        middle: Ball,
-        half: Ball,
-    ) -> None:
-        self.law, self.stretch, self.panel = law, stretch, panel
-        self.middle, self.half = middle, half
-        # What doubles round is of the size of the whole panel.
-        self.extent = sizes(polynomial)(flint.arb(1)).abs_upper()
-        here = polynomial(flint.arb_poly([middle, half]))
-        # A double, so that its square is exact.
-        self.centre = flint.arb(float(here[0].mid()))
-        self.away = here - self.centre
-        # The sum of absolute values is nearly reached, as panels are nearly linear; a panel at an
-        # end may be constant.
-        self.reach = (sizes(self.away)(flint.arb(1)) + abs(self.centre) * EPS).abs_upper()
 
-    def error(self) -> tuple[Ball, Ball] | None:
-        """Bounds of |E| and of the density of w, or None where the range is too long."""
-        local = self.law.local(self.stretch, self.centre, self.reach)
-        if local is None:
-            return None
-        begun = 1 + abs(local(self.centre)).abs_upper()
-        slope = local.polynomial.derivative() * self.law.unit
+def _bounds(
+    law: SignedLaw, local: LocalCdf, panel: _Panel, middle: Ball, half: Ball
+) -> tuple[Ball, Ball] | None:
+    """Bounds of |E| and of the density of w where |t - middle| <= half, or None where that is too
+    long."""
+    polynomial = panel.polynomial * law.unit
+    centre, away = _about_centre(polynomial, middle, half)
+    begun = 1 + abs(local(centre)).abs_upper()
+    slope = local.polynomial.derivative() * law.unit
 
-        def error(node: Ball) -> Ball:
-            share = self.panel.share(self.middle + self.half * node)
-            return local(self.centre + self.away(node)) - share
+    def error(node: Ball) -> Ball:
+        return local(centre + away(node)) - panel.share(middle + half * node)
 
-        def density(node: Ball) -> Ball:
-            return slope(self.centre - local.centre + self.away(node))
+    def density(node: Ball) -> Ball:
+        return slope(centre - local.centre + away(node))
 
-        nodes = chosen_nodes(lambda r: self._error_size(r, begun), flint.arb(_UNSEEN))
-        unseen = flint.arb(_UNSEEN_DENSITY) * self.law.unit / self.extent
-        density_nodes = chosen_nodes(self._density_size, unseen)
-        if nodes is None or density_nodes is None:
-            return None
-        return largest_on_segment(error, nodes), largest_on_segment(density, density_nodes)
+    def density_size(r: Ball) -> Ball | None:
+        size = law.size(centre, sizes(away)((r + 1 / r) / 2).abs_upper())
+        return None if size is None else size * law.unit
 
-    def at_origin(self) -> tuple[Ball, Ball] | None:
-        """The same where next to nothing lies below the range: both probabilities bound E."""
-        share = abs(self.law.below((self.centre + self.reach).upper()))
-        for side in (-1, 1):
-            share = share.max(abs(self.panel.share(self.middle + side * self.half)))
-        # The radius at the end of a panel is 0 to rounding only.
-        limit = _NOTHING if self.centre > self.reach else _NEARLY_NOTHING
-        return (share.abs_upper(), flint.arb(0)) if share < limit else None
-
-    def _far(self, r: Ball) -> Ball:
-        """Bound of the way to the centre in the ellipse of parameter r."""
-        return sizes(self.away)((r + 1 / r) / 2).abs_upper()
-
-    def _density_size(self, r: Ball) -> Ball | None:
-        size = self.law.size(self.centre, self._far(r))
-        return None if size is None else size * self.law.unit
-
-    def _error_size(self, r: Ball, begun: Ball) -> Ball | None:
-        far = self._far(r)
-        size = self.law.size(self.centre, far)
-        share = self.panel.size(self.middle, self.half, r)
+    def error_size(r: Ball) -> Ball | None:
+        far = sizes(away)((r + 1 / r) / 2).abs_upper()
+        size, share = law.size(centre, far), panel.size(middle, half, r)
         return None if size is None or share is None else begun + far * size + share
+
+    nodes = chosen_nodes(error_size, flint.arb(_UNSEEN))
+    # What doubles round is of the size of the whole panel.
+    extent = sizes(polynomial)(flint.arb(1)).abs_upper()
+    density_nodes = chosen_nodes(density_size, flint.arb(_UNSEEN_DENSITY) * law.unit / extent)
+    if nodes is None or density_nodes is None:
+        return None
+    return largest_on_segment(error, nodes), largest_on_segment(density, density_nodes)
+
+
+def _at_origin(
+    law: SignedLaw, panel: _Panel, centre: Ball, reach: Ball, middle: Ball, half: Ball
+) -> tuple[Ball, Ball] | None:
+    """The same where next to nothing lies below the range: both probabilities bound E."""
+    share = abs(law.below((centre + reach).upper()))
+    for side in (-1, 1):
+        share = share.max(abs(panel.share(middle + side * half)))
+    # The radius at the end of a panel is 0 to rounding only.
+    limit = _NOTHING if centre > reach else _NEARLY_NOTHING
+    return (share.abs_upper(), flint.arb(0)) if share < limit else None
 
 
 def _ascends(panel: _Panel) -> bool:
