@@ -141,14 +141,14 @@ class BallDensity:
         """A Taylor polynomial of x^(d-1) f about an exact point."""
         return flint.arb_poly([x, 1]) ** (self.dim - 1) * self.taylor(x, terms)
 
-    def expansion(self, centre: Ball, reach: Ball) -> tuple[Ball, int, Ball] | None:
+    def expansion(self, centre: Ball, reach: Ball) -> tuple[Ball, int, Ball]:
         """Where the density is expanded for [centre - reach, centre + reach], by so many terms, and
-        what mass they leave out; None where that is too long."""
+        what mass they leave out; infinite where that is too long."""
         at, far, terms = centre, centre + reach, _LOCAL_TERMS
         if centre - reach < _NEAR:
             at, terms = flint.arb(0), 2 * (_LEAST_TERMS + int(_TERMS_BY_RANGE * float(far)))
         elif not reach < _LONGEST:
-            return None
+            return at, terms, flint.arb("inf")
         rest = self.bound * far ** (self.dim - 1) * (far - at) ** (terms + 1)
         return at, terms, rest / flint.arb(terms + 1).fac()
 

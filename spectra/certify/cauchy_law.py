@@ -137,10 +137,10 @@ class CauchyLaw(Law):
         """Distance of a radius to the singularity at 0."""
         return w
 
-    def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
+    def size_in_disc(self, w: Ball, reach: Ball) -> Ball:
         near, far = w - reach, w + reach
         if not near > 0:
-            return None
+            return flint.arb("inf")
         # |K(z)| <= K(Re z), from its integral.
         bessel = self._bessel((self.length * near).lower())
         end = far if self.order > 0 else near

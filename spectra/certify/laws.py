@@ -96,12 +96,12 @@ class Law(ABC):
         """Power series of g at a power series of V."""
 
     @abstractmethod
-    def room(self, w: Ball) -> Ball | None:
-        """Distance of a radius to the nearest complex singularity; None without one."""
+    def room(self, w: Ball) -> Ball:
+        """Distance of a radius to the nearest complex singularity; infinite without one."""
 
     @abstractmethod
-    def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
-        """Upper bound of |g| where sqrt(V) is in a disc; None where that has a singularity."""
+    def size_in_disc(self, w: Ball, reach: Ball) -> Ball:
+        """Upper bound of |g| where sqrt(V) is in a disc; infinite where that has a singularity."""
 
     @abstractmethod
     def least(self, v: Ball) -> tuple[Ball, int]:
@@ -196,8 +196,9 @@ class GaussianLaw(Law):
             q = q * y + c
         return self.front * (-y).exp() * q
 
-    def room(self, w: Ball) -> None:
+    def room(self, w: Ball) -> Ball:
         """There is no singularity."""
+        return flint.arb("inf")
 
     def size_in_disc(self, w: Ball, reach: Ball) -> Ball:
         """Upper bound of |g| where sqrt(V) is in a disc."""
@@ -282,10 +283,12 @@ class MaternLaw(Law):
         """Distance of a radius to the singularities at w = i a and -i a."""
         return (w * w + self.rate2).sqrt()
 
-    def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
+    def size_in_disc(self, w: Ball, reach: Ball) -> Ball:
         near = self.room(w) - reach
+        if not near > 0:
+            return flint.arb("inf")
         # |a^2 + V| is the product of the distances to both.
-        return (abs(self.front) * near ** (-2 * self.order)).abs_upper() if near > 0 else None
+        return (abs(self.front) * near ** (-2 * self.order)).abs_upper()
 
     def least(self, v: Ball) -> tuple[Ball, int]:
         return abs(self.front), 1 if self.front > 0 else -1

@@ -150,38 +150,34 @@ class _Tail:
         u = y / (self.turn * self.kappa + y * shift)
         return (wave.series(u) * flint.acb(0, turns).exp()).real
 
-    def _size_along(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
+    def _size_along(self, low: Ball, high: Ball, r: Ball) -> Ball:
         """Bound of |E| y^-q for v in the ellipse of parameter r."""
         lean, size = self.radii.size_along(r)
-        waves = self._wave_size(high, size, lean)
         lobe = self._lobe_size(low, high, flint.arb(2))
-        if waves is None or lobe is None:
-            return None
-        return waves + (flint.arb.pi() / 4 * (r - 1 / r)).cosh() ** 2 * lobe
+        by_sine = (flint.arb.pi() / 4 * (r - 1 / r)).cosh() ** 2
+        return self._wave_size(high, size, lean) + by_sine * lobe
 
-    def _size_across(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
+    def _size_across(self, low: Ball, high: Ball, r: Ball) -> Ball:
         """Bound of |E| y^-q for y in the ellipse of parameter r around [low, high]."""
         axis = (high - low) / 2 * (r + 1 / r) / 2
         far = (low + high) / 2 + axis
         lean, size = self.radii.size_across(_parameter(2 * axis + low + 1 - high))
-        waves = self._wave_size(far, size, lean)
-        lobe = self._lobe_size(low, high, r)
-        return None if waves is None or lobe is None else waves + lobe
+        return self._wave_size(far, size, lean) + self._lobe_size(low, high, r)
 
-    def _wave_size(self, far: Ball, shift: Ball, lean: Ball) -> Ball | None:
+    def _wave_size(self, far: Ball, shift: Ball, lean: Ball) -> Ball:
         """Bound of both W y^-q for |y| <= far, |shift| and its imaginary part."""
         x = self.turn * self.kappa - far * shift
         if not x > 0:
-            return None
+            return flint.arb("inf")
         size = self.mass_wave.largest(far / x)
         return 2 * size * x**-self.power * lean.exp() / self.law.mass
 
-    def _lobe_size(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
+    def _lobe_size(self, low: Ball, high: Ball, r: Ball) -> Ball:
         """Bound of (T(s) - T(s + 1)) y^-q for y in the ellipse around [low, high]."""
         middle, axis = (low + high) / 2, (high - low) / 2 * (r + 1 / r) / 2
         far, near = middle + axis, abs(axis - middle)
         if not (near > 0 and far < self.kappa):
-            return None
+            return flint.arb("inf")
         moved = far * far / self.kappa / (1 - far / self.kappa)
         foci = 2 * axis + low + 1 - high
         here = self.fall.size(_parameter(foci))
@@ -244,12 +240,12 @@ class _Tail:
     def _largest_at_ends(self) -> Ball:
         """Bound of x^q |rho| at v = 0 and v = 1, for the cut expansion."""
 
-        def bound(r: Ball) -> Ball | None:
+        def bound(r: Ball) -> Ball:
             axis = (r + 1 / r) / 4
             far = axis + flint.arb(1) / 2
             lean, size = self.radii.size_across(_parameter(2 * axis))
             x = self.turn * self.kappa - far * size
-            return self.wave.largest(far / x) * lean.exp() if x > 0 else None
+            return self.wave.largest(far / x) * lean.exp() if x > 0 else flint.arb("inf")
 
         def value(node: Ball) -> Ball:
             y = (1 + node) / 2

@@ -63,34 +63,26 @@ class MixtureDensity:
         total = sum((law.series(v) for law in self.laws), flint.arb_series([0]))
         return 2 * w ** (self.dim - 1) * total
 
-    def expansion(self, centre: Ball, reach: Ball) -> tuple[Ball, int, Ball] | None:
+    def expansion(self, centre: Ball, reach: Ball) -> tuple[Ball, int, Ball]:
         """Where the density is expanded for [centre - reach, centre + reach], by so many terms, and
-        what mass they leave out; None where a singularity is too close."""
-        rooms = [room for law in self.laws if (room := law.room(centre)) is not None]
-        room = min(rooms, key=float, default=None)
-        if not (centre > 0 and (room is None or reach < _LONGEST * room)):
-            return None
-        unit, shares = (reach, _ENTIRE_DISCS) if room is None else (room, _DISCS)
+        what mass they leave out; infinite where a singularity is too close."""
+        room = min((law.room(centre) for law in self.laws), key=float)
+        if not (centre > 0 and reach < _LONGEST * room):
+            return centre, 0, flint.arb("inf")
+        unit, shares = (room, _DISCS) if room.is_finite() else (reach, _ENTIRE_DISCS)
+
+        def left_out(disc: Ball) -> Ball:
+            # Cauchy's estimate.
+            ratio = reach / disc
+            return self.size_in_disc(centre, disc) * reach * ratio**_TERMS / (1 - ratio)
+
         discs = [share * unit for share in shares]
         with precision(_BOUND_BITS):
-            rests = [self._left_out(centre, reach, disc) for disc in discs if reach < disc]
-        return centre, _TERMS, min(rests, key=float, default=flint.arb("inf"))
+            return centre, _TERMS, min((left_out(d) for d in discs if reach < d), key=float)
 
-    def _left_out(self, centre: Ball, reach: Ball, disc: Ball) -> Ball:
-        """Cauchy's estimate of the mass that the terms left out make up."""
-        size, ratio = self.size_in_disc(centre, disc), reach / disc
-        if size is None:
-            return flint.arb("inf")
-        return size * reach * ratio**_TERMS / (1 - ratio)
-
-    def size_in_disc(self, centre: Ball, reach: Ball) -> Ball | None:
-        """Upper bound of the density in a disc; None where that reaches a singularity."""
-        total = flint.arb(0)
-        for law in self.laws:
-            size = law.size_in_disc(centre, reach)
-            if size is None:
-                return None
-            total = total + size
+    def size_in_disc(self, centre: Ball, reach: Ball) -> Ball:
+        """Upper bound of the density in a disc; infinite where that reaches a singularity."""
+        total = sum((law.size_in_disc(centre, reach) for law in self.laws), flint.arb(0))
         return 2 * (centre + reach) ** (self.dim - 1) * total
 
     def size_over(self, span: Ball) -> Ball:

@@ -150,14 +150,12 @@ def _bounds(
     def density(node: Ball) -> Ball:
         return slope(centre - local.centre + away(node))
 
-    def density_size(r: Ball) -> Ball | None:
-        size = law.size(centre, sizes(away)((r + 1 / r) / 2).abs_upper())
-        return None if size is None else size * law.unit
+    def density_size(r: Ball) -> Ball:
+        return law.size(centre, sizes(away)((r + 1 / r) / 2).abs_upper()) * law.unit
 
-    def error_size(r: Ball) -> Ball | None:
+    def error_size(r: Ball) -> Ball:
         far = sizes(away)((r + 1 / r) / 2).abs_upper()
-        size, share = law.size(centre, far), panel.size(middle, half, r)
-        return None if size is None or share is None else begun + far * size + share
+        return begun + far * law.size(centre, far) + panel.size(middle, half, r)
 
     nodes = chosen_nodes(error_size, flint.arb(_UNSEEN))
     # What doubles round is of the size of the whole panel.
@@ -240,15 +238,15 @@ class _Panel:
         given, near = flint.arb(self.exponent), flint.arb(round(self.exponent))
         return (self.high - self.low) * abs(given - near) / (flint.arb(2.7) * given.min(near))
 
-    def size(self, middle: Ball, half: Ball, r: Ball) -> Ball | None:
+    def size(self, middle: Ball, half: Ball, r: Ball) -> Ball:
         """Upper bound of u where (t - middle)/half is in the Bernstein ellipse of parameter r.
 
-        None where that reaches the end at which a power is singular.
+        Infinite where that reaches the end at which a power is singular.
         """
         far = half * (r + 1 / r) / 2
         room = 1 + middle if self.kind == PanelKind.POWER_LOW else 1 - middle
         if not (self.is_entire or far < room):
-            return None
+            return flint.arb("inf")
         by_power = ((1 + abs(middle) + far) / 2) ** flint.arb(self.exponent)
         by_sine = (flint.arb.pi() / 8 * half * (r - 1 / r)).cosh() ** 2
         return (1 + by_power.max(by_sine)).abs_upper()

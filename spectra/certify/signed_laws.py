@@ -102,20 +102,16 @@ class SignedLaw:
 
         The centre is exact.  None where the range is too long, or reaches a singularity.
         """
-        found = self.density.expansion(centre, reach)
-        if found is None:
-            return None
-        at, terms, rest = found
+        at, terms, rest = self.density.expansion(centre, reach)
         if not rest / self.mass < _MOST_LEFT_OUT:
             return None
         polynomial = self.density.series(at, terms).integral() * (self.sign / self.mass)
         begun = self.cdf(stretch, self.density.mass_below(at))
         return LocalCdf(at, polynomial + begun, rest / self.mass)
 
-    def size(self, centre: Ball, reach: Ball) -> Ball | None:
-        """Upper bound of the density of x in a disc; None where it reaches a singularity."""
-        size = self.density.size_in_disc(centre, reach)
-        return None if size is None else (size / self.mass).abs_upper()
+    def size(self, centre: Ball, reach: Ball) -> Ball:
+        """Upper bound of the density of x in a disc; infinite where it reaches a singularity."""
+        return (self.density.size_in_disc(centre, reach) / self.mass).abs_upper()
 
     def stretch_at(self, x: Ball) -> int:
         """Index of the stretch nearest to a point."""
