@@ -17,7 +17,7 @@ import flint
 import sympy
 
 from spectra.certify.balls import EXACT_BITS, Ball, Unproved, exact_ball, hull, precision
-from spectra.certify.laws import EXPONENTIAL, Law, growth_of
+from spectra.certify.laws import EXPONENTIAL, Law
 from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 __all__ = ["CauchyLaw"]
@@ -81,12 +81,10 @@ class CauchyLaw(Law):
         away = x.rad() * (1 + (abs(order) + 1) / x.lower())
         return value * flint.arb(0, away.abs_upper()).exp()
 
-    def _over(self, v: Ball, less: int = 0) -> Ball:
-        """Y of the order mu - less over a ball of V > 0."""
+    def _over(self, v: Ball) -> Ball:
+        """Y over a ball of V > 0."""
         c = self.quarter * v
-        if c.is_exact():
-            return self._y(c, less)
-        return hull(self._y(c.upper(), less), self._y(c.lower(), less))
+        return hull(self._y(c.upper()), self._y(c.lower()))
 
     def _falls(self, x: Ball) -> Ball:
         """Lower bound of K_(mu-1)/K_mu on [x, inf): it is 1 at least, or grows for mu > 1/2."""
@@ -95,16 +93,8 @@ class CauchyLaw(Law):
 
     # --- as a law -----------------------------------------------------------------------------
 
-    def envelope(self, v: Ball) -> tuple[Ball, Ball]:
-        x = self.length * v.sqrt()
-        return x + self.power_beside * v.log(), x / 2 + self.power_beside
-
-    def jet(self, v: Ball, slowest: Law | None = None) -> tuple[Ball, Ball]:
-        rate, exponent, rise = growth_of(slowest, v)
-        factor = (exponent + rate * v).exp()
-        g = self.front * self._over(v)
-        fall = -self.front * self.quarter * v * self._over(v, 1)
-        return factor * g, factor * (fall + (rise + rate * v) * g)
+    def log_growth(self, v: Ball) -> Ball:
+        return self.length * v.sqrt() + self.power_beside * v.log()
 
     def near_zero(self, v: Ball) -> tuple[Ball, Ball]:
         c = self.quarter * v
@@ -152,7 +142,7 @@ class CauchyLaw(Law):
         low = _limit().min(x.exp() * x.sqrt() * self._bessel(x))
         return abs(self._tail_front()) * low, 1 if self.front > 0 else -1
 
-    def series(self, v: Ball) -> Ball:
+    def series(self, v: Ball, slowest: Law | None = None) -> Ball:
         at, cap = v[0], flint.ctx.cap
         low, high = at.lower(), at.upper()
         if not low > 0:
@@ -164,9 +154,10 @@ class CauchyLaw(Law):
         for a, b in zip(rows[0], rows[-1], strict=True):
             found.append(scale * (a if a is b else hull(a, b)))
             scale = scale * self.quarter
-        if cap == 1:
-            return flint.arb_series(found)
-        return flint.arb_series(found)(flint.arb_series([0, *list(v)[1:]]))
+        g = flint.arb_series(found)
+        if cap > 1:
+            g = g(flint.arb_series([0, *list(v)[1:]]))
+        return g * (slowest.log_growth(v) + slowest.rate * v).exp() if slowest else g
 
     def _derivatives(self, c: Ball, count: int) -> list[Ball]:
         """Taylor coefficients of Y at c: (-1)^k Y_(mu-k)/k!; recurrence from order -1 down."""

@@ -163,7 +163,7 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
 
     def jet(v: Ball) -> tuple[Ball, Ball]:
         jets = [law.jet(v, slowest) for law in laws]
-        return sum((g for g, _ in jets), zero), sum((rise for _, rise in jets), zero) / v
+        return sum((g for g, _ in jets), zero), sum((slope for _, slope in jets), zero)
 
     def sign_below(v: Ball) -> int:
         ends = [law.near_zero(v) for law in laws]
