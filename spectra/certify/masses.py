@@ -101,19 +101,8 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
         with stage("proving the masses", has_limit=False):
             return _proved(measure)
     except Unproved as why:
-        return _estimated(measure, str(why))
-
-
-def _estimated(measure: SpectralMeasure, reason: str) -> CertifiedMasses:
-    return CertifiedMasses(
-        measure.positive_mass,
-        measure.negative_mass,
-        measure.mass,
-        measure.cancelled_mass,
-        (),
-        False,
-        reason,
-    )
+        estimates = measure.positive_mass, measure.negative_mass, measure.mass
+        return CertifiedMasses(*estimates, measure.cancelled_mass, (), False, str(why))
 
 
 def _proved(measure: SpectralMeasure) -> CertifiedMasses:

@@ -80,15 +80,11 @@ def mixture_masses(components: Sequence[Component]) -> MassBalls:
         Where a component is of another kind, or no precision is enough.
     """
     with precision(_FIRST_BITS):
-        alone = [one_signed_total(c) for c in components]
-        totals = [total for total in alone if total is not None]
-        nothing = flint.arb(0)
-        mass = abs(sum(totals, nothing))
-        if len(totals) == len(components):
-            if all(total > 0 for total in totals):
-                return mass, nothing, mass, nothing, (), True
-            if all(total < 0 for total in totals):
-                return nothing, mass, mass, nothing, (), True
+        totals: list[Ball] = [one_signed_total(c) for c in components]
+        if None not in totals and len({bool(total > 0) for total in totals}) == 1:
+            mass, nothing = abs(sum(totals, flint.arb(0))), flint.arb(0)
+            up, down = (mass, nothing) if totals[0] > 0 else (nothing, mass)
+            return up, down, mass, nothing, (), True
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
         with precision(bits):
