@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import flint
 import numpy as np
@@ -26,12 +25,10 @@ from scipy.special import gammaln
 from spectra.certify.balls import Ball, Unproved, ball_of, hull, precision
 from spectra.designs.waves import wave_moment
 from spectra.errors import AccuracyError, NoRouteError
+from spectra.kernel import Kernel
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, Enclosure
 from spectra.special import plane_wave_mean
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
 
 __all__ = ["estimated_sup_error", "proved_sup_error"]
 

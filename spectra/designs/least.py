@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,11 +25,9 @@ from spectra.designs.spheres import (
 )
 from spectra.designs.waves import block_variance, tabulated_wave, wave_covariance
 from spectra.errors import AccuracyError, ParameterError
+from spectra.kernel import Kernel
 from spectra.numeric import FloatArray
 from spectra.progress import staged
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
 
 __all__ = ["ADVICE", "checked_request", "default_radius", "design_within", "unit_cost"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from spectra.designs.distances import check_domain
 from spectra.designs.least import checked_request, default_radius, unit_cost
 from spectra.designs.program import solve
 from spectra.errors import AccuracyError
+from spectra.kernel import Kernel
 from spectra.numeric import FloatArray, checked_dim
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
 
 __all__ = ["PriceCurve", "price_curve"]
 

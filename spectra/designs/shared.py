@@ -22,7 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +34,9 @@ from spectra.designs.spheres import FLOAT32_ROUNDING, ULPS_PER_MASS, Design
 from spectra.designs.waves import angular_means as block_means
 from spectra.designs.waves import completed_means, varying_parts
 from spectra.errors import ParameterError
+from spectra.kernel import Kernel
 from spectra.numeric import FloatArray
 from spectra.progress import staged
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
 
 __all__ = ["AngularMeans", "design_for_shared"]
 
