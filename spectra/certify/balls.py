@@ -55,7 +55,7 @@ _FUNCTIONS = {
 
 
 class Unproved(Exception):
-    """What stands in the way of a proof; never leaves this room."""
+    """What stands in the way of a proof; users see it as a reason or in an error of their own."""
 
 
 @contextmanager

@@ -81,11 +81,6 @@ class CauchyLaw(Law):
         away = x.rad() * (1 + (abs(order) + 1) / x.lower())
         return value * flint.arb(0, away.abs_upper()).exp()
 
-    def _over(self, v: Ball) -> Ball:
-        """Y over a ball of V > 0."""
-        c = self.quarter * v
-        return hull(self._y(c.upper()), self._y(c.lower()))
-
     def _falls(self, x: Ball) -> Ball:
         """Lower bound of K_(mu-1)/K_mu on [x, inf): it is 1 at least, or grows for mu > 1/2."""
         ratio = self._bessel(x, 1) / self._bessel(x)
@@ -208,7 +203,8 @@ class CauchyLaw(Law):
         share = self._exact_share(v.mid())
         if v.is_exact():
             return share
-        steep = self.power(v) * self._over(v) * self.quarter**self.half / self.weight
+        c = self.quarter * v
+        steep = self.power(v) * self._y(c.lower()) * self.quarter**self.half / self.weight
         return share + flint.arb(0, (v.rad() * steep).abs_upper())
 
     def _exact_share(self, v: Ball) -> Ball:
