@@ -1,7 +1,6 @@
 """Proofs of the cells of tables, through which radii are drawn: true, sharp, and seeing damage."""
 
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache
 from itertools import product
 
@@ -11,14 +10,10 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
+from spectra.certify.balls import precision
+from spectra.certify.cell_proofs import cell_proof
+from spectra.certify.signed_laws import law_of_mixture
 from spectra.table import RadialLaw
-
-flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
-
-from spectra.certify.balls import precision  # noqa: E402
-from spectra.certify.cell_proofs import cell_proof  # noqa: E402
-from spectra.certify.double_double import STEP, plus, polynomial, times, two_sum  # noqa: E402
-from spectra.certify.parts import ProvedLaw  # noqa: E402
 
 
 @cache
@@ -29,7 +24,7 @@ def tabulated(formula, dim, support=None):
 
 def proved(of, law, sign=1):
     with precision(160):
-        return cell_proof(ProvedLaw(of.components, sign, 160), law)
+        return cell_proof(law_of_mixture(of.components, sign, 160), law)
 
 
 def with_cells(law, cells):
@@ -46,42 +41,6 @@ def changed(law, key, term, by):
     assert not law.cells.is_open[i]
     columns[term, i] += by
     return with_cells(law, replace(law.cells, columns=columns)), i
-
-
-# --- twice the digits ---------------------------------------------------------------------------
-
-
-def _exact(pair, i):
-    return Fraction(float(pair[0][i])) + Fraction(float(pair[1][i]))
-
-
-def test_pairs_of_doubles_are_added_and_multiplied_to_twice_the_digits():
-    rng = np.random.default_rng(0)
-    high = rng.normal(size=(2, 200)) * 2.0 ** rng.integers(-40, 40, (2, 200))
-    a, b = (two_sum(h, h * 2.0**-54 * rng.uniform(-1.0, 1.0, 200)) for h in high)
-    b[0][:50], b[1][:50] = -a[0][:50], 0.3 * a[1][:50]  # what is left is of the low halves
-    total, product = plus(a, b), times(a, b)
-    for i in range(200):
-        x, y = _exact(a, i), _exact(b, i)
-        assert abs(_exact(total, i) - (x + y)) <= Fraction(STEP) * abs(x + y)
-        assert abs(_exact(product, i) - x * y) <= Fraction(STEP) * abs(x * y)
-
-
-@pytest.mark.parametrize("degree", [1, 6, 40])
-def test_a_polynomial_of_pairs_keeps_the_digits_that_doubles_lose(degree):
-    rng = np.random.default_rng(degree)
-    rows = rng.normal(size=(degree + 1, 20))
-    x = rng.uniform(-1.0, 1.0, 20)
-    zero = np.zeros(20)
-    found = polynomial([(c, zero) for c in rows], (x, zero), (zero, zero))
-    for i in range(20):
-        powers = [Fraction(float(x[i])) ** k for k in range(degree + 1)]
-        truth = sum(Fraction(float(c)) * p for c, p in zip(rows[:, i], powers, strict=True))
-        size = sum(abs(Fraction(float(c)) * p) for c, p in zip(rows[:, i], powers, strict=True))
-        assert abs(_exact(found, i) - truth) <= 2 * (degree + 2) * Fraction(STEP) * size
-
-
-# --- cells ----------------------------------------------------------------------------------------
 
 
 def test_the_bound_of_the_cells_holds_for_their_polynomials_and_is_sharp():

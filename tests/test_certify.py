@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import flint
 import numpy as np
 import pytest
 import sympy
@@ -10,19 +11,20 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
+from spectra.certify.ball_kernels import ball_density, bessel_density
+from spectra.certify.balls import Unproved, enclosure, exact_ball, precision
+from spectra.certify.expansions import (
+    background_at_infinity,
+    hankel_coefficients,
+    hankel_remainder,
+    wave_at_infinity,
+)
+from spectra.certify.signs import enclosed_zero, proved_ranges
+from spectra.certify.waves import absolute_tail
 from spectra.density import Atom
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure, truncate
 from spectra.quadrature import Enclosure
-
-flint = pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
-
-from spectra.certify.arccosine import arc_cosine_density  # noqa: E402
-from spectra.certify.ball_densities import bessel_density  # noqa: E402
-from spectra.certify.balls import Unproved, as_ball, enclosure, exact_ball, precision  # noqa: E402
-from spectra.certify.expansions import hankel_coefficients, hankel_remainder  # noqa: E402
-from spectra.certify.signs import enclosed_zero, proved_ranges  # noqa: E402
-from spectra.certify.waves import absolute_tail  # noqa: E402
 
 
 def measure(kernel, dim):
@@ -35,6 +37,11 @@ def bochner_riesz(power, support=2):
 
 def delta_gaussian():
     return sp.radial("exp(-z**2/2) - exp(-z**2/200)")
+
+
+def mp_number(ball):
+    """The midpoint of a ball in mpmath."""
+    return mp.mpf(ball.mid().str(60, radius=False))
 
 
 def holds(ball, digits):
@@ -66,8 +73,8 @@ def test_exact_numbers_enter_as_they_are_and_others_are_refused():
 
 def test_rounding_to_a_double_enlarges_the_radius():
     with precision(300):
-        third = enclosure(as_ball(1) / 3)
-        exact = enclosure(as_ball(0.1))
+        third = enclosure(flint.arb(1) / 3)
+        exact = enclosure(flint.arb(0.1))
     assert third.rigorous
     assert holds(third, "0.33333333333333333333333333333333333333")
     assert not holds(replace(third, rad=0.0), "0.33333333333333333333333333333333333333")
@@ -76,16 +83,16 @@ def test_rounding_to_a_double_enlarges_the_radius():
 
 def test_ranges_of_proved_sign_find_a_close_pair_and_leave_a_double_zero_unresolved():
     def pair(x):
-        gap = as_ball(2.0**-40)
+        gap = flint.arb(2.0**-40)
         return (x - 1) * (x - 1 - gap), (x - 1) + (x - 1 - gap)
 
     def double(x):
         return (x - 1) ** 2, 2 * (x - 1)
 
-    width = as_ball(2.0**-60)
+    width = flint.arb(2.0**-60)
     with precision(256):
-        found = proved_ranges(pair, as_ball(0), as_ball(3), width=width)
-        touched = proved_ranges(double, as_ball(0), as_ball(3), width=width)
+        found = proved_ranges(pair, flint.arb(0), flint.arb(3), width=width)
+        touched = proved_ranges(double, flint.arb(0), flint.arb(3), width=width)
     assert [r.sign for r in found] == [1, 0, -1, 0, 1]
     assert all(r.roots == 1 for r in found if r.sign == 0)
     assert [(r.sign, r.roots) for r in touched] == [(1, 0), (0, None), (1, 0)]
@@ -96,7 +103,7 @@ def test_hankel_remainders_hold_in_the_complex_plane(order):
     with mp.workdps(80), precision(160):
         for argument, terms in (("12", 6), ("9+5j", 4), ("15-7j", 10), ("30", 20)):
             z = mp.mpmathify(complex(argument))
-            a = hankel_coefficients(as_ball(order), terms)
+            a = hankel_coefficients(flint.arb(order), terms)
             front = mp.sqrt(2 / (mp.pi * z)) * mp.exp(
                 mp.mpc(0, 1) * (z - mp.mpf(order) * mp.pi / 2 - mp.pi / 4)
             )
@@ -106,11 +113,11 @@ def test_hankel_remainders_hold_in_the_complex_plane(order):
             )
             error = abs(mp.hankel1(order, z) / front - series) * abs(z) ** terms
             bound = hankel_remainder(
-                as_ball(order),
+                flint.arb(order),
                 a[terms],
                 terms,
-                as_ball(float(z.real / abs(z))),
-                as_ball(float(abs(z))),
+                flint.arb(float(z.real / abs(z))),
+                flint.arb(float(abs(z))),
             )
             assert error <= float(bound.abs_upper()) * (1 + 1e-9) + 1e-12
 
@@ -161,6 +168,7 @@ def test_bochner_riesz_masses_of_every_order_agree_with_the_fast_ones(dim, power
     )
 
 
+ARC_COSINE = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
 ARC_COSINE_1 = {
     1: "1.0873177623",
     2: "1.330092711370744070312206288",
@@ -173,8 +181,7 @@ ARC_COSINE_1 = {
     [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)],
 )
 def test_arc_cosine_masses_hold_the_reference_digits(dim):
-    kernel = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
-    of = measure(kernel, dim)
+    of = measure(ARC_COSINE, dim)
     found = of.certified()
     assert found.rigorous
     assert found.complete
@@ -182,6 +189,45 @@ def test_arc_cosine_masses_hold_the_reference_digits(dim):
     assert holds(found.mass, ARC_COSINE_1[dim])
     assert agrees(of.mass, found.mass)
     assert agrees(of.negative_mass, found.negative_mass)
+
+
+@pytest.mark.parametrize("dim", [pytest.param(2, marks=pytest.mark.slow), 5])
+def test_the_arc_cosine_kernel_of_order_two_is_proved_likewise(dim):
+    of = measure(sp.catalogue["arc_cosine_2"], dim)
+    found = of.certified()
+    assert found.rigorous
+    assert found.complete
+    assert found.mass.rad <= 1e-15
+    assert agrees(of.mass, found.mass)
+    assert agrees(of.negative_mass, found.negative_mass)
+
+
+@pytest.mark.parametrize(
+    "numbers", [("5/2", "3", "3"), ("2", "25/4", "1/2"), ("3/2", "17/10", "9/4")]
+)
+def test_expansions_of_1f2_hold_in_the_complex_plane(numbers):
+    """Wave and background to the remainders that they state, on the axis and beside it."""
+    exact = [sympy.Rational(n) for n in numbers]
+    with mp.workdps(60), precision(256):
+        a, b, c = map(exact_ball, exact)
+        for terms in (8, 30):
+            at = ((a,), (b, c), flint.arb(30), flint.arb(0.75).sqrt(), terms)
+            wave, background = wave_at_infinity(*at), background_at_infinity(*at)
+            for x in (mp.mpf(31), 77 * mp.expj(0.3), 30 * mp.expj(-mp.pi / 6)):
+                truth = mp.hyper([mp.mpf(exact[0])], [mp.mpf(n) for n in exact[1:]], -x * x / 4)
+                value, allowed = mp.mpf(0), mp.mpf(0)
+                for part, turns in ((wave, (1, -1)), (background, (0,))):
+                    power, phase = mp_number(part.power), mp_number(part.phase)
+                    for turn in turns:
+                        # The wave on the axis is half of it and of its conjugate.
+                        terms_of = (
+                            mp.mpc(mp_number(k.real), (turn or 1) * mp_number(k.imag)) / x**n
+                            for n, k in enumerate(part.coefficients)
+                        )
+                        away = mp.expj(turn * (x - phase)) * x**-power / len(turns)
+                        value += away * mp.fsum(terms_of)
+                        allowed += abs(away * x**-terms) * mp_number(part.remainder)
+                assert abs(value - truth) <= allowed * (1 + mp.mpf(10) ** -9)
 
 
 @pytest.mark.slow
@@ -213,9 +259,8 @@ def test_a_zero_that_was_missed_or_invented_is_noticed(monkeypatch):
 
 @pytest.mark.slow
 def test_arc_cosine_masses_scale_with_the_height_and_not_with_the_length():
-    kernel = sp.zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
-    one = measure(kernel, 2).certified()
-    other = measure((-3 * kernel).rescale(sympy.Rational(1, 7)), 2).certified()
+    one = measure(ARC_COSINE, 2).certified()
+    other = measure((-3 * ARC_COSINE).rescale(sympy.Rational(1, 7)), 2).certified()
     assert other.rigorous
     assert (
         abs(other.positive_mass.mid - 3 * one.negative_mass.mid) <= other.positive_mass.rad + 1e-15
@@ -229,23 +274,18 @@ def test_expansions_of_waves_and_backgrounds_are_the_density():
     """The wave and the background of the arc-cosine kernel, against its 1F2 in mpmath."""
     with mp.workdps(60), precision(200):
         for dim in (1, 2, 3):
-            wave, background = arc_cosine_density(dim).tail(60.0, terms=30)
-            x = mp.mpf("81.7")
-            ball = as_ball(81.7)
-            u = 1 / mp.mpf(81.7)
-            e = sum(
-                mp.mpc(*(mp.mpf(part.mid().str(50, radius=False)) for part in (c.real, c.imag)))
-                * u**k
-                for k, c in enumerate(wave.coefficients)
+            (component,) = measure(ARC_COSINE, dim).components
+            wave, background = ball_density(component).tail(60.0)
+            ball, x = flint.arb(81.7), mp.mpf(81.7)
+            e, b = (
+                mp.fsum(
+                    mp.mpc(mp_number(c.real), mp_number(c.imag)) / x**k
+                    for k, c in enumerate(part.coefficients)
+                )
+                for part in (wave, background)
             )
-            b = sum(
-                mp.mpf(c.real.mid().str(50, radius=False)) * u**k
-                for k, c in enumerate(background.coefficients)
-            )
-            power = mp.mpf(wave.power.mid().str(20, radius=False))
-            phase = mp.mpf(wave.phase.mid().str(50, radius=False))
-            x = mp.mpf(81.7)
-            value = u**power * mp.re(e * mp.exp(mp.mpc(0, x - phase))) + b * u**4
+            power, phase = mp_number(wave.power), mp_number(wave.phase)
+            value = x**-power * mp.re(e * mp.expj(x - phase)) + mp.re(b) / x**4
             a, lower, half = mp.mpf(dim + 3) / 2, mp.mpf(dim) / 2 + 2, mp.mpf(dim) / 2
             front = 4 * mp.pi ** (half + 1 - a) * mp.gamma(a) / mp.gamma(half) / 2**dim
             truth = (
@@ -265,14 +305,14 @@ def test_the_tail_of_a_wave_is_the_same_wherever_it_starts():
     density = bessel_density(3, sympy.Integer(2), (sympy.Integer(1),))
     with precision(192):
         grid = np.arange(60.0, 126.0, 0.5)
-        signs = [float(density.value(as_ball(x)).mid()) > 0 for x in grid]
+        signs = [float(density.value(flint.arb(x)).mid()) > 0 for x in grid]
         zeros = [
             enclosed_zero(density.value, density.slope, float(a), float(b))
             for a, b, left, right in zip(grid, grid[1:], signs, signs[1:], strict=False)
             if left != right
         ]
         masses = [density.mass_below(z.mid()) for z in zeros]
-        inner = sum((abs(b - a) for a, b in pairwise(masses)), as_ball(0))
+        inner = sum((abs(b - a) for a, b in pairwise(masses)), flint.arb(0))
         first, last = (
             absolute_tail(density.tail(float(z.lower()))[0], z) for z in (zeros[0], zeros[-1])
         )
@@ -447,18 +487,6 @@ def test_what_has_no_proof_says_so_and_keeps_its_estimate():
     table = sp.tabulate(cases[0])
     with pytest.raises(ParameterError, match="is none"):
         table.certified(delta_gaussian())
-
-
-def test_without_the_extra_nothing_is_proved(monkeypatch):
-    of = measure(delta_gaussian(), 3)
-    table = sp.tabulate(of)
-    monkeypatch.setattr("spectra.certify.masses.flint", None)
-    monkeypatch.setattr("spectra.certify.tables.flint", None)
-    found = of.certified()
-    assert not found.rigorous
-    assert "certify" in found.reason
-    assert found.mass == of.mass
-    assert not any(p.rigorous for p in table.certified(of))
 
 
 def test_a_wrong_component_is_found_out():

@@ -15,7 +15,7 @@ from spectra.cli import main
 from spectra.designs import design, price_curve
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import Distances
-from spectra.designs.waves import angular_means, block_variance, iid_variance, tabulated_wave
+from spectra.designs.waves import angular_means, block_variance, tabulated_wave
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
 from spectra.kernel import radial, zonal
 from spectra.special import plane_wave_mean
@@ -43,7 +43,9 @@ def test_the_variance_of_a_block_keeps_its_digits_where_the_closed_form_cancels(
         independent = square - mean**2
     # beyond the switch the closed form may cancel to about 1e-16 of 1
     assert float(block) == pytest.approx(block_variance(dim, np.array([t]))[0], rel=1e-9)
-    assert float(independent) == pytest.approx(iid_variance(dim, np.array([t]))[0], rel=1e-11)
+    assert float(independent) == pytest.approx(
+        block_variance(dim, np.array([t]), size=1)[0], rel=1e-11
+    )
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 16, 256])
@@ -148,7 +150,6 @@ def test_the_largest_error_of_no_measure_is_the_largest_value_of_the_kernel(kern
     ),
 )
 def test_a_proof_confirms_the_estimate(kernel, dim, z_max):
-    pytest.importorskip("flint")
     d = design(kernel, dim, domain=(0, z_max), tol=1e-2, objective="mass", max_radius=80)
     proof = d.certified()
     assert proof.rigorous
@@ -168,7 +169,6 @@ def test_a_proof_confirms_the_estimate(kernel, dim, z_max):
 
 
 def test_a_formula_beyond_the_balls_is_refused_not_guessed():
-    pytest.importorskip("flint")
     w, c = np.array([1.0]), np.array([1.0])
     with pytest.raises(NoRouteError, match="besselk"):
         proved_sup_error(radial("z*besselk(1, z)"), 3, w, c, (0.1, 2.0), tol=1e-2)

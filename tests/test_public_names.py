@@ -76,7 +76,6 @@ def test_prints_are_short_and_name_the_kernel():
 
 
 def test_a_table_is_proved_against_the_formula_that_it_holds(tmp_path):
-    pytest.importorskip("flint", reason="proofs need python-flint, the extra 'certify'")
     table = sp.derive(GAUSS, dim=3, cache=False)
     table.save(tmp_path / "t.npz")
     kept = sp.SpectralTable.load(tmp_path / "t.npz").certified()

@@ -1,14 +1,12 @@
-"""Proofs in ball arithmetic (python-flint, the extra ``certify``): masses and tables.
+"""Proofs in ball arithmetic (python-flint): masses and tables.
 
 Read in this order: ``balls`` (exact numbers in, enclosures out), ``signs`` (ranges of proved sign),
 ``nodes`` (bounds from values at nodes); ``laws``, ``cauchy_law`` and ``mixtures`` (what does not
-oscillate); ``expansions`` and ``waves`` (an oscillating tail with its remainder), ``backgrounds``
-(about what it oscillates), ``ball_densities``, ``arccosine`` and ``lobes`` (kernels on a ball),
-``masses`` (the entry); ``table_panels`` (a table as exact functions), ``parts`` and ``lobed_law``
-(the laws that it stands for), ``certificates``, ``panel_proofs``, ``cell_proofs``, ``lobed_tails``
-with ``tail_rounding``, and ``tables`` (the entry).
-
-``double_double`` has sums of arrays to twice the digits.
+oscillate); ``waves`` (an oscillating tail with its remainder), ``backgrounds`` (about what it
+oscillates) and ``expansions`` (both, of hypergeometric functions); ``ball_densities``,
+``ball_kernels`` and ``lobes`` (kernels on a ball), ``masses`` (the entry); ``mixture_densities``
+and ``signed_laws`` (the laws that a table stands for), ``certificates``, ``panel_proofs``,
+``cell_proofs``, ``lobed_tails`` with ``tail_rounding``, and ``tables`` (the entry).
 """
 
 from spectra.certify.certificates import PartCertificate, TableCertificate

@@ -12,16 +12,18 @@ of the cosine.
 
 from __future__ import annotations
 
-from spectra.certify.balls import Ball, Unproved, flint, precision
+import flint
+
+from spectra.certify.balls import Ball, Unproved, precision
 from spectra.certify.waves import (
     INNER,
     OUTER,
     Wave,
     best_order,
+    by_phase,
     derivative_integral,
     discs_of,
     modulus,
-    phase_series,
     taylor,
 )
 
@@ -62,10 +64,8 @@ def _square_wave(wave: Wave, background: Wave, drift: Ball, start: Ball) -> Ball
 
     order, rest = best_order(remainder, _GOAL * largest)
     with precision(flint.ctx.prec, cap=2 * order + 2):
-        radius, slope = phase_series(wave, start)
         real, _ = taylor(background.coefficients, background.remainder, start)
-        x = flint.arb_series([start, 1])
-        h = (real / x**background.power / slope)(radius)
+        h = by_phase(real / flint.arb_series([start, 1]) ** background.power, wave, start)
         total, factorial = flint.arb(0), flint.arb(1)
         for j in range(order):
             moment = (1 - flint.arb(2) ** (-2 * j - 2)) * flint.arb(2 * j + 2).zeta()

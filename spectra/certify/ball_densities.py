@@ -5,40 +5,31 @@ r"""Densities of kernels on a ball, as sums of hypergeometric functions of x = R
 
 Each of these functions is the transform of a positive kernel on the unit ball, which is 1 at 0, so
 that all its derivatives are at most 1 in size, and its power series in :math:`-x^2/4` has
-coefficients of at most :math:`1/n!^2`.  A kernel :math:`\sum_j\beta_j(1-z^2/R^2)^{p_j}` with
-:math:`p_j = p_0 + j` has
+coefficients of at most :math:`1/n!^2`.  :mod:`.ball_kernels` says which kernels have such ones.
 
-.. math:: \rho\,dw = \sum_j\beta_j C_j\,x^{-s_j}J_{m_j}(x)\,dx, \qquad
-          m_j = d/2+p_j,\; s_j = p_j+1-d/2,\; C_j = 2^{s_j}\Gamma(p_j+1)/\Gamma(d/2)
+In the complex plane :math:`f = {}_0F_1(m+1; -x^2/4) = \Gamma(m+1)(x/2)^{-m}J_m` has
 
-(Sonine's first integral); that of the arc-cosine kernel is in :mod:`.arccosine`.
+.. math:: |f(z)| \le e^{|\mathrm{Im} z|}, \qquad
+          |f(z)| \le \pi^{-1/2}\,\Gamma(m+1)\,|z/2|^{-m-1/2}\cosh(\mathrm{Im} z)\,
+          e^{|m^2-1/4|/\mathrm{Re} z}
+
+(DLMF 10.14.4; the second is the bound of :mod:`.expansions` without terms).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import reduce
-from operator import mul
+from dataclasses import dataclass
 
-import sympy
+import flint
 
-from spectra.certify.balls import Ball, Unproved, exact_ball, flint, precision
-from spectra.certify.expansions import Expansion, hankel_expansion
-from spectra.certify.waves import OUTER, Wave, discs_of, integrated
-from spectra.transform.on_balls.ball import BallForm, RimPower
-from spectra.transform.on_balls.compact import BallComponent
+from spectra.certify.balls import EXACT_BITS, Ball, precision
+from spectra.certify.expansions import background_at_infinity, summed, wave_at_infinity
+from spectra.certify.waves import OUTER, Wave, integrated
 
-__all__ = ["EXACT_BITS", "BallDensity", "Terms", "bessel_density", "bessel_j", "bessel_sum"]
+__all__ = ["BallDensity", "Term"]
 
-#: Exponents and factors are balls as narrow as the longest sums need.
-EXACT_BITS = 4096
 # Terms of the expansion at infinity, if no other number is asked for.
 _TERMS = 40
-# The tail starts at the larger of these: about 16 lobes, and well beyond the transition of J_m.
-_LEAST_START, _START_BY_ORDER = 60.0, 3.5
-# Sums with later starts of the tail would take seconds to isolate.
-_LONGEST_BISECTION, _LONGEST = 240.0, 1e6
 # Beyond this x the antiderivative comes from the expansion where that leaves out this much at most.
 _FAR, _NOTHING = 150, 2.0**-120
 # A series about 0 loses so many bits for each unit of x, and a few more.
@@ -46,10 +37,14 @@ _BITS_BY_SIZE, _MORE_BITS = 1.5, 64
 # Terms of a Taylor series over a ball of x, and from where on that of Bessel functions is found by
 # their equation.
 _ORDER, _NEAR = 18, 3.0
+# Terms of a Taylor series about a point, for ranges of a lobe at most; and of that about 0, which
+# serves below, with more for larger x.
+_LOCAL_TERMS, _LONGEST = 56, 8.0
+_LEAST_TERMS, _TERMS_BY_RANGE = 60, 1.5
 
 Numbers = tuple[Ball, ...]
-#: b, a and c of each function.
-Terms = tuple[tuple[Ball, Numbers, Numbers], ...]
+#: b, a and c of a function.
+Term = tuple[Ball, Numbers, Numbers]
 
 
 @dataclass(frozen=True)
@@ -60,36 +55,26 @@ class BallDensity:
     ----------
     dim : int
     terms : tuple of (arb, tuple of arb, tuple of arb)
-        b, a and c of each function, to 4096 bits.
+        b, a and c of each function, to 4096 bits: all are 0F1, or all 1F2.
     total : arb
         The signed mass.
-    expansion : callable
-        ``expansion(near, cosine, terms)``: the wave at |z| >= near with cos(arg z) >= cosine, and
-        the background, or None.
     start : float
         Where the expansion of the tail has settled.
-    counted_from : (float, int) or None
-        From where on the phase counts the zeros, and the terms of the expansion that do it; None
-        where the phase of a single Bessel function counts all of them.
+    counted_from : float or None
+        From where on the phase counts the zeros; None where that of a single Bessel function
+        counts all of them.
     """
 
     dim: int
-    terms: Terms
+    terms: tuple[Term, ...]
     total: Ball
-    expansion: Callable[[Ball, Ball, int], tuple[Wave, Wave | None]]
     start: float = 0.0
-    counted_from: tuple[float, int] | None = None
+    counted_from: float | None = None
 
     @property
-    def orders(self) -> list[Ball]:
-        """m_j of a sum of Bessel functions."""
-        return [_moved(lower, -1)[0] for _, _, lower in self.terms]
-
-    @property
-    def factors(self) -> list[Ball]:
-        """Their factors: f is the sum of factor x^-m J_m(x)."""
-        pairs = zip(self.terms, self.orders, strict=True)
-        return [b * flint.arb(2) ** m * lower[0].gamma() for (b, _, lower), m in pairs]
+    def is_wave(self) -> bool:
+        """Whether it is a sum of Bessel functions, whose waves have no background."""
+        return not self.terms[0][1]
 
     @property
     def bound(self) -> Ball:
@@ -103,23 +88,34 @@ class BallDensity:
 
     def slope(self, x: Ball) -> Ball:
         """f' at an exact x."""
-        total = flint.arb(0)
-        for b, upper, lower in self.terms:
-            ratio = _product(upper) / _product(lower)
-            total = total - b * ratio * x / 2 * _function(_moved(upper, 1), _moved(lower, 1), x)
-        return total
+        return self.taylor(x, 2)[1]
 
-    def size(self, x: Ball) -> Ball:
-        """Bound of |f| over a narrow ball, from |J| <= 1 in the slope, or |f'| <= 1."""
+    def size_over(self, span: Ball) -> Ball:
+        """Bound of x^(d-1) |f| over a narrow ball, from |J| <= 1 in the slope, or |f'| <= 1."""
+        if not span > 0:
+            return self.size_in_disc(flint.arb(0), span.abs_upper())
         steep = flint.arb(0)
         for b, upper, lower in self.terms:
             order = lower[0] - 1
-            steep = steep + abs(b) * (1 if upper else lower[0].gamma() * (x.lower() / 2) ** -order)
-        return abs(self.value(x.mid())) + x.rad() * steep
+            bessel = lower[0].gamma() * (span.lower() / 2) ** -order
+            steep = steep + abs(b) * (1 if upper else bessel)
+        return (abs(self.value(span.mid())) + span.rad() * steep) * span ** (self.dim - 1)
+
+    def size_in_disc(self, centre: Ball, reach: Ball) -> Ball:
+        """Bound of x^(d-1) |f| in a disc, for a sum of Bessel functions."""
+        far, near = centre + reach, centre - reach
+        size = self.bound * reach.exp()
+        if near > 0:
+            second, half = flint.arb(0), flint.arb(1) / 2
+            for b, _, (c,) in self.terms:
+                turn = (abs((c - 1) ** 2 - half**2) / near).exp()
+                second = second + abs(b) * c.gamma() * (near / 2) ** (half - c) * turn
+            size = size.min(second / flint.arb.pi().sqrt() * reach.cosh())
+        return size * far ** (self.dim - 1)
 
     def mass_below(self, x: Ball) -> Ball:
         """The signed mass of [0, x] at an exact x."""
-        if x > _FAR and not self.terms[0][1]:
+        if x > _FAR and self.is_wave:
             beyond = integrated(self.tail(x, 0.0)[0])
             if beyond.size(x) * x**-beyond.power < _NOTHING:
                 return self.total - beyond.value(x)
@@ -130,9 +126,9 @@ class BallDensity:
 
     def taylor(self, x: Ball, terms: int) -> Ball:
         """The first terms of the Taylor series of f about an exact point."""
-        if x > _NEAR and not self.terms[0][1]:
-            pairs = zip(self.factors, self.orders, strict=True)
-            return sum((b * _bessel_taylor(m, x, terms) for b, m in pairs), flint.arb_poly([0]))
+        if x > _NEAR and self.is_wave:
+            parts = (b * _bessel_taylor(c, x, terms) for b, _, (c,) in self.terms)
+            return sum(parts, flint.arb_poly([0]))
         with precision(_bits(x), cap=terms):
             place = flint.acb_series([x, 1])
             total = flint.acb_series([0])
@@ -140,6 +136,21 @@ class BallDensity:
                 upper, lower = ([flint.acb_series([n]) for n in row] for row in numbers)
                 total = total + b * flint.acb_series.hypgeom(upper, lower, -place * place / 4)
             return flint.arb_poly([total[k].real for k in range(terms)])
+
+    def series(self, x: Ball, terms: int) -> Ball:
+        """A Taylor polynomial of x^(d-1) f about an exact point."""
+        return flint.arb_poly([x, 1]) ** (self.dim - 1) * self.taylor(x, terms)
+
+    def expansion(self, centre: Ball, reach: Ball) -> tuple[Ball, int, Ball]:
+        """Where the density is expanded for [centre - reach, centre + reach], by so many terms, and
+        what mass they leave out; infinite where that is too long."""
+        at, far, terms = centre, centre + reach, _LOCAL_TERMS
+        if centre - reach < _NEAR:
+            at, terms = flint.arb(0), 2 * (_LEAST_TERMS + int(_TERMS_BY_RANGE * float(far)))
+        elif not reach < _LONGEST:
+            return at, terms, flint.arb("inf")
+        rest = self.bound * far ** (self.dim - 1) * (far - at) ** (terms + 1)
+        return at, terms, rest / flint.arb(terms + 1).fac()
 
     def jet(self, x: Ball) -> tuple[Ball, Ball]:
         """Balls of f and f' over a ball of x, by Taylor's formula at its middle."""
@@ -154,19 +165,15 @@ class BallDensity:
     def tail(
         self, start: float | Ball, outer: float = OUTER, terms: int = _TERMS
     ) -> tuple[Wave, Wave | None]:
-        """The expansion at x >= start and in the discs of radius ``outer`` x around them."""
+        """The wave, and its background, at x >= start and in the discs of radius ``outer`` x."""
         share = flint.arb(outer)
-        return self.expansion((1 - share) * start, (1 - share**2).sqrt(), terms)
-
-
-def _product(numbers: Iterable[Ball]) -> Ball:
-    return reduce(mul, numbers, flint.arb(1))
-
-
-def _moved(numbers: Numbers, by: int) -> Numbers:
-    """The numbers plus an integer, with all their bits."""
-    with precision(EXACT_BITS):
-        return tuple(n + by for n in numbers)
+        place = near, *_ = (1 - share) * start, (1 - share**2).sqrt(), terms
+        waves = [(b, wave_at_infinity(upper, lower, *place)) for b, upper, lower in self.terms]
+        wave = summed(waves, near, self.dim - 1)
+        if self.is_wave:
+            return wave, None
+        flat = [(b, background_at_infinity(upper, lower, *place)) for b, upper, lower in self.terms]
+        return wave, summed(flat, near, self.dim - 1)
 
 
 def _bits(x: Ball) -> int:
@@ -177,112 +184,36 @@ def _bits(x: Ball) -> int:
 def _function(upper: Numbers, lower: Numbers, x: Ball) -> Ball:
     """The hypergeometric function at -x^2/4."""
     if not upper:
-        (order,) = _moved(lower, -1)
-        return lower[0].gamma() * (x / 2) ** -order * bessel_j(order, x)
+        return _bessel(lower[0], x)
     with precision(_bits(x)):
         return (-x * x / 4).hypgeom(list(upper), list(lower))
 
 
-def _bessel_taylor(order: Ball, x: Ball, terms: int) -> Ball:
-    """The Taylor series of f = x^-m J_m, from x f'' + (2m + 1) f' + x f = 0."""
-    scale = x**-order
-    # f' = -x^-m J_(m+1)
-    found = [scale * bessel_j(order, x), -scale * bessel_j(order + 1, x)]
-    for k in range(terms - 2):
-        before = found[k - 1] if k else flint.arb(0)
-        drag = (k + 1) * (k + 1 + 2 * order) * found[k + 1]
-        found.append(-(drag + x * found[k] + before) / (x * (k + 1) * (k + 2)))
-    return flint.arb_poly(found)
-
-
-def bessel_j(order: Ball, x: Ball) -> Ball:
-    """J_order(x) at an exact x, with what is lost between its two regimes added to the bits.
+def _bessel(c: Ball, x: Ball) -> Ball:
+    """0F1(; c; -x^2/4) = Gamma(m + 1) (x/2)^-m J_m at an exact x, with m = c - 1.
 
     An order that is no half-integer is a ball, and its radius grows like e^x in the ascending
-    series, which Arb uses up to where the asymptotic one is good enough.
+    series, which Arb uses up to where the asymptotic one is good enough: as many bits are added.
     """
-    wanted = flint.arb(2) ** (24 - flint.ctx.prec)
-    value = x.bessel_j(order)
+    with precision(EXACT_BITS):
+        order = c - 1
     bits = flint.ctx.prec
-    limit = bits + int(3.0 * float(x)) + 256
+    wanted, limit = flint.arb(2) ** (24 - bits), bits + int(3.0 * float(x)) + 256
+    value = x.bessel_j(order)
     while not value.rad() < wanted and bits < limit:
         bits += max(64, bits // 2)
         with precision(bits):
             value = x.bessel_j(order)
-    return value
+    return c.gamma() * (x / 2) ** -order * value
 
 
-def bessel_density(dim: int, first: sympy.Expr, weights: tuple[sympy.Expr, ...]) -> BallDensity:
-    """The density of the kernel sum_j beta_j (1 - z^2/R^2)^(p_0 + j).
-
-    Parameters
-    ----------
-    dim : int
-    first : sympy number
-        p_0, the leading exponent at the edge.
-    weights : tuple of sympy numbers
-        beta_0, beta_1, ...
-
-    Raises
-    ------
-    Unproved
-        Where the tail of a sum starts too late.
-    """
+def _bessel_taylor(c: Ball, x: Ball, terms: int) -> Ball:
+    """The Taylor series of f = 0F1(; c; -x^2/4), from x f'' + (2 c - 1) f' + x f = 0."""
     with precision(EXACT_BITS):
-        h, power = flint.arb(dim) / 2, exact_ball(first)
-        terms, parts = [], []
-        for j, beta in enumerate(map(exact_ball, weights)):
-            p, order = power + j, power + j + h
-            # beta C_j 2^-m / Gamma(m + 1)
-            front = beta * flint.arb(2) ** (1 - 2 * h) * (p + 1).gamma() / h.gamma()
-            terms.append((front / (order + 1).gamma(), (), (order + 1,)))
-            parts.append((order, front * flint.arb(2) ** order))
-        total = exact_ball(sum(weights, sympy.Integer(0)))
-
-    def expansion(near: Ball, cosine: Ball, count: int) -> tuple[Wave, None]:
-        root, pi = (2 / flint.arb.pi()).sqrt(), flint.arb.pi()
-        wave = Expansion([flint.acb(0)] * count, flint.arb(0), near)
-        for j, (order, factor) in enumerate(parts):
-            # e^(-i m_j pi/2) x^(-s_j) carries (-i)^j x^-j relative to the first term.
-            turn = flint.acb(0, -1) ** j * factor * root
-            wave = wave + hankel_expansion(order, count, cosine, near).shifted(j).scaled(turn)
-        order = parts[0][0]
-        power = order + flint.arb(3) / 2 - dim
-        return Wave(power, order * pi / 2 + pi / 4, wave.coefficients, wave.remainder), None
-
-    several = len(terms) > 1
-    density = BallDensity(dim, tuple(terms), total, expansion)
-    start = max(_LEAST_START, _START_BY_ORDER * float(parts[0][0]) ** 2)
-    while start <= (_LONGEST_BISECTION if several else _LONGEST):
-        try:
-            discs_of(density.tail(start)[0], flint.arb(start))
-        except Unproved:
-            start *= 1.25
-        else:
-            counted = (start, _TERMS) if several else None
-            return replace(density, start=start, counted_from=counted)
-    raise Unproved(f"the zeros of a sum of Bessel functions up to {start:.3g} are too many")
-
-
-def bessel_sum(component: BallComponent) -> BallDensity:
-    """The density of a component as a sum of Bessel functions.
-
-    Raises
-    ------
-    Unproved
-        Where the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2.
-    """
-    form = component.form
-    if not (isinstance(form, BallForm) and form.is_even and len(form.parts) == 1):
-        raise Unproved("the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2")
-    factor, monomials = form.parts[0]
-    if not isinstance(factor, RimPower):
-        raise Unproved("the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2")
-    length = max(m for m, _ in monomials) // 2 + 1
-    series = form.edge_series(factor.power, length, sympy.sympify)
-    exact = [sympy.nsimplify(c) if c.is_Rational else sympy.simplify(c) for c in series]
-    skip = next(i for i, c in enumerate(exact) if c != 0)
-    kept = exact[skip:]
-    while kept[-1] == 0:
-        kept.pop()
-    return bessel_density(component.dim, factor.power + skip, tuple(kept))
+        above = c + 1
+    found = [_bessel(c, x), -x / (2 * c) * _bessel(above, x)]
+    for k in range(terms - 2):
+        before = found[k - 1] if k else flint.arb(0)
+        drag = (k + 1) * (k + 2 * c - 1) * found[k + 1]
+        found.append(-(drag + x * found[k] + before) / (x * (k + 1) * (k + 2)))
+    return flint.arb_poly(found)

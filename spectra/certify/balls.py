@@ -1,4 +1,4 @@
-"""Ball arithmetic: exact numbers in, enclosures out (python-flint, the extra ``certify``).
+"""Ball arithmetic: exact numbers and formulas in, enclosures out (python-flint).
 
 A ball of Arb is a midpoint with a radius that holds every rounding made on the way.  Numbers of
 kernels enter as the exact numbers that they are, and leave as doubles whose radius holds the
@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
-from importlib import import_module
+from functools import reduce
+from operator import mul
 from typing import Any
 
+import flint
 import sympy
 
+from spectra.formula.parsing import Z
 from spectra.quadrature import EPS, Enclosure
 
 __all__ = [
+    "EXACT_BITS",
     "Unproved",
-    "as_ball",
+    "ball_of",
     "enclosure",
     "exact_ball",
-    "flint",
     "hull",
     "precision",
     "sizes",
@@ -32,23 +34,28 @@ __all__ = [
 #: An Arb ball; the package has no types.
 Ball = Any
 
-
-def _library() -> Any:
-    try:
-        return import_module("flint")
-    except ImportError:
-        return None
-
-
-#: python-flint; None without the extra, when this room can be read and proves nothing.
-flint: Any = _library()
-
+#: Exponents and factors are balls as narrow as the longest sums need.
+EXACT_BITS = 4096
 # The least positive double.
 _TINY = 5e-324
+# Functions of sympy, and their names as methods of balls and of power series alike.
+_FUNCTIONS = {
+    sympy.Abs: "__abs__",
+    sympy.exp: "exp",
+    sympy.log: "log",
+    sympy.gamma: "gamma",
+    sympy.sin: "sin",
+    sympy.cos: "cos",
+    sympy.asin: "asin",
+    sympy.acos: "acos",
+    sympy.atan: "atan",
+    sympy.erf: "erf",
+    sympy.erfc: "erfc",
+}
 
 
 class Unproved(Exception):
-    """What stands in the way of a proof; never leaves this room."""
+    """What stands in the way of a proof; users see it as a reason or in an error of their own."""
 
 
 @contextmanager
@@ -64,15 +71,8 @@ def precision(bits: int, *, cap: int | None = None) -> Iterator[None]:
         flint.ctx.prec, flint.ctx.cap = saved
 
 
-def as_ball(value: float | int | Fraction | Ball) -> Ball:
-    """A float, an integer or a fraction as the exact number that it is."""
-    if isinstance(value, Fraction):
-        return flint.arb(flint.fmpq(value.numerator, value.denominator))
-    return flint.arb(value)
-
-
 def exact_ball(number: sympy.Expr | int) -> Ball:
-    """The smallest ball that the working precision gives for an exact sympy number.
+    """The smallest ball that the working precision gives for an exact real sympy number.
 
     Raises
     ------
@@ -85,32 +85,58 @@ def exact_ball(number: sympy.Expr | int) -> Ball:
     ...     exact_ball(sympy.sqrt(2) / 3).rad() < 1e-18
     True
     """
-    number = sympy.Integer(number) if isinstance(number, int) else number
-    if number.is_Rational:
-        return flint.arb(flint.fmpq(int(number.p), int(number.q)))
-    if number is sympy.pi:
+    return ball_of(sympy.sympify(number), None)
+
+
+def ball_of(formula: sympy.Expr, z: Ball) -> Ball:
+    """A real formula in Z at z, a ball or a power series of balls, which need not be finite.
+
+    That its true values are real bounds what roots and arcs are taken of.
+
+    Raises
+    ------
+    Unproved
+        Where the formula holds a function that is not read here.
+
+    Examples
+    --------
+    >>> with precision(64):
+    ...     edge = ball_of(sympy.sqrt(2 - Z), flint.arb(2, 0.25))   # where 2 - z is not negative
+    >>> edge.is_finite(), edge < 0.51
+    (True, True)
+    """
+    if formula == Z:
+        return z
+    if formula.is_Rational:
+        return flint.arb(flint.fmpq(int(formula.p), int(formula.q)))
+    if formula is sympy.pi:
         return flint.arb.pi()
-    if number is sympy.E:
+    if formula is sympy.E:
         return flint.arb(1).exp()
-    parts = [exact_ball(a) for a in number.args] if number.args else []
-    if number.is_Add:
+    parts = [ball_of(a, z) for a in formula.args]
+    if formula.is_Add:
         return sum(parts, flint.arb(0))
-    if number.is_Mul:
-        product = flint.arb(1)
-        for part in parts:
-            product = product * part
-        return product
-    if number.is_Pow:
-        base, exponent = parts
-        if number.exp.is_Integer:
-            return base ** int(number.exp)
-        if base > 0:
-            return base**exponent
-    functions = {sympy.exp: "exp", sympy.log: "log", sympy.gamma: "gamma", sympy.Abs: "__abs__"}
-    name = functions.get(number.func)
-    if name is not None:
-        return getattr(parts[0], name)()
-    raise Unproved(f"the number {number} is not read in ball arithmetic")
+    if formula.is_Mul:
+        return reduce(mul, parts)
+    if formula.is_Pow:
+        return _power(parts[0], parts[1], formula.exp)
+    function = getattr(parts[0], _FUNCTIONS.get(formula.func, ""), None) if parts else None
+    if function is None:
+        raise Unproved(f"{formula} is not read in ball arithmetic")
+    if formula.func in (sympy.asin, sympy.acos) and isinstance(parts[0], flint.arb):
+        ends = parts[0].lower().max(flint.arb(-1)), parts[0].upper().min(flint.arb(1))
+        return hull(*(getattr(end, function.__name__)() for end in ends))
+    return function()
+
+
+def _power(base: Ball, exponent: Ball, exact: sympy.Expr) -> Ball:
+    if exact.is_Integer:
+        return base ** int(exact)
+    if exact.is_Rational and exact.q == 2:
+        if isinstance(base, flint.arb) and not base < 0:
+            base = base.nonnegative_part()
+        return base.sqrt() ** int(exact.p)
+    return (exponent * base.log()).exp()
 
 
 def hull(low: Ball, high: Ball) -> Ball:
@@ -140,7 +166,7 @@ def enclosure(ball: Ball) -> Enclosure:
     Examples
     --------
     >>> with precision(128):
-    ...     third = enclosure(as_ball(Fraction(1, 3)))
+    ...     third = enclosure(flint.arb(1) / 3)
     >>> third.rigorous, 0.0 < third.rad < 3e-17
     (True, True)
     """

@@ -13,10 +13,11 @@ it; and the share of [0, V] is a sum of two 1F2.
 
 from __future__ import annotations
 
+import flint
 import sympy
 
-from spectra.certify.balls import Ball, Unproved, exact_ball, flint, hull, precision
-from spectra.certify.laws import EXPONENTIAL, Law, growth_of
+from spectra.certify.balls import EXACT_BITS, Ball, Unproved, exact_ball, hull, precision
+from spectra.certify.laws import EXPONENTIAL, Law
 from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 __all__ = ["CauchyLaw"]
@@ -25,7 +26,6 @@ __all__ = ["CauchyLaw"]
 # exponential, and what lies beyond c is as small once more.
 _MORE_BITS, _BITS_BY_SIZE = 64, 3.0
 _MOST_DOUBLINGS = 6
-_EXACT_BITS = 4096
 # The expansion in 1/x serves from this share of the bits on, and up to the other one Arb is fast.
 _EXPANDED, _SLOW_FROM = 0.6, 0.14
 # How far from an integer order its neighbors are, in units of what a share may be off by.
@@ -44,7 +44,7 @@ class CauchyLaw(Law):
         self.half = flint.arb(source.dim) / 2
         self.exact_order = source.alpha - sympy.Rational(source.dim, 2)
         self.alpha, self.order = exact_ball(source.alpha), exact_ball(self.exact_order)
-        with precision(_EXACT_BITS):
+        with precision(EXACT_BITS):
             self.long_order = exact_ball(self.exact_order)
         self.length = self.root = exact_ball(source.scale)
         self.power_beside = flint.arb(1) / 4 - self.order / 2
@@ -81,13 +81,6 @@ class CauchyLaw(Law):
         away = x.rad() * (1 + (abs(order) + 1) / x.lower())
         return value * flint.arb(0, away.abs_upper()).exp()
 
-    def _over(self, v: Ball, less: int = 0) -> Ball:
-        """Y of the order mu - less over a ball of V > 0."""
-        c = self.quarter * v
-        if c.is_exact():
-            return self._y(c, less)
-        return hull(self._y(c.upper(), less), self._y(c.lower(), less))
-
     def _falls(self, x: Ball) -> Ball:
         """Lower bound of K_(mu-1)/K_mu on [x, inf): it is 1 at least, or grows for mu > 1/2."""
         ratio = self._bessel(x, 1) / self._bessel(x)
@@ -95,16 +88,8 @@ class CauchyLaw(Law):
 
     # --- as a law -----------------------------------------------------------------------------
 
-    def envelope(self, v: Ball) -> tuple[Ball, Ball]:
-        x = self.length * v.sqrt()
-        return x + self.power_beside * v.log(), x / 2 + self.power_beside
-
-    def jet(self, v: Ball, slowest: Law | None = None) -> tuple[Ball, Ball]:
-        rate, exponent, rise = growth_of(slowest, v)
-        factor = (exponent + rate * v).exp()
-        g = self.front * self._over(v)
-        fall = -self.front * self.quarter * v * self._over(v, 1)
-        return factor * g, factor * (fall + (rise + rate * v) * g)
+    def log_growth(self, v: Ball) -> Ball:
+        return self.length * v.sqrt() + self.power_beside * v.log()
 
     def near_zero(self, v: Ball) -> tuple[Ball, Ball]:
         c = self.quarter * v
@@ -137,10 +122,10 @@ class CauchyLaw(Law):
         """Distance of a radius to the singularity at 0."""
         return w
 
-    def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
+    def size_in_disc(self, w: Ball, reach: Ball) -> Ball:
         near, far = w - reach, w + reach
         if not near > 0:
-            return None
+            return flint.arb("inf")
         # |K(z)| <= K(Re z), from its integral.
         bessel = self._bessel((self.length * near).lower())
         end = far if self.order > 0 else near
@@ -152,7 +137,7 @@ class CauchyLaw(Law):
         low = _limit().min(x.exp() * x.sqrt() * self._bessel(x))
         return abs(self._tail_front()) * low, 1 if self.front > 0 else -1
 
-    def series(self, v: Ball) -> Ball:
+    def series(self, v: Ball, slowest: Law | None = None) -> Ball:
         at, cap = v[0], flint.ctx.cap
         low, high = at.lower(), at.upper()
         if not low > 0:
@@ -164,9 +149,10 @@ class CauchyLaw(Law):
         for a, b in zip(rows[0], rows[-1], strict=True):
             found.append(scale * (a if a is b else hull(a, b)))
             scale = scale * self.quarter
-        if cap == 1:
-            return flint.arb_series(found)
-        return flint.arb_series(found)(flint.arb_series([0, *list(v)[1:]]))
+        g = flint.arb_series(found)
+        if cap > 1:
+            g = g(flint.arb_series([0, *list(v)[1:]]))
+        return g * (slowest.log_growth(v) + slowest.rate * v).exp() if slowest else g
 
     def _derivatives(self, c: Ball, count: int) -> list[Ball]:
         """Taylor coefficients of Y at c: (-1)^k Y_(mu-k)/k!; recurrence from order -1 down."""
@@ -217,7 +203,8 @@ class CauchyLaw(Law):
         share = self._exact_share(v.mid())
         if v.is_exact():
             return share
-        steep = self.power(v) * self._over(v) * self.quarter**self.half / self.weight
+        c = self.quarter * v
+        steep = self.power(v) * self._y(c.lower()) * self.quarter**self.half / self.weight
         return share + flint.arb(0, (v.rad() * steep).abs_upper())
 
     def _exact_share(self, v: Ball) -> Ball:

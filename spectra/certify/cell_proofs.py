@@ -3,8 +3,9 @@ r"""Proofs of the cells through which radii are drawn: see :mod:`spectra.table.c
 On a cell the radius is a polynomial q(s) of the share s in [0, 1], and the probability u(s) is
 exactly linear, whatever panels the cell was made from.  So :math:`g(s) = F(q(s)) - u(s)` is
 bounded directly.  F is the polynomial T of the law about the middle of some cells, up to a
-remainder, so that g is a polynomial too, which is computed at nodes of all these cells at once to
-twice the digits of a double.  In the ellipse of parameter r
+remainder, so that g is a polynomial too.  It is computed at the start of each cell in balls, and
+from there to nodes of all these cells at once in doubles, since it changes by the probability of a
+cell at most.  In the ellipse of parameter r
 
 .. math:: |T(q(s)) - T(q(0))| \le V \sum_k k|p_k| Y^{k-1}, \quad
           V = \sum_{k\ge1} |c_k||s|^k, \quad Y = |q(0) - \text{centre}| + V ,
@@ -18,12 +19,12 @@ from __future__ import annotations
 from dataclasses import replace
 from math import comb
 
+import flint
 import numpy as np
 
-from spectra.certify.balls import Ball, Unproved, flint, upper_double
+from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
-from spectra.certify.double_double import STEP, Pair, plus, polynomial, two_sum
-from spectra.certify.table_panels import LocalCdf, TabulatedLaw
+from spectra.certify.signed_laws import LocalCdf, SignedLaw
 from spectra.quadrature import EPS
 from spectra.table import RadialLaw
 from spectra.table.arrays import FloatArray
@@ -34,8 +35,6 @@ _NODES = 24
 # Degrees up to which the error and the density are taken as polynomials, and ellipses.
 _DEGREES, _DENSITY_DEGREE = (8, 10, 12), 6
 _ELLIPSES = (4.0, 8.0, 16.0, 32.0, 64.0)
-# Powers whose sizes add up to less than this are summed in doubles.
-_LIGHT = 2.0**-20
 # What bounds lose that are computed in doubles, all of whose terms are positive.
 _UP = 1.0 + 1e-11
 # The nodes are rounded, which moves a polynomial of degree 12 by 8 * 12^2 units at most.
@@ -45,7 +44,7 @@ _TINY = 1e-280
 _UNIT = 2.0**-53
 
 
-def cell_proof(law: TabulatedLaw, table: RadialLaw) -> PartCertificate:
+def cell_proof(law: SignedLaw, table: RadialLaw) -> PartCertificate:
     """What is proved of the closed cells of one part.
 
     Raises
@@ -101,7 +100,7 @@ def _step_back(table: RadialLaw, keys: FloatArray) -> float:
 
 
 def _proved(
-    law: TabulatedLaw, columns: FloatArray, keys: FloatArray, width: float
+    law: SignedLaw, columns: FloatArray, keys: FloatArray, width: float
 ) -> PartCertificate | None:
     """What holds on some cells of one panel; None where they are too many."""
     hull = _bernstein(columns)
@@ -115,15 +114,14 @@ def _proved(
     local = law.local(stretch, centre, reach)
     if local is None:
         return None
-    series = _Series(local, law.unit, lowest, highest, keys[0] < 0)
-    scaled = series.scaled(columns)
-    seen, density = series.at_nodes(scaled, keys, width)
-    unseen, unseen_density = series.between_nodes(scaled)
+    series = _Series(local, law.unit, float(lowest), float(highest))
+    seen, density = series.at_nodes(columns, keys, width)
+    unseen, unseen_density = series.between_nodes(columns)
     error = np.min([_between(seen, unseen, degree) for degree in _DEGREES], axis=0)
     steep = _between(density, unseen_density, _DENSITY_DEGREE)
     beyond = upper_double(law.beyond_ends(stretch, low, high))
     found = float(error.max()) * _UP + beyond
-    rounding = float((steep * _rounding(scaled)).max()) * _UP
+    rounding = float((steep * _rounding(columns)).max()) * _UP
     if not (np.isfinite(found) and np.isfinite(rounding)):
         if keys.size > 1:
             return None
@@ -141,67 +139,66 @@ def _between(seen: FloatArray, unseen: list[FloatArray], degree: int) -> FloatAr
 
 
 class _Series:
-    """F less its constant about a centre, as a polynomial of radii in units near their size."""
+    """F as a polynomial of (w - centre)/length, in balls and in doubles."""
 
-    def __init__(self, local: LocalCdf, unit: Ball, low: float, high: float, right: bool) -> None:
-        self.size = int(np.frexp(high)[1])
-        scale = flint.arb(2) ** self.size
-        centre = local.centre / unit / scale
-        self.centre, off = _pair(centre)
-        ends = np.ldexp(np.array([low, high]), -self.size) - self.centre[0]
-        self.length = int(np.frexp(np.abs(ends).max() + EPS)[1])
-        factor = unit * scale * flint.arb(2) ** self.length
-        polynomial = local.polynomial - 1 if right else local.polynomial
-        balls = [c * factor**k for k, c in enumerate(polynomial.coeffs())]
-        found = [_pair(b) for b in balls]
-        self.pairs = [pair for pair, _ in found]
-        self.sizes = np.array([float(abs(h) + abs(b)) for (h, b), _ in found]) * _UP
-        self.rest = (upper_double(local.rest) + sum(e for _, e in found)) * _UP
-        #: Errors of the places, in units of the length.
-        self.off = float(np.ldexp(off, -self.length))
+    def __init__(self, local: LocalCdf, unit: Ball, low: float, high: float) -> None:
+        self.centre = 0.5 * (low + high)
+        #: A power of two, by which division is exact.
+        self.length = float(np.ldexp(1.0, int(np.frexp(high - low + EPS * high)[1])))
+        place = flint.arb_poly([unit * self.centre - local.centre, unit * self.length])
+        self.exact = local.polynomial(place)
+        balls = self.exact.coeffs()
+        self.coefficients = [float(c.mid()) for c in balls]
+        pairs = zip(balls, self.coefficients, strict=True)
+        self.off = np.array([upper_double(c - flint.arb(p)) for c, p in pairs])
+        self.sizes = np.array([upper_double(c) for c in balls])
+        self.rest = upper_double(local.rest)
 
-    def scaled(self, columns: FloatArray) -> FloatArray:
-        """Coefficients of radii in units of their size: exact."""
-        return np.asarray(np.ldexp(columns, -self.size))
+    def at_starts(self, starts: FloatArray, keys: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """g at the start of each cell, computed in balls, and how far off the doubles are."""
+        found = []
+        for w, key in zip(starts.tolist(), keys.tolist(), strict=True):
+            # A key below 0 is u - 1.
+            g = self.exact((flint.arb(w) - self.centre) / self.length) - key - int(key < 0.0)
+            found.append((float(g.mid()), float(g.rad())))
+        values, radii = np.array(found).T
+        return values, (4.0 * _UNIT * np.abs(values) + radii) * _UP
 
     def at_nodes(
         self, columns: FloatArray, keys: FloatArray, width: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Upper bounds of |g| and of the density (in units of the size) at the nodes of cells."""
+        """Upper bounds of |g| and of the density at the nodes of cells.
+
+        From the start of a cell on g changes by a divided difference of F, which doubles give to
+        their accuracy times the probability of a cell.
+        """
+        begun, lost = self.at_starts(columns[0], keys)
         s = 0.5 + 0.5 * np.cos(np.pi * (2.0 * np.arange(_NODES)[:, None] + 1.0) / (2 * _NODES))
-        zero = np.zeros((_NODES, keys.size))
-        exact: list[Pair] = [(c, np.zeros_like(c)) for c in columns]
-        q = polynomial(exact, (s, np.zeros_like(s)), (zero, zero))
-        high, low = plus(q, (-self.centre[0], -self.centre[1]))
-        place = np.ldexp(high, -self.length), np.ldexp(low, -self.length)
-        rest_of = np.cumsum(self.sizes[::-1])[::-1]
-        heavy = int(np.searchsorted(-rest_of, -_LIGHT))
-        light = zero
-        for h, _ in reversed(self.pairs[heavy:]):
-            light = light * place[0] + h
-        value = polynomial(self.pairs[:heavy], place, (light, zero))
-        key = two_sum(np.broadcast_to(-keys, zero.shape), np.broadcast_to(-s * width, zero.shape))
-        g_high, g_low = plus(value, key)
-        far = np.abs(place[0]).max(axis=0) * _UP
-        slope = _slope_size(self.sizes, far)
-        # Each of the light powers is rounded twice, and loses its low half and that of the place.
-        lost = 4.0 * self.sizes.size * _UNIT * far**heavy * _size(self.sizes[heavy:], far)
-        lost += 4.0 * (heavy + 2) * STEP * (_size(self.sizes, far) + 1.0)
-        lost += _UNIT * far**heavy * far * _slope_size(self.sizes[heavy:], far)
-        moved = self.off + np.ldexp(
-            64.0 * STEP * (np.abs(columns).sum(axis=0) + abs(self.centre[0])), -self.length
-        )
-        seen = np.abs(g_high + g_low).max(axis=0) * _UP
-        seen = seen + _UP * (lost + slope * moved) + self.rest + _TINY
-        density = zero
-        for k in range(self.sizes.size - 1, 0, -1):
-            density = density * place[0] + k * self.pairs[k][0]
-        steep = np.abs(density).max(axis=0) + 4.0 * self.sizes.size * _UNIT * slope
-        return seen, np.ldexp(steep, -self.length)
+        away = np.zeros((_NODES, keys.size))
+        for c in columns[:0:-1]:
+            away = (away + c / self.length) * s
+        start = (columns[0] - self.centre) / self.length
+        place = start + away
+        # Horner's rules for the sum of p_k x0^(k-j-1) x^j, and for the slope.
+        inner = change = slope = np.zeros_like(away)
+        for k in range(len(self.coefficients) - 1, 0, -1):
+            inner = inner * start + self.coefficients[k]
+            change = change * place + inner
+            slope = slope * place + k * self.coefficients[k]
+        g = begun + (change * away - s * width)
+        reach = np.abs(columns[1:]).sum(axis=0) / self.length * _UP
+        far = (np.abs(start) + reach) * _UP
+        # Each rule rounds twice in a step, x and x0 are right to a unit, and the way between them
+        # to two for each coefficient of the cell, times its reach.
+        steps = (2.0 * len(columns) + 4.0) * np.arange(self.sizes.size) + 4.0
+        rounded = _slope_size(self.off + _UNIT * steps * self.sizes, far) * _UP
+        lost = lost + 4.0 * _UNIT * (width + np.abs(begun) + np.abs(g).max(axis=0))
+        seen = (np.abs(g).max(axis=0) + lost + reach * rounded) * _UP + self.rest + _TINY
+        return seen, (np.abs(slope).max(axis=0) + rounded) / self.length
 
     def between_nodes(self, columns: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
         """Bounds in the ellipses of g less a straight line, and of the density."""
-        start = np.abs(columns[0] - self.centre[0]) + EPS
+        start = np.abs(columns[0] - self.centre) * _UP
         errors, densities = [], []
         for r in _ELLIPSES:
             far = 0.5 + 0.25 * (r + 1.0 / r)
@@ -209,8 +206,7 @@ class _Series:
             for c in columns[:0:-1]:
                 away = (away + np.abs(c)) * far
             with np.errstate(over="ignore", invalid="ignore"):
-                slope = _slope_size(self.sizes, np.ldexp(start + away, -self.length) * _UP)
-                slope = np.ldexp(slope, -self.length)
+                slope = _slope_size(self.sizes, (start + away) / self.length * _UP) / self.length
                 # What is not a number bounds nothing.
                 slope = np.where(np.isfinite(slope), slope, np.inf)
                 errors.append(_UP * slope * away)
@@ -225,23 +221,12 @@ def _bernstein(columns: FloatArray) -> FloatArray:
     return np.asarray(np.array(rows) @ columns)
 
 
-def _pair(ball: Ball) -> tuple[Pair, float]:
-    """The two doubles nearest to a ball, and what they leave."""
-    high = float(ball.mid())
-    low = float((ball - flint.arb(high)).mid())
-    rest = upper_double(ball - flint.arb(high) - flint.arb(low))
-    return (np.asarray(high), np.asarray(low)), rest
-
-
-def _size(sizes: FloatArray, x: FloatArray) -> FloatArray:
-    total = np.zeros_like(x)
-    for c in sizes[::-1]:
-        total = total * x + c
-    return total
-
-
 def _slope_size(sizes: FloatArray, x: FloatArray) -> FloatArray:
-    return _size(sizes[1:] * np.arange(1.0, sizes.size), x)
+    """The slope at x of the polynomial with these coefficients."""
+    total = np.zeros_like(x)
+    for k in range(sizes.size - 1, 0, -1):
+        total = total * x + k * sizes[k]
+    return total
 
 
 def _rounding(columns: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ the Laguerre polynomials of the Gaussian times a polynomial.  The masses of rang
 incomplete gamma and beta functions, which Arb encloses.
 
 Before its sign is looked at a density is divided by how its slowest component falls, that is times
-:math:`e^{\lambda V}` and what ``Law.envelope`` says: this has no influence on signs, and keeps a
+:math:`e^{\lambda V}` and what ``Law.log_growth`` says: this has no influence on signs, and keeps a
 density of the order of 1 where it underflows every ball.  An exponential over a wide ball would
 not be known to be positive.
 """
@@ -22,13 +22,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 
+import flint
 import sympy
 
-from spectra.certify.balls import Ball, exact_ball, flint, sizes
+from spectra.certify.balls import Ball, exact_ball, precision, sizes
 from spectra.transform.smooth_pairs.gaussian import Gaussian
 from spectra.transform.smooth_pairs.matern import Matern
 
-__all__ = ["EXPONENTIAL", "POWER", "GaussianLaw", "Law", "MaternLaw", "growth_of"]
+__all__ = ["EXPONENTIAL", "POWER", "GaussianLaw", "Law", "MaternLaw"]
 
 
 #: Kinds of falls, the slowest first: like a power, exponentially in w, exponentially in w^2.
@@ -70,13 +71,15 @@ class Law(ABC):
     root: Ball = 0
     growth: Ball = 0
 
-    def envelope(self, v: Ball) -> tuple[Ball, Ball]:
-        """The logarithm of how the reciprocal grows beside the rate, and V times its derivative."""
-        return flint.arb(0), flint.arb(0)
+    def log_growth(self, v: Ball) -> Ball:
+        """The logarithm of how the reciprocal grows beside the rate, at a ball or a series of V."""
+        return flint.arb(0)
 
-    @abstractmethod
     def jet(self, v: Ball, slowest: Law | None = None) -> tuple[Ball, Ball]:
-        """Balls of G = g / (how the slowest falls) and of V G' over a ball of V, or of 0 too."""
+        """Balls of G = g / (how the slowest falls) and of G' over a ball of V, or of 0 too."""
+        with precision(flint.ctx.prec, cap=2):
+            found = self.series(flint.arb_series([v, 1]), slowest)
+        return found[0], found[1]
 
     def near_zero(self, v: Ball) -> tuple[Ball, Ball]:
         """The least and the largest g on [0, v], which may be infinite."""
@@ -91,16 +94,16 @@ class Law(ABC):
         """
 
     @abstractmethod
-    def series(self, v: Ball) -> Ball:
-        """Power series of g at a power series of V."""
+    def series(self, v: Ball, slowest: Law | None = None) -> Ball:
+        """Power series of g, or of G, at a power series of V."""
 
     @abstractmethod
-    def room(self, w: Ball) -> Ball | None:
-        """Distance of a radius to the nearest complex singularity; None without one."""
+    def room(self, w: Ball) -> Ball:
+        """Distance of a radius to the nearest complex singularity; infinite without one."""
 
     @abstractmethod
-    def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
-        """Upper bound of |g| where sqrt(V) is in a disc; None where that has a singularity."""
+    def size_in_disc(self, w: Ball, reach: Ball) -> Ball:
+        """Upper bound of |g| where sqrt(V) is in a disc; infinite where that has a singularity."""
 
     @abstractmethod
     def least(self, v: Ball) -> tuple[Ball, int]:
@@ -171,32 +174,27 @@ class GaussianLaw(Law):
         reduced.powers = self.powers[order:]
         return reduced
 
-    def jet(self, v: Ball, slowest: Law | None = None) -> tuple[Ball, Ball]:
-        y, series = self.rate * v, flint.arb_poly(self.powers)
-        q, slope = series(y), series.derivative()(y)
-        rate, exponent, rise = growth_of(slowest, v)
-        fall = (self.rate - rate) * v
-        front = self.front * (exponent - fall).exp()
-        return front * q, front * (y * slope + (rise - fall) * q)
-
     def largest(self, v: Ball, slowest: Law) -> Ball:
         fall = (self.rate - slowest.rate) * v
         # V^k e^(-f V) (b + V)^p e^(r sqrt(V)) falls from V = v on if f v >= k + p + r sqrt(v)/2,
         # since V/(b + V) < 1.
         if not fall >= len(self.powers) - 1 + slowest.growth + slowest.root * v.sqrt() / 2:
             return flint.arb("inf")
-        exponent = slowest.envelope(v)[0] - fall
+        exponent = slowest.log_growth(v) - fall
         return self.front * exponent.exp() * sizes(self.powers)(self.rate * v)
 
-    def series(self, v: Ball) -> Ball:
-        y = self.rate * v
+    def series(self, v: Ball, slowest: Law | None = None) -> Ball:
         q = flint.arb_series([0])
         for c in reversed(self.powers):
-            q = q * y + c
-        return self.front * (-y).exp() * q
+            q = q * (self.rate * v) + c
+        exponent = -self.rate * v
+        if slowest:
+            exponent = (slowest.rate - self.rate) * v + slowest.log_growth(v)
+        return self.front * exponent.exp() * q
 
-    def room(self, w: Ball) -> None:
+    def room(self, w: Ball) -> Ball:
         """There is no singularity."""
+        return flint.arb("inf")
 
     def size_in_disc(self, w: Ball, reach: Ball) -> Ball:
         """Upper bound of |g| where sqrt(V) is in a disc."""
@@ -250,15 +248,8 @@ class MaternLaw(Law):
         )
         self.fall = (POWER, float(self.order.mid()), -float(abs(self.front).log().mid()))
 
-    def envelope(self, v: Ball) -> tuple[Ball, Ball]:
-        whole = self.rate2 + v
-        return self.order * whole.log(), self.order * (1 - self.rate2 / whole)
-
-    def jet(self, v: Ball, slowest: Law | None = None) -> tuple[Ball, Ball]:
-        rate, exponent, rise = growth_of(slowest, v)
-        ours, falls = self.envelope(v)
-        g = self.front * (exponent - ours + rate * v).exp()
-        return g, (rise - falls + rate * v) * g
+    def log_growth(self, v: Ball) -> Ball:
+        return self.order * (self.rate2 + v).log()
 
     def largest(self, v: Ball, slowest: Law) -> Ball:
         if not isinstance(slowest, MaternLaw):
@@ -274,17 +265,22 @@ class MaternLaw(Law):
             return here.max(abs(self.front))
         return flint.arb("inf")
 
-    def series(self, v: Ball) -> Ball:
-        return self.front * (-self.order * (self.rate2 + v).log()).exp()
+    def series(self, v: Ball, slowest: Law | None = None) -> Ball:
+        exponent = -self.log_growth(v)
+        if slowest:
+            exponent = exponent + slowest.log_growth(v) + slowest.rate * v
+        return self.front * exponent.exp()
 
     def room(self, w: Ball) -> Ball:
         """Distance of a radius to the singularities at w = i a and -i a."""
         return (w * w + self.rate2).sqrt()
 
-    def size_in_disc(self, w: Ball, reach: Ball) -> Ball | None:
+    def size_in_disc(self, w: Ball, reach: Ball) -> Ball:
         near = self.room(w) - reach
+        if not near > 0:
+            return flint.arb("inf")
         # |a^2 + V| is the product of the distances to both.
-        return (abs(self.front) * near ** (-2 * self.order)).abs_upper() if near > 0 else None
+        return (abs(self.front) * near ** (-2 * self.order)).abs_upper()
 
     def least(self, v: Ball) -> tuple[Ball, int]:
         return abs(self.front), 1 if self.front > 0 else -1
@@ -301,11 +297,6 @@ class MaternLaw(Law):
             return self.total - self.below(v)
         share = self.rate2 / (self.rate2 + v)
         return self.total * share.beta_lower(self.nu, self.half, regularized=True)
-
-
-def growth_of(slowest: Law | None, v: Ball) -> tuple[Ball, Ball, Ball]:
-    """lambda and the envelope of the slowest component; zeros without one."""
-    return (slowest.rate, *slowest.envelope(v)) if slowest else (0, flint.arb(0), flint.arb(0))
 
 
 def _laguerre_sum(source: Gaussian) -> list[Ball]:

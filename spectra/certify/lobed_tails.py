@@ -16,13 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import flint
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from spectra.certify.balls import Ball, Unproved, flint, upper_double
+from spectra.certify.ball_densities import BallDensity
+from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
-from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.nodes import chebyshev_poly, chosen_nodes, largest_on_segment
+from spectra.certify.signed_laws import SignedLaw
 from spectra.certify.tail_rounding import tail_rounding
 from spectra.certify.waves import Wave, integrated
 from spectra.quadrature import EPS
@@ -42,7 +44,7 @@ _SLICES = 64
 _LOCKED = 1e-3
 
 
-def lobed_tail_proof(law: LobedLaw, tail: LobedTail, table: RadialLaw) -> PartCertificate:
+def lobed_tail_proof(law: SignedLaw, tail: LobedTail, table: RadialLaw) -> PartCertificate:
     """What is proved of the lobed tail of a part.
 
     Raises
@@ -67,7 +69,7 @@ def lobed_tail_proof(law: LobedLaw, tail: LobedTail, table: RadialLaw) -> PartCe
 class _Tail:
     """The tail of a table beside that of its law."""
 
-    def __init__(self, law: LobedLaw, tail: LobedTail) -> None:
+    def __init__(self, law: SignedLaw, tail: LobedTail) -> None:
         self.law, self.tail = law, tail
         self.kappa = flint.arb(tail.kappa)
         # The index in units of the true period, 2 pi in x; what that changes is added.
@@ -148,38 +150,34 @@ class _Tail:
         u = y / (self.turn * self.kappa + y * shift)
         return (wave.series(u) * flint.acb(0, turns).exp()).real
 
-    def _size_along(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
+    def _size_along(self, low: Ball, high: Ball, r: Ball) -> Ball:
         """Bound of |E| y^-q for v in the ellipse of parameter r."""
         lean, size = self.radii.size_along(r)
-        waves = self._wave_size(high, size, lean)
         lobe = self._lobe_size(low, high, flint.arb(2))
-        if waves is None or lobe is None:
-            return None
-        return waves + (flint.arb.pi() / 4 * (r - 1 / r)).cosh() ** 2 * lobe
+        by_sine = (flint.arb.pi() / 4 * (r - 1 / r)).cosh() ** 2
+        return self._wave_size(high, size, lean) + by_sine * lobe
 
-    def _size_across(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
+    def _size_across(self, low: Ball, high: Ball, r: Ball) -> Ball:
         """Bound of |E| y^-q for y in the ellipse of parameter r around [low, high]."""
         axis = (high - low) / 2 * (r + 1 / r) / 2
         far = (low + high) / 2 + axis
         lean, size = self.radii.size_across(_parameter(2 * axis + low + 1 - high))
-        waves = self._wave_size(far, size, lean)
-        lobe = self._lobe_size(low, high, r)
-        return None if waves is None or lobe is None else waves + lobe
+        return self._wave_size(far, size, lean) + self._lobe_size(low, high, r)
 
-    def _wave_size(self, far: Ball, shift: Ball, lean: Ball) -> Ball | None:
+    def _wave_size(self, far: Ball, shift: Ball, lean: Ball) -> Ball:
         """Bound of both W y^-q for |y| <= far, |shift| and its imaginary part."""
         x = self.turn * self.kappa - far * shift
         if not x > 0:
-            return None
+            return flint.arb("inf")
         size = self.mass_wave.largest(far / x)
         return 2 * size * x**-self.power * lean.exp() / self.law.mass
 
-    def _lobe_size(self, low: Ball, high: Ball, r: Ball) -> Ball | None:
+    def _lobe_size(self, low: Ball, high: Ball, r: Ball) -> Ball:
         """Bound of (T(s) - T(s + 1)) y^-q for y in the ellipse around [low, high]."""
         middle, axis = (low + high) / 2, (high - low) / 2 * (r + 1 / r) / 2
         far, near = middle + axis, abs(axis - middle)
         if not (near > 0 and far < self.kappa):
-            return None
+            return flint.arb("inf")
         moved = far * far / self.kappa / (1 - far / self.kappa)
         foci = 2 * axis + low + 1 - high
         here = self.fall.size(_parameter(foci))
@@ -242,12 +240,12 @@ class _Tail:
     def _largest_at_ends(self) -> Ball:
         """Bound of x^q |rho| at v = 0 and v = 1, for the cut expansion."""
 
-        def bound(r: Ball) -> Ball | None:
+        def bound(r: Ball) -> Ball:
             axis = (r + 1 / r) / 4
             far = axis + flint.arb(1) / 2
             lean, size = self.radii.size_across(_parameter(2 * axis))
             x = self.turn * self.kappa - far * size
-            return self.wave.largest(far / x) * lean.exp() if x > 0 else None
+            return self.wave.largest(far / x) * lean.exp() if x > 0 else flint.arb("inf")
 
         def value(node: Ball) -> Ball:
             y = (1 + node) / 2
@@ -358,8 +356,9 @@ def _size(series: list[Ball], r: Ball, sign: int) -> Ball:
     return sum(terms, flint.arb(0)).abs_upper()
 
 
-def _sharp_wave(law: LobedLaw, start: float) -> Wave:
+def _sharp_wave(law: SignedLaw, start: float) -> Wave:
     """The expansion of the density from a point on, with as many terms as it needs."""
+    assert isinstance(law.density, BallDensity)  # no other has lobes
     for terms in _TERMS:
         wave, _ = law.density.tail(start, 0.0, terms)
         if wave.size(flint.arb(start)) < _GOAL * abs(wave.coefficients[0]):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+import flint
 import numpy as np
 
-from spectra.certify.arccosine import arc_cosine_density, arc_cosine_height
 from spectra.certify.backgrounds import background_tail
-from spectra.certify.ball_densities import BallDensity, bessel_sum
-from spectra.certify.balls import Ball, Unproved, exact_ball, flint, precision
+from spectra.certify.ball_densities import BallDensity
+from spectra.certify.ball_kernels import ball_density
+from spectra.certify.balls import Ball, Unproved, precision
 from spectra.certify.mixtures import MassBalls
 from spectra.certify.signs import enclosed_zero, proved_ranges
 from spectra.certify.waves import OUTER, Wave, absolute_tail, discs_of
@@ -75,13 +76,8 @@ def lobed_masses(component: BallComponent) -> MassBalls:
         Where the kernel is of another kind, or the lobes could not be told apart.
     """
     with precision(_BITS):
-        height = arc_cosine_height(component.form)
-        if height is None:
-            density, scale = bessel_sum(component), flint.arb(1)
-        else:
-            density, scale = arc_cosine_density(component.dim), exact_ball(height)
-        lobes = proved_lobes(component, density)
-        mass, total = abs(scale) * lobes.mass, scale * lobes.total
+        lobes = proved_lobes(component, ball_density(component))
+        mass, total = lobes.mass, lobes.total
         return (mass + total) / 2, (mass - total) / 2, mass, None, (), True
 
 
@@ -114,7 +110,7 @@ def proved_lobes(component: BallComponent, density: BallDensity, up_to: float = 
     # Between a zero and the midpoint of its ball the sign is not known.
     loose = flint.arb(0)
     for z in zeros:
-        loose = loose + (4 * z.rad() * density.size(z) * z ** (density.dim - 1)).abs_upper()
+        loose = loose + (4 * z.rad() * density.size_over(z)).abs_upper()
     return Lobes(density, zeros, below, loose, tail)
 
 
@@ -165,17 +161,15 @@ def _prove_complete(density: BallDensity, wave: Wave, zeros: list[Ball], index: 
         # A negative height turns the wave by pi, and J_m itself not.
         near, far = 0, index + 1 - bool(wave.coefficients[0].real < 0)
     else:
-        near, far = _counted(density, zeros, index, *density.counted_from)
+        near, far = _counted(density, zeros, index, density.counted_from)
     if len(zeros) - near != far:
         raise Unproved(f"{len(zeros) - near} far zeros were found where there are {far}")
 
 
-def _counted(
-    density: BallDensity, zeros: list[Ball], index: int, start: float, terms: int
-) -> tuple[int, int]:
+def _counted(density: BallDensity, zeros: list[Ball], index: int, start: float) -> tuple[int, int]:
     """How many zeros are proved by bisection, and how many there are by the phase beyond."""
     pi = flint.arb.pi()
-    wave, background = density.tail(start, terms=terms)
+    wave, background = density.tail(start)
     first = int(float((wave.argument(flint.arb(start)) / pi).mid())) + 1
     x = _place(wave, first * pi, start)
     if not (x >= start and abs(wave.argument(x) - first * pi) < 0.5):

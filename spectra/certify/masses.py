@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, Unproved, enclosure, flint, precision
+import flint
+
+from spectra.certify.balls import Ball, Unproved, enclosure, precision
 from spectra.certify.lobes import lobed_masses
 from spectra.certify.mixtures import MassBalls, mixture_masses
 from spectra.density import Atom
@@ -66,8 +68,8 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
     The exact numbers of the kernel are read, not their doubles.  Proved are sums of Gaussians
     times polynomials in z^2, Matern and rational quadratic kernels (all sign changes isolated,
     incomplete integrals in closed form), and single kernels of compact support: Bochner-Riesz and
-    other polynomials in z^2 times a power of 1 - z^2/R^2, and the arc-cosine kernel of order 1 in
-    d = 1, 2, 3.
+    other polynomials in z^2 times a power of 1 - z^2/R^2, and the arc-cosine kernels of orders 1
+    and 2.
 
     Parameters
     ----------
@@ -77,8 +79,8 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
     Returns
     -------
     CertifiedMasses
-        Without the extra ``certify``, and for measures of other kinds, the masses of the measure
-        itself with ``rigorous=False`` and the ``reason``.
+        For measures of other kinds, the masses of the measure itself with ``rigorous=False`` and
+        the ``reason``.
 
     Notes
     -----
@@ -95,25 +97,12 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
     >>> print(found.cancelled_mass)                                    # 1 - M+, to all its digits
     8.2103409770752087e-09 ± 6.1e-25 (proved)
     """
-    if flint is None:
-        return _estimated(measure, "python-flint is missing: pip install kernel-spectra[certify]")
     try:
         with stage("proving the masses", has_limit=False):
             return _proved(measure)
     except Unproved as why:
-        return _estimated(measure, str(why))
-
-
-def _estimated(measure: SpectralMeasure, reason: str) -> CertifiedMasses:
-    return CertifiedMasses(
-        measure.positive_mass,
-        measure.negative_mass,
-        measure.mass,
-        measure.cancelled_mass,
-        (),
-        False,
-        reason,
-    )
+        estimates = measure.positive_mass, measure.negative_mass, measure.mass
+        return CertifiedMasses(*estimates, measure.cancelled_mass, (), False, str(why))
 
 
 def _proved(measure: SpectralMeasure) -> CertifiedMasses:

@@ -8,10 +8,11 @@ component outweighs all others.  What stays unresolved goes into the radius with
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
-from spectra.certify.balls import Ball, Unproved, enclosure, exact_ball, flint, precision
+import flint
+
+from spectra.certify.balls import Ball, Unproved, enclosure, exact_ball, precision
 from spectra.certify.cauchy_law import CauchyLaw
 from spectra.certify.laws import GaussianLaw, Law, MaternLaw
 from spectra.certify.signs import Range, merged_ranges, proved_ranges
@@ -79,15 +80,11 @@ def mixture_masses(components: Sequence[Component]) -> MassBalls:
         Where a component is of another kind, or no precision is enough.
     """
     with precision(_FIRST_BITS):
-        alone = [one_signed_total(c) for c in components]
-        totals = [total for total in alone if total is not None]
-        nothing = flint.arb(0)
-        mass = abs(sum(totals, nothing))
-        if len(totals) == len(components):
-            if all(total > 0 for total in totals):
-                return mass, nothing, mass, nothing, (), True
-            if all(total < 0 for total in totals):
-                return nothing, mass, mass, nothing, (), True
+        totals: list[Ball] = [one_signed_total(c) for c in components]
+        if None not in totals and len({bool(total > 0) for total in totals}) == 1:
+            mass, nothing = abs(sum(totals, flint.arb(0))), flint.arb(0)
+            up, down = (mass, nothing) if totals[0] > 0 else (nothing, mass)
+            return up, down, mass, nothing, (), True
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
         with precision(bits):
@@ -160,23 +157,38 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
         laws = [laws[0].without_zero()]
     slowest = min(laws, key=lambda law: law.fall)
 
-    def by_log(t: Ball) -> tuple[Ball, Ball]:
-        return _jet(laws, t.exp(), slowest)
+    def jet(v: Ball) -> tuple[Ball, Ball]:
+        jets = [law.jet(v, slowest) for law in laws]
+        return sum((g for g, _ in jets), zero), sum((slope for _, slope in jets), zero)
 
-    low, low_sign = _lower_end(laws, bits)
-    high, high_sign = _upper_end(laws, slowest, bits)
-    width = flint.arb(2) ** (-(bits // 2))
-    inner = proved_ranges(by_log, low, high, width=width)
-    ranges = _in_v(inner, bool(low_sign), bool(high_sign))
-    loose = zero
+    def sign_below(v: Ball) -> int:
+        ends = [law.near_zero(v) for law in laws]
+        lowest, highest = (sum(side, zero) for side in zip(*ends, strict=True))
+        return int(bool(lowest > 0)) - int(bool(highest < 0))
+
+    def sign_above(v: Ball) -> int:
+        # The slowest component is proved to win for all V >= v.
+        least, sign = slowest.least(v)
+        others = sum((law.largest(v, slowest) for law in laws if law is not slowest), zero)
+        return sign if others < least else 0
+
+    def below(v: Ball) -> Ball:
+        return sum((law.size_below(v) for law in whole), zero)
+
+    def above(v: Ball) -> Ball:
+        return sum((law.size_above(v) for law in whole), zero)
+
+    scales = sorted((law.scale for law in laws), key=lambda s: float(s.log().mid()))
+    # Densities with a logarithm are not resolved as far down as power series.
+    depth = bits if all(law.analytic_at_zero for law in laws) else 2 * bits // 3
+    low, low_sign = _end(scales[0], -1, sign_below, below, depth)
+    high, high_sign = _end(scales[-1], 1, sign_above, above, bits)
+    ranges = proved_ranges(jet, low, high, width=flint.arb(2) ** (-(bits // 2)))
+    loose = (zero if low_sign else below(low)) + (zero if high_sign else above(high))
     if low_sign:
-        ranges.insert(0, Range(zero, ranges[0].low, low_sign))
-    else:
-        loose += sum((law.size_below(ranges[0].low) for law in whole), zero)
+        ranges.insert(0, Range(zero, low, low_sign))
     if high_sign:
-        ranges.append(Range(ranges[-1].high, flint.arb("inf"), high_sign))
-    else:
-        loose += sum((law.size_above(ranges[-1].high) for law in whole), zero)
+        ranges.append(Range(high, flint.arb("inf"), high_sign))
     ranges = merged_ranges(ranges)
     for part in ranges:
         if part.sign == 0:
@@ -184,70 +196,17 @@ def signed_ranges(laws: Sequence[Law], bits: int) -> tuple[list[Range], Ball, bo
     return ranges, loose, bool(low_sign and high_sign)
 
 
-def _jet(laws: Sequence[Law], v: Ball, slowest: Law) -> tuple[Ball, Ball]:
-    jets = [law.jet(v, slowest) for law in laws]
-    return sum((g for g, _ in jets), flint.arb(0)), sum((s for _, s in jets), flint.arb(0))
-
-
-def _in_v(inner: list[Range], low_proved: bool, high_proved: bool) -> list[Range]:
-    """The same ranges in V, with exact common ends.
-
-    exp(t) is a ball, and what lies in it must belong to a bracket, or to an end that was proved
-    for the whole ball, or be left out.
-    """
-    first, last = inner[0].low.exp(), inner[-1].high.exp()
-    ends = [first.mid() if low_proved else first.upper()]
-    for left, right in pairwise(inner):
-        if left.sign * right.sign:
-            raise Unproved("two ranges of different sign meet without a zero")
-        end = left.high.exp()
-        ends.append(end.upper() if left.sign == 0 else end.lower())
-    ends.append(last.mid() if high_proved else last.lower())
-    return [
-        Range(a, b, part.sign, part.roots)
-        for part, (a, b) in zip(inner, pairwise(ends), strict=True)
-    ]
-
-
-def _lower_end(laws: Sequence[Law], bits: int) -> tuple[Ball, int]:
-    """log V below which the sign is proved, or (sign 0) nearly no mass lies."""
-    least = min((law.scale for law in laws), key=lambda s: float(s.log().mid()))
+def _end(
+    scale: Ball, side: int, sign: Callable[[Ball], int], mass: Callable[[Ball], Ball], depth: int
+) -> tuple[Ball, int]:
+    """V beyond which, away from a typical one, the sign is proved, or (sign 0) nearly no mass
+    lies."""
     step = flint.arb(1)
-    # Densities with a logarithm are not resolved as far down as power series.
-    analytic = all(law.analytic_at_zero for law in laws)
-    bound = flint.arb(2) ** (-bits if analytic else -2 * bits // 3)
     for _ in range(_MOST_STEPS):
-        end = (least.log() - step).mid()
-        v = end.exp()
-        ends = [law.near_zero(v) for law in laws]
-        lowest, highest = (sum(side, flint.arb(0)) for side in zip(*ends, strict=True))
-        if lowest > 0 or highest < 0:
-            return end, 1 if lowest > 0 else -1
-        if all(law.size_below(v) < bound for law in laws):
-            return end, 0
+        v = (scale * (side * step).exp()).mid()
+        found = sign(v)
+        if found or mass(v) < flint.arb(2) ** -depth:
+            return v, found
         step = step * 2
-    raise Unproved("the sign of the density at w = 0 could not be proved")
-
-
-def _upper_end(laws: Sequence[Law], slowest: Law, bits: int) -> tuple[Ball, int]:
-    """log V above which the sign is proved, or (sign 0) nearly no mass lies."""
-    most = max((law.scale for law in laws), key=lambda s: float(s.log().mid()))
-    step = flint.arb(1)
-    bound = flint.arb(2) ** (-bits)
-    for _ in range(_MOST_STEPS):
-        end = (most.log() + step).mid()
-        v = end.exp()
-        sign = _sign_beyond(laws, slowest, v)
-        if sign:
-            return end, sign
-        if all(law.size_above(v) < bound for law in laws):
-            return end, 0
-        step = step * 2
-    raise Unproved("the sign of the density at large w could not be proved")
-
-
-def _sign_beyond(laws: Sequence[Law], slowest: Law, v: Ball) -> int:
-    """The sign of the sum for all V >= v, where the slowest component is proved to win."""
-    least, sign = slowest.least(v)
-    others = sum((law.largest(v, slowest) for law in laws if law is not slowest), flint.arb(0))
-    return sign if sign and others < least else 0
+    where = "at large w" if side > 0 else "at w = 0"
+    raise Unproved(f"the sign of the density {where} could not be proved")

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from spectra.certify.balls import Ball, flint, precision
+import flint
+
+from spectra.certify.balls import Ball, precision
 
 __all__ = ["chebyshev_poly", "chosen_nodes", "largest_on_segment"]
 
@@ -34,14 +36,14 @@ def _zeros(count: int, bits: int) -> list[Ball]:
     return [flint.arb.cos_pi(flint.arb(2 * i + 1) / (2 * count)) for i in range(count)]
 
 
-def chosen_nodes(bound: Callable[[Ball], Ball | None], goal: Ball) -> Nodes | None:
+def chosen_nodes(bound: Callable[[Ball], Ball], goal: Ball) -> Nodes | None:
     """The fewest nodes at which no more than ``goal`` stays unseen, or None: hundreds do not do.
 
     Parameters
     ----------
     bound : callable
         ``bound(r)`` is an upper bound of |g| in the ellipse of parameter r, whose half-axes are
-        (r + 1/r)/2 and (r - 1/r)/2; None where there is none.
+        (r + 1/r)/2 and (r - 1/r)/2; infinite where there is none.
     goal : arb
 
     Examples
@@ -57,7 +59,7 @@ def chosen_nodes(bound: Callable[[Ball], Ball | None], goal: Ball) -> Nodes | No
         for quarters in _ELLIPSES:
             r = flint.arb(quarters) / 4
             size = bound(r)
-            if size is None or not size.is_finite():
+            if not size.is_finite():
                 continue
             front = 2 * size.abs_upper() / (r - 1)
             degree = 2

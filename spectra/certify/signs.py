@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, Unproved, flint, hull
+import flint
+
+from spectra.certify.balls import Ball, Unproved, hull
 
 __all__ = ["Jet", "Range", "enclosed_zero", "merged_ranges", "proved_ranges"]
 
@@ -48,8 +50,9 @@ def proved_ranges(jet: Jet, low: Ball, high: Ball, *, width: Ball) -> list[Range
     """Divide [low, high] into ranges of proved sign and brackets of zeros.
 
     A range is accepted when the ball of the function over it excludes 0.  Where the ball of the
-    derivative excludes 0 there is one zero at most, which Newton's interval method encloses.  A
-    bracket narrower than ``width`` is left unresolved: its ``roots`` is None.
+    derivative excludes 0 there is one zero at most, which Newton's interval method encloses.  Other
+    ranges are divided at the geometric mean of their ends (at the middle from 0 on).  A bracket
+    narrower than ``width`` times its end is left unresolved: its ``roots`` is None.
 
     Raises
     ------
@@ -58,10 +61,10 @@ def proved_ranges(jet: Jet, low: Ball, high: Ball, *, width: Ball) -> list[Range
 
     Examples
     --------
-    >>> from spectra.certify.balls import as_ball, precision
+    >>> from spectra.certify.balls import precision
     >>> with precision(128):
     ...     jet = lambda x: (x * x - 2, 2 * x)
-    ...     found = proved_ranges(jet, as_ball(0), as_ball(2), width=as_ball(2.0**-100))
+    ...     found = proved_ranges(jet, flint.arb(0), flint.arb(2), width=flint.arb(2.0**-100))
     >>> [r.sign for r in found], found[1].roots
     ([-1, 0, 1], 1)
     """
@@ -86,10 +89,10 @@ def proved_ranges(jet: Jet, low: Ball, high: Ball, *, width: Ball) -> list[Range
                 for part in _isolated(jet, a, b, left):
                     _append(found, part)
                 continue
-        if b - a < width:
+        if b - a < width * b:
             _append(found, Range(a, b, 0, None))
             continue
-        middle = ((a + b) / 2).mid()
+        middle = ((a * b).sqrt() if a > 0 else (a + b) / 2).mid()
         waiting += [(middle, b), (a, middle)]
     return found
 

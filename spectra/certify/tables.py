@@ -12,15 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectra.certify.ball_densities import bessel_sum
-from spectra.certify.balls import Unproved, exact_ball, flint, precision
+from spectra.certify.ball_kernels import ball_density
+from spectra.certify.balls import Unproved, exact_ball, precision
 from spectra.certify.cell_proofs import cell_proof
 from spectra.certify.certificates import PartCertificate, TableCertificate
-from spectra.certify.lobed_law import LobedLaw
 from spectra.certify.lobed_tails import lobed_tail_proof
 from spectra.certify.lobes import Lobes, proved_lobes
 from spectra.certify.panel_proofs import panel_proof
-from spectra.certify.parts import ProvedLaw
+from spectra.certify.signed_laws import law_of_lobes, law_of_mixture
 from spectra.errors import ParameterError, SpectraError
 from spectra.families import kernel_from_text
 from spectra.measure import SpectralMeasure
@@ -121,8 +120,6 @@ def _certified(
     part: Part, table: SpectralTable, measure: SpectralMeasure, found: list[Lobes]
 ) -> PartCertificate:
     try:
-        if flint is None:
-            raise Unproved("python-flint is missing: pip install kernel-spectra[certify]")
         if measure.atoms or measure.radius < float("inf"):
             raise Unproved("a measure with atoms or a truncation has no proof of its table")
         if not measure.components:
@@ -136,7 +133,7 @@ def _certified(
 
 def _smooth(part: Part, measure: SpectralMeasure) -> PartCertificate:
     with precision(_BITS):
-        law = ProvedLaw(measure.components, int(part.sign), _BITS)
+        law = law_of_mixture(measure.components, int(part.sign), _BITS)
         return _both(panel_proof(law, part.law), cell_proof(law, part.law))
 
 
@@ -154,9 +151,11 @@ def _lobed(
         if not found:
             closed = max(_closed_radius(p.law) for p in parts)
             reach = max(tail.period * _REACH * tail.kappa, closed + tail.period)
-            density = bessel_sum(component)
+            density = ball_density(component)
+            if not density.is_wave:
+                raise Unproved("lobes upon a background have no proof of their table")
             found.append(proved_lobes(component, density, float(radius) * reach))
-        law = LobedLaw(found[0], int(part.sign), radius)
+        law = law_of_lobes(found[0], int(part.sign), radius)
         panels, far = panel_proof(law, part.law), lobed_tail_proof(law, tail, part.law)
         return _both(PartCertificate.joined([panels, far]), cell_proof(law, part.law))
 

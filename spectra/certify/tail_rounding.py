@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import flint
 import numpy as np
 
-from spectra.certify.balls import Ball, flint
+from spectra.certify.balls import Ball
 from spectra.table import LobedTail
 from spectra.table.panels import powers_of_chebyshev
 

@@ -18,7 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spectra.certify.balls import Ball, Unproved, flint, precision, sizes
+import flint
+
+from spectra.certify.balls import Ball, Unproved, precision, sizes
 
 __all__ = [
     "INNER",
@@ -26,11 +28,11 @@ __all__ = [
     "Wave",
     "absolute_tail",
     "best_order",
+    "by_phase",
     "derivative_integral",
     "discs_of",
     "integrated",
     "modulus",
-    "phase_series",
     "taylor",
 ]
 
@@ -87,15 +89,11 @@ class Wave:
     def argument(self, x: Ball) -> Ball:
         """psi(x), on the branch on which psi - x + phi tends to arg c_0."""
         first = self.coefficients[0]
-        ratio = self.series(1 / x) / first + _disc(self.size(x) / abs(first))
+        off = flint.arb(0, (self.size(x) / abs(first)).abs_upper())
+        ratio = self.series(1 / x) / first + flint.acb(off, off)
         if not abs(ratio - 1) < 1:
             raise Unproved("the phase of the tail is not settled where it starts")
         return x - self.phase + first.arg() + ratio.arg()
-
-
-def _disc(radius: Ball) -> Ball:
-    top = radius.abs_upper()
-    return flint.acb(flint.arb(0, top), flint.arb(0, top))
 
 
 def discs_of(wave: Wave, start: Ball) -> tuple[Ball, Ball]:
@@ -142,7 +140,7 @@ def absolute_tail(wave: Wave, start: Ball) -> Ball:
 
     order, bound = best_order(remainder, _GOAL * mean)
     with precision(flint.ctx.prec, cap=2 * order + 2):
-        g = _amplitude_by_phase(wave, start)
+        g = by_phase(None, wave, start)
         total = mean
         moment = flint.arb(1) / 2
         factorial = flint.arb(1)
@@ -198,25 +196,14 @@ def modulus(coefficients: list[Ball], u: Ball) -> Ball:
     return (real * real + imag * imag).sqrt()
 
 
-def _amplitude_by_phase(wave: Wave, start: Ball) -> Ball:
-    """Power series of G = A dx/dpsi in psi - psi_T."""
-    x = flint.arb_series([start, 1])
-    square, slope = _square_and_slope(wave, start)
-    amplitude = square.sqrt() * (-wave.power * x.log()).exp()
-    return (amplitude / slope)(slope.integral().reversion())
-
-
-def _square_and_slope(wave: Wave, start: Ball) -> tuple[Ball, Ball]:
-    """Power series in x - T of |x^q E|^2 and of psi'."""
+def by_phase(function: Ball | None, wave: Wave, start: Ball) -> Ball:
+    """Power series of f dx/dpsi in psi - psi_T, f being one in x - T; for None the amplitude."""
     real, imag = taylor(wave.coefficients, wave.remainder, start)
     square = real * real + imag * imag
-    return square, 1 + (real * imag.derivative() - imag * real.derivative()) / square
-
-
-def phase_series(wave: Wave, start: Ball) -> tuple[Ball, Ball]:
-    """Power series of x - T in psi - psi_T, and of psi' in x - T."""
-    _, slope = _square_and_slope(wave, start)
-    return slope.integral().reversion(), slope
+    slope = 1 + (real * imag.derivative() - imag * real.derivative()) / square
+    if function is None:
+        function = square.sqrt() * (-wave.power * flint.arb_series([start, 1]).log()).exp()
+    return (function / slope)(slope.integral().reversion())
 
 
 def taylor(coefficients: list[Ball], remainder: Ball, start: Ball) -> tuple[Ball, Ball]:

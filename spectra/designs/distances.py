@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.errors import DataError, ParameterError
+from spectra.kernel import Kernel
 from spectra.numeric import FloatArray
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
 
 __all__ = ["Distances", "check_domain"]
 

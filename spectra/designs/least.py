@@ -10,27 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 
 from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.distances import Distances
-from spectra.designs.program import Dual, Objective, Program, solve
+from spectra.designs.program import Objective, solve
 from spectra.designs.spheres import (
     FLOAT32_ROUNDING,
     ULPS_PER_MASS,
     Coupling,
     Design,
 )
-from spectra.designs.waves import block_variance, iid_variance, tabulated_wave, wave_covariance
+from spectra.designs.waves import block_variance, tabulated_wave, wave_covariance
 from spectra.errors import AccuracyError, ParameterError
+from spectra.kernel import Kernel
 from spectra.numeric import FloatArray
 from spectra.progress import staged
-from spectra.quadrature import Enclosure
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
 
 __all__ = ["ADVICE", "checked_request", "default_radius", "design_within", "unit_cost"]
 
@@ -69,28 +66,32 @@ def design_within(
     max_mass: float | None = None,
     max_radius: float | None = None,
 ) -> Design:
-    """Find the cheapest signed measure within ``tol`` of a kernel: see :func:`spectra.design`.
-
-    Examples
-    --------
-    >>> from spectra.kernel import radial
-    >>> k = radial("(1 - z**2/4)**2")
-    >>> served = Distances.of(k, (0, 2), None)
-    >>> d = design_within(k, 16, served, tol=1e-3, objective="mass")
-    >>> round(d.mass, 2), d.gap < 0.01, d.sup_error.mid + d.sup_error.rad <= 1e-3
-    (7.77, True, True)
-    """
+    """Find the cheapest signed measure within ``tol`` of a kernel: see :func:`spectra.design`."""
     checked_request(dim, tol, objective, coupling)
     low, high = served.domain
     max_mass, max_radius = _bounds(kernel, dim, served, tol, max_mass, max_radius)
-    deviation = _deviation(dim, coupling, served, max_radius)
-    cost = deviation if objective == "variance" else unit_cost
-    program = Program(kernel, dim, (low, high), _MARGIN * tol, cost, max_mass, max_radius)
-    radii, masses, dual, error, program = _solved(kernel, program, tol)
-    dual = dual.at(tol)
-    least = dual if objective == "mass" else solve(replace(program, cost=unit_cost))[2].at(tol)
-    deviations = deviation(radii)
     n = 1 if coupling == "iid" else dim
+    deviation = _deviation(dim, n, served, max_radius)
+    cost = deviation if objective == "variance" else unit_cost
+    within = partial(solve, kernel, dim, (low, high), max_mass=max_mass, max_radius=max_radius)
+    inner = _MARGIN * tol
+    # The error between the distances in use must be within the tolerance too.
+    for _ in range(_MOST_TIGHTENINGS):
+        radii, masses, dual = within(tol=inner, cost=cost)
+        error = estimated_sup_error(kernel, dim, radii, masses, (low, high), tol=tol)
+        reached = error.mid + error.rad
+        if reached <= tol:
+            break
+        inner *= 0.999 * tol / reached
+    else:
+        raise AccuracyError(
+            f"The error of the design could not be brought below {tol:g}: the last one reached "
+            f"{reached:.3g}, because masses of {np.abs(masses).sum():.3g} cancel. Ask for "
+            "a larger tol or a smaller max_mass."
+        )
+    dual = dual.at(tol)
+    least = dual if objective == "mass" else within(tol=inner, cost=unit_cost)[2].at(tol)
+    deviations = deviation(radii)
     block = float(np.linalg.norm(masses * deviations))
     if coupling == "shared":
         shared = wave_covariance(dim, radii, served.nodes, served.weights, n=n)
@@ -137,24 +138,6 @@ def _bounds(
     return max_mass, max_radius
 
 
-def _solved(
-    kernel: Kernel, program: Program, tol: float
-) -> tuple[FloatArray, FloatArray, Dual, Enclosure, Program]:
-    """A solution whose error between the distances in use is within ``tol`` too."""
-    for _ in range(_MOST_TIGHTENINGS):
-        radii, masses, dual = solve(program)
-        error = estimated_sup_error(kernel, program.dim, radii, masses, program.domain, tol=tol)
-        reached = error.mid + error.rad
-        if reached <= tol:
-            return radii, masses, dual, error, program
-        program = replace(program, tol=0.999 * program.tol * tol / reached)
-    raise AccuracyError(
-        f"The error of the design could not be brought below {tol:g}: the last one reached "
-        f"{reached:.3g}, because masses of {np.abs(masses).sum():.3g} cancel. Ask for "
-        "a larger tol or a smaller max_mass."
-    )
-
-
 def default_radius(dim: int, z_max: float) -> float:
     """Radius up to which designs look: 100 (sqrt(d) + 5) / z_max.
 
@@ -171,15 +154,14 @@ def unit_cost(w: FloatArray) -> FloatArray:
     return np.ones_like(w)
 
 
-def _deviation(dim: int, coupling: Coupling, served: Distances, max_radius: float) -> Cost:
-    """Root mean variance of one block (or one direction) at a radius, over the distances."""
+def _deviation(dim: int, n: int, served: Distances, max_radius: float) -> Cost:
+    """Root mean variance of a block of n directions at a radius, over the distances."""
     nodes, weights = served.nodes, served.weights
     wave = tabulated_wave(dim, 2.0 * max_radius * float(nodes.max()))
-    variance = iid_variance if coupling == "iid" else block_variance
 
     def deviation(w: FloatArray) -> FloatArray:
-        values = variance(dim, (w[:, None] * nodes).ravel(), wave=wave).reshape(w.size, nodes.size)
-        return np.asarray(np.sqrt(values @ weights))
+        values = block_variance(dim, (w[:, None] * nodes).ravel(), size=n, wave=wave)
+        return np.asarray(np.sqrt(values.reshape(w.size, nodes.size) @ weights))
 
     return deviation
 
@@ -196,8 +178,6 @@ def _refuse_below_rounding(tol: float, size: float) -> None:
 
 def checked_request(dim: int, tol: float, objective: str, coupling: str) -> None:
     """Refuse a request that makes no sense, as a ParameterError."""
-    if dim < 1:
-        raise ParameterError(f"dim = {dim}: a dimension is at least 1.")
     if not 0.0 < tol < np.inf:
         raise ParameterError(f"tol = {tol}: an error allowed must be positive and finite.")
     if objective not in ("mass", "variance"):

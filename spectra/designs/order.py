@@ -5,9 +5,11 @@ Recent designs are kept in memory, by everything that decides them.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.designs.distances import Distances
@@ -27,8 +29,6 @@ __all__ = ["design"]
 
 # Designs kept in memory; each is a few kilobytes.
 _MOST_KEPT = 64
-
-_kept: OrderedDict[Any, Design] = OrderedDict()
 
 
 def design(
@@ -145,28 +145,34 @@ def design(
     }
     _refuse_idle(n_components, coupling, objective, tail, bounds, shared)
     served = Distances.of(kernel, domain, distances)
-    sample = (served.nodes.tobytes(), served.weights.tobytes())
-    wanted = (kernel, dim, served.domain, tol, n_components, objective, coupling, tail, *sample)
-    key = (*wanted, *bounds.values(), *shared.values())
-    if key not in _kept:
-        with stage(f"designing a measure, d = {dim}", of=kernel, advice=ADVICE):
-            if n_components is not None and coupling == "shared":
-                made = design_for_shared(kernel, dim, served, n_components=n_components, **shared)
-            elif n_components is not None:
-                made = design_for_separate(
-                    kernel, dim, served, n_components=n_components, coupling=coupling, **bounds
-                )
-            else:
-                bounds |= {"tol": tol, "objective": objective, "coupling": coupling}
-                if tail is None:
-                    made = design_within(kernel, dim, served, **bounds)
-                else:
-                    made = design_with_tail(kernel, dim, served, tail=tail, **bounds)
-        _kept[key] = made
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    _kept.move_to_end(key)
-    return _kept[key]
+    way: Callable[..., Design]
+    if n_components is None:
+        asked = {**bounds, "tol": tol, "objective": objective, "coupling": coupling}
+        way = design_within
+        if tail is not None:
+            way, asked["tail"] = design_with_tail, tail
+    elif coupling == "shared":
+        way, asked = design_for_shared, {**shared, "n_components": n_components}
+    else:
+        way = design_for_separate
+        asked = {**bounds, "n_components": n_components, "coupling": coupling}
+    sample = served.nodes.tobytes(), served.weights.tobytes()
+    return _made(way, kernel, dim, served.domain, *sample, **asked)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _made(
+    way: Callable[..., Design],
+    kernel: Kernel,
+    dim: int,
+    domain: tuple[float, float],
+    nodes: bytes,
+    weights: bytes,
+    **asked: Any,
+) -> Design:
+    served = Distances(domain, np.frombuffer(nodes), np.frombuffer(weights))
+    with stage(f"designing a measure, d = {dim}", of=kernel, advice=ADVICE):
+        return way(kernel, dim, served, **asked)
 
 
 def _refuse_idle(

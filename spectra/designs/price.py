@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spectra.designs.distances import check_domain
 from spectra.designs.least import checked_request, default_radius, unit_cost
-from spectra.designs.program import Program, solve
+from spectra.designs.program import solve
 from spectra.errors import AccuracyError
-from spectra.numeric import FloatArray
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
+from spectra.kernel import Kernel
+from spectra.numeric import FloatArray, checked_dim
 
 __all__ = ["PriceCurve", "price_curve"]
 
@@ -101,7 +98,7 @@ def price_curve(
     >>> bool(curve.masses[1] > 9 * curve.masses[0])
     True
     """
-    low, high = check_domain(domain)
+    (low, high), dim = check_domain(domain), checked_dim(dim)
     for tol in tols:
         checked_request(dim, tol, "mass", "orthogonal")
     if max_radius is None:
@@ -111,7 +108,13 @@ def price_curve(
     for i, tol in enumerate(ordered):
         try:
             _, _, dual = solve(
-                Program(kernel, dim, (low, high), float(tol), unit_cost, max_mass, max_radius)
+                kernel,
+                dim,
+                (low, high),
+                tol=float(tol),
+                cost=unit_cost,
+                max_mass=max_mass,
+                max_radius=max_radius,
             )
         except AccuracyError:
             # Masses only grow from here on, and so do their bounds.

@@ -26,7 +26,7 @@ from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.special import plane_wave_mean
 
-__all__ = ["Dual", "Objective", "Program", "solve"]
+__all__ = ["Dual", "Objective", "solve"]
 
 Objective = Literal["mass", "variance"]
 
@@ -54,42 +54,6 @@ _PENALTY_GROWTH = 30.0
 _NEGLIGIBLE_MASS = 1e-11
 # A design keeps only radii at which the dual touches its bound to this part, where that suffices.
 _TOUCHING = 1e-2
-
-
-@dataclass(frozen=True, eq=False)
-class Program:
-    """What is to be approximated, how closely, and what a unit of mass costs at each radius.
-
-    Attributes
-    ----------
-    target : callable
-        k(z), vectorised.
-    dim : int
-    domain : (float, float)
-        Range of distances.
-    tol : float
-        Largest error allowed.
-    cost : callable
-        g(w) >= 0, vectorised.
-    max_mass : float
-        Largest sum of |c_j|.
-    max_radius : float
-        Largest radius w_j.
-    """
-
-    target: Callable[[FloatArray], FloatArray]
-    dim: int
-    domain: tuple[float, float]
-    tol: float
-    cost: Callable[[FloatArray], FloatArray]
-    max_mass: float
-    max_radius: float
-
-    def distances(self, count: int) -> FloatArray:
-        """Distances of the domain that crowd at its ends, where errors oscillate fastest."""
-        low, high = self.domain
-        angle = np.linspace(0.0, np.pi, count)
-        return np.asarray(low + (high - low) * np.sin(0.5 * angle) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,36 +114,49 @@ class _Vertex:
     multiplier: float
 
 
+@dataclass
 class _Exchange:
-    """The radii and distances in use, and the steps that add to them."""
+    """The programme of :func:`solve`, and the radii and distances in use."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        high = program.domain[1]
-        self.wave = tabulated_wave(program.dim, program.max_radius * high)
-        step = _PRICING_STEP / high
-        self.grid = np.linspace(0.0, program.max_radius, 2 + int(program.max_radius / step))
-        self.grid_cost = program.cost(self.grid)
-        bulk = min((3.0 * np.sqrt(program.dim) + 12.0) / high, program.max_radius)
+    target: Callable[[FloatArray], FloatArray]
+    dim: int
+    domain: tuple[float, float]
+    tol: float
+    cost: Callable[[FloatArray], FloatArray]
+    max_mass: float
+    max_radius: float
+
+    def __post_init__(self) -> None:
+        high = self.domain[1]
+        self.wave = tabulated_wave(self.dim, self.max_radius * high)
+        steps = int(self.max_radius / (_PRICING_STEP / high))
+        self.grid = np.linspace(0.0, self.max_radius, 2 + steps)
+        self.grid_cost = self.cost(self.grid)
+        bulk = min((3.0 * np.sqrt(self.dim) + 12.0) / high, self.max_radius)
         first = np.linspace(0.0, bulk, _FIRST_RADII)
-        if bulk < program.max_radius:
-            first = np.append(first, np.geomspace(bulk, program.max_radius, _FIRST_RADII // 2)[1:])
+        if bulk < self.max_radius:
+            first = np.append(first, np.geomspace(bulk, self.max_radius, _FIRST_RADII // 2)[1:])
         self.radii = first
-        self.points = program.distances(_FIRST_POINTS)
+        self.points = self.distances(_FIRST_POINTS)
+
+    def distances(self, count: int) -> FloatArray:
+        """Distances of the domain that crowd at its ends, where errors oscillate fastest."""
+        low, high = self.domain
+        angle = np.linspace(0.0, np.pi, count)
+        return np.asarray(low + (high - low) * np.sin(0.5 * angle) ** 2)
 
     def vertex(self, radii: FloatArray, penalty: float) -> _Vertex:
         """Solve the programme on some radii; error beyond the tolerance costs the penalty."""
-        program = self.program
         n, m = radii.size, self.points.size
         # HiGHS drops entries below 1e-9: half of the scale of the mass bound goes to each side.
-        scale = np.sqrt(program.max_mass)
+        scale = np.sqrt(self.max_mass)
         cap = np.full((1, 2 * n), 1.0 / scale)
-        cost = np.tile(program.cost(radii), 2)
-        result = self._solved(radii, np.append(cost, penalty), program.tol, cap, [scale])
+        cost = np.tile(self.cost(radii), 2)
+        result = self._solved(radii, np.append(cost, penalty), self.tol, cap, [scale])
         if result is None:
             raise AccuracyError(
                 f"The linear programme of the design was not solved by HiGHS: the tolerance "
-                f"{program.tol:g} asks for masses that cancel to rounding. Ask for a larger "
+                f"{self.tol:g} asks for masses that cancel to rounding. Ask for a larger "
                 "tolerance, a smaller domain or a smaller max_mass."
             )
         x, value, marginals = result
@@ -193,9 +170,9 @@ class _Exchange:
 
     def calmest(self, radii: FloatArray, budget: float) -> FloatArray | None:
         """Masses of least error on the distances in use, among those that cost at most a budget."""
-        program, n = self.program, radii.size
-        scale = np.sqrt(program.max_mass)
-        cost = np.tile(program.cost(radii), 2) / budget
+        n = radii.size
+        scale = np.sqrt(self.max_mass)
+        cost = np.tile(self.cost(radii), 2) / budget
         caps = np.stack([cost, np.full(2 * n, 1.0 / scale)])
         result = self._solved(radii, np.append(np.zeros(2 * n), 1.0), 0.0, caps, [1.0, scale])
         return None if result is None else result[0][:n] - result[0][n : 2 * n]
@@ -208,7 +185,7 @@ class _Exchange:
         The masses come as a positive and a negative one for each radius, the error last.
         """
         waves = self.wave(self.points[:, None] * radii)
-        target = self.program.target(self.points)
+        target = self.target(self.points)
         rows = np.block([[waves, -waves], [-waves, waves], [caps]])
         error = np.append(-np.ones(2 * target.size), np.zeros(len(caps)))[:, None]
         return least_cost(
@@ -228,16 +205,14 @@ class _Exchange:
     def reduced(self, vertex: _Vertex) -> tuple[FloatArray, FloatArray]:
         """Local maxima in w of |q(w)| - g(w), refined between grid points, less lambda."""
         height = np.abs(self.dual(vertex, self.grid)) - self.grid_cost
-        top = np.ones(height.size, dtype=bool)
-        top[1:] &= height[1:] >= height[:-1]
-        top[:-1] &= height[:-1] >= height[1:]
+        top = _is_peak(height)
         best, value = self.grid[top], height[top]
         step = self.grid[1] - self.grid[0]
         for _ in range(3):
             offsets = step * np.linspace(-1.0, 1.0, 9)
-            w = np.clip(best[:, None] + offsets, 0.0, self.program.max_radius)
+            w = np.clip(best[:, None] + offsets, 0.0, self.max_radius)
             flat = w.ravel()
-            height = np.abs(self.dual(vertex, flat)) - self.program.cost(flat)
+            height = np.abs(self.dual(vertex, flat)) - self.cost(flat)
             height = height.reshape(w.shape)
             at = height.argmax(axis=1)
             rows = np.arange(best.size)
@@ -247,22 +222,50 @@ class _Exchange:
 
     def error_peaks(self, radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Local maxima in z of the absolute error."""
-        program = self.program
         used = masses != 0.0
-        fastest = float(radii[used].max(initial=0.0)) * (program.domain[1] - program.domain[0])
-        z = program.distances(400 + int(4.0 * fastest))
-        error = -program.target(z)
+        fastest = float(radii[used].max(initial=0.0)) * (self.domain[1] - self.domain[0])
+        z = self.distances(400 + int(4.0 * fastest))
+        error = -self.target(z)
         for w, c in zip(radii[used], masses[used], strict=True):
             error += c * self.wave(w * z)
         height = np.abs(error)
-        top = np.ones(height.size, dtype=bool)
-        top[1:] &= height[1:] >= height[:-1]
-        top[:-1] &= height[:-1] >= height[1:]
+        top = _is_peak(height)
         return z[top], height[top]
 
 
-def solve(program: Program) -> tuple[FloatArray, FloatArray, Dual]:
+def _is_peak(height: FloatArray) -> np.ndarray:
+    """Where no neighbour is higher."""
+    padded = np.pad(height, 1, constant_values=-np.inf)
+    return np.asarray((height >= padded[:-2]) & (height >= padded[2:]))
+
+
+def solve(
+    target: Callable[[FloatArray], FloatArray],
+    dim: int,
+    domain: tuple[float, float],
+    *,
+    tol: float,
+    cost: Callable[[FloatArray], FloatArray],
+    max_mass: float,
+    max_radius: float,
+) -> tuple[FloatArray, FloatArray, Dual]:
     """Radii and masses that solve the programme, and what shows how good they are.
+
+    Parameters
+    ----------
+    target : callable
+        k(z), vectorised.
+    dim : int
+    domain : (float, float)
+        Range of distances.
+    tol : float
+        Largest error allowed.
+    cost : callable
+        g(w) >= 0, what a unit of mass costs at each radius, vectorised.
+    max_mass : float
+        Largest sum of |c_j|.
+    max_radius : float
+        Largest radius w_j.
 
     Raises
     ------
@@ -270,21 +273,21 @@ def solve(program: Program) -> tuple[FloatArray, FloatArray, Dual]:
         Where no measure of mass up to ``max_mass`` and radii up to ``max_radius`` is within the
         tolerance, or double precision cannot tell.
     """
-    exchange = _Exchange(program)
-    size = float(np.abs(program.target(exchange.points)).max())
-    penalty = _FIRST_PENALTY * max(size, program.tol) / program.tol
-    dearest = program.max_mass * float(exchange.grid_cost.max())
+    exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
+    size = float(np.abs(target(exchange.points)).max())
+    penalty = _FIRST_PENALTY * max(size, tol) / tol
+    dearest = max_mass * float(exchange.grid_cost.max())
     for count in range(_MOST_ROUNDS):
         vertex = exchange.vertex(exchange.radii, penalty)
         w, gain = exchange.reduced(vertex)
         worst = max(float(gain.max(initial=0.0)), 0.0)
         z, height = exchange.error_peaks(exchange.radii, vertex.masses)
-        allowed = (program.tol + vertex.excess) * (1.0 + _EXCESS)
-        lower_bound = _lower_bound(program, vertex, worst)
+        allowed = (tol + vertex.excess) * (1.0 + _EXCESS)
+        lower_bound = _lower_bound(exchange, vertex, worst)
         if lower_bound > dearest:
-            raise _out_of_reach(program, lower_bound / dearest)
+            raise _out_of_reach(exchange, lower_bound / dearest)
         settled = not np.any(height > allowed)
-        within = vertex.excess <= _EXCESS * program.tol
+        within = vertex.excess <= _EXCESS * tol
         if settled and vertex.value - lower_bound <= _GAP * vertex.value:
             if within:
                 break
@@ -304,7 +307,7 @@ def solve(program: Program) -> tuple[FloatArray, FloatArray, Dual]:
     else:
         raise AccuracyError(
             f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
-            f"tolerance {program.tol:g} is too small for double precision here, where masses of "
+            f"tolerance {tol:g} is too small for double precision here, where masses of "
             f"{np.abs(vertex.masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
             "domain; for a kink at z = 0 take design_with_tail."
         )
@@ -316,7 +319,7 @@ def _used(exchange: _Exchange, masses: FloatArray) -> tuple[FloatArray, FloatArr
     """Radii and masses that are not rounding, and what they cost."""
     used = np.abs(masses) > _NEGLIGIBLE_MASS * np.abs(masses).sum()
     radii, masses = exchange.radii[used], masses[used]
-    return radii, masses, float(np.abs(masses) @ exchange.program.cost(radii))
+    return radii, masses, float(np.abs(masses) @ exchange.cost(radii))
 
 
 def _as_solution(
@@ -327,16 +330,16 @@ def _as_solution(
     value: float,
     lower_bound: float,
 ) -> tuple[FloatArray, FloatArray, Dual]:
-    active, program = vertex.weights != 0.0, exchange.program
+    active = vertex.weights != 0.0
     dual = Dual(
-        dim=program.dim,
-        tol=program.tol,
+        dim=exchange.dim,
+        tol=exchange.tol,
         objective="mass",
         value=value,
         lower_bound=lower_bound,
         least_mass=lower_bound,
-        max_mass=program.max_mass,
-        max_radius=program.max_radius,
+        max_mass=exchange.max_mass,
+        max_radius=exchange.max_radius,
         points=exchange.points[active],
         weights=vertex.weights[active],
         multiplier=vertex.multiplier,
@@ -344,15 +347,15 @@ def _as_solution(
     return radii, masses, dual
 
 
-def _lower_bound(program: Program, vertex: _Vertex, worst: float) -> float:
+def _lower_bound(exchange: _Exchange, vertex: _Vertex, worst: float) -> float:
     """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor.
 
     For the present radii the dual has the value ``vertex.value``.  Raising lambda by the worst
     excess costs that times max_mass.  Where every mass costs the same, dividing the whole dual by
     1 + excess costs less.
     """
-    raised = vertex.value - worst * program.max_mass
-    cheapest = float(program.cost(np.zeros(1))[0])
+    raised = vertex.value - worst * exchange.max_mass
+    cheapest = float(exchange.cost(np.zeros(1))[0])
     if cheapest > 0.0:
         return max(raised, vertex.value / (1.0 + worst / cheapest))
     return raised
@@ -360,7 +363,6 @@ def _lower_bound(program: Program, vertex: _Vertex, worst: float) -> float:
 
 def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatArray) -> bool:
     """Take radii and distances into use; False, and no change, where none of them is new."""
-    program = exchange.program
     grown = not (
         np.all(np.isin(radii, exchange.radii)) and np.all(np.isin(points, exchange.points))
     )
@@ -368,7 +370,7 @@ def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatA
         return False
     columns = exchange.radii
     if columns.size > _MOST_COLUMNS:
-        reach = np.abs(exchange.dual(vertex, columns)) - program.cost(columns)
+        reach = np.abs(exchange.dual(vertex, columns)) - exchange.cost(columns)
         keep = (vertex.masses != 0.0) | (reach >= np.sort(reach)[-_MOST_COLUMNS // 2])
         columns = columns[keep]
     exchange.points = np.unique(np.concatenate([exchange.points, points]))
@@ -384,17 +386,16 @@ def _sparse(
     At the optimum a radius carries mass only where |q| = g + lambda, which are isolated maxima;
     the simplex method shares the mass between the neighbours of each on the present grid.
     """
-    program = exchange.program
     radii, masses, _ = _used(exchange, vertex.masses)
-    scale = program.cost(w) + vertex.multiplier
+    scale = exchange.cost(w) + vertex.multiplier
     touching = np.unique(w[gain > -_TOUCHING * scale])
     tries = [touching] if touching.size < radii.size else []
-    tries.append(_merged(radii, masses, 0.25 / program.domain[1]))
+    tries.append(_merged(radii, masses, 0.25 / exchange.domain[1]))
     for trial in tries:
         if trial.size >= radii.size:
             continue
         small = exchange.vertex(trial, penalty)
-        enough = small.excess <= 2.0 * _EXCESS * program.tol
+        enough = small.excess <= 2.0 * _EXCESS * exchange.tol
         if enough and small.value <= vertex.value * (1.0 + 3.0 * _GAP):
             kept = np.abs(small.masses) > _NEGLIGIBLE_MASS * np.abs(small.masses).sum()
             if int(kept.sum()) < radii.size:
@@ -415,16 +416,16 @@ def _merged(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
     return np.array([w for w, _ in merged])
 
 
-def _out_of_reach(program: Program, factor: float) -> AccuracyError:
-    low, high = program.domain
+def _out_of_reach(exchange: _Exchange, factor: float) -> AccuracyError:
+    low, high = exchange.domain
     smaller = (
         "for instance z <= sqrt(2) for unit rows without negative entries: a kink or a root at the "
         "end of the domain, or inside it, has this effect in every large dimension."
     )
     return AccuracyError(
-        f"No measure of mass up to {program.max_mass:.3g} and radii up to {program.max_radius:.4g} "
-        f"in dimension {program.dim} is within {program.tol:g} of the kernel on "
-        f"[{low:g}, {high:g}]: at least {factor:.3g} times that much is needed.",
+        f"No measure of mass up to {exchange.max_mass:.3g} and radii up to "
+        f"{exchange.max_radius:.4g} in dimension {exchange.dim} is within {exchange.tol:g} of "
+        f"the kernel on [{low:g}, {high:g}]: at least {factor:.3g} times that much is needed.",
         in_python="Allow a larger tol or max_mass (price_curve shows what each tol costs), or make "
         f"the domain smaller, {smaller} On the sphere itself rf.SpectralFeatures finds features "
         "that need no measure.",

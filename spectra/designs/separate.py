@@ -8,7 +8,7 @@ tolerance costs more variance, so that one tolerance is best for each n.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from spectra.designs.least import design_within
 from spectra.designs.spheres import Design
 from spectra.designs.waves import wave_covariance
 from spectra.errors import AccuracyError, ParameterError
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
+from spectra.kernel import Kernel
 
 __all__ = ["design_for_separate"]
 

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +34,9 @@ from spectra.designs.spheres import FLOAT32_ROUNDING, ULPS_PER_MASS, Design
 from spectra.designs.waves import angular_means as block_means
 from spectra.designs.waves import completed_means, varying_parts
 from spectra.errors import ParameterError
+from spectra.kernel import Kernel
 from spectra.numeric import FloatArray
 from spectra.progress import staged
-
-if TYPE_CHECKING:
-    from spectra.kernel import Kernel
 
 __all__ = ["AngularMeans", "design_for_shared"]
 
@@ -85,14 +82,6 @@ def design_for_shared(
     ------
     ParameterError
         Where the columns do not hold one frequency beside the exact powers.
-
-    Examples
-    --------
-    >>> from spectra.kernel import radial
-    >>> k = radial("(1 - z**2/4)**2")
-    >>> d = design_for_shared(k, 16, Distances.of(k, (0, 2), None), n_components=481)
-    >>> d.columns <= 481, d.expected_error < 0.03
-    (True, True)
     """
     left = _columns_left(kernel, dim, n_components, most_radii, exact_degree)
     high, nodes = served.domain[1], served.nodes

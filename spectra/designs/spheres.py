@@ -212,12 +212,12 @@ class Design:
             )
 
     def certified(self) -> Enclosure:
-        """Prove the largest error on the domain in ball arithmetic (needs the extra 'certify').
+        """Prove the largest error on the domain in ball arithmetic.
 
         Raises
         ------
-        MissingExtraError, NoRouteError
-            Without python-flint, or for a formula that its balls do not know.
+        AccuracyError, NoRouteError
+            Where the formula cannot be enclosed, or its balls do not know it.
         """
         reached = self.sup_error.mid + self.sup_error.rad
         rest = self.kernel if self.tail is None else self.kernel - self.tail

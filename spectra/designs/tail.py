@@ -44,14 +44,6 @@ def design_with_tail(
         Where the kernel has no slope at 0 for "laplace" to match.
     AccuracyError
         Where no measure is within ``tol``, as :func:`spectra.design` says.
-
-    Examples
-    --------
-    >>> kernel = radial("1 - z/2", support=2)
-    >>> served = Distances.of(kernel, (0, 1.6), None)
-    >>> made = design_with_tail(kernel, 16, served, tol=3e-3, tail="laplace", objective="mass")
-    >>> bool(made.sup_error.mid + made.sup_error.rad <= 3e-3), made.mass < 1.7
-    (True, True)
     """
     if isinstance(tail, Kernel):
         parts = [tail]

@@ -2,10 +2,10 @@ r"""Plane waves of spheres as columns of a design: fast values, and the variance
 
 A design is a sum of few spheres, :math:`\hat k(z) = \sum_j c_j \Omega_d(w_j z)`.  Its estimate
 from random directions has a variance that depends on the coupling; with one block of orthonormal
-directions it is :math:`c_j^2 V(w_j z)` for each sphere,
+directions, of size b, it is :math:`c_j^2 V(w_j z)` for each sphere,
 
-.. math:: V(t) = \frac1d \Bigl[\frac{1 + \Omega(2t)}2 + (d-1)\,\Omega(\sqrt2 t)
-                 - d\,\Omega(t)^2\Bigr].
+.. math:: V(t) = \frac1b \Bigl[\frac{1 + \Omega(2t)}2 + (b-1)\,\Omega(\sqrt2 t)
+                 - b\,\Omega(t)^2\Bigr].
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ __all__ = [
     "angular_means",
     "block_variance",
     "completed_means",
-    "iid_variance",
     "tabulated_wave",
     "varying_parts",
     "wave_covariance",
@@ -41,7 +40,7 @@ _TABLE_ERROR = 1e-12
 # Below the larger of this phase and this part of sqrt(d) the closed form of V cancels, and the sum
 # of positive terms (about (t^2/d)^n / n!) converges fast.
 _SMALL_PHASE, _SMALL_PART = 4.0, 0.6
-# Even degrees 4..LAST of that sum: at phase 4 and d = 2 the terms left out are below 1e-25.
+# Even degrees up to LAST of that sum: at phase 4 and d = 2 the terms left out are below 1e-25.
 _LAST_DEGREE = 36
 #: Angular means are computed up to this degree; beyond it a set is like independent directions.
 ANGULAR_DEGREE = 30
@@ -86,55 +85,40 @@ def tabulated_wave(dim: int, reach: float) -> Wave:
     return spline
 
 
-def _small_phase(dim: int) -> float:
-    return max(_SMALL_PHASE, _SMALL_PART * float(np.sqrt(dim)))
+def block_variance(
+    dim: int, t: FloatArray, *, size: int | None = None, wave: Wave | None = None
+) -> FloatArray:
+    r"""Variance V(t) of the mean of cos(t u_i.e) over a Haar block of orthonormal directions.
 
+    For small t the closed form cancels (for a whole block V falls like t^8), and the equal sum of
+    positive terms over even degrees,
+    :math:`V = \sum_n N(n,d)\,j_n(t)^2\,[1 + (b-1) P_n(0)]/b`, is used.
 
-def block_variance(dim: int, t: FloatArray, *, wave: Wave | None = None) -> FloatArray:
-    r"""Variance V(t) of the mean of cos(t u_i.e) over one Haar block of d orthonormal directions.
-
-    For small t the closed form cancels (V falls like t^8), and the equal sum of positive terms
-    over even degrees n >= 4,
-    :math:`V = \frac1d \sum_n N(n,d)\,j_n(t)^2\,[1 + (d-1) P_n(0)]`, is used.
-    ``wave`` computes Omega where a table of it is at hand.
+    Parameters
+    ----------
+    dim, t :
+    size : int, optional
+        Directions b of the block: d by default, 1 for independent directions.
+    wave : callable, optional
+        Omega, where a table of it is at hand.
 
     Examples
     --------
     >>> round(float(block_variance(16, np.array([2.0]))[0]), 12)
     3.710784e-06
+    >>> round(float(block_variance(16, np.array([2.0]), size=1)[0]), 12)
+    0.021351993039
     """
     if dim == 1:
         return np.zeros_like(t)
-    omega = wave or partial(plane_wave_mean, dim)
-    small = t < _small_phase(dim)
+    b, omega = size or dim, wave or partial(plane_wave_mean, dim)
+    small = t < max(_SMALL_PHASE, _SMALL_PART * float(np.sqrt(dim)))
     value = np.empty_like(t)
     x = t[~small]
-    value[~small] = (
-        0.5 * (1.0 + omega(2.0 * x)) + (dim - 1) * omega(np.sqrt(2.0) * x) - dim * omega(x) ** 2
-    ) / dim
-    means = completed_means(angular_means(dim, dim, last=_LAST_DEGREE), dim, _LAST_DEGREE // 2)
-    value[small] = means @ _even_parts(dim, t[small])
-    return value
-
-
-def iid_variance(dim: int, t: FloatArray, *, wave: Wave | None = None) -> FloatArray:
-    r"""Variance (1 + Omega(2t))/2 - Omega(t)^2 of cos(t u.e) for one uniform direction.
-
-    For small t it is the sum :math:`\sum_n N(n,d)\,j_n(t)^2` over even n >= 2.
-
-    Examples
-    --------
-    >>> round(float(iid_variance(1, np.array([2.0]))[0]), 12)
-    0.0
-    """
-    if dim == 1:
-        return np.zeros_like(t)
-    omega = wave or partial(plane_wave_mean, dim)
-    small = t < _small_phase(dim)
-    value = np.empty_like(t)
-    x = t[~small]
-    value[~small] = 0.5 * (1.0 + omega(2.0 * x)) - omega(x) ** 2
-    value[small] = _even_parts(dim, t[small]).sum(axis=0)
+    across = (b - 1) * omega(np.sqrt(2.0) * x) if b > 1 else 0.0
+    value[~small] = (0.5 * (1.0 + omega(2.0 * x)) + across - b * omega(x) ** 2) / b
+    means = completed_means(angular_means(dim, b, last=_LAST_DEGREE), b, _LAST_DEGREE // 2)
+    value[small] = means @ wave_coefficients(dim, _LAST_DEGREE, t[small])[2::2] ** 2
     return value
 
 
@@ -232,8 +216,3 @@ def wave_covariance(
     means = angular_means(dim, n, blocks=blocks, last=2 * len(parts))
     angular = completed_means(means, n, len(parts))
     return np.asarray(np.einsum("n,nik,njk,k->ij", angular, parts, parts, weights, optimize=True))
-
-
-def _even_parts(dim: int, t: FloatArray) -> FloatArray:
-    """Squares of the parts of degrees 2, 4, ..., for small phases t >= 0."""
-    return np.asarray(wave_coefficients(dim, _LAST_DEGREE, t)[2::2] ** 2)
