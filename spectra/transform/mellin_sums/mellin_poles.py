@@ -25,7 +25,7 @@ from scipy.special import loggamma, polygamma
 from spectra.numeric import FloatArray
 from spectra.transform.mellin_sums.mellin import GammaProduct
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.smooth_pairs.centred import exact
+from spectra.transform.smooth_pairs.pair import exact
 
 __all__ = ["Pole", "RadialMellin"]
 

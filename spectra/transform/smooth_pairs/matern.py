@@ -12,23 +12,23 @@ from scipy.special import betaincinv
 
 from spectra.density import PowerTail
 from spectra.numeric import FloatArray
-from spectra.transform.smooth_pairs.centred import (
+from spectra.transform.smooth_pairs.pair import (
     DIGITS,
     LEAST_SHARE,
     OUTSIDE,
-    CentredComponent,
+    CentredPair,
+    Term,
     W,
     exact,
     log_ratio,
 )
-from spectra.transform.smooth_pairs.pair import Pair, Term
 from spectra.transform.summands import LARGEST_POWER, Summand, scaled_argument, tidy
 
 __all__ = ["Matern", "in_matern"]
 
 
 @dataclass(frozen=True)
-class Matern(CentredComponent, Pair):
+class Matern(CentredPair):
     r"""Spectral component of a Matern kernel, a multivariate t law of the frequency.
 
     .. math:: k(z) = c\,\frac{2^{1-\nu}}{\Gamma(\nu)} (az)^\nu K_\nu(az), \qquad
