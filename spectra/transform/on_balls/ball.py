@@ -18,26 +18,28 @@ The second one is DLMF 15.4.18.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
+import flint
 import mpmath
 import sympy
+
+from spectra.transform.rays.precision import Ball
 
 __all__ = [
     "MAX_DEGREE",
     "BallForm",
     "Factor",
     "Monomials",
-    "RadialForm",
     "RimIntegral",
     "RimPower",
     "is_zero",
+    "to_ball",
     "to_mpf",
 ]
 
@@ -61,6 +63,19 @@ def to_mpf(value: Any) -> Any:
     return mpmath.mpf(value.evalf(mpmath.mp.dps + 5))
 
 
+def to_ball(value: Any) -> Ball:
+    """The exact number ``value`` (of sympy, Python or Arb) in a ball of Arb's working precision."""
+    if isinstance(value, flint.arb):
+        return value
+    if isinstance(value, int | Fraction):
+        return flint.arb(flint.fmpq(value.numerator, value.denominator))
+    if value.is_Rational:
+        return flint.arb(flint.fmpq(int(value.p), int(value.q)))
+    bits = flint.ctx.prec
+    with mpmath.workprec(bits):
+        return flint.arb(to_mpf(value)) * flint.arb(1, flint.arb(2) ** (4 - bits))
+
+
 def _quick(value: sympy.Expr) -> Any:
     """The same number; rational ones as fractions, whose sums cost a tenth of sympy's."""
     return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
@@ -77,37 +92,22 @@ def is_zero(value: Any) -> bool:
     return abs(value.evalf(40)) < sympy.Float("1e-30") and value.equals(0) is True
 
 
-def _betas(power: sympy.Rational, order: int, start: sympy.Rational, bits: int) -> Iterator[int]:
-    """Fixed-point values of B(a/order, power + 1)/order for a = start, start + 1, ..."""
+def _betas(power: sympy.Rational, order: int, start: sympy.Rational) -> Iterator[Ball]:
+    """Values of B(a/order, power + 1)/order for a = start, start + 1, ..."""
     whole = int(sympy.ilcm(start.q, power.q))
     at, edge = int(start * whole), int((power + 1) * whole)
-    with mpmath.workprec(bits + 32):
-        y = mpmath.mpf(edge) / whole
-        window = [
-            mpmath.beta(mpmath.mpf(at + i * whole) / (order * whole), y) / order
-            for i in range(order)
-        ]
-        values = [int(mpmath.floor(mpmath.ldexp(v, bits))) for v in window]
+    window = []
+    for i in range(order):
+        x, y = to_ball(Fraction(at + i * whole, order * whole)), to_ball(Fraction(edge, whole))
+        window.append(x.gamma() * y.gamma() * (x + y).rgamma() / order)
     for a in count(at, whole):
-        value, *values = values
+        value, *window = window
         yield value
-        values.append(value * a // (a + order * edge))
-
-
-class Factor(ABC):
-    """What multiplies a power of x."""
-
-    @abstractmethod
-    def moments(self, first: int, bits: int) -> Iterator[int]:
-        """Integrals of x^(a-1) times the factor, a = first, first + 1, ..., times 2^bits."""
-
-    @abstractmethod
-    def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
-        """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
+        window.append(value * a / (a + order * edge))
 
 
 @dataclass(frozen=True)
-class RimPower(Factor):
+class RimPower:
     """The factor x^shift (1 - x^order)^power with 0 <= shift < 1, order 1 or 2.
 
     For order 2 the power is below 1, for order 1 it is 0 or no integer.
@@ -122,12 +122,14 @@ class RimPower(Factor):
         """Whether the factor is the constant 1."""
         return bool(self.power == 0 and self.shift == 0)
 
-    def moments(self, first: int, bits: int) -> Iterator[int]:
+    def moments(self, first: int) -> Iterator[Ball]:
+        """Integrals of x^(a-1) times the factor, a = first, first + 1, ..."""
         if self.is_one:
-            return ((1 << bits) // a for a in count(first))
-        return _betas(self.power, self.order, first + self.shift, bits)
+            return (1 / flint.arb(a) for a in count(first))
+        return _betas(self.power, self.order, first + self.shift)
 
     def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
+        """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
         power, c = self.shift, sympy.Integer(1)
         for j in count():
             if power >= stop or c == 0:
@@ -149,7 +151,7 @@ class RimPower(Factor):
 
 
 @dataclass(frozen=True)
-class RimIntegral(Factor):
+class RimIntegral:
     """The factor int_0^x (1 - t^2)^power dt, power > -1 and no integer; arcsin x for -1/2."""
 
     power: sympy.Rational
@@ -160,13 +162,14 @@ class RimIntegral(Factor):
         root = sympy.sqrt(sympy.pi) / 2
         return root * sympy.gamma(self.power + 1) / sympy.gamma(self.power + 3 * _HALF)
 
-    def moments(self, first: int, bits: int) -> Iterator[int]:
-        with mpmath.workprec(bits + 32):
-            whole = int(mpmath.floor(mpmath.ldexp(to_mpf(self.whole), bits)))
-        rim = _betas(self.power, 2, sympy.Integer(first + 1), bits)
-        return ((whole - b) // a for a, b in zip(count(first), rim, strict=False))
+    def moments(self, first: int) -> Iterator[Ball]:
+        """Integrals of x^(a-1) times the factor, a = first, first + 1, ..."""
+        whole = to_ball(self.whole)
+        rim = _betas(self.power, 2, sympy.Integer(first + 1))
+        return ((whole - b) / a for a, b in zip(count(first), rim, strict=False))
 
     def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
+        """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
         terms = RimPower(self.power).taylor(stop)
         return ((m + 1, c / (m + 1)) for m, c in terms if m + 1 < stop)
 
@@ -179,42 +182,8 @@ class RimIntegral(Factor):
         return terms
 
 
-class RadialForm(Protocol):
-    """What the ascending series and the expansions at both ends ask of a formula on a ball.
-
-    With x = z / radius: its moments, and its expansions at the edge and at the origin.
-    """
-
-    @property
-    def radius(self) -> sympy.Expr:
-        """The radius of the ball, exactly."""
-
-    @property
-    def value_at_zero(self) -> Any:
-        """The value at z = 0, a sympy or mpmath number."""
-
-    @property
-    def has_finite_edge(self) -> bool:
-        """Whether the expansion at the edge has finitely many terms."""
-
-    @property
-    def has_finite_origin(self) -> bool:
-        """Whether the expansion at the origin is a polynomial."""
-
-    @property
-    def edge_exponents(self) -> tuple[sympy.Expr, ...]:
-        """Leading exponents of 1 - x^2 at the edge, one for each class modulo 1, sorted."""
-
-    def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
-        """Integrals of x^(dim-1+2n) times the formula, and their errors, times 2^bits."""
-
-    def edge_series(
-        self, power: sympy.Expr, length: int, number: Callable[[sympy.Expr], Any]
-    ) -> list[Any]:
-        """Coefficients of (1 - x^2)^(power + j); ``power`` in [0, 1)."""
-
-    def odd_origin_terms(self, length: int) -> list[tuple[Any, Any]]:
-        """Powers x^m at the origin that are no even integers, and their coefficients, sorted."""
+#: What multiplies a power of x.
+Factor = RimPower | RimIntegral
 
 
 @dataclass(frozen=True)
@@ -272,33 +241,21 @@ class BallForm:
         """Whether the expansion at the origin is a polynomial."""
         return all(isinstance(f, RimPower) and f.power == 0 for f, _ in self.parts)
 
-    def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
-        """Integrals of x^(dim-1+2n) times the formula, n = 0, 1, ..., times 2^bits.
-
-        Yields
-        ------
-        value, error : int
-            ``error`` bounds the error of ``value``, which is due to rounding down alone.
-        """
-        streams = []
-        with mpmath.workprec(bits + 32):
-            for factor, monomials in self.parts:
-                terms = [
-                    (m, int(mpmath.floor(mpmath.ldexp(to_mpf(c), bits)))) for m, c in monomials
-                ]
-                streams.append((factor.moments(dim, bits), terms))
-        known: list[list[int]] = [[] for _ in streams]
+    def moments(self, dim: int) -> Iterator[Ball]:
+        """Integrals of x^(dim-1+2n) times the formula, n = 0, 1, ..., at Arb's precision."""
+        streams = [
+            (factor.moments(dim), [(m, to_ball(c)) for m, c in monomials])
+            for factor, monomials in self.parts
+        ]
+        known: list[list[Ball]] = [[] for _ in streams]
         for n in count():
-            value = error = 0
+            total = flint.arb(0)
             for values, (stream, terms) in zip(known, streams, strict=True):
                 for m, c in terms:
-                    index = 2 * n + m
-                    while len(values) <= index:
+                    while len(values) <= 2 * n + m:
                         values.append(next(stream))
-                    value += c * values[index]
-                    error += (abs(c) >> bits) + 2
-            # Each step of a recursion rounds once, and its multipliers are below one.
-            yield value >> bits, error * (2 * n + MAX_DEGREE + 4)
+                    total += c * values[2 * n + m]
+            yield total
 
     @cached_property
     def edge_exponents(self) -> tuple[sympy.Rational, ...]:

@@ -1,9 +1,9 @@
 r"""Any function on a ball whose ends are algebraic, in the shape that the compact route asks for.
 
-Where the ascending series and the edge expansion ask a :class:`~.ball.BallForm`
-for exact moments and exact coefficients, this form computes them from values of the function, to
-as many bits as are asked for: moments by the double-exponential rule, expansions by power series
-in :math:`\tau^{1/q}`, :math:`\tau = 1 - x^2`, at the edge and in :math:`x^{1/q}` at the origin.
+Where the ascending series and the edge expansion ask a :class:`~.ball.BallForm` for exact moments
+and exact coefficients, this form computes them from values of the function, to as many bits as are
+asked for: moments by the double-exponential rule, expansions by power series in
+:math:`\tau^{1/q}`, :math:`\tau = 1 - x^2`, at the edge and in :math:`x^{1/q}` at the origin.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
+import flint
 import mpmath
 import sympy
 
 from spectra.errors import AccuracyError
-from spectra.transform.on_balls.ball import to_mpf
+from spectra.transform.on_balls.ball import BallForm, to_mpf
 from spectra.transform.on_balls.power_series import power_series
 from spectra.transform.on_balls.tanh_sinh import moment_stream
+from spectra.transform.rays.precision import Ball, log_of
 
-__all__ = ["NumericBall"]
+__all__ = ["NumericBall", "RadialForm"]
 
-# Series are carried this far below the working precision, which holds the cancellation of terms.
-_SERIES_BITS = 190
+# Bits of the first coefficients of series, which holds the cancellation of terms.
+_SERIES_BITS = 350
 # A coefficient below this share of the largest one nearby is zero.
 _ZERO_BITS = 150
 # The expansions start where their least term is e^-42 of the first one, which is about s^-1.
@@ -37,16 +39,10 @@ _FARTHEST_START = 500.0
 _LATE = range(40, 56)
 # Classes of exponents are looked for among so many coefficients of each.
 _SEARCHED = 24
-# The least number of coefficients and the least precision that are computed: what is asked first
-# is not what is asked most.
+# The least number of coefficients that are computed: what is asked first is not what is asked most.
 _SHORTEST = 124
-_LEAST_PRECISION = 160
-# Moments are computed to so many bits at least, in steps, and shortened to what is asked for.
-_LEAST_MOMENT_BITS, _MOMENT_STEP = 384, 128
-
-
-#: Moments with their errors, and those that were already asked for.
-_Stream = tuple[Iterator[tuple[int, int]], list[tuple[int, int]]]
+# Moments are computed to so many bits at least.
+_LEAST_MOMENT_BITS = 384
 
 
 class NumericBall:
@@ -93,14 +89,14 @@ class NumericBall:
         self._edge = edge
         self._edge_root = edge_root
         self._origin_root = origin_root
-        self._edge_known: tuple[int, list[Any]] = (0, [])
-        self._origin_known: tuple[int, list[Any]] = (0, [])
-        self._streams: dict[tuple[int, int], _Stream] = {}
+        self._edge_known: list[Ball] = []
+        self._origin_known: list[Ball] = []
+        self._streams: dict[tuple[int, int], tuple[Iterator[Ball], list[Ball]]] = {}
 
     # --- what the routes ask for ------------------------------------------------------------
 
     @cached_property
-    def value_at_zero(self) -> Any:
+    def value_at_zero(self) -> Ball:
         """The limit at z = 0."""
         return self._at_origin(1)[0]
 
@@ -128,19 +124,16 @@ class NumericBall:
             )
         return start
 
-    def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
-        """Integrals of x^(dim-1+2n) times the function, n = 0, 1, ..., times 2^bits."""
-        whole = max(_LEAST_MOMENT_BITS, _MOMENT_STEP * -(-bits // _MOMENT_STEP))
-        if (dim, whole) not in self._streams:
-            exponent = float(self._edge)
-            stream = moment_stream(self._function, dim, whole, exponent=exponent)
-            self._streams[dim, whole] = (stream, [])
-        stream, known = self._streams[dim, whole]
+    def moments(self, dim: int) -> Iterator[Ball]:
+        """Integrals of x^(dim-1+2n) times the function, n = 0, 1, ..., at Arb's precision."""
+        bits = max(_LEAST_MOMENT_BITS, flint.ctx.prec)
+        if (dim, bits) not in self._streams:
+            self._streams[dim, bits] = (moment_stream(self._function, dim, bits), [])
+        stream, known = self._streams[dim, bits]
         for n in count():
             while len(known) <= n:
                 known.append(next(stream))
-            value, error = known[n]
-            yield value >> (whole - bits), (error >> (whole - bits)) + 1
+            yield known[n]
 
     @cached_property
     def edge_exponents(self) -> tuple[sympy.Expr, ...]:
@@ -162,8 +155,8 @@ class NumericBall:
         return tuple(sorted(found, key=float))
 
     def edge_series(
-        self, power: sympy.Expr, length: int, number: Callable[[sympy.Expr], Any]
-    ) -> list[Any]:
+        self, power: sympy.Expr, length: int, number: Callable[[sympy.Expr], Ball]
+    ) -> list[Ball]:
         """Coefficients of (1 - x^2)^(power + j) at the edge; ``power`` in [0, 1)."""
         root = self._edge_root
         series = self._at_edge(root * length)
@@ -171,10 +164,10 @@ class NumericBall:
             lead = self._edge + sympy.Rational(r, root)
             if lead - sympy.floor(lead) == power:
                 shift = int(sympy.floor(lead))
-                return ([mpmath.mpf(0)] * shift + series[r::root])[:length]
-        return [mpmath.mpf(0)] * length
+                return ([flint.arb(0)] * shift + series[r::root])[:length]
+        return [flint.arb(0)] * length
 
-    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, Any]]:
+    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, Ball]]:
         """The powers x^m at the origin that are no even integers, sorted, with m as numbers."""
         root = self._origin_root
         series = self._at_origin(root * length)
@@ -188,48 +181,43 @@ class NumericBall:
 
     # --- power series at both ends ------------------------------------------------------------
 
-    def _at_edge(self, terms: int) -> list[Any]:
+    def _at_edge(self, terms: int) -> list[Ball]:
         """Coefficients of tau^(edge + j/root)."""
-        bits = max(mpmath.mp.prec, _LEAST_PRECISION) + _SERIES_BITS
-        known_bits, known = self._edge_known
-        if known_bits < bits or len(known) < terms:
-            wanted = max(terms, _SHORTEST)
-            known = power_series(
-                self._near_edge,
-                wanted,
-                reach=0.5,
-                bits=bits,
-                lost=self._edge_root * (float(self._edge) + 4.0),
+        if len(self._edge_known) < terms:
+            lost = self._edge_root * (float(self._edge) + 4.0)
+            self._edge_known = power_series(
+                self._near_edge, max(terms, _SHORTEST), bits=_SERIES_BITS, lost=lost
             )
-            self._edge_known = (bits, known)
-        return known[:terms]
+        return self._edge_known[:terms]
 
     def _near_edge(self, y: Any) -> Any:
         tau = y**self._edge_root
         return self._function(mpmath.sqrt(1 - tau)) * tau ** -to_mpf(self._edge)
 
-    def _at_origin(self, terms: int) -> list[Any]:
+    def _at_origin(self, terms: int) -> list[Ball]:
         """Coefficients of x^(j/root)."""
-        bits = max(mpmath.mp.prec, _LEAST_PRECISION) + _SERIES_BITS
-        known_bits, known = self._origin_known
-        if known_bits < bits or len(known) < terms:
-            wanted = max(terms, _SHORTEST)
+        if len(self._origin_known) < terms:
             root = self._origin_root
-            known = power_series(
-                lambda y: self._function(y**root), wanted, reach=0.5, bits=bits, lost=4.0 * root
+            self._origin_known = power_series(
+                lambda y: self._function(y**root),
+                max(terms, _SHORTEST),
+                bits=_SERIES_BITS,
+                lost=4.0 * root,
             )
-            self._origin_known = (bits, known)
-        return known[:terms]
+        return self._origin_known[:terms]
 
 
-def _convergence(series: list[Any], root: int) -> float:
+#: What the ascending series and the expansions at both ends ask of a formula on a ball: moments,
+#: and, in x = z / radius, expansions at the edge and at the origin.
+RadialForm = BallForm | NumericBall
+
+
+def _convergence(series: list[Ball], root: int) -> float:
     """Radius of convergence, in y^root, that the coefficients of a power series in y show."""
     size = max(abs(c) for c in series[:_SEARCHED])
     first = next(j for j, c in enumerate(series) if not _negligible(c, size))
-    lead = abs(series[first])
-    ratios = [
-        float(mpmath.log(lead / abs(series[j]))) / (j - first) for j in _LATE if series[j] != 0
-    ]
+    lead = log_of(series[first])
+    ratios = [(lead - log_of(series[j])) / (j - first) for j in _LATE if series[j] != 0]
     return math.exp(root * min(ratios)) if ratios else math.inf
 
 
@@ -241,5 +229,5 @@ def _start(rate: float) -> float:
     return s
 
 
-def _negligible(c: Any, size: Any) -> bool:
-    return bool(abs(c) <= mpmath.ldexp(size, -_ZERO_BITS))
+def _negligible(c: Ball, size: Ball) -> bool:
+    return bool(abs(c) <= size * 2.0**-_ZERO_BITS)

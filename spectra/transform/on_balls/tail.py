@@ -6,18 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import mpmath
 import numpy as np
-import sympy
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import ParameterError
 from spectra.numeric import FloatArray
-from spectra.transform.on_balls.ball import to_mpf
 from spectra.transform.panelled import Ending
+from spectra.transform.rays.precision import Ball
 
-__all__ = ["EPS", "EdgeTail", "ScaledRadius", "edge_angles"]
+__all__ = ["EPS", "EdgeTail", "edge_angles", "scaled", "two_doubles"]
 
 EPS = float(np.finfo(float).eps)
 _ANGLE_POINTS = 513
@@ -25,48 +23,39 @@ _ANGLE_POINTS = 513
 _LARGEST = 2.0**1020
 
 
-@dataclass(frozen=True)
-class ScaledRadius:
-    """Products s = R w as unevaluated sums of two doubles, so that large phases keep their digits.
+def two_doubles(number: Ball) -> tuple[float, float]:
+    """A number as the sum of two doubles."""
+    high = float(number)
+    return high, float(number - high)
+
+
+def scaled(radius: tuple[float, float], w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """High and low part of R w (Dekker's product), so that large phases keep their digits.
+
+    Raises
+    ------
+    ParameterError
+        Where w or R w is so large that its halves are no doubles.
 
     Examples
     --------
-    >>> high, low = ScaledRadius.of(sympy.Rational(1, 3))(np.array([3e12]))
+    >>> high, low = scaled((1 / 3, 1.850371707708594e-17), np.array([3e12]))
     >>> float(high[0])
     1000000000000.0
     """
-
-    high: float
-    low: float
-
-    @classmethod
-    def of(cls, radius: sympy.Expr) -> ScaledRadius:
-        """The exact radius as a sum of two doubles."""
-        with mpmath.workprec(160):
-            exact = to_mpf(radius)
-            high = float(exact)
-            return cls(high, float(exact - high))
-
-    def __call__(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """High and low part of R w (Dekker's product).
-
-        Raises
-        ------
-        ParameterError
-            Where w or R w is so large that its halves are no doubles.
-        """
-        largest = _LARGEST / max(self.high, 1.0)
-        if np.any(w > largest):
-            raise ParameterError(
-                f"The spectral density was asked for at the radius {np.max(w):.6g}, where the wave "
-                f"of a kernel that ends at {self.high:.6g} has no phase in doubles. Ask for radii "
-                f"up to {largest:.6g}."
-            )
-        product = self.high * w
-        a1, a2 = _split(np.asarray(self.high))
-        b1, b2 = _split(w)
-        low = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
-        return product, low + self.low * w
+    high, low = radius
+    largest = _LARGEST / max(high, 1.0)
+    if np.any(w > largest):
+        raise ParameterError(
+            f"The spectral density was asked for at the radius {np.max(w):.6g}, where the wave "
+            f"of a kernel that ends at {high:.6g} has no phase in doubles. Ask for radii up to "
+            f"{largest:.6g}."
+        )
+    product = high * w
+    a1, a2 = _split(np.asarray(high))
+    b1, b2 = _split(w)
+    lost = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+    return product, lost + low * w
 
 
 def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -96,7 +85,7 @@ class EdgeTail(Ending):
     is one in a root of 1/s.
     """
 
-    radius: ScaledRadius
+    radius: tuple[float, float]
     start: float
     start_scaled: float
     order: float
@@ -151,23 +140,23 @@ class EdgeTail(Ending):
 
     def log_amplitude(self, w: FloatArray) -> FloatArray:
         """log A(w), which is finite where A exceeds the doubles."""
-        s, _ = self.radius(w)
+        s, _ = scaled(self.radius, w)
         return self._log_amplitude(w, s, self._modulation(s))
 
     def phase(self, w: FloatArray) -> FloatArray:
         """Increasing phase theta(w), whose slope tends to R."""
-        s, low = self.radius(w)
+        s, low = scaled(self.radius, w)
         return np.asarray(s + (low + self._slow_phase(s, self._modulation(s))))
 
     def background(self, w: FloatArray) -> FloatArray:
         """The part b(w) that does not oscillate."""
-        s, _ = self.radius(w)
+        s, _ = scaled(self.radius, w)
         sign, log = self._log_background(w, s)
         return np.asarray(sign * np.exp(log))
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|; the large part of the phase is reduced without loss."""
-        s, low = self.radius(w)
+        s, low = scaled(self.radius, w)
         modulation = self._modulation(s)
         log_a = self._log_amplitude(w, s, modulation)
         sign_b, log_b = self._log_background(w, s)
@@ -180,13 +169,13 @@ class EdgeTail(Ending):
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log(A + |b|)."""
-        s, _ = self.radius(w)
+        s, _ = scaled(self.radius, w)
         log_a = self._log_amplitude(w, s, self._modulation(s))
         return np.asarray(np.logaddexp(log_a, self._log_background(w, s)[1]))
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound relative to the envelope."""
-        s, _ = self.radius(w)
+        s, _ = scaled(self.radius, w)
         q = self.order / s
         modulation = np.abs(self._modulation(s))
         log_a = self._log_amplitude(w, s, modulation)
