@@ -75,14 +75,6 @@ class _Panels(NamedTuple):
     before: FloatArray
 
 
-class _Seen(NamedTuple):
-    """Integrand times weights at the nodes of panels: (weights, panels, nodes)."""
-
-    log: FloatArray
-    share: FloatArray
-    log_error: FloatArray
-
-
 def weighted(
     integrand: Integrand, pieces: Sequence[tuple[Chart, FloatArray]], weights: Sequence[Weight]
 ) -> list[ScaledIntegral]:
@@ -109,7 +101,7 @@ def weighted(
         seen = [_weighed(integrand, batch, weights) for batch in waiting]
         if level == 0:
             for batch_seen in seen:
-                unit = np.maximum(unit, batch_seen.log.max(axis=(1, 2)))
+                unit = np.maximum(unit, batch_seen.top.max(axis=(1, 2)))
             unit = np.where(np.isfinite(unit), unit, 0.0)
         scaled = [_scaled(s, unit) for s in seen]
         absolute = sums[2] + sum(
@@ -128,20 +120,21 @@ def weighted(
     return [ScaledIntegral(*map(float, row)) for row in zip(unit, *sums, strict=True)]
 
 
-def _weighed(integrand: Integrand, batch: _Panels, weights: Sequence[Weight]) -> _Seen:
+def _weighed(integrand: Integrand, batch: _Panels, weights: Sequence[Weight]) -> Values:
+    """Integrand times weights at the nodes of panels: (weights, panels, nodes)."""
     half = 0.5 * (batch.right - batch.left)
     t = (batch.left + half)[:, None] + half[:, None] * NODES
     found = integrand(batch.chart, t)
     radius = batch.chart.radius(t)
     pairs = [weight(radius) for weight in weights]
     sign, log = (np.array(side) for side in zip(*pairs, strict=True))
-    return _Seen(found.top + log, sign * found.share, found.log_error + log)
+    return Values(found.top + log, sign * found.share, found.log_error + log)
 
 
-def _scaled(seen: _Seen, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _scaled(seen: Values, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Values and errors in units of their integrals."""
     shift = unit[:, None, None]
-    value = seen.share * np.exp(np.minimum(seen.log - shift, _LARGEST_LOG))
+    value = seen.share * np.exp(np.minimum(seen.top - shift, _LARGEST_LOG))
     return value, np.exp(np.minimum(seen.log_error - shift, _LARGEST_LOG))
 
 

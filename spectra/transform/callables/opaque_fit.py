@@ -22,7 +22,14 @@ from spectra.formula.opaque import OpaqueTerm
 from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ball import to_mpf
 
-__all__ = ["Surrogate", "fit_surrogate", "found_edge", "found_exponent", "found_origin"]
+__all__ = [
+    "Surrogate",
+    "fit_surrogate",
+    "found_edge",
+    "found_exponent",
+    "found_origin",
+    "values_of",
+]
 
 EPS = float(np.finfo(float).eps)
 
@@ -171,8 +178,9 @@ def found_exponent(
 
 def found_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:
     """The exponent of a callable at its support, as :func:`found_exponent` finds it."""
-    size = np.abs(_at(term, np.asarray(float(support) * np.linspace(0.01, 0.9, 40)))).max()
-    return found_exponent(partial(_at, term), term.function.__name__, float(support), float(size))
+    values, end = partial(values_of, term), float(support)
+    size = np.abs(values(np.asarray(end * np.linspace(0.01, 0.9, 40)))).max()
+    return found_exponent(values, term.function.__name__, end, float(size))
 
 
 def found_origin(term: OpaqueTerm) -> sympy.Expr:
@@ -190,7 +198,7 @@ def found_origin(term: OpaqueTerm) -> sympy.Expr:
     reach = (1.0 if end is sympy.oo else _EVEN_PART * float(end)) * float(term.scale)
     for power, answer in ((2.0, sympy.oo), (1.0, sympy.Integer(1))):
         t = 0.5 * (1.0 + chebyshev.chebpts1(2 * _EVEN_DEGREE))
-        value = _at(term, reach * t ** (1.0 / power))
+        value = values_of(term, reach * t ** (1.0 / power))
         series = chebyshev.chebfit(2.0 * t - 1.0, value, _EVEN_DEGREE)
         miss = np.abs(chebyshev.chebval(2.0 * t - 1.0, series) - value).max()
         if miss <= _EVEN_MISS * np.abs(value).max():
@@ -201,5 +209,6 @@ def found_origin(term: OpaqueTerm) -> sympy.Expr:
     )
 
 
-def _at(term: OpaqueTerm, z: FloatArray) -> FloatArray:
+def values_of(term: OpaqueTerm, z: FloatArray) -> FloatArray:
+    """The values of a callable with its coefficient, at distances in its scale."""
     return np.asarray(float(term.coefficient) * term.function.values(z / float(term.scale)))

@@ -25,7 +25,7 @@ from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
-from spectra.transform.callables.opaque_fit import found_origin
+from spectra.transform.callables.opaque_fit import found_origin, values_of
 from spectra.transform.callables.opaque_series import series_components
 from spectra.transform.panel import Panel, fit_panel
 from spectra.transform.panelled import Ending, Panelled
@@ -104,7 +104,7 @@ def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Compone
     if support is not sympy.oo:
         edge = facts.edge if facts.support * term.scale == support else None
         ends = (*inside, (support, edge))
-        return series_components(name, partial(_values, term), ends, origin, dim)
+        return series_components(name, partial(values_of, term), ends, origin, dim)
     if inside:
         raise NoRouteError(
             f"The callable {name} has no support and is not smooth at z = {inside[0][0]}. "
@@ -124,15 +124,11 @@ def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Compone
     return [_integrated(term, _reach(term, dim), origin, dim)]
 
 
-def _values(term: OpaqueTerm, z: FloatArray) -> FloatArray:
-    return np.asarray(float(term.coefficient) * term.function.values(z / float(term.scale)))
-
-
 def _reach(term: OpaqueTerm, dim: int) -> float:
     """A distance beyond which the callable is below rounding, in the integral over R^dim."""
     z = float(term.scale) * np.geomspace(1e-3, _LARGEST_REACH, 401)
     with np.errstate(divide="ignore"):
-        size = np.log(np.abs(_values(term, z))) + (dim - 1) * np.log(z)
+        size = np.log(np.abs(values_of(term, z))) + (dim - 1) * np.log(z)
     alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
     if alive[-1] == z.size - 1:
         raise NoRouteError(
@@ -152,7 +148,7 @@ def _highest_frequency(term: OpaqueTerm, reach: float) -> float:
     highest = 0.0
     for count in _COSINES:
         z = reach * np.arange(count + 1) / count
-        spectrum = np.abs(dct(_values(term, z), type=1))
+        spectrum = np.abs(dct(values_of(term, z), type=1))
         top, rest = float(spectrum.max()), float(np.median(spectrum[count // 2 :]))
         if top == 0.0:
             return 0.0
@@ -178,7 +174,7 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
             f"{dim}, and above {_LARGEST_DIM} doubles keep too few digits of it. "
             "Write the kernel as a formula."
         )
-    sample = partial(_sampled, partial(_values, term), reach, dim)
+    sample = partial(_sampled, partial(values_of, term), reach, dim)
     power = float(dim - 1)
     first = 1.0 / reach
     panel, resolved = fit_panel(np.log(first), np.log(2.0 * first), sample, power=power)
@@ -221,7 +217,7 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
     heights = [_height(p) for p in panels]
     bulk = [p for p, h in zip(panels, heights, strict=True) if h > max(heights) - _BULK]
     ends = (float(np.exp(bulk[0].low)), float(np.exp(bulk[-1].high)))
-    total = float(_values(term, np.zeros(1))[0])
+    total = float(values_of(term, np.zeros(1))[0])
     if odd is None:
         ending: _Unknown | _OddTail = _Unknown(panels[-1])
         return Panelled(tuple(panels), total, power, ends, PowerTail(np.inf), ending)
@@ -330,7 +326,7 @@ def _taylor(term: OpaqueTerm, reach: float, degree: int) -> FloatArray:
     end = 0.25 * reach
     nodes = chebyshev.chebpts1(2 * degree)
     for _ in range(_ORIGIN_HALVINGS):
-        value = _values(term, 0.5 * end * (1.0 + nodes))
+        value = values_of(term, 0.5 * end * (1.0 + nodes))
         series = chebyshev.chebfit(nodes, value, degree)
         miss = np.abs(chebyshev.chebval(nodes, series) - value).max()
         if miss <= 16.0 * EPS * np.abs(value).max():

@@ -14,6 +14,7 @@ import sympy
 
 from spectra.density import Component, OscillatingTail
 from spectra.errors import ParameterError
+from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ascending import AscendingSeries, build_panels
 from spectra.transform.on_balls.ball import BallForm
 from spectra.transform.on_balls.ball_reading import ball_form
@@ -44,10 +45,18 @@ class BallComponent(Panelled):
     dim : int
     tail : OscillatingTail
         ``frequency`` is the radius R of the ball; the background comes from odd powers of z.
+    doubt : (ndarray, ndarray) or None
+        Logarithms of radii and what else the density errs by there, relative to its envelope.
     """
 
     form: RadialForm
     dim: int
+    doubt: tuple[FloatArray, FloatArray] | None = None
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope."""
+        found = super().relative_error(w)
+        return found if self.doubt is None else found + np.interp(np.log(w), *self.doubt)
 
     @classmethod
     def of(cls, form: RadialForm, dim: int, *, least_start: float = 0.0) -> BallComponent:

@@ -13,10 +13,7 @@ coefficients are numbers (:mod:`.numeric_ball`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-import mpmath
 import sympy
 
 from spectra.density import Component
@@ -31,7 +28,6 @@ from spectra.kernel import Kernel
 from spectra.singularity.branches import branch_radii, is_analytic_at
 from spectra.singularity.local import profile
 from spectra.singularity.zeros import same_radius
-from spectra.transform.on_balls.ball import to_mpf
 from spectra.transform.on_balls.compact import BallComponent, compact_components
 from spectra.transform.on_balls.numeric_ball import NumericBall
 from spectra.transform.rays.hidden import hidden_in_a_ball, refuse_hidden
@@ -64,7 +60,7 @@ def compact_numeric_components(expr: sympy.Expr, support: sympy.Expr, dim: int) 
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import mpmath, numpy as np
     >>> (c,) = compact_numeric_components(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
     >>> sign, log = c.signed_log(np.array([2.0]))
     >>> exact = mpmath.quad(lambda z: mpmath.exp(-z) * (1 - z) * mpmath.cos(2 * z), [0, 1])
@@ -148,26 +144,13 @@ def _component(expr: sympy.Expr, radius: sympy.Expr, dim: int) -> BallComponent:
     if not 0 < origin_root <= _LARGEST_ROOT:
         raise NoRouteError(_mixed(expr, sympy.Integer(0)))
     form = NumericBall(
-        _scaled(mpmath_function(expr, Z), radius),
+        mpmath_function(expr.subs(Z, radius * Z), Z),
         radius,
         edge=edge,
         edge_root=edge_root,
         origin_root=origin_root,
     )
     return BallComponent.of(form, dim, least_start=form.least_start)
-
-
-def _scaled(function: Callable[[Any], Any], radius: sympy.Expr) -> Callable[[Any], Any]:
-    """x -> function(radius x), at any working precision."""
-    known: dict[int, Any] = {}
-
-    def scaled(x: Any) -> Any:
-        precision = mpmath.mp.prec
-        if precision not in known:
-            known[precision] = to_mpf(radius)
-        return function(known[precision] * x)
-
-    return scaled
 
 
 def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> tuple[sympy.Expr, int]:

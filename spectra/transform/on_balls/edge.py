@@ -29,7 +29,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ascending import AscendingSeries, density_front
 from spectra.transform.on_balls.ball import to_ball
 from spectra.transform.on_balls.numeric_ball import RadialForm
-from spectra.transform.on_balls.tail import EPS, EdgeTail, edge_angles, two_doubles
+from spectra.transform.on_balls.tail import EPS, EdgeTail, two_doubles
 from spectra.transform.panel import chebyshev_coefficients
 from spectra.transform.rays.precision import Ball, working
 
@@ -289,7 +289,6 @@ class _Ends:
             amplitude_power=0.5 * self.dim - float(self.exponents[0]) - 1.5,
             amplitude_log=float((constant * unit).log()),
             families=stored,
-            angles=edge_angles(stored),
             background_power=power_b,
             background_log=log_b,
             background_root=root_b,

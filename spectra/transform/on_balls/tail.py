@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.panelled import Ending
 from spectra.transform.rays.precision import Ball
 
-__all__ = ["EPS", "EdgeTail", "edge_angles", "scaled", "two_doubles"]
+__all__ = ["EPS", "EdgeTail", "scaled", "two_doubles"]
 
 EPS = float(np.finfo(float).eps)
 _ANGLE_POINTS = 513
@@ -72,7 +73,7 @@ def debye_phase(order: float, s: FloatArray) -> FloatArray:
     return np.asarray(order * np.arcsin(order / s) - order * (order / (s + root)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EdgeTail(Ending):
     r"""The radial density for w >= start, as amplitude, phase and background.
 
@@ -93,7 +94,6 @@ class EdgeTail(Ending):
     amplitude_power: float
     amplitude_log: float
     families: tuple[tuple[float, NDArray[np.complex128]], ...]
-    angles: FloatArray
     background_power: float
     background_log: float
     background_root: int
@@ -103,12 +103,20 @@ class EdgeTail(Ending):
     def _inverse(self, s: FloatArray) -> FloatArray:
         return np.asarray(self.start_scaled / s)
 
-    def _modulation(self, s: FloatArray) -> NDArray[np.complex128]:
-        x = self._inverse(s)
-        value = np.zeros(s.shape, dtype=complex)
+    def _gamma(self, x: FloatArray) -> NDArray[np.complex128]:
+        """gamma at x = start / s."""
+        value = np.zeros(x.shape, dtype=complex)
         for offset, series in self.families:
             value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
         return value
+
+    def _modulation(self, s: FloatArray) -> NDArray[np.complex128]:
+        return self._gamma(self._inverse(s))
+
+    @cached_property
+    def _angles(self) -> FloatArray:
+        """Arguments of gamma on a grid of sqrt(start / s), unwrapped from infinity inwards."""
+        return np.unwrap(np.angle(self._gamma(np.linspace(0.0, 1.0, _ANGLE_POINTS) ** 2)))
 
     def _log_amplitude(self, w: FloatArray, s: FloatArray, modulation: NDArray[Any]) -> FloatArray:
         q = self.order / s
@@ -133,7 +141,7 @@ class EdgeTail(Ending):
         """The phase without s itself, unwrapped from infinity inwards."""
         angle = np.angle(modulation)
         grid = np.sqrt(self._inverse(s))
-        guess = np.interp(grid, np.linspace(0.0, 1.0, self.angles.size), self.angles)
+        guess = np.interp(grid, np.linspace(0.0, 1.0, _ANGLE_POINTS), self._angles)
         turns = np.round((guess - angle) / (2.0 * np.pi))
         angle = angle + 2.0 * np.pi * turns
         return np.asarray(debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns)
@@ -192,12 +200,3 @@ class EdgeTail(Ending):
         log = (abs(self.amplitude_power) + 1.0) * np.abs(np.log(w / self.start))
         rounding = EPS * (phase + log + np.abs(envelope) + 8.0)
         return np.asarray(self.fit_error * np.maximum(weight, 1.0) + rounding)
-
-
-def edge_angles(families: tuple[tuple[float, NDArray[np.complex128]], ...]) -> FloatArray:
-    """Arguments of gamma on a grid of sqrt(start / s), unwrapped from infinity inwards."""
-    x = np.linspace(0.0, 1.0, _ANGLE_POINTS) ** 2
-    value = np.zeros(x.shape, dtype=complex)
-    for offset, series in families:
-        value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
-    return np.unwrap(np.angle(value))
