@@ -52,6 +52,12 @@ MAX_DEGREE = 256
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
+#: Makes numbers of one kind of exact ones.
+Number = Callable[[sympy.Expr], Any]
+#: Powers of tau, and series in tau that multiply them.
+AtEdge = list[tuple[sympy.Rational, list[Any]]]
+
+
 def to_mpf(value: Any) -> Any:
     """The exact number ``value`` (of sympy, Python or mpmath) at mpmath's working precision."""
     if isinstance(value, mpmath.mpf):
@@ -124,8 +130,6 @@ class RimPower:
 
     def moments(self, first: int) -> Iterator[Ball]:
         """Integrals of x^(a-1) times the factor, a = first, first + 1, ..."""
-        if self.is_one:
-            return (1 / flint.arb(a) for a in count(first))
         return _betas(self.power, self.order, first + self.shift)
 
     def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
@@ -138,16 +142,16 @@ class RimPower:
             c = c * (j - self.power) / (j + 1)
             power += self.order
 
-    def rim(self, length: int, number: Callable[[sympy.Expr], Any]) -> list[Any]:
-        """The first coefficients of (1 - x^order)^power tau^(-power) in powers of tau."""
+    def at_edge(self, length: int, number: Number) -> AtEdge:
+        """(1 - x^order)^power as tau^power times a series in tau = 1 - x^2."""
         if self.order == 2 or self.power == 0:
-            return [number(sympy.Integer(1))]
+            return [(self.power, [number(sympy.Integer(1))])]
         p, q = int(self.power.p), int(self.power.q)
         series = [number(2**-self.power)]
         for j in range(length - 1):
             ratio = (p + 2 * q * j) * (p + q + 2 * q * j)
             series.append(series[-1] * ratio / (4 * q * (j + 1) * (p + q + q * j)))
-        return series
+        return [(self.power, series)]
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,7 @@ class RimIntegral:
     """The factor int_0^x (1 - t^2)^power dt, power > -1 and no integer; arcsin x for -1/2."""
 
     power: sympy.Rational
+    shift = _ZERO
 
     @property
     def whole(self) -> sympy.Expr:
@@ -173,13 +178,13 @@ class RimIntegral:
         terms = RimPower(self.power).taylor(stop)
         return ((m + 1, c / (m + 1)) for m, c in terms if m + 1 < stop)
 
-    def rim(self, length: int) -> list[sympy.Rational]:
-        """Coefficients of int_x^1 (1 - t^2)^power dt, tau^(-power-1) in powers of tau."""
+    def at_edge(self, length: int, number: Number) -> AtEdge:
+        """The integral up to 1, less the one from x on, which is tau^(power+1) times a series."""
         terms, c = [], _HALF
         for j in range(length):
-            terms.append(c / (self.power + 1 + j))
+            terms.append(-number(c / (self.power + 1 + j)))
             c = c * sympy.Rational(2 * j + 1, 2 * j + 2)
-        return terms
+        return [(_ZERO, [number(self.whole)]), (self.power + 1, terms)]
 
 
 #: What multiplies a power of x.
@@ -217,7 +222,7 @@ class BallForm:
                 c
                 for factor, monomials in self.parts
                 for m, c in monomials
-                if m == 0 and isinstance(factor, RimPower) and factor.shift == 0
+                if m == factor.shift == 0 and isinstance(factor, RimPower)
             ),
             sympy.Integer(0),
         )
@@ -261,62 +266,34 @@ class BallForm:
     def edge_exponents(self) -> tuple[sympy.Rational, ...]:
         """Leading exponents of (1 - x^2) at the edge, one for each class modulo 1, sorted."""
         exponents = []
-        for p in self._edge_classes():
-            length = 4
-            while True:
+        powers = {e for factor, _ in self.parts for e, _ in factor.at_edge(1, _quick)}
+        # Powers of x are independent: a sum of so many that begins with as many zeros is zero.
+        count = max(powers) + sum(len(monomials) for _, monomials in self.parts)
+        for p in {e - sympy.floor(e) for e in powers}:
+            length, order = 2, None
+            while order is None and length < 2 * count + 2:
+                length *= 2
                 series = self.edge_series(p, length, _quick)
                 order = next((j for j, c in enumerate(series) if not is_zero(c)), None)
-                if order is not None:
-                    exponents.append(p + order)
-                    break
-                length *= 2
+            if order is not None:
+                exponents.append(p + order)
         return tuple(sorted(exponents))
 
-    def _edge_classes(self) -> list[sympy.Rational]:
-        classes = set()
-        smooth: dict[sympy.Rational, sympy.Expr] = {}
-        for factor, monomials in self.parts:
-            if isinstance(factor, RimIntegral):
-                classes.add(factor.power - sympy.floor(factor.power))
-                shift, weight = _ZERO, factor.whole
-            else:
-                assert isinstance(factor, RimPower)
-                if factor.power != 0:
-                    classes.add(factor.power - sympy.floor(factor.power))
-                    continue
-                shift, weight = factor.shift, sympy.Integer(1)
-            for m, c in monomials:
-                smooth[m + shift] = smooth.get(m + shift, _ZERO) + weight * c
-        if any(not is_zero(c) for c in smooth.values()):
-            classes.add(_ZERO)
-        return sorted(classes)
-
     def edge_series(
-        self, power: sympy.Rational, length: int, number: Callable[[sympy.Expr], Any]
+        self, power: sympy.Rational, length: int, number: Number = to_ball
     ) -> list[Any]:
         """Coefficients of tau^(power + j), tau = 1 - x^2, at the edge; ``power`` in [0, 1)."""
         total = [number(_ZERO)] * length
-
-        def add(
-            monomials: Monomials, times: list[Any], shift: sympy.Rational = _ZERO, first: int = 0
-        ) -> None:
-            series = _power_series(monomials, shift, length - first, number)
-            for j in range(first, length):
-                last = min(j - first, len(times) - 1)
-                total[j] += sum(times[i] * series[j - first - i] for i in range(last + 1))
-
         for factor, monomials in self.parts:
-            if isinstance(factor, RimPower):
-                first = factor.power - power
-                if first.is_Integer and first < length:
-                    add(monomials, factor.rim(length, number), factor.shift, int(first))
-                continue
-            assert isinstance(factor, RimIntegral)
-            first = factor.power + 1 - power
-            if power == 0:
-                add(monomials, [number(factor.whole)])
-            elif first.is_Integer and first < length:
-                add(monomials, [-number(c) for c in factor.rim(length)], first=int(first))
+            for exponent, times in factor.at_edge(length, number):
+                first = exponent - power
+                if not first.is_Integer or first >= length:
+                    continue
+                series = _power_series(monomials, factor.shift, length - int(first), number)
+                for j in range(int(first), length):
+                    last = min(j - int(first), len(times) - 1)
+                    parts = (times[i] * series[j - int(first) - i] for i in range(last + 1))
+                    total[j] += sum(parts)
         return total
 
     def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, sympy.Expr]]:
@@ -343,7 +320,7 @@ def _power_series(
     monomials: Monomials,
     shift: sympy.Rational,
     length: int,
-    number: Callable[[sympy.Expr], Any],
+    number: Number,
 ) -> list[Any]:
     """Coefficients in tau of sum c x^(m + shift) with x = (1 - tau)^(1/2)."""
     total = [number(_ZERO)] * length

@@ -177,7 +177,7 @@ class _Ends:
     def _wave(self, exponent: sympy.Expr) -> tuple[sympy.Expr, list[Ball]]:
         """An exponent at the edge and the coefficients kappa_j of tau^(exponent + j)."""
         whole = int(sympy.floor(exponent))
-        series = self.form.edge_series(exponent - whole, whole + self.length, to_ball)[whole:]
+        series = self.form.edge_series(exponent - whole, whole + self.length)[whole:]
         while len(series) > 1 and series[-1] == 0:
             series.pop()
         return exponent, series

@@ -154,9 +154,7 @@ class NumericBall:
             )
         return tuple(sorted(found, key=float))
 
-    def edge_series(
-        self, power: sympy.Expr, length: int, number: Callable[[sympy.Expr], Ball]
-    ) -> list[Ball]:
+    def edge_series(self, power: sympy.Expr, length: int) -> list[Ball]:
         """Coefficients of (1 - x^2)^(power + j) at the edge; ``power`` in [0, 1)."""
         root = self._edge_root
         series = self._at_edge(root * length)

@@ -30,8 +30,9 @@ _MOST_NODES = 520
 # are made of them end, or are at their least term, before.
 _EXACT_TERMS = 64
 _EXACT_BITS = 120
-# How often the interval is halved: a singularity near by asks for a short one.
-_SHRINKINGS = 6
+# The end of the first interval, and how often it is halved: a singularity near by asks for a short
+# one.
+_REACH, _SHRINKINGS = 0.5, 6
 _LAST = 6
 
 
@@ -39,11 +40,10 @@ def power_series(
     function: Callable[[Any], Any],
     count: int,
     *,
-    reach: float = 0.5,
     bits: int = 320,
     lost: float = 0.0,
 ) -> list[Ball]:
-    r"""Coefficients c_0, ..., c_(count-1) of a function that is analytic on [0, reach].
+    r"""Coefficients c_0, ..., c_(count-1) of a function that is analytic next to 0.
 
     Parameters
     ----------
@@ -51,8 +51,6 @@ def power_series(
         Takes and returns mpmath numbers, at the working precision; it is never asked at 0.
     count : int
         How many coefficients.
-    reach : float
-        End of the interval; it is shortened where the Chebyshev series does not end to ``bits``.
     bits : int
         The first coefficients carry so many bits.
     lost : float
@@ -74,7 +72,7 @@ def power_series(
     >>> [round(float(c), 15) for c in power_series(lambda y: 1 / (1 - y), 3)]
     [1.0, 1.0, 1.0]
     """
-    left = 1.0
+    left, reach = 1.0, _REACH
     most = _MOST_NODES if count > _NODES[-1] else _NODES[-1]
     for _ in range(_SHRINKINGS):
         wanted = 0.0
