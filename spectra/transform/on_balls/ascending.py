@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 import flint
@@ -54,20 +55,14 @@ _PANEL_TOLERANCE = 2e-16
 _LEAST_PANEL = 1e-4
 
 
+@dataclass(eq=False)
 class AscendingSeries:
-    """F(R w) of a formula, to 68 bits of the largest value of each batch.
+    """F(R w) of a formula, to 68 bits of the largest value of each batch."""
 
-    Attributes
-    ----------
-    form : RadialForm
-    dim : int
-    """
-
-    def __init__(self, form: RadialForm, dim: int) -> None:
-        self.form = form
-        self.dim = dim
-        self._bits = _BITS_STEP
-        self._known: dict[int, tuple[Iterator[Ball], list[Ball]]] = {}
+    form: RadialForm
+    dim: int
+    _bits: int = field(default=_BITS_STEP, init=False)
+    _known: dict[int, tuple[Iterator[Ball], list[Ball]]] = field(default_factory=dict, init=False)
 
     def __call__(self, w: Sequence[Ball]) -> list[Ball]:
         """Values F(R w) at exact radii."""

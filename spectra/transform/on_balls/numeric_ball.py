@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
@@ -45,10 +46,11 @@ _SHORTEST = 124
 _LEAST_MOMENT_BITS = 384
 
 
+@dataclass(eq=False)
 class NumericBall:
     """A function on the unit ball known by its values, with stated exponents at both ends.
 
-    Parameters
+    Attributes
     ----------
     function : callable
         k(R x) for 0 < x < 1, an mpmath number at the working precision.
@@ -71,27 +73,20 @@ class NumericBall:
     [(1, -3.0), (3, -2.166666666667)]
     """
 
+    function: Callable[[Any], Any]
+    radius: sympy.Expr
+    edge: sympy.Expr
+    edge_root: int = 1
+    origin_root: int = 1
+    _edge_known: list[Ball] = field(default_factory=list, init=False)
+    _origin_known: list[Ball] = field(default_factory=list, init=False)
+    _streams: dict[tuple[int, int], tuple[Iterator[Ball], list[Ball]]] = field(
+        default_factory=dict, init=False
+    )
+
     #: Its series never end, whatever the function.
     has_finite_edge = False
     has_finite_origin = False
-
-    def __init__(
-        self,
-        function: Callable[[Any], Any],
-        radius: sympy.Expr,
-        *,
-        edge: sympy.Expr,
-        edge_root: int = 1,
-        origin_root: int = 1,
-    ) -> None:
-        self._function = function
-        self.radius = radius
-        self._edge = edge
-        self._edge_root = edge_root
-        self._origin_root = origin_root
-        self._edge_known: list[Ball] = []
-        self._origin_known: list[Ball] = []
-        self._streams: dict[tuple[int, int], tuple[Iterator[Ball], list[Ball]]] = {}
 
     # --- what the routes ask for ------------------------------------------------------------
 
@@ -112,8 +107,8 @@ class NumericBall:
         AccuracyError
             Where that is too far out to be reached from the ascending series.
         """
-        edge = _convergence(self._at_edge(_SHORTEST), self._edge_root)
-        origin = _convergence(self._at_origin(_SHORTEST), self._origin_root)
+        edge = _convergence(self._at_edge(_SHORTEST), self.edge_root)
+        origin = _convergence(self._at_origin(_SHORTEST), self.origin_root)
         start = max(_start(0.5 * edge), _start(origin))
         if start > _FARTHEST_START:
             raise AccuracyError(
@@ -128,7 +123,7 @@ class NumericBall:
         """Integrals of x^(dim-1+2n) times the function, n = 0, 1, ..., at Arb's precision."""
         bits = max(_LEAST_MOMENT_BITS, flint.ctx.prec)
         if (dim, bits) not in self._streams:
-            self._streams[dim, bits] = (moment_stream(self._function, dim, bits), [])
+            self._streams[dim, bits] = (moment_stream(self.function, dim, bits), [])
         stream, known = self._streams[dim, bits]
         for n in count():
             while len(known) <= n:
@@ -138,7 +133,7 @@ class NumericBall:
     @cached_property
     def edge_exponents(self) -> tuple[sympy.Expr, ...]:
         """Leading exponents of 1 - x^2 at the edge, one for each class modulo 1, sorted."""
-        root = self._edge_root
+        root = self.edge_root
         series = self._at_edge(_SEARCHED * root)
         size = max(abs(c) for c in series)
         found = []
@@ -146,7 +141,7 @@ class NumericBall:
             mine = series[r::root]
             first = next((j for j, c in enumerate(mine) if not _negligible(c, size)), None)
             if first is not None:
-                found.append(self._edge + sympy.Rational(r, root) + first)
+                found.append(self.edge + sympy.Rational(r, root) + first)
         if not found:
             raise AccuracyError(
                 "A formula on a ball has no term at the edge that numbers can see: it is zero, or "
@@ -156,10 +151,10 @@ class NumericBall:
 
     def edge_series(self, power: sympy.Expr, length: int) -> list[Ball]:
         """Coefficients of (1 - x^2)^(power + j) at the edge; ``power`` in [0, 1)."""
-        root = self._edge_root
+        root = self.edge_root
         series = self._at_edge(root * length)
         for r in range(root):
-            lead = self._edge + sympy.Rational(r, root)
+            lead = self.edge + sympy.Rational(r, root)
             if lead - sympy.floor(lead) == power:
                 shift = int(sympy.floor(lead))
                 return ([flint.arb(0)] * shift + series[r::root])[:length]
@@ -167,7 +162,7 @@ class NumericBall:
 
     def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, Ball]]:
         """The powers x^m at the origin that are no even integers, sorted, with m as numbers."""
-        root = self._origin_root
+        root = self.origin_root
         series = self._at_origin(root * length)
         odd = [(Fraction(j, root), c) for j, c in enumerate(series) if j % (2 * root) and c != 0]
         size = max(abs(c) for c in series[: _SEARCHED * root])
@@ -182,22 +177,22 @@ class NumericBall:
     def _at_edge(self, terms: int) -> list[Ball]:
         """Coefficients of tau^(edge + j/root)."""
         if len(self._edge_known) < terms:
-            lost = self._edge_root * (float(self._edge) + 4.0)
+            lost = self.edge_root * (float(self.edge) + 4.0)
             self._edge_known = power_series(
                 self._near_edge, max(terms, _SHORTEST), bits=_SERIES_BITS, lost=lost
             )
         return self._edge_known[:terms]
 
     def _near_edge(self, y: Any) -> Any:
-        tau = y**self._edge_root
-        return self._function(mpmath.sqrt(1 - tau)) * tau ** -to_mpf(self._edge)
+        tau = y**self.edge_root
+        return self.function(mpmath.sqrt(1 - tau)) * tau ** -to_mpf(self.edge)
 
     def _at_origin(self, terms: int) -> list[Ball]:
         """Coefficients of x^(j/root)."""
         if len(self._origin_known) < terms:
-            root = self._origin_root
+            root = self.origin_root
             self._origin_known = power_series(
-                lambda y: self._function(y**root),
+                lambda y: self.function(y**root),
                 max(terms, _SHORTEST),
                 bits=_SERIES_BITS,
                 lost=4.0 * root,

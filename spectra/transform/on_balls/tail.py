@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -100,9 +99,6 @@ class EdgeTail(Ending):
     background_series: FloatArray
     fit_error: float
 
-    def _inverse(self, s: FloatArray) -> FloatArray:
-        return np.asarray(self.start_scaled / s)
-
     def _gamma(self, x: FloatArray) -> NDArray[np.complex128]:
         """gamma at x = start / s."""
         value = np.zeros(x.shape, dtype=complex)
@@ -110,66 +106,53 @@ class EdgeTail(Ending):
             value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
         return value
 
-    def _modulation(self, s: FloatArray) -> NDArray[np.complex128]:
-        return self._gamma(self._inverse(s))
-
     @cached_property
     def _angles(self) -> FloatArray:
         """Arguments of gamma on a grid of sqrt(start / s), unwrapped from infinity inwards."""
         return np.unwrap(np.angle(self._gamma(np.linspace(0.0, 1.0, _ANGLE_POINTS) ** 2)))
 
-    def _log_amplitude(self, w: FloatArray, s: FloatArray, modulation: NDArray[Any]) -> FloatArray:
-        q = self.order / s
-        return np.asarray(
-            self.amplitude_log
-            + self.amplitude_power * np.log(w / self.start)
-            - 0.25 * np.log1p(-q * q)
-            + np.log(np.abs(modulation))
-        )
+    def _wave(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """log A, the large part s = R w of the phase, and the rest of it."""
+        s, low = scaled(self.radius, w)
+        q, x = self.order / s, self.start_scaled / s
+        gamma = self._gamma(x)
+        power = self.amplitude_power * np.log(w / self.start)
+        log = self.amplitude_log + power - 0.25 * np.log1p(-q * q) + np.log(np.abs(gamma))
+        angle = np.angle(gamma)
+        guess = np.interp(np.sqrt(x), np.linspace(0.0, 1.0, _ANGLE_POINTS), self._angles)
+        angle = angle + 2.0 * np.pi * np.round((guess - angle) / (2.0 * np.pi))
+        slow = debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns
+        return np.asarray(log), s, low + slow
 
-    def _log_background(self, w: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        x = self._inverse(s) ** (1.0 / self.background_root)
+    def _signed_log_background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if math.isinf(self.background_power):
+            return np.zeros_like(w), np.full_like(w, -np.inf)
+        x = (self.start_scaled / scaled(self.radius, w)[0]) ** (1.0 / self.background_root)
         value = chebyshev.chebval(2.0 * x - 1.0, self.background_series)
         with np.errstate(divide="ignore"):
             log = np.log(np.abs(value))
-        power = 0.0 if math.isinf(self.background_power) else self.background_power
-        return np.sign(value), np.asarray(
-            log + self.background_log - power * np.log(w / self.start)
-        )
-
-    def _slow_phase(self, s: FloatArray, modulation: NDArray[np.complex128]) -> FloatArray:
-        """The phase without s itself, unwrapped from infinity inwards."""
-        angle = np.angle(modulation)
-        grid = np.sqrt(self._inverse(s))
-        guess = np.interp(grid, np.linspace(0.0, 1.0, _ANGLE_POINTS), self._angles)
-        turns = np.round((guess - angle) / (2.0 * np.pi))
-        angle = angle + 2.0 * np.pi * turns
-        return np.asarray(debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns)
+        power = self.background_power * np.log(w / self.start)
+        return np.sign(value), log + self.background_log - power
 
     def log_amplitude(self, w: FloatArray) -> FloatArray:
         """log A(w), which is finite where A exceeds the doubles."""
-        s, _ = scaled(self.radius, w)
-        return self._log_amplitude(w, s, self._modulation(s))
+        return self._wave(w)[0]
 
     def phase(self, w: FloatArray) -> FloatArray:
         """Increasing phase theta(w), whose slope tends to R."""
-        s, low = scaled(self.radius, w)
-        return np.asarray(s + (low + self._slow_phase(s, self._modulation(s))))
+        _, s, rest = self._wave(w)
+        return np.asarray(s + rest)
 
     def background(self, w: FloatArray) -> FloatArray:
         """The part b(w) that does not oscillate."""
-        s, _ = scaled(self.radius, w)
-        sign, log = self._log_background(w, s)
+        sign, log = self._signed_log_background(w)
         return np.asarray(sign * np.exp(log))
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|; the large part of the phase is reduced without loss."""
-        s, low = scaled(self.radius, w)
-        modulation = self._modulation(s)
-        log_a = self._log_amplitude(w, s, modulation)
-        sign_b, log_b = self._log_background(w, s)
-        slow = low + self._slow_phase(s, modulation)
-        cosine = np.cos(s) * np.cos(slow) - np.sin(s) * np.sin(slow)
+        log_a, s, rest = self._wave(w)
+        sign_b, log_b = self._signed_log_background(w)
+        cosine = np.cos(s) * np.cos(rest) - np.sin(s) * np.sin(rest)
         top = np.maximum(log_a, log_b)
         value = cosine * np.exp(log_a - top) + sign_b * np.exp(log_b - top)
         with np.errstate(divide="ignore"):
@@ -177,25 +160,20 @@ class EdgeTail(Ending):
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log(A + |b|)."""
-        s, _ = scaled(self.radius, w)
-        log_a = self._log_amplitude(w, s, self._modulation(s))
-        return np.asarray(np.logaddexp(log_a, self._log_background(w, s)[1]))
+        return np.asarray(np.logaddexp(self._wave(w)[0], self._signed_log_background(w)[1]))
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound relative to the envelope."""
-        s, _ = scaled(self.radius, w)
-        q = self.order / s
-        modulation = np.abs(self._modulation(s))
-        log_a = self._log_amplitude(w, s, modulation)
-        _, log_b = self._log_background(w, s)
-        envelope = np.logaddexp(log_a, log_b)
+        log_a, s, _ = self._wave(w)
+        envelope = np.logaddexp(log_a, self._signed_log_background(w)[1])
         # The series err relative to their largest value, which is at the start of the tail where
         # a weak leading singularity has not yet taken over.
-        weight = np.exp(log_a - envelope) / modulation
+        weight = np.exp(log_a - envelope) / np.abs(self._gamma(self.start_scaled / s))
         if not math.isinf(self.background_power):
             scale = self.background_log - self.background_power * np.log(w / self.start)
             weight = weight + np.exp(scale - envelope)
         # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
+        q = self.order / s
         phase = self.order * (np.arcsin(q) + 2.0 * q) + 8.0
         log = (abs(self.amplitude_power) + 1.0) * np.abs(np.log(w / self.start))
         rounding = EPS * (phase + log + np.abs(envelope) + 8.0)
