@@ -10,6 +10,7 @@ in high dimension is everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -219,9 +220,9 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
     ends = (float(np.exp(bulk[0].low)), float(np.exp(bulk[-1].high)))
     total = float(values_of(term, np.zeros(1))[0])
     if odd is None:
-        ending: _Unknown | _OddTail = _Unknown(panels[-1])
-        return Panelled(tuple(panels), total, power, ends, PowerTail(np.inf), ending)
-    return Panelled(tuple(panels), total, power, ends, PowerTail(odd.exponent), odd)
+        unknown = _Unknown(panels[-1])
+        return Panelled(tuple(panels), total, power, ends, PowerTail(np.inf), unknown)
+    return Panelled(tuple(panels), total, power, ends, PowerTail(1.0 + float(odd.powers[0])), odd)
 
 
 def _height(panel: Panel) -> float:
@@ -265,29 +266,30 @@ def _sampled(
     return front * results[1], front * (apart + rounding)
 
 
+@dataclass(frozen=True)
 class _Unknown(Ending):
     """Beyond the last panel the values are noise: a power law that no digit is claimed of."""
 
-    def __init__(self, panel: Panel) -> None:
-        self._end = panel.high
-        self._log = panel.level + panel.slope * panel.high + float(np.log(panel.top))
-        self._slope = min(panel.slope, -_STEEP)
+    last: Panel
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|."""
-        return np.ones_like(w), np.asarray(self._log + self._slope * (np.log(w) - self._end))
+        end = self.last.high
+        log = self.last.level + self.last.slope * end + np.log(self.last.top)
+        return np.ones_like(w), log + min(self.last.slope, -_STEEP) * (np.log(w) - end)
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Twice the value: nothing is known."""
         return np.full_like(w, 2.0)
 
 
+@dataclass(frozen=True, eq=False)
 class _OddTail(Ending):
     """The density that odd powers of z at 0 make at large w: a sum of powers of 1/w."""
 
-    def __init__(self, powers: FloatArray, values: FloatArray, errors: FloatArray) -> None:
-        self._powers, self._values, self._errors = powers, values, errors
-        self.exponent = 1.0 + float(powers[0])
+    powers: FloatArray
+    values: FloatArray
+    errors: FloatArray
 
     @classmethod
     def of(cls, term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) -> _OddTail:
@@ -304,7 +306,7 @@ class _OddTail(Ending):
         return cls(powers, values, np.abs(front * (found[at] - second[at])) * _SAFETY)
 
     def _terms(self, w: FloatArray) -> FloatArray:
-        return np.asarray(self._values * np.asarray(w)[..., None] ** (-1.0 - self._powers))
+        return np.asarray(self.values * np.asarray(w)[..., None] ** (-1.0 - self.powers))
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|."""
@@ -315,9 +317,8 @@ class _OddTail(Ending):
     def relative_error(self, w: FloatArray) -> FloatArray:
         """The errors of the powers, and the last one kept, relative to the sum."""
         terms = self._terms(w)
-        wrong = np.abs(self._errors * np.asarray(w)[..., None] ** (-1.0 - self._powers)).sum(
-            axis=-1
-        )
+        powers = np.asarray(w)[..., None] ** (-1.0 - self.powers)
+        wrong = np.abs(self.errors * powers).sum(axis=-1)
         return np.asarray((wrong + np.abs(terms[..., -1])) / np.abs(terms.sum(axis=-1)) + 8 * EPS)
 
 

@@ -16,7 +16,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import flint
-import mpmath
 import numpy as np
 import sympy
 from numpy.typing import NDArray
@@ -24,8 +23,8 @@ from scipy.special import loggamma, polygamma
 
 from spectra.numeric import FloatArray
 from spectra.transform.mellin_sums.mellin import GammaProduct
+from spectra.transform.rays.continuation import number
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.smooth_pairs.pair import exact
 
 __all__ = ["Pole", "RadialMellin"]
 
@@ -34,7 +33,7 @@ _Argument = tuple[Fraction, Fraction]
 
 #: Bits of the residues: terms of a sum of kernels cancel in them.  A sum that is not told from zero
 #: by so many is zero.
-_BITS, _KNOWN_BITS = 192, 160
+_BITS = 192
 _HALF = Fraction(1, 2)
 
 
@@ -194,14 +193,9 @@ def _term(product: GammaProduct, dim: int) -> _Term:
         if argument in below:
             above.remove(argument)
             below.remove(argument)
-    coefficient, scale = _number(product.coefficient), _number(product.scale)
+    coefficient, scale = number(product.coefficient), number(product.scale)
     front = coefficient.log() - scale.log() - (flint.arb(dim) / 2).lgamma()
     return _Term(front, (2 * scale).log(), tuple(above), tuple(below))
-
-
-def _number(value: sympy.Expr) -> Ball:
-    with mpmath.workprec(_BITS):
-        return flint.acb(exact(value)) * flint.arb(1, 2.0**-_KNOWN_BITS)
 
 
 def _real_sum(laurents: Sequence[list[Ball]], m: int) -> Ball:

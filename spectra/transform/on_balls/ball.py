@@ -29,6 +29,7 @@ import flint
 import mpmath
 import sympy
 
+from spectra.transform.rays.continuation import number as in_ball
 from spectra.transform.rays.precision import Ball
 
 __all__ = [
@@ -75,11 +76,7 @@ def to_ball(value: Any) -> Ball:
         return value
     if isinstance(value, int | Fraction):
         return flint.arb(flint.fmpq(value.numerator, value.denominator))
-    if value.is_Rational:
-        return flint.arb(flint.fmpq(int(value.p), int(value.q)))
-    bits = flint.ctx.prec
-    with mpmath.workprec(bits):
-        return flint.arb(to_mpf(value)) * flint.arb(1, flint.arb(2) ** (4 - bits))
+    return in_ball(value).real
 
 
 def _quick(value: sympy.Expr) -> Any:
