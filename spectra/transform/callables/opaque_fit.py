@@ -20,7 +20,7 @@ from numpy.polynomial import chebyshev
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import OpaqueTerm
 from spectra.numeric import FloatArray
-from spectra.transform.on_balls.ball import to_mpf
+from spectra.transform.summands import to_mpf
 
 __all__ = [
     "Surrogate",

@@ -25,8 +25,8 @@ from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
-from spectra.transform.on_balls.ball import to_mpf
 from spectra.transform.rays.precision import working
+from spectra.transform.summands import to_mpf
 
 __all__ = ["hankel_quadrature", "misfit", "points_of", "refutation"]
 

@@ -26,7 +26,6 @@ from itertools import count
 from typing import Any
 
 import flint
-import mpmath
 import sympy
 
 from spectra.transform.rays.continuation import number as in_ball
@@ -41,7 +40,6 @@ __all__ = [
     "RimPower",
     "is_zero",
     "to_ball",
-    "to_mpf",
 ]
 
 # A polynomial: pairs of a power of x and its exact coefficient.
@@ -57,17 +55,6 @@ _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 Number = Callable[[sympy.Expr], Any]
 #: Powers of tau, and series in tau that multiply them.
 AtEdge = list[tuple[sympy.Rational, list[Any]]]
-
-
-def to_mpf(value: Any) -> Any:
-    """The exact number ``value`` (of sympy, Python or mpmath) at mpmath's working precision."""
-    if isinstance(value, mpmath.mpf):
-        return +value
-    if isinstance(value, int | Fraction):
-        return mpmath.mpf(value.numerator) / value.denominator
-    if value.is_Rational:
-        return mpmath.mpf(int(value.p)) / int(value.q)
-    return mpmath.mpf(value.evalf(mpmath.mp.dps + 5))
 
 
 def to_ball(value: Any) -> Ball:

@@ -21,10 +21,11 @@ import mpmath
 import sympy
 
 from spectra.errors import AccuracyError
-from spectra.transform.on_balls.ball import BallForm, to_mpf
+from spectra.transform.on_balls.ball import BallForm
 from spectra.transform.on_balls.power_series import power_series
 from spectra.transform.on_balls.tanh_sinh import moment_stream
 from spectra.transform.rays.precision import Ball, log_of
+from spectra.transform.summands import to_mpf
 
 __all__ = ["NumericBall", "RadialForm"]
 

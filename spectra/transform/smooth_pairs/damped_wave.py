@@ -12,8 +12,8 @@ from spectra.density import PowerTail
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.matern import in_matern
-from spectra.transform.smooth_pairs.pair import Pair, Term, W, exact
-from spectra.transform.summands import LARGEST_POWER, Summand, tidy
+from spectra.transform.smooth_pairs.pair import Pair, Term, W
+from spectra.transform.summands import LARGEST_POWER, Summand, tidy, to_mpf
 
 __all__ = ["DampedWave"]
 
@@ -102,9 +102,9 @@ class DampedWave(Pair):
 
     def __post_init__(self) -> None:
         with mp.workdps(_DIGITS):
-            nu, half = exact(self.nu), mp.mpf(self.dim) / 2
-            a, b = (exact(part) for part in self.rate.as_real_imag())
-            c = mp.mpc(*(exact(part) for part in self.coefficient.as_real_imag()))
+            nu, half = to_mpf(self.nu), mp.mpf(self.dim) / 2
+            a, b = (to_mpf(part) for part in self.rate.as_real_imag())
+            c = mp.mpc(*(to_mpf(part) for part in self.coefficient.as_real_imag()))
             front = c * mp.mpc(a, b) ** (2 * nu)
             # Where the leading term of the tail is imaginary, the next one, in a^2/w^2, is not.
             leading = sympy.expand(self.coefficient * self.rate ** (2 * self.nu))

@@ -13,8 +13,8 @@ from scipy.special import gammaincinv
 from spectra.density import PowerTail
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
-from spectra.transform.smooth_pairs.pair import DIGITS, OUTSIDE, CentredPair, Term, W, exact
-from spectra.transform.summands import Summand, tidy
+from spectra.transform.smooth_pairs.pair import DIGITS, OUTSIDE, CentredPair, Term, W
+from spectra.transform.summands import Summand, tidy, to_mpf
 
 __all__ = ["Gaussian"]
 
@@ -89,14 +89,14 @@ class Gaussian(CentredPair):
     def __post_init__(self) -> None:
         d, degree = self.dim, len(self.coefficients) - 1
         with mp.workdps(DIGITS):
-            a = exact(self.rate)
+            a = to_mpf(self.rate)
             centre = float(mp.sqrt(2 * a * max(d - 1, 1)))
             y0, half = mp.mpf(centre) ** 2 / (4 * a), mp.mpf(d) / 2
             log_centre = (
                 mp.log(2) - mp.loggamma(half) - y0
                 + (d - 1) * mp.log(centre) - half * mp.log(4 * a)
             )  # fmt: skip
-            scaled = [exact(c) * mp.factorial(j) / a**j for j, c in enumerate(self.coefficients)]
+            scaled = [to_mpf(c) * mp.factorial(j) / a**j for j, c in enumerate(self.coefficients)]
             taylor = _taylor_of_laguerre(scaled, half - 1, y0)
             powers = _taylor_of_laguerre(scaled, half - 1, mp.mpf(0))
             scale = max(abs(q) for q in taylor)
@@ -105,7 +105,7 @@ class Gaussian(CentredPair):
             powers = [mp.mpf(0) if abs(q) < zero else q for q in powers]
             order = next(i for i, q in enumerate(powers) if q != 0)
             self._set(
-                total=float(exact(self.coefficients[0])),
+                total=float(to_mpf(self.coefficients[0])),
                 origin_exponent=float(d - 1 + 2 * order),
                 bulk=(
                     float(mp.sqrt(4 * a)) * float(np.sqrt(gammaincinv(d / 2, OUTSIDE))),

@@ -19,10 +19,9 @@ from spectra.transform.smooth_pairs.pair import (
     CentredPair,
     Term,
     W,
-    exact,
     log_ratio,
 )
-from spectra.transform.summands import LARGEST_POWER, Summand, scaled_argument, tidy
+from spectra.transform.summands import LARGEST_POWER, Summand, scaled_argument, tidy, to_mpf
 
 __all__ = ["Matern", "in_matern"]
 
@@ -77,7 +76,7 @@ class Matern(CentredPair):
     def __post_init__(self) -> None:
         d = self.dim
         with mp.workdps(DIGITS):
-            nu, a, c = exact(self.nu), exact(self.rate), exact(self.coefficient)
+            nu, a, c = to_mpf(self.nu), to_mpf(self.rate), to_mpf(self.coefficient)
             # The mode of the radius, except in one dimension, where it is 0.
             centre = float(a * mp.sqrt(max(d - 1, 1) / (2 * nu + 1)))
             w0 = mp.mpf(centre)

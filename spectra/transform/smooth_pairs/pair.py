@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import sympy
-from mpmath import mp
 
 from spectra.density import Atom, Component
 from spectra.numeric import FloatArray
@@ -23,7 +22,6 @@ __all__ = [
     "Pair",
     "Term",
     "W",
-    "exact",
     "log_ratio",
 ]
 
@@ -41,13 +39,6 @@ LEAST_SHARE = 1e-200
 DIGITS = 50
 #: A logarithm of a ratio, its factor and its place in a sum round at most six half-ulps.
 ROUNDING = 3.0 * float(np.finfo(float).eps)
-
-
-def exact(value: sympy.Expr) -> Any:
-    """A sympy number as an mpmath number with the digits of the context."""
-    if value.is_Rational:
-        return mp.mpf(int(value.p)) / int(value.q)
-    return mp.mpmathify(sympy.N(value, mp.dps + 5))
 
 
 def log_ratio(value: FloatArray, reference: float, difference: FloatArray) -> FloatArray:

@@ -20,10 +20,9 @@ from spectra.transform.smooth_pairs.pair import (
     CentredPair,
     Term,
     W,
-    exact,
     log_ratio,
 )
-from spectra.transform.summands import Summand, scaled_argument, tidy
+from spectra.transform.summands import Summand, scaled_argument, tidy, to_mpf
 
 __all__ = ["PlaneWaveMean"]
 
@@ -107,7 +106,7 @@ class PlaneWaveMean(CentredPair):
     def __post_init__(self) -> None:
         d = self.dim
         with mp.workdps(DIGITS):
-            m, radius, c = exact(self.order_dim), exact(self.radius), exact(self.coefficient)
+            m, radius, c = to_mpf(self.order_dim), to_mpf(self.radius), to_mpf(self.coefficient)
             half, rest = mp.mpf(d) / 2, (m - d) / 2
             centre = float(radius * mp.sqrt(d / m))
             share = (mp.mpf(centre) / radius) ** 2

@@ -25,9 +25,8 @@ from spectra.transform.smooth_pairs.pair import (
     CentredPair,
     Term,
     W,
-    exact,
 )
-from spectra.transform.summands import Summand, polynomial, tidy
+from spectra.transform.summands import Summand, polynomial, tidy, to_mpf
 
 __all__ = ["RationalQuadratic"]
 
@@ -135,7 +134,7 @@ class RationalQuadratic(CentredPair):
     def __post_init__(self) -> None:
         d = self.dim
         with mp.workdps(DIGITS):
-            alpha, b, c = exact(self.alpha), exact(self.scale), exact(self.coefficient)
+            alpha, b, c = to_mpf(self.alpha), to_mpf(self.scale), to_mpf(self.coefficient)
             half = mp.mpf(d) / 2
             order = float(abs(alpha - half))
             # The frequency is sqrt(2 s) / b times a Gaussian one, and s has the law Gamma(alpha).
