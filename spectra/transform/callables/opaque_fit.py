@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any
+from functools import partial
 
-import mpmath
+import flint
 import numpy as np
 import sympy
 from numpy.polynomial import chebyshev
@@ -20,7 +19,8 @@ from numpy.polynomial import chebyshev
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import OpaqueTerm
 from spectra.numeric import FloatArray
-from spectra.transform.summands import to_mpf
+from spectra.transform.on_balls.ball import to_ball
+from spectra.transform.rays.precision import Ball
 
 __all__ = [
     "Surrogate",
@@ -56,24 +56,20 @@ class Surrogate:
     series: FloatArray
     miss: float
 
-    @cached_property
-    def _exact(self) -> list[Any]:
-        return [mpmath.mpf(float(c)) for c in self.series]
-
     def in_doubles(self, x: FloatArray) -> FloatArray:
         """Values at an array of x."""
         t = 2.0 * np.asarray(x, dtype=float) ** float(self.power) - 1.0
         weight = ((1.0 - x) * (1.0 + x)) ** float(self.edge)
         return np.asarray(chebyshev.chebval(t, self.series) * weight)
 
-    def __call__(self, x: Any) -> Any:
-        """The value at x, an mpmath number."""
-        t = 2 * x ** to_mpf(self.power) - 1
-        b1 = b2 = mpmath.mpf(0)
-        for c in self._exact[:0:-1]:
-            b1, b2 = c + 2 * t * b1 - b2, b1
-        value = self._exact[0] + t * b1 - b2
-        return value * (1 - x * x) ** to_mpf(self.edge)
+    def __call__(self, x: Ball) -> Ball:
+        """The value at an exact x, in a ball."""
+        twice = 4 * x ** to_ball(self.power) - 2
+        now = before = flint.arb(0)
+        for c in self.series[:0:-1]:
+            now, before = float(c) + twice * now - before, now
+        value = float(self.series[0]) + twice * now / 2 - before
+        return value * ((1 - x) * (1 + x)) ** to_ball(self.edge)
 
 
 def fit_surrogate(
@@ -110,7 +106,7 @@ def fit_surrogate(
     Examples
     --------
     >>> fit = fit_surrogate(lambda x: (1 - x) ** 2 * np.exp(x), sympy.Integer(2), sympy.Integer(1))
-    >>> bool(abs(float(fit(mpmath.mpf(0.5))) - 0.25 * np.exp(0.5)) < 1e-14)
+    >>> bool(abs(float(fit(flint.arb(0.5))) - 0.25 * np.exp(0.5)) < 1e-14)
     True
     """
     best: Surrogate | None = None

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import math
 
+import flint
 import sympy
 
 from spectra.density import Component
 from spectra.errors import NoRouteError
-from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expansion import expand_at
 from spectra.formula.expansions.germs import ZERO, Series
+from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
@@ -30,6 +31,7 @@ from spectra.singularity.local import profile
 from spectra.singularity.zeros import same_radius
 from spectra.transform.on_balls.compact import BallComponent, compact_components
 from spectra.transform.on_balls.numeric_ball import NumericBall
+from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_in_a_ball, refuse_hidden
 
 __all__ = ["compact_numeric_components", "split_at_breaks"]
@@ -38,6 +40,8 @@ __all__ = ["compact_numeric_components", "split_at_breaks"]
 _WINDOWS = (8, 24, 64)
 # Exponents with a larger common denominator would ask for too long series.
 _LARGEST_ROOT = 4
+# Values may lose so many bits before they are computed again.
+_CANCELLED = 40
 
 
 def compact_numeric_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component]:
@@ -104,7 +108,8 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
             "pieces with supports of their own."
         )
     exprs = list(cut.exprs)
-    if len(cut.radii) == 1 and same_radius(cut.radii[0], piece.support):
+    is_whole = len(cut.radii) == 1 and same_radius(cut.radii[0], piece.support)
+    if is_whole and not piece.expr.has(*KINKS):
         exprs[0] = piece.expr
     balls = []
     for radius, below, above in zip(cut.radii, exprs[:-1], exprs[1:], strict=True):
@@ -143,8 +148,9 @@ def _component(expr: sympy.Expr, radius: sympy.Expr, dim: int) -> BallComponent:
     origin_root = math.lcm(origin_root, int(start.q) if start.is_Rational else 0)
     if not 0 < origin_root <= _LARGEST_ROOT:
         raise NoRouteError(_mixed(expr, sympy.Integer(0)))
+    kernel = Continuation(expr.subs(Z, radius * Z))
     form = NumericBall(
-        mpmath_function(expr.subs(Z, radius * Z), Z),
+        lambda x: kernel(flint.acb(x), flint.ctx.prec + _CANCELLED).real,
         radius,
         edge=edge,
         edge_root=edge_root,

@@ -14,18 +14,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from typing import Any
 
 import flint
-import mpmath
 import sympy
 
 from spectra.errors import AccuracyError
-from spectra.transform.on_balls.ball import BallForm
+from spectra.transform.on_balls.ball import BallForm, to_ball
 from spectra.transform.on_balls.power_series import power_series
 from spectra.transform.on_balls.tanh_sinh import moment_stream
 from spectra.transform.rays.precision import Ball, log_of
-from spectra.transform.summands import to_mpf
 
 __all__ = ["NumericBall", "RadialForm"]
 
@@ -54,7 +51,7 @@ class NumericBall:
     Attributes
     ----------
     function : callable
-        k(R x) for 0 < x < 1, an mpmath number at the working precision.
+        k(R x) at an exact x, 0 < x < 1, in a ball of Arb's precision.
     radius : sympy number
         The radius R of the ball.
     edge : sympy number
@@ -66,7 +63,7 @@ class NumericBall:
 
     Examples
     --------
-    >>> form = NumericBall(lambda x: mpmath.exp(-x) * (1 - x) ** 2, sympy.Integer(1),
+    >>> form = NumericBall(lambda x: (-x).exp() * (1 - x) ** 2, sympy.Integer(1),
     ...                    edge=sympy.Integer(2))
     >>> form.edge_exponents, float(form.value_at_zero)
     ((2,), 1.0)
@@ -74,7 +71,7 @@ class NumericBall:
     [(1, -3.0), (3, -2.166666666667)]
     """
 
-    function: Callable[[Any], Any]
+    function: Callable[[Ball], Ball]
     radius: sympy.Expr
     edge: sympy.Expr
     edge_root: int = 1
@@ -178,27 +175,23 @@ class NumericBall:
     def _at_edge(self, terms: int) -> list[Ball]:
         """Coefficients of tau^(edge + j/root)."""
         if len(self._edge_known) < terms:
-            lost = self.edge_root * (float(self.edge) + 4.0)
-            self._edge_known = power_series(
-                self._near_edge, max(terms, _SHORTEST), bits=_SERIES_BITS, lost=lost
-            )
+            count = max(terms, _SHORTEST)
+            self._edge_known = power_series(self._near_edge, count, bits=_SERIES_BITS)
         return self._edge_known[:terms]
 
-    def _near_edge(self, y: Any) -> Any:
-        tau = y**self.edge_root
-        return self.function(mpmath.sqrt(1 - tau)) * tau ** -to_mpf(self.edge)
+    def _near_edge(self, y: Ball) -> Ball:
+        x = (1 - y**self.edge_root).sqrt().mid()
+        return self.function(x) * ((1 - x) * (1 + x)) ** -to_ball(self.edge)
 
     def _at_origin(self, terms: int) -> list[Ball]:
         """Coefficients of x^(j/root)."""
         if len(self._origin_known) < terms:
-            root = self.origin_root
-            self._origin_known = power_series(
-                lambda y: self.function(y**root),
-                max(terms, _SHORTEST),
-                bits=_SERIES_BITS,
-                lost=4.0 * root,
-            )
+            count = max(terms, _SHORTEST)
+            self._origin_known = power_series(self._near_origin, count, bits=_SERIES_BITS)
         return self._origin_known[:terms]
+
+    def _near_origin(self, y: Ball) -> Ball:
+        return self.function((y**self.origin_root).mid())
 
 
 #: What the ascending series and the expansions at both ends ask of a formula on a ball: moments,

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import flint
-import mpmath
 
 from spectra.errors import AccuracyError
 from spectra.transform.rays.precision import Ball, log_of, working
@@ -37,25 +35,21 @@ _LAST = 6
 
 
 def power_series(
-    function: Callable[[Any], Any],
+    function: Callable[[Ball], Ball],
     count: int,
     *,
     bits: int = 320,
-    lost: float = 0.0,
 ) -> list[Ball]:
     r"""Coefficients c_0, ..., c_(count-1) of a function that is analytic next to 0.
 
     Parameters
     ----------
     function : callable
-        Takes and returns mpmath numbers, at the working precision; it is never asked at 0.
+        Values at exact numbers, in balls of Arb's precision; it is never asked at 0.
     count : int
         How many coefficients.
     bits : int
         The first coefficients carry so many bits.
-    lost : float
-        Bits that the values lose to cancellation for each bit of 1/y: the order of a zero that
-        was divided out.
 
     Returns
     -------
@@ -82,9 +76,8 @@ def power_series(
             if nodes > most:
                 break
             precision = math.ceil(bits + _BITS_PER_DEGREE * nodes + _GUARD_BITS)
-            extra = math.ceil(2.0 * lost * math.log2(4 * nodes))
             with working(precision):
-                series = _chebyshev(function, nodes, reach, extra)
+                series = _chebyshev(function, nodes, reach)
                 left = max(abs(a).upper() for a in series[-_LAST:])
                 left /= max(abs(a).upper() for a in series)
                 amplified = left * _coefficient(nodes, min(count, nodes, _EXACT_TERMS) - 1)
@@ -106,19 +99,17 @@ def _coefficient(degree: int, power: int) -> int:
     return int(2 * degree * ways * 4**power // (degree + power)) + 1
 
 
-def _chebyshev(function: Callable[[Any], Any], nodes: int, reach: float, extra: int) -> list[Ball]:
+def _chebyshev(function: Callable[[Ball], Ball], nodes: int, reach: float) -> list[Ball]:
     """Chebyshev coefficients on [0, reach], by the Fourier transform of four times the nodes."""
     values = [flint.acb(0)] * (4 * nodes)
     for i in range(nodes):
         cosine = flint.arb.cos_pi_fmpq(flint.fmpq(2 * i + 1, 2 * nodes))
-        place = ((1 + cosine) * reach / 2).mid()
-        with mpmath.workprec(flint.ctx.prec + extra + 16):
-            value = function(mpmath.mpf(place))
-            if not mpmath.isfinite(value):
-                raise AccuracyError(
-                    "A function has no finite value close to the end of an interval, so it has no "
-                    "power series there."
-                )
+        value = function(((1 + cosine) * reach / 2).mid())
+        if not value.is_finite():
+            raise AccuracyError(
+                "A function has no finite value close to the end of an interval, so it has no "
+                "power series there."
+            )
         values[2 * i + 1] = values[-2 * i - 1] = flint.acb(value)
     found = [a.real / nodes for a in flint.acb.dft(values)[:nodes]]
     return [found[0] / 2, *found[1:]]

@@ -9,7 +9,6 @@ its digits with every halving of its step (H. Takahasi and M. Mori, Publ. RIMS K
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import flint
 import mpmath
@@ -30,19 +29,17 @@ _STEPS = range(1, 11)
 # its largest terms there.  Each further one states its own error.
 _TESTED_SHARE = 4
 _GUARD_BITS = 40
-# What formulas may lose near the ends, in bits for each bit of the distance to the end.
-_LOST_AT_ENDS = 4
 
 _RULE = TanhSinh(mpmath.mp)
 
 
-def moment_stream(function: Callable[[Any], Any], first: int, bits: int) -> Iterator[Ball]:
+def moment_stream(function: Callable[[Ball], Ball], first: int, bits: int) -> Iterator[Ball]:
     r"""Integrals of x^(first-1+2n) times a function over [0, 1], n = 0, 1, ...
 
     Parameters
     ----------
     function : callable
-        Takes x in (0, 1) as an mpmath number at the working precision; bounded.
+        Values at an exact x in (0, 1), in balls of Arb's precision; bounded.
     first : int
         The power of x of the first moment plus one, at least 1.
     bits : int
@@ -111,20 +108,19 @@ def _largest_error(weighted: Points, squares: Points, before: int, step: Ball, l
     return max(errors)
 
 
-def _points(function: Callable[[Any], Any], first: int, n: int, work: int) -> tuple[Points, Points]:
+def _points(
+    function: Callable[[Ball], Ball], first: int, n: int, work: int
+) -> tuple[Points, Points]:
     """Weights times values times x^(first-1), and x^2, at the points that the step 2^-n adds."""
     weighted, squares = [], []
     for x, weight in _RULE.get_nodes(0, 1, n, work):
-        with mpmath.workprec(work + 24):
-            near_bits = max(0, -mpmath.mag(min(x, 1 - x)))
-        with mpmath.workprec(work + 24 + (_LOST_AT_ENDS + 1) * near_bits):
-            value = function(x)
-        if not mpmath.isfinite(value):
+        place = flint.arb(x).mid()
+        value = function(place)
+        if not value.is_finite():
             raise AccuracyError(
                 f"A formula has no finite value at {mpmath.nstr(x, 8)} of its support, so "
                 "its moments are not known. Check the formula there."
             )
-        place = flint.arb(x)
-        weighted.append(flint.arb(weight) * flint.arb(value) * place ** (first - 1))
+        weighted.append(flint.arb(weight) * value * place ** (first - 1))
         squares.append(place * place)
     return np.array(weighted, dtype=object), np.array(squares, dtype=object)
