@@ -171,7 +171,7 @@ class RimIntegral:
         return [(_ZERO, [number(self.whole)]), (self.power + 1, terms)]
 
 
-#: What multiplies a power of x.
+#: What multiplies a power of x: its moments, and its expansions at the origin and at the edge.
 Factor = RimPower | RimIntegral
 
 

@@ -68,9 +68,7 @@ def moment_stream(function: Callable[[Ball], Ball], first: int, bits: int) -> It
         for n in _STEPS:
             before = len(weighted)
             more = _points(function, first, n, work)
-            weighted, squares = (
-                np.concatenate(p) for p in zip((weighted, squares), more, strict=True)
-            )
+            weighted, squares = np.concatenate([[weighted, squares], more], axis=1)
             step = flint.arb(2) ** -n
             error = _largest_error(weighted, squares, before, step, bits // _TESTED_SHARE)
             if error < len(weighted) * flint.arb(2) ** (_GUARD_BITS // 2 - work):
@@ -108,9 +106,7 @@ def _largest_error(weighted: Points, squares: Points, before: int, step: Ball, l
     return max(errors)
 
 
-def _points(
-    function: Callable[[Ball], Ball], first: int, n: int, work: int
-) -> tuple[Points, Points]:
+def _points(function: Callable[[Ball], Ball], first: int, n: int, work: int) -> Points:
     """Weights times values times x^(first-1), and x^2, at the points that the step 2^-n adds."""
     weighted, squares = [], []
     for x, weight in _RULE.get_nodes(0, 1, n, work):
@@ -123,4 +119,4 @@ def _points(
             )
         weighted.append(flint.arb(weight) * value * place ** (first - 1))
         squares.append(place * place)
-    return np.array(weighted, dtype=object), np.array(squares, dtype=object)
+    return np.array([weighted, squares], dtype=object)
