@@ -21,7 +21,7 @@ from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
 from spectra.tabulation import tabulate
 from spectra.transform import ROUTES, spectral_density
-from spectra.transform.smooth_pairs.centred import W
+from spectra.transform.smooth_pairs.pair import W
 from spectra.transform.summands import summands
 from spectra.verdict import existence
 

@@ -13,7 +13,8 @@ from grids import by_turns, graded
 from spectra.formula.parsing import Z
 from spectra.kernel import radial, zonal
 from spectra.special import plane_wave_mean
-from spectra.transform.on_balls.compact import compact_components, compact_formula
+from spectra.transform.on_balls.ball_formula import compact_formula
+from spectra.transform.on_balls.compact import compact_components
 
 DIMS = (1, 2, 3, 5, 7, 16, 64, 256)
 

@@ -36,7 +36,7 @@ LAYERS = {
     "spectra.singularity": 6,
     "spectra.definiteness": 6.5,
     "spectra.sphere": 7,
-    "spectra.transform.smooth_pairs": 7.0,
+    "spectra.transform.smooth_pairs": 7.02,
     "spectra.transform.rays": 7.0,
     "spectra.transform.panel": 7.04,
     "spectra.transform.panelled": 7.05,

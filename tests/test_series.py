@@ -18,10 +18,10 @@ from spectra.transform.lookup import lookup
 from spectra.transform.mellin_sums.mellin import gamma_product
 from spectra.transform.mellin_sums.mellin_component import mellin_component
 from spectra.transform.numeric import numeric
+from spectra.transform.on_balls.ball_formula import compact_formula
 from spectra.transform.on_balls.ball_reading import ball_form
-from spectra.transform.on_balls.compact import compact_formula
 from spectra.transform.series import gamma_products, series
-from spectra.transform.smooth_pairs.centred import W
+from spectra.transform.smooth_pairs.pair import W
 
 DIMS = (1, 2, 3, 5, 16)
 FREQUENCIES = np.geomspace(1e-3, 1e4, 15)

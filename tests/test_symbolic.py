@@ -24,7 +24,7 @@ from spectra.transform.formulas.checking import hankel_quadrature, misfit, refut
 from spectra.transform.formulas.mellin_reading import read_mellin
 from spectra.transform.formulas.sympy_limit import ask_sympy
 from spectra.transform.lookup import lookup
-from spectra.transform.smooth_pairs.centred import W
+from spectra.transform.smooth_pairs.pair import W
 
 symbolic_module = sys.modules["spectra.transform.symbolic"]
 S = sympy.Symbol("s")

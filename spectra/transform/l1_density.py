@@ -31,7 +31,9 @@ from spectra.l1_kernel import L1Kernel
 from spectra.numeric import FloatArray, checked_dim, real_array
 from spectra.singularity.local import profile
 from spectra.transform.l1_sums import Stretch, apart, divided, stretch
+from spectra.transform.rays.continuation import number
 from spectra.transform.rays.precision import Ball, working
+from spectra.transform.summands import read
 
 __all__ = ["L1Density", "l1_density"]
 
@@ -54,19 +56,19 @@ class _Term:
     start: sympy.Expr
     end: sympy.Expr
 
-    def transform(self, w: Ball, bits: int) -> Ball:
+    def transform(self, w: Ball) -> Ball:
         """Its integral against exp(i w s)."""
-        q = _ball(self.rate, bits) - flint.acb(0, 1) * w
-        total = self._from(self.start, q, bits)
-        return total if self.end is sympy.oo else total - self._from(self.end, q, bits)
+        q = number(self.rate) - flint.acb(0, 1) * w
+        total = self._from(self.start, q)
+        return total if self.end is sympy.oo else total - self._from(self.end, q)
 
-    def _from(self, start: sympy.Expr, q: Ball, bits: int) -> Ball:
+    def _from(self, start: sympy.Expr, q: Ball) -> Ball:
         """The integral from start to infinity, as if it converged: parts cancel between ends."""
-        a, n = _ball(start, bits), self.power
+        a, n = number(start), self.power
         steps = (
             factorial(n) // factorial(n - k) * a ** (n - k) / q ** (k + 1) for k in range(n + 1)
         )
-        return _ball(self.factor, bits) * (-q * a).exp() * sum(steps, flint.acb(0))
+        return number(self.factor) * (-q * a).exp() * sum(steps, flint.acb(0))
 
     def moment(self, power: int) -> float:
         """Bound of the integral of s^power |c s^n exp(-t s)|."""
@@ -152,20 +154,20 @@ class L1Density:
         bits = _FIRST_BITS * self.dim
         for _ in range(_DOUBLINGS):
             with working(bits):
-                ball = self._difference(row, bits)
+                ball = self._difference(row)
                 value, radius = float(ball.mid()), float(ball.rad())
             if radius <= max(_RELATIVE * abs(value), _ABSOLUTE * self.bound):
                 return value, radius + moved + 2.0**-53 * abs(value)
             bits *= 2
         raise AccuracyError(f"The density of {self.kernel} at w = {row} lost {bits // 2} bits.")
 
-    def _difference(self, row: FloatArray, bits: int) -> Ball:
+    def _difference(self, row: FloatArray) -> Ball:
         nodes = apart(row, _APART_BITS)
-        difference = divided([self._g(w, bits) for w in nodes], nodes)
+        difference = divided([self._g(w) for w in nodes], nodes)
         return (-1) ** (self.dim - 1) * difference / flint.arb.pi() ** self.dim
 
-    def _g(self, w: Ball, bits: int) -> Ball:
-        total = sum((t.transform(w, bits) for t in self._terms), flint.acb(0))
+    def _g(self, w: Ball) -> Ball:
+        total = sum((t.transform(w) for t in self._terms), flint.acb(0))
         half = self.dim // 2
         power = (-(w * w)) ** half
         return power * total.real if self.dim % 2 else power * total.imag / w
@@ -219,20 +221,13 @@ def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
 
 def _term(term: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> _Term | None:
     """c z^n exp(-t z), where it is one that has an integral."""
-    factor, rest = term.as_independent(Z, as_Add=False)
-    power, rate = 0, sympy.Integer(0)
-    for part in sympy.Mul.make_args(rest):
-        base, exponent = part.as_base_exp()
-        if base == Z and exponent.is_Integer and exponent > 0:
-            power += int(exponent)
-        elif part != 1:
-            slope = sympy.simplify(-sympy.expand_log(sympy.log(part), force=True) / Z)
-            if slope.has(Z) or not slope.is_real:
-                return None
-            rate += slope
-    if not factor.is_real or (end is sympy.oo and not rate.is_positive):
+    s = read(term)
+    is_power = s.power.is_Integer and s.power >= 0 and s.quadratic == 0 and not s.factors
+    if not (is_power and s.linear.is_real and s.coefficient.is_real):
         return None
-    return _Term(factor, power, rate, start, end)
+    if end is sympy.oo and not s.linear.is_positive:
+        return None
+    return _Term(s.coefficient, int(s.power), s.linear, start, end)
 
 
 def _refusal(kernel: L1Kernel, why: str) -> str:
@@ -241,14 +236,3 @@ def _refusal(kernel: L1Kernel, why: str) -> str:
         f"constant, and are analytic between a few radii: {why}. Its radial companion or features "
         "to order for the range of the data may serve."
     )
-
-
-def _ball(number: sympy.Expr, bits: int) -> Ball:
-    """A number in a ball of so many bits."""
-    if number.is_Rational:
-        return flint.acb(flint.arb(int(number.p)) / int(number.q))
-    digits = int(bits * 0.302) + 10
-    value = sympy.N(number, digits)
-    # All but the last two digits are right.
-    size = int(sympy.floor(sympy.log(abs(value), 10).evalf(15))) + 1
-    return flint.acb(flint.arb(f"[{value} +/- 1e{size + 2 - digits}]"))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.parsing import Z
-from spectra.transform.rays.continuation import Continuation
+from spectra.transform.rays.continuation import Continuation, number
 from spectra.transform.rays.hidden import hidden_place, refuse_hidden
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.precision import Ball, log_of, working
@@ -75,12 +75,8 @@ def divided(values: Sequence[Ball], nodes: Sequence[Ball]) -> Ball:
     return found[0]
 
 
-@dataclass(frozen=True)
-class _Point:
-    """f(s) ds at one point of a rule, without the step."""
-
-    s: Ball
-    weighted: Ball
+#: s and f(s) ds at one point of a rule, without the step.
+_Point = tuple[Ball, Ball]
 
 
 @dataclass
@@ -176,8 +172,9 @@ class Stretch:
         return min(counted, default=0), max(counted, default=0)
 
     def _term(self, point: _Point, nodes: list[Ball]) -> Ball:
-        waves = [self._wave(w, point.s, len(nodes)) for w in nodes]
-        return divided(waves, nodes) * point.weighted
+        s, weighted = point
+        waves = [self._wave(w, s, len(nodes)) for w in nodes]
+        return divided(waves, nodes) * weighted
 
     def _add(self, t: float, nodes: list[Ball], bits: int, sums: _Sums) -> float | None:
         """Add a term; its size, or None where there is none."""
@@ -187,8 +184,9 @@ class Stretch:
         with working(bits):
             whole = self._term(point, nodes)
             term, size = self._part(whole, dim), abs(complex(whole.mid()))
-        falling = exp(-float(nodes[0]) * float(point.s.imag)) if self._falls else 1.0
-        reach = abs(complex(point.s)) ** dim * falling * abs(complex(point.weighted))
+        s, weighted = map(complex, point)
+        falling = exp(-float(nodes[0]) * s.imag) if self._falls else 1.0
+        reach = abs(s) ** dim * falling * abs(weighted)
         moved = 2.0 * dim**2 * 2.0**-_APART_BITS / factorial(dim) * reach
         sums.total += float(term.mid())
         sums.size += size
@@ -251,12 +249,12 @@ def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Stretch:
     angle = angles[0]
     ray = plane.ray(angle, _BITS)
     with working(_BITS):
-        first = flint.acb(_number(start))
+        first = number(start)
 
     def point(t: float) -> _Point:
         with working(_BITS):
             z = flint.acb(flint.arb(t), flint.arb(angle)).exp()
-            return _Point(_exact(first + z), ray(t)[0] * z)
+            return _exact(first + z), ray(t)[0] * z
 
     return Stretch(point, falls=angle > 0.0)
 
@@ -264,7 +262,7 @@ def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Stretch:
 def _between(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
     kernel = Continuation(expr)
     with working(2 * _BITS):
-        low, high = _number(start), _number(end)
+        low, high = number(start).real, number(end).real
 
     def place(t: Ball) -> Ball:
         return low + (high - low) / (1 + (-flint.arb.pi() * t.sinh()).exp())
@@ -278,7 +276,7 @@ def _between(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
             s = place(flint.arb(t))
             share = (s - low) * (high - s) / (high - low)
             slope = flint.arb.pi() * flint.arb(t).cosh() * share
-        return _Point(_exact(flint.acb(s)), kernel(flint.acb(s), 2 * _BITS) * slope)
+        return _exact(flint.acb(s)), kernel(flint.acb(s), 2 * _BITS) * slope
 
     return Stretch(point, falls=False)
 
@@ -286,7 +284,3 @@ def _between(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
 def _exact(s: Ball) -> Ball:
     """A point without its rounding, whose waves at close frequencies differ by their difference."""
     return flint.acb(s.real.mid(), s.imag.mid())
-
-
-def _number(number: sympy.Expr) -> Ball:
-    return Continuation(number + 0 * Z)(flint.acb(0), 2 * _BITS).real

@@ -9,7 +9,8 @@ import sympy
 from spectra.density import Atom, Component, SpectralDensity
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
-from spectra.transform.on_balls.compact import compact_components, compact_formula
+from spectra.transform.on_balls.ball_formula import compact_formula
+from spectra.transform.on_balls.compact import compact_components
 from spectra.transform.smooth_pairs import PAIRS
 from spectra.transform.smooth_pairs.pair import CONSTANT, Pair
 from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean

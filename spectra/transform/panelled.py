@@ -6,6 +6,7 @@ of w, between an exact power law towards the origin and an asymptotic series (or
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -120,20 +121,46 @@ class Panelled(Component):
             i = np.maximum(i, 0)
         return x, np.asarray(i)
 
+    def _by_parts(
+        self,
+        w: FloatArray,
+        below: Callable[[FloatArray], Any],
+        inside: Callable[[NDArray[np.intp], FloatArray, FloatArray], Any],
+        beyond: Callable[[FloatArray], Any],
+        *,
+        rows: int = 1,
+    ) -> list[FloatArray]:
+        """Rows of what is known of radii below the panels, of those on them, and of the others."""
+        w = np.asarray(w, dtype=float)
+        flat = w.ravel()
+        x, i = self._located(flat)
+        found: FloatArray = np.empty((rows, flat.size))
+        for where, part in ((i < 0, below), (i >= len(self.panels), beyond)):
+            if np.any(where):
+                found[:, where] = part(flat[where])
+        on = (i >= 0) & (i < len(self.panels))
+        found[:, on] = inside(i[on], flat[on], x[on])
+        return list(found.reshape(rows, *w.shape))
+
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho| at radii w > 0."""
-        w = np.asarray(w, dtype=float)
-        shape, w = w.shape, w.ravel()
-        x, i = self._located(w)
-        sign, log = np.empty_like(x), np.empty_like(x)
-        inside = (i >= 0) & (i < len(self.panels))
-        sign[inside], log[inside] = self._inside(i[inside], w[inside], x[inside])
-        below, beyond = i < 0, i >= len(self.panels)
-        if np.any(below):
-            sign[below], log[below] = self._below(w[below])
-        if np.any(beyond):
-            sign[beyond], log[beyond] = self.ending.signed_log(w[beyond])
-        return sign.reshape(shape), log.reshape(shape)
+        below = self._below if self.beginning is None else self.beginning.signed_log
+        sign, log = self._by_parts(w, below, self._inside, self.ending.signed_log, rows=2)
+        return sign, log
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """log|rho|, or the largest value nearby where the density passes through zero."""
+
+        def below(w: FloatArray) -> FloatArray:
+            return self._below(w)[1]
+
+        begin = below if self.beginning is None else self.beginning.log_envelope
+        return self._by_parts(w, begin, self._envelope_inside, self.ending.log_envelope)[0]
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope, with the rounding of the logarithm."""
+        below = self._error_below if self.beginning is None else self.beginning.relative_error
+        return self._by_parts(w, below, self._error_inside, self.ending.relative_error)[0]
 
     def _power(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
         """The logarithm of what is taken out of panel i."""
@@ -153,14 +180,32 @@ class Panelled(Component):
         return log
 
     def _below(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self.beginning is not None:
-            return self.beginning.signed_log(w)
         panel = self.panels[0]
         value = panel.values(np.array([-1.0]))[0]
         log = np.log(np.abs(value)) + panel.level + panel.slope * panel.low
         far = np.log(w) - panel.low
         rise = self.origin_exponent * far + np.log(1.0 + self.origin_log_share * far)
         return np.full_like(w, np.sign(value)), log + rise
+
+    def _error_below(self, w: FloatArray) -> FloatArray:
+        first = self.relative_error(np.exp(self._edges[:1] + 1e-12))[0]
+        far = np.abs(self.origin_exponent * (np.log(w) - self._edges[0]))
+        return np.asarray(first + self.origin_error + 4.0 * EPS * far)
+
+    def _error_inside(self, i: NDArray[np.intp], w: FloatArray, x: FloatArray) -> FloatArray:
+        envelope = self._envelope_inside(i, w, x)
+        share = np.exp(self._power(i, x) - envelope)
+        # log w is known to a unit in its last place; its product with the slope is rounded to half
+        # of one, and so are the sums with the level and with the logarithm of the series.
+        sizes = np.abs(self._of["level"][i]) + 3.0 * np.abs(self._of["slope"][i] * x)
+        sizes = 0.5 * (sizes + np.abs(envelope)) + ROUNDING
+        turned = np.zeros_like(envelope)
+        # Where waves turn fast in log w, its rounding is seen in the series too.
+        logs = ~self._of["linear"][i]
+        far, of = x[logs], i[logs]
+        steepness = np.abs(self._series_at(of, w[logs], far, slope=True))
+        turned[logs] = EPS * np.abs(far) * steepness / self._of["half"][of]
+        return np.asarray((self._of["error"][i] + turned) * share + EPS * sizes)
 
     def telling_radii(self) -> FloatArray:
         """A few on every panel."""
@@ -170,51 +215,3 @@ class Panelled(Component):
             for p, count in zip(self.panels, counts, strict=True)
         ]
         return np.exp(np.concatenate(each))
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """log|rho|, or the largest value nearby where the density passes through zero."""
-        w = np.asarray(w, dtype=float)
-        shape, w = w.shape, w.ravel()
-        x, i = self._located(w)
-        log = np.empty_like(x)
-        inside = (i >= 0) & (i < len(self.panels))
-        log[inside] = self._envelope_inside(i[inside], w[inside], x[inside])
-        below, beyond = i < 0, i >= len(self.panels)
-        if np.any(below):
-            begin = self.beginning
-            log[below] = self._below(w[below])[1] if begin is None else begin.log_envelope(w[below])
-        if np.any(beyond):
-            log[beyond] = self.ending.log_envelope(w[beyond])
-        return log.reshape(shape)
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to the envelope, with the rounding of the logarithm."""
-        w = np.asarray(w, dtype=float)
-        shape, w = w.shape, w.ravel()
-        x, i = self._located(w)
-        bound = np.empty_like(x)
-        inside = (i >= 0) & (i < len(self.panels))
-        at, lying = i[inside], x[inside]
-        envelope = self._envelope_inside(at, w[inside], lying)
-        share = np.exp(self._power(at, lying) - envelope)
-        # log w is known to a unit in its last place; its product with the slope is rounded to half
-        # of one, and so are the sums with the level and with the logarithm of the series.
-        sizes = np.abs(self._of["level"][at]) + 3.0 * np.abs(self._of["slope"][at] * lying)
-        sizes = 0.5 * (sizes + np.abs(envelope)) + ROUNDING
-        turned = np.zeros_like(envelope)
-        # Where waves turn fast in log w, its rounding is seen in the series too.
-        logs = ~self._of["linear"][at]
-        far, of = lying[logs], at[logs]
-        steepness = np.abs(self._series_at(of, w[inside][logs], far, slope=True))
-        turned[logs] = EPS * np.abs(far) * steepness / self._of["half"][of]
-        bound[inside] = (self._of["error"][at] + turned) * share
-        bound[inside] += EPS * sizes
-        below, beyond = i < 0, i >= len(self.panels)
-        if np.any(below) and self.beginning is None:
-            first = self.relative_error(np.exp(self._edges[:1] + 1e-12))[0]
-            far = np.abs(self.origin_exponent * (x[below] - self._edges[0]))
-            bound[below] = first + self.origin_error + 4.0 * EPS * far
-        for where, end in ((below, self.beginning), (beyond, self.ending)):
-            if end is not None and np.any(where):
-                bound[where] = end.relative_error(w[where])
-        return bound.reshape(shape)

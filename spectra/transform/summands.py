@@ -1,14 +1,29 @@
-"""What a formula is a sum of: summands, each a power and an exponential times other factors."""
+"""What a formula is a sum of: summands, each a power and an exponential times other factors.
+
+And its numbers: in one form, and to many digits.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
+import mpmath
 import sympy
 
 from spectra.formula.parsing import Z
 
-__all__ = ["LARGEST_POWER", "Summand", "polynomial", "read", "scaled_argument", "summands", "tidy"]
+__all__ = [
+    "LARGEST_POWER",
+    "Summand",
+    "polynomial",
+    "read",
+    "scaled_argument",
+    "summands",
+    "tidy",
+    "to_mpf",
+]
 
 #: Larger powers of sums are left as they are: a kernel with that many summands is no known pair.
 LARGEST_POWER = 64
@@ -40,6 +55,17 @@ def summands(expr: sympy.Expr) -> tuple[sympy.Expr, ...]:
 def tidy(number: sympy.Expr) -> sympy.Expr:
     """One form for equal numbers, so that like summands meet and cancellations are exact."""
     return sympy.simplify(number) if number.has(sympy.Add) else number
+
+
+def to_mpf(value: Any) -> Any:
+    """The exact number ``value`` (of sympy, Python or mpmath) at mpmath's working precision."""
+    if isinstance(value, mpmath.mpf):
+        return +value
+    if isinstance(value, int | Fraction):
+        return mpmath.mpf(value.numerator) / value.denominator
+    if value.is_Rational:
+        return mpmath.mpf(int(value.p)) / int(value.q)
+    return mpmath.mpf(value.evalf(mpmath.mp.dps + 5))
 
 
 def _multiplied_out(expr: sympy.Expr) -> list[sympy.Expr]:

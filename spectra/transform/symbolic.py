@@ -31,9 +31,9 @@ from spectra.transform.lookup import lookup
 from spectra.transform.mellin_sums.mellin import GammaProduct
 from spectra.transform.mellin_sums.mellin_component import mellin_component
 from spectra.transform.numeric import numeric
-from spectra.transform.on_balls.compact import compact_formula
+from spectra.transform.on_balls.ball_formula import compact_formula
 from spectra.transform.series import gamma_products, series
-from spectra.transform.smooth_pairs.centred import W
+from spectra.transform.smooth_pairs.pair import W
 from spectra.transform.summands import summands
 
 __all__ = ["symbolic", "symbolic_density"]

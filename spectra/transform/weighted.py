@@ -66,23 +66,6 @@ Integrand = Callable[[Chart, FloatArray], Values]
 Weight = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
-class _Panels(NamedTuple):
-    """Panels in the variable of one chart; the last coefficients of what each is half of."""
-
-    chart: Chart
-    left: FloatArray
-    right: FloatArray
-    before: FloatArray
-
-
-class _Seen(NamedTuple):
-    """Integrand times weights at the nodes of panels: (weights, panels, nodes)."""
-
-    log: FloatArray
-    share: FloatArray
-    log_error: FloatArray
-
-
 def weighted(
     integrand: Integrand, pieces: Sequence[tuple[Chart, FloatArray]], weights: Sequence[Weight]
 ) -> list[ScaledIntegral]:
@@ -98,77 +81,64 @@ def weighted(
     >>> bool(abs(found.mid * np.exp(found.log_unit) - 1.0) < 1e-14)
     True
     """
-    count = len(weights)
-    waiting = [
-        _Panels(chart, edges[:-1], edges[1:], np.full((count, edges.size - 1), np.inf))
-        for chart, edges in pieces
-    ]
-    unit = np.full(count, -np.inf)
-    sums = np.zeros((3, count))
+    charts = [chart for chart, _ in pieces]
+    left, right = (
+        np.concatenate([edges[cut] for _, edges in pieces]) for cut in (slice(-1), slice(1, None))
+    )
+    which = np.repeat(np.arange(len(pieces)), [edges.size - 1 for _, edges in pieces])
+    # The last coefficients of what each panel is half of.
+    before = np.full((len(weights), left.size), np.inf)
+    unit, sums = np.full(len(weights), np.nan), np.zeros((3, len(weights)))
     for level in range(_ROUNDS):
-        seen = [_weighed(integrand, batch, weights) for batch in waiting]
+        half = 0.5 * (right - left)
+        seen = _weighed(integrand, charts, which, left, half, weights)
         if level == 0:
-            for batch_seen in seen:
-                unit = np.maximum(unit, batch_seen.log.max(axis=(1, 2)))
+            unit = seen.top.max(axis=(1, 2))
             unit = np.where(np.isfinite(unit), unit, 0.0)
-        scaled = [_scaled(s, unit) for s in seen]
-        absolute = sums[2] + sum(
-            (np.abs(value) @ WEIGHTS) @ (0.5 * (b.right - b.left))
-            for b, (value, _) in zip(waiting, scaled, strict=True)
-        )
-        is_last = level == _ROUNDS - 1 or sum(b.left.size for b in waiting) > _MOST_PANELS
-        left_over = []
-        for batch, (value, error) in zip(waiting, scaled, strict=True):
-            added, rest = _judged(batch, value, error, absolute, level, is_last=is_last)
-            sums += added
-            left_over += rest
-        waiting = left_over
-        if not waiting:
+        value = seen.share * _exp(seen.top - unit[:, None, None])
+        coefficients = np.abs(value @ ANALYSIS.T[:, -3:]).max(axis=2)
+        wrong = half * (_exp(seen.log_error - unit[:, None, None]) @ WEIGHTS)
+        tail, size = half * coefficients, half * (np.abs(value) @ WEIGHTS)
+        absolute = sums[2] + size.sum(axis=1)
+        fine = tail <= np.maximum(_RESOLVED * absolute[:, None], wrong)
+        fine |= _is_rounding(coefficients, value, before, level)
+        good = np.all(fine, axis=0) | (level == _ROUNDS - 1 or left.size > _MOST_PANELS)
+        rows = (half * (value @ WEIGHTS), tail + wrong, size)
+        sums += np.array([row[:, good].sum(axis=1) for row in rows])
+        if np.all(good):
             break
+        middle = (left + half)[~good]
+        left = np.concatenate([left[~good], middle])
+        right = np.concatenate([middle, right[~good]])
+        which, before = np.tile(which[~good], 2), np.tile(coefficients[:, ~good], 2)
     return [ScaledIntegral(*map(float, row)) for row in zip(unit, *sums, strict=True)]
 
 
-def _weighed(integrand: Integrand, batch: _Panels, weights: Sequence[Weight]) -> _Seen:
-    half = 0.5 * (batch.right - batch.left)
-    t = (batch.left + half)[:, None] + half[:, None] * NODES
-    found = integrand(batch.chart, t)
-    radius = batch.chart.radius(t)
-    pairs = [weight(radius) for weight in weights]
-    sign, log = (np.array(side) for side in zip(*pairs, strict=True))
-    return _Seen(found.top + log, sign * found.share, found.log_error + log)
+def _weighed(
+    integrand: Integrand,
+    charts: Sequence[Chart],
+    which: NDArray[np.intp],
+    left: FloatArray,
+    half: FloatArray,
+    weights: Sequence[Weight],
+) -> Values:
+    """Integrand times weights at the nodes of panels: (weights, panels, nodes)."""
+    t = (left + half)[:, None] + half[:, None] * NODES
+    found = [np.empty((len(weights), *t.shape)) for _ in range(3)]
+    for i, chart in enumerate(charts):
+        mine = which == i
+        if np.any(mine):
+            own, radius = integrand(chart, t[mine]), chart.radius(t[mine])
+            for j, weight in enumerate(weights):
+                sign, log = weight(radius)
+                row = (own.top + log, sign * own.share, own.log_error + log)
+                for into, part in zip(found, row, strict=True):
+                    into[j, mine] = part
+    return Values(*found)
 
 
-def _scaled(seen: _Seen, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Values and errors in units of their integrals."""
-    shift = unit[:, None, None]
-    value = seen.share * np.exp(np.minimum(seen.log - shift, _LARGEST_LOG))
-    return value, np.exp(np.minimum(seen.log_error - shift, _LARGEST_LOG))
-
-
-def _judged(
-    batch: _Panels,
-    value: FloatArray,
-    error: FloatArray,
-    absolute: FloatArray,
-    level: int,
-    *,
-    is_last: bool,
-) -> tuple[FloatArray, list[_Panels]]:
-    """Sums over the panels that are fine enough, and the halves of the others."""
-    half = 0.5 * (batch.right - batch.left)
-    coefficients = np.abs(value @ ANALYSIS.T[:, -3:]).max(axis=2)
-    tail, wrong = half * coefficients, half * (error @ WEIGHTS)
-    fine = tail <= np.maximum(_RESOLVED * absolute[:, None], wrong)
-    fine |= _is_rounding(coefficients, value, batch.before, level)
-    good = np.all(fine, axis=0) | is_last
-    rows = (half * (value @ WEIGHTS), tail + wrong, half * (np.abs(value) @ WEIGHTS))
-    sums = np.array([row[:, good].sum(axis=1) for row in rows])
-    if np.all(good):
-        return sums, []
-    left, right = batch.left[~good], batch.right[~good]
-    middle = 0.5 * (left + right)
-    halves = (np.concatenate([left, middle]), np.concatenate([middle, right]))
-    return sums, [_Panels(batch.chart, *halves, np.tile(coefficients[:, ~good], 2))]
+def _exp(log: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(np.minimum(log, _LARGEST_LOG)))
 
 
 def _is_rounding(

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any
+from functools import partial
 
-import mpmath
+import flint
 import numpy as np
 import sympy
 from numpy.polynomial import chebyshev
@@ -20,9 +19,17 @@ from numpy.polynomial import chebyshev
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import OpaqueTerm
 from spectra.numeric import FloatArray
-from spectra.transform.on_balls.ball import to_mpf
+from spectra.transform.on_balls.ball import to_ball
+from spectra.transform.rays.precision import Ball
 
-__all__ = ["Surrogate", "fit_surrogate", "found_edge", "found_exponent", "found_origin"]
+__all__ = [
+    "Surrogate",
+    "fit_surrogate",
+    "found_edge",
+    "found_exponent",
+    "found_origin",
+    "values_of",
+]
 
 EPS = float(np.finfo(float).eps)
 
@@ -49,24 +56,20 @@ class Surrogate:
     series: FloatArray
     miss: float
 
-    @cached_property
-    def _exact(self) -> list[Any]:
-        return [mpmath.mpf(float(c)) for c in self.series]
-
     def in_doubles(self, x: FloatArray) -> FloatArray:
         """Values at an array of x."""
         t = 2.0 * np.asarray(x, dtype=float) ** float(self.power) - 1.0
         weight = ((1.0 - x) * (1.0 + x)) ** float(self.edge)
         return np.asarray(chebyshev.chebval(t, self.series) * weight)
 
-    def __call__(self, x: Any) -> Any:
-        """The value at x, an mpmath number."""
-        t = 2 * x ** to_mpf(self.power) - 1
-        b1 = b2 = mpmath.mpf(0)
-        for c in self._exact[:0:-1]:
-            b1, b2 = c + 2 * t * b1 - b2, b1
-        value = self._exact[0] + t * b1 - b2
-        return value * (1 - x * x) ** to_mpf(self.edge)
+    def __call__(self, x: Ball) -> Ball:
+        """The value at an exact x, in a ball."""
+        twice = 4 * x ** to_ball(self.power) - 2
+        now = before = flint.arb(0)
+        for c in self.series[:0:-1]:
+            now, before = float(c) + twice * now - before, now
+        value = float(self.series[0]) + twice * now / 2 - before
+        return value * ((1 - x) * (1 + x)) ** to_ball(self.edge)
 
 
 def fit_surrogate(
@@ -103,7 +106,7 @@ def fit_surrogate(
     Examples
     --------
     >>> fit = fit_surrogate(lambda x: (1 - x) ** 2 * np.exp(x), sympy.Integer(2), sympy.Integer(1))
-    >>> bool(abs(float(fit(mpmath.mpf(0.5))) - 0.25 * np.exp(0.5)) < 1e-14)
+    >>> bool(abs(float(fit(flint.arb(0.5))) - 0.25 * np.exp(0.5)) < 1e-14)
     True
     """
     best: Surrogate | None = None
@@ -171,8 +174,9 @@ def found_exponent(
 
 def found_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:
     """The exponent of a callable at its support, as :func:`found_exponent` finds it."""
-    size = np.abs(_at(term, np.asarray(float(support) * np.linspace(0.01, 0.9, 40)))).max()
-    return found_exponent(partial(_at, term), term.function.__name__, float(support), float(size))
+    values, end = partial(values_of, term), float(support)
+    size = np.abs(values(np.asarray(end * np.linspace(0.01, 0.9, 40)))).max()
+    return found_exponent(values, term.function.__name__, end, float(size))
 
 
 def found_origin(term: OpaqueTerm) -> sympy.Expr:
@@ -190,7 +194,7 @@ def found_origin(term: OpaqueTerm) -> sympy.Expr:
     reach = (1.0 if end is sympy.oo else _EVEN_PART * float(end)) * float(term.scale)
     for power, answer in ((2.0, sympy.oo), (1.0, sympy.Integer(1))):
         t = 0.5 * (1.0 + chebyshev.chebpts1(2 * _EVEN_DEGREE))
-        value = _at(term, reach * t ** (1.0 / power))
+        value = values_of(term, reach * t ** (1.0 / power))
         series = chebyshev.chebfit(2.0 * t - 1.0, value, _EVEN_DEGREE)
         miss = np.abs(chebyshev.chebval(2.0 * t - 1.0, series) - value).max()
         if miss <= _EVEN_MISS * np.abs(value).max():
@@ -201,5 +205,6 @@ def found_origin(term: OpaqueTerm) -> sympy.Expr:
     )
 
 
-def _at(term: OpaqueTerm, z: FloatArray) -> FloatArray:
+def values_of(term: OpaqueTerm, z: FloatArray) -> FloatArray:
+    """The values of a callable with its coefficient, at distances in its scale."""
     return np.asarray(float(term.coefficient) * term.function.values(z / float(term.scale)))

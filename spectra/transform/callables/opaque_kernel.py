@@ -10,6 +10,7 @@ in high dimension is everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,7 +26,7 @@ from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
-from spectra.transform.callables.opaque_fit import found_origin
+from spectra.transform.callables.opaque_fit import found_origin, values_of
 from spectra.transform.callables.opaque_series import series_components
 from spectra.transform.panel import Panel, fit_panel
 from spectra.transform.panelled import Ending, Panelled
@@ -104,7 +105,7 @@ def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Compone
     if support is not sympy.oo:
         edge = facts.edge if facts.support * term.scale == support else None
         ends = (*inside, (support, edge))
-        return series_components(name, partial(_values, term), ends, origin, dim)
+        return series_components(name, partial(values_of, term), ends, origin, dim)
     if inside:
         raise NoRouteError(
             f"The callable {name} has no support and is not smooth at z = {inside[0][0]}. "
@@ -124,15 +125,11 @@ def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Compone
     return [_integrated(term, _reach(term, dim), origin, dim)]
 
 
-def _values(term: OpaqueTerm, z: FloatArray) -> FloatArray:
-    return np.asarray(float(term.coefficient) * term.function.values(z / float(term.scale)))
-
-
 def _reach(term: OpaqueTerm, dim: int) -> float:
     """A distance beyond which the callable is below rounding, in the integral over R^dim."""
     z = float(term.scale) * np.geomspace(1e-3, _LARGEST_REACH, 401)
     with np.errstate(divide="ignore"):
-        size = np.log(np.abs(_values(term, z))) + (dim - 1) * np.log(z)
+        size = np.log(np.abs(values_of(term, z))) + (dim - 1) * np.log(z)
     alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
     if alive[-1] == z.size - 1:
         raise NoRouteError(
@@ -152,7 +149,7 @@ def _highest_frequency(term: OpaqueTerm, reach: float) -> float:
     highest = 0.0
     for count in _COSINES:
         z = reach * np.arange(count + 1) / count
-        spectrum = np.abs(dct(_values(term, z), type=1))
+        spectrum = np.abs(dct(values_of(term, z), type=1))
         top, rest = float(spectrum.max()), float(np.median(spectrum[count // 2 :]))
         if top == 0.0:
             return 0.0
@@ -178,7 +175,7 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
             f"{dim}, and above {_LARGEST_DIM} doubles keep too few digits of it. "
             "Write the kernel as a formula."
         )
-    sample = partial(_sampled, partial(_values, term), reach, dim)
+    sample = partial(_sampled, partial(values_of, term), reach, dim)
     power = float(dim - 1)
     first = 1.0 / reach
     panel, resolved = fit_panel(np.log(first), np.log(2.0 * first), sample, power=power)
@@ -221,11 +218,11 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
     heights = [_height(p) for p in panels]
     bulk = [p for p, h in zip(panels, heights, strict=True) if h > max(heights) - _BULK]
     ends = (float(np.exp(bulk[0].low)), float(np.exp(bulk[-1].high)))
-    total = float(_values(term, np.zeros(1))[0])
+    total = float(values_of(term, np.zeros(1))[0])
     if odd is None:
-        ending: _Unknown | _OddTail = _Unknown(panels[-1])
-        return Panelled(tuple(panels), total, power, ends, PowerTail(np.inf), ending)
-    return Panelled(tuple(panels), total, power, ends, PowerTail(odd.exponent), odd)
+        unknown = _Unknown(panels[-1])
+        return Panelled(tuple(panels), total, power, ends, PowerTail(np.inf), unknown)
+    return Panelled(tuple(panels), total, power, ends, PowerTail(1.0 + float(odd.powers[0])), odd)
 
 
 def _height(panel: Panel) -> float:
@@ -269,29 +266,30 @@ def _sampled(
     return front * results[1], front * (apart + rounding)
 
 
+@dataclass(frozen=True)
 class _Unknown(Ending):
     """Beyond the last panel the values are noise: a power law that no digit is claimed of."""
 
-    def __init__(self, panel: Panel) -> None:
-        self._end = panel.high
-        self._log = panel.level + panel.slope * panel.high + float(np.log(panel.top))
-        self._slope = min(panel.slope, -_STEEP)
+    last: Panel
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|."""
-        return np.ones_like(w), np.asarray(self._log + self._slope * (np.log(w) - self._end))
+        end = self.last.high
+        log = self.last.level + self.last.slope * end + np.log(self.last.top)
+        return np.ones_like(w), log + min(self.last.slope, -_STEEP) * (np.log(w) - end)
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Twice the value: nothing is known."""
         return np.full_like(w, 2.0)
 
 
+@dataclass(frozen=True, eq=False)
 class _OddTail(Ending):
     """The density that odd powers of z at 0 make at large w: a sum of powers of 1/w."""
 
-    def __init__(self, powers: FloatArray, values: FloatArray, errors: FloatArray) -> None:
-        self._powers, self._values, self._errors = powers, values, errors
-        self.exponent = 1.0 + float(powers[0])
+    powers: FloatArray
+    values: FloatArray
+    errors: FloatArray
 
     @classmethod
     def of(cls, term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) -> _OddTail:
@@ -308,7 +306,7 @@ class _OddTail(Ending):
         return cls(powers, values, np.abs(front * (found[at] - second[at])) * _SAFETY)
 
     def _terms(self, w: FloatArray) -> FloatArray:
-        return np.asarray(self._values * np.asarray(w)[..., None] ** (-1.0 - self._powers))
+        return np.asarray(self.values * np.asarray(w)[..., None] ** (-1.0 - self.powers))
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|."""
@@ -319,9 +317,8 @@ class _OddTail(Ending):
     def relative_error(self, w: FloatArray) -> FloatArray:
         """The errors of the powers, and the last one kept, relative to the sum."""
         terms = self._terms(w)
-        wrong = np.abs(self._errors * np.asarray(w)[..., None] ** (-1.0 - self._powers)).sum(
-            axis=-1
-        )
+        powers = np.asarray(w)[..., None] ** (-1.0 - self.powers)
+        wrong = np.abs(self.errors * powers).sum(axis=-1)
         return np.asarray((wrong + np.abs(terms[..., -1])) / np.abs(terms.sum(axis=-1)) + 8 * EPS)
 
 
@@ -330,7 +327,7 @@ def _taylor(term: OpaqueTerm, reach: float, degree: int) -> FloatArray:
     end = 0.25 * reach
     nodes = chebyshev.chebpts1(2 * degree)
     for _ in range(_ORIGIN_HALVINGS):
-        value = _values(term, 0.5 * end * (1.0 + nodes))
+        value = values_of(term, 0.5 * end * (1.0 + nodes))
         series = chebyshev.chebfit(nodes, value, degree)
         miss = np.abs(chebyshev.chebval(nodes, series) - value).max()
         if miss <= 16.0 * EPS * np.abs(value).max():

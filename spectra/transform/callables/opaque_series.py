@@ -13,6 +13,7 @@ sums through the same values have unlike summands, and the error is what the sum
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import sympy
@@ -78,8 +79,8 @@ def series_components(
         power = sympy.Rational(1, origin.q)
     first, miss = _balls(name, values, breaks, power, dim, more=0)
     second, _ = _balls(name, values, breaks, power, dim, more=_MORE)
-    at, differs = _difference(first, second, miss)
-    return [_Compared(ball, at, differs) for ball in first]
+    doubt = _difference(first, second, miss)
+    return [replace(ball, doubt=doubt) for ball in first]
 
 
 def _balls(
@@ -149,30 +150,3 @@ def _difference(
             "it at best. Write the kernel as a formula."
         )
     return np.log(w), differs
-
-
-class _Compared(Component):
-    """One ball of a sum, with its share of what another sum differs by."""
-
-    def __init__(self, ball: BallComponent, at: FloatArray, differs: FloatArray) -> None:
-        self._ball = ball
-        self._at = at
-        self._differs = differs
-        self.total = ball.total
-        self.origin_exponent = ball.origin_exponent
-        self.bulk = ball.bulk
-        self.tail = ball.tail
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho| of the series."""
-        return self._ball.signed_log(w)
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """The envelope of the series."""
-        return self._ball.log_envelope(w)
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Its own error and what the second sum differs by."""
-        w = np.asarray(w, dtype=float)
-        differs = np.interp(np.log(w), self._at, self._differs)
-        return np.asarray(self._ball.relative_error(w) + differs)

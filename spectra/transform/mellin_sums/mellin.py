@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import sympy
 
 from spectra.formula.parsing import Z
+from spectra.transform.summands import read, scaled_argument
 
 __all__ = ["GammaProduct", "LinearArgument", "gamma_product"]
 
@@ -97,29 +98,24 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     >>> gamma_product(sympy.cos(Z)) is None
     True
     """
-    coefficient, rest = term.as_independent(Z, as_Add=False)
-    power = sympy.Integer(0)
+    summand = read(term)
+    falling = -summand.linear * Z - summand.quadratic * Z**2
     factors: list[sympy.Expr] = []
-    exponent = sympy.Integer(0)
-    for factor in sympy.Mul.make_args(rest):
+    for factor in summand.factors:
         base, top = factor.as_base_exp()
-        if factor == 1:
-            continue
-        if base == Z and top.is_Rational:
-            power += top
-        elif base.is_number and base.is_positive:
-            exponent += sympy.expand(sympy.log(base) * top)
+        if base.is_number and base.is_positive:
+            falling += sympy.expand(sympy.log(base) * top)
         else:
             factors.append(factor)
-    constant, falling = exponent.as_independent(Z, as_Add=True)
-    coefficient *= sympy.exp(constant)
-    if not coefficient.is_real or coefficient == 0:
+    constant, falling = falling.as_independent(Z, as_Add=True)
+    coefficient = summand.coefficient * sympy.exp(constant)
+    if not (coefficient.is_real and summand.power.is_Rational) or coefficient == 0:
         return None
     found = _without_power(falling, factors)
     if found is None:
         return None
     scaled = GammaProduct(found.coefficient * coefficient, found.scale, found.above, found.below)
-    return scaled.times_power(power)
+    return scaled.times_power(summand.power)
 
 
 def _without_power(falling: sympy.Expr, factors: list[sympy.Expr]) -> GammaProduct | None:
@@ -191,13 +187,8 @@ def _binomial(factor: sympy.Expr) -> GammaProduct | None:
 
 
 def _bessel_argument(factor: sympy.Expr) -> tuple[sympy.Rational, sympy.Expr] | None:
-    if not isinstance(factor, sympy.besselk):
-        return None
-    order, argument = factor.args
-    rate = sympy.cancel(argument / Z)
-    if rate.has(Z) or not rate.is_positive or not order.is_Rational:
-        return None
-    return abs(order), rate
+    match = scaled_argument(factor, sympy.besselk)
+    return (abs(match[0]), match[1]) if match is not None and match[0].is_Rational else None
 
 
 def _bessel_k(factor: sympy.Expr) -> GammaProduct | None:

@@ -8,18 +8,17 @@ there.  Every radius costs the same, in every dimension.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from spectra.density import PowerTail
-from spectra.numeric import FloatArray
 from spectra.transform.mellin_sums.mellin import GammaProduct
-from spectra.transform.mellin_sums.mellin_lines import EPS, Line, best_of, lines_of
+from spectra.transform.mellin_sums.mellin_lines import Line, best_of, lines_of
 from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
 from spectra.transform.panel import Panel, bisected, checked_panel, places, short
-from spectra.transform.panelled import Ending, Panelled
+from spectra.transform.panelled import Panelled
 
 __all__ = ["mellin_component"]
 
@@ -38,36 +37,6 @@ _LEAST_WIDTH = 1e-3
 _BULK = 1e-2
 # A component that knows less than this of its mass is left to other routes (chosen).
 _MOST_LOST, _LOOKS = 1e-9, 64
-
-
-@dataclass(frozen=True, eq=False)
-class _Powers(Ending):
-    """The sum over the poles that a line has passed; nothing where there are none."""
-
-    line: Line
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho|; -inf where a fast tail is below every use."""
-        if not self.line.poles:
-            return np.ones_like(w), np.full_like(w, -np.inf)
-        mantissa, size = self.line.power_sum(np.log(w))
-        with np.errstate(divide="ignore"):
-            return np.sign(mantissa), np.log(np.abs(mantissa)) + size
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """The sum of absolute powers."""
-        return self.line.log_bound(np.log(w))
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to the envelope; 1 where the value is given as zero."""
-        line, y = self.line, np.log(w)
-        if not line.poles:
-            return np.ones_like(w)
-        size = line.log_bound(y)
-        steepest = max(abs(float(p.place)) for p in line.poles)
-        largest = 16.0 + max(abs(p.log_scale) for p in line.poles)
-        rounding = EPS * (largest + 4.0 * np.abs(size) + 4.0 * steepest * (1.0 + np.abs(y)))
-        return np.asarray(rounding + np.exp(line.log_size - line.place * y - size))
 
 
 def mellin_component(products: Sequence[GammaProduct], dim: int) -> Panelled | None:
@@ -113,8 +82,8 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> Panelled | N
         origin_exponent=-float(below[0].place),
         bulk=(np.exp(start), np.exp(stop)),
         tail=PowerTail(float(above[0].place) if above else np.inf),
-        beginning=_Powers(lines[0]),
-        ending=_Powers(lines[-1]),
+        beginning=lines[0],
+        ending=lines[-1],
     )
     x = np.linspace(start, stop, 2000)
     mass = component.log_envelope(np.exp(x)) + x

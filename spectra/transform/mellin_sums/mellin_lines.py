@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from spectra.numeric import FloatArray
 from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
+from spectra.transform.panelled import Ending
 
 __all__ = ["Line", "best_of", "lines_of"]
 
@@ -55,9 +56,11 @@ _GAMMA_ROUNDING = 1.5 * EPS
 _DEPTH = 230.0
 
 
-@dataclass(frozen=True)
-class Line:
+@dataclass(frozen=True, eq=False)
+class Line(Ending):
     """Samples of R on Re u = place, and the poles between it and the strip.
+
+    As an ending it is the sum over these poles alone, and the line is the error of that.
 
     Attributes
     ----------
@@ -109,6 +112,25 @@ class Line:
             terms = count + 2.0 * steepest * np.abs(x) + 2.0 * np.abs(powers)
             total = np.logaddexp(total, powers + np.log(EPS * terms))
         return np.asarray(total)
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| of the poles; -inf without any, where rho is below every use."""
+        mantissa, size = self.power_sum(np.log(w))
+        with np.errstate(divide="ignore"):
+            return np.sign(mantissa), np.log(np.abs(mantissa)) + size
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """The sum of absolute powers and of the line."""
+        return self.log_bound(np.log(w))
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error of the poles alone, relative to the envelope; 1 without any."""
+        y = np.log(w)
+        size = self.log_bound(y)
+        steepest = max((abs(float(p.place)) for p in self.poles), default=0.0)
+        largest = 16.0 + max((abs(p.log_scale) for p in self.poles), default=0.0)
+        rounding = EPS * (largest + 4.0 * np.abs(size) + 4.0 * steepest * (1.0 + np.abs(y)))
+        return np.asarray(rounding + np.exp(self.log_size - self.place * y - size))
 
     def power_sum(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the poles add at x = log w, as mantissa and log of the sum of absolute terms."""

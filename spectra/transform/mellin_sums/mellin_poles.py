@@ -14,31 +14,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
-import mpmath
+import flint
 import numpy as np
 import sympy
 from numpy.typing import NDArray
-from scipy.special import loggamma
+from scipy.special import loggamma, polygamma
 
 from spectra.numeric import FloatArray
 from spectra.transform.mellin_sums.mellin import GammaProduct
-from spectra.transform.smooth_pairs.centred import exact
+from spectra.transform.rays.continuation import number
+from spectra.transform.rays.precision import Ball, working
 
 __all__ = ["Pole", "RadialMellin"]
 
 ComplexArray = NDArray[np.complex128]
 _Argument = tuple[Fraction, Fraction]
 
-#: Decimal digits of the residues: terms of a sum of kernels cancel in them.
-_DIGITS = 50
-# A residue this small beside its summands is an exact zero.
-_ZERO = mpmath.mpf(10) ** -36
-# Points on a circle of a third of the distance to the next pole: 3^-48 = 1e-23, and what is
-# smaller than that is an exact zero there.
-_CIRCLE = 48
-_ZERO_ON_CIRCLE = mpmath.mpf(10) ** -20
+#: Bits of the residues: terms of a sum of kernels cancel in them.  A sum that is not told from zero
+#: by so many is zero.
+_BITS = 192
 _HALF = Fraction(1, 2)
 
 
@@ -59,45 +54,40 @@ class Pole:
 class _Term:
     """One product: exp(log_front + u log_base) prod Gamma(above) / prod Gamma(below), in u."""
 
-    log_front: Any
-    log_base: Any
+    log_front: Ball
+    log_base: Ball
     above: tuple[_Argument, ...]
     below: tuple[_Argument, ...]
 
     def order(self, place: Fraction) -> int:
         """Order of the pole at a real place; negative for a zero."""
-        up = sum(_hits(a, b, place) is not None for a, b in self.above)
-        return up - sum(_hits(a, b, place) is not None for a, b in self.below)
+        up = sum(_is_pole(a + b * place) for a, b in self.above)
+        return up - sum(_is_pole(a + b * place) for a, b in self.below)
 
-    def log_regular(self, u: Any) -> Any:
-        """The product at a point that is no pole, in mpmath."""
-        value = mpmath.exp(self.log_front + u * self.log_base)
-        above = [_mpf(a) + _mpf(b) * u for a, b in self.above]
-        below = [_mpf(a) + _mpf(b) * u for a, b in self.below]
-        return value * mpmath.gammaprod(above, below)
-
-    def leading(self, place: Fraction) -> Any:
-        """Coefficient of (u - place)^-order: the residue at a simple pole, the value at order 0."""
-        value = mpmath.exp(self.log_front + _mpf(place) * self.log_base)
-        for sign, arguments in ((1, self.above), (-1, self.below)):
+    def laurent(self, place: Fraction) -> list[Ball]:
+        """Coefficients of (u - place)^-m, m = 0, 1, ..., as far as there are any."""
+        length = self.order(place) + 1
+        if length < 1:
+            return []
+        log = [self.log_front + _ball(place) * self.log_base, self.log_base]
+        total = flint.acb_series(log, prec=length).exp()
+        for arguments, is_above in ((self.above, True), (self.below, False)):
             for a, b in arguments:
-                n = _hits(a, b, place)
-                if n is None:
-                    factor = mpmath.gamma(_mpf(a + b * place))
-                else:
-                    factor = (-1) ** n / (mpmath.factorial(n) * _mpf(b))
-                value = value * factor if sign > 0 else value / factor
-        return value
+                value = a + b * place
+                reciprocal = flint.acb_series([_ball(value), _ball(b)], prec=length + 1).rgamma()
+                if _is_pole(value):
+                    reciprocal = flint.acb_series(reciprocal.coeffs()[1:], prec=length)
+                total = total / reciprocal if is_above else total * reciprocal
+        return [total[length - 1 - m] for m in range(length)]
 
 
-def _hits(offset: Fraction, slope: Fraction, place: Fraction) -> int | None:
-    """n where offset + slope * place = -n is a pole of Gamma."""
-    value = offset + slope * place
-    return int(-value) if value.denominator == 1 and value <= 0 else None
+def _is_pole(value: Fraction) -> bool:
+    """Whether Gamma has a pole there."""
+    return value.denominator == 1 and value <= 0
 
 
-def _mpf(value: Fraction) -> Any:
-    return mpmath.mpf(value.numerator) / value.denominator
+def _ball(value: Fraction) -> Ball:
+    return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
 def _fraction(value: sympy.Rational) -> Fraction:
@@ -121,7 +111,7 @@ class RadialMellin:
     def __init__(self, products: Sequence[GammaProduct], dim: int) -> None:
         self.dim = dim
         self.is_real = all(p.is_real for p in products)
-        with mpmath.workdps(_DIGITS):
+        with working(_BITS):
             self._terms = tuple(_term(p, dim) for p in products)
 
     @cached_property
@@ -143,60 +133,25 @@ class RadialMellin:
 
     def poles(self, side: int, count: int) -> list[Pole]:
         """The first poles on one side, with what moving the line across them adds to rho."""
-        places = self.places(side, count + 1)
         found = []
-        with mpmath.workdps(_DIGITS):
-            for place in places[:count]:
-                order = max(term.order(place) for term in self._terms)
-                if order == 1:
-                    residues = [t.leading(place) for t in self._terms if t.order(place) == 1]
-                    sums = [_sum(residues)]
-                else:
-                    gaps = [abs(p - place) for p in places if p != place]
-                    sums = self._laurent(place, min(*gaps, Fraction(1)) / 3, order)
-                size = max(abs(mpmath.re(s)) for s in sums)
-                scale = float(mpmath.log(size)) if size else 0.0
-                unit = mpmath.exp(-mpmath.mpf(scale))
-                coefficients = tuple(float(-side * mpmath.re(s) * unit) for s in sums)
-                found.append(Pole(place, scale, coefficients))
+        with working(_BITS):
+            for place in self.places(side, count):
+                laurents = [term.laurent(place) for term in self._terms]
+                order = max(map(len, laurents)) - 1
+                sums = [_real_sum(laurents, m) for m in range(1, order + 1)]
+                size = max(abs(s) for s in sums)
+                scale = float(size.log()) if size > 0 else 0.0
+                unit = flint.arb(-scale).exp()
+                found.append(Pole(place, scale, tuple(float(-side * s * unit) for s in sums)))
         return found
-
-    def _laurent(self, place: Fraction, radius: Fraction, order: int) -> list[Any]:
-        """Coefficients of (u - place)^-1, (u - place)^-2, ... by the rule of a circle.
-
-        The power exp(u log_base) of the first product, which grows fast along the circle where a
-        length is far from one, is left out there and multiplied to the coefficients.
-        """
-        step = 2 * mpmath.pi / _CIRCLE
-        spokes = [_mpf(radius) * mpmath.expj(step * (j + _mpf(_HALF))) for j in range(_CIRCLE)]
-        base = self._terms[0].log_base
-        powers = [mpmath.exp(-v * base) for v in spokes]
-        values = [
-            [t.log_regular(_mpf(place) + v) * p for v, p in zip(spokes, powers, strict=True)]
-            for t in self._terms
-        ]
-        sums = []
-        for m in range(1, order + 1):
-            parts = [
-                mpmath.fsum(f * v**m for f, v in zip(row, spokes, strict=True)) / _CIRCLE
-                for row in values
-            ]
-            size = max(abs(f * v**m) for row in values for f, v in zip(row, spokes, strict=True))
-            value = mpmath.fsum(parts)
-            sums.append(mpmath.mpf(0) if abs(value) < _ZERO_ON_CIRCLE * size else value)
-        return [
-            mpmath.fsum(a * base**j / mpmath.factorial(j) for j, a in enumerate(sums[m:]))
-            for m in range(order)
-        ]
 
     def total(self) -> float:
         """R(1), the integral of rho and the value of the kernel at zero; nan at a pole there."""
-        one = Fraction(1)
-        with mpmath.workdps(_DIGITS):
-            if any(t.order(one) > 0 for t in self._terms):
+        with working(_BITS):
+            laurents = [term.laurent(Fraction(1)) for term in self._terms]
+            if max(map(len, laurents)) > 1:
                 return float("nan")
-            values = [t.leading(one) for t in self._terms if t.order(one) == 0]
-            return float(mpmath.re(_sum(values))) if values else 0.0
+            return float(_real_sum(laurents, 0))
 
     def logs(self, u: ComplexArray) -> tuple[list[ComplexArray], list[FloatArray]]:
         """log of each product at complex u, and the sizes of what was rounded in it."""
@@ -219,14 +174,12 @@ class RadialMellin:
 
     def spread(self, c: float) -> float:
         """Second derivative of log R at real c: the variance of log w under w^(c-1) rho."""
-        variance = 0.0
-        for term in self._terms[:1]:
-            with mpmath.workdps(15):
-                for sign, arguments in ((1, term.above), (-1, term.below)):
-                    for a, b in arguments:
-                        x = float(a) + float(b) * c
-                        if x > 0.0:
-                            variance += sign * float(b) ** 2 * float(mpmath.psi(1, x))
+        term, variance = self._terms[0], 0.0
+        for sign, arguments in ((1, term.above), (-1, term.below)):
+            for a, b in arguments:
+                x = float(a) + float(b) * c
+                if x > 0.0:
+                    variance += sign * float(b) ** 2 * float(polygamma(1, x))
         return max(variance, 0.0)
 
 
@@ -240,14 +193,12 @@ def _term(product: GammaProduct, dim: int) -> _Term:
         if argument in below:
             above.remove(argument)
             below.remove(argument)
-    coefficient, scale = exact(product.coefficient), exact(product.scale)
-    log_scale = mpmath.log(scale)
-    front = mpmath.log(coefficient) - log_scale - mpmath.loggamma(mpmath.mpf(dim) / 2)
-    return _Term(front, log_scale + mpmath.log(2), tuple(above), tuple(below))
+    coefficient, scale = number(product.coefficient), number(product.scale)
+    front = coefficient.log() - scale.log() - (flint.arb(dim) / 2).lgamma()
+    return _Term(front, (2 * scale).log(), tuple(above), tuple(below))
 
 
-def _sum(values: Sequence[Any]) -> Any:
-    """The sum, exactly zero where it is nothing but the rounding of its summands."""
-    total = mpmath.fsum(values)
-    size = max(abs(v) for v in values)
-    return mpmath.mpf(0) if abs(mpmath.re(total)) < _ZERO * size else total
+def _real_sum(laurents: Sequence[list[Ball]], m: int) -> Ball:
+    """The real part of the coefficients of (u - place)^-m; exactly zero where it may be."""
+    total = sum((row[m].real for row in laurents if m < len(row)), flint.arb(0))
+    return flint.arb(0) if total.contains(0) else total

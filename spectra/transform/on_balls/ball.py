@@ -18,27 +18,28 @@ The second one is DLMF 15.4.18.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
-import mpmath
+import flint
 import sympy
+
+from spectra.transform.rays.continuation import number as in_ball
+from spectra.transform.rays.precision import Ball
 
 __all__ = [
     "MAX_DEGREE",
     "BallForm",
     "Factor",
     "Monomials",
-    "RadialForm",
     "RimIntegral",
     "RimPower",
     "is_zero",
-    "to_mpf",
+    "to_ball",
 ]
 
 # A polynomial: pairs of a power of x and its exact coefficient.
@@ -50,15 +51,19 @@ MAX_DEGREE = 256
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
-def to_mpf(value: Any) -> Any:
-    """The exact number ``value`` (of sympy, Python or mpmath) at mpmath's working precision."""
-    if isinstance(value, mpmath.mpf):
-        return +value
+#: Makes numbers of one kind of exact ones.
+Number = Callable[[sympy.Expr], Any]
+#: Powers of tau, and series in tau that multiply them.
+AtEdge = list[tuple[sympy.Rational, list[Any]]]
+
+
+def to_ball(value: Any) -> Ball:
+    """The exact number ``value`` (of sympy, Python or Arb) in a ball of Arb's working precision."""
+    if isinstance(value, flint.arb):
+        return value
     if isinstance(value, int | Fraction):
-        return mpmath.mpf(value.numerator) / value.denominator
-    if value.is_Rational:
-        return mpmath.mpf(int(value.p)) / int(value.q)
-    return mpmath.mpf(value.evalf(mpmath.mp.dps + 5))
+        return flint.arb(flint.fmpq(value.numerator, value.denominator))
+    return in_ball(value).real
 
 
 def _quick(value: sympy.Expr) -> Any:
@@ -77,37 +82,22 @@ def is_zero(value: Any) -> bool:
     return abs(value.evalf(40)) < sympy.Float("1e-30") and value.equals(0) is True
 
 
-def _betas(power: sympy.Rational, order: int, start: sympy.Rational, bits: int) -> Iterator[int]:
-    """Fixed-point values of B(a/order, power + 1)/order for a = start, start + 1, ..."""
+def _betas(power: sympy.Rational, order: int, start: sympy.Rational) -> Iterator[Ball]:
+    """Values of B(a/order, power + 1)/order for a = start, start + 1, ..."""
     whole = int(sympy.ilcm(start.q, power.q))
     at, edge = int(start * whole), int((power + 1) * whole)
-    with mpmath.workprec(bits + 32):
-        y = mpmath.mpf(edge) / whole
-        window = [
-            mpmath.beta(mpmath.mpf(at + i * whole) / (order * whole), y) / order
-            for i in range(order)
-        ]
-        values = [int(mpmath.floor(mpmath.ldexp(v, bits))) for v in window]
+    window = []
+    for i in range(order):
+        x, y = to_ball(Fraction(at + i * whole, order * whole)), to_ball(Fraction(edge, whole))
+        window.append(x.gamma() * y.gamma() * (x + y).rgamma() / order)
     for a in count(at, whole):
-        value, *values = values
+        value, *window = window
         yield value
-        values.append(value * a // (a + order * edge))
-
-
-class Factor(ABC):
-    """What multiplies a power of x."""
-
-    @abstractmethod
-    def moments(self, first: int, bits: int) -> Iterator[int]:
-        """Integrals of x^(a-1) times the factor, a = first, first + 1, ..., times 2^bits."""
-
-    @abstractmethod
-    def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
-        """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
+        window.append(value * a / (a + order * edge))
 
 
 @dataclass(frozen=True)
-class RimPower(Factor):
+class RimPower:
     """The factor x^shift (1 - x^order)^power with 0 <= shift < 1, order 1 or 2.
 
     For order 2 the power is below 1, for order 1 it is 0 or no integer.
@@ -122,12 +112,12 @@ class RimPower(Factor):
         """Whether the factor is the constant 1."""
         return bool(self.power == 0 and self.shift == 0)
 
-    def moments(self, first: int, bits: int) -> Iterator[int]:
-        if self.is_one:
-            return ((1 << bits) // a for a in count(first))
-        return _betas(self.power, self.order, first + self.shift, bits)
+    def moments(self, first: int) -> Iterator[Ball]:
+        """Integrals of x^(a-1) times the factor, a = first, first + 1, ..."""
+        return _betas(self.power, self.order, first + self.shift)
 
     def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
+        """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
         power, c = self.shift, sympy.Integer(1)
         for j in count():
             if power >= stop or c == 0:
@@ -136,23 +126,24 @@ class RimPower(Factor):
             c = c * (j - self.power) / (j + 1)
             power += self.order
 
-    def rim(self, length: int, number: Callable[[sympy.Expr], Any]) -> list[Any]:
-        """The first coefficients of (1 - x^order)^power tau^(-power) in powers of tau."""
+    def at_edge(self, length: int, number: Number) -> AtEdge:
+        """(1 - x^order)^power as tau^power times a series in tau = 1 - x^2."""
         if self.order == 2 or self.power == 0:
-            return [number(sympy.Integer(1))]
+            return [(self.power, [number(sympy.Integer(1))])]
         p, q = int(self.power.p), int(self.power.q)
         series = [number(2**-self.power)]
         for j in range(length - 1):
             ratio = (p + 2 * q * j) * (p + q + 2 * q * j)
             series.append(series[-1] * ratio / (4 * q * (j + 1) * (p + q + q * j)))
-        return series
+        return [(self.power, series)]
 
 
 @dataclass(frozen=True)
-class RimIntegral(Factor):
+class RimIntegral:
     """The factor int_0^x (1 - t^2)^power dt, power > -1 and no integer; arcsin x for -1/2."""
 
     power: sympy.Rational
+    shift = _ZERO
 
     @property
     def whole(self) -> sympy.Expr:
@@ -160,61 +151,28 @@ class RimIntegral(Factor):
         root = sympy.sqrt(sympy.pi) / 2
         return root * sympy.gamma(self.power + 1) / sympy.gamma(self.power + 3 * _HALF)
 
-    def moments(self, first: int, bits: int) -> Iterator[int]:
-        with mpmath.workprec(bits + 32):
-            whole = int(mpmath.floor(mpmath.ldexp(to_mpf(self.whole), bits)))
-        rim = _betas(self.power, 2, sympy.Integer(first + 1), bits)
-        return ((whole - b) // a for a, b in zip(count(first), rim, strict=False))
+    def moments(self, first: int) -> Iterator[Ball]:
+        """Integrals of x^(a-1) times the factor, a = first, first + 1, ..."""
+        whole = to_ball(self.whole)
+        rim = _betas(self.power, 2, sympy.Integer(first + 1))
+        return ((whole - b) / a for a, b in zip(count(first), rim, strict=False))
 
     def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
+        """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
         terms = RimPower(self.power).taylor(stop)
         return ((m + 1, c / (m + 1)) for m, c in terms if m + 1 < stop)
 
-    def rim(self, length: int) -> list[sympy.Rational]:
-        """Coefficients of int_x^1 (1 - t^2)^power dt, tau^(-power-1) in powers of tau."""
+    def at_edge(self, length: int, number: Number) -> AtEdge:
+        """The integral up to 1, less the one from x on, which is tau^(power+1) times a series."""
         terms, c = [], _HALF
         for j in range(length):
-            terms.append(c / (self.power + 1 + j))
+            terms.append(-number(c / (self.power + 1 + j)))
             c = c * sympy.Rational(2 * j + 1, 2 * j + 2)
-        return terms
+        return [(_ZERO, [number(self.whole)]), (self.power + 1, terms)]
 
 
-class RadialForm(Protocol):
-    """What the ascending series and the expansions at both ends ask of a formula on a ball.
-
-    With x = z / radius: its moments, and its expansions at the edge and at the origin.
-    """
-
-    @property
-    def radius(self) -> sympy.Expr:
-        """The radius of the ball, exactly."""
-
-    @property
-    def value_at_zero(self) -> Any:
-        """The value at z = 0, a sympy or mpmath number."""
-
-    @property
-    def has_finite_edge(self) -> bool:
-        """Whether the expansion at the edge has finitely many terms."""
-
-    @property
-    def has_finite_origin(self) -> bool:
-        """Whether the expansion at the origin is a polynomial."""
-
-    @property
-    def edge_exponents(self) -> tuple[sympy.Expr, ...]:
-        """Leading exponents of 1 - x^2 at the edge, one for each class modulo 1, sorted."""
-
-    def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
-        """Integrals of x^(dim-1+2n) times the formula, and their errors, times 2^bits."""
-
-    def edge_series(
-        self, power: sympy.Expr, length: int, number: Callable[[sympy.Expr], Any]
-    ) -> list[Any]:
-        """Coefficients of (1 - x^2)^(power + j); ``power`` in [0, 1)."""
-
-    def odd_origin_terms(self, length: int) -> list[tuple[Any, Any]]:
-        """Powers x^m at the origin that are no even integers, and their coefficients, sorted."""
+#: What multiplies a power of x: its moments, and its expansions at the origin and at the edge.
+Factor = RimPower | RimIntegral
 
 
 @dataclass(frozen=True)
@@ -248,7 +206,7 @@ class BallForm:
                 c
                 for factor, monomials in self.parts
                 for m, c in monomials
-                if m == 0 and isinstance(factor, RimPower) and factor.shift == 0
+                if m == factor.shift == 0 and isinstance(factor, RimPower)
             ),
             sympy.Integer(0),
         )
@@ -272,94 +230,54 @@ class BallForm:
         """Whether the expansion at the origin is a polynomial."""
         return all(isinstance(f, RimPower) and f.power == 0 for f, _ in self.parts)
 
-    def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
-        """Integrals of x^(dim-1+2n) times the formula, n = 0, 1, ..., times 2^bits.
-
-        Yields
-        ------
-        value, error : int
-            ``error`` bounds the error of ``value``, which is due to rounding down alone.
-        """
-        streams = []
-        with mpmath.workprec(bits + 32):
-            for factor, monomials in self.parts:
-                terms = [
-                    (m, int(mpmath.floor(mpmath.ldexp(to_mpf(c), bits)))) for m, c in monomials
-                ]
-                streams.append((factor.moments(dim, bits), terms))
-        known: list[list[int]] = [[] for _ in streams]
+    def moments(self, dim: int) -> Iterator[Ball]:
+        """Integrals of x^(dim-1+2n) times the formula, n = 0, 1, ..., at Arb's precision."""
+        streams = [
+            (factor.moments(dim), [(m, to_ball(c)) for m, c in monomials])
+            for factor, monomials in self.parts
+        ]
+        known: list[list[Ball]] = [[] for _ in streams]
         for n in count():
-            value = error = 0
+            total = flint.arb(0)
             for values, (stream, terms) in zip(known, streams, strict=True):
                 for m, c in terms:
-                    index = 2 * n + m
-                    while len(values) <= index:
+                    while len(values) <= 2 * n + m:
                         values.append(next(stream))
-                    value += c * values[index]
-                    error += (abs(c) >> bits) + 2
-            # Each step of a recursion rounds once, and its multipliers are below one.
-            yield value >> bits, error * (2 * n + MAX_DEGREE + 4)
+                    total += c * values[2 * n + m]
+            yield total
 
     @cached_property
     def edge_exponents(self) -> tuple[sympy.Rational, ...]:
         """Leading exponents of (1 - x^2) at the edge, one for each class modulo 1, sorted."""
         exponents = []
-        for p in self._edge_classes():
-            length = 4
-            while True:
+        powers = {e for factor, _ in self.parts for e, _ in factor.at_edge(1, _quick)}
+        # Powers of x are independent: a sum of so many that begins with as many zeros is zero.
+        count = max(powers) + sum(len(monomials) for _, monomials in self.parts)
+        for p in {e - sympy.floor(e) for e in powers}:
+            length, order = 2, None
+            while order is None and length < 2 * count + 2:
+                length *= 2
                 series = self.edge_series(p, length, _quick)
                 order = next((j for j, c in enumerate(series) if not is_zero(c)), None)
-                if order is not None:
-                    exponents.append(p + order)
-                    break
-                length *= 2
+            if order is not None:
+                exponents.append(p + order)
         return tuple(sorted(exponents))
 
-    def _edge_classes(self) -> list[sympy.Rational]:
-        classes = set()
-        smooth: dict[sympy.Rational, sympy.Expr] = {}
-        for factor, monomials in self.parts:
-            if isinstance(factor, RimIntegral):
-                classes.add(factor.power - sympy.floor(factor.power))
-                shift, weight = _ZERO, factor.whole
-            else:
-                assert isinstance(factor, RimPower)
-                if factor.power != 0:
-                    classes.add(factor.power - sympy.floor(factor.power))
-                    continue
-                shift, weight = factor.shift, sympy.Integer(1)
-            for m, c in monomials:
-                smooth[m + shift] = smooth.get(m + shift, _ZERO) + weight * c
-        if any(not is_zero(c) for c in smooth.values()):
-            classes.add(_ZERO)
-        return sorted(classes)
-
     def edge_series(
-        self, power: sympy.Rational, length: int, number: Callable[[sympy.Expr], Any]
+        self, power: sympy.Rational, length: int, number: Number = to_ball
     ) -> list[Any]:
         """Coefficients of tau^(power + j), tau = 1 - x^2, at the edge; ``power`` in [0, 1)."""
         total = [number(_ZERO)] * length
-
-        def add(
-            monomials: Monomials, times: list[Any], shift: sympy.Rational = _ZERO, first: int = 0
-        ) -> None:
-            series = _power_series(monomials, shift, length - first, number)
-            for j in range(first, length):
-                last = min(j - first, len(times) - 1)
-                total[j] += sum(times[i] * series[j - first - i] for i in range(last + 1))
-
         for factor, monomials in self.parts:
-            if isinstance(factor, RimPower):
-                first = factor.power - power
-                if first.is_Integer and first < length:
-                    add(monomials, factor.rim(length, number), factor.shift, int(first))
-                continue
-            assert isinstance(factor, RimIntegral)
-            first = factor.power + 1 - power
-            if power == 0:
-                add(monomials, [number(factor.whole)])
-            elif first.is_Integer and first < length:
-                add(monomials, [-number(c) for c in factor.rim(length)], first=int(first))
+            for exponent, times in factor.at_edge(length, number):
+                first = exponent - power
+                if not first.is_Integer or first >= length:
+                    continue
+                series = _power_series(monomials, factor.shift, length - int(first), number)
+                for j in range(int(first), length):
+                    last = min(j - int(first), len(times) - 1)
+                    parts = (times[i] * series[j - int(first) - i] for i in range(last + 1))
+                    total[j] += sum(parts)
         return total
 
     def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, sympy.Expr]]:
@@ -386,7 +304,7 @@ def _power_series(
     monomials: Monomials,
     shift: sympy.Rational,
     length: int,
-    number: Callable[[sympy.Expr], Any],
+    number: Number,
 ) -> list[Any]:
     """Coefficients in tau of sum c x^(m + shift) with x = (1 - tau)^(1/2)."""
     total = [number(_ZERO)] * length

@@ -14,23 +14,47 @@ from collections.abc import Iterable
 import sympy
 
 from spectra.transform.on_balls.ball import BallForm, Monomials, RimIntegral, RimPower
+from spectra.transform.on_balls.ball_reading import ball_form
 
-__all__ = ["ball_formula"]
+__all__ = ["compact_formula"]
 
 _HALF = sympy.Rational(1, 2)
 
 
-def ball_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr:
-    """The density mu(w) on R^dim; ``dim`` is a sympy integer or symbol.
+def compact_formula(
+    expr: sympy.Expr,
+    support: sympy.Expr,
+    dim: int | sympy.Expr,
+    *,
+    variable: sympy.Symbol | None = None,
+) -> sympy.Expr | None:
+    """The density mu(w) of a piece as a sympy formula, or None where it is of another class.
+
+    Polynomials in z^2 give Bessel functions, the others hypergeometric functions; the formula is
+    exact, and it is not meant for evaluation in doubles: use the component.
+
+    Parameters
+    ----------
+    expr, support : sympy expressions
+        As in :class:`spectra.kernel.Piece`.
+    dim : int or sympy expression
+        Dimension d, which may be a symbol.
+    variable : sympy symbol, optional
+        The radius of the frequency; by default the positive symbol ``w``.
 
     Examples
     --------
     >>> from spectra.formula.parsing import Z
-    >>> from spectra.transform.on_balls.ball_reading import ball_form
-    >>> form = ball_form(1 - Z**2 / 4, sympy.Integer(2))
-    >>> ball_formula(form, sympy.Integer(2), sympy.Symbol("w", positive=True))
+    >>> compact_formula(1 - Z**2 / 4, sympy.Integer(2), 2)
     besselj(2, 2*w)/(pi*w**2)
+    >>> compact_formula(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2), 2)
+    hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """
+    form = ball_form(expr, support)
+    if form is None:
+        return None
+    w = sympy.Symbol("w", positive=True) if variable is None else variable
+    dim = sympy.sympify(dim)
     parts = dict(form.parts)
     integrals = [(f, terms) for f, terms in form.parts if isinstance(f, RimIntegral)]
     if form.is_even and not integrals:

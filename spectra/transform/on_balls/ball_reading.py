@@ -42,7 +42,7 @@ def ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     try:
         reduced = _reduce(expr.subs(Z, support * x), x, known)
         poly = sympy.Poly(reduced, x, *known.values())
-    except (_ForeignFormula, sympy.PolynomialError):
+    except sympy.PolynomialError:
         return None
     if poly.total_degree() > MAX_DEGREE:
         return None
@@ -89,12 +89,14 @@ def _nonzero(monomials: Iterable[tuple[int, sympy.Expr]]) -> Monomials:
     return tuple((m, sympy.expand(c)) for m, c in sorted(monomials) if not is_zero(c))
 
 
-class _ForeignFormula(Exception):
-    """The formula has a part outside the class; never leaves this module."""
-
-
 def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy]) -> sympy.Expr:
-    """Write roots, arcsines and other integrals of roots through symbols of their own."""
+    """Write roots, arcsines and other integrals of roots through symbols of their own.
+
+    Raises
+    ------
+    PolynomialError
+        Where a part is outside of the class.
+    """
 
     def symbol(factor: Factor) -> sympy.Symbol:
         return known.setdefault(factor, sympy.Dummy("factor"))
@@ -106,19 +108,19 @@ def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy])
                 return sign * arc
             if argument == sign * (1 - 2 * x**2).expand():
                 return sign * (sympy.pi / 2 - 2 * arc)
-        raise _ForeignFormula
+        raise sympy.PolynomialError
 
     def integral(node: sympy.hyper) -> sympy.Expr:
         """x 2F1(1/2, -p; 3/2; x^2) is the integral of (1 - t^2)^p up to x."""
         upper = list(node.ap)
         if sympy.expand(node.argument) != x**2 or tuple(node.bq) != (3 * _HALF,):
-            raise _ForeignFormula
+            raise sympy.PolynomialError
         if len(upper) != 2 or _HALF not in upper:
-            raise _ForeignFormula
+            raise sympy.PolynomialError
         upper.remove(_HALF)
         power = -upper[0]
         if not power.is_Rational or power.is_Integer or power <= -1:
-            raise _ForeignFormula
+            raise sympy.PolynomialError
         return symbol(RimIntegral(power)) / x
 
     def root(base: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
@@ -128,10 +130,10 @@ def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy])
         upper, lower = multiplicity.pop(x - 1, 0), multiplicity.pop(x + 1, 0)
         constant = constant * (-1) ** upper
         if multiplicity or lower not in (0, upper) or not constant.is_positive:
-            raise _ForeignFormula
+            raise sympy.PolynomialError
         power, rim = at_zero * exponent, upper * exponent
         if rim < 0 or max(power, rim) > MAX_DEGREE:
-            raise _ForeignFormula
+            raise sympy.PolynomialError
         whole = sympy.floor(power)
         value = constant**exponent * x**whole
         if lower or rim.is_Integer:

@@ -14,14 +14,16 @@ import sympy
 
 from spectra.density import Component, OscillatingTail
 from spectra.errors import ParameterError
+from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ascending import AscendingSeries, build_panels
-from spectra.transform.on_balls.ball import BallForm, RadialForm
-from spectra.transform.on_balls.ball_formula import ball_formula
+from spectra.transform.on_balls.ball import BallForm
 from spectra.transform.on_balls.ball_reading import ball_form
 from spectra.transform.on_balls.edge import build_tail
+from spectra.transform.on_balls.numeric_ball import RadialForm
 from spectra.transform.panelled import Panelled
+from spectra.transform.rays.precision import working
 
-__all__ = ["BallComponent", "compact_components", "compact_formula"]
+__all__ = ["BallComponent", "compact_components"]
 
 # The bulk starts where the envelope reaches this share of its value at R w = n, the turning point
 # of J_n: further out the density of a kernel of infinite mass grows without end.
@@ -43,10 +45,18 @@ class BallComponent(Panelled):
     dim : int
     tail : OscillatingTail
         ``frequency`` is the radius R of the ball; the background comes from odd powers of z.
+    doubt : (ndarray, ndarray) or None
+        Logarithms of radii and what else the density errs by there, relative to its envelope.
     """
 
     form: RadialForm
     dim: int
+    doubt: tuple[FloatArray, FloatArray] | None = None
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope."""
+        found = super().relative_error(w)
+        return found if self.doubt is None else found + np.interp(np.log(w), *self.doubt)
 
     @classmethod
     def of(cls, form: RadialForm, dim: int, *, least_start: float = 0.0) -> BallComponent:
@@ -59,13 +69,13 @@ class BallComponent(Panelled):
         found = cls(
             form=form,
             dim=dim,
-            panels=build_panels(series, form.radius, dim, beyond.order, beyond.start),
+            panels=build_panels(series, beyond.order, beyond.start),
             total=float(form.value_at_zero),
             origin_exponent=float(dim - 1 + 2 * _vanishing_moments(form, dim)),
             bulk=(beyond.start, beyond.start),
             tail=OscillatingTail(
                 start=beyond.start,
-                frequency=beyond.radius.high,
+                frequency=beyond.radius[0],
                 exponent=-beyond.amplitude_power,
                 log_amplitude=beyond.log_amplitude,
                 phase=beyond.phase,
@@ -76,18 +86,15 @@ class BallComponent(Panelled):
         )
         w = beyond.start * np.arange(1, _BULK_GRID) / _BULK_GRID
         log = found.log_envelope(w)
-        turning = log[np.searchsorted(w, beyond.order / beyond.radius.high)]
+        turning = log[np.searchsorted(w, beyond.order / beyond.radius[0])]
         first = int(np.argmax(log >= turning + np.log(_BULK_SHARE)))
         return replace(found, bulk=(float(w[first]), beyond.start))
 
 
 def _vanishing_moments(form: RadialForm, dim: int) -> int:
     """How many of the integrals of x^(d-1+2n) times the formula vanish, to hundreds of bits."""
-    bits = _MOMENT_BITS if isinstance(form, BallForm) else _QUADRATURE_BITS
-    for n, (value, error) in enumerate(form.moments(dim, bits)):
-        if abs(value) > error:
-            return n
-    raise AssertionError("the moments never end")
+    with working(_MOMENT_BITS if isinstance(form, BallForm) else _QUADRATURE_BITS):
+        return next(n for n, value in enumerate(form.moments(dim)) if not value.contains(0))
 
 
 def compact_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component] | None:
@@ -119,38 +126,3 @@ def compact_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[
         raise ParameterError(f"A dimension is a positive integer, and {dim} is not.")
     form = ball_form(expr, support)
     return None if form is None else [BallComponent.of(form, dim)]
-
-
-def compact_formula(
-    expr: sympy.Expr,
-    support: sympy.Expr,
-    dim: int | sympy.Expr,
-    *,
-    variable: sympy.Symbol | None = None,
-) -> sympy.Expr | None:
-    """The density mu(w) of a piece as a sympy formula, or None where it is of another class.
-
-    Polynomials in z^2 give Bessel functions, the others hypergeometric functions; the formula is
-    exact, and it is not meant for evaluation in doubles: use the component.
-
-    Parameters
-    ----------
-    expr, support : sympy expressions
-        As in :class:`spectra.kernel.Piece`.
-    dim : int or sympy expression
-        Dimension d, which may be a symbol.
-    variable : sympy symbol, optional
-        The radius of the frequency; by default the positive symbol ``w``.
-
-    Examples
-    --------
-    >>> from spectra.formula.parsing import Z
-    >>> compact_formula(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2), 2)
-    hyper((3/2,), (2, 2), -w**2)/(2*pi)
-    """
-    form = ball_form(expr, support)
-    if form is None:
-        return None
-    w = sympy.Symbol("w", positive=True) if variable is None else variable
-    size = dim if isinstance(dim, sympy.Basic) else sympy.Integer(dim)
-    return ball_formula(form, size, w)

@@ -13,27 +13,25 @@ coefficients are numbers (:mod:`.numeric_ball`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-import mpmath
+import flint
 import sympy
 
 from spectra.density import Component
 from spectra.errors import NoRouteError
-from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expansion import expand_at
 from spectra.formula.expansions.germs import ZERO, Series
+from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.branches import branch_radii, is_analytic_at
 from spectra.singularity.local import profile
 from spectra.singularity.zeros import same_radius
-from spectra.transform.on_balls.ball import to_mpf
 from spectra.transform.on_balls.compact import BallComponent, compact_components
 from spectra.transform.on_balls.numeric_ball import NumericBall
+from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_in_a_ball, refuse_hidden
 
 __all__ = ["compact_numeric_components", "split_at_breaks"]
@@ -42,6 +40,8 @@ __all__ = ["compact_numeric_components", "split_at_breaks"]
 _WINDOWS = (8, 24, 64)
 # Exponents with a larger common denominator would ask for too long series.
 _LARGEST_ROOT = 4
+# Values may lose so many bits before they are computed again.
+_CANCELLED = 40
 
 
 def compact_numeric_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component]:
@@ -64,7 +64,7 @@ def compact_numeric_components(expr: sympy.Expr, support: sympy.Expr, dim: int) 
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import mpmath, numpy as np
     >>> (c,) = compact_numeric_components(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
     >>> sign, log = c.signed_log(np.array([2.0]))
     >>> exact = mpmath.quad(lambda z: mpmath.exp(-z) * (1 - z) * mpmath.cos(2 * z), [0, 1])
@@ -108,7 +108,8 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
             "pieces with supports of their own."
         )
     exprs = list(cut.exprs)
-    if len(cut.radii) == 1 and same_radius(cut.radii[0], piece.support):
+    is_whole = len(cut.radii) == 1 and same_radius(cut.radii[0], piece.support)
+    if is_whole and not piece.expr.has(*KINKS):
         exprs[0] = piece.expr
     balls = []
     for radius, below, above in zip(cut.radii, exprs[:-1], exprs[1:], strict=True):
@@ -147,27 +148,15 @@ def _component(expr: sympy.Expr, radius: sympy.Expr, dim: int) -> BallComponent:
     origin_root = math.lcm(origin_root, int(start.q) if start.is_Rational else 0)
     if not 0 < origin_root <= _LARGEST_ROOT:
         raise NoRouteError(_mixed(expr, sympy.Integer(0)))
+    kernel = Continuation(expr.subs(Z, radius * Z))
     form = NumericBall(
-        _scaled(mpmath_function(expr, Z), radius),
+        lambda x: kernel(flint.acb(x), flint.ctx.prec + _CANCELLED).real,
         radius,
         edge=edge,
         edge_root=edge_root,
         origin_root=origin_root,
     )
     return BallComponent.of(form, dim, least_start=form.least_start)
-
-
-def _scaled(function: Callable[[Any], Any], radius: sympy.Expr) -> Callable[[Any], Any]:
-    """x -> function(radius x), at any working precision."""
-    known: dict[int, Any] = {}
-
-    def scaled(x: Any) -> Any:
-        precision = mpmath.mp.prec
-        if precision not in known:
-            known[precision] = to_mpf(radius)
-        return function(known[precision] * x)
-
-    return scaled
 
 
 def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> tuple[sympy.Expr, int]:

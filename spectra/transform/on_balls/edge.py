@@ -14,11 +14,11 @@ least term that decreases like e^-s.  Here s = R w.  Sonine: DLMF 10.22.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import mpmath
+import flint
 import numpy as np
 import sympy
 from numpy.polynomial import chebyshev
@@ -26,15 +26,12 @@ from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
-from spectra.transform.on_balls.ascending import AscendingSeries
-from spectra.transform.on_balls.ball import RadialForm, to_mpf
-from spectra.transform.on_balls.tail import (
-    EPS,
-    EdgeTail,
-    ScaledRadius,
-    edge_angles,
-)
+from spectra.transform.on_balls.ascending import AscendingSeries, density_front
+from spectra.transform.on_balls.ball import to_ball
+from spectra.transform.on_balls.numeric_ball import RadialForm
+from spectra.transform.on_balls.tail import EPS, EdgeTail, two_doubles
 from spectra.transform.panel import chebyshev_coefficients
+from spectra.transform.rays.precision import Ball, working
 
 __all__ = ["build_tail"]
 
@@ -60,63 +57,29 @@ _DEGREES = (26, 52, 104)
 _FIT_TOLERANCE = 3e-16
 # Where the tail is compared with the ascending series, as multiples of its start.
 _CHECK_POINTS = (1.0, 1.013, 1.057, 1.131, 1.27, 1.55)
-_GUARD_BITS = 90
+_GUARD_BITS = 130
+# How often the bits of a Hankel function are doubled.
+_DOUBLINGS = 6
 
 
-def hankel_modulation(order: Any, s: Any) -> tuple[Any, Any]:
-    """H_order(s) / (sqrt(2/(pi s)) exp(i(s - order pi/2 - pi/4))) by Hankel's expansion.
+#: Powers m of x at the origin and the terms b_m of the background that they make.
+_Background = list[tuple[int | Fraction, Ball]]
 
-    Returns
-    -------
-    value : mpc
-    error : mpf
-        The first term left out, relative to 1 (DLMF 10.17.5).
+
+def _hankel_modulation(order: sympy.Expr, s: Ball) -> Ball:
+    """H_order(s) / (sqrt(2/(pi s)) exp(i(s - order pi/2 - pi/4))) at an exact s.
+
+    By K_order(-is), DLMF 10.27.8.
     """
-    # In integers: hundreds of terms, which cancel like exp(n^2/2s), at each of many nodes.
-    bits = mpmath.mp.prec
-    four_square = int(mpmath.ldexp(4 * order * order, bits))
-    divisor = int(mpmath.ldexp(8 * s, bits))
-    limit = int(order) + 1
-    term = 1 << bits
-    parts = [term, 0]
-    k = 0
-    while True:
-        factor = four_square - ((2 * k + 1) ** 2 << bits)
-        if term == 0 or (k > limit and abs(factor) >= (k + 1) * divisor):
+    bits = work = flint.ctx.prec
+    for _ in range(_DOUBLINGS):
+        with working(work):
+            z = flint.acb(0, -s)
+            value = (2 * z / flint.arb.pi()).sqrt() * z.bessel_k(to_ball(order), scaled=True)
+        if value.rel_accuracy_bits() > bits - 8:
             break
-        term = term * factor // ((k + 1) * divisor)
-        k += 1
-        parts[k % 2] += -term if k % 4 >= 2 else term
-    value = mpmath.mpc(*(mpmath.ldexp(mpmath.mpf(p), -bits) for p in parts))
-    return value, mpmath.ldexp(mpmath.mpf(abs(term)), -bits)
-
-
-@dataclass(frozen=True)
-class _Family:
-    """One class of edge exponents: the sum over j of kappa_j tau^(power + j)."""
-
-    power: Any
-    order: Any
-    coefficients: list[Any]
-    ends: bool
-
-    def __call__(self, s: Any, terms: int) -> tuple[Any, list[Any], Any]:
-        """The Hankel sum without its phase at infinity: value, sizes of terms, Hankel error."""
-        previous, error = hankel_modulation(self.order, s)
-        current, _ = hankel_modulation(self.order + 1, s)
-        total = mpmath.mpc(0)
-        sizes = []
-        weight = mpmath.mpc(1)
-        for j in range(min(terms, len(self.coefficients))):
-            term = self.coefficients[j] * weight * previous
-            total += term
-            sizes.append(abs(term))
-            weight *= -2j * (self.power + j + 1) / s
-            previous, current = (
-                current,
-                2j * (self.order + j + 1) / s * current + previous,
-            )
-        return total, sizes, error * abs(self.coefficients[0])
+        work *= 2
+    return value
 
 
 def _first_start(order: float, exponent: float, *, exact: bool) -> float:
@@ -147,20 +110,16 @@ def build_tail(
     exponents = form.edge_exponents
     lead = float(exponents[0])
     order = 0.5 * dim + lead
+    start = max(_first_start(order, lead, exact=form.has_finite_edge), least_start)
+    starts = [start * _GROWTH**k for k in range(_MAX_TRIES)]
     if lead >= _FLAT and not form.has_finite_edge:
-        start = max(_first_start(order, lead, exact=True), least_start)
-        tail = _TailBuilder(form, dim, start).build(series)
+        starts = [max(_first_start(order, lead, exact=True), least_start), *starts]
+    best = math.inf
+    for start in starts:
+        tail = _Ends(form, dim, start).tail(series)
         if tail is not None and tail.fit_error <= _TAIL_TOLERANCE:
             return tail
-    start = max(_first_start(order, lead, exact=form.has_finite_edge), least_start)
-    best = math.inf
-    for _ in range(_MAX_TRIES):
-        tail = _TailBuilder(form, dim, start).build(series)
-        if tail is not None:
-            if tail.fit_error <= _TAIL_TOLERANCE:
-                return tail
-            best = min(best, tail.fit_error)
-        start *= _GROWTH
+        best = best if tail is None else min(best, tail.fit_error)
     raise AccuracyError(
         f"The edge expansion of a kernel on a ball in dimension {dim} misses the ascending series "
         f"by {best:.1e} of the local amplitude up to R w = {start:.0f}. Its tail cannot be trusted "
@@ -168,185 +127,168 @@ def build_tail(
     )
 
 
-class _TailBuilder:
-    """The mpmath part of the set-up, at one start."""
+class _Ends:
+    """The expansions of a formula at the edge and at the origin, in balls, from one start on.
+
+    Attributes
+    ----------
+    s : arb
+        R w at the start.
+    order : sympy number
+        n = d/2 + p, that of the first Hankel function.
+    """
 
     def __init__(self, form: RadialForm, dim: int, start: float) -> None:
-        self.form = form
-        self.dim = dim
+        self.form, self.dim, self.start, self.s = form, dim, start, flint.arb(start)
         self.exponents = form.edge_exponents
         self.order = sympy.Rational(dim, 2) + self.exponents[0]
-        n = float(self.order)
-        self.bits = int(_GUARD_BITS + 40 + 1.5 * (n * n / start + 3.0 * float(self.exponents[0])))
-        self.radius = ScaledRadius.of(form.radius)
-        self.start = start / self.radius.high
-        self.start_scaled = start
+        self.length = min(_MAX_TERMS, int(1.3 * start) + 24)
+        # The recursion of Hankel functions in their order widens balls by up to 1.3 bits a step.
+        self.bits = int(_GUARD_BITS + 4.5 * float(self.exponents[0]) + 1.3 * self.length)
 
-    def build(self, series: AscendingSeries) -> EdgeTail | None:
-        """The tail, or None where its series do not reach the tolerance at this start."""
-        with mpmath.workprec(self.bits):
-            s = mpmath.mpf(self.start_scaled)
-            families = [self._family(e) for e in self.exponents]
-            counts = []
-            left_out = mpmath.mpf(0)
-            leading = None
-            share = mpmath.mpf(1)
-            for family in families:
-                _, sizes, hankel_error = family(s, _MAX_TERMS)
-                if leading is None:
-                    leading = sizes[0]
-                    share = self._share(self._edge_unit() * leading)
-                scale = self._offset_scale(family)
+    def tail(self, series: AscendingSeries) -> EdgeTail | None:
+        """The tail, or None where the expansions do not reach the tolerance at this start."""
+        with working(self.bits):
+            waves = [self._wave(e) for e in self.exponents]
+            sizes = [[t.abs_upper() for t in self._terms(*wave, self.s)] for wave in waves]
+            leading, edge_unit = sizes[0][0], self._edge_unit()
+            share = self._share(edge_unit * leading)
+            left_out, kept = flint.arb(0), []
+            for (exponent, coefficients), each in zip(waves, sizes, strict=True):
+                scale = self._scale(exponent)
                 floor = _TRUNCATION * leading / (scale * share)
-                terms, left = _truncate(sizes, floor, ends=family.ends)
+                count, left = _truncate(each, floor, ends=len(each) < self.length)
                 if share < _TRUNCATION:
-                    terms = max(terms, 1)
-                if terms == 0:
+                    count = max(count, 1)
+                if count == 0:
                     return None
-                counts.append(terms)
-                left_out += scale * (left + hankel_error)
-            size = abs(families[0](s, counts[0])[0])
-            unit = self._edge_unit() * size
+                kept.append((exponent, coefficients[:count]))
+                left_out += scale * left
+            size = abs(sum(self._terms(*kept[0], self.s)))
+            unit = edge_unit * size
             background, left_background = self._background(unit)
-            at_start = unit + abs(sum(b * s ** (-1 - to_mpf(m)) for m, b in background))
-            truncation = float((left_out * self._edge_unit() + left_background) / at_start)
+            at_start = unit + abs(self._sum(background))
+            truncation = float((left_out * edge_unit + left_background) / at_start)
             if truncation > _TAIL_TOLERANCE / 4:
                 return None
-            tail = self._fit(families, counts, size, background, unit, truncation, float(share))
+            tail = self._fit(kept, size, background, unit, truncation, float(share))
             return None if tail is None else self._compared(tail, series)
 
-    def _compared(self, tail: EdgeTail, series: AscendingSeries) -> EdgeTail:
-        """The tail with what it misses by, against the ascending series, in its error."""
-        w = self.start * np.array(_CHECK_POINTS)
-        high, low = self.radius(w)
-        # One by one: a batch is exact relative to its largest value, and these differ widely.
-        exact = [series([Fraction(a) + Fraction(b)])[0] for a, b in zip(high, low, strict=True)]
-        sign, log = tail.signed_log(w)
-        envelope = tail.log_envelope(w)
-        half = mpmath.mpf(self.dim) / 2
-        radius = to_mpf(self.form.radius)
-        claimed = tail.relative_error(w)
-        excess = 0.0
-        for x, f, sg, lg, env, bound in zip(w, exact, sign, log, envelope, claimed, strict=True):
-            constant = radius * mpmath.ldexp(1, 2 - self.dim) / mpmath.gamma(half) ** 2
-            rho = constant * (radius * mpmath.mpf(x)) ** (self.dim - 1) * f
-            scale = mpmath.exp(-mpmath.mpf(env))
-            miss = abs(float(rho * scale - sg * mpmath.exp(lg) * scale))
-            excess = max(excess, miss - bound)
-        return replace(tail, fit_error=tail.fit_error + 2.0 * excess)
-
-    def _family(self, exponent: sympy.Rational) -> _Family:
-        power = to_mpf(exponent)
+    def _wave(self, exponent: sympy.Expr) -> tuple[sympy.Expr, list[Ball]]:
+        """An exponent at the edge and the coefficients kappa_j of tau^(exponent + j)."""
         whole = int(sympy.floor(exponent))
-        length = whole + _series_length(self.start_scaled)
-        series = self.form.edge_series(exponent - whole, length, to_mpf)[whole:]
+        series = self.form.edge_series(exponent - whole, whole + self.length)[whole:]
         while len(series) > 1 and series[-1] == 0:
             series.pop()
-        order = to_mpf(sympy.Rational(self.dim, 2) + exponent)
-        return _Family(power, order, series, len(series) < length - whole)
+        return exponent, series
 
-    def _offset_scale(self, family: _Family) -> Any:
-        """|factor| that puts a family in units of the first one, at the start."""
-        p, p0 = family.power, to_mpf(self.exponents[0])
-        s = mpmath.mpf(self.start_scaled)
-        return mpmath.gammaprod([p + 1], [p0 + 1]) * (2 / s) ** (p - p0)
+    def _terms(self, exponent: sympy.Expr, coefficients: list[Ball], s: Ball) -> list[Ball]:
+        """The terms of the Hankel sum at an exact s, without their phase at infinity."""
+        order = sympy.Rational(self.dim, 2) + exponent
+        before, now = _hankel_modulation(order, s), _hankel_modulation(order + 1, s)
+        p, n = to_ball(exponent), to_ball(order)
+        weight, turn, found = flint.acb(1), flint.acb(0, 2) / s, []
+        for j, c in enumerate(coefficients):
+            found.append(c * weight * before)
+            weight *= -turn * (p + j + 1)
+            before, now = now, turn * (n + j + 1) * now + before
+        return found
 
-    def _edge_unit(self) -> Any:
+    def _scale(self, exponent: sympy.Expr) -> Ball:
+        """What puts a wave in units of the first one, at the start."""
+        p, p0 = to_ball(exponent), to_ball(self.exponents[0])
+        return (p + 1).gamma() * (p0 + 1).rgamma() * (2 / self.s) ** (p - p0)
+
+    def _edge_unit(self) -> Ball:
         """s^(d/2) 2^(p-d/2) Gamma(p+1) s^(-p-1) (2/(pi s))^(1/2) at the start."""
-        s = mpmath.mpf(self.start_scaled)
-        p = to_mpf(self.exponents[0])
-        shape = (s / 2) ** (mpmath.mpf(self.dim) / 2 - p) / s
-        return mpmath.gamma(p + 1) * shape * mpmath.sqrt(2 / (mpmath.pi * s))
+        s, p = self.s, to_ball(self.exponents[0])
+        shape = (s / 2) ** (flint.arb(self.dim) / 2 - p) / s
+        return (p + 1).gamma() * shape * (2 / (flint.arb.pi() * s)).sqrt()
 
-    def _share(self, unit: Any) -> Any:
+    def _share(self, unit: Ball) -> Ball:
         """A bound of the part of the edge wave in the density, here and further out; 1 for none."""
         background, _ = self._background(unit)
         if not background or float(self.exponents[0]) - 0.5 * (self.dim - 1) <= background[0][0]:
-            return mpmath.mpf(1)
-        s = mpmath.mpf(self.start_scaled)
+            return flint.arb(1)
         first = background[0][0]
-        sizes = [(float(m - first), float(b * s ** (-1 - to_mpf(m)))) for m, b in background]
+        sizes = [(float(m - first), float(self._sum([(m, b)]))) for m, b in background]
         x = np.linspace(0.0, 1.0, _STEADY_POINTS)
         course = np.abs(np.sum([v * x**k for k, v in sizes], axis=0))
         if np.min(course) < _STEADY * course[-1]:
-            return mpmath.mpf(1)
-        return min(unit / (_STEADY * mpmath.mpf(course[-1])), mpmath.mpf(1))
+            return flint.arb(1)
+        return (unit / (_STEADY * course[-1])).min(flint.arb(1))
 
-    def _background(self, unit: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    def _background(self, unit: Ball) -> tuple[_Background, Ball]:
         """Terms (m, b_m) of the background sum b_m s^(-1-m), in units of 2 R / Gamma(d/2).
 
         The second value bounds the terms left out.
         """
-        s = mpmath.mpf(self.start_scaled)
-        half = mpmath.mpf(self.dim) / 2
-        raw = self.form.odd_origin_terms(_series_length(self.start_scaled))
-        if not raw:
-            return [], mpmath.mpf(0)
-        finite = self.form.has_finite_origin
-        terms = []
-        sizes = []
-        for m, c in raw:
-            power = to_mpf(m)
-            ratio = mpmath.gamma(half + power / 2) * mpmath.rgamma(-power / 2)
-            value = to_mpf(c) * ratio * mpmath.mpf(2) ** power
-            terms.append((m, value))
-            sizes.append(abs(value) * s ** (-1 - power))
+        terms, half = [], flint.arb(self.dim) / 2
+        for m, c in self.form.odd_origin_terms(self.length):
+            power = to_ball(m)
+            ratio = (half + power / 2).gamma() * (-power / 2).rgamma()
+            terms.append((m, to_ball(c) * ratio * flint.arb(2) ** power))
+        if not terms:
+            return [], flint.arb(0)
+        sizes = [self._sum([term]).abs_upper() for term in terms]
         floor = _TRUNCATION * (unit + sizes[0])
-        number, left = _truncate(sizes, floor, ends=finite)
+        number, left = _truncate(sizes, floor, ends=self.form.has_finite_origin)
         return terms[:number], left
+
+    def _sum(self, background: _Background) -> Ball:
+        """The background at the start."""
+        return sum((b * self.s ** to_ball(-1 - m) for m, b in background), flint.arb(0))
 
     def _fit(
         self,
-        families: list[_Family],
-        counts: list[int],
-        size: Any,
-        background: list[tuple[Any, Any]],
-        unit: Any,
+        waves: list[tuple[sympy.Expr, list[Ball]]],
+        size: Ball,
+        background: _Background,
+        unit: Ball,
         truncation: float,
         share: float,
     ) -> EdgeTail | None:
-        s0 = mpmath.mpf(self.start_scaled)
-        n = to_mpf(self.order)
-        p0 = to_mpf(self.exponents[0])
+        n, p0 = to_ball(self.order), to_ball(self.exponents[0])
 
-        def modulations(s: Any) -> list[Any]:
-            q = n / s
-            root = mpmath.sqrt(s * s - n * n)
-            delta = n * mpmath.asin(q) - n * n / (s + root)
-            common = mpmath.expj(-delta) * mpmath.sqrt(mpmath.sqrt(1 - q * q)) / size
+        def modulations(x: float) -> list[Ball]:
+            s = (self.s / flint.arb(x)).mid()
+            q, root = n / s, (s * s - n * n).sqrt()
+            delta = n * q.asin() - n * n / (s + root)
+            common = flint.acb(0, -delta).exp() * (1 - q * q).sqrt().sqrt() / size
             values = []
-            for family, terms in zip(families, counts, strict=True):
-                p = family.power
-                turn = mpmath.expj(-(p - p0) * mpmath.pi / 2)
-                values.append(family(s, terms)[0] * common * turn * self._offset_scale(family))
+            for wave in waves:
+                turn = flint.acb(0, (p0 - to_ball(wave[0])) * flint.arb.pi() / 2).exp()
+                value = sum(self._terms(*wave, s)) * common * turn * self._scale(wave[0])
+                values.append(value)
             return values
 
         for degree in _DEGREES:
-            nodes = _unit_nodes(degree)
-            rows = [modulations(s0 / mpmath.mpf(x)) for x in nodes]
-            fits = [chebyshev_coefficients(row) for row in np.array(rows, dtype=complex).T]
+            rows = [modulations(x) for x in _unit_nodes(degree)]
+            columns = [np.array([complex(v) for v in each]) for each in zip(*rows, strict=True)]
+            fits = [chebyshev_coefficients(column) for column in columns]
             if all(share * np.max(np.abs(f[-3:])) <= _FIT_TOLERANCE for f in fits):
                 break
         else:
             return None
-        fit_error = 2.0 * truncation
+        fit_error = 2.0 * truncation + 4.0 * max(float(v.rad()) for row in rows for v in row)
         for f in fits:
             fit_error += share * float(4 * np.max(np.abs(f[-3:])) + 4 * EPS * np.sum(np.abs(f)))
         offsets = [float(e - self.exponents[0]) for e in self.exponents]
         stored = tuple((o, _trim(f)) for o, f in zip(offsets, fits, strict=True))
-        constant = 2 * to_mpf(self.form.radius) / mpmath.gamma(mpmath.mpf(self.dim) / 2)
-        power_b, log_b, root_b, series_b = _background_series(background, s0, constant)
+        radius = to_ball(self.form.radius)
+        constant = 2 * radius / (flint.arb(self.dim) / 2).gamma()
+        power_b, log_b, root_b, series_b = _background_series(background, self.s, constant)
         fit_error += 4 * EPS * float(np.sum(np.abs(series_b)))
+        high, low = two_doubles(radius)
         return EdgeTail(
-            radius=self.radius,
-            start=self.start,
-            start_scaled=self.start_scaled,
+            radius=(high, low),
+            start=self.start / high,
+            start_scaled=self.start,
             order=float(self.order),
             quarter_turns=float((self.order + sympy.Rational(1, 2)) % 4),
             amplitude_power=0.5 * self.dim - float(self.exponents[0]) - 1.5,
-            amplitude_log=float(mpmath.log(constant * unit)),
+            amplitude_log=float((constant * unit).log()),
             families=stored,
-            angles=edge_angles(stored),
             background_power=power_b,
             background_log=log_b,
             background_root=root_b,
@@ -354,21 +296,38 @@ class _TailBuilder:
             fit_error=fit_error,
         )
 
+    def _compared(self, tail: EdgeTail, series: AscendingSeries) -> EdgeTail:
+        """The tail with what it misses by, against the ascending series, in its error."""
+        w = tail.start * np.array(_CHECK_POINTS)
+        front = density_front(self.form, self.dim)
+        sign, log = tail.signed_log(w)
+        excess = 0.0
+        columns = zip(w, sign, log, tail.log_envelope(w), tail.relative_error(w), strict=True)
+        for at, sg, lg, envelope, claimed in columns:
+            # One by one: a batch is exact relative to its largest value, and these differ widely.
+            x = flint.arb(float(at))
+            (exact,) = series([x])
+            scale = flint.arb(-float(envelope)).exp()
+            found = int(sg) * flint.arb(float(lg)).exp()
+            miss = float(abs((front * x ** (self.dim - 1) * exact - found) * scale))
+            excess = max(excess, miss - float(claimed))
+        return replace(tail, fit_error=tail.fit_error + 2.0 * excess)
+
 
 def _background_series(
-    terms: list[tuple[Any, Any]], s0: Any, constant: Any
+    terms: _Background, s0: Ball, constant: Ball
 ) -> tuple[float, float, int, FloatArray]:
     """Power, logarithm at s0, root q and Chebyshev series in (s0/s)^(1/q) of the background."""
     if not terms:
         return math.inf, 0.0, 1, np.zeros(1)
     first = terms[0][0]
     root = math.lcm(*(Fraction(m - first).denominator for m, _ in terms))
-    sizes = [(int(root * (m - first)), b * s0 ** (-1 - to_mpf(m))) for m, b in terms]
-    lead = max(abs(v) for _, v in sizes)
+    sizes = [(int(root * (m - first)), b * s0 ** to_ball(-1 - m)) for m, b in terms]
+    lead = max(v.abs_upper() for _, v in sizes)
     nodes = _unit_nodes(sizes[-1][0] + 2)
-    values = [sum(v * mpmath.mpf(x) ** k for k, v in sizes) / lead for x in nodes]
+    values = [sum(v * flint.arb(x) ** k for k, v in sizes) / lead for x in nodes]
     series = chebyshev_coefficients(np.array(values, dtype=float))
-    return 1.0 + float(first), float(mpmath.log(constant * lead)), root, _trim(series)
+    return 1.0 + float(first), float((constant * lead).log()), root, _trim(series)
 
 
 def _unit_nodes(degree: int) -> FloatArray:
@@ -382,12 +341,7 @@ def _trim(series: NDArray[Any]) -> NDArray[Any]:
     return series[: (kept[-1] + 1 if kept.size else 1)]
 
 
-def _series_length(start: float) -> int:
-    """Beyond about 1.2 s terms the expansions grow again."""
-    return min(_MAX_TERMS, int(1.3 * start) + 24)
-
-
-def _truncate(sizes: list[Any], floor: Any, *, ends: bool) -> tuple[int, Any]:
+def _truncate(sizes: list[Ball], floor: Ball, *, ends: bool) -> tuple[int, Ball]:
     """How many terms to keep, and the size of what is left out.
 
     ``ends`` says that the list is the whole series.  Otherwise the sum stops where two terms in a
@@ -401,5 +355,5 @@ def _truncate(sizes: list[Any], floor: Any, *, ends: bool) -> tuple[int, Any]:
         if best_size is None or pair < best_size:
             best, best_size = j, pair
     if ends:
-        return len(sizes), mpmath.mpf(0)
+        return len(sizes), flint.arb(0)
     return best, (sizes[-1] if best_size is None else best_size)

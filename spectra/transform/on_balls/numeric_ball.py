@@ -1,32 +1,33 @@
 r"""Any function on a ball whose ends are algebraic, in the shape that the compact route asks for.
 
-Where the ascending series and the edge expansion ask a :class:`~.ball.BallForm`
-for exact moments and exact coefficients, this form computes them from values of the function, to
-as many bits as are asked for: moments by the double-exponential rule, expansions by power series
-in :math:`\tau^{1/q}`, :math:`\tau = 1 - x^2`, at the edge and in :math:`x^{1/q}` at the origin.
+Where the ascending series and the edge expansion ask a :class:`~.ball.BallForm` for exact moments
+and exact coefficients, this form computes them from values of the function, to as many bits as are
+asked for: moments by the double-exponential rule, expansions by power series in
+:math:`\tau^{1/q}`, :math:`\tau = 1 - x^2`, at the edge and in :math:`x^{1/q}` at the origin.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from typing import Any
 
-import mpmath
+import flint
 import sympy
 
 from spectra.errors import AccuracyError
-from spectra.transform.on_balls.ball import to_mpf
+from spectra.transform.on_balls.ball import BallForm, to_ball
 from spectra.transform.on_balls.power_series import power_series
 from spectra.transform.on_balls.tanh_sinh import moment_stream
+from spectra.transform.rays.precision import Ball, log_of
 
-__all__ = ["NumericBall"]
+__all__ = ["NumericBall", "RadialForm"]
 
-# Series are carried this far below the working precision, which holds the cancellation of terms.
-_SERIES_BITS = 190
+# Bits of the first coefficients of series, which holds the cancellation of terms.
+_SERIES_BITS = 350
 # A coefficient below this share of the largest one nearby is zero.
 _ZERO_BITS = 150
 # The expansions start where their least term is e^-42 of the first one, which is about s^-1.
@@ -37,25 +38,20 @@ _FARTHEST_START = 500.0
 _LATE = range(40, 56)
 # Classes of exponents are looked for among so many coefficients of each.
 _SEARCHED = 24
-# The least number of coefficients and the least precision that are computed: what is asked first
-# is not what is asked most.
+# The least number of coefficients that are computed: what is asked first is not what is asked most.
 _SHORTEST = 124
-_LEAST_PRECISION = 160
-# Moments are computed to so many bits at least, in steps, and shortened to what is asked for.
-_LEAST_MOMENT_BITS, _MOMENT_STEP = 384, 128
+# Moments are computed to so many bits at least.
+_LEAST_MOMENT_BITS = 384
 
 
-#: Moments with their errors, and those that were already asked for.
-_Stream = tuple[Iterator[tuple[int, int]], list[tuple[int, int]]]
-
-
+@dataclass(eq=False)
 class NumericBall:
     """A function on the unit ball known by its values, with stated exponents at both ends.
 
-    Parameters
+    Attributes
     ----------
     function : callable
-        k(R x) for 0 < x < 1, an mpmath number at the working precision.
+        k(R x) at an exact x, 0 < x < 1, in a ball of Arb's precision.
     radius : sympy number
         The radius R of the ball.
     edge : sympy number
@@ -67,7 +63,7 @@ class NumericBall:
 
     Examples
     --------
-    >>> form = NumericBall(lambda x: mpmath.exp(-x) * (1 - x) ** 2, sympy.Integer(1),
+    >>> form = NumericBall(lambda x: (-x).exp() * (1 - x) ** 2, sympy.Integer(1),
     ...                    edge=sympy.Integer(2))
     >>> form.edge_exponents, float(form.value_at_zero)
     ((2,), 1.0)
@@ -75,32 +71,25 @@ class NumericBall:
     [(1, -3.0), (3, -2.166666666667)]
     """
 
+    function: Callable[[Ball], Ball]
+    radius: sympy.Expr
+    edge: sympy.Expr
+    edge_root: int = 1
+    origin_root: int = 1
+    _edge_known: list[Ball] = field(default_factory=list, init=False)
+    _origin_known: list[Ball] = field(default_factory=list, init=False)
+    _streams: dict[tuple[int, int], tuple[Iterator[Ball], list[Ball]]] = field(
+        default_factory=dict, init=False
+    )
+
     #: Its series never end, whatever the function.
     has_finite_edge = False
     has_finite_origin = False
 
-    def __init__(
-        self,
-        function: Callable[[Any], Any],
-        radius: sympy.Expr,
-        *,
-        edge: sympy.Expr,
-        edge_root: int = 1,
-        origin_root: int = 1,
-    ) -> None:
-        self._function = function
-        self.radius = radius
-        self._edge = edge
-        self._edge_root = edge_root
-        self._origin_root = origin_root
-        self._edge_known: tuple[int, list[Any]] = (0, [])
-        self._origin_known: tuple[int, list[Any]] = (0, [])
-        self._streams: dict[tuple[int, int], _Stream] = {}
-
     # --- what the routes ask for ------------------------------------------------------------
 
     @cached_property
-    def value_at_zero(self) -> Any:
+    def value_at_zero(self) -> Ball:
         """The limit at z = 0."""
         return self._at_origin(1)[0]
 
@@ -116,8 +105,8 @@ class NumericBall:
         AccuracyError
             Where that is too far out to be reached from the ascending series.
         """
-        edge = _convergence(self._at_edge(_SHORTEST), self._edge_root)
-        origin = _convergence(self._at_origin(_SHORTEST), self._origin_root)
+        edge = _convergence(self._at_edge(_SHORTEST), self.edge_root)
+        origin = _convergence(self._at_origin(_SHORTEST), self.origin_root)
         start = max(_start(0.5 * edge), _start(origin))
         if start > _FARTHEST_START:
             raise AccuracyError(
@@ -128,24 +117,21 @@ class NumericBall:
             )
         return start
 
-    def moments(self, dim: int, bits: int) -> Iterator[tuple[int, int]]:
-        """Integrals of x^(dim-1+2n) times the function, n = 0, 1, ..., times 2^bits."""
-        whole = max(_LEAST_MOMENT_BITS, _MOMENT_STEP * -(-bits // _MOMENT_STEP))
-        if (dim, whole) not in self._streams:
-            exponent = float(self._edge)
-            stream = moment_stream(self._function, dim, whole, exponent=exponent)
-            self._streams[dim, whole] = (stream, [])
-        stream, known = self._streams[dim, whole]
+    def moments(self, dim: int) -> Iterator[Ball]:
+        """Integrals of x^(dim-1+2n) times the function, n = 0, 1, ..., at Arb's precision."""
+        bits = max(_LEAST_MOMENT_BITS, flint.ctx.prec)
+        if (dim, bits) not in self._streams:
+            self._streams[dim, bits] = (moment_stream(self.function, dim, bits), [])
+        stream, known = self._streams[dim, bits]
         for n in count():
             while len(known) <= n:
                 known.append(next(stream))
-            value, error = known[n]
-            yield value >> (whole - bits), (error >> (whole - bits)) + 1
+            yield known[n]
 
     @cached_property
     def edge_exponents(self) -> tuple[sympy.Expr, ...]:
         """Leading exponents of 1 - x^2 at the edge, one for each class modulo 1, sorted."""
-        root = self._edge_root
+        root = self.edge_root
         series = self._at_edge(_SEARCHED * root)
         size = max(abs(c) for c in series)
         found = []
@@ -153,7 +139,7 @@ class NumericBall:
             mine = series[r::root]
             first = next((j for j, c in enumerate(mine) if not _negligible(c, size)), None)
             if first is not None:
-                found.append(self._edge + sympy.Rational(r, root) + first)
+                found.append(self.edge + sympy.Rational(r, root) + first)
         if not found:
             raise AccuracyError(
                 "A formula on a ball has no term at the edge that numbers can see: it is zero, or "
@@ -161,22 +147,20 @@ class NumericBall:
             )
         return tuple(sorted(found, key=float))
 
-    def edge_series(
-        self, power: sympy.Expr, length: int, number: Callable[[sympy.Expr], Any]
-    ) -> list[Any]:
+    def edge_series(self, power: sympy.Expr, length: int) -> list[Ball]:
         """Coefficients of (1 - x^2)^(power + j) at the edge; ``power`` in [0, 1)."""
-        root = self._edge_root
+        root = self.edge_root
         series = self._at_edge(root * length)
         for r in range(root):
-            lead = self._edge + sympy.Rational(r, root)
+            lead = self.edge + sympy.Rational(r, root)
             if lead - sympy.floor(lead) == power:
                 shift = int(sympy.floor(lead))
-                return ([mpmath.mpf(0)] * shift + series[r::root])[:length]
-        return [mpmath.mpf(0)] * length
+                return ([flint.arb(0)] * shift + series[r::root])[:length]
+        return [flint.arb(0)] * length
 
-    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, Any]]:
+    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, Ball]]:
         """The powers x^m at the origin that are no even integers, sorted, with m as numbers."""
-        root = self._origin_root
+        root = self.origin_root
         series = self._at_origin(root * length)
         odd = [(Fraction(j, root), c) for j, c in enumerate(series) if j % (2 * root) and c != 0]
         size = max(abs(c) for c in series[: _SEARCHED * root])
@@ -188,48 +172,39 @@ class NumericBall:
 
     # --- power series at both ends ------------------------------------------------------------
 
-    def _at_edge(self, terms: int) -> list[Any]:
+    def _at_edge(self, terms: int) -> list[Ball]:
         """Coefficients of tau^(edge + j/root)."""
-        bits = max(mpmath.mp.prec, _LEAST_PRECISION) + _SERIES_BITS
-        known_bits, known = self._edge_known
-        if known_bits < bits or len(known) < terms:
-            wanted = max(terms, _SHORTEST)
-            known = power_series(
-                self._near_edge,
-                wanted,
-                reach=0.5,
-                bits=bits,
-                lost=self._edge_root * (float(self._edge) + 4.0),
-            )
-            self._edge_known = (bits, known)
-        return known[:terms]
+        if len(self._edge_known) < terms:
+            count = max(terms, _SHORTEST)
+            self._edge_known = power_series(self._near_edge, count, bits=_SERIES_BITS)
+        return self._edge_known[:terms]
 
-    def _near_edge(self, y: Any) -> Any:
-        tau = y**self._edge_root
-        return self._function(mpmath.sqrt(1 - tau)) * tau ** -to_mpf(self._edge)
+    def _near_edge(self, y: Ball) -> Ball:
+        x = (1 - y**self.edge_root).sqrt().mid()
+        return self.function(x) * ((1 - x) * (1 + x)) ** -to_ball(self.edge)
 
-    def _at_origin(self, terms: int) -> list[Any]:
+    def _at_origin(self, terms: int) -> list[Ball]:
         """Coefficients of x^(j/root)."""
-        bits = max(mpmath.mp.prec, _LEAST_PRECISION) + _SERIES_BITS
-        known_bits, known = self._origin_known
-        if known_bits < bits or len(known) < terms:
-            wanted = max(terms, _SHORTEST)
-            root = self._origin_root
-            known = power_series(
-                lambda y: self._function(y**root), wanted, reach=0.5, bits=bits, lost=4.0 * root
-            )
-            self._origin_known = (bits, known)
-        return known[:terms]
+        if len(self._origin_known) < terms:
+            count = max(terms, _SHORTEST)
+            self._origin_known = power_series(self._near_origin, count, bits=_SERIES_BITS)
+        return self._origin_known[:terms]
+
+    def _near_origin(self, y: Ball) -> Ball:
+        return self.function((y**self.origin_root).mid())
 
 
-def _convergence(series: list[Any], root: int) -> float:
+#: What the ascending series and the expansions at both ends ask of a formula on a ball: moments,
+#: and, in x = z / radius, expansions at the edge and at the origin.
+RadialForm = BallForm | NumericBall
+
+
+def _convergence(series: list[Ball], root: int) -> float:
     """Radius of convergence, in y^root, that the coefficients of a power series in y show."""
     size = max(abs(c) for c in series[:_SEARCHED])
     first = next(j for j, c in enumerate(series) if not _negligible(c, size))
-    lead = abs(series[first])
-    ratios = [
-        float(mpmath.log(lead / abs(series[j]))) / (j - first) for j in _LATE if series[j] != 0
-    ]
+    lead = log_of(series[first])
+    ratios = [(lead - log_of(series[j])) / (j - first) for j in _LATE if series[j] != 0]
     return math.exp(root * min(ratios)) if ratios else math.inf
 
 
@@ -241,5 +216,5 @@ def _start(rate: float) -> float:
     return s
 
 
-def _negligible(c: Any, size: Any) -> bool:
-    return bool(abs(c) <= mpmath.ldexp(size, -_ZERO_BITS))
+def _negligible(c: Ball, size: Ball) -> bool:
+    return bool(abs(c) <= size * 2.0**-_ZERO_BITS)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
-import mpmath
 import numpy as np
-import sympy
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import ParameterError
 from spectra.numeric import FloatArray
-from spectra.transform.on_balls.ball import to_mpf
 from spectra.transform.panelled import Ending
+from spectra.transform.rays.precision import Ball
 
-__all__ = ["EPS", "EdgeTail", "ScaledRadius", "edge_angles"]
+__all__ = ["EPS", "EdgeTail", "scaled", "two_doubles"]
 
 EPS = float(np.finfo(float).eps)
 _ANGLE_POINTS = 513
@@ -25,48 +23,39 @@ _ANGLE_POINTS = 513
 _LARGEST = 2.0**1020
 
 
-@dataclass(frozen=True)
-class ScaledRadius:
-    """Products s = R w as unevaluated sums of two doubles, so that large phases keep their digits.
+def two_doubles(number: Ball) -> tuple[float, float]:
+    """A number as the sum of two doubles."""
+    high = float(number)
+    return high, float(number - high)
+
+
+def scaled(radius: tuple[float, float], w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """High and low part of R w (Dekker's product), so that large phases keep their digits.
+
+    Raises
+    ------
+    ParameterError
+        Where w or R w is so large that its halves are no doubles.
 
     Examples
     --------
-    >>> high, low = ScaledRadius.of(sympy.Rational(1, 3))(np.array([3e12]))
+    >>> high, low = scaled((1 / 3, 1.850371707708594e-17), np.array([3e12]))
     >>> float(high[0])
     1000000000000.0
     """
-
-    high: float
-    low: float
-
-    @classmethod
-    def of(cls, radius: sympy.Expr) -> ScaledRadius:
-        """The exact radius as a sum of two doubles."""
-        with mpmath.workprec(160):
-            exact = to_mpf(radius)
-            high = float(exact)
-            return cls(high, float(exact - high))
-
-    def __call__(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """High and low part of R w (Dekker's product).
-
-        Raises
-        ------
-        ParameterError
-            Where w or R w is so large that its halves are no doubles.
-        """
-        largest = _LARGEST / max(self.high, 1.0)
-        if np.any(w > largest):
-            raise ParameterError(
-                f"The spectral density was asked for at the radius {np.max(w):.6g}, where the wave "
-                f"of a kernel that ends at {self.high:.6g} has no phase in doubles. Ask for radii "
-                f"up to {largest:.6g}."
-            )
-        product = self.high * w
-        a1, a2 = _split(np.asarray(self.high))
-        b1, b2 = _split(w)
-        low = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
-        return product, low + self.low * w
+    high, low = radius
+    largest = _LARGEST / max(high, 1.0)
+    if np.any(w > largest):
+        raise ParameterError(
+            f"The spectral density was asked for at the radius {np.max(w):.6g}, where the wave "
+            f"of a kernel that ends at {high:.6g} has no phase in doubles. Ask for radii up to "
+            f"{largest:.6g}."
+        )
+    product = high * w
+    a1, a2 = _split(np.asarray(high))
+    b1, b2 = _split(w)
+    lost = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+    return product, lost + low * w
 
 
 def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -83,7 +72,7 @@ def debye_phase(order: float, s: FloatArray) -> FloatArray:
     return np.asarray(order * np.arcsin(order / s) - order * (order / (s + root)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EdgeTail(Ending):
     r"""The radial density for w >= start, as amplitude, phase and background.
 
@@ -96,7 +85,7 @@ class EdgeTail(Ending):
     is one in a root of 1/s.
     """
 
-    radius: ScaledRadius
+    radius: tuple[float, float]
     start: float
     start_scaled: float
     order: float
@@ -104,75 +93,66 @@ class EdgeTail(Ending):
     amplitude_power: float
     amplitude_log: float
     families: tuple[tuple[float, NDArray[np.complex128]], ...]
-    angles: FloatArray
     background_power: float
     background_log: float
     background_root: int
     background_series: FloatArray
     fit_error: float
 
-    def _inverse(self, s: FloatArray) -> FloatArray:
-        return np.asarray(self.start_scaled / s)
-
-    def _modulation(self, s: FloatArray) -> NDArray[np.complex128]:
-        x = self._inverse(s)
-        value = np.zeros(s.shape, dtype=complex)
+    def _gamma(self, x: FloatArray) -> NDArray[np.complex128]:
+        """gamma at x = start / s."""
+        value = np.zeros(x.shape, dtype=complex)
         for offset, series in self.families:
             value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
         return value
 
-    def _log_amplitude(self, w: FloatArray, s: FloatArray, modulation: NDArray[Any]) -> FloatArray:
-        q = self.order / s
-        return np.asarray(
-            self.amplitude_log
-            + self.amplitude_power * np.log(w / self.start)
-            - 0.25 * np.log1p(-q * q)
-            + np.log(np.abs(modulation))
-        )
+    @cached_property
+    def _angles(self) -> FloatArray:
+        """Arguments of gamma on a grid of sqrt(start / s), unwrapped from infinity inwards."""
+        return np.unwrap(np.angle(self._gamma(np.linspace(0.0, 1.0, _ANGLE_POINTS) ** 2)))
 
-    def _log_background(self, w: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        x = self._inverse(s) ** (1.0 / self.background_root)
+    def _wave(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """log A, the large part s = R w of the phase, and the rest of it."""
+        s, low = scaled(self.radius, w)
+        q, x = self.order / s, self.start_scaled / s
+        gamma = self._gamma(x)
+        power = self.amplitude_power * np.log(w / self.start)
+        log = self.amplitude_log + power - 0.25 * np.log1p(-q * q) + np.log(np.abs(gamma))
+        angle = np.angle(gamma)
+        guess = np.interp(np.sqrt(x), np.linspace(0.0, 1.0, _ANGLE_POINTS), self._angles)
+        angle = angle + 2.0 * np.pi * np.round((guess - angle) / (2.0 * np.pi))
+        slow = debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns
+        return np.asarray(log), s, low + slow
+
+    def _signed_log_background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if math.isinf(self.background_power):
+            return np.zeros_like(w), np.full_like(w, -np.inf)
+        x = (self.start_scaled / scaled(self.radius, w)[0]) ** (1.0 / self.background_root)
         value = chebyshev.chebval(2.0 * x - 1.0, self.background_series)
         with np.errstate(divide="ignore"):
             log = np.log(np.abs(value))
-        power = 0.0 if math.isinf(self.background_power) else self.background_power
-        return np.sign(value), np.asarray(
-            log + self.background_log - power * np.log(w / self.start)
-        )
-
-    def _slow_phase(self, s: FloatArray, modulation: NDArray[np.complex128]) -> FloatArray:
-        """The phase without s itself, unwrapped from infinity inwards."""
-        angle = np.angle(modulation)
-        grid = np.sqrt(self._inverse(s))
-        guess = np.interp(grid, np.linspace(0.0, 1.0, self.angles.size), self.angles)
-        turns = np.round((guess - angle) / (2.0 * np.pi))
-        angle = angle + 2.0 * np.pi * turns
-        return np.asarray(debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns)
+        power = self.background_power * np.log(w / self.start)
+        return np.sign(value), log + self.background_log - power
 
     def log_amplitude(self, w: FloatArray) -> FloatArray:
         """log A(w), which is finite where A exceeds the doubles."""
-        s, _ = self.radius(w)
-        return self._log_amplitude(w, s, self._modulation(s))
+        return self._wave(w)[0]
 
     def phase(self, w: FloatArray) -> FloatArray:
         """Increasing phase theta(w), whose slope tends to R."""
-        s, low = self.radius(w)
-        return np.asarray(s + (low + self._slow_phase(s, self._modulation(s))))
+        _, s, rest = self._wave(w)
+        return np.asarray(s + rest)
 
     def background(self, w: FloatArray) -> FloatArray:
         """The part b(w) that does not oscillate."""
-        s, _ = self.radius(w)
-        sign, log = self._log_background(w, s)
+        sign, log = self._signed_log_background(w)
         return np.asarray(sign * np.exp(log))
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|; the large part of the phase is reduced without loss."""
-        s, low = self.radius(w)
-        modulation = self._modulation(s)
-        log_a = self._log_amplitude(w, s, modulation)
-        sign_b, log_b = self._log_background(w, s)
-        slow = low + self._slow_phase(s, modulation)
-        cosine = np.cos(s) * np.cos(slow) - np.sin(s) * np.sin(slow)
+        log_a, s, rest = self._wave(w)
+        sign_b, log_b = self._signed_log_background(w)
+        cosine = np.cos(s) * np.cos(rest) - np.sin(s) * np.sin(rest)
         top = np.maximum(log_a, log_b)
         value = cosine * np.exp(log_a - top) + sign_b * np.exp(log_b - top)
         with np.errstate(divide="ignore"):
@@ -180,35 +160,21 @@ class EdgeTail(Ending):
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log(A + |b|)."""
-        s, _ = self.radius(w)
-        log_a = self._log_amplitude(w, s, self._modulation(s))
-        return np.asarray(np.logaddexp(log_a, self._log_background(w, s)[1]))
+        return np.asarray(np.logaddexp(self._wave(w)[0], self._signed_log_background(w)[1]))
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound relative to the envelope."""
-        s, _ = self.radius(w)
-        q = self.order / s
-        modulation = np.abs(self._modulation(s))
-        log_a = self._log_amplitude(w, s, modulation)
-        _, log_b = self._log_background(w, s)
-        envelope = np.logaddexp(log_a, log_b)
+        log_a, s, _ = self._wave(w)
+        envelope = np.logaddexp(log_a, self._signed_log_background(w)[1])
         # The series err relative to their largest value, which is at the start of the tail where
         # a weak leading singularity has not yet taken over.
-        weight = np.exp(log_a - envelope) / modulation
+        weight = np.exp(log_a - envelope) / np.abs(self._gamma(self.start_scaled / s))
         if not math.isinf(self.background_power):
             scale = self.background_log - self.background_power * np.log(w / self.start)
             weight = weight + np.exp(scale - envelope)
         # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
+        q = self.order / s
         phase = self.order * (np.arcsin(q) + 2.0 * q) + 8.0
         log = (abs(self.amplitude_power) + 1.0) * np.abs(np.log(w / self.start))
         rounding = EPS * (phase + log + np.abs(envelope) + 8.0)
         return np.asarray(self.fit_error * np.maximum(weight, 1.0) + rounding)
-
-
-def edge_angles(families: tuple[tuple[float, NDArray[np.complex128]], ...]) -> FloatArray:
-    """Arguments of gamma on a grid of sqrt(start / s), unwrapped from infinity inwards."""
-    x = np.linspace(0.0, 1.0, _ANGLE_POINTS) ** 2
-    value = np.zeros(x.shape, dtype=complex)
-    for offset, series in families:
-        value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
-    return np.unwrap(np.angle(value))

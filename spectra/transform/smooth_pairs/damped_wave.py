@@ -8,13 +8,12 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.density import Component, PowerTail
+from spectra.density import PowerTail
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
-from spectra.transform.smooth_pairs.centred import W, exact
 from spectra.transform.smooth_pairs.matern import in_matern
-from spectra.transform.smooth_pairs.pair import Pair, Term
-from spectra.transform.summands import LARGEST_POWER, Summand, tidy
+from spectra.transform.smooth_pairs.pair import Pair, Term, W
+from spectra.transform.summands import LARGEST_POWER, Summand, tidy, to_mpf
 
 __all__ = ["DampedWave"]
 
@@ -30,7 +29,7 @@ _FAR = 2.0
 
 
 @dataclass(frozen=True)
-class DampedWave(Component, Pair):
+class DampedWave(Pair):
     r"""Spectral component of a Matern kernel of a complex rate, its real part.
 
     .. math:: k(z) = \Re\, C\,\frac{2^{1-\nu}}{\Gamma(\nu)} (az)^\nu K_\nu(az), \qquad
@@ -103,33 +102,31 @@ class DampedWave(Component, Pair):
 
     def __post_init__(self) -> None:
         with mp.workdps(_DIGITS):
-            nu, half = exact(self.nu), mp.mpf(self.dim) / 2
-            a, b = (exact(part) for part in self.rate.as_real_imag())
-            c = mp.mpc(*(exact(part) for part in self.coefficient.as_real_imag()))
+            nu, half = to_mpf(self.nu), mp.mpf(self.dim) / 2
+            a, b = (to_mpf(part) for part in self.rate.as_real_imag())
+            c = mp.mpc(*(to_mpf(part) for part in self.coefficient.as_real_imag()))
             front = c * mp.mpc(a, b) ** (2 * nu)
             # Where the leading term of the tail is imaginary, the next one, in a^2/w^2, is not.
             leading = sympy.expand(self.coefficient * self.rate ** (2 * self.nu))
             turned = sympy.re(leading) == 0
-            values = {
-                "total": float(c.real),
-                "origin_exponent": float(self.dim - 1),
-                "tail": PowerTail(float(1 + 2 * nu) + (2.0 if turned else 0.0)),
-                "_turned": turned,
-                "_log_front": float(
+            self._set(
+                total=float(c.real),
+                origin_exponent=float(self.dim - 1),
+                tail=PowerTail(float(1 + 2 * nu) + (2.0 if turned else 0.0)),
+                _turned=turned,
+                _log_front=float(
                     mp.log(2 * abs(front))
                     + mp.loggamma(nu + half) - mp.loggamma(nu) - mp.loggamma(half)
                 ),
-                "_angle": float(mp.arg(front)),
-                "_power": float(nu + half),
-                "_damping": float(a),
-                "_frequency": float(b),
-            }  # fmt: skip
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+                _angle=float(mp.arg(front)),
+                _power=float(nu + half),
+                _damping=float(a),
+                _frequency=float(b),
+            )  # fmt: skip
         w = self._size * np.geomspace(1 / _BULK_REACH, _BULK_REACH, _BULK_GRID)
         mass = self.log_envelope(w) + np.log(w)
         inside = w[mass >= mass.max() + np.log(_BULK_SHARE)]
-        object.__setattr__(self, "bulk", (float(inside[0]), float(inside[-1])))
+        self._set(bulk=(float(inside[0]), float(inside[-1])))
 
     def _parts(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Logarithm of the modulus, what a^2 + w^2 turns the phase by, and the error of that."""

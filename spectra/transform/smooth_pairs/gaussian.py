@@ -13,16 +13,8 @@ from scipy.special import gammaincinv
 from spectra.density import PowerTail
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
-from spectra.transform.smooth_pairs.centred import (
-    DIGITS,
-    OUTSIDE,
-    CentredComponent,
-    W,
-    exact,
-)
-from spectra.transform.smooth_pairs.laguerre import absolute_sum, laguerre_taylor, polynomial
-from spectra.transform.smooth_pairs.pair import Pair, Term
-from spectra.transform.summands import Summand, tidy
+from spectra.transform.smooth_pairs.pair import DIGITS, OUTSIDE, CentredPair, Term, W
+from spectra.transform.summands import Summand, tidy, to_mpf
 
 __all__ = ["Gaussian"]
 
@@ -31,7 +23,7 @@ _LARGEST_OFFSET = 1e10
 
 
 @dataclass(frozen=True)
-class Gaussian(CentredComponent, Pair):
+class Gaussian(CentredPair):
     r"""Spectral component of a Gaussian times a polynomial in z^2.
 
     .. math:: k(z) = e^{-a z^2} \sum_j c_j z^{2j}
@@ -97,23 +89,23 @@ class Gaussian(CentredComponent, Pair):
     def __post_init__(self) -> None:
         d, degree = self.dim, len(self.coefficients) - 1
         with mp.workdps(DIGITS):
-            a = exact(self.rate)
+            a = to_mpf(self.rate)
             centre = float(mp.sqrt(2 * a * max(d - 1, 1)))
             y0, half = mp.mpf(centre) ** 2 / (4 * a), mp.mpf(d) / 2
             log_centre = (
                 mp.log(2) - mp.loggamma(half) - y0
                 + (d - 1) * mp.log(centre) - half * mp.log(4 * a)
             )  # fmt: skip
-            scaled = [exact(c) * mp.factorial(j) / a**j for j, c in enumerate(self.coefficients)]
-            taylor = laguerre_taylor(scaled, half - 1, y0)
-            powers = laguerre_taylor(scaled, half - 1, mp.mpf(0))
+            scaled = [to_mpf(c) * mp.factorial(j) / a**j for j, c in enumerate(self.coefficients)]
+            taylor = _taylor_of_laguerre(scaled, half - 1, y0)
+            powers = _taylor_of_laguerre(scaled, half - 1, mp.mpf(0))
             scale = max(abs(q) for q in taylor)
             # A sum of 50-digit terms this small is an exact zero.
             zero = mp.mpf(10) ** (10 - DIGITS) * max(abs(q) for q in powers)
             powers = [mp.mpf(0) if abs(q) < zero else q for q in powers]
             order = next(i for i, q in enumerate(powers) if q != 0)
             self._set(
-                total=float(exact(self.coefficients[0])),
+                total=float(to_mpf(self.coefficients[0])),
                 origin_exponent=float(d - 1 + 2 * order),
                 bulk=(
                     float(mp.sqrt(4 * a)) * float(np.sqrt(gammaincinv(d / 2, OUTSIDE))),
@@ -141,25 +133,25 @@ class Gaussian(CentredComponent, Pair):
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and logarithm of the absolute value of the component at radii w > 0."""
-        sign, log = CentredComponent.signed_log(self, w)
+        sign, log = CentredPair.signed_log(self, w)
         if len(self._taylor) == 1:
             return sign, log
         t, y = self._arguments(w)
-        about_centre, about_zero = polynomial(self._taylor, t), polynomial(self._powers, y)
-        near = absolute_sum(self._taylor, t) <= absolute_sum(self._powers, y)
+        about_centre, about_zero = _polynomial(self._taylor, t), _polynomial(self._powers, y)
+        near = _absolute_sum(self._taylor, t) <= _absolute_sum(self._powers, y)
         value = np.where(near, about_centre, about_zero)
         with np.errstate(divide="ignore"):
             return np.sign(value), log + np.log(np.abs(value))
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """Logarithm of the local size: the absolute terms of the polynomial, added."""
-        log = CentredComponent.signed_log(self, w)[1]
+        log = CentredPair.signed_log(self, w)[1]
         if len(self._taylor) == 1:
             return log
         t, y = self._arguments(w)
         # One more unit of y, so that the size is not small where the value passes through zero.
         size = np.minimum(
-            absolute_sum(self._taylor, np.abs(t) + 1.0), absolute_sum(self._powers, y)
+            _absolute_sum(self._taylor, np.abs(t) + 1.0), _absolute_sum(self._powers, y)
         )
         with np.errstate(divide="ignore"):
             # A density that vanishes at the origin underflows there: its logarithm is -inf.
@@ -181,3 +173,31 @@ class Gaussian(CentredComponent, Pair):
             for j, c in enumerate(self.coefficients)
         )
         return (4 * sympy.pi * a) ** (-half) * sympy.exp(-y) * total
+
+
+def _laguerre(degree: int, order: Any, y: Any) -> Any:
+    """L_degree^(order)(y) by its recurrence; mpmath's series never ends at a zero of it."""
+    before, value = mp.mpf(0), mp.mpf(1)
+    for k in range(degree):
+        before, value = value, ((2 * k + 1 + order - y) * value - (k + order) * before) / (k + 1)
+    return value
+
+
+def _taylor_of_laguerre(scaled: list[Any], order: Any, y: Any) -> list[Any]:
+    """Taylor coefficients at y of sum_j scaled[j] L_j^(order), by DLMF 18.9.23."""
+    return [
+        mp.fsum(scaled[j] * _laguerre(j - i, order + i, y) for j in range(i, len(scaled)))
+        * (-1) ** i
+        / mp.factorial(i)
+        for i in range(len(scaled))
+    ]
+
+
+def _polynomial(coefficients: FloatArray, x: FloatArray) -> FloatArray:
+    """The value at x of a polynomial, the constant coefficient first."""
+    return np.asarray(np.polynomial.polynomial.polyval(x, coefficients))
+
+
+def _absolute_sum(coefficients: FloatArray, x: FloatArray) -> FloatArray:
+    """The sum of the absolute terms of a polynomial, which its rounding error is relative to."""
+    return _polynomial(np.abs(coefficients), np.abs(x))

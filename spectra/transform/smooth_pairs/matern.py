@@ -12,23 +12,22 @@ from scipy.special import betaincinv
 
 from spectra.density import PowerTail
 from spectra.numeric import FloatArray
-from spectra.transform.smooth_pairs.centred import (
+from spectra.transform.smooth_pairs.pair import (
     DIGITS,
     LEAST_SHARE,
     OUTSIDE,
-    CentredComponent,
+    CentredPair,
+    Term,
     W,
-    exact,
     log_ratio,
 )
-from spectra.transform.smooth_pairs.pair import Pair, Term
-from spectra.transform.summands import LARGEST_POWER, Summand, scaled_argument, tidy
+from spectra.transform.summands import LARGEST_POWER, Summand, scaled_argument, tidy, to_mpf
 
 __all__ = ["Matern", "in_matern"]
 
 
 @dataclass(frozen=True)
-class Matern(CentredComponent, Pair):
+class Matern(CentredPair):
     r"""Spectral component of a Matern kernel, a multivariate t law of the frequency.
 
     .. math:: k(z) = c\,\frac{2^{1-\nu}}{\Gamma(\nu)} (az)^\nu K_\nu(az), \qquad
@@ -77,7 +76,7 @@ class Matern(CentredComponent, Pair):
     def __post_init__(self) -> None:
         d = self.dim
         with mp.workdps(DIGITS):
-            nu, a, c = exact(self.nu), exact(self.rate), exact(self.coefficient)
+            nu, a, c = to_mpf(self.nu), to_mpf(self.rate), to_mpf(self.coefficient)
             # The mode of the radius, except in one dimension, where it is 0.
             centre = float(a * mp.sqrt(max(d - 1, 1) / (2 * nu + 1)))
             w0 = mp.mpf(centre)

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import sympy
 from mpmath import mp
 from scipy.special import betaincinv
 
-from spectra.density import Atom, Component, EndTail
+from spectra.density import Atom, EndTail
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
-from spectra.transform.smooth_pairs.centred import (
+from spectra.transform.smooth_pairs.pair import (
     DIGITS,
     OUTSIDE,
-    CentredComponent,
+    CentredPair,
+    Term,
     W,
-    exact,
     log_ratio,
 )
-from spectra.transform.smooth_pairs.pair import Pair, Term
-from spectra.transform.summands import Summand, scaled_argument, tidy
+from spectra.transform.summands import Summand, scaled_argument, tidy, to_mpf
 
 __all__ = ["PlaneWaveMean"]
 
 
 @dataclass(frozen=True)
-class PlaneWaveMean(CentredComponent, Pair):
+class PlaneWaveMean(CentredPair):
     r"""Spectral component of a plane-wave mean of a larger dimension, c Omega_m(R z), m > d.
 
     .. math:: \Omega_m(t) = \Gamma(m/2)(2/t)^{m/2-1}J_{m/2-1}(t), \qquad
@@ -90,7 +89,7 @@ class PlaneWaveMean(CentredComponent, Pair):
         return [((2 * order + 2, tidy(rate)), value)]
 
     @classmethod
-    def made(cls, dim: int, key: tuple[Any, ...], coefficient: sympy.Expr) -> Component | Atom:
+    def made(cls, dim: int, key: tuple[Any, ...], coefficient: sympy.Expr) -> Self | Atom:
         """A density on a ball; an atom in its own dimension."""
         m, radius = key
         if m == dim:
@@ -107,7 +106,7 @@ class PlaneWaveMean(CentredComponent, Pair):
     def __post_init__(self) -> None:
         d = self.dim
         with mp.workdps(DIGITS):
-            m, radius, c = exact(self.order_dim), exact(self.radius), exact(self.coefficient)
+            m, radius, c = to_mpf(self.order_dim), to_mpf(self.radius), to_mpf(self.coefficient)
             half, rest = mp.mpf(d) / 2, (m - d) / 2
             centre = float(radius * mp.sqrt(d / m))
             share = (mp.mpf(centre) / radius) ** 2

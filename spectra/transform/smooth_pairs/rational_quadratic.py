@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import flint
 import numpy as np
 import sympy
 from mpmath import mp
@@ -13,18 +14,19 @@ from scipy.special import gammaincinv
 from spectra.density import PowerTail
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
+from spectra.transform.rays.precision import working
 from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
-from spectra.transform.smooth_pairs.centred import (
+from spectra.transform.smooth_pairs.pair import (
+    CONSTANT,
     DIGITS,
     LEAST_SHARE,
     OUTSIDE,
     ROUNDING,
-    CentredComponent,
+    CentredPair,
+    Term,
     W,
-    exact,
 )
-from spectra.transform.smooth_pairs.pair import CONSTANT, Pair, Term
-from spectra.transform.summands import Summand, polynomial, tidy
+from spectra.transform.summands import Summand, polynomial, tidy, to_mpf
 
 __all__ = ["RationalQuadratic"]
 
@@ -45,31 +47,18 @@ def _bessel_k_formula(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
 
 
 def _log_bessel_k(order: Any, x: Any) -> Any:
-    """log K_order(x) to 30 digits, by the trapezoidal rule for DLMF 10.32.9.
-
-    mpmath's own function gives up for some large orders.
-    """
-    saddle = mp.asinh(order / x)
-    # The integrand is analytic for |Im t| < pi/2, and a Gaussian of this width at the saddle.
-    step = min(mp.mpf(1) / 12, mp.sqrt(1 / mp.sqrt(x * x + order * order)) / 2)
-    top = order * saddle - x * mp.cosh(saddle)
-
-    def sweep(sign: int) -> Any:
-        total, k = mp.mpf(0), 1 if sign > 0 else 0
-        while True:
-            t = saddle + sign * k * step
-            log = order * t - x * mp.cosh(t) - top
-            # Beyond the saddle, or the origin on the left, the integrand only falls.
-            if log < -95:
-                return total
-            total += mp.exp(log)
-            k += 1
-
-    return top + mp.log(step / 2 * (sweep(1) + sweep(-1)))
+    """log K_order(x); mpmath's own function gives up for some large orders."""
+    bits = mp.prec
+    while True:
+        with working(bits):
+            value = flint.arb(x).bessel_k(flint.arb(order))
+            if value.rel_accuracy_bits() > mp.prec // 2:
+                return mp.mpf(value.log())
+        bits *= 2
 
 
 @dataclass(frozen=True)
-class RationalQuadratic(CentredComponent, Pair):
+class RationalQuadratic(CentredPair):
     r"""Spectral component of a rational quadratic (Cauchy) kernel, c (1 + z^2/b^2)^(-alpha).
 
     .. math:: \mu(w) = c\,\frac{2 b^d}{(4\pi)^{d/2}\Gamma(\alpha)} (bw/2)^{\alpha-d/2}
@@ -145,7 +134,7 @@ class RationalQuadratic(CentredComponent, Pair):
     def __post_init__(self) -> None:
         d = self.dim
         with mp.workdps(DIGITS):
-            alpha, b, c = exact(self.alpha), exact(self.scale), exact(self.coefficient)
+            alpha, b, c = to_mpf(self.alpha), to_mpf(self.scale), to_mpf(self.coefficient)
             half = mp.mpf(d) / 2
             order = float(abs(alpha - half))
             # The frequency is sqrt(2 s) / b times a Gaussian one, and s has the law Gamma(alpha).
