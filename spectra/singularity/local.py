@@ -166,7 +166,7 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
             difference = sympy.expand(difference)
         if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
             return Ending()
-        left, right = expand_at(difference, r, -1, window), Germ(())
+        left, right = expand_at(difference, r, -1, window), Germ((), window)
         verify(difference, left, r, -1)
     else:
         left = expand_at(left_expr, r, -1, window)

@@ -22,7 +22,7 @@ from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import ParameterError
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.expansions.expansion import expand_at
-from spectra.formula.expansions.germs import ONE, Germ, Phase, Size, compare
+from spectra.formula.expansions.germs import ONE, Germ, Series, Size, compare
 from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
@@ -218,12 +218,12 @@ def _rates(germ: Germ) -> tuple[list[_Decay], list[sympy.Expr]]:
     return known, left
 
 
-def _equal(a: Phase, b: Phase) -> bool:
+def _equal(a: Series, b: Series) -> bool:
     difference = a + -b
     return all(is_zero(c) for _, c in difference.terms)
 
 
-def _rate(phase: Phase) -> sympy.Expr:
+def _rate(phase: Series) -> sympy.Expr:
     """c of |exp(phi)| = exp(-c z + smaller): oo for faster decay, -oo for faster growth."""
     for size, c in phase.terms:
         real = sympy.re(sympy.expand(c))
@@ -234,9 +234,9 @@ def _rate(phase: Phase) -> sympy.Expr:
     return _NIL
 
 
-def _at_equality(phase: Phase, size: Size) -> bool | None:
+def _at_equality(phase: Series, size: Size) -> bool | None:
     """Whether exp(phi) z^-gamma log^q, without its rate, is that of a finite measure."""
-    rest = Phase(tuple((s, c) for s, c in phase.terms if compare(s, _LINEAR) > 0))
+    rest = Series(tuple((s, c) for s, c in phase.terms if compare(s, _LINEAR) > 0))
     if any(compare(s, _LINEAR) < 0 for s, _ in phase.terms):
         return None  # a chirp
     if rest.growth:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.special import hankel1e
 
 from spectra.errors import NoRouteError
-from spectra.formula.expansions.germs import Germ
 from spectra.formula.parsing import Z
 from spectra.transform.half_lines.ends import (
     Expansion,
@@ -144,7 +143,7 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
                     "distances (design)."
                 )
             turning.append(Turning(b, tuple((a, int(q), c) for a, q, c in terms)))
-    plain = Germ(tuple((p, s) for p, s in germ.parts if p.growth < 0 or not p.terms))
+    plain = germ.of((p, s) for p, s in germ.parts if p.growth < 0 or not p.terms)
     return expansion_from(plain, expr, sympy.oo), tuple(sorted(turning, key=lambda t: t.frequency))
 
 
