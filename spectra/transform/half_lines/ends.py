@@ -28,7 +28,7 @@ from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expansion import expand_at
 from spectra.formula.expansions.germs import Germ
 from spectra.formula.parsing import Z
-from spectra.formula.program import Compiler
+from spectra.formula.program import Program
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.forms import decaying_form, forms
@@ -217,9 +217,9 @@ def _log_size(c: sympy.Expr) -> float:
 
 
 def _in_doubles(expr: sympy.Expr) -> Callable[[Array], Array]:
-    program = Compiler(Z, "numpy").compile(expr)
+    program = Program(expr, Z, "numpy")
     tame = decaying_form(expr)
-    other = None if tame == expr else Compiler(Z, "numpy").compile(tame)
+    other = None if tame == expr else Program(tame, Z, "numpy")
 
     def value(points: Array) -> Array:
         with np.errstate(all="ignore"):
