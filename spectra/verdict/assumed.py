@@ -73,8 +73,8 @@ def callable_places() -> tuple[Ending, ...]:
 
 
 def with_assumptions(
-    places: Iterable[Ending], loose: tuple[Gap, ...], stated: Mapping[str, sympy.Expr]
-) -> tuple[tuple[Ending, ...], tuple[Gap, ...], tuple[str, ...]]:
+    places: Iterable[Ending], stated: Mapping[str, sympy.Expr]
+) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
     """Close the gaps that an assumption covers."""
 
     def close(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
@@ -95,4 +95,4 @@ def with_assumptions(
 
     closed = tuple(replace(p, gaps=close(p.gaps)) for p in places)
     notes = tuple(f"Assumed, not shown: {_ASSUMPTIONS[n].format(v)}." for n, v in stated.items())
-    return closed, close(loose), notes
+    return closed, notes

@@ -183,7 +183,7 @@ def _exceeds_its_value_at_zero(kernel: Kernel, analysis: LocalAnalysis | None) -
 
 def _sign_of_tail(analysis: LocalAnalysis | None, dim: int) -> str | None:
     """A spectrum that is negative at large w: it oscillates, or its power tail is negative."""
-    if analysis is None or analysis.gaps or any(p.gaps for p in analysis.places):
+    if analysis is None or any(p.gaps for p in analysis.places):
         return None
     if not analysis.profile.exprs:  # its radii have no end, and are not listed
         return None

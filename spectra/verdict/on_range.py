@@ -36,10 +36,9 @@ def verdict_on_range(
     end = exact_parameter("z_max", z_max)
     if not end.is_positive:
         raise ParameterError(f"z_max is a distance and must be positive, and {z_max} is not.")
-    places, gaps = places_up_to(kernel, analysis, end)
+    places = places_up_to(kernel, analysis, end)
     finite = (
         f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
         "smoothly beyond."
     )
-    decision = decided(places, gaps, dim, finite)
-    return DomainVerdict(end, dim, **decision.__dict__)
+    return DomainVerdict(**vars(decided(places, dim, finite)), z_max=end, dim=dim)

@@ -49,7 +49,7 @@ def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAna
     >>> [str(r) for r, _ in cut_at(rectified, analyse(rectified), sympy.Integer(5)).radii]
     ['pi', '5']
     """
-    if analysis.profile.exprs and not analysis.gaps:
+    if analysis.profile.exprs and not analysis.profile.gaps:
         return analysis
     pieces: dict[sympy.Expr, sympy.Expr] = {}
     for piece in kernel.pieces:
@@ -89,13 +89,13 @@ def places_up_to(
     *,
     inside: Rule = lambda ending: ending,
     at_end: Rule = lambda ending: ending,
-) -> tuple[tuple[Ending, ...], tuple[Gap, ...]]:
+) -> tuple[Ending, ...]:
     """What is certain and what is open on [0, end], however the kernel goes on.
 
     ``inside`` and ``at_end`` read endings of R^d as those of another question.
     """
     analysis = cut_at(kernel, analysis, end)
-    places = [analysis.origin]
+    places = [Ending(gaps=analysis.gaps), analysis.origin]
     for i, (r, ending) in enumerate(analysis.radii):
         if same_radius(r, end):
             try:
@@ -104,7 +104,7 @@ def places_up_to(
                 places.append(Ending(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),)))
         elif r.evalf(30) < end.evalf(30):
             places.append(inside(ending))
-    return tuple(places), analysis.gaps
+    return tuple(places)
 
 
 def verdict_on_sphere(
@@ -126,21 +126,14 @@ def verdict_on_sphere(
         texts.append(f"Positive definite on the sphere: {proof}")
     elif definite is False:
         texts.append("A Gegenbauer coefficient is negative: indefinite.")
-    places, gaps = places_up_to(
-        kernel, analysis, _END, inside=inside_the_sphere, at_end=only_continuous
-    )
-    decision = decided(places, gaps, dim, _CONVERGES)
+    places = places_up_to(kernel, analysis, _END, inside=inside_the_sphere, at_end=only_continuous)
+    decision = decided(places, dim, _CONVERGES)
     if definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
         # Proved without the singularities, which may have left a gap.
         decision = replace(decision, status=Status.FINITE, reasons=(_CONVERGES,))
     if decision.status is Status.INFINITE:
         texts.append("Its Gegenbauer series does not converge absolutely: none exists there.")
+    decision = replace(decision, reasons=(*texts, *decision.reasons))
     return SphereVerdict(
-        dim=dim,
-        status=decision.status,
-        condition=decision.condition,
-        positive_definite=definite,
-        reasons=(*texts, *decision.reasons),
-        deciding=decision.deciding,
-        coefficients=coefficients,
+        **vars(decision), dim=dim, positive_definite=definite, coefficients=coefficients
     )
