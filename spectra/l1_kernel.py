@@ -16,12 +16,13 @@ import sympy
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from spectra.asymmetric import is_number
 from spectra.column_products import Product
 from spectra.errors import ParameterError
 from spectra.formula.parsing import Z
 from spectra.grouped import GroupedKernel, on_columns
 from spectra.kernel import Algebra, Kernel, radial
-from spectra.numeric import FloatArray, checked_dim, differences_of_rows, matching_rows
+from spectra.numeric import FloatArray, checked_dim, differences_of_rows
 
 __all__ = ["L1Kernel", "l1"]
 
@@ -50,9 +51,6 @@ class L1Kernel(Algebra):
     profile: Kernel
     label: str = field(default="", compare=False)
 
-    #: As of a :class:`Kernel`: it lives on all of R^d.
-    is_zonal = False
-
     def __str__(self) -> str:
         return self.label or f"{self.profile} at z = |x - y|_1"
 
@@ -71,15 +69,7 @@ class L1Kernel(Algebra):
         D = differences_of_rows(differences, "A kernel of the l1 distance")
         return self.profile(np.abs(D).sum(axis=-1))
 
-    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
-        """Exact kernel matrix f(|x_i - y_j|_1) of two sets of rows.
-
-        Raises
-        ------
-        DataError
-            Where rows are not finite, or differ in width.
-        """
-        X, Y = matching_rows(X, Y)
+    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         return self.profile(cdist(X, Y, metric="cityblock"))
 
     def rescale(self, length: float | sympy.Expr) -> L1Kernel:
@@ -202,5 +192,4 @@ def _rate(expr: sympy.Expr) -> sympy.Expr | None:
 def _profile_of(other: Any) -> Kernel | float | None:
     if isinstance(other, L1Kernel):
         return other.profile
-    number = isinstance(other, int | float | np.number) and not isinstance(other, bool)
-    return other if number else None
+    return other if is_number(other) else None
