@@ -17,7 +17,12 @@ from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.places import LocalAnalysis
 
-__all__ = ["known_largest_dimension", "largest_of_damped_cosine", "largest_of_edge"]
+__all__ = [
+    "edge_and_polynomial",
+    "known_largest_dimension",
+    "largest_of_damped_cosine",
+    "largest_of_edge",
+]
 
 _NIL = sympy.Integer(0)
 _MOST_STEPS = 12
@@ -55,7 +60,7 @@ def known_largest_dimension(
 
 def largest_of_edge(piece: Piece) -> tuple[float, str] | None:
     """Askey functions, and m integrals of them: l >= (d + 1)/2 + m."""
-    split = _edge_and_polynomial(sympy.factor(piece.expr), piece.support)
+    split = edge_and_polynomial(piece)
     if split is None:
         return None
     power, poly = split
@@ -91,16 +96,14 @@ def _askey_text(radius: sympy.Expr, power: sympy.Expr) -> str:
     return f"({base})_+^{power if power.is_Integer else f'({power})'}"
 
 
-def _edge_and_polynomial(
-    expr: sympy.Expr, support: sympy.Expr
-) -> tuple[sympy.Expr, sympy.Poly] | None:
-    """Write a formula as (R - z)^power times a polynomial."""
+def edge_and_polynomial(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
+    """Write a formula that ends at R as (R - z)^power times a polynomial."""
     power, rest = _NIL, sympy.Integer(1)
-    for factor in sympy.Mul.make_args(expr):
+    for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
         base, exponent = factor.as_base_exp()
         if base.is_polynomial(Z) and sympy.degree(base, Z) == 1 and not exponent.free_symbols:
             slope = -base.coeff(Z, 1)
-            if is_zero(sympy.expand(base.subs(Z, support))) and (
+            if is_zero(sympy.expand(base.subs(Z, piece.support))) and (
                 sign(slope) > 0 or exponent.is_Integer
             ):
                 power, rest = power + exponent, rest * slope**exponent
