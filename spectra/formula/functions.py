@@ -134,29 +134,9 @@ def _mp_gamma(x: Any) -> Any:
 
 
 def _mp_besselk(order: Any, x: Any) -> Any:
-    if mp.isint(order) and 0 < abs(x) <= 1:
-        return _mp_besselk_integer(abs(int(order)), x)
-    return mp.besselk(order, x)
-
-
-def _mp_besselk_integer(n: int, x: Any) -> Any:
-    """Sum K_n(x) for integer n and small x by its series, DLMF 10.31.1.
-
-    mpmath perturbs the order instead, which takes seconds at hundreds of digits.
-    """
-    with mp.extraprec(2 * n + 20):
-        quarter, log_half = (x / 2) ** 2, mp.log(x / 2)
-        poles = mp.fsum(
-            (-quarter) ** k * mp.factorial(n - k - 1) / mp.factorial(k) for k in range(n)
-        )
-        total, k, term = mp.mpf(0), 0, 1 / mp.factorial(n)
-        psi = 2 * -mp.euler + mp.fsum(mp.mpf(1) / j for j in range(1, n + 1))
-        while k == 0 or abs(term * psi) > mp.eps * abs(total):
-            total += term * (psi - 2 * log_half)
-            k += 1
-            term *= quarter / (k * (n + k))
-            psi += mp.mpf(1) / k + mp.mpf(1) / (n + k)
-        return (poles * (x / 2) ** -n + (-1) ** n * (x / 2) ** n * total) / 2
+    # mpmath perturbs whole orders, which takes seconds at hundreds of digits.
+    found = in_balls(lambda at, n: at.bessel_k(n), x, order)
+    return mp.besselk(order, x) if found is None else found
 
 
 def _np_expint(order: Any, x: Any) -> Any:
