@@ -98,15 +98,19 @@ def np_hyper(a: tuple[float, ...], b: tuple[float, ...], x: Array) -> Array:
 
 def hyper_pointwise(a: tuple[float, ...], b: tuple[float, ...], x: Array) -> Array:
     """Evaluate pFq point by point in mpmath."""
-    is_complex = np.iscomplexobj(x)
-    out = np.empty(x.shape, dtype=complex if is_complex else float)
+    return _pointwise(lambda point: mp_hyper(a, b, point), x)
+
+
+def _pointwise(function: Callable[[Any], Any], x: Any) -> Array:
+    """Values of a function of mpmath numbers at an array; nan where it leaves the reals."""
+    points = np.asarray(x)
+    is_complex = np.iscomplexobj(points)
+    out = np.empty(points.shape, dtype=complex if is_complex else float)
     with mp.workprec(80):
-        for index, point in np.ndenumerate(x):
-            value = mp_hyper(a, b, mp.mpmathify(complex(point) if is_complex else float(point)))
-            if is_complex:
-                out[index] = complex(value)
-            else:
-                out[index] = np.nan if isinstance(value, mpmath.mpc) else float(value)
+        for index, point in np.ndenumerate(points):
+            value = function(mp.mpmathify(point.item()))
+            left_the_reals = isinstance(value, mpmath.mpc) and not is_complex
+            out[index] = np.nan if left_the_reals else value
     return out
 
 
@@ -144,12 +148,7 @@ def _np_expint(order: Any, x: Any) -> Any:
     order = float(order)
     if order.is_integer() and order >= 0 and not np.iscomplexobj(x):
         return scipy.special.expn(int(order), x)
-    points = np.asarray(x)
-    out = np.empty(points.shape, dtype=complex if np.iscomplexobj(points) else float)
-    with mp.workprec(53):
-        for index, point in np.ndenumerate(points):
-            out[index] = _mp_expint(mp.mpf(order), mp.mpmathify(point))
-    return out
+    return _pointwise(lambda point: _mp_expint(mp.mpf(order), point), x)
 
 
 def _mp_expint(order: Any, x: Any) -> Any:
