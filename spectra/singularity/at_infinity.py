@@ -7,9 +7,9 @@ from dataclasses import replace
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero, sign
-from spectra.formula.expansions.expansion import expand_at, has_oscillation
+from spectra.formula.expansions.expansion import has_oscillation
 from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Series, Size, compare
-from spectra.formula.expansions.verification import verify
+from spectra.formula.expansions.verification import verified_expansion
 from spectra.formula.parsing import Z
 from spectra.singularity.places import Ending, Gap, Requirement, Singularity
 from spectra.singularity.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
@@ -26,8 +26,7 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
     """Requirements and gaps at infinity, from an expansion of so many powers."""
     if expr == 0:
         return Ending(limit=_NIL)
-    germ = expand_at(expr, sympy.oo, 1, window)
-    verify(expr, germ, sympy.oo, 1)
+    germ = verified_expansion(expr, sympy.oo, 1, window)
     requirements: list[Requirement] = []
     gaps: list[Gap] = []
     seen: list[Singularity] = []

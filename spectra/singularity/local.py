@@ -15,10 +15,10 @@ from itertools import pairwise
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
-from spectra.formula.expansions.expansion import expand_at, has_oscillation
+from spectra.formula.expansions.expansion import has_oscillation
 from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Size, compare
 from spectra.formula.expansions.kinks import KINKS, resolve
-from spectra.formula.expansions.verification import verify
+from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernel import Kernel
 from spectra.singularity.at_infinity import at_infinity, if_recurring
 from spectra.singularity.branches import branch_radii, is_analytic_at, value_at
@@ -166,13 +166,10 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
             difference = sympy.expand(difference)
         if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
             return Ending()
-        left, right = expand_at(difference, r, -1, window), Germ((), window)
-        verify(difference, left, r, -1)
+        left, right = verified_expansion(difference, r, -1, window), Germ((), window)
     else:
-        left = expand_at(left_expr, r, -1, window)
-        right = expand_at(right_expr, r, 1, window)
-        verify(left_expr, left, r, -1)
-        verify(right_expr, right, r, 1)
+        left = verified_expansion(left_expr, r, -1, window)
+        right = verified_expansion(right_expr, r, 1, window)
     for germ in (left, right):
         if any(p.growth > 0 for p, _ in germ.parts):
             return unbounded(r)
@@ -204,8 +201,7 @@ def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
 
 
 def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
-    germ = expand_at(expr, r, -1, window)
-    verify(expr, germ, r, -1)
+    germ = verified_expansion(expr, r, -1, window)
     if any(p.growth > 0 for p, _ in germ.parts):
         return unbounded(r)
     series = germ.plain
@@ -227,8 +223,7 @@ def _merged_sizes(*terms: tuple[tuple[Size, sympy.Expr], ...]) -> list[Size]:
 
 
 def _at_origin(expr: sympy.Expr, window: int) -> Ending:
-    germ = expand_at(expr, _NIL, 1, window)
-    verify(expr, germ, _NIL, 1)
+    germ = verified_expansion(expr, _NIL, 1, window)
     if any(p.growth > 0 for p, _ in germ.parts):
         return unbounded(_NIL)
     if has_oscillation(germ):
