@@ -22,6 +22,7 @@ from scipy.spatial.distance import cdist
 
 from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.formula.parsing import Z
+from spectra.formula.pieces import exponential_terms
 from spectra.kernel import Algebra
 from spectra.numeric import FloatArray, differences_of_rows, real_array
 
@@ -250,15 +251,9 @@ def gaussian_components(kernel: Kernel) -> tuple[tuple[sympy.Expr, sympy.Expr], 
     """
     if len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
         return None
-    found: list[tuple[sympy.Expr, sympy.Expr]] = []
-    for term in sympy.Add.make_args(sympy.expand(kernel.pieces[0].expr)):
-        coefficient, wave = term.as_independent(Z)
-        if not isinstance(wave, sympy.exp):
-            return None
-        rate = sympy.cancel(-wave.args[0] / Z**2)
-        if rate.has(Z) or not rate.is_positive:
-            return None
-        found.append((coefficient, rate))
+    found = exponential_terms(kernel.pieces[0].expr, 2)
+    if found is None or any(rate == 0 for _, rate in found):
+        return None
     return tuple(sorted(found, key=lambda pair: -pair[1]))
 
 

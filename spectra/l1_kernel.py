@@ -20,6 +20,7 @@ from spectra.asymmetric import is_number
 from spectra.column_products import Product
 from spectra.errors import ParameterError
 from spectra.formula.parsing import Z
+from spectra.formula.pieces import exponential_terms
 from spectra.grouped import GroupedKernel, on_columns
 from spectra.kernel import Algebra, Kernel, radial
 from spectra.numeric import FloatArray, checked_dim, differences_of_rows
@@ -169,24 +170,10 @@ def exponentials(profile: Kernel) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
     """
     if len(profile.pieces) != 1 or profile.pieces[0].support is not sympy.oo:
         return None
-    found = []
-    for term in sympy.Add.make_args(sympy.expand(profile.pieces[0].expr.rewrite(sympy.exp))):
-        weight, rest = term.as_independent(Z, as_Add=False)
-        rate = _NIL if rest == 1 else _rate(rest)
-        if rate is None or not weight.is_real:
-            return None
-        found.append((weight, rate))
+    found = exponential_terms(profile.pieces[0].expr.rewrite(sympy.exp), 1)
+    if found is None or not all(weight.is_real for weight, _ in found):
+        return None
     return sorted(found, key=lambda pair: sympy.default_sort_key(pair[1]))
-
-
-_NIL = sympy.Integer(0)
-
-
-def _rate(expr: sympy.Expr) -> sympy.Expr | None:
-    """t of exp(-t z), which may be written as a power or a product of them."""
-    exponent = sympy.expand_log(sympy.log(expr), force=True).subs(sympy.log(sympy.E), 1)
-    rate = sympy.simplify(-exponent / Z)
-    return rate if not rate.has(Z) and rate.is_positive else None
 
 
 def _profile_of(other: Any) -> Kernel | float | None:

@@ -75,7 +75,8 @@ def _strongest(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Proof | No
     best: Proof | None = None
     for dim, reason in _candidates(pieces, analysis):
         if dim and (best is None or dim > best.largest):
-            best = Proof(dim, f"{reason}: positive definite {_up_to(dim)}.")
+            where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
+            best = Proof(dim, f"{reason}: positive definite {where}.")
     return best
 
 
@@ -98,10 +99,6 @@ def _has_positive_matrices(kernel: Kernel, *, on_circle: bool = False) -> bool:
         if not np.min(np.linalg.eigvalsh(toeplitz(values))) >= -_ROUNDING * np.max(np.abs(values)):
             return False
     return True
-
-
-def _up_to(dim: float) -> str:
-    return "in every dimension" if dim == math.inf else f"for d <= {dim}"
 
 
 def _is_bounded(analysis: LocalAnalysis) -> bool:

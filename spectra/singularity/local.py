@@ -16,7 +16,7 @@ import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
 from spectra.formula.expansions.expansion import has_oscillation
-from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Size, compare
+from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, compare
 from spectra.formula.expansions.kinks import KINKS, resolve
 from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernel import Kernel
@@ -67,16 +67,13 @@ def profile(kernel: Kernel) -> Profile:
         if (b - a).evalf(15) < _APART * b.evalf(15):
             near = f"The radii {a} and {b} are too near to one another to tell what is between"
             return Profile((), (), (Gap(near),))
-    inner = [*_midpoints([_NIL, *radii]), (2 * radii[-1] if radii else sympy.Integer(1))]
+    inner = [sympy.Rational(str(((a + b) / 2).evalf(30))) for a, b in pairwise([_NIL, *radii])]
+    inner.append(2 * radii[-1] if radii else _ONE)
     exprs = []
     for z in inner:
         alive = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
         exprs.append(sum((resolve(p.expr, partial(value_at, z=z)) for p in alive), _NIL))
     return Profile(tuple(radii), tuple(exprs), tuple(gaps))
-
-
-def _midpoints(radii: list[sympy.Expr]) -> list[sympy.Expr]:
-    return [sympy.Rational(str(((a + b) / 2).evalf(30))) for a, b in pairwise(radii)]
 
 
 def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
@@ -174,10 +171,9 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
         if any(p.growth > 0 for p, _ in germ.parts):
             return unbounded(r)
     a, b = left.plain, right.plain
-    sizes = _merged_sizes(a.terms, b.terms)
     order = min((o for o in (a.order, b.order) if o is not None), default=None, key=_BY_SIZE)
     left_of, right_of = dict(a.terms), dict(b.terms)
-    for size in sizes:
+    for size in sorted({*left_of, *right_of}, key=_BY_SIZE):
         if order is not None and compare(size, order) >= 0:
             break
         s, q = size[0], -size[1]
@@ -213,10 +209,6 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
     if series.order is None or series.order == FLAT or is_analytic_at(expr, r) == "meromorphic":
         return Ending()
     return Ending(gaps=(unseen(series.order[0], r),))
-
-
-def _merged_sizes(*terms: tuple[tuple[Size, sympy.Expr], ...]) -> list[Size]:
-    return sorted({size for part in terms for size, _ in part}, key=_BY_SIZE)
 
 
 # --- the origin -----------------------------------------------------------------------------

@@ -20,7 +20,9 @@ __all__ = ["checked_dimension", "closed_by_proof", "decided"]
 
 def decided(places: Sequence[Ending], dim: int | None, finite: str) -> Decision:
     """Combine requirements, which are certain, with gaps, which may matter or not."""
-    requirements = sorted((r for p in places for r in p.requirements), key=_strictness)
+    requirements = sorted(
+        (r for p in places for r in p.requirements), key=lambda r: (r.largest, r.closed)
+    )
     gaps = [g for p in places for g in p.gaps]
     top = requirements[0].largest if requirements else sympy.oo
     deciding = requirements[0].singularity if requirements else None
@@ -67,10 +69,6 @@ def checked_dimension(dim: object, *, least: int = 1) -> int:
         f"A dimension is an integer d >= {least}, the number of columns of the data, and {dim!r} "
         "is not."
     )
-
-
-def _strictness(requirement: Requirement) -> tuple[float, bool]:
-    return (float(requirement.largest), requirement.closed)
 
 
 def _condition(requirements: list[Requirement]) -> sympy.Basic:
