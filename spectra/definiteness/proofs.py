@@ -26,7 +26,7 @@ from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.places import LocalAnalysis
-from spectra.singularity.power_series import Closure, has_nonnegative_taylor_series
+from spectra.singularity.power_series import Closure, finite, has_nonnegative_taylor_series
 
 __all__ = ["Proof", "proved_in_l1", "proved_on_space", "proved_on_sphere"]
 
@@ -274,9 +274,4 @@ def _sphere_atom(expr: sympy.Expr) -> float:
     return _on_space(sympy.powdenest(sympy.expand(expr.subs(U, 1 - Z**2 / 2)), force=True))
 
 
-def _at_one(expr: sympy.Expr) -> sympy.Expr | None:
-    value = expr.subs(U, 1)
-    return None if value.has(sympy.oo, sympy.zoo, sympy.nan) else value
-
-
-_SPHERE = Closure(U, _sphere_atom, _at_one)
+_SPHERE = Closure(U, _sphere_atom, lambda expr: finite(expr.subs(U, 1)))

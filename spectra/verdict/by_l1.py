@@ -85,16 +85,9 @@ class L1Verdict(ComposedVerdict):
     companion: Verdict | None
     lower: Verdict | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The verdict as plain data (text and numbers), for JSON."""
-        return {
-            "kernel": str(self.kernel),
-            "dim": self.dim,
-            "status": self.status.name,
-            "reasons": list(self.reasons),
-            "line": self.line.as_dict(),
-            "companion": None if self.companion is None else self.companion.as_dict(),
-        }
+    def _verdicts_as_data(self) -> dict[str, Any]:
+        companion = None if self.companion is None else self.companion.as_dict()
+        return {"line": self.line.as_dict(), "companion": companion}
 
     @cached_property
     def mass(self) -> Enclosure:
