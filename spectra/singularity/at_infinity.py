@@ -7,7 +7,6 @@ from dataclasses import replace
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero, sign
-from spectra.formula.expansions.expansion import has_oscillation
 from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Series, Size, compare
 from spectra.formula.expansions.verification import verified_expansion
 from spectra.formula.parsing import Z
@@ -31,9 +30,9 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
     gaps: list[Gap] = []
     seen: list[Singularity] = []
     limit: sympy.Expr | None = _NIL
-    oscillates = has_oscillation(germ)
+    oscillates = bool(germ.waves)
     germ = _with_frequencies_joined(germ)
-    speed = max([_ONE, *(_degree(phase) for phase, _ in germ.parts if phase.growth == 0)])
+    speed = max([_ONE, *(_degree(phase) for phase, _ in germ.waves)])
     for phase, series in germ.parts:
         if phase.growth < 0:
             continue

@@ -15,8 +15,7 @@ from itertools import pairwise
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
-from spectra.formula.expansions.expansion import has_oscillation
-from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, compare
+from spectra.formula.expansions.germs import FLAT, ONE, Germ, compare
 from spectra.formula.expansions.kinks import KINKS, resolve
 from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernel import Kernel
@@ -167,9 +166,8 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
     else:
         left = verified_expansion(left_expr, r, -1, window)
         right = verified_expansion(right_expr, r, 1, window)
-    for germ in (left, right):
-        if any(p.growth > 0 for p, _ in germ.parts):
-            return unbounded(r)
+    if left.grows or right.grows:
+        return unbounded(r)
     a, b = left.plain, right.plain
     order = min((o for o in (a.order, b.order) if o is not None), default=None, key=_BY_SIZE)
     left_of, right_of = dict(a.terms), dict(b.terms)
@@ -198,7 +196,7 @@ def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
 
 def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
     germ = verified_expansion(expr, r, -1, window)
-    if any(p.growth > 0 for p, _ in germ.parts):
+    if germ.grows:
         return unbounded(r)
     series = germ.plain
     for size, c in series.terms:
@@ -216,9 +214,9 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
 
 def _at_origin(expr: sympy.Expr, window: int) -> Ending:
     germ = verified_expansion(expr, _NIL, 1, window)
-    if any(p.growth > 0 for p, _ in germ.parts):
+    if germ.grows:
         return unbounded(_NIL)
-    if has_oscillation(germ):
+    if germ.waves:
         return _oscillating_origin(germ)
     series = germ.plain
     limit = _NIL
@@ -237,8 +235,7 @@ def _at_origin(expr: sympy.Expr, window: int) -> Ending:
 
 
 def _oscillating_origin(germ: Germ) -> Ending:
-    waves = [s.terms[0][0] for p, s in germ.parts if p != ZERO and p.growth == 0 and s.terms]
-    if any(compare(size, ONE) <= 0 for size in waves):
+    if any(s.terms and compare(s.terms[0][0], ONE) <= 0 for _, s in germ.waves):
         reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
         return Ending((Requirement(_NIL, True, reason),))
     return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))

@@ -53,7 +53,7 @@ def exp(g: Germ) -> Germ:
         else:
             small.append((size, x))
     others = [(p, s) for p, s in g.parts if p != ZERO]
-    if any(p.growth > 0 for p, _ in others):
+    if g.grows:
         return _doubly_exponential(g)
     delta = g.of([(ZERO, Series.of(small, base.order)), *others])
     if not delta.small:

@@ -26,7 +26,7 @@ from spectra.formula.expansions.taylor_series import hypergeometric_series, trig
 from spectra.formula.opaque import Opaque
 from spectra.formula.parsing import Z
 
-__all__ = ["expand_at", "has_oscillation"]
+__all__ = ["expand_at"]
 
 _HALF = sympy.Rational(1, 2)
 _ONE = sympy.Integer(1)
@@ -62,11 +62,6 @@ def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Ge
     ((1/2, 0), sqrt(2))
     """
     return _Expander(point, side, window).visit(expr)
-
-
-def has_oscillation(germ: Germ) -> bool:
-    """Whether a part of the germ has modulus one and an oscillating phase."""
-    return any(p != ZERO and p.growth == 0 for p, _ in germ.parts)
 
 
 class _Expander:
@@ -120,7 +115,7 @@ class _Expander:
         if node.func == sympy.tan:
             return self.visit(sympy.sin(node.args[0]) / sympy.cos(node.args[0]))
         g = self.visit(node.args[0])
-        if has_oscillation(g):
+        if g.waves:
             if not g.small:
                 raise ExpansionError("the sine or cosine of an oscillating argument")
             value: sympy.Expr | None = _NIL

@@ -236,6 +236,16 @@ class Germ:
         """What is left out of this germ where it is smaller than every power of t."""
         return replace(self, parts=((ZERO, Series((), FLAT)),))
 
+    @property
+    def grows(self) -> bool:
+        """Whether a part grows exponentially."""
+        return any(p.growth > 0 for p, _ in self.parts)
+
+    @property
+    def waves(self) -> tuple[tuple[Series, Series], ...]:
+        """The parts that oscillate, under an exponential of modulus one."""
+        return tuple((p, s) for p, s in self.parts if p != ZERO and p.growth == 0)
+
     def part(self, phase: Series = ZERO) -> Series:
         """The series of one phi (exactly zero where there is none)."""
         return dict(self.parts).get(phase, ZERO)
