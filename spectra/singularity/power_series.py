@@ -142,6 +142,8 @@ def _parts_in_common(
     for node in sympy.preorder_traversal(expr):
         if not node.args or not node.has(symbol) or node.is_Add or node.is_Mul:
             continue
+        if not all(isinstance(e, sympy.Expr) for e in (node, node.args[-1])):  # of a Piecewise
+            continue
         inner = node.base if node.is_Pow and not node.exp.has(symbol) else node.args[-1]
         factor, part = inner.as_independent(symbol, as_Add=False)
         for found in ((factor, part), (_ONE, inner), (_ONE, node)):

@@ -20,7 +20,7 @@ from spectra.errors import AccuracyError
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.kinks import KINKS, resolve
 from spectra.formula.parsing import U, Z
-from spectra.formula.pieces import Piece
+from spectra.formula.pieces import Piece, merged
 from spectra.kernel import Kernel
 from spectra.singularity.branches import value_at
 from spectra.singularity.local import analyse, one_sided
@@ -51,12 +51,8 @@ def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAna
     """
     if analysis.profile.exprs and not analysis.profile.gaps:
         return analysis
-    pieces: dict[sympy.Expr, sympy.Expr] = {}
-    for piece in kernel.pieces:
-        support = sympy.Min(piece.support, end)
-        pieces[support] = pieces.get(support, sympy.Integer(0)) + piece.expr
-    ordered = sorted(pieces.items(), key=lambda item: float(item[0]))
-    return analyse(Kernel(tuple(Piece(s, e) for s, e in ordered)))
+    cut = merged((sympy.Min(piece.support, end), piece.expr) for piece in kernel.pieces)
+    return analyse(Kernel(cut))
 
 
 def without_idle_kinks(kernel: Kernel, analysis: LocalAnalysis) -> Kernel:
