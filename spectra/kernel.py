@@ -170,7 +170,7 @@ class Kernel(Algebra):
         """
         total = sympy.Integer(0)
         for piece in self.pieces:
-            value = value_at_zero(piece.expr, Z)
+            value = value_at_zero(piece.expr)
             if value is None:
                 raise FormulaError(
                     f"The kernel {self} has no finite limit at z = 0 that could be found. A kernel "

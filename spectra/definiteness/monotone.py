@@ -166,7 +166,7 @@ def _is_mean_of_dilates(expr: sympy.Expr, power: int, slopes: int) -> bool:
     integral = expr * Z**power
     if integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_SLOPE:
         return False
-    start = value_at_zero(integral, Z)
+    start = value_at_zero(integral)
     if start is None or not is_zero(start):
         return False
     return _is_monotone(_simple(integral.diff(Z) / Z ** (power - 1)), slopes - 1)
@@ -213,7 +213,7 @@ def _without_tanh_squared(expr: sympy.Expr) -> sympy.Expr:
 def _is_positive_bernstein(expr: sympy.Expr, slopes: int) -> bool:
     if not _is_bernstein(expr, slopes):
         return False
-    start = value_at_zero(expr, Z)
+    start = value_at_zero(expr)
     return start is not None and (is_zero(start) or sign(start) > 0)
 
 

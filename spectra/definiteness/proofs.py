@@ -187,12 +187,7 @@ def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
                     yield f * factor, known[0]
 
 
-@lru_cache(maxsize=2000)
-def _at_zero(expr: sympy.Expr) -> sympy.Expr | None:
-    return value_at_zero(expr, Z)
-
-
-_SPACE = Closure(Z, _atom, _at_zero)
+_SPACE = Closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))
 
 
 # --- of the l1 distance ---------------------------------------------------------------------

@@ -75,13 +75,8 @@ def profile(kernel: Kernel) -> Profile:
     return Profile(tuple(radii), tuple(exprs), tuple(gaps))
 
 
-def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
+def analyse(kernel: Kernel) -> LocalAnalysis:
     """Find all places where a kernel is not smooth, exactly, from its formula.
-
-    Parameters
-    ----------
-    window
-        How many powers to keep in the expansions; by default it grows until they show.
 
     Examples
     --------
@@ -89,7 +84,6 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
     >>> print(*analyse(radial("(1 - z)**3", support=1)).singularities, sep="; ")
     -3*z at z = 0; (1 - z)^3 at z = 1
     """
-    windows = _WINDOWS if window is None else (window,)
     cut = profile(kernel)
     far = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _NIL)
     endless = all(p.support is sympy.oo for p in kernel.pieces)
@@ -99,11 +93,10 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
             return found
         return LocalAnalysis(cut, Ending(), (), if_recurring(far, Ending()), cut.gaps)
     radii = tuple(
-        (r, _first_settled(partial(_at_radius, cut, i, r), windows, r))
-        for i, r in enumerate(cut.radii)
+        (r, _first_settled(partial(_at_radius, cut, i, r), r)) for i, r in enumerate(cut.radii)
     )
-    origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), windows, _NIL)
-    infinity = _first_settled(lambda w: at_infinity(cut.exprs[-1], w), windows, sympy.oo)
+    origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), _NIL)
+    infinity = _first_settled(lambda w: at_infinity(cut.exprs[-1], w), sympy.oo)
     if infinity.gaps and endless and is_periodic(far):
         found = recurring_analysis(far, analyse)
         if found is not None:
@@ -112,13 +105,11 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
     return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
 
 
-def _first_settled(
-    look: Callable[[int], Ending], windows: tuple[int, ...], place: sympy.Expr
-) -> Ending:
+def _first_settled(look: Callable[[int], Ending], place: sympy.Expr) -> Ending:
     """Widen the window until no gap matters, or return the best that was seen."""
     best: Ending | None = None
     error: ExpansionError | None = None
-    for window in windows:
+    for window in _WINDOWS:
         try:
             seen = look(window)
         except MoreTermsNeeded as failure:
@@ -191,7 +182,7 @@ def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
     """What bounds every continuation beyond r: the terms (r - z)^s log^q that are not smooth."""
     if is_analytic_at(expr, r) == "analytic":
         return Ending()
-    return _first_settled(lambda w: _one_sided(expr, r, w), _WINDOWS, r)
+    return _first_settled(lambda w: _one_sided(expr, r, w), r)
 
 
 def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
