@@ -32,7 +32,7 @@ from spectra.singularity.places import (
 from spectra.singularity.recurring import recurring_analysis
 from spectra.singularity.rules import at_the_end, on_space, unbounded, unseen
 from spectra.singularity.wave_formulas import is_periodic
-from spectra.singularity.zeros import UnresolvedZeros, same_radius
+from spectra.singularity.zeros import UnresolvedZeros, distinct
 
 __all__ = ["analyse", "one_sided", "profile"]
 
@@ -46,10 +46,9 @@ _BY_SIZE = cmp_to_key(compare)
 
 def profile(kernel: Kernel) -> Profile:
     """Cut a kernel into intervals on each of which it is one formula of analytic functions."""
-    radii: list[sympy.Expr] = []
+    found: list[sympy.Expr] = []
     gaps: list[Gap] = []
     for piece in kernel.pieces:
-        found: list[sympy.Expr] = []
         try:
             found += branch_radii(piece.expr, piece.support)
         except UnresolvedZeros as error:
@@ -58,10 +57,7 @@ def profile(kernel: Kernel) -> Profile:
                 return Profile((), (), tuple(gaps))
         if piece.support is not sympy.oo:
             found.append(piece.support)
-        for r in found:
-            if not any(same_radius(r, s) for s in radii):
-                radii.append(r)
-    radii.sort(key=lambda r: float(r.evalf(30)))
+    radii = distinct(found)
     for a, b in pairwise(radii):
         if (b - a).evalf(15) < _APART * b.evalf(15):
             near = f"The radii {a} and {b} are too near to one another to tell what is between"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import mpmath
 import sympy
 from mpmath import mp
@@ -11,7 +13,7 @@ from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.parsing import Z
 from spectra.singularity.power_series import is_below_its_end
 
-__all__ = ["MAY_BE_ZERO", "UnresolvedZeros", "positive_zeros", "same_radius"]
+__all__ = ["MAY_BE_ZERO", "UnresolvedZeros", "distinct", "positive_zeros", "same_radius"]
 
 _X = sympy.Symbol("x", nonnegative=True)
 _Y = sympy.Symbol("y", real=True)
@@ -44,6 +46,15 @@ def same_radius(a: sympy.Expr, b: sympy.Expr) -> bool:
     if a.is_Rational and b.is_Rational:
         return False
     return is_zero(a - b)
+
+
+def distinct(radii: Iterable[sympy.Expr]) -> list[sympy.Expr]:
+    """Radii in ascending order, each once."""
+    found: list[sympy.Expr] = []
+    for radius in radii:
+        if not any(same_radius(radius, r) for r in found):
+            found.append(radius)
+    return sorted(found, key=lambda r: float(r.evalf(30)))
 
 
 def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:

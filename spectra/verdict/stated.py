@@ -23,7 +23,7 @@ from spectra.singularity.places import (
     Singularity,
 )
 from spectra.singularity.rules import space_bound
-from spectra.singularity.zeros import same_radius
+from spectra.singularity.zeros import distinct, same_radius
 from spectra.transform.callables.opaque_fit import found_edge, found_origin
 
 __all__ = ["analysed", "refuse_callables"]
@@ -83,11 +83,7 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
             plain = analyse(Kernel((Piece(piece.support, rest),)))
             found += [(_NIL, plain.origin), (sympy.oo, plain.infinity), *plain.radii]
             loose += plain.gaps
-    radii: list[sympy.Expr] = []
-    for radius, _ in found:
-        if radius not in (_NIL, sympy.oo) and not any(same_radius(radius, r) for r in radii):
-            radii.append(radius)
-    radii.sort(key=float)
+    radii = distinct(radius for radius, _ in found if radius not in (_NIL, sympy.oo))
     return LocalAnalysis(
         Profile((), ()),
         _at(_NIL, found),
