@@ -83,8 +83,7 @@ def _gauss_at_minus_infinity(a: tuple[sympy.Expr, ...], c: sympy.Expr, g: Germ) 
     x = -g
     total = g.constant(0)
     for p, q in (a, a[::-1]):
-        factor = sympy.gamma(c) * sympy.gamma(q - p) * _reciprocal_gamma(q)
-        factor = factor * _reciprocal_gamma(c - p)
+        factor = sympy.gamma(c) * sympy.gamma(q - p) / (sympy.gamma(q) * sympy.gamma(c - p))
         body = (-(x**-1)).compose(hypergeometric_series((p, p - c + 1), (p - q + 1,)))
         total = total + body * x**-p * factor
     return total
@@ -98,14 +97,8 @@ def _gauss_at_one(a: tuple[sympy.Expr, ...], c: sympy.Expr, g: Germ) -> Germ:
         raise ExpansionError("a Gauss function at 1 with an integer c - a - b")
     y = -g + 1
     smooth = y.compose(hypergeometric_series((p, q), (1 - s,)))
-    factor = sympy.gamma(c) * sympy.gamma(s) * _reciprocal_gamma(c - p) * _reciprocal_gamma(c - q)
+    factor = sympy.gamma(c) * sympy.gamma(s) / (sympy.gamma(c - p) * sympy.gamma(c - q))
     rough = y.compose(hypergeometric_series((c - p, c - q), (1 + s,))) * y**s
-    other = sympy.gamma(c) * sympy.gamma(-s) * _reciprocal_gamma(p) * _reciprocal_gamma(q)
+    other = sympy.gamma(c) * sympy.gamma(-s) / (sympy.gamma(p) * sympy.gamma(q))
     found: Germ = smooth * factor + rough * other
     return found
-
-
-def _reciprocal_gamma(x: sympy.Expr) -> sympy.Expr:
-    if x.is_Integer and x <= 0:
-        return sympy.Integer(0)
-    return 1 / sympy.gamma(x)
