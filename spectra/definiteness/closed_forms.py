@@ -29,9 +29,7 @@ _MOST_STEPS = 12
 _LARGEST_HALF_INTEGER = 12
 
 
-def known_largest_dimension(
-    kernel: Kernel, analysis: LocalAnalysis | None
-) -> tuple[float, str] | None:
+def known_largest_dimension(kernel: Kernel, analysis: LocalAnalysis) -> tuple[float, str] | None:
     r"""The largest d for which the kernel is positive definite on R^d, with the theorem.
 
     Returns
@@ -114,9 +112,10 @@ def edge_and_polynomial(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
     return power, sympy.Poly(rest, Z)
 
 
-def _plane_wave_mean(expr: sympy.Expr, analysis: LocalAnalysis | None) -> tuple[float, str] | None:
+def _plane_wave_mean(expr: sympy.Expr, analysis: LocalAnalysis) -> tuple[float, str] | None:
     """c Omega_m(a z), c > 0: recognised by its wave at infinity, then compared exactly."""
-    if analysis is None or analysis.origin.limit is None or not sign(analysis.origin.limit) > 0:
+    at_zero = analysis.origin.limit
+    if at_zero is None or not sign(at_zero) > 0:
         return None
     waves = [s for s in analysis.infinity.singularities if s.frequency != 0]
     if not waves or not waves[0].exponent.is_Rational:
@@ -124,7 +123,7 @@ def _plane_wave_mean(expr: sympy.Expr, analysis: LocalAnalysis | None) -> tuple[
     m, radius = 2 * waves[0].exponent + 1, waves[0].frequency
     nu = m / 2 - 1
     z = sympy.Symbol("z", positive=True)  # away from 0, where powers of z may be split
-    scaled = expr.subs(Z, z) / analysis.origin.limit
+    scaled = expr.subs(Z, z) / at_zero
     mean = 2**nu * sympy.gamma(m / 2) * (radius * z) ** -nu * sympy.besselj(nu, radius * z)
     forms = [mean]
     if nu.q == 2 and nu <= _LARGEST_HALF_INTEGER:
