@@ -120,10 +120,8 @@ class GroupedKernel(Algebra):
         if np.ndim(length):
             dim = _one_dim((dim, lengths.size))
             _check_columns(self.columns, lengths.size)
-            return self._longer(lengths, dim)
-        return self._longer(np.repeat(lengths, max(self.columns, default=0) + 1), dim)
-
-    def _longer(self, lengths: FloatArray, dim: int | None) -> GroupedKernel:
+        else:
+            lengths = np.repeat(lengths, max(self.columns, default=0) + 1)
         terms = (
             replace(term, factors=tuple(factor.longer(lengths) for factor in term.factors))
             for term in self.terms
@@ -156,16 +154,13 @@ class GroupedKernel(Algebra):
         return total
 
     def __add__(self, other: Any) -> GroupedKernel:
-        other = _operand(other)
-        if other is None:
+        if (other := _operand(other)) is None:
             return NotImplemented
-        return GroupedKernel(
-            collected((*self.terms, *other.terms)), _one_dim((self.dim, other.dim))
-        )
+        terms = (*self.terms, *other.terms)
+        return GroupedKernel(collected(terms), _one_dim((self.dim, other.dim)))
 
     def __mul__(self, other: Any) -> GroupedKernel:
-        other = _operand(other)
-        if other is None:
+        if (other := _operand(other)) is None:
             return NotImplemented
         products = [multiplied(a, b) for a in self.terms for b in other.terms]
         return GroupedKernel(collected(products), _one_dim((self.dim, other.dim)))
