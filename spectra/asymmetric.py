@@ -22,8 +22,9 @@ from scipy.spatial.distance import cdist
 
 from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.formula.parsing import Z
+from spectra.formula.pieces import exponential_terms
 from spectra.kernel import Algebra
-from spectra.numeric import FloatArray, differences_of_rows, matching_rows, real_array
+from spectra.numeric import FloatArray, differences_of_rows, real_array
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -33,6 +34,7 @@ __all__ = [
     "Term",
     "finite_number",
     "gaussian_components",
+    "is_number",
     "shifted",
     "tilted",
     "without_factor",
@@ -98,11 +100,6 @@ class AsymmetricKernel(Algebra):
             (len(v) for t in self.terms for v in (t.offset, t.tilt) if len(v) > 1), default=None
         )
 
-    @property
-    def is_zonal(self) -> bool:
-        """False: a shift leaves the sphere."""
-        return False
-
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values K(D) at differences D = x - y, shape (..., d); an array of shape (...)."""
         D = differences_of_rows(differences, "An asymmetric kernel")
@@ -113,24 +110,7 @@ class AsymmetricKernel(Algebra):
             value += term.weight * term.kernel(distance) * np.exp(D @ _vector(term.tilt, dim))
         return value
 
-    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
-        """Exact kernel matrix K(x_i - y_j), which is not symmetric even where Y is X.
-
-        Parameters
-        ----------
-        X, Y : array_like of shape (n, d), (m, d)
-            Rows; ``Y`` defaults to ``X``.
-
-        Returns
-        -------
-        ndarray of shape (n, m)
-
-        Raises
-        ------
-        DataError
-            Where rows are not finite, or have another dimension than the kernel or one another.
-        """
-        X, Y = matching_rows(X, Y)
+    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         dim = self._checked(X.shape[1])
         value = np.zeros((len(X), len(Y)))
         for term in self.terms:
@@ -227,7 +207,7 @@ class AsymmetricKernel(Algebra):
         return NotImplemented
 
     def __mul__(self, factor: Any) -> AsymmetricKernel:
-        if isinstance(factor, bool) or not isinstance(factor, int | float | np.number):
+        if not is_number(factor):
             return NotImplemented
         number = finite_number(factor, "factor")
         return _collect(replace(term, weight=term.weight * number) for term in self.terms)
@@ -271,15 +251,9 @@ def gaussian_components(kernel: Kernel) -> tuple[tuple[sympy.Expr, sympy.Expr], 
     """
     if len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
         return None
-    found: list[tuple[sympy.Expr, sympy.Expr]] = []
-    for term in sympy.Add.make_args(sympy.expand(kernel.pieces[0].expr)):
-        coefficient, wave = term.as_independent(Z)
-        if not isinstance(wave, sympy.exp):
-            return None
-        rate = sympy.cancel(-wave.args[0] / Z**2)
-        if rate.has(Z) or not rate.is_positive:
-            return None
-        found.append((coefficient, rate))
+    found = exponential_terms(kernel.pieces[0].expr, 2)
+    if found is None or any(rate == 0 for _, rate in found):
+        return None
     return tuple(sorted(found, key=lambda pair: -pair[1]))
 
 
@@ -384,6 +358,11 @@ def _check_coordinates(vectors: Iterable[tuple[float, ...]]) -> None:
 
 def _vector(numbers: tuple[float, ...], dim: int) -> FloatArray:
     return np.full(dim, numbers[0]) if len(numbers) == 1 else np.array(numbers)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a kernel is multiplied by it as a number."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def finite_number(number: Any, name: str) -> float:

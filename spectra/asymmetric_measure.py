@@ -142,10 +142,9 @@ def _shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
             out.extend(_along(axis, unit, members))
     if centred != 0.0:
         if len(out) == 1:
-            steps, weights = out[0].steps, out[0].weights
-            out[0] = Shifts(
-                out[0].axis, out[0].unit, np.append(steps, 0), np.append(weights, centred)
-            )
+            (one,) = out
+            steps, weights = np.append(one.steps, 0), np.append(one.weights, centred)
+            out = [replace(one, steps=steps, weights=weights)]
         else:
             out.append(Shifts(np.eye(dim)[0], 1.0, np.array([0]), np.array([centred])))
     return out

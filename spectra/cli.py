@@ -170,9 +170,8 @@ def _catalogue(_: argparse.Namespace) -> int:
     from spectra.verdict.status import in_words
 
     for entry in catalogue.entries.values():
-        defaults = ", ".join(f"{p.name}={p.default}" for p in entry.parameters)
         variable = "u" if entry.zonal else "z"
-        print(f"{entry.id}({defaults})" if defaults else entry.id)
+        print(entry.called(entry.defaults))
         print(f"    {entry.title}: {entry.formula}, in {variable}")
         if entry.aliases:
             print(f"    also called {', '.join(entry.aliases)}")

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.asymmetric import finite_number
+from spectra.asymmetric import finite_number, is_number
 from spectra.column_products import Factor, Product, collected, multiplied, shown
 from spectra.errors import DataError, ParameterError
 from spectra.kernel import Algebra
-from spectra.numeric import FloatArray, checked_dim, differences_of_rows, matching_rows, real_array
+from spectra.numeric import FloatArray, checked_dim, differences_of_rows, real_array
 
 if TYPE_CHECKING:
     from spectra.kernel import Kernel
@@ -69,11 +69,6 @@ class GroupedKernel(Algebra):
         return " + ".join(map(str, self.terms)) or "0"
 
     @property
-    def is_zonal(self) -> bool:
-        """False: a group of columns leaves the sphere."""
-        return False
-
-    @property
     def columns(self) -> tuple[int, ...]:
         """All columns that it sees, ascending."""
         return tuple(sorted({c for term in self.terms for c in term.columns}))
@@ -114,24 +109,7 @@ class GroupedKernel(Algebra):
         self.checked(D.shape[-1])
         return self._combined(lambda factor: factor(D), D.shape[:-1])
 
-    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
-        """Exact kernel matrix of two sets of rows.
-
-        Parameters
-        ----------
-        X, Y : array_like of shape (n, d), (m, d)
-            Rows; ``Y`` defaults to ``X``.
-
-        Returns
-        -------
-        ndarray of shape (n, m)
-
-        Raises
-        ------
-        DataError
-            Where rows are not finite, or lack a column of the kernel.
-        """
-        X, Y = matching_rows(X, Y)
+    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         self.checked(X.shape[1])
         return self._combined(lambda factor: factor.gram(X, Y), (len(X), len(Y)))
 
@@ -142,10 +120,8 @@ class GroupedKernel(Algebra):
         if np.ndim(length):
             dim = _one_dim((dim, lengths.size))
             _check_columns(self.columns, lengths.size)
-            return self._longer(lengths, dim)
-        return self._longer(np.repeat(lengths, max(self.columns, default=0) + 1), dim)
-
-    def _longer(self, lengths: FloatArray, dim: int | None) -> GroupedKernel:
+        else:
+            lengths = np.repeat(lengths, max(self.columns, default=0) + 1)
         terms = (
             replace(term, factors=tuple(factor.longer(lengths) for factor in term.factors))
             for term in self.terms
@@ -178,16 +154,13 @@ class GroupedKernel(Algebra):
         return total
 
     def __add__(self, other: Any) -> GroupedKernel:
-        other = _operand(other)
-        if other is None:
+        if (other := _operand(other)) is None:
             return NotImplemented
-        return GroupedKernel(
-            collected((*self.terms, *other.terms)), _one_dim((self.dim, other.dim))
-        )
+        terms = (*self.terms, *other.terms)
+        return GroupedKernel(collected(terms), _one_dim((self.dim, other.dim)))
 
     def __mul__(self, other: Any) -> GroupedKernel:
-        other = _operand(other)
-        if other is None:
+        if (other := _operand(other)) is None:
             return NotImplemented
         products = [multiplied(a, b) for a in self.terms for b in other.terms]
         return GroupedKernel(collected(products), _one_dim((self.dim, other.dim)))
@@ -197,7 +170,7 @@ def _operand(other: Any) -> GroupedKernel | None:
     """A kernel of groups, or a number as one; None for what is no kernel."""
     if isinstance(other, GroupedKernel):
         return other
-    if _is_number(other):
+    if is_number(other):
         return GroupedKernel((Product(finite_number(other, "factor"), ()),))
     if hasattr(other, "formula"):
         raise TypeError(
@@ -319,7 +292,3 @@ def _one_dim(dims: Iterable[int | None]) -> int | None:
             "be joined: they are kernels of different data."
         )
     return found.pop() if found else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

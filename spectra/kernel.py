@@ -41,7 +41,7 @@ _MOST_LIMITS = 3
 
 
 class Algebra(ABC):
-    """What follows from + and *, and how it prints, for kernels of every kind."""
+    """What kernels of every kind share: what follows from + and *, how they print, matrices."""
 
     label: str
 
@@ -49,6 +49,35 @@ class Algebra(ABC):
     @abstractmethod
     def formula(self) -> str:
         """The kernel as text."""
+
+    @property
+    def is_zonal(self) -> bool:
+        """Whether the kernel is a formula in u = <x, y> on the unit sphere."""
+        return False
+
+    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
+        """Exact kernel matrix of two sets of rows: its entries are k(x_i, y_j).
+
+        Parameters
+        ----------
+        X, Y : array_like of shape (n, d), (m, d)
+            Rows; ``Y`` defaults to ``X``.  For a zonal kernel they must be unit rows.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            Of an asymmetric kernel it is not symmetric, even where Y is X.
+
+        Raises
+        ------
+        DataError
+            Where rows are not finite, differ in width, have another width than the kernel, or leave
+            the sphere of a zonal one.
+        """
+        return self._matrix(*matching_rows(X, Y))
+
+    @abstractmethod
+    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray: ...
 
     @abstractmethod
     def __add__(self, other: Any) -> Self: ...
@@ -141,7 +170,7 @@ class Kernel(Algebra):
         """
         total = sympy.Integer(0)
         for piece in self.pieces:
-            value = value_at_zero(piece.expr, Z)
+            value = value_at_zero(piece.expr)
             if value is None:
                 raise FormulaError(
                     f"The kernel {self} has no finite limit at z = 0 that could be found. A kernel "
@@ -154,21 +183,22 @@ class Kernel(Algebra):
     def _functions(self) -> tuple[tuple[float, Callable[[FloatArray], FloatArray]], ...]:
         return tuple((float(p.support), numpy_function(p.expr, Z)) for p in self.pieces)
 
-    def _limit(self, i: int, z: float) -> float:
-        """The limit of a piece at a point where its formula has no value; nan where it has none.
+    def _values(self, i: int, z: FloatArray) -> FloatArray:
+        """Values of a piece at 0 < z <= its support; nan where it has none and no limit either.
 
-        From both sides, as of (z - 1)**4*log(Abs(z - 1)) at 1; from below at its support.
+        A limit is one from both sides, as of (z - 1)**4*log(Abs(z - 1)) at 1; from below at its
+        support.
         """
-        piece = self.pieces[i]
-        if z == float(piece.support):
-            return limit_at(piece.expr, piece.support, from_above=False)
-        return limit_at(piece.expr, sympy.Rational(z))
+        piece, (support, function) = self.pieces[i], self._functions[i]
+        values = function(z)
+        for point in np.unique(z[np.isnan(values)])[:_MOST_LIMITS]:
+            ends = bool(point == support)
+            radius = piece.support if ends else sympy.Rational(float(point))
+            values[z == point] = limit_at(piece.expr, radius, from_above=not ends)
+        return values
 
     def __getstate__(self) -> dict[str, Any]:
         return {"pieces": self.pieces, "zonal": self.zonal, "label": self.label}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
 
     def __call__(self, z: ArrayLike) -> FloatArray:
         """Values k(z) at distances z >= 0; an array of the shape of z."""
@@ -179,39 +209,18 @@ class Kernel(Algebra):
                 f"{z[~(z >= 0)].ravel()[0]}."
             )
         value = np.zeros_like(z)
-        for i, (support, function) in enumerate(self._functions):
+        for i, (support, _) in enumerate(self._functions):
             inside = (z <= support) & (z > 0)
-            part = function(z[inside])
-            for point in np.unique(z[inside][np.isnan(part)])[:_MOST_LIMITS]:
-                part[z[inside] == point] = self._limit(i, float(point))
-            value[inside] += part
+            value[inside] += self._values(i, z[inside])
         if np.any(z == 0):
             value[z == 0] = self.at_zero
         return value
 
-    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
-        """Exact kernel matrix k(|x_i - y_j|) of two sets of rows.
-
-        Parameters
-        ----------
-        X, Y : array_like of shape (n, d), (m, d)
-            Rows; ``Y`` defaults to ``X``.  For a zonal kernel they must be unit rows.
-
-        Returns
-        -------
-        ndarray of shape (n, m)
-
-        Raises
-        ------
-        DataError
-            Where rows are not finite, differ in width, or leave the sphere of a zonal kernel.
-        """
-        X, Y = matching_rows(X, Y)
+    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        distances = cdist(X, Y)
         if self.is_zonal:
             for rows in (X, Y):
                 check_unit_norms(np.linalg.norm(rows, axis=1), f"the zonal kernel {self}")
-        distances = cdist(X, Y)
-        if self.is_zonal:
             distances = np.minimum(distances, 2.0)  # unit rows: only rounding can exceed 2
         return self(distances)
 
@@ -360,9 +369,7 @@ def radial(
         assert callable(formula)
         expr = opaque_function(formula, stated_facts(radius, parameters))(Z)
     label = formula if isinstance(formula, str) and not parameters and support is None else ""
-    kernel = _assemble([(radius, expr)], label=label)
-    _check_real(kernel)
-    return kernel
+    return _checked_real(_assemble([(radius, expr)], label=label))
 
 
 @staged("making a kernel", advice="write its formula shorter")
@@ -390,9 +397,8 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     """
     expr = _read(formula, U, parameters)
     label = formula if isinstance(formula, str) and not parameters else ""
-    kernel = _assemble([(sympy.Integer(2), in_distance(expr))], zonal=expr, label=label)
-    _check_real(kernel)
-    return kernel
+    pieces = [(sympy.Integer(2), in_distance(expr))]
+    return _checked_real(_assemble(pieces, zonal=expr, label=label))
 
 
 def _read(formula: Any, variable: sympy.Symbol, parameters: Mapping[str, Any]) -> sympy.Expr:
@@ -418,30 +424,25 @@ def _operand(other: Any, *, like: Kernel) -> Kernel | None:
     if not isinstance(other, numbers.Number | sympy.Basic | np.generic):
         return None
     value = exact_parameter("coefficient", other)
-    if value == 0:
-        return Kernel((), sympy.Integer(0) if like.is_zonal else None)
-    if like.is_zonal:
-        return Kernel((Piece(sympy.Integer(2), value),), value)
-    return Kernel((Piece(sympy.oo, value),))
+    piece = Piece(sympy.Integer(2) if like.is_zonal else sympy.oo, value)
+    return Kernel((piece,) if value != 0 else (), value if like.is_zonal else None)
 
 
 def _both(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Expr | None:
     return None if a.zonal is None or b.zonal is None else combine(a.zonal, b.zonal)
 
 
-def _check_real(kernel: Kernel) -> None:
-    for i, (support, function) in enumerate(kernel._functions):
+def _checked_real(kernel: Kernel) -> Kernel:
+    for i, (support, _) in enumerate(kernel._functions):
         if np.isinf(support):
             probes = np.geomspace(1e-3, 1e3, _PROBES_PER_PIECE)
         else:
             probes = support * np.linspace(0.0, 1.0, _PROBES_PER_PIECE)[1:]
-        values = function(probes)
-        for j in np.flatnonzero(np.isnan(values))[:_MOST_LIMITS]:
-            values[j] = kernel._limit(i, float(probes[j]))
-        bad = np.isnan(values)
+        bad = np.isnan(kernel._values(i, probes))
         if np.any(bad):
             raise FormulaError(
                 f"The formula {kernel.pieces[i].expr} has no real value at z = "
                 f"{probes[bad][0]:.6g}. A kernel must be real on its whole domain: restrict it "
                 "with support=..., or mend the formula."
             )
+    return kernel

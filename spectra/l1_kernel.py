@@ -16,12 +16,14 @@ import sympy
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from spectra.asymmetric import is_number
 from spectra.column_products import Product
 from spectra.errors import ParameterError
 from spectra.formula.parsing import Z
+from spectra.formula.pieces import exponential_terms
 from spectra.grouped import GroupedKernel, on_columns
 from spectra.kernel import Algebra, Kernel, radial
-from spectra.numeric import FloatArray, checked_dim, differences_of_rows, matching_rows
+from spectra.numeric import FloatArray, checked_dim, differences_of_rows
 
 __all__ = ["L1Kernel", "l1"]
 
@@ -50,9 +52,6 @@ class L1Kernel(Algebra):
     profile: Kernel
     label: str = field(default="", compare=False)
 
-    #: As of a :class:`Kernel`: it lives on all of R^d.
-    is_zonal = False
-
     def __str__(self) -> str:
         return self.label or f"{self.profile} at z = |x - y|_1"
 
@@ -71,15 +70,7 @@ class L1Kernel(Algebra):
         D = differences_of_rows(differences, "A kernel of the l1 distance")
         return self.profile(np.abs(D).sum(axis=-1))
 
-    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
-        """Exact kernel matrix f(|x_i - y_j|_1) of two sets of rows.
-
-        Raises
-        ------
-        DataError
-            Where rows are not finite, or differ in width.
-        """
-        X, Y = matching_rows(X, Y)
+    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         return self.profile(cdist(X, Y, metric="cityblock"))
 
     def rescale(self, length: float | sympy.Expr) -> L1Kernel:
@@ -179,28 +170,13 @@ def exponentials(profile: Kernel) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
     """
     if len(profile.pieces) != 1 or profile.pieces[0].support is not sympy.oo:
         return None
-    found = []
-    for term in sympy.Add.make_args(sympy.expand(profile.pieces[0].expr.rewrite(sympy.exp))):
-        weight, rest = term.as_independent(Z, as_Add=False)
-        rate = _NIL if rest == 1 else _rate(rest)
-        if rate is None or not weight.is_real:
-            return None
-        found.append((weight, rate))
+    found = exponential_terms(profile.pieces[0].expr.rewrite(sympy.exp), 1)
+    if found is None or not all(weight.is_real for weight, _ in found):
+        return None
     return sorted(found, key=lambda pair: sympy.default_sort_key(pair[1]))
-
-
-_NIL = sympy.Integer(0)
-
-
-def _rate(expr: sympy.Expr) -> sympy.Expr | None:
-    """t of exp(-t z), which may be written as a power or a product of them."""
-    exponent = sympy.expand_log(sympy.log(expr), force=True).subs(sympy.log(sympy.E), 1)
-    rate = sympy.simplify(-exponent / Z)
-    return rate if not rate.has(Z) and rate.is_positive else None
 
 
 def _profile_of(other: Any) -> Kernel | float | None:
     if isinstance(other, L1Kernel):
         return other.profile
-    number = isinstance(other, int | float | np.number) and not isinstance(other, bool)
-    return other if number else None
+    return other if is_number(other) else None

@@ -30,23 +30,12 @@ _TICK = 0.5
 _WIDTH = 28
 
 
-class stage:
+class stage(Step):
     """Show what is being done for as long as this context lasts, and refuse to go on for ever.
 
     Stages may lie in one another.  The innermost is shown, with the seconds of the outermost; the
-    time of a stage is its own and that of all within it.
-
-    Parameters
-    ----------
-    label : str
-        What is done, and in which dimension.
-    of : object, optional
-        With what: a kernel, or a text.  It is written out in a refusal only.
-    advice : str, optional
-        What else could be done where this takes too long, as the end of a sentence.
-    has_limit : bool
-        False for work that is made of stages with limits of their own, and for proofs, which take
-        the time that they take.
+    time of a stage is its own and that of all within it.  It takes what a
+    :class:`~spectra.steps.Step` does.
 
     Raises
     ------
@@ -61,18 +50,13 @@ class stage:
     2
     """
 
-    def __init__(
-        self, label: str, *, of: object = None, advice: str = "", has_limit: bool = True
-    ) -> None:
-        self._label = label
-        self._step = Step(label, of=of, advice=advice, has_limit=has_limit)
-        self._line: list[str] | None = None
+    _line: list[str] | None = None
 
     @border
     def __enter__(self) -> None:
         if _is_shown():
-            self._line = _LINE.enter(self._label)
-        self._step.enter()
+            self._line = _LINE.enter(self.label)
+        self.enter()
 
     @border
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
@@ -80,15 +64,15 @@ class stage:
             undisturbed(partial(_LINE.leave, self._line))
         is_over = kind is None or issubclass(kind, Exception | OutOfTime)
         try:
-            self._step.leave()
+            self.leave()
         except OutOfTime:
             # A stage around this one is out of time, and says so; an interruption goes before.
             if is_over:
                 raise
             return
         # Work that came to an end with the signal under way may have swallowed it.
-        if is_over and (self._step.expired or kind is OutOfTime):
-            raise self._step.refusal() from None
+        if is_over and (self.expired or kind is OutOfTime):
+            raise self.refusal() from None
 
 
 def staged(label: str, *, advice: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:

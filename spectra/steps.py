@@ -171,16 +171,19 @@ class Step:
     Parameters
     ----------
     label : str
-        What is done.
-    of : object
-        With what; it is written out only in a refusal.
-    advice : str
-        What else could be done, as the end of a sentence.
+        What is done, and in which dimension.
+    of : object, optional
+        With what: a kernel, or a text.  It is written out in a refusal only.
+    advice : str, optional
+        What else could be done where this takes too long, as the end of a sentence.
     has_limit : bool
-        False for what is made of steps that have limits of their own.
+        False for work that is made of steps with limits of their own, and for proofs, which take
+        the time that they take.
     """
 
-    def __init__(self, label: str, *, of: object, advice: str, has_limit: bool) -> None:
+    def __init__(
+        self, label: str, *, of: object = None, advice: str = "", has_limit: bool = True
+    ) -> None:
         self.label = label
         self.busy_with = label
         self.limit = _limit_in_force() if has_limit else None

@@ -342,3 +342,17 @@ def test_what_is_positive_on_the_space_is_so_on_the_sphere(text: str, proved: bo
     found = sphere_coefficients(kernel, 5, degree=8)
     assert bool(np.all(found.values > -found.error)) is proved
     assert existence(kernel, 5).on_sphere(degree=8).positive_definite is proved
+
+
+@pytest.mark.parametrize(
+    ("text", "largest"),
+    [
+        ("Piecewise((1 - 3*z/2 + z**3/2, z <= 1), (0, True))", 3),
+        ("Piecewise((exp(-z), z < 1), (exp(1 - 2*z), True))", None),
+    ],
+)
+def test_branches_are_asked_whatever_was_asked_before(text: str, largest: int | None) -> None:
+    kernel = radial(text)
+    for dim in (None, 2):
+        assert existence(kernel, dim).positive_definite.max_dim == largest
+    assert existence(kernel, 2).on_sphere(degree=4).positive_definite is None

@@ -3,6 +3,7 @@
 import mpmath as mp
 import numpy as np
 import pytest
+import sympy
 from grids import by_turns
 
 import spectra as sp
@@ -219,3 +220,11 @@ def test_a_seasonal_factor_works_beside_other_columns():
 def test_a_period_beyond_powers_of_doubles_is_refused_with_the_unit(text):
     with pytest.raises(AccuracyError, match="Measure distances in another unit"):
         sp.spectral_measure(sp.radial(text), 1)
+
+
+def test_kinks_without_end_are_found_up_to_the_end_of_a_range():
+    verdict = sp.existence(sp.radial("sqrt(1 + cos(z))"), 3)
+    for end in (3, sympy.pi, 4, 3 * sympy.pi):
+        inside = float(end) > float(sympy.pi)
+        found = verdict.on_domain(end)
+        assert (found.status is sp.Status.INFINITE) == inside

@@ -131,7 +131,7 @@ def test_a_wrong_expansion_is_caught_by_numbers() -> None:
     series = germ.part()
     size, c = series.terms[1]
     spoilt = Series((series.terms[0], (size, c * sympy.Rational(101, 100))), series.order)
-    assert not expansion_agrees(expr, Germ(((ZERO, spoilt),)), sympy.Integer(0), 1)
+    assert not expansion_agrees(expr, germ.of([(ZERO, spoilt)]), sympy.Integer(0), 1)
 
 
 # --- radii and branches ---------------------------------------------------------------------

@@ -419,11 +419,11 @@ def test_a_step_whose_frame_is_gone_is_told_nothing():
     with sp.time_limit(SHORT):
         begun_and_never_ended()
     end = time.thread_time() + 60.0
-    while kept[0]._step in steps._WATCH._steps and time.thread_time() < end:
+    while kept[0] in steps._WATCH._steps and time.thread_time() < end:
         work(SHORT)
-    assert steps._innermost() is kept[0]._step
-    assert kept[0]._step.expired is None
-    assert kept[0]._step not in steps._WATCH._steps
+    assert steps._innermost() is kept[0]
+    assert kept[0].expired is None
+    assert kept[0] not in steps._WATCH._steps
     kept.clear()
     gc.collect()
     assert steps._innermost() is None

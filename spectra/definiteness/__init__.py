@@ -7,13 +7,14 @@ whose largest dimension is known), ``one_sign`` and ``hats`` (criteria of Polya'
 """
 
 from spectra.definiteness.monotone import is_completely_monotone
-from spectra.definiteness.proofs import Proof, proved_on_space, proved_on_sphere
+from spectra.definiteness.proofs import Proof, proved_in_l1, proved_on_space, proved_on_sphere
 from spectra.singularity.power_series import has_nonnegative_taylor_series
 
 __all__ = [
     "Proof",
     "has_nonnegative_taylor_series",
     "is_completely_monotone",
+    "proved_in_l1",
     "proved_on_space",
     "proved_on_sphere",
 ]

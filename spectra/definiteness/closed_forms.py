@@ -17,16 +17,19 @@ from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.places import LocalAnalysis
 
-__all__ = ["known_largest_dimension", "largest_of_damped_cosine", "largest_of_edge"]
+__all__ = [
+    "edge_and_polynomial",
+    "known_largest_dimension",
+    "largest_of_damped_cosine",
+    "largest_of_edge",
+]
 
 _NIL = sympy.Integer(0)
 _MOST_STEPS = 12
 _LARGEST_HALF_INTEGER = 12
 
 
-def known_largest_dimension(
-    kernel: Kernel, analysis: LocalAnalysis | None
-) -> tuple[float, str] | None:
+def known_largest_dimension(kernel: Kernel, analysis: LocalAnalysis) -> tuple[float, str] | None:
     r"""The largest d for which the kernel is positive definite on R^d, with the theorem.
 
     Returns
@@ -55,7 +58,7 @@ def known_largest_dimension(
 
 def largest_of_edge(piece: Piece) -> tuple[float, str] | None:
     """Askey functions, and m integrals of them: l >= (d + 1)/2 + m."""
-    split = _edge_and_polynomial(sympy.factor(piece.expr), piece.support)
+    split = edge_and_polynomial(piece)
     if split is None:
         return None
     power, poly = split
@@ -91,16 +94,14 @@ def _askey_text(radius: sympy.Expr, power: sympy.Expr) -> str:
     return f"({base})_+^{power if power.is_Integer else f'({power})'}"
 
 
-def _edge_and_polynomial(
-    expr: sympy.Expr, support: sympy.Expr
-) -> tuple[sympy.Expr, sympy.Poly] | None:
-    """Write a formula as (R - z)^power times a polynomial."""
+def edge_and_polynomial(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
+    """Write a formula that ends at R as (R - z)^power times a polynomial."""
     power, rest = _NIL, sympy.Integer(1)
-    for factor in sympy.Mul.make_args(expr):
+    for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
         base, exponent = factor.as_base_exp()
         if base.is_polynomial(Z) and sympy.degree(base, Z) == 1 and not exponent.free_symbols:
             slope = -base.coeff(Z, 1)
-            if is_zero(sympy.expand(base.subs(Z, support))) and (
+            if is_zero(sympy.expand(base.subs(Z, piece.support))) and (
                 sign(slope) > 0 or exponent.is_Integer
             ):
                 power, rest = power + exponent, rest * slope**exponent
@@ -111,9 +112,10 @@ def _edge_and_polynomial(
     return power, sympy.Poly(rest, Z)
 
 
-def _plane_wave_mean(expr: sympy.Expr, analysis: LocalAnalysis | None) -> tuple[float, str] | None:
+def _plane_wave_mean(expr: sympy.Expr, analysis: LocalAnalysis) -> tuple[float, str] | None:
     """c Omega_m(a z), c > 0: recognised by its wave at infinity, then compared exactly."""
-    if analysis is None or analysis.origin.limit is None or not sign(analysis.origin.limit) > 0:
+    at_zero = analysis.origin.limit
+    if at_zero is None or not sign(at_zero) > 0:
         return None
     waves = [s for s in analysis.infinity.singularities if s.frequency != 0]
     if not waves or not waves[0].exponent.is_Rational:
@@ -121,7 +123,7 @@ def _plane_wave_mean(expr: sympy.Expr, analysis: LocalAnalysis | None) -> tuple[
     m, radius = 2 * waves[0].exponent + 1, waves[0].frequency
     nu = m / 2 - 1
     z = sympy.Symbol("z", positive=True)  # away from 0, where powers of z may be split
-    scaled = expr.subs(Z, z) / analysis.origin.limit
+    scaled = expr.subs(Z, z) / at_zero
     mean = 2**nu * sympy.gamma(m / 2) * (radius * z) ** -nu * sympy.besselj(nu, radius * z)
     forms = [mean]
     if nu.q == 2 and nu <= _LARGEST_HALF_INTEGER:

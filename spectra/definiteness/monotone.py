@@ -19,10 +19,11 @@ from spectra.definiteness.sectors import is_complete_bernstein, is_stieltjes
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.at_zero import value_at_zero
 from spectra.formula.evaluate import mpmath_function
+from spectra.formula.expansions.elementary import limit
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.expansions.expansion import expand_at
-from spectra.formula.expansions.germs import ONE, compare
 from spectra.formula.parsing import Z
+from spectra.formula.pieces import exponential_terms
 
 __all__ = ["is_completely_monotone"]
 
@@ -165,7 +166,7 @@ def _is_mean_of_dilates(expr: sympy.Expr, power: int, slopes: int) -> bool:
     integral = expr * Z**power
     if integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_SLOPE:
         return False
-    start = value_at_zero(integral, Z)
+    start = value_at_zero(integral)
     if start is None or not is_zero(start):
         return False
     return _is_monotone(_simple(integral.diff(Z) / Z ** (power - 1)), slopes - 1)
@@ -188,14 +189,10 @@ def _has_monotone_slope(expr: sympy.Expr, slopes: int) -> bool:
 
 def _has_nonnegative_limit(expr: sympy.Expr) -> bool:
     try:
-        series = expand_at(expr, sympy.oo, 1, _WINDOW).plain
+        value = limit(expand_at(expr, sympy.oo, 1, _WINDOW))
     except ExpansionError:
         return False
-    if series.terms and compare(series.terms[0][0], ONE) < 0:
-        return False
-    if series.order is not None and compare(series.order, ONE) <= 0:
-        return False
-    return not series.terms or series.terms[0][0] != ONE or sign(series.terms[0][1]) > 0
+    return value is not None and (is_zero(value) or sign(value) > 0)
 
 
 def _simple(expr: sympy.Expr) -> sympy.Expr:
@@ -216,7 +213,7 @@ def _without_tanh_squared(expr: sympy.Expr) -> sympy.Expr:
 def _is_positive_bernstein(expr: sympy.Expr, slopes: int) -> bool:
     if not _is_bernstein(expr, slopes):
         return False
-    start = value_at_zero(expr, Z)
+    start = value_at_zero(expr)
     return start is not None and (is_zero(start) or sign(start) > 0)
 
 
@@ -276,19 +273,11 @@ def _is_sum_of_exponentials(expr: sympy.Expr) -> bool:
     :math:`a s^{-3/2} e^{-a^2/(4s)}`, and a sum of :math:`c_j a_j e^{-a_j^2 x}` is nonnegative for
     x >= 0 where its partial sums at x = 0 are (Abel's summation).
     """
-    rates: list[tuple[sympy.Expr, sympy.Expr]] = []
-    for term in expr.args:
-        c, rest = term.as_independent(Z, as_Add=False)
-        if rest == 1:
-            if not c.is_nonnegative:
-                return False
-            continue
-        rate = -rest.args[0] / Z if rest.func == sympy.exp else sympy.nan
-        if rate.has(Z) or not rate.is_positive:
-            return False
-        rates.append((rate, c))
+    terms = exponential_terms(expr, 1)
+    if terms is None or not all(c.is_nonnegative for c, rate in terms if rate == 0):
+        return False
     total = _NIL
-    for rate, c in sorted(rates, key=lambda pair: float(pair[0])):
+    for c, rate in sorted(terms, key=lambda pair: float(pair[1])):
         total += c * rate
         if sign(total) < 0:
             return False

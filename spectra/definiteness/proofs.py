@@ -12,6 +12,7 @@ import sympy
 from scipy.linalg import toeplitz
 
 from spectra.definiteness.closed_forms import (
+    edge_and_polynomial,
     known_largest_dimension,
     largest_of_damped_cosine,
     largest_of_edge,
@@ -25,9 +26,9 @@ from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.places import LocalAnalysis
-from spectra.singularity.power_series import Closure, has_nonnegative_taylor_series
+from spectra.singularity.power_series import Closure, finite, has_nonnegative_taylor_series
 
-__all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
+__all__ = ["Proof", "proved_in_l1", "proved_on_space", "proved_on_sphere"]
 
 #: Distances and number of the points whose matrices are looked at, and what rounding leaves of a
 #: least eigenvalue 0.
@@ -74,7 +75,8 @@ def _strongest(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Proof | No
     best: Proof | None = None
     for dim, reason in _candidates(pieces, analysis):
         if dim and (best is None or dim > best.largest):
-            best = Proof(dim, f"{reason}: positive definite {_up_to(dim)}.")
+            where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
+            best = Proof(dim, f"{reason}: positive definite {where}.")
     return best
 
 
@@ -97,10 +99,6 @@ def _has_positive_matrices(kernel: Kernel, *, on_circle: bool = False) -> bool:
         if not np.min(np.linalg.eigvalsh(toeplitz(values))) >= -_ROUNDING * np.max(np.abs(values)):
             return False
     return True
-
-
-def _up_to(dim: float) -> str:
-    return "in every dimension" if dim == math.inf else f"for d <= {dim}"
 
 
 def _is_bounded(analysis: LocalAnalysis) -> bool:
@@ -189,12 +187,42 @@ def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
                     yield f * factor, known[0]
 
 
-@lru_cache(maxsize=2000)
-def _at_zero(expr: sympy.Expr) -> sympy.Expr | None:
-    return value_at_zero(expr, Z)
+_SPACE = Closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))
 
 
-_SPACE = Closure(Z, _atom, _at_zero)
+# --- of the l1 distance ---------------------------------------------------------------------
+
+
+def proved_in_l1(profile: Kernel, analysis: LocalAnalysis) -> Proof | None:
+    """For which rows f(|x - y|_1) is positive definite, where a theorem says so of f.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> from spectra.singularity import analyse
+    >>> hat = radial("Max(1 - z, 0)**3")
+    >>> proved_in_l1(hat, analyse(hat)).largest
+    2
+    """
+    pieces = _resolved(profile, analysis)
+    if len(pieces) != 1:
+        return None
+    (piece,) = pieces
+    if piece.support is sympy.oo:
+        text = "It is completely monotone in z, a mixture of products exp(-t |x_1|) ... "
+        text += "exp(-t |x_d|) (Bernstein)."
+        is_mixture = is_completely_monotone(piece.expr.subs(Z, Z**2))
+        return Proof(math.inf, text, exact=True) if is_mixture else None
+    split = edge_and_polynomial(piece)
+    if split is None or split[1].degree() != 0 or not sign(split[1].LC()) > 0:
+        return None
+    bound = (split[0] + 1) / 2
+    text = (
+        f"A multiple of (R - z)_+^s of the l1 distance, here with s = {split[0]}, is positive "
+        f"definite exactly for d <= (s + 1)/2 = {bound}: its companion is a Wendland function, "
+        "(1 - z)_+^(s - d + 1) under d - 1 halves of an integration."
+    )
+    return Proof(max(int(sympy.floor(bound)), 0), text, exact=True)
 
 
 # --- on the sphere --------------------------------------------------------------------------
@@ -241,9 +269,4 @@ def _sphere_atom(expr: sympy.Expr) -> float:
     return _on_space(sympy.powdenest(sympy.expand(expr.subs(U, 1 - Z**2 / 2)), force=True))
 
 
-def _at_one(expr: sympy.Expr) -> sympy.Expr | None:
-    value = expr.subs(U, 1)
-    return None if value.has(sympy.oo, sympy.zoo, sympy.nan) else value
-
-
-_SPHERE = Closure(U, _sphere_atom, _at_one)
+_SPHERE = Closure(U, _sphere_atom, lambda expr: finite(expr.subs(U, 1)))

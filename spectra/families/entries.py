@@ -22,10 +22,6 @@ _TAIL, _RADIUS = map(_symbol, ("tail", "radius"))
 # --- builders -------------------------------------------------------------------------------
 
 
-def _constant(value: sympy.Expr) -> Kernel:
-    return radial(value)
-
-
 def _matern(nu: sympy.Expr, length: sympy.Expr) -> Kernel:
     """The Bessel form, or for half-integer nu its elementary one, which is exact at z = 0."""
     order = nu - _HALF
@@ -99,7 +95,6 @@ ENTRIES: tuple[Entry, ...] = (
         id="constant",
         title="A constant, an atom of the measure at w = 0",
         formula="value",
-        build=_constant,
         finite=_TRUE,
         positive_definite=_symbol("value") >= 0,
         reference="Bochner, Lectures on Fourier Integrals (1959), section 20",

@@ -87,8 +87,17 @@ class Entry:
     build: Callable[..., Kernel] | None = None
 
     def __repr__(self) -> str:
-        defaults = ", ".join(f"{p.name}={p.default}" for p in self.parameters)
-        return f"Entry({self.id}({defaults}): {self.title})"
+        return f"Entry({self.called(self.defaults)}: {self.title})"
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The parameters by name, as they are where they are not given."""
+        return {p.name: p.default for p in self.parameters}
+
+    def called(self, values: Mapping[str, Any]) -> str:
+        """The name with values of its parameters, as it is called; the name alone without any."""
+        arguments = ", ".join(f"{name}={value}" for name, value in values.items())
+        return f"{self.id}({arguments})" if values else self.id
 
     def kernel(self, values: Mapping[str, Any]) -> Kernel:
         """The kernel of exact values of all parameters."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from spectra.column_products import Product
 from spectra.errors import ParameterError
-from spectra.families.reading import kernel_from_text
+from spectra.families.reading import kernel_from_text, parameters_in
 from spectra.formula.wording import short
 from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
@@ -122,11 +122,7 @@ class _Reader:
         arguments = _ARGUMENTS.fullmatch(self._bracket())
         if arguments is None:
             raise self._refusal("on takes columns, and length=, as in .on([0, 1], length=2)")
-        own = {
-            name: value
-            for name, value in self._parameters.items()
-            if re.search(rf"\b{re.escape(name)}\b", inner)
-        }
+        own = parameters_in(inner, self._parameters)
         self.used |= own.keys()
         columns = [int(c) for c in arguments[1].strip("[]").split(",") if c.strip()]
         kernel = kernel_from_text(inner, parameters=own).on(columns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, final
@@ -63,14 +63,9 @@ class Family:
         return _build(self.entry, _checked(self.entry, parameters))
 
     def __repr__(self) -> str:
-        example = f"{self.entry.id}({self._defaults()})"
-        return (
-            f"Family {example}: call it, for instance "
-            f'catalogue["{self.entry.id}"]({self._defaults()})'
-        )
-
-    def _defaults(self) -> str:
-        return ", ".join(f"{p.name}={_shown(p.default)}" for p in self.entry.parameters)
+        call = self.entry.called(self.entry.defaults)
+        arguments = call.removeprefix(self.entry.id)
+        return f'Family {call}: call it, for instance catalogue["{self.entry.id}"]{arguments}'
 
 
 @final
@@ -131,10 +126,7 @@ def _fixed(entry: Entry) -> Kernel:
 
 
 def _build(entry: Entry, values: Mapping[str, Any]) -> Kernel:
-    kernel = entry.kernel(values)
-    arguments = ", ".join(f"{name}={_shown(value)}" for name, value in values.items())
-    label = f"{entry.id}({arguments})" if values else entry.id
-    return Kernel(kernel.pieces, kernel.zonal, label)
+    return replace(entry.kernel(values), label=entry.called(values))
 
 
 def _checked(entry: Entry, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,12 +173,6 @@ def _number(entry: Entry, parameter: Parameter, value: Any) -> sympy.Expr:
             f"kernel is defined for {parameter.condition} ({parameter.meaning})."
         )
     return number
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "(" + ", ".join(str(v) for v in value) + ("," if len(value) == 1 else "") + ")"
-    return str(value)
 
 
 def _unknown(name: object, known: Sequence[str]) -> str:

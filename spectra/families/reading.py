@@ -15,7 +15,7 @@ from spectra.formula.parsing import parse_formula
 from spectra.formula.wording import short
 from spectra.kernel import Kernel, radial, zonal
 
-__all__ = ["kernel_from_text", "kernel_named", "read_numbers", "split_call"]
+__all__ = ["kernel_from_text", "kernel_named", "parameters_in", "read_numbers", "split_call"]
 
 # What a kernel that ends at a radius prints.
 _PIECE = re.compile(r"\[([^\[\]]+) on z <= ([^\[\]]+)\]")
@@ -108,8 +108,7 @@ def _of_pieces(text: str, values: Mapping[str, Any]) -> Kernel:
     for part in re.split(r"(?<=\])\s*\+\s*", text.strip()):
         piece = _PIECE.fullmatch(part)
         inner, support = (part, None) if piece is None else (piece[1], _number(piece[2]))
-        own = {name: v for name, v in values.items() if re.search(rf"\b{name}\b", inner)}
-        found.append(radial(inner, support=support, **own))
+        found.append(radial(inner, support=support, **parameters_in(inner, values)))
     return reduce(lambda a, b: a + b, found)
 
 
@@ -173,6 +172,11 @@ def split_call(text: str) -> tuple[str, dict[str, Any]]:
         inner = _at_commas(value[1:-1], text) if sequence else []
         values[parameter] = [v.strip() for v in inner if v.strip()] if sequence else value
     return name, values
+
+
+def parameters_in(text: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters whose names are in a text."""
+    return {name: v for name, v in values.items() if re.search(rf"\b{re.escape(name)}\b", text)}
 
 
 def read_numbers(parameters: Mapping[str, Any]) -> dict[str, Any]:

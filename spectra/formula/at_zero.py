@@ -21,15 +21,10 @@ _WINDOWS = (1, 5, 12, 30, 64)
 _ZERO = sympy.Integer(0)
 
 
-def value_at_zero(expr: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
-    """Return the exact limit of an expression as its variable decreases to 0, if it is finite.
+def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
+    """Return the exact limit of a formula in Z as Z decreases to 0, if it is finite.
 
     It is that of the expansion at 0, which is held to values beside it.
-
-    Parameters
-    ----------
-    expr, symbol
-        As for :func:`spectra.formula.evaluate.numpy_function`.
 
     Returns
     -------
@@ -39,20 +34,17 @@ def value_at_zero(expr: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     Examples
     --------
     >>> import sympy
-    >>> z = sympy.Symbol("z", nonnegative=True)
-    >>> value_at_zero(sympy.sin(z) / z, z), value_at_zero(sympy.exp(-z), z)
+    >>> value_at_zero(sympy.sin(Z) / Z), value_at_zero(sympy.exp(-Z))
     (1, 1)
-    >>> print(value_at_zero(1 / z, z))
+    >>> print(value_at_zero(1 / Z))
     None
     """
     if expr.has(Opaque):
         # A callable has its value at 0 in doubles, and no digits to see a limit from.
-        at_zero = float(numpy_function(expr, symbol)(0.0))
+        at_zero = float(numpy_function(expr, Z)(0.0))
         return sympy.Float(at_zero, 17) if np.isfinite(at_zero) else None
     try:
-        # A node that is built anew may be written in another way.
-        in_z = expr if symbol == Z else expr.xreplace({symbol: Z})
-        value = _limit(resolve(in_z, sign_near_zero))
+        value = _limit(resolve(expr, sign_near_zero))
     except ExpansionError:
         return None
     return value if value is not None and value.evalf(20, chop=True).is_real else None
@@ -68,7 +60,7 @@ def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -
     """
     sides = (radius - Z, radius + Z) if from_above else (radius - Z,)
     try:
-        limits = {value_at_zero(expr.subs(Z, side), Z) for side in sides}
+        limits = {value_at_zero(expr.subs(Z, side)) for side in sides}
     except TypeError:  # A condition compares what is not real beside it.
         return float("nan")
     found = limits.pop()

@@ -13,7 +13,7 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, FormulaError
-from spectra.formula.program import Compiler
+from spectra.formula.program import Program
 from spectra.formula.resolved import ResolvedValue, resolving_function
 from spectra.formula.rules import RULES
 
@@ -91,7 +91,7 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
     [0.5]
     """
     _refuse_other_symbols(expr, symbol)
-    program = Compiler(symbol, "numpy").compile(expr)
+    program = Program(expr, symbol, "numpy")
     resolving = cache(partial(resolving_function, expr, symbol))
     kink = _non_analytic(expr)
 
@@ -177,7 +177,7 @@ def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], A
     0.716531310573789250425604096925
     """
     _refuse_other_symbols(expr, symbol)
-    program = Compiler(symbol, "mpmath").compile(expr)
+    program = Program(expr, symbol, "mpmath")
     kink = _non_analytic(expr)
 
     def evaluate(x: Any) -> Any:

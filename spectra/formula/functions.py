@@ -98,15 +98,19 @@ def np_hyper(a: tuple[float, ...], b: tuple[float, ...], x: Array) -> Array:
 
 def hyper_pointwise(a: tuple[float, ...], b: tuple[float, ...], x: Array) -> Array:
     """Evaluate pFq point by point in mpmath."""
-    is_complex = np.iscomplexobj(x)
-    out = np.empty(x.shape, dtype=complex if is_complex else float)
+    return _pointwise(lambda point: mp_hyper(a, b, point), x)
+
+
+def _pointwise(function: Callable[[Any], Any], x: Any) -> Array:
+    """Values of a function of mpmath numbers at an array; nan where it leaves the reals."""
+    points = np.asarray(x)
+    is_complex = np.iscomplexobj(points)
+    out = np.empty(points.shape, dtype=complex if is_complex else float)
     with mp.workprec(80):
-        for index, point in np.ndenumerate(x):
-            value = mp_hyper(a, b, mp.mpmathify(complex(point) if is_complex else float(point)))
-            if is_complex:
-                out[index] = complex(value)
-            else:
-                out[index] = np.nan if isinstance(value, mpmath.mpc) else float(value)
+        for index, point in np.ndenumerate(points):
+            value = function(mp.mpmathify(point.item()))
+            left_the_reals = isinstance(value, mpmath.mpc) and not is_complex
+            out[index] = np.nan if left_the_reals else value
     return out
 
 
@@ -134,29 +138,9 @@ def _mp_gamma(x: Any) -> Any:
 
 
 def _mp_besselk(order: Any, x: Any) -> Any:
-    if mp.isint(order) and 0 < abs(x) <= 1:
-        return _mp_besselk_integer(abs(int(order)), x)
-    return mp.besselk(order, x)
-
-
-def _mp_besselk_integer(n: int, x: Any) -> Any:
-    """Sum K_n(x) for integer n and small x by its series, DLMF 10.31.1.
-
-    mpmath perturbs the order instead, which takes seconds at hundreds of digits.
-    """
-    with mp.extraprec(2 * n + 20):
-        quarter, log_half = (x / 2) ** 2, mp.log(x / 2)
-        poles = mp.fsum(
-            (-quarter) ** k * mp.factorial(n - k - 1) / mp.factorial(k) for k in range(n)
-        )
-        total, k, term = mp.mpf(0), 0, 1 / mp.factorial(n)
-        psi = 2 * -mp.euler + mp.fsum(mp.mpf(1) / j for j in range(1, n + 1))
-        while k == 0 or abs(term * psi) > mp.eps * abs(total):
-            total += term * (psi - 2 * log_half)
-            k += 1
-            term *= quarter / (k * (n + k))
-            psi += mp.mpf(1) / k + mp.mpf(1) / (n + k)
-        return (poles * (x / 2) ** -n + (-1) ** n * (x / 2) ** n * total) / 2
+    # mpmath perturbs whole orders, which takes seconds at hundreds of digits.
+    found = in_balls(lambda at, n: at.bessel_k(n), x, order)
+    return mp.besselk(order, x) if found is None else found
 
 
 def _np_expint(order: Any, x: Any) -> Any:
@@ -164,12 +148,7 @@ def _np_expint(order: Any, x: Any) -> Any:
     order = float(order)
     if order.is_integer() and order >= 0 and not np.iscomplexobj(x):
         return scipy.special.expn(int(order), x)
-    points = np.asarray(x)
-    out = np.empty(points.shape, dtype=complex if np.iscomplexobj(points) else float)
-    with mp.workprec(53):
-        for index, point in np.ndenumerate(points):
-            out[index] = _mp_expint(mp.mpf(order), mp.mpmathify(point))
-    return out
+    return _pointwise(lambda point: _mp_expint(mp.mpf(order), point), x)
 
 
 def _mp_expint(order: Any, x: Any) -> Any:

@@ -58,8 +58,7 @@ class Facts:
 
     def as_dict(self) -> dict[str, Any]:
         """What was stated, by name."""
-        named = {"edge": self.edge, "breaks": self.breaks, "origin": self.origin}
-        named["decay"] = self.decay
+        named = {name: getattr(self, name) for name in _NAMES}
         return {name: value for name, value in named.items() if value is not None}
 
 
@@ -142,6 +141,7 @@ class OpaqueTerm:
     scale: sympy.Expr
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def opaque_function(function: Callable[..., Any], facts: Facts) -> type[Opaque]:
     """The sympy function of a callable; one for the same callable and facts.
 
@@ -156,11 +156,6 @@ def opaque_function(function: Callable[..., Any], facts: Facts) -> type[Opaque]:
     >>> f is opaque_function(abs, Facts(sympy.oo)), f.values(np.array([2.0]))
     (True, array([2.]))
     """
-    return _known(function, facts)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _known(function: Callable[..., Any], facts: Facts) -> type[Opaque]:
     name = getattr(function, "__name__", "")
     name = name if name.isidentifier() else "callable"
     reach = 1.0 if facts.support is sympy.oo else float(facts.support)
@@ -181,12 +176,8 @@ def _rebuilt(
     return opaque_function(function, facts)(*arguments)
 
 
+@np.errstate(all="ignore")
 def _is_vectorised(function: Callable[..., Any], probes: FloatArray, name: str) -> bool:
-    with np.errstate(all="ignore"):
-        return _agrees_on_arrays(function, probes, name)
-
-
-def _agrees_on_arrays(function: Callable[..., Any], probes: FloatArray, name: str) -> bool:
     alone = np.array([_value(function, float(z), name) for z in probes])
     try:
         together = np.asarray(function(probes.copy()), dtype=float)

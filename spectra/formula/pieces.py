@@ -11,7 +11,7 @@ import sympy
 from spectra.formula.evaluate import numpy_function
 from spectra.formula.parsing import U, Z
 
-__all__ = ["Piece", "in_distance", "merged"]
+__all__ = ["Piece", "exponential_terms", "in_distance", "merged"]
 
 # Where a formula is looked at for whether it cancels (chosen: no special point), and what part of
 # its largest term is no rounding.
@@ -52,6 +52,25 @@ def _is_nothing(expr: sympy.Expr) -> bool:
     if abs(terms.sum()) > _CLEARLY * np.abs(terms).max():
         return False
     return bool(sympy.expand(expr) == 0)
+
+
+def exponential_terms(expr: sympy.Expr, power: int) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
+    """The pairs (c, a) of a sum of c exp(-a z^power), a >= 0; None for anything else.
+
+    Examples
+    --------
+    >>> exponential_terms(3 - sympy.exp(-2 * Z) / 5, 1)
+    [(3, 0), (-1/5, 2)]
+    """
+    found = []
+    for term in sympy.Add.make_args(sympy.expand(expr)):
+        c, rest = term.as_independent(Z, as_Add=False)
+        is_exponential = rest.func == sympy.exp
+        rate = sympy.cancel(-rest.args[0] / Z**power) if is_exponential else sympy.Integer(0)
+        if not (is_exponential or rest == 1) or rate.has(Z) or not rate.is_nonnegative:
+            return None
+        found.append((c, rate))
+    return found
 
 
 def in_distance(expr: sympy.Expr) -> sympy.Expr:

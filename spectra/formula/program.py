@@ -6,7 +6,6 @@ A common subexpression has one register, so it is computed once per call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,7 @@ from spectra.errors import FormulaError
 from spectra.formula.opaque import Opaque
 from spectra.formula.rules import RULES, Step, to_float
 
-__all__ = ["Compiler", "Program"]
+__all__ = ["Program"]
 
 Array = NDArray[Any]
 
@@ -31,31 +30,16 @@ _MOST_BITS = 100_000
 _REDUCING = (sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh)
 
 
-@dataclass(frozen=True)
 class Program:
-    """Register 0 is the variable; instruction i writes register i + 1; the last is the value.
+    """A function of one number (mpmath) or array (NumPy) from an expression.
 
-    An instruction is a function, the registers that it reads, and those that no later one reads.
-    """
-
-    instructions: tuple[tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]], ...]
-
-    def __call__(self, x: Any) -> Any:
-        registers: list[Any] = [x]
-        for function, operands, finished in self.instructions:
-            registers.append(function(*[registers[i] for i in operands]))
-            for i in finished:
-                registers[i] = None
-        return registers[-1]
-
-
-class Compiler:
-    """Turn an expression into a program for one backend; equal nodes share a register.
+    Register 0 is the variable; instruction i writes register i + 1; the last is the value.  An
+    instruction is a function, the registers that it reads, and those that no later one reads.
 
     Parameters
     ----------
-    symbol
-        The variable.
+    expr, symbol
+        The expression and its variable.
     backend
         ``"numpy"`` or ``"mpmath"``.
     rounding
@@ -64,6 +48,7 @@ class Compiler:
 
     def __init__(
         self,
+        expr: sympy.Basic,
         symbol: sympy.Symbol,
         backend: str,
         *,
@@ -73,23 +58,30 @@ class Compiler:
         self._backend = backend
         self._rounding = rounding
         self._place: dict[sympy.Basic, int] = {symbol: 0}
-        self._steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
-
-    def compile(self, expr: sympy.Basic) -> Program:
-        place = self._visit(expr)
-        if place != len(self._steps):
-            self._steps.append((lambda value: value, (place,)))
+        steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+        place = self._visit(expr, steps)
+        if place != len(steps):
+            steps.append((lambda value: value, (place,)))
         last_use: dict[int, int] = {}
-        for index, (_, operands) in enumerate(self._steps):
+        for index, (_, operands) in enumerate(steps):
             last_use.update(dict.fromkeys(operands, index))
-        return Program(
-            tuple(
-                (f, operands, tuple(i for i, n in last_use.items() if n == index))
-                for index, (f, operands) in enumerate(self._steps)
-            )
-        )
+        self._instructions = [
+            (f, operands, [i for i, n in last_use.items() if n == index])
+            for index, (f, operands) in enumerate(steps)
+        ]
 
-    def _visit(self, node: sympy.Basic) -> int:
+    def __call__(self, x: Any) -> Any:
+        registers: list[Any] = [x]
+        for function, operands, finished in self._instructions:
+            registers.append(function(*[registers[i] for i in operands]))
+            for i in finished:
+                registers[i] = None
+        return registers[-1]
+
+    def _visit(
+        self, node: sympy.Basic, steps: list[tuple[Callable[..., Any], tuple[int, ...]]]
+    ) -> int:
+        """The register of a node, after the steps that fill it; equal nodes share one."""
         if node not in self._place:
             function, operands = self._plan(node)
             if self._backend == "mpmath" and operands:
@@ -97,16 +89,17 @@ class Compiler:
                 function = _strict(function, rounding)
                 if isinstance(node, _REDUCING) or (node.is_Pow and not node.exp.is_Rational):
                     function = _bounded(function, falls=node.func is sympy.exp)
-            places = tuple(self._visit(operand) for operand in operands)
-            self._steps.append((function, places))
-            self._place[node] = len(self._steps)
+            places = tuple(self._visit(operand, steps) for operand in operands)
+            steps.append((function, places))
+            self._place[node] = len(steps)
         return self._place[node]
 
     def _plan(self, node: sympy.Basic) -> Step:
         if node in (sympy.true, sympy.false):
-            return partial(_truth, self._backend, bool(node)), ()
+            truth = float(bool(node))
+            return lambda: truth, ()
         if not node.free_symbols and (self._backend == "numpy" or not node.args):
-            return self._plan_number(node)
+            return self._number(node), ()
         if isinstance(node, sympy.Piecewise):
             return self._plan_piecewise(node)
         if isinstance(node, Opaque):
@@ -118,33 +111,25 @@ class Compiler:
             )
         return getattr(rule, self._backend)(node)  # type: ignore[no-any-return]
 
-    def _plan_number(self, node: sympy.Basic) -> Step:
+    def _number(self, node: sympy.Basic) -> Callable[[], Any]:
         if self._backend == "numpy":
             value = to_float(node)
-            return lambda: value, ()
+            return lambda: value
         if node.is_Rational:
-            return partial(_mp_ratio, int(node.p), int(node.q)), ()
-        if node is sympy.pi:
-            return lambda: +mp.pi, ()
-        if node is sympy.E:
-            return lambda: +mp.e, ()
+            p, q = int(node.p), int(node.q)
+            return lambda: mp.mpf(p) / q
+        if node in (sympy.pi, sympy.E):
+            constant = mp.pi if node is sympy.pi else mp.e
+            return lambda: +constant
         raise FormulaError(f"cannot evaluate the constant {node}: it is not a real number")
 
     def _plan_piecewise(self, node: sympy.Piecewise) -> Step:
-        branches = tuple((self._sub(cond), self._sub(expr)) for expr, cond in node.args)
+        branches = tuple((self._of_part(cond), self._of_part(expr)) for expr, cond in node.args)
         choose = _np_piecewise if self._backend == "numpy" else _mp_piecewise
         return partial(choose, branches), (self._symbol,)
 
-    def _sub(self, node: sympy.Basic) -> Program:
-        return Compiler(self._symbol, self._backend, rounding=self._rounding).compile(node)
-
-
-def _truth(backend: str, value: bool) -> Any:
-    return float(value) if backend == "numpy" else mp.mpf(value)
-
-
-def _mp_ratio(p: int, q: int) -> Any:
-    return mp.mpf(p) / q
+    def _of_part(self, node: sympy.Basic) -> Program:
+        return Program(node, self._symbol, self._backend, rounding=self._rounding)
 
 
 def _bits(value: Any) -> int:

@@ -24,6 +24,8 @@ __all__ = [
 
 BY_NAME: dict[str, Function] = {name: f for f in FUNCTIONS for name in f.names}
 BY_HEAD: dict[Any, Function] = {f.head: f for f in FUNCTIONS}
+# Characters of a value in a message.
+_LONGEST = 80
 CALLABLE_NAMES = (*BY_NAME, "sqrt", "hyper", "Piecewise")
 HINTS = {
     "where": "write Piecewise((a, condition), (b, True))",
@@ -82,11 +84,11 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def short(value: object, limit: int = 80) -> str:
-    """Print a value in at most `limit` characters, whatever it is."""
+def short(value: object) -> str:
+    """Print a value in a few words, whatever it is."""
     try:
         text = str(value)
     except ValueError:  # an integer of more than 4300 digits
         return f"a {type(value).__name__} with thousands of digits"
     text = text.encode("utf-8", "backslashreplace").decode()  # so that every message can be printed
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -7,9 +7,8 @@ from dataclasses import replace
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero, sign
-from spectra.formula.expansions.expansion import expand_at, has_oscillation
-from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
-from spectra.formula.expansions.verification import verify
+from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Series, Size, compare
+from spectra.formula.expansions.verification import verified_expansion
 from spectra.formula.parsing import Z
 from spectra.singularity.places import Ending, Gap, Requirement, Singularity
 from spectra.singularity.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
@@ -26,15 +25,14 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
     """Requirements and gaps at infinity, from an expansion of so many powers."""
     if expr == 0:
         return Ending(limit=_NIL)
-    germ = expand_at(expr, sympy.oo, 1, window)
-    verify(expr, germ, sympy.oo, 1)
+    germ = verified_expansion(expr, sympy.oo, 1, window)
     requirements: list[Requirement] = []
     gaps: list[Gap] = []
     seen: list[Singularity] = []
     limit: sympy.Expr | None = _NIL
-    oscillates = has_oscillation(germ)
+    oscillates = bool(germ.waves)
     germ = _with_frequencies_joined(germ)
-    speed = max([_ONE, *(_degree(phase) for phase, _ in germ.parts if phase.growth == 0)])
+    speed = max([_ONE, *(_degree(phase) for phase, _ in germ.waves)])
     for phase, series in germ.parts:
         if phase.growth < 0:
             continue
@@ -75,7 +73,7 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
 
 def _with_frequencies_joined(germ: Germ) -> Germ:
     """Add the parts of frequencies that are equal though they do not look it: they may cancel."""
-    joined: list[tuple[Phase, Series]] = []
+    joined: list[tuple[Series, Series]] = []
     for phase, series in germ.parts:
         w = _frequency(phase)
         for i, (known, _) in enumerate(joined):
@@ -85,17 +83,17 @@ def _with_frequencies_joined(germ: Germ) -> Germ:
                 break
         else:
             joined.append((phase, series))
-    return Germ.of(joined)
+    return germ.of(joined)
 
 
-def _degree(phase: Phase) -> sympy.Expr:
+def _degree(phase: Series) -> sympy.Expr:
     """The p of a phase that grows like z^p; 0 where there is none, or a logarithm beside it."""
     if not phase.terms or phase.terms[0][0][1] != 0:
         return _NIL
     return -phase.terms[0][0][0]
 
 
-def _frequency(phase: Phase) -> sympy.Expr | None:
+def _frequency(phase: Series) -> sympy.Expr | None:
     """The w of exp(i w z), or None where the phase is another."""
     if phase == ZERO:
         return _NIL
@@ -106,7 +104,7 @@ def _frequency(phase: Phase) -> sympy.Expr | None:
 
 
 def _at_infinity_term(
-    size: Size, c: sympy.Expr, phase: Phase, frequency: sympy.Expr | None
+    size: Size, c: sympy.Expr, phase: Series, frequency: sympy.Expr | None
 ) -> Ending:
     beta, q = size[0], -size[1]
     if compare(size, ONE) < 0:
@@ -123,7 +121,7 @@ def _at_infinity_term(
     return of_wave(at, aligned=q == 0 and is_zero(sympy.im(sympy.expand(turned))))
 
 
-def _chirp(size: Size, c: sympy.Expr, phase: Phase) -> Ending:
+def _chirp(size: Size, c: sympy.Expr, phase: Series) -> Ending:
     a, q, p = size[0], -size[1], _degree(phase)
     if p in (0, 1):
         gap = Gap("The kernel oscillates at infinity like no power of z", location=sympy.oo)

@@ -17,7 +17,7 @@ from spectra.errors import AccuracyError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.parsing import Z
-from spectra.singularity.zeros import MAY_BE_ZERO, positive_zeros, same_radius
+from spectra.singularity.zeros import MAY_BE_ZERO, distinct, positive_zeros
 
 __all__ = [
     "branch_radii",
@@ -34,21 +34,12 @@ def branch_radii(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
     UnresolvedZeros
         Where the zeros of some argument could not all be found.
     """
-    radii: list[sympy.Expr] = []
-    for argument in dict.fromkeys(_critical(expr)):
-        for radius in positive_zeros(argument, upper):
-            if not any(same_radius(radius, r) for r in radii):
-                radii.append(radius)
-    return tuple(sorted(radii, key=lambda r: float(r.evalf(30))))
+    critical = dict.fromkeys(a for n in sympy.preorder_traversal(expr) for a in _critical(n))
+    return tuple(distinct(r for argument in critical for r in positive_zeros(argument, upper)))
 
 
-def _critical(expr: sympy.Expr) -> Iterator[sympy.Expr]:
-    """Arguments whose zeros are the places where the formula may not be analytic."""
-    for node in sympy.preorder_traversal(expr):
-        yield from _critical_of(node)
-
-
-def _critical_of(node: sympy.Basic) -> Iterator[sympy.Expr]:
+def _critical(node: sympy.Basic) -> Iterator[sympy.Expr]:
+    """Arguments of a node whose zeros are the places where it may not be analytic."""
     if not node.free_symbols:
         return
     head = node.func
@@ -82,7 +73,7 @@ def is_analytic_at(expr: sympy.Expr, radius: sympy.Expr) -> str:
     """Say whether a formula without kinks is "analytic", "meromorphic" or neither ("branch")."""
     kind = "analytic"
     for node in sympy.preorder_traversal(expr):
-        if not any(_vanishes(a, radius) for a in _critical_of(node)):
+        if not any(_vanishes(a, radius) for a in _critical(node)):
             continue
         if not (node.is_Pow and node.exp.is_Integer):
             return "branch"

@@ -15,10 +15,9 @@ from itertools import pairwise
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
-from spectra.formula.expansions.expansion import expand_at, has_oscillation
-from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Size, compare
+from spectra.formula.expansions.germs import FLAT, ONE, Germ, compare
 from spectra.formula.expansions.kinks import KINKS, resolve
-from spectra.formula.expansions.verification import verify
+from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernel import Kernel
 from spectra.singularity.at_infinity import at_infinity, if_recurring
 from spectra.singularity.branches import branch_radii, is_analytic_at, value_at
@@ -33,7 +32,7 @@ from spectra.singularity.places import (
 from spectra.singularity.recurring import recurring_analysis
 from spectra.singularity.rules import at_the_end, on_space, unbounded, unseen
 from spectra.singularity.wave_formulas import is_periodic
-from spectra.singularity.zeros import UnresolvedZeros, same_radius
+from spectra.singularity.zeros import UnresolvedZeros, distinct
 
 __all__ = ["analyse", "one_sided", "profile"]
 
@@ -47,10 +46,9 @@ _BY_SIZE = cmp_to_key(compare)
 
 def profile(kernel: Kernel) -> Profile:
     """Cut a kernel into intervals on each of which it is one formula of analytic functions."""
-    radii: list[sympy.Expr] = []
+    found: list[sympy.Expr] = []
     gaps: list[Gap] = []
     for piece in kernel.pieces:
-        found: list[sympy.Expr] = []
         try:
             found += branch_radii(piece.expr, piece.support)
         except UnresolvedZeros as error:
@@ -59,15 +57,13 @@ def profile(kernel: Kernel) -> Profile:
                 return Profile((), (), tuple(gaps))
         if piece.support is not sympy.oo:
             found.append(piece.support)
-        for r in found:
-            if not any(same_radius(r, s) for s in radii):
-                radii.append(r)
-    radii.sort(key=lambda r: float(r.evalf(30)))
+    radii = distinct(found)
     for a, b in pairwise(radii):
         if (b - a).evalf(15) < _APART * b.evalf(15):
             near = f"The radii {a} and {b} are too near to one another to tell what is between"
             return Profile((), (), (Gap(near),))
-    inner = [*_midpoints([_NIL, *radii]), (2 * radii[-1] if radii else sympy.Integer(1))]
+    inner = [sympy.Rational(str(((a + b) / 2).evalf(30))) for a, b in pairwise([_NIL, *radii])]
+    inner.append(2 * radii[-1] if radii else _ONE)
     exprs = []
     for z in inner:
         alive = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
@@ -75,17 +71,8 @@ def profile(kernel: Kernel) -> Profile:
     return Profile(tuple(radii), tuple(exprs), tuple(gaps))
 
 
-def _midpoints(radii: list[sympy.Expr]) -> list[sympy.Expr]:
-    return [sympy.Rational(str(((a + b) / 2).evalf(30))) for a, b in pairwise(radii)]
-
-
-def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
+def analyse(kernel: Kernel) -> LocalAnalysis:
     """Find all places where a kernel is not smooth, exactly, from its formula.
-
-    Parameters
-    ----------
-    window
-        How many powers to keep in the expansions; by default it grows until they show.
 
     Examples
     --------
@@ -93,7 +80,6 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
     >>> print(*analyse(radial("(1 - z)**3", support=1)).singularities, sep="; ")
     -3*z at z = 0; (1 - z)^3 at z = 1
     """
-    windows = _WINDOWS if window is None else (window,)
     cut = profile(kernel)
     far = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _NIL)
     endless = all(p.support is sympy.oo for p in kernel.pieces)
@@ -103,11 +89,10 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
             return found
         return LocalAnalysis(cut, Ending(), (), if_recurring(far, Ending()), cut.gaps)
     radii = tuple(
-        (r, _first_settled(partial(_at_radius, cut, i, r), windows, r))
-        for i, r in enumerate(cut.radii)
+        (r, _first_settled(partial(_at_radius, cut, i, r), r)) for i, r in enumerate(cut.radii)
     )
-    origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), windows, _NIL)
-    infinity = _first_settled(lambda w: at_infinity(cut.exprs[-1], w), windows, sympy.oo)
+    origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), _NIL)
+    infinity = _first_settled(lambda w: at_infinity(cut.exprs[-1], w), sympy.oo)
     if infinity.gaps and endless and is_periodic(far):
         found = recurring_analysis(far, analyse)
         if found is not None:
@@ -116,13 +101,11 @@ def analyse(kernel: Kernel, *, window: int | None = None) -> LocalAnalysis:
     return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
 
 
-def _first_settled(
-    look: Callable[[int], Ending], windows: tuple[int, ...], place: sympy.Expr
-) -> Ending:
+def _first_settled(look: Callable[[int], Ending], place: sympy.Expr) -> Ending:
     """Widen the window until no gap matters, or return the best that was seen."""
     best: Ending | None = None
     error: ExpansionError | None = None
-    for window in windows:
+    for window in _WINDOWS:
         try:
             seen = look(window)
         except MoreTermsNeeded as failure:
@@ -166,21 +149,16 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
             difference = sympy.expand(difference)
         if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
             return Ending()
-        left, right = expand_at(difference, r, -1, window), Germ(())
-        verify(difference, left, r, -1)
+        left, right = verified_expansion(difference, r, -1, window), Germ((), window)
     else:
-        left = expand_at(left_expr, r, -1, window)
-        right = expand_at(right_expr, r, 1, window)
-        verify(left_expr, left, r, -1)
-        verify(right_expr, right, r, 1)
-    for germ in (left, right):
-        if any(p.growth > 0 for p, _ in germ.parts):
-            return unbounded(r)
+        left = verified_expansion(left_expr, r, -1, window)
+        right = verified_expansion(right_expr, r, 1, window)
+    if left.grows or right.grows:
+        return unbounded(r)
     a, b = left.plain, right.plain
-    sizes = _merged_sizes(a.terms, b.terms)
     order = min((o for o in (a.order, b.order) if o is not None), default=None, key=_BY_SIZE)
     left_of, right_of = dict(a.terms), dict(b.terms)
-    for size in sizes:
+    for size in sorted({*left_of, *right_of}, key=_BY_SIZE):
         if order is not None and compare(size, order) >= 0:
             break
         s, q = size[0], -size[1]
@@ -200,13 +178,12 @@ def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
     """What bounds every continuation beyond r: the terms (r - z)^s log^q that are not smooth."""
     if is_analytic_at(expr, r) == "analytic":
         return Ending()
-    return _first_settled(lambda w: _one_sided(expr, r, w), _WINDOWS, r)
+    return _first_settled(lambda w: _one_sided(expr, r, w), r)
 
 
 def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
-    germ = expand_at(expr, r, -1, window)
-    verify(expr, germ, r, -1)
-    if any(p.growth > 0 for p, _ in germ.parts):
+    germ = verified_expansion(expr, r, -1, window)
+    if germ.grows:
         return unbounded(r)
     series = germ.plain
     for size, c in series.terms:
@@ -219,19 +196,14 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
     return Ending(gaps=(unseen(series.order[0], r),))
 
 
-def _merged_sizes(*terms: tuple[tuple[Size, sympy.Expr], ...]) -> list[Size]:
-    return sorted({size for part in terms for size, _ in part}, key=_BY_SIZE)
-
-
 # --- the origin -----------------------------------------------------------------------------
 
 
 def _at_origin(expr: sympy.Expr, window: int) -> Ending:
-    germ = expand_at(expr, _NIL, 1, window)
-    verify(expr, germ, _NIL, 1)
-    if any(p.growth > 0 for p, _ in germ.parts):
+    germ = verified_expansion(expr, _NIL, 1, window)
+    if germ.grows:
         return unbounded(_NIL)
-    if has_oscillation(germ):
+    if germ.waves:
         return _oscillating_origin(germ)
     series = germ.plain
     limit = _NIL
@@ -250,8 +222,7 @@ def _at_origin(expr: sympy.Expr, window: int) -> Ending:
 
 
 def _oscillating_origin(germ: Germ) -> Ending:
-    waves = [s.terms[0][0] for p, s in germ.parts if p != ZERO and p.growth == 0 and s.terms]
-    if any(compare(size, ONE) <= 0 for size in waves):
+    if any(s.terms and compare(s.terms[0][0], ONE) <= 0 for _, s in germ.waves):
         reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
         return Ending((Requirement(_NIL, True, reason),))
     return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))

@@ -214,7 +214,10 @@ class Profile:
 
 @dataclass(frozen=True)
 class LocalAnalysis:
-    """The local analysis of a kernel: at zero, at each radius, at infinity."""
+    """The local analysis of a kernel: at zero, at each radius, at infinity, and gaps of no place.
+
+    Its profile has gaps too where a rule answers them: where radii come back for ever.
+    """
 
     profile: Profile
     origin: Ending
@@ -224,8 +227,9 @@ class LocalAnalysis:
 
     @property
     def places(self) -> tuple[Ending, ...]:
-        """The three kinds of places, from zero to infinity."""
-        return (self.origin, *(e for _, e in self.radii), self.infinity)
+        """Every place, from zero to infinity, after what is open of no place alone."""
+        of_none = (Ending(gaps=self.gaps),) if self.gaps else ()
+        return (*of_none, self.origin, *(e for _, e in self.radii), self.infinity)
 
     @property
     def singularities(self) -> tuple[Singularity, ...]:

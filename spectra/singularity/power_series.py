@@ -18,7 +18,7 @@ from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, si
 from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.parsing import U, Z
 
-__all__ = ["Closure", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
+__all__ = ["Closure", "finite", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
 
 #: Derivatives taken in search of one with a visibly nonnegative Taylor series.
 _MOST_DERIVATIVES = 4
@@ -142,6 +142,8 @@ def _parts_in_common(
     for node in sympy.preorder_traversal(expr):
         if not node.args or not node.has(symbol) or node.is_Add or node.is_Mul:
             continue
+        if not all(isinstance(e, sympy.Expr) for e in (node, node.args[-1])):  # of a Piecewise
+            continue
         inner = node.base if node.is_Pow and not node.exp.has(symbol) else node.args[-1]
         factor, part = inner.as_independent(symbol, as_Add=False)
         for found in ((factor, part), (_ONE, inner), (_ONE, node)):
@@ -199,7 +201,7 @@ class _Series(Closure):
     def __init__(
         self, symbol: sympy.Symbol, reach: sympy.Expr, *, derived_from: sympy.Expr | None = None
     ) -> None:
-        super().__init__(symbol, self._known_part, lambda e: _finite(e.subs(symbol, reach)))
+        super().__init__(symbol, self._known_part, lambda e: finite(e.subs(symbol, reach)))
         self._reach = reach
         #: Of its derivatives only parts are asked for that it has itself: the descent ends.
         self._source = derived_from
@@ -218,7 +220,7 @@ class _Series(Closure):
         for _ in range(_MOST_DERIVATIVES):
             if rules.by_rules(current):
                 return math.inf
-            value = _finite(current.subs(self.symbol, 0))
+            value = finite(current.subs(self.symbol, 0))
             if value is None or not _is_nonnegative(value):
                 return 0
             slope = sympy.diff(current, self.symbol)
@@ -236,7 +238,8 @@ class _Series(Closure):
         return math.inf if whole else 0
 
 
-def _finite(value: sympy.Expr) -> sympy.Expr | None:
+def finite(value: sympy.Expr) -> sympy.Expr | None:
+    """The value, or None for an infinite or undefined one."""
     return None if value.has(sympy.oo, sympy.zoo, sympy.nan) else value
 
 
@@ -314,7 +317,7 @@ def is_below_its_end(expr: sympy.Expr) -> bool:
     if rest.has(Z) or not rest.has(U) or rest.is_polynomial(U):
         return False
     for g in (rest, -rest):
-        end = _finite(g.subs(U, 1))
+        end = finite(g.subs(U, 1))
         if end is None or not _is_nonnegative(sympy.Abs(constant) - end):
             continue
         if has_nonnegative_taylor_series(g):

@@ -219,12 +219,11 @@ def _is_a_wave(expr: sympy.Expr) -> bool:
     """One oscillation leads at infinity: all zeros but finitely many are simple."""
     if expr.has(*KINKS) or branch_radii(expr, sympy.oo):
         return False
-    parts = expand_at(expr, sympy.oo, 1, _WINDOW).parts
-    waves = [(p, s) for p, s in parts if p != ZERO and p.growth == 0]
-    others = [(p, s) for p, s in parts if p == ZERO or p.growth > 0]
-    if len(waves) != 2 or waves[0][0] != -waves[1][0] or any(p.growth > 0 for p, _ in others):
+    germ = expand_at(expr, sympy.oo, 1, _WINDOW)
+    if len(germ.waves) != 2 or germ.grows:
         return False
-    first, second = (s.terms[0][0] if s.terms else None for _, s in waves)
-    if first is None or first != second:
+    (one, a), (other, b) = germ.waves
+    if one != -other or not (a.terms and b.terms) or a.lead != b.lead:
         return False
-    return all(s.lead is None or compare(s.lead, first) > 0 for _, s in others)
+    rest = germ.part().lead
+    return rest is None or compare(rest, a.terms[0][0]) > 0

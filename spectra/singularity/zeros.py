@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import mpmath
 import sympy
 from mpmath import mp
@@ -11,7 +13,7 @@ from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.parsing import Z
 from spectra.singularity.power_series import is_below_its_end
 
-__all__ = ["MAY_BE_ZERO", "UnresolvedZeros", "positive_zeros", "same_radius"]
+__all__ = ["MAY_BE_ZERO", "UnresolvedZeros", "distinct", "positive_zeros", "same_radius"]
 
 _X = sympy.Symbol("x", nonnegative=True)
 _Y = sympy.Symbol("y", real=True)
@@ -44,6 +46,15 @@ def same_radius(a: sympy.Expr, b: sympy.Expr) -> bool:
     if a.is_Rational and b.is_Rational:
         return False
     return is_zero(a - b)
+
+
+def distinct(radii: Iterable[sympy.Expr]) -> list[sympy.Expr]:
+    """Radii in ascending order, each once."""
+    found: list[sympy.Expr] = []
+    for radius in radii:
+        if not any(same_radius(radius, r) for r in found):
+            found.append(radius)
+    return sorted(found, key=lambda r: float(r.evalf(30)))
 
 
 def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
@@ -92,9 +103,7 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
         return []
     if expr.func in (sympy.Abs, sympy.asin, sympy.atan, sympy.sinh, sympy.tanh, sympy.erf):
         return _zeros(expr.args[0], upper)
-    if expr.func == sympy.log:
-        return _zeros(expr.args[0] - 1, upper)
-    if expr.func == sympy.acos:
+    if expr.func in (sympy.log, sympy.acos):
         return _zeros(expr.args[0] - 1, upper)
     if expr.func in (sympy.sin, sympy.cos):
         return _circular_zeros(expr.args[0], expr.func == sympy.cos, upper)
@@ -164,15 +173,19 @@ def _algebraic_zeros(expr: sympy.Expr) -> list[sympy.Expr] | None:
         raise UnresolvedZeros(f"{expr} vanishes everywhere")
     if poly.degree() > _MOST_DEGREE:
         raise UnresolvedZeros(f"{expr} has too high a degree to isolate its zeros")
-    if all(c.is_Rational for c in poly.all_coeffs()):
-        roots = poly.real_roots(multiple=False)
-        return [sympy.powdenest(r**m) for r, _ in roots if r.evalf(30) > 0]
     if all(sympy.sign(c) == sympy.sign(poly.LC()) for c in poly.coeffs()):
         return []
-    if poly.degree() <= 2:
-        roots = sympy.roots(poly, multiple=True)
-        return [r**m for r in roots if sympy.re(r.evalf()) > 0 and is_zero(sympy.im(r))]
-    return None
+    roots = _real_roots(poly)
+    return None if roots is None else [sympy.powdenest(r**m) for r in roots if r.evalf(30) > 0]
+
+
+def _real_roots(poly: sympy.Poly) -> list[sympy.Expr] | None:
+    """The real roots of a polynomial of rational coefficients, or of degree 1 or 2; else None."""
+    if all(c.is_Rational for c in poly.all_coeffs()):
+        return [r for r, _ in poly.real_roots(multiple=False)]
+    if poly.degree() > 2:
+        return None
+    return [r for r in sympy.roots(poly, multiple=True) if is_zero(sympy.im(r))]
 
 
 def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] | None:
@@ -189,7 +202,8 @@ def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy
     rest = expr.subs(node, _Y)
     if rest.has(Z) or not rest.is_polynomial(_Y):
         return None
-    values = _algebraic_zeros_any_sign(rest)
+    poly = sympy.Poly(rest, _Y)
+    values = _real_roots(poly) if poly.degree() <= _MOST_DEGREE else None
     if values is None:
         return None
     found: list[sympy.Expr] = []
@@ -207,16 +221,6 @@ def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy
         if target is not None:
             found += _zeros(node.args[0] - target, upper)
     return found
-
-
-def _algebraic_zeros_any_sign(expr: sympy.Expr) -> list[sympy.Expr] | None:
-    poly = sympy.Poly(expr, _Y)
-    if all(c.is_Rational for c in poly.all_coeffs()) and poly.degree() <= _MOST_DEGREE:
-        return [r for r, _ in poly.real_roots(multiple=False)]
-    if poly.degree() == 1:
-        a, b = poly.all_coeffs()
-        return [-b / a]
-    return None
 
 
 def _is_root(node: sympy.Basic) -> bool:

@@ -22,7 +22,7 @@ from spectra.verdict.definite import Definiteness, definiteness
 from spectra.verdict.ladder import Ladder, mass_ladder
 from spectra.verdict.on_range import verdict_on_range
 from spectra.verdict.spherical import verdict_on_sphere
-from spectra.verdict.status import DomainVerdict, NoTruthValue, SphereVerdict, Status
+from spectra.verdict.status import Decision, DomainVerdict, SphereVerdict, Status
 
 __all__ = ["Verdict"]
 
@@ -31,13 +31,11 @@ _LEAST_VALUE = sympy.Rational(1, 10**150)
 
 
 @dataclass(frozen=True)
-class Verdict(NoTruthValue):
+class Verdict(Decision):
     """Whether the spectral measure of a kernel on R^d has finite mass, and why.
 
     Attributes
     ----------
-    kernel, dim :
-        What was asked; ``dim`` is None where every dimension was.
     status : Status
         FINITE, INFINITE or UNDECIDED.  Without ``dim`` a condition that depends on d makes it
         UNDECIDED: the condition has the answer.
@@ -48,6 +46,8 @@ class Verdict(NoTruthValue):
         Sentences, the deciding one first.
     deciding : Singularity or None
         What bounds the dimension.
+    kernel, dim :
+        What was asked; ``dim`` is None where every dimension was.
     analysis : LocalAnalysis or None
         Everything that was found; None for a callable, and for an asymmetric kernel, which has
         one for each summand.
@@ -57,10 +57,6 @@ class Verdict(NoTruthValue):
 
     kernel: Kernel | AsymmetricKernel | Callable[..., Any]
     dim: int | None
-    status: Status
-    condition: sympy.Basic | None
-    reasons: tuple[str, ...]
-    deciding: Singularity | None
     analysis: LocalAnalysis | None = field(repr=False)
     assumed: Mapping[str, Any] = field(default_factory=dict)
 

@@ -48,33 +48,19 @@ def checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.E
 
 def callable_places() -> tuple[Ending, ...]:
     """A callable shows nothing: one gap at each kind of place."""
-    return (
-        Ending(
-            gaps=(
-                Gap(
-                    "a callable shows no formula, so nothing is known at z = 0; write the kernel "
-                    'with radial(...), or state what you know with assume={"origin": ...}',
-                    location=sympy.Integer(0),
-                ),
-            )
-        ),
-        Ending(
-            gaps=(Gap('where a callable is not smooth; state it with assume={"smoothness": ...}'),)
-        ),
-        Ending(
-            gaps=(
-                Gap(
-                    'what a callable does at infinity; state it with assume={"decay": ...}',
-                    location=sympy.oo,
-                ),
-            )
-        ),
+    at_zero = (
+        "a callable shows no formula, so nothing is known at z = 0; write the kernel with "
+        'radial(...), or state what you know with assume={"origin": ...}'
     )
+    at_radii = 'where a callable is not smooth; state it with assume={"smoothness": ...}'
+    far = 'what a callable does at infinity; state it with assume={"decay": ...}'
+    gaps = Gap(at_zero, location=sympy.Integer(0)), Gap(at_radii), Gap(far, location=sympy.oo)
+    return (Ending(gaps=gaps),)
 
 
 def with_assumptions(
-    places: Iterable[Ending], loose: tuple[Gap, ...], stated: Mapping[str, sympy.Expr]
-) -> tuple[tuple[Ending, ...], tuple[Gap, ...], tuple[str, ...]]:
+    places: Iterable[Ending], stated: Mapping[str, sympy.Expr]
+) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
     """Close the gaps that an assumption covers."""
 
     def close(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
@@ -95,4 +81,4 @@ def with_assumptions(
 
     closed = tuple(replace(p, gaps=close(p.gaps)) for p in places)
     notes = tuple(f"Assumed, not shown: {_ASSUMPTIONS[n].format(v)}." for n, v in stated.items())
-    return closed, close(loose), notes
+    return closed, notes

@@ -56,18 +56,12 @@ class GroupedVerdict(ComposedVerdict):
     by_group: tuple[tuple[Factor, Verdict], ...]
     reasons: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The verdict as plain data (text and numbers), for JSON."""
-        return {
-            "kernel": str(self.kernel),
-            "dim": self.dim,
-            "status": self.status.name,
-            "reasons": list(self.reasons),
-            "groups": [
-                {"columns": list(f.columns), "lengths": list(f.lengths), **v.as_dict()}
-                for f, v in self.by_group
-            ],
-        }
+    def _verdicts_as_data(self) -> dict[str, Any]:
+        groups = [
+            {"columns": list(f.columns), "lengths": list(f.lengths), **v.as_dict()}
+            for f, v in self.by_group
+        ]
+        return {"groups": groups}
 
     @property
     def measures(self) -> dict[Factor, SpectralMeasure]:

@@ -25,7 +25,7 @@ from typing import Any, final
 
 import sympy
 
-from spectra.definiteness import is_completely_monotone
+from spectra.definiteness import proved_in_l1
 from spectra.errors import (
     InfiniteMassError,
     NoRouteError,
@@ -85,16 +85,9 @@ class L1Verdict(ComposedVerdict):
     companion: Verdict | None
     lower: Verdict | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The verdict as plain data (text and numbers), for JSON."""
-        return {
-            "kernel": str(self.kernel),
-            "dim": self.dim,
-            "status": self.status.name,
-            "reasons": list(self.reasons),
-            "line": self.line.as_dict(),
-            "companion": None if self.companion is None else self.companion.as_dict(),
-        }
+    def _verdicts_as_data(self) -> dict[str, Any]:
+        companion = None if self.companion is None else self.companion.as_dict()
+        return {"line": self.line.as_dict(), "companion": companion}
 
     @cached_property
     def mass(self) -> Enclosure:
@@ -172,18 +165,11 @@ class L1Verdict(ComposedVerdict):
             return Definiteness(False, f"Not on one column alone: {line.reason}")
         if self.dim == 1:
             return line
-        if _is_mixture_of_exponentials(self.kernel.profile):
-            return Definiteness(
-                True,
-                "It is completely monotone in z, a mixture of products exp(-t |x_1|) ... "
-                "exp(-t |x_d|) (Bernstein).",
-                float("inf"),
-            )
-        edge = _largest_of_edge(self.kernel.profile)
-        if edge is not None:
-            largest, reason = edge
-            answer = largest == float("inf") if self.dim is None else self.dim <= largest
-            return Definiteness(answer, reason, largest)
+        assert self.line.analysis is not None  # every radial kernel has one
+        proof = proved_in_l1(self.kernel.profile, self.line.analysis)
+        if proof is not None:
+            answer = proof.largest >= (float("inf") if self.dim is None else self.dim)
+            return Definiteness(answer, proof.reason, proof.largest)
         # Rows of fewer columns are rows of more: what fails in a lower dimension fails here.
         below = self.lower if self.lower is not None else self.companion
         asked = 3 if self.dim is None else self.dim
@@ -350,39 +336,3 @@ def _kernel_of(radii: Sequence[sympy.Expr], exprs: Sequence[sympy.Expr]) -> Kern
     ]
     pieces.append(Piece(sympy.oo, exprs[-1]))
     return Kernel(tuple(piece for piece in pieces if piece.expr != 0))
-
-
-def _is_mixture_of_exponentials(profile: Kernel) -> bool:
-    if len(profile.pieces) != 1 or profile.pieces[0].support is not sympy.oo:
-        return False
-    return is_completely_monotone(profile.pieces[0].expr.subs(Z, Z**2))
-
-
-def _largest_of_edge(profile: Kernel) -> tuple[float, str] | None:
-    """(1 - z/R)_+^s is positive definite in the l1 sense exactly for s >= 2d - 1."""
-    if len(profile.pieces) != 1:
-        return None
-    (piece,) = profile.pieces
-    expr, radius = sympy.factor(piece.expr), piece.support
-    if radius is sympy.oo:
-        found = [m for m in expr.atoms(sympy.Max) if m.has(Z)]
-        if len(found) != 1:
-            return None
-        inner = sympy.Add(*(a for a in found[0].args if a.has(Z)))
-        if set(found[0].args) != {sympy.Integer(0), inner} or not inner.diff(Z).is_negative:
-            return None
-        radius = sympy.solve(inner, Z)[0] if inner.diff(Z).is_number else None
-        expr = sympy.factor(expr.subs(found[0], inner))
-    if radius is None:
-        return None
-    x = sympy.Symbol("x", positive=True)
-    weight, power = sympy.powsimp(expr.subs(Z, radius - x), force=True).as_independent(x)
-    base, exponent = power.as_base_exp()
-    if base != x or not weight.is_positive or not exponent.is_number:
-        return None
-    largest = int(sympy.floor((exponent + 1) / 2))
-    return max(largest, 0), (
-        f"A multiple of (R - z)_+^s of the l1 distance, here with s = {exponent}, is positive "
-        f"definite exactly for d <= (s + 1)/2 = {(exponent + 1) / 2}: its companion is a Wendland "
-        "function, (1 - z)_+^(s - d + 1) under d - 1 halves of an integration."
-    )

@@ -22,9 +22,19 @@ class ComposedVerdict(NoTruthValue, ABC):
     dim: int | None
     reasons: tuple[str, ...]
 
-    @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain data (text and numbers), for JSON."""
+        return {
+            "kernel": str(self.kernel),
+            "dim": self.dim,
+            "status": self.status.name,
+            "reasons": list(self.reasons),
+            **self._verdicts_as_data(),
+        }
+
+    @abstractmethod
+    def _verdicts_as_data(self) -> dict[str, Any]:
+        """The verdicts on radial kernels that it rests on."""
 
     @cached_property
     @abstractmethod

@@ -22,7 +22,7 @@ from spectra.kernel import Kernel
 from spectra.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
 from spectra.progress import stage, staged
-from spectra.singularity.places import Ending, Gap, LocalAnalysis
+from spectra.singularity.places import Ending, LocalAnalysis
 from spectra.verdict.answer import Verdict
 from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
 from spectra.verdict.by_group import GroupedVerdict, verdict_by_group
@@ -132,46 +132,33 @@ def existence(
             return verdict_by_l1(kernel, dim, lambda radial, d: existence(radial, d))
         return verdict_by_group(kernel, dim, lambda radial, d: existence(radial, d))
     stated = checked_assumptions(assume)
-    dim, analysis, places, loose, given = _facts(kernel, dim)
-    places, gaps, notes = with_assumptions(places, loose, stated)
-    if (
-        isinstance(kernel, Kernel)
-        and analysis is not None
-        and (gaps or any(p.gaps for p in places))
-    ):
-        places, gaps, proof = closed_by_proof(kernel, analysis, places, gaps)
+    dim, analysis, places, given = _facts(kernel, dim)
+    places, notes = with_assumptions(places, stated)
+    if isinstance(kernel, Kernel) and analysis is not None and any(p.gaps for p in places):
+        places, proof = closed_by_proof(kernel, analysis, places)
         notes = proof + notes
-    decision = decided(places, gaps, dim, _FINITE)
+    decision = decided(places, dim, _FINITE)
     if isinstance(kernel, AsymmetricKernel) and dim is not None:
         # Tilts have another length in another dimension: this answer is for one d only.
         decision = replace(decision, condition=None)
+    told = tuple(f"Stated, not shown: {name} = {value}." for name, value in given.items())
+    decision = replace(decision, reasons=(*decision.reasons, *told, *notes))
     return Verdict(
-        kernel=kernel,
-        dim=dim,
-        status=decision.status,
-        condition=decision.condition,
-        reasons=(
-            *decision.reasons,
-            *(f"Stated, not shown: {name} = {value}." for name, value in given.items()),
-            *notes,
-        ),
-        deciding=decision.deciding,
-        analysis=analysis,
-        assumed={**given, **stated},
+        **vars(decision), kernel=kernel, dim=dim, analysis=analysis, assumed={**given, **stated}
     )
 
 
 def _facts(
     kernel: Any, dim: int | None
-) -> tuple[int | None, LocalAnalysis | None, tuple[Ending, ...], tuple[Gap, ...], dict[str, str]]:
-    """The dimension that the kernel fixes, its analysis, and what is certain, open and stated."""
+) -> tuple[int | None, LocalAnalysis | None, tuple[Ending, ...], dict[str, str]]:
+    """The dimension that the kernel fixes, its analysis, and what is found and stated."""
     if isinstance(kernel, Kernel):
         with stage("reading the singularities"):
-            analysis, loose, given = analysed(kernel)
-        return dim, analysis, analysis.places, loose, given
+            analysis, given = analysed(kernel)
+        return dim, analysis, analysis.places, given
     if isinstance(kernel, AsymmetricKernel):
         dim = moved_dimension(kernel, dim)
-        return dim, None, *moved_places(kernel, dim), {}
+        return dim, None, moved_places(kernel, dim), {}
     if isinstance(kernel, Family | AsymmetricFamily):
         name = kernel.entry.id if isinstance(kernel, Family) else kernel.id
         raise ParameterError(
@@ -183,7 +170,7 @@ def _facts(
             f"existence needs a Kernel, and got {type(kernel).__name__}: make one with radial() or "
             "zonal()."
         )
-    return dim, None, callable_places(), (), {}
+    return dim, None, callable_places(), {}
 
 
 def spectral_measure(kernel: Kernel | str, dim: int) -> SpectralMeasure:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 
 import sympy
@@ -12,37 +12,26 @@ import sympy
 from spectra.definiteness import proved_on_space
 from spectra.errors import ParameterError
 from spectra.kernel import Kernel
-from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement, Singularity
-from spectra.verdict.status import D, Status
+from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement
+from spectra.verdict.status import D, Decision, Status
 
-__all__ = ["Decision", "checked_dimension", "closed_by_proof", "decided"]
-
-
-@dataclass(frozen=True)
-class Decision:
-    """An answer, for which d it holds, why, and what bounds d."""
-
-    status: Status
-    condition: sympy.Basic | None
-    reasons: tuple[str, ...]
-    deciding: Singularity | None
+__all__ = ["checked_dimension", "closed_by_proof", "decided"]
 
 
-def decided(
-    places: Iterable[Ending], gaps: tuple[Gap, ...], dim: int | None, finite: str
-) -> Decision:
+def decided(places: Sequence[Ending], dim: int | None, finite: str) -> Decision:
     """Combine requirements, which are certain, with gaps, which may matter or not."""
-    places = tuple(places)
-    requirements = sorted((r for p in places for r in p.requirements), key=_strictness)
-    all_gaps = (*gaps, *(g for p in places for g in p.gaps))
+    requirements = sorted(
+        (r for p in places for r in p.requirements), key=lambda r: (r.largest, r.closed)
+    )
+    gaps = [g for p in places for g in p.gaps]
     top = requirements[0].largest if requirements else sympy.oo
     deciding = requirements[0].singularity if requirements else None
     asked = top if dim is None else sympy.Integer(dim)
-    open_gaps = tuple(g for g in all_gaps if g.from_dim <= (top if dim is None else asked))
+    open_gaps = [g for g in gaps if g.from_dim <= asked]
     excluded = top == 0 if dim is None else asked > top
     bound_reasons = tuple(dict.fromkeys(r.reason for r in requirements))
     condition = _condition(requirements)
-    known = top == 0 or all(g.from_dim > top for g in all_gaps)
+    known = top == 0 or all(g.from_dim > top for g in gaps)
     if excluded:
         return Decision(Status.INFINITE, condition if known else None, bound_reasons, deciding)
     if open_gaps:
@@ -55,12 +44,12 @@ def decided(
 
 
 def closed_by_proof(
-    kernel: Kernel, analysis: LocalAnalysis, places: tuple[Ending, ...], gaps: tuple[Gap, ...]
-) -> tuple[tuple[Ending, ...], tuple[Gap, ...], tuple[str, ...]]:
+    kernel: Kernel, analysis: LocalAnalysis, places: tuple[Ending, ...]
+) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
     """A proof of positive definiteness is one of finite mass, k(0): it closes gaps below it."""
     proof = proved_on_space(kernel, analysis)
     if proof is None or any(r.largest < proof.largest for p in places for r in p.requirements):
-        return places, gaps, ()
+        return places, ()
 
     def beyond(open_gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
         if proof.largest == math.inf:
@@ -69,7 +58,7 @@ def closed_by_proof(
         return tuple(replace(g, from_dim=max(g.from_dim, least)) for g in open_gaps)
 
     text = f"A positive definite kernel has the finite mass k(0). {proof.reason}"
-    return tuple(replace(p, gaps=beyond(p.gaps)) for p in places), beyond(gaps), (text,)
+    return tuple(replace(p, gaps=beyond(p.gaps)) for p in places), (text,)
 
 
 def checked_dimension(dim: object, *, least: int = 1) -> int:
@@ -80,10 +69,6 @@ def checked_dimension(dim: object, *, least: int = 1) -> int:
         f"A dimension is an integer d >= {least}, the number of columns of the data, and {dim!r} "
         "is not."
     )
-
-
-def _strictness(requirement: Requirement) -> tuple[float, bool]:
-    return (float(requirement.largest), requirement.closed)
 
 
 def _condition(requirements: list[Requirement]) -> sympy.Basic:

@@ -76,21 +76,22 @@ def definiteness(verdict: Verdict) -> Definiteness:
         return _of_asymmetric(kernel, dim)
     if not isinstance(kernel, Kernel):
         return Definiteness(None, "A callable shows no formula.")
-    assert verdict.analysis is not None  # every radial kernel has one
+    analysis = verdict.analysis
+    assert analysis is not None  # every radial kernel has one
     if verdict.condition == sympy.false:
         return Definiteness(
             False,
             "A continuous positive definite kernel has finite mass; this one has it for no d.",
             0,
         )
-    proof = proved_on_space(kernel, verdict.analysis)
+    proof = proved_on_space(kernel, analysis)
     if proof is not None:
-        proof = _completed(proof, verdict)
+        proof = _completed(proof, verdict.condition, analysis)
         if proof.exact or (dim is not None and dim <= proof.largest):
             answer = proof.largest == math.inf if dim is None else dim <= proof.largest
             return Definiteness(answer, proof.reason, proof.largest if proof.exact else None)
     else:
-        nowhere = _refuted_everywhere(kernel, verdict.analysis)
+        nowhere = _refuted_everywhere(kernel, analysis)
         if nowhere is not None:
             return Definiteness(False, nowhere, 0)
     if verdict.status is Status.INFINITE:
@@ -102,7 +103,7 @@ def definiteness(verdict: Verdict) -> Definiteness:
         bounded = verdict.condition not in (None, sympy.true)
         refuted = "It is not for every d, because its mass is not finite for every d."
         return Definiteness(False, refuted) if bounded else Definiteness(None, _NO_RULE)
-    tail = _sign_of_tail(verdict.analysis, dim)
+    tail = _sign_of_tail(analysis, dim)
     if tail is not None:
         return Definiteness(False, tail)
     if verdict.status is Status.UNDECIDED:
@@ -128,14 +129,14 @@ _ASYMMETRY = 1e-6
 _NO_RULE = "No rule that holds in every dimension decides it."
 
 
-def _completed(proof: Proof, verdict: Verdict) -> Proof:
+def _completed(proof: Proof, condition: sympy.Basic | None, analysis: LocalAnalysis) -> Proof:
     """The proof with what excludes the next dimension, where its own theorem does not say so."""
     if proof.exact or proof.largest == math.inf:
         return replace(proof, exact=True)
     following = int(proof.largest) + 1
-    if verdict.condition is not None and verdict.condition.subs(D, following) == sympy.false:
+    if condition is not None and condition.subs(D, following) == sympy.false:
         text = f" In d = {following} its mass is infinite."
-    elif (tail := _sign_of_tail(verdict.analysis, following)) is not None:
+    elif (tail := _sign_of_tail(analysis, following)) is not None:
         text = f" In d = {following} it is not: {tail}"
     else:
         return proof
@@ -144,20 +145,19 @@ def _completed(proof: Proof, verdict: Verdict) -> Proof:
 
 def _refuted_everywhere(kernel: Kernel, analysis: LocalAnalysis) -> str | None:
     """Why a kernel is positive definite in no dimension at all."""
-    exceeded = _exceeds_its_value_at_zero(kernel, analysis)
+    exceeded = _exceeds_its_value_at_zero(kernel, analysis.origin.limit)
     if exceeded is not None:
         return exceeded
     on_the_line = _sign_of_tail(analysis, 1)
     return None if on_the_line is None else f"Even for d = 1 it is not. {on_the_line}"
 
 
-def _exceeds_its_value_at_zero(kernel: Kernel, analysis: LocalAnalysis | None) -> str | None:
+def _exceeds_its_value_at_zero(kernel: Kernel, limit: sympy.Expr | None) -> str | None:
     """A point where |k(z)| > k(0), which positive definiteness excludes."""
-    if not kernel.pieces or analysis is None or analysis.origin.limit is None:
+    if not kernel.pieces or limit is None:
         return None
     functions = [(float(p.support), mpmath_function(p.expr, Z)) for p in kernel.pieces]
     reach = kernel.support if kernel.support != math.inf else _REACH
-    limit = analysis.origin.limit
 
     def excess(z: mp.mpf, digits: int) -> tuple[mp.mpf, mp.mpf]:
         with mp.workdps(digits):
@@ -181,9 +181,9 @@ def _exceeds_its_value_at_zero(kernel: Kernel, analysis: LocalAnalysis | None) -
     return None
 
 
-def _sign_of_tail(analysis: LocalAnalysis | None, dim: int) -> str | None:
+def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
     """A spectrum that is negative at large w: it oscillates, or its power tail is negative."""
-    if analysis is None or analysis.gaps or any(p.gaps for p in analysis.places):
+    if any(p.gaps for p in analysis.places):
         return None
     if not analysis.profile.exprs:  # its radii have no end, and are not listed
         return None

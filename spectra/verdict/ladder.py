@@ -121,8 +121,8 @@ def _log_mass(density: SpectralDensity, low: float, high: float, width: float) -
 
 def _predicted(analysis: LocalAnalysis, dim: int) -> float | None:
     """The largest growth exponent of all singularities; None beside logarithms and waves."""
-    if analysis.gaps or any(place.gaps for place in analysis.places):
-        return None
+    if not analysis.profile.exprs or any(place.gaps for place in analysis.places):
+        return None  # its radii are not all listed, or what is there is not known
     growth = -np.inf
     for _, ending in analysis.radii:
         for s in ending.singularities:

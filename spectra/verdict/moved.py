@@ -14,7 +14,7 @@ For :math:`\gamma = 0` it is not: on the line along beta the mean values at the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import sympy
 
@@ -22,7 +22,7 @@ from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import ParameterError
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.expansions.expansion import expand_at
-from spectra.formula.expansions.germs import ONE, Germ, Phase, Size, compare
+from spectra.formula.expansions.germs import ONE, Germ, Series, Size, compare
 from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.parameters import exact_parameter
 from spectra.kernel import Kernel
@@ -39,23 +39,6 @@ _LINEAR: Size = (sympy.Integer(-1), _NIL)
 Vector = tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class _Summand:
-    """All terms of one shift and one tilt, as one radial kernel."""
-
-    kernel: Kernel
-    offset: Vector
-    tilt: Vector
-    analysis: LocalAnalysis
-    places: tuple[Ending, ...]
-    gaps: tuple[Gap, ...]
-
-    @property
-    def top(self) -> sympy.Expr:
-        """The largest dimension of finite mass, gaps left aside."""
-        return min((r.largest for p in self.places for r in p.requirements), default=sympy.oo)
-
-
 def moved_dimension(kernel: AsymmetricKernel, dim: int | None) -> int | None:
     """The dimension of the question: the one that vectors fix, if any."""
     if kernel.dim is None or dim in (None, kernel.dim):
@@ -66,35 +49,37 @@ def moved_dimension(kernel: AsymmetricKernel, dim: int | None) -> int | None:
     )
 
 
-def moved_places(
-    kernel: AsymmetricKernel, dim: int | None
-) -> tuple[tuple[Ending, ...], tuple[Gap, ...]]:
+def moved_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending, ...]:
     """What is certain and what is open of an asymmetric kernel, as for a radial one.
 
     Examples
     --------
     >>> from spectra import radial
-    >>> endings, _ = moved_places(radial("exp(-z)").tilt(0.5), None)
+    >>> endings = moved_places(radial("exp(-z)").tilt(0.5), None)
     >>> [str(r.bound) for e in endings for r in e.requirements]
     ['4']
     """
     summands = [
-        _summand(radial, offset, tilt, dim)
+        (offset, _tilted(radial, tilt, dim))
         for (offset, tilt), radial in _by_movement(kernel, dim).items()
     ]
-    places = tuple(place for s in summands for place in s.places)
-    gaps = tuple(gap for s in summands for gap in s.gaps)
+    places = tuple(place for _, analysis in summands for place in analysis.places)
     limit = sympy.oo if dim is None else sympy.Integer(dim)
-    infinite = [s for s in summands if s.top < limit]
+    infinite = [(offset, analysis) for offset, analysis in summands if _top(analysis) < limit]
     if len(infinite) <= 1 or _cannot_cancel(infinite, dim):
-        return places, gaps
-    first = min(s.top for s in infinite)
+        return places
+    first = min(_top(analysis) for _, analysis in infinite)
     reason = (
         f"Of its shifted or tilted summands {len(infinite)} have infinite mass, and whether they "
         "cancel"
     )
     kept = tuple(replace(place, requirements=()) for place in places)
-    return kept, (*gaps, Gap(reason, first + 1))
+    return (*kept, Ending(gaps=(Gap(reason, first + 1),)))
+
+
+def _top(analysis: LocalAnalysis) -> sympy.Expr:
+    """The largest dimension of finite mass, gaps left aside."""
+    return min((r.largest for p in analysis.places for r in p.requirements), default=sympy.oo)
 
 
 def _by_movement(kernel: AsymmetricKernel, dim: int | None) -> dict[tuple[Vector, Vector], Kernel]:
@@ -114,43 +99,38 @@ def _full(vector: Vector, dim: int | None) -> Vector:
     return vector * dim if dim is not None and len(vector) == 1 else vector
 
 
-def _summand(radial: Kernel, offset: Vector, tilt: Vector, dim: int | None) -> _Summand:
+def _tilted(radial: Kernel, tilt: Vector, dim: int | None) -> LocalAnalysis:
+    """The local analysis of a kernel, with what its tilt asks at infinity."""
     analysis = analyse(radial)
-    places = analysis.places
-    if any(tilt):
-        places = (*places[:-1], _tilted_end(radial, analysis, tilt, dim))
-    return _Summand(radial, offset, tilt, analysis, places, analysis.gaps)
+    if not any(tilt):
+        return analysis
+    return replace(analysis, infinity=_tilted_end(radial, analysis, tilt, dim))
 
 
-def _cannot_cancel(summands: list[_Summand], dim: int | None) -> bool:
+def _cannot_cancel(summands: list[tuple[Vector, LocalAnalysis]], dim: int | None) -> bool:
     """Whether spheres that are singular around different centres show that sums stay infinite.
 
     In d >= 2 two different spheres share no open part, so that at most points of one of them the
     other summands are smooth.  On the line spheres are pairs of points, and do cancel:
     [|D + 1| <= 1] + [|D - 1| <= 1] - [|D| <= 2] = 0 almost everywhere.
     """
-    if dim == 1 or (dim is None and sum(s.top == 0 for s in summands) > 1):
+    if dim == 1 or (dim is None and sum(_top(analysis) == 0 for _, analysis in summands) > 1):
         return False
-    if any(s.gaps or any(p.gaps for p in s.places) for s in summands):
+    if any(p.gaps for _, analysis in summands for p in analysis.places):
         return False
-    if len({s.offset for s in summands}) < len(summands):
+    if len({offset for offset, _ in summands}) < len(summands):
         return False
-    for s in summands:
-        rough = [r for _, e in s.analysis.radii for r in e.requirements if r.largest == s.top]
-        if not rough:
-            return False
-    return True
+    return all(
+        any(r.largest == _top(analysis) for _, e in analysis.radii for r in e.requirements)
+        for _, analysis in summands
+    )
 
 
 # --- the end of a tilted kernel -----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Decay:
-    """exp(-rate z) times a rest that decides at the equal tilt: True, False or None (open)."""
-
-    rate: sympy.Expr
-    allowed_at_rate: bool | None
+#: c of exp(-c z) times a rest that decides where the tilt is as strong: True, False or None (open).
+Decay = tuple[sympy.Expr, bool | None]
 
 
 def _tilted_end(radial: Kernel, analysis: LocalAnalysis, tilt: Vector, dim: int | None) -> Ending:
@@ -169,9 +149,9 @@ def _tilted_end(radial: Kernel, analysis: LocalAnalysis, tilt: Vector, dim: int 
     )
 
 
-def _decays(far: sympy.Expr) -> tuple[list[_Decay], list[sympy.Expr]]:
+def _decays(far: sympy.Expr) -> tuple[list[Decay], list[sympy.Expr]]:
     """The exponential rates of a formula at infinity; rates of remainders that may not vanish."""
-    best: tuple[list[_Decay], list[sympy.Expr]] = ([], [_NIL])
+    best: tuple[list[Decay], list[sympy.Expr]] = ([], [_NIL])
     for form in _forms(far):
         for window in _WINDOWS:
             try:
@@ -181,7 +161,7 @@ def _decays(far: sympy.Expr) -> tuple[list[_Decay], list[sympy.Expr]]:
                 continue
             if not expansion_agrees(form, germ, sympy.oo, 1):
                 break
-            least = min((d.rate for d in known), default=sympy.oo)
+            least = min((rate for rate, _ in known), default=sympy.oo)
             left = [rate for rate in left if not _above(rate, least)]
             if not left:
                 return known, left
@@ -204,8 +184,8 @@ def _forms(far: sympy.Expr) -> Iterable[sympy.Expr]:
         yield sympy.factor(sympy.together(far.rewrite(sympy.exp)))
 
 
-def _rates(germ: Germ) -> tuple[list[_Decay], list[sympy.Expr]]:
-    known: list[_Decay] = []
+def _rates(germ: Germ) -> tuple[list[Decay], list[sympy.Expr]]:
+    known: list[Decay] = []
     left: list[sympy.Expr] = []
     for i, (phase, series) in enumerate(germ.parts):
         if any(_equal(phase, other) for other, _ in germ.parts[i + 1 :]):
@@ -214,16 +194,16 @@ def _rates(germ: Germ) -> tuple[list[_Decay], list[sympy.Expr]]:
         if not series.terms:
             left.append(rate)
             continue
-        known.append(_Decay(rate, _at_equality(phase, series.terms[0][0])))
+        known.append((rate, _at_equality(phase, series.terms[0][0])))
     return known, left
 
 
-def _equal(a: Phase, b: Phase) -> bool:
+def _equal(a: Series, b: Series) -> bool:
     difference = a + -b
     return all(is_zero(c) for _, c in difference.terms)
 
 
-def _rate(phase: Phase) -> sympy.Expr:
+def _rate(phase: Series) -> sympy.Expr:
     """c of |exp(phi)| = exp(-c z + smaller): oo for faster decay, -oo for faster growth."""
     for size, c in phase.terms:
         real = sympy.re(sympy.expand(c))
@@ -234,9 +214,9 @@ def _rate(phase: Phase) -> sympy.Expr:
     return _NIL
 
 
-def _at_equality(phase: Phase, size: Size) -> bool | None:
+def _at_equality(phase: Series, size: Size) -> bool | None:
     """Whether exp(phi) z^-gamma log^q, without its rate, is that of a finite measure."""
-    rest = Phase(tuple((s, c) for s, c in phase.terms if compare(s, _LINEAR) > 0))
+    rest = Series(tuple((s, c) for s, c in phase.terms if compare(s, _LINEAR) > 0))
     if any(compare(s, _LINEAR) < 0 for s, _ in phase.terms):
         return None  # a chirp
     if rest.growth:
@@ -246,9 +226,9 @@ def _at_equality(phase: Phase, size: Size) -> bool | None:
     return compare(size, ONE) > 0
 
 
-def _for_tilt(decay: _Decay, tilt: Vector, dim: int | None) -> Ending:
+def _for_tilt(decay: Decay, tilt: Vector, dim: int | None) -> Ending:
     """What the decay requires: that it is not slower than the tilt grows."""
-    rate, allowed = decay.rate, decay.allowed_at_rate
+    rate, allowed = decay
     if rate is sympy.oo:
         return Ending()
     how = f"decays like exp(-{rate}*z)" if rate != 0 else "decays more slowly than exponentials"

@@ -7,18 +7,64 @@ differences of order r > s of a kernel of finite mass vanish faster than h^s the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import sympy
 
 from spectra.errors import ParameterError
+from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.parameters import exact_parameter
+from spectra.formula.pieces import merged
 from spectra.kernel import Kernel
-from spectra.singularity.places import LocalAnalysis
+from spectra.singularity.local import analyse, one_sided
+from spectra.singularity.places import Ending, Gap, LocalAnalysis
+from spectra.singularity.zeros import same_radius
 from spectra.verdict.decision import decided
-from spectra.verdict.spherical import places_up_to
 from spectra.verdict.stated import refuse_callables
 from spectra.verdict.status import DomainVerdict
 
-__all__ = ["verdict_on_range"]
+__all__ = ["cut_at", "places_up_to", "verdict_on_range"]
+
+Rule = Callable[[Ending], Ending]
+
+
+def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
+    """The analysis on [0, end]: what was open beyond its end, such as infinitely many zeros, ends.
+
+    Examples
+    --------
+    >>> from spectra.kernel import radial
+    >>> rectified = radial("Abs(sin(z))*exp(-z)")
+    >>> [str(r) for r, _ in cut_at(rectified, analyse(rectified), sympy.Integer(5)).radii]
+    ['pi', '5']
+    """
+    if analysis.profile.exprs and not analysis.profile.gaps:
+        return analysis
+    cut = merged((sympy.Min(piece.support, end), piece.expr) for piece in kernel.pieces)
+    return analyse(Kernel(cut))
+
+
+def places_up_to(
+    end: sympy.Expr,
+    analysis: LocalAnalysis,
+    *,
+    inside: Rule = lambda ending: ending,
+    at_end: Rule = lambda ending: ending,
+) -> tuple[Ending, ...]:
+    """What is certain and what is open on [0, end], however the kernel goes on.
+
+    ``inside`` and ``at_end`` read endings of R^d as those of another question.
+    """
+    places = [Ending(gaps=analysis.gaps), analysis.origin]
+    for i, (r, ending) in enumerate(analysis.radii):
+        if same_radius(r, end):
+            try:
+                places.append(at_end(one_sided(analysis.profile.exprs[i], r)))
+            except ExpansionError as error:
+                places.append(Ending(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),)))
+        elif r.evalf(30) < end.evalf(30):
+            places.append(inside(ending))
+    return tuple(places)
 
 
 def verdict_on_range(
@@ -36,10 +82,9 @@ def verdict_on_range(
     end = exact_parameter("z_max", z_max)
     if not end.is_positive:
         raise ParameterError(f"z_max is a distance and must be positive, and {z_max} is not.")
-    places, gaps = places_up_to(kernel, analysis, end)
+    places = places_up_to(end, cut_at(kernel, analysis, end))
     finite = (
         f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
         "smoothly beyond."
     )
-    decision = decided(places, gaps, dim, finite)
-    return DomainVerdict(end, dim, **decision.__dict__)
+    return DomainVerdict(**vars(decided(places, dim, finite)), z_max=end, dim=dim)

@@ -10,66 +10,43 @@ allowed (G. Szego, Orthogonal Polynomials, chapter 9; the sign at the antipode a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import sympy
 
 from spectra.definiteness import proved_on_sphere
 from spectra.errors import AccuracyError
-from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.kinks import KINKS, resolve
 from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.branches import value_at
-from spectra.singularity.local import analyse, one_sided
-from spectra.singularity.places import Ending, Gap, LocalAnalysis
+from spectra.singularity.places import LocalAnalysis, Profile
 from spectra.singularity.rules import inside_the_sphere, only_continuous
 from spectra.singularity.zeros import same_radius
 from spectra.sphere import SphereCoefficients, sphere_coefficients
 from spectra.verdict.decision import decided
+from spectra.verdict.on_range import cut_at, places_up_to
 from spectra.verdict.status import SphereVerdict, Status
 
-__all__ = ["cut_at", "places_up_to", "verdict_on_sphere", "without_idle_kinks"]
+__all__ = ["verdict_on_sphere", "without_idle_kinks"]
 
 _END = sympy.Integer(2)
 _CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
 _ONE = sympy.Integer(1)
-Rule = Callable[[Ending], Ending]
 
 
-def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
-    """The analysis on [0, end]: what was open beyond its end, such as infinitely many zeros, ends.
-
-    Examples
-    --------
-    >>> from spectra.kernel import radial
-    >>> rectified = radial("Abs(sin(z))*exp(-z)")
-    >>> [str(r) for r, _ in cut_at(rectified, analyse(rectified), sympy.Integer(5)).radii]
-    ['pi', '5']
-    """
-    if analysis.profile.exprs and not analysis.gaps:
-        return analysis
-    pieces: dict[sympy.Expr, sympy.Expr] = {}
-    for piece in kernel.pieces:
-        support = sympy.Min(piece.support, end)
-        pieces[support] = pieces.get(support, sympy.Integer(0)) + piece.expr
-    ordered = sorted(pieces.items(), key=lambda item: float(item[0]))
-    return analyse(Kernel(tuple(Piece(s, e) for s, e in ordered)))
-
-
-def without_idle_kinks(kernel: Kernel, analysis: LocalAnalysis) -> Kernel:
+def without_idle_kinks(kernel: Kernel, profile: Profile) -> Kernel:
     """The kernel by its only branch on the sphere: Max(0, f) is f where f >= 0 on z < 2.
 
     Examples
     --------
     >>> from spectra.kernel import zonal
+    >>> from spectra.singularity import analyse
     >>> kernel = zonal("Max(0, 1 - acos(u)/pi)")
-    >>> str(without_idle_kinks(kernel, analyse(kernel)).pieces[0].expr)
+    >>> str(without_idle_kinks(kernel, analyse(kernel).profile).pieces[0].expr)
     '-2*asin(z/2)/pi + 1'
     """
-    profile = cut_at(kernel, analysis, _END).profile
     if not profile.exprs or len(kernel.pieces) != 1 or not kernel.pieces[0].expr.has(*KINKS):
         return kernel
     if profile.radii and profile.radii[0].evalf(30) < 2 and not same_radius(profile.radii[0], _END):
@@ -82,36 +59,12 @@ def without_idle_kinks(kernel: Kernel, analysis: LocalAnalysis) -> Kernel:
     return replace(kernel, pieces=(Piece(_END, profile.exprs[0]),), zonal=formula)
 
 
-def places_up_to(
-    kernel: Kernel,
-    analysis: LocalAnalysis,
-    end: sympy.Expr,
-    *,
-    inside: Rule = lambda ending: ending,
-    at_end: Rule = lambda ending: ending,
-) -> tuple[tuple[Ending, ...], tuple[Gap, ...]]:
-    """What is certain and what is open on [0, end], however the kernel goes on.
-
-    ``inside`` and ``at_end`` read endings of R^d as those of another question.
-    """
-    analysis = cut_at(kernel, analysis, end)
-    places = [analysis.origin]
-    for i, (r, ending) in enumerate(analysis.radii):
-        if same_radius(r, end):
-            try:
-                places.append(at_end(one_sided(analysis.profile.exprs[i], r)))
-            except ExpansionError as error:
-                places.append(Ending(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),)))
-        elif r.evalf(30) < end.evalf(30):
-            places.append(inside(ending))
-    return tuple(places), analysis.gaps
-
-
 def verdict_on_sphere(
     kernel: Kernel, analysis: LocalAnalysis, dim: int, degree: int
 ) -> SphereVerdict:
     """Decide for the kernel on the unit sphere of R^dim, and compute so many coefficients."""
-    kernel = without_idle_kinks(kernel, analysis)
+    analysis = cut_at(kernel, analysis, _END)
+    kernel = without_idle_kinks(kernel, analysis.profile)
     coefficients: SphereCoefficients | None = None
     texts: list[str] = []
     try:
@@ -126,21 +79,14 @@ def verdict_on_sphere(
         texts.append(f"Positive definite on the sphere: {proof}")
     elif definite is False:
         texts.append("A Gegenbauer coefficient is negative: indefinite.")
-    places, gaps = places_up_to(
-        kernel, analysis, _END, inside=inside_the_sphere, at_end=only_continuous
-    )
-    decision = decided(places, gaps, dim, _CONVERGES)
+    places = places_up_to(_END, analysis, inside=inside_the_sphere, at_end=only_continuous)
+    decision = decided(places, dim, _CONVERGES)
     if definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
         # Proved without the singularities, which may have left a gap.
         decision = replace(decision, status=Status.FINITE, reasons=(_CONVERGES,))
     if decision.status is Status.INFINITE:
         texts.append("Its Gegenbauer series does not converge absolutely: none exists there.")
+    decision = replace(decision, reasons=(*texts, *decision.reasons))
     return SphereVerdict(
-        dim=dim,
-        status=decision.status,
-        condition=decision.condition,
-        positive_definite=definite,
-        reasons=(*texts, *decision.reasons),
-        deciding=decision.deciding,
-        coefficients=coefficients,
+        **vars(decision), dim=dim, positive_definite=definite, coefficients=coefficients
     )

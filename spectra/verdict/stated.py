@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import sympy
@@ -23,7 +23,7 @@ from spectra.singularity.places import (
     Singularity,
 )
 from spectra.singularity.rules import space_bound
-from spectra.singularity.zeros import same_radius
+from spectra.singularity.zeros import distinct, same_radius
 from spectra.transform.callables.opaque_fit import found_edge, found_origin
 
 __all__ = ["analysed", "refuse_callables"]
@@ -31,19 +31,17 @@ __all__ = ["analysed", "refuse_callables"]
 _NIL = sympy.Integer(0)
 
 
-def analysed(kernel: Kernel) -> tuple[LocalAnalysis, tuple[Gap, ...], dict[str, str]]:
-    """The local analysis of a kernel, its gaps of no place, and what of it is stated, by name."""
+def analysed(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
+    """The local analysis of a kernel, and what of it is stated, by name."""
     functions = {node.func for p in kernel.pieces for node in p.expr.atoms(Opaque)}
     if not functions:
-        analysis = analyse(kernel)
-        return analysis, analysis.gaps, {}
+        return analyse(kernel), {}
     given = {
         f"{function.__name__}.{name}": _shown(value)
         for function in sorted(functions, key=str)
         for name, value in function.facts.as_dict().items()
     }
-    # The analysis has a gap of its own for whatever asks more than statements answer.
-    return _stated_analysis(kernel), (), given
+    return _stated_analysis(kernel), given
 
 
 def refuse_callables(kernel: Kernel, what: str) -> None:
@@ -69,18 +67,8 @@ def _shown(value: Any) -> str:
 
 def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
     """Endings from what is stated of callables; whatever is not is a gap that names it."""
-    origin = _Place(_NIL)
-    infinity = _Place(sympy.oo)
-    radii: list[_Place] = []
+    found: list[tuple[sympy.Expr, Ending]] = []
     loose: list[Gap] = []
-
-    def at(radius: sympy.Expr) -> _Place:
-        place = next((p for p in radii if same_radius(p.radius, radius)), None)
-        if place is None:
-            place = _Place(radius)
-            radii.append(place)
-        return place
-
     for piece in kernel.pieces:
         split = opaque_terms(piece.expr, Z)
         if split is None:
@@ -88,20 +76,20 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
             continue
         terms, rest = split
         for term in terms:
-            _add_term(term, piece.support, origin, infinity, at, loose)
+            found += _endings(term, piece.support)
+            if term.function.facts.breaks is None:
+                loose.append(Gap(_INSIDE.format(term.function.__name__)))
         if rest != 0:
             plain = analyse(Kernel((Piece(piece.support, rest),)))
-            origin.endings.append(plain.origin)
-            infinity.endings.append(plain.infinity)
+            found += [(_NIL, plain.origin), (sympy.oo, plain.infinity), *plain.radii]
             loose += plain.gaps
-            for radius, ending in plain.radii:
-                at(radius).endings.append(ending)
+    radii = distinct(radius for radius, _ in found if radius not in (_NIL, sympy.oo))
     return LocalAnalysis(
         Profile((), ()),
-        origin.ending(gaps=tuple(loose)),
-        tuple((p.radius, p.ending()) for p in sorted(radii, key=lambda p: float(p.radius))),
-        infinity.ending(),
-        (Gap("a callable shows no formula, so that nothing is known of a part of its range"),),
+        _at(_NIL, found),
+        tuple((r, _at(r, found)) for r in radii),
+        _at(sympy.oo, found),
+        tuple(loose),
     )
 
 
@@ -109,57 +97,41 @@ _PRODUCT = (
     "{} multiplies a callable with something else: make one callable of the product and state "
     "its facts"
 )
+_INSIDE = "whether {} is smooth inside its support; state breaks=(), or its radii"
 
 
-class _Place:
-    """What several summands do at one place."""
-
-    def __init__(self, radius: sympy.Expr) -> None:
-        self.radius = radius
-        self.endings: list[Ending] = []
-
-    def ending(self, *, gaps: tuple[Gap, ...] = ()) -> Ending:
-        """One ending; requirements of two summands at one radius may cancel, and are gaps."""
-        requirements = tuple(r for e in self.endings for r in e.requirements)
-        gaps = gaps + tuple(g for e in self.endings for g in e.gaps)
-        shared = sum(bool(e.requirements) for e in self.endings) > 1
-        if shared and self.radius not in (_NIL, sympy.oo):
-            text = f"whether the singularities of several summands cancel at z = {self.radius}"
-            gaps += tuple(Gap(text, r.bound, self.radius) for r in requirements)
-            requirements = ()
-        seen = tuple(s for e in self.endings for s in e.singularities)
-        return Ending(requirements, gaps, seen)
+def _at(place: sympy.Expr, found: list[tuple[sympy.Expr, Ending]]) -> Ending:
+    """What several summands do at one place; requirements of two at one radius may cancel."""
+    endings = [ending for r, ending in found if same_radius(r, place)]
+    requirements = tuple(r for e in endings for r in e.requirements)
+    gaps = tuple(g for e in endings for g in e.gaps)
+    shared = sum(bool(e.requirements) for e in endings) > 1
+    if shared and place not in (_NIL, sympy.oo):
+        text = f"whether the singularities of several summands cancel at z = {place}"
+        gaps += tuple(Gap(text, r.bound, place) for r in requirements)
+        requirements = ()
+    return Ending(requirements, gaps, tuple(s for e in endings for s in e.singularities))
 
 
-def _add_term(
-    term: OpaqueTerm,
-    support: sympy.Expr,
-    origin: _Place,
-    infinity: _Place,
-    at: Callable[[sympy.Expr], _Place],
-    loose: list[Gap],
-) -> None:
+def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr, Ending]]:
+    """What is stated of one summand, or a gap, at each place."""
     facts, name = term.function.facts, term.function.__name__
-    origin.endings.append(_at_origin(term))
-    end = facts.support * term.scale
-    if facts.breaks is None:
-        text = f"whether {name} is smooth inside its support; state breaks=(), or its radii"
-        loose.append(Gap(text))
+    yield _NIL, _at_origin(term)
     for radius, exponent in facts.breaks or ():
-        if support is sympy.oo or float(radius * term.scale) < float(support):
-            at(radius * term.scale).endings.append(
-                _at_radius(name, radius * term.scale, exponent, "breaks={radius: exponent}")
-            )
+        r = radius * term.scale
+        if support is sympy.oo or float(r) < float(support):
+            yield r, _at_radius(name, r, exponent, "breaks={radius: exponent}")
     if support is sympy.oo:
-        infinity.endings.append(_at_infinity(name, facts.decay))
+        yield sympy.oo, _at_infinity(name, facts.decay)
         return
-    infinity.endings.append(Ending(limit=_NIL))
+    yield sympy.oo, Ending(limit=_NIL)
+    end = facts.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
         hint = "edge=..." + _found(lambda: found_edge(term, support))
-        at(support).endings.append(_at_radius(name, support, facts.edge, hint))
+        yield support, _at_radius(name, support, facts.edge, hint)
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
-        at(support).endings.append(Ending(gaps=(Gap(text, location=support),)))
+        yield support, Ending(gaps=(Gap(text, location=support),))
 
 
 def _at_origin(term: OpaqueTerm) -> Ending:

@@ -12,7 +12,7 @@ from spectra.errors import SpectraError
 from spectra.singularity.places import Singularity
 from spectra.sphere import SphereCoefficients
 
-__all__ = ["D", "DomainVerdict", "NoTruthValue", "SphereVerdict", "Status", "in_words"]
+__all__ = ["D", "Decision", "DomainVerdict", "NoTruthValue", "SphereVerdict", "Status", "in_words"]
 
 #: The dimension in conditions.
 D = sympy.Symbol("d", integer=True, positive=True)
@@ -47,30 +47,37 @@ class NoTruthValue:
 
 
 @dataclass(frozen=True)
-class DomainVerdict(NoTruthValue):
-    """Whether some function beyond ``z_max`` continues the kernel to one of finite mass.
+class Decision(NoTruthValue):
+    """An answer, for which d it holds, why, and what bounds d."""
 
-    Attributes
-    ----------
-    z_max : sympy expression
-        The largest distance of two points of the data.
-    status, condition, reasons, deciding :
-        As in :class:`Verdict`.
-    """
-
-    z_max: sympy.Expr
-    dim: int | None
     status: Status
     condition: sympy.Basic | None
     reasons: tuple[str, ...]
     deciding: Singularity | None
+
+
+@dataclass(frozen=True)
+class DomainVerdict(Decision):
+    """Whether some function beyond ``z_max`` continues the kernel to one of finite mass.
+
+    Attributes
+    ----------
+    status, condition, reasons, deciding :
+        As in :class:`Verdict`.
+    z_max : sympy expression
+        The largest distance of two points of the data.
+    dim : int or None
+    """
+
+    z_max: sympy.Expr
+    dim: int | None
 
     def __repr__(self) -> str:
         return f"DomainVerdict on distances up to {self.z_max}{_where(self.dim)}: {_told(self)}"
 
 
 @dataclass(frozen=True)
-class SphereVerdict(NoTruthValue):
+class SphereVerdict(Decision):
     """Whether a kernel splits into positive definite ones on the unit sphere of R^dim itself.
 
     Attributes
@@ -80,21 +87,18 @@ class SphereVerdict(NoTruthValue):
         proved not to.
     condition : sympy expression or None
         For which d >= 2 it converges absolutely, as its singularities tell.
-    positive_definite : bool or None
-        True (proved), False (a coefficient is negative beyond its error), or None.
     reasons : tuple of str
     deciding : Singularity or None
         What bounds the dimension.
+    dim : int
+    positive_definite : bool or None
+        True (proved), False (a coefficient is negative beyond its error), or None.
     coefficients : SphereCoefficients or None
         None where they could not be integrated, as the reasons say.
     """
 
     dim: int
-    status: Status
-    condition: sympy.Basic | None
     positive_definite: bool | None
-    reasons: tuple[str, ...]
-    deciding: Singularity | None
     coefficients: SphereCoefficients | None = field(repr=False)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Powers, logarithms and exponentials of one-sided expansions, and their limits."""
+"""Logarithms and exponentials of one-sided expansions, and their limits."""
 
 from __future__ import annotations
 
@@ -11,39 +11,16 @@ from spectra.formula.expansions.exact_numbers import (
     is_zero,
     sign,
 )
-from spectra.formula.expansions.germs import FLAT, ONE, ZERO, Germ, Phase, Series, Size, compare
-from spectra.formula.expansions.taylor_series import (
-    binomial_series,
-    hypergeometric_series,
-    log_series,
-)
+from spectra.formula.expansions.germs import ONE, ZERO, Germ, Series, Size, compare
+from spectra.formula.expansions.taylor_series import hypergeometric_series, log_series
 
-__all__ = ["exp", "limit", "log", "power"]
+__all__ = ["exp", "limit", "log"]
 
 _ONE = sympy.Integer(1)
 _NIL = sympy.Integer(0)
 
 
-def power(g: Germ, s: sympy.Expr, window: int) -> Germ:
-    """g^s: whole powers of anything, others of what is positive near the place."""
-    if s.is_Integer and s >= 0:
-        result = Germ.constant(_ONE)
-        square, n = g, int(s)
-        while n:
-            if n % 2:
-                result = result.times(square, window)
-            n //= 2
-            if n:
-                square = square.times(square, window)
-        return result
-    phase, (a, mq), c, delta = g.split_lead()
-    if not s.is_Integer and (sign(c) <= 0 or not is_zero(sympy.im(c))):
-        raise ExpansionError("a fractional power of a number that is not positive")
-    head = Germ.of([(phase.times(s), Series.of([((a * s, mq * s), c**s)]))])
-    return head.times(delta.compose(binomial_series(s), window), window)
-
-
-def log(g: Germ, window: int) -> Germ:
+def log(g: Germ) -> Germ:
     """log g of what is positive near the place."""
     phase, (a, mq), c, delta = g.split_lead()
     if mq != 0:
@@ -51,11 +28,11 @@ def log(g: Germ, window: int) -> Germ:
     if sign(c) <= 0 or not is_zero(sympy.im(c)):
         raise ExpansionError("the logarithm of a number that is not positive")
     head = [(ONE, sympy.log(c)), ((_NIL, -_ONE), -a), *phase.terms]
-    return Germ.of([(ZERO, Series.of(head))]) + delta.compose(log_series(), window)
+    return g.of([(ZERO, Series.of(head))]) + delta.compose(log_series())
 
 
-def exp(g: Germ, window: int) -> Germ:
-    """exp(g): what does not tend to a constant goes into the phase."""
+def exp(g: Germ) -> Germ:
+    """exp(g): what does not tend to a constant goes into the exponents."""
     base = g.part()
     if base.order is not None and compare(base.order, ONE) <= 0:
         raise MoreTermsNeeded("more terms are needed in an exponential")
@@ -76,13 +53,13 @@ def exp(g: Germ, window: int) -> Germ:
         else:
             small.append((size, x))
     others = [(p, s) for p, s in g.parts if p != ZERO]
-    if any(p.growth > 0 for p, _ in others):
+    if g.grows:
         return _doubly_exponential(g)
-    delta = Germ.of([(ZERO, Series.of(small, base.order)), *others])
+    delta = g.of([(ZERO, Series.of(small, base.order)), *others])
     if not delta.small:
         raise ExpansionError("the exponential of an oscillating or exponential argument")
-    head = Germ.of([(Phase(tuple(phase)), Series.of([((a, _NIL), c)]))])
-    return head.times(delta.compose(hypergeometric_series((), ()), window), window)
+    head = g.of([(Series(tuple(phase)), Series.of([((a, _NIL), c)]))])
+    return head * delta.compose(hypergeometric_series((), ()))
 
 
 def _doubly_exponential(g: Germ) -> Germ:
@@ -90,7 +67,7 @@ def _doubly_exponential(g: Germ) -> Germ:
     lead, _, c, _ = g.split_lead()
     if not (sign(c) < 0 and all(is_zero(sympy.im(x)) for _, x in lead.terms)):
         raise ExpansionError("the exponential of an exponential argument")
-    return Germ(((ZERO, Series((), FLAT)),))
+    return g.flat
 
 
 def limit(g: Germ) -> sympy.Expr | None:

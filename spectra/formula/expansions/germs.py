@@ -1,16 +1,16 @@
 r"""The algebra of one-sided expansions: sums of c t^a L^q exp(phi), t -> 0+, L = log(1/t).
 
 A :class:`Germ` is a finite sum of exponentials exp(phi(t)), each times a :class:`Series` of terms
-:math:`c\,t^a L^q` with an order of what was left out.  The exponents phi hold only what does not
-tend to a constant (such as -1/t, or i w/t for an oscillation at infinity).  Coefficients are exact
-sympy numbers.  The *size* of :math:`t^a L^q` is the pair (a, -q): sizes add under multiplication,
-and a larger size is a smaller function.  Who reads a size reads both numbers.
+:math:`c\,t^a L^q` with an order of what was left out.  The exponents phi are exact series of what
+does not tend to a constant (such as -1/t, or i w/t for an oscillation at infinity).  Coefficients
+are exact sympy numbers.  The *size* of :math:`t^a L^q` is the pair (a, -q): sizes add under
+multiplication, and a larger size is a smaller function.  Who reads a size reads both numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cmp_to_key
 from typing import Any
 
@@ -19,10 +19,12 @@ import sympy
 from spectra.formula.expansions.exact_numbers import (
     ExpansionError,
     MoreTermsNeeded,
+    is_zero,
     sign,
     tidy,
     vanishes,
 )
+from spectra.formula.expansions.taylor_series import binomial_series
 
 __all__ = [
     "EXACT",
@@ -30,7 +32,6 @@ __all__ = [
     "ONE",
     "ZERO",
     "Germ",
-    "Phase",
     "Series",
     "Size",
 ]
@@ -119,8 +120,20 @@ class Series:
         """Size of the largest term; of what was left out where there is none."""
         return self.terms[0][0] if self.terms else self.order
 
+    @property
+    def growth(self) -> int:
+        """Whether |exp(phi)| of this phi grows (1), decays (-1), or has modulus one (0)."""
+        for _, c in self.terms:
+            s = sign(c)
+            if s:
+                return s
+        return 0
+
     def __add__(self, other: Series) -> Series:
         return Series.of((*self.terms, *other.terms), order_min(self.order, other.order))
+
+    def __neg__(self) -> Series:
+        return self.scaled(sympy.Integer(-1))
 
     def scaled(self, c: sympy.Expr, size: Size = ONE) -> Series:
         """The series times c t^a L^q."""
@@ -186,75 +199,95 @@ class Series:
         return Series.of(terms, order)
 
 
-@dataclass(frozen=True)
-class Phase:
-    """The exponent phi of an exponential: terms c t^a L^q that do not tend to a constant."""
-
-    terms: tuple[tuple[Size, sympy.Expr], ...] = ()
-
-    def __add__(self, other: Phase) -> Phase:
-        return Phase(Series.of((*self.terms, *other.terms)).terms)
-
-    def __neg__(self) -> Phase:
-        return Phase(tuple((s, -c) for s, c in self.terms))
-
-    def times(self, c: sympy.Expr) -> Phase:
-        """The exponent times a number."""
-        return Phase(Series.of((s, x * c) for s, x in self.terms).terms)
-
-    @property
-    def growth(self) -> int:
-        """Whether |exp(phi)| grows (1), decays (-1), or has modulus one (0)."""
-        for _, c in self.terms:
-            s = sign(c)
-            if s:
-                return s
-        return 0
-
-
-ZERO = Phase()
+#: The exponent of what has no exponential beside it; as a series, exactly zero.
+ZERO = Series(())
 
 
 @dataclass(frozen=True)
 class Germ:
-    """A finite sum of exp(phi) times a series; ``parts`` has one entry for each phi."""
+    """A finite sum of exp(phi) times a series, with one part for each phi.
 
-    parts: tuple[tuple[Phase, Series], ...]
+    Germs add, multiply and divide, with numbers too, and are raised to numbers.
 
-    @staticmethod
-    def of(parts: Iterable[tuple[Phase, Series]]) -> Germ:
-        """Collect the parts of equal phase and drop those that vanish exactly."""
-        merged: dict[Phase, Series] = {}
+    Attributes
+    ----------
+    parts : tuple of (phi, series)
+    window : int
+        How many powers of t, relative to the largest, a product of this germ keeps in each part.
+    """
+
+    parts: tuple[tuple[Series, Series], ...]
+    window: int
+
+    def of(self, parts: Iterable[tuple[Series, Series]]) -> Germ:
+        """A germ of the same window: parts of equal phi are added, those that are 0 dropped."""
+        merged: dict[Series, Series] = {}
         for phase, series in parts:
             merged[phase] = merged[phase] + series if phase in merged else series
-        return Germ(tuple((p, s) for p, s in merged.items() if s.terms or s.order is not None))
+        kept = tuple((p, s) for p, s in merged.items() if s.terms or s.order is not None)
+        return replace(self, parts=kept)
 
-    @staticmethod
-    def constant(c: sympy.Expr) -> Germ:
-        """A constant."""
-        return Germ.of([(ZERO, Series.of([(ONE, c)]))])
+    def constant(self, c: sympy.Expr | int) -> Germ:
+        """A constant, of the same window."""
+        return self.of([(ZERO, Series.of([(ONE, sympy.sympify(c))]))])
 
-    @staticmethod
-    def power(c: sympy.Expr, a: sympy.Expr) -> Germ:
-        """The single term c t^a."""
-        return Germ.of([(ZERO, Series.of([((a, sympy.Integer(0)), c)]))])
+    @property
+    def flat(self) -> Germ:
+        """What is left out of this germ where it is smaller than every power of t."""
+        return replace(self, parts=((ZERO, Series((), FLAT)),))
 
-    def part(self, phase: Phase = ZERO) -> Series:
-        """The series of one phase (exactly zero where there is none)."""
-        return dict(self.parts).get(phase, Series(()))
+    @property
+    def grows(self) -> bool:
+        """Whether a part grows exponentially."""
+        return any(p.growth > 0 for p, _ in self.parts)
 
-    def __add__(self, other: Germ) -> Germ:
-        return Germ.of((*self.parts, *other.parts))
+    @property
+    def waves(self) -> tuple[tuple[Series, Series], ...]:
+        """The parts that oscillate, under an exponential of modulus one."""
+        return tuple((p, s) for p, s in self.parts if p != ZERO and p.growth == 0)
 
-    def scaled(self, c: sympy.Expr) -> Germ:
-        """The germ times a number."""
-        if c == 0:
-            return Germ(())
-        return Germ(tuple((p, s.scaled(c)) for p, s in self.parts))
+    def part(self, phase: Series = ZERO) -> Series:
+        """The series of one phi (exactly zero where there is none)."""
+        return dict(self.parts).get(phase, ZERO)
 
-    def times(self, other: Germ, window: int) -> Germ:
-        """Product, to a relative precision of ``window`` powers of t in each phase."""
-        return Germ.of((p + q, s.times(t, window)) for p, s in self.parts for q, t in other.parts)
+    def __add__(self, other: Germ | sympy.Expr | int) -> Germ:
+        germ = other if isinstance(other, Germ) else self.constant(other)
+        return self.of((*self.parts, *germ.parts))
+
+    def __neg__(self) -> Germ:
+        return self * -1
+
+    def __sub__(self, other: Germ | sympy.Expr | int) -> Germ:
+        return self + -other
+
+    def __mul__(self, other: Germ | sympy.Expr | int) -> Germ:
+        if not isinstance(other, Germ):
+            c = sympy.sympify(other)
+            return replace(self, parts=tuple((p, s.scaled(c)) for p, s in self.parts if c != 0))
+        return self.of(
+            (p + q, s.times(t, self.window)) for p, s in self.parts for q, t in other.parts
+        )
+
+    def __truediv__(self, other: Germ | sympy.Expr | int) -> Germ:
+        return self * (other**-1 if isinstance(other, Germ) else 1 / sympy.sympify(other))
+
+    def __pow__(self, exponent: sympy.Expr | int) -> Germ:
+        """Whole powers of anything, others of what is positive near the place."""
+        s = sympy.sympify(exponent)
+        if s.is_Integer and s >= 0:
+            result, square, n = self.constant(1), self, int(s)
+            while n:
+                if n % 2:
+                    result = result * square
+                n //= 2
+                if n:
+                    square = square * square
+            return result
+        phase, (a, mq), c, delta = self.split_lead()
+        if not s.is_Integer and (sign(c) <= 0 or not is_zero(sympy.im(c))):
+            raise ExpansionError("a fractional power of a number that is not positive")
+        head = self.of([(phase.scaled(s), Series.of([((a * s, mq * s), c**s)]))])
+        return head * delta.compose(binomial_series(s))
 
     @property
     def plain(self) -> Series:
@@ -274,7 +307,7 @@ class Germ:
         base = self.part()
         return Series(base.terms, order_min(base.order, order))
 
-    def split_lead(self) -> tuple[Phase, Size, sympy.Expr, Germ]:
+    def split_lead(self) -> tuple[Series, Size, sympy.Expr, Germ]:
         """Write the germ as c t^a L^q exp(phi) (1 + delta) with delta -> 0.
 
         Raises
@@ -306,9 +339,9 @@ class Germ:
                 rest.append((relative, s.scaled(1 / c, inverse)))
         if flat:
             rest.append((ZERO, Series((), FLAT)))
-        delta = Germ.of(rest)
+        delta = self.of(rest)
         if not delta.small:
-            if any(x.terms and not Germ(((p, x),)).small for p, x in delta.parts):
+            if any(x.terms and not _is_small(p, x) for p, x in delta.parts):
                 raise ExpansionError("no single term leads")
             raise MoreTermsNeeded("more terms are needed to see which one leads")
         return phase, size, c, delta
@@ -316,36 +349,39 @@ class Germ:
     @property
     def small(self) -> bool:
         """Whether every part tends to zero."""
-        return all(
-            p.growth < 0 or s.lead is None or (p.growth == 0 and compare(s.lead, ONE) > 0)
-            for p, s in self.parts
-        )
+        return all(_is_small(p, s) for p, s in self.parts)
 
-    def compose(self, coefficients: Iterator[sympy.Expr], window: int) -> Germ:
+    def compose(self, coefficients: Iterator[sympy.Expr]) -> Germ:
         """Sum of c_k delta^k, k >= 0, of this germ, which must be small; the c_k may end."""
         if not self.small:
             raise MoreTermsNeeded("more terms are needed")
-        total = Germ.constant(next(coefficients))
+        total = self.constant(next(coefficients))
         if not self.parts:
             return total
         steps = [s.lead for p, s in self.parts if s.lead is not None and p.growth == 0]
         step = min(steps, key=_size_key, default=FLAT)
-        power, size = Germ.constant(sympy.Integer(1)), ONE
+        power, size = self.constant(1), ONE
         for count, c in enumerate(coefficients, start=1):
             size = _plus(size, step)
             if step == FLAT:  # only parts that decay exponentially: a few powers serve
                 beyond = count > 3
             else:
-                beyond = compare(size, (sympy.Integer(window), ONE[1])) >= 0
+                beyond = compare(size, (sympy.Integer(self.window), ONE[1])) >= 0
             if beyond or count > _MOST_TERMS or (step[0] == 0 and count > 4):
-                return total + Germ(((ZERO, Series((), size)),))
-            power = power.times(self, window)
+                return total + self.of([(ZERO, Series((), size))])
+            power = power * self
             if c != 0:
-                total = total + power.scaled(c)
+                total = total + power * c
         return total
 
 
-def _dominates(a: tuple[Phase, Series], b: tuple[Phase, Series]) -> bool:
+def _is_small(phase: Series, series: Series) -> bool:
+    """Whether exp(phi) times a series tends to zero."""
+    lead = series.lead
+    return phase.growth < 0 or lead is None or (phase.growth == 0 and compare(lead, ONE) > 0)
+
+
+def _dominates(a: tuple[Series, Series], b: tuple[Series, Series]) -> bool:
     growth = (a[0] + -b[0]).growth
     if growth:
         return growth > 0

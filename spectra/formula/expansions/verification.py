@@ -11,10 +11,11 @@ from mpmath import mp
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import PRECISE, ExpansionError
+from spectra.formula.expansions.expansion import expand_at
 from spectra.formula.expansions.germs import FLAT, Germ
 from spectra.formula.parsing import Z
 
-__all__ = ["expansion_agrees", "verify"]
+__all__ = ["expansion_agrees", "verified_expansion"]
 
 #: Two distances t at which the remainder of an expansion is measured.
 _DISTANCES = (("1e-6", "1e-9"), ("1e-14", "1e-20"))
@@ -26,16 +27,18 @@ _GUARD = 90
 _MOST_DIGITS = 1200
 
 
-def verify(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int) -> None:
-    """Compare an exact expansion with numbers, against a mistake of either.
+def verified_expansion(expr: sympy.Expr, place: sympy.Expr, side: int, window: int) -> Germ:
+    """Expand a formula, and compare with numbers, against a mistake of either.
 
     Raises
     ------
     ExpansionError
-        Where they disagree.
+        As :func:`~spectra.formula.expansions.expansion.expand_at`, and where they disagree.
     """
+    germ = expand_at(expr, place, side, window)
     if not expansion_agrees(expr, germ, place, side):
         raise ExpansionError(f"the expansion at z = {place} disagrees with numerical values")
+    return germ
 
 
 def expansion_agrees(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int) -> bool:

@@ -10,7 +10,6 @@ import sympy
 
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.at_zero import value_at_zero
-from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.local import profile
@@ -78,7 +77,7 @@ def expanded(expr: sympy.Expr) -> Expanded:
         smooth = smooth - limit
         waves, infinity, turning = _ending(smooth)
     zero = expansion_of(smooth, sympy.Integer(0))
-    at_zero = value_at_zero(smooth, Z)
+    at_zero = value_at_zero(smooth)
     if at_zero is None:
         raise NoRouteError(f"The formula {expr} has no finite value at z = 0 that could be found.")
     fast = not infinity and not turning

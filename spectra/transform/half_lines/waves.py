@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import sympy
 
 from spectra.errors import NoRouteError
-from spectra.formula.expansions.germs import Germ
 from spectra.formula.parsing import Z
 from spectra.transform.half_lines.ends import Expansion, expansion_from, expansion_of, germ_of
 from spectra.transform.rays.amplitudes import HankelAmplitude
@@ -89,7 +88,7 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
                     "distances (design)."
                 )
             turning.append(Turning(b, tuple((a, int(q), c) for a, q, c in terms)))
-    plain = Germ(tuple((p, s) for p, s in germ.parts if p.growth < 0 or not p.terms))
+    plain = germ.of((p, s) for p, s in germ.parts if p.growth < 0 or not p.terms)
     return expansion_from(plain, expr, sympy.oo), tuple(sorted(turning, key=lambda t: t.frequency))
 
 
