@@ -16,7 +16,8 @@ from spectra.singularity.local import profile
 from spectra.transform.half_lines.ends import Expansion, expansion_of
 from spectra.transform.half_lines.waves import Turning, oscillation, read_waves
 from spectra.transform.rays.plane import Plane
-from spectra.transform.rays.wave_sums import Wave, WaveSums
+from spectra.transform.rays.wave import Wave
+from spectra.transform.rays.wave_sums import WaveSums
 
 __all__ = ["Expanded", "decays_fast", "expanded", "plane", "wave_sums"]
 

@@ -17,7 +17,7 @@ from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.transform.half_lines.ends import Expansion, expansion_from, expansion_of, germ_of
 from spectra.transform.rays.amplitudes import HankelAmplitude
-from spectra.transform.rays.wave_sums import Wave
+from spectra.transform.rays.wave import Wave
 
 __all__ = ["Turning", "oscillation", "read_waves"]
 

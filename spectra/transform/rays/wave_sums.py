@@ -21,29 +21,26 @@ frequencies one ray from 0 carries the whole kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 from math import exp, inf, log
 from typing import Any
 
 import flint
 import numpy as np
-import sympy
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, NODES
 from spectra.transform.rays.blockwise import as_sampled
-from spectra.transform.rays.continuation import Continuation, number
-from spectra.transform.rays.plane import ANGLES, DEEP, SURVEY_BITS, Plane
+from spectra.transform.rays.continuation import number
+from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.sampled import Sampled, Sampler
 from spectra.transform.rays.sector import Box, Sector
 from spectra.transform.rays.strands import Strand, StrandSums
+from spectra.transform.rays.wave import Wave
 from spectra.transform.rays.windows import Edge
 
-__all__ = ["Wave", "WaveSums"]
+__all__ = ["WaveSums"]
 
 # Frequencies so close to w, relative to them, are its neighbours.
 _NEAR = 0.5
@@ -58,10 +55,8 @@ _SHARPNESS, _SILENT = 8.0, 64.0
 _ENDS, _ENDS_BY_DIM, _LONG, _LONG_BY_SQUARE = 4.0, 0.5, 32.0, 0.25
 # Terms of that series at most; what they leave out is below exp(-44) of all where it can be.
 _MOST_TERMS, _ENOUGH = 64, 44.0
-# Waves are looked at so far beyond R, in these steps of log z; what is below exp(-140) of the
-# largest is nothing, and along a ray powers have the size of the half-line up to exp(8).
-_FAR, _LOOK, _NEGLIGIBLE, _SAME_POWER = 45.0, 0.5, -140.0, 8.0
-_BEYOND = (1.0, 2.0, 3.0, 4.0)
+# Waves are looked at so far beyond R, in these steps of log z.
+_FAR, _LOOK = 45.0, 0.5
 # A gap that fast waves leave below all frequencies is resolved to exp(-60) of the largest value
 # beside them, times the power of w with which densities begin.
 _GAP, _BESIDE = -60.0, 0.01
@@ -69,69 +64,6 @@ _GAP, _BESIDE = -60.0, 0.01
 _FLOOR = 1e-4
 # Slopes are differences over that step.
 _STEP = 2.0**-12
-
-
-@dataclass(frozen=True)
-class Wave:
-    """exp(i b z) f(z), and its conjugate where b > 0.
-
-    Attributes
-    ----------
-    frequency : sympy number
-        b >= 0.
-    amplitude : sympy expression
-        f, which does not turn.
-    """
-
-    frequency: sympy.Expr
-    amplitude: sympy.Expr
-
-    @cached_property
-    def rate(self) -> float:
-        """b as a double."""
-        return float(self.frequency.evalf(30))
-
-    @cached_property
-    def _continued(self) -> Continuation:
-        return Continuation(self.amplitude)
-
-    def at(self, z: Ball, bits: int, *, conjugate: bool = False) -> Ball:
-        """f(z), or the function that is its conjugate on the half-line."""
-        if not conjugate:
-            return self._continued(z, bits)
-        return self._continued(z.conjugate(), bits).conjugate()
-
-    def carried(self, z: Ball, bits: int, *, conjugate: bool = False) -> Ball:
-        """exp(ibz) f(z), or the function that is its conjugate on the half-line."""
-        turn = flint.acb(0, -1 if conjugate else 1) * number(self.frequency) * z
-        return turn.exp() * self.at(z, bits, conjugate=conjugate)
-
-    def widest(self, low: float, high: float) -> float:
-        """The widest angle on both sides of the half-line up to which f is analytic between these
-        log z, and ends as it does there; 0 without one."""
-        sector, s = Sector(self._continued), np.arange(low, high, _LOOK)
-        axis = self._log_sizes(s, 0.0)
-        alive = np.flatnonzero(axis > axis.max() + _NEGLIGIBLE)
-        end = float(s[alive[-1]])
-        ends_fast, found = alive[-1] + 1 < s.size, 0.0
-        last = np.array([end + t if ends_fast else high - t for t in _BEYOND])
-        allowed = (
-            axis.max() + _NEGLIGIBLE if ends_fast else self._log_sizes(last, 0.0) + _SAME_POWER
-        )
-        for inner, outer in pairwise((0.0, *ANGLES[::-1])):
-            for sign in (1.0, -1.0):
-                strip = sorted((sign * inner, sign * outer))
-                if np.any(self._log_sizes(last, sign * outer) > allowed) or not sector.is_analytic(
-                    Box(low, end if ends_fast else high, *strip)
-                ):
-                    return found
-            found = outer
-        return found
-
-    def _log_sizes(self, s: FloatArray, angle: float) -> FloatArray:
-        with working(SURVEY_BITS):
-            z = [flint.acb(float(t), angle).exp() for t in s]
-            return np.array([log_of(self.at(x, SURVEY_BITS)) for x in z])
 
 
 class WaveSums(Sampler):
@@ -423,7 +355,7 @@ class WaveSums(Sampler):
         with working(SURVEY_BITS):
             step = np.array([log_of(edge.above(float(t), 0.0)) for t in s])
             numbers = [log_of(_hankel_number(self.dim, j)) for j in range(_MOST_TERMS + 1)]
-        sizes = wave._log_sizes(s, 0.0) + step + (power + 1.0) * s
+        sizes = wave.log_sizes(s, 0.0) + step + (power + 1.0) * s
         sizes += abs(order**2 - 0.25) * np.exp(-s) / w
         rests = [
             float(np.logaddexp.reduce(sizes - j * (s + log(w)))) + numbers[j]
