@@ -283,3 +283,26 @@ def test_undefined_and_infinite_values_stay_so() -> None:
     assert values("exp(z)", 800.0) == np.inf
     assert values("1/z", 0.0) == np.inf
     assert values("log(z)", 0.0) == -np.inf
+
+
+# Alternating series of the quotient about zero, coefficient of z^n.
+QUOTIENTS = {
+    "(exp(-z)-1+z)/z**2": lambda n: (-1) ** n / mp.factorial(n + 2),
+    "(z-sin(z))/z**3": lambda n: 0 if n % 2 else (-1) ** (n // 2) / mp.factorial(n + 3),
+    "(1-cos(z))/z**2": lambda n: 0 if n % 2 else (-1) ** (n // 2) / mp.factorial(n + 2),
+    "(1-exp(-sqrt(z)))/sqrt(z)": lambda n: (-1) ** n / mp.factorial(n + 1),  # in powers of sqrt(z)
+}
+
+
+@pytest.mark.parametrize("length", [1, 2.0**60, 2.0**-60])
+@pytest.mark.parametrize("text", QUOTIENTS)
+def test_a_quotient_of_zeros_has_its_digits_beside_zero(text: str, length: float) -> None:
+    """Doubles gave 0 for 1/2 from z = 1e-9 down."""
+    z = np.geomspace(1e-30, 0.5, 40)
+    scaled = radial(text).subs(Z, Z / sympy.Rational(length))
+    found = numpy_function(scaled, Z)(length * z)
+    with mp.workdps(40):
+        for x, value in zip(z.tolist(), found.tolist(), strict=True):
+            t = mp.sqrt(x) if "sqrt" in text else mp.mpf(x)
+            true = mp.fsum(QUOTIENTS[text](n) * t**n for n in range(40))
+            assert abs(value - true) <= 3e-13 * abs(true)

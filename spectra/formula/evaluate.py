@@ -13,6 +13,7 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, FormulaError
+from spectra.formula.near_zero import values_beside_zero
 from spectra.formula.program import Program
 from spectra.formula.resolved import ResolvedValue, resolving_function
 from spectra.formula.rules import RULES
@@ -70,7 +71,8 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
         complex128.  It is nan where the formula is undefined over the reals (``acos(1.5)``,
         ``0/0``) and follows IEEE arithmetic at poles (``1/0`` is inf); it never warns.  Points
         where only a part of the formula overflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``,
-        are computed by mpmath one by one.
+        are computed by mpmath one by one, and real ones beside a zero where the formula is 0/0
+        have the digits that doubles lose there.
 
     Raises
     ------
@@ -95,15 +97,29 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
     resolving = cache(partial(resolving_function, expr, symbol))
     kink = _non_analytic(expr)
 
+    def quick(points: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(program(points), dtype=points.dtype)
+
+    def exact(points: Array) -> Array:
+        return _beyond_doubles(expr, resolving(), points, quick(points))
+
+    beside_zero = cache(lambda: values_beside_zero(quick, exact))
+    cancels = bool(np.isnan(quick(np.zeros(1))[0])) if expr.has(symbol) else False
+
     def evaluate(x: Any) -> Array:
         points = np.asarray(x)
         points = points.astype(complex if np.iscomplexobj(points) else float, copy=False)
         if kink is not None and np.iscomplexobj(points):
             raise _complex_refusal(kink)
-        with np.errstate(all="ignore"):
-            value = np.asarray(program(points), dtype=points.dtype)
+        value = quick(points)
         if value.shape != points.shape or value is points:
             value = np.array(np.broadcast_to(value, points.shape))
+        if cancels and points.dtype == float:
+            up_to, values = beside_zero()
+            near = (points > 0.0) & (points < up_to)
+            if np.any(near):
+                value[near] = values(points[near])
         lost = ~np.isfinite(value) & np.isfinite(points)
         if np.any(lost):
             value[lost] = _beyond_doubles(expr, resolving(), points[lost], value[lost])

@@ -111,7 +111,7 @@ def plane(expr: sympy.Expr) -> Plane:
     return Plane(expr)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
 def wave_sums(found: Expanded, dim: int) -> WaveSums:
     """The density of a kernel with waves, which both sides of each frequency share."""
     return WaveSums(plane(found.expr), found.waves, dim)

@@ -21,13 +21,14 @@ from spectra.transform.half_lines.between import BetweenWaves, Side
 from spectra.transform.half_lines.outwards import Builder, Start
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane, wave_sums
 from spectra.transform.half_lines.waves import Turning
+from spectra.transform.rays.wave_sums import Beside
 
 __all__ = ["beside_frequencies", "by_waves", "without_spheres"]
 
 # More atoms than this have one frequency after another.
 _MOST_ATOMS = 8
-# Densities are looked at so far beside a frequency, relative to it.
-_NEAR = 0.05
+# Densities are looked at so far beside a frequency, relative to it, at log w of so many parts.
+_NEAR, _DYADIC = 0.05, 1024.0
 # What is as small at this place may be zero, written in other words: sin(z) cos(z) is sin(2z)/2.
 _PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.besselj, sympy.besseli)
@@ -45,7 +46,7 @@ def by_waves(
     peak: float = -np.inf,
 ) -> Builder:
     """Panels of a density from the sums of its waves."""
-    sample = wave_sums(found, dim).beside(pivot, side)
+    sample = Beside(wave_sums(found, dim), pivot, side)
     shape = replace(plane(found.expr).shape(dim), frequencies=tuple(w.rate for w in found.waves))
     if shape.beyond is not None and not shape.beyond.is_known:
         shape = replace(shape, beyond=None)
@@ -141,11 +142,11 @@ def _is_double(number: sympy.Expr) -> bool:
 
 def _peak(found: Expanded, dim: int, bounds: list[float], middles: list[float]) -> float:
     """log(w |rho|) where it may be large: a density may vanish between two frequencies."""
-    sample = wave_sums(found, dim)
+    sample = Beside(wave_sums(found, dim))
     places = [*middles, *(b * (1.0 + shift) for b in bounds for shift in (-_NEAR, _NEAR))]
     heights = []
     for w in sorted(places):
-        seen, x = sample.look(float(np.log(w)))
+        seen, x = sample.look(float(np.round(np.log(w) * _DYADIC) / _DYADIC))
         known = np.maximum(np.abs(seen.value) - seen.wrong, 0.0) * np.exp(seen.log + x)
         heights.append(float(known.max()))
     return float(np.log(max(max(heights), np.finfo(float).tiny)))

@@ -21,11 +21,13 @@ frequencies one ray from 0 carries the whole kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import exp, inf, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
+from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
@@ -40,7 +42,7 @@ from spectra.transform.rays.strands import Strand, StrandSums
 from spectra.transform.rays.wave import Wave
 from spectra.transform.rays.windows import Edge
 
-__all__ = ["WaveSums"]
+__all__ = ["Beside", "WaveSums"]
 
 # Frequencies so close to w, relative to them, are its neighbours.
 _NEAR = 0.5
@@ -66,8 +68,52 @@ _FLOOR = 1e-4
 _STEP = 2.0**-12
 
 
-class WaveSums(Sampler):
-    """Values of a density at distances from a pivot.
+class _Places(NamedTuple):
+    """Radii w = pivot + side * exp(base + offsets), whose distance from the pivot is exact."""
+
+    pivot: float
+    side: float
+    base: float
+    offsets: FloatArray
+
+    @property
+    def w(self) -> FloatArray:
+        """The radii."""
+        return self.pivot + self.side * np.exp(self.base + self.offsets)
+
+    def among(self, here: NDArray[np.bool_]) -> _Places:
+        """Some of them."""
+        return self._replace(offsets=self.offsets[here])
+
+
+#: F, its errors, and the exponents of two that both are to be multiplied by.
+Values = tuple[FloatArray, FloatArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class Beside(Sampler):
+    """The density of a kernel with waves by the distance above (1) or below (-1) a pivot."""
+
+    sums: WaveSums
+    pivot: float = 0.0
+    side: float = 1.0
+
+    def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
+        """Values at the nodes of a panel of the logarithm of the distance."""
+        if power is None:
+            base, offsets = low, 0.5 * (high - low) * (1.0 + NODES)
+        else:
+            base, offsets = high, np.log(0.5 * (1.0 + NODES))
+        value, wrong, exponent = self.sums.at(_Places(self.pivot, self.side, base, offsets))
+        dim = self.sums.dim
+        if self.pivot == 0.0:
+            return as_sampled(dim, value, wrong, exponent, base, offsets)
+        w = self.pivot + self.side * np.exp(base + offsets)
+        return as_sampled(dim, value / w, wrong / w, exponent, 0.0, np.zeros(w.size))
+
+
+class WaveSums:
+    """F = w rho of a kernel with waves, but for what stands before all integrals.
 
     Parameters
     ----------
@@ -86,10 +132,9 @@ class WaveSums(Sampler):
 
     def __init__(self, plane: Plane, waves: Sequence[Wave], dim: int) -> None:
         self.plane, self.waves, self.dim = plane, tuple(waves), dim
-        self.pivot, self.side = 0.0, 1.0
         self._turning = [wave for wave in waves if wave.rate > 0.0]
         self._zones: dict[tuple[int, ...], StrandSums] = {}
-        self._near: dict[tuple[int, float, float], tuple[StrandSums, float]] = {}
+        self._near: dict[tuple[Wave, float, float], tuple[StrandSums, float]] = {}
         self._amplitudes: dict[tuple[Wave, float, Edge, float, int], Ball] = {}
         first = log(self._radius(False, self._turning[-1].rate)) - self._reach(0.0)
         self.angle = 0.5 * min(wave.widest(first, first + _FAR) for wave in waves)
@@ -100,29 +145,16 @@ class WaveSums(Sampler):
                 "its values (docs/callables.md)."
             )
 
-    def beside(self, pivot: float, side: float) -> WaveSums:
-        """The same sums, read by the distance above (1) or below (-1) a frequency."""
-        other = object.__new__(WaveSums)
-        other.__dict__.update(self.__dict__, pivot=pivot, side=side)
-        return other
-
-    def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
-        """Values at the nodes of a panel of the logarithm of the distance."""
-        if power is None:
-            base, offsets = low, 0.5 * (high - low) * (1.0 + NODES)
-        else:
-            base, offsets = high, np.log(0.5 * (1.0 + NODES))
-        w = self.pivot + self.side * np.exp(base + offsets)
-        found = [np.empty(w.size) for _ in range(3)]
-        keys = [self._key(x) for x in w.tolist()]
+    def at(self, places: _Places) -> Values:
+        """F at radii, each as it is found in its zone."""
+        found = tuple(np.empty(places.offsets.size) for _ in range(3))
+        keys = [self._key(x) for x in places.w.tolist()]
         for key in set(keys):
             here = np.array([k == key for k in keys])
-            for whole, part in zip(found, self._in_zone(key, base, offsets[here]), strict=True):
+            for whole, part in zip(found, self._in_zone(key, places.among(here)), strict=True):
                 whole[here] = part
         value, wrong, exponent = found
-        if self.pivot == 0.0:
-            return as_sampled(self.dim, value, wrong, exponent, base, offsets)
-        return as_sampled(self.dim, value / w, wrong / w, exponent, 0.0, np.zeros(w.size))
+        return value, wrong, exponent
 
     # --- zones of w -------------------------------------------------------------------------------
 
@@ -133,51 +165,49 @@ class WaveSums(Sampler):
             for wave in self._turning
         )
 
-    def _in_zone(
-        self, key: tuple[int, ...], base: float, offsets: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """F, its errors and exponents of two."""
+    def _in_zone(self, key: tuple[int, ...], places: _Places) -> Values:
+        """The sums at log w, and those at distances from the frequencies nearby."""
         zone = self._zone(key)
-        if self.pivot == 0.0:
-            parts = [zone.at(base, offsets)]
-            w = np.exp(base + offsets)
+        if places.pivot == 0.0:
+            parts = [zone.at(places.base, places.offsets)]
         else:
-            w = self.pivot + self.side * np.exp(base + offsets)
-            parts = [_rounded(zone, np.log(w))]
-        for i, about in enumerate(key):
+            parts = [_rounded(zone, np.log(places.w))]
+        for wave, about in zip(self._turning, key, strict=True):
             if about == 0:
-                parts += self._beside_frequency(i, key, w, base, offsets, _largest(parts[0]))
+                sums = self._slow_sums(wave, key, _largest(parts[0]))
+                parts += self._beside_frequency(wave, sums, places)
         exponent = np.max([e for _, _, e in parts], axis=0)
         value, wrong = (
             np.sum([p[i] * np.exp2(p[2] - exponent) for p in parts], axis=0) for i in (0, 1)
         )
         return value, wrong, exponent
 
+    def _slow_sums(
+        self, wave: Wave, key: tuple[int, ...], size: Ball
+    ) -> dict[float, tuple[StrandSums, float]]:
+        """What turns slowly against a wave, above it (1) and below it (-1), as a part of something
+        of a size, and what its series leaves out."""
+        found = {side: self._slow(wave, side, self._zone_radius(key)) for side in (1.0, -1.0)}
+        for sums, _ in found.values():
+            sums.floor = max(sums.floor, _FLOOR * size)
+        return found
+
     def _beside_frequency(
-        self,
-        i: int,
-        key: tuple[int, ...],
-        w: FloatArray,
-        base: float,
-        offsets: FloatArray,
-        least: Ball,
-    ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-        """The part that turns slowly against a wave, on each side of its frequency, as a part of
-        something as large as ``least``."""
-        b, radius = self._turning[i].rate, self._zone_radius(key)
-        for side in (1.0, -1.0):
-            here = side * (w - b) > 0.0
-            if b == self.pivot:
-                here = np.full(w.shape, side == self.side)
+        self, wave: Wave, sums: dict[float, tuple[StrandSums, float]], places: _Places
+    ) -> Iterator[Values]:
+        """That part on each side of the frequency, and nothing on the other side."""
+        b, w = wave.rate, places.w
+        above = places.side > 0.0 if b == places.pivot else w >= b
+        for side, (slow, left_out) in sums.items():
+            here = np.broadcast_to(above == (side > 0.0), w.shape)
             if not here.any():
                 continue
-            sums, left_out = self._slow(i, side, radius)
-            sums.floor = max(sums.floor, _FLOOR * least)
-            if b == self.pivot:
-                found = sums.at(base, offsets)
+            if b == places.pivot:
+                found = slow.at(places.base, places.offsets)
             else:
-                x = np.log(side * (w[here] - b))
-                found = _rounded(sums, x, EPS * w[here] / (side * (w[here] - b)))
+                # The frequency itself is a distance of its rounding from it.
+                distance = np.maximum(side * (w[here] - b), EPS * b)
+                found = _rounded(slow, np.log(distance), EPS * w[here] / distance)
             value, wrong, exponent = np.zeros(w.shape), np.zeros(w.shape), np.full(w.shape, -np.inf)
             value[here], wrong[here], exponent[here] = found
             wrong[here] += left_out * np.exp2(-exponent[here])
@@ -197,7 +227,7 @@ class WaveSums(Sampler):
         sizes = []
         for wave in self._turning:
             x = np.log(wave.rate * np.array([1.0 - _BESIDE, 1.0 + _BESIDE]))
-            sizes.append(_largest(self.beside(0.0, 1.0)._in_zone(self._key(wave.rate), 0.0, x)))
+            sizes.append(_largest(self._in_zone(self._key(wave.rate), _Places(0.0, 1.0, 0.0, x))))
         return max(sizes)
 
     def _bounds(self, key: tuple[int, ...]) -> tuple[float, float]:
@@ -272,12 +302,10 @@ class WaveSums(Sampler):
             growth=fastest,
             room=0.7,
         )
-        states = [(wave, k) for wave, k in zip(self._turning, key, strict=True)]
-        ups = [
-            wave for wave in self.waves if wave.rate == 0.0 or key[self._turning.index(wave)] >= 0
-        ]
-        downs = [wave for wave, k in states if k == 1]
-        still = [wave for wave, k in states if k == -1]
+        states = dict(zip(self._turning, key, strict=True))
+        still = [wave for wave in self._turning if states[wave] == -1]
+        downs = [wave for wave in self._turning if states[wave] == 1]
+        ups = [wave for wave in self.waves if wave not in still]
 
         def by_hankel(s: float, bits: int) -> Ball:
             z = flint.acb(s, flint.arb(self.angle)).exp()
@@ -302,11 +330,10 @@ class WaveSums(Sampler):
 
     # --- beside a frequency -----------------------------------------------------------------------
 
-    def _slow(self, i: int, side: float, radius: float) -> tuple[StrandSums, float]:
+    def _slow(self, wave: Wave, side: float, radius: float) -> tuple[StrandSums, float]:
         """The part beside a frequency by the distance from it, and what its series leaves out."""
-        place = (i, side, radius)
+        place = (wave, side, radius)
         if place not in self._near:
-            wave = self._turning[i]
             count, left_out = self._series_length(wave, radius)
             strands = [self._slow_strand(wave, side, radius, j) for j in range(count)]
             bounds = (-inf, log(_WHOLE * wave.rate))
@@ -348,7 +375,7 @@ class WaveSums(Sampler):
         (DLMF 10.17(iii)).
         """
         if self.dim % 2:
-            return (self.dim + 1) // 2, 0.0
+            return max((self.dim - 1) // 2, 1), 0.0
         edge, w = self._edge(radius), (1.0 - _NEAR) * wave.rate
         order, power = 0.5 * self.dim - 1.0, 0.5 * (self.dim - 1)
         s = np.arange(edge.place - self._reach(0.0), edge.place + _FAR, _LOOK)
@@ -375,16 +402,14 @@ def _hankel_number(dim: int, j: int) -> Ball:
     return found
 
 
-def _largest(found: tuple[FloatArray, FloatArray, FloatArray]) -> Ball:
+def _largest(found: Values) -> Ball:
     """The size of the largest of some values."""
     value, _, exponent = found
     i = int(np.argmax(np.log2(np.abs(value) + np.finfo(float).tiny) + exponent))
     return flint.arb(float(np.abs(value[i]))) * flint.arb(2) ** int(exponent[i])
 
 
-def _rounded(
-    sums: StrandSums, x: FloatArray, moved: FloatArray | float = 0.0
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _rounded(sums: StrandSums, x: FloatArray, moved: FloatArray | float = 0.0) -> Values:
     """Sums at places that are rounded, and may be further off, by ``moved``."""
     value, wrong, exponent = sums.at(0.0, x)
     beside, _, other = sums.at(0.0, x + _STEP)
