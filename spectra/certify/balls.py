@@ -85,7 +85,7 @@ def exact_ball(number: sympy.Expr | int) -> Ball:
     ...     exact_ball(sympy.sqrt(2) / 3).rad() < 1e-18
     True
     """
-    return ball_of(sympy.sympify(number), None)
+    return ball_of(sympy.sympify(number, strict=True), None)
 
 
 def ball_of(formula: sympy.Expr, z: Ball) -> Ball:

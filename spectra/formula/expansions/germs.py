@@ -229,7 +229,7 @@ class Germ:
 
     def constant(self, c: sympy.Expr | int) -> Germ:
         """A constant, of the same window."""
-        return self.of([(ZERO, Series.of([(ONE, sympy.sympify(c))]))])
+        return self.of([(ZERO, Series.of([(ONE, sympy.sympify(c, strict=True))]))])
 
     @property
     def flat(self) -> Germ:
@@ -262,18 +262,20 @@ class Germ:
 
     def __mul__(self, other: Germ | sympy.Expr | int) -> Germ:
         if not isinstance(other, Germ):
-            c = sympy.sympify(other)
+            c = sympy.sympify(other, strict=True)
             return replace(self, parts=tuple((p, s.scaled(c)) for p, s in self.parts if c != 0))
         return self.of(
             (p + q, s.times(t, self.window)) for p, s in self.parts for q, t in other.parts
         )
 
     def __truediv__(self, other: Germ | sympy.Expr | int) -> Germ:
-        return self * (other**-1 if isinstance(other, Germ) else 1 / sympy.sympify(other))
+        if isinstance(other, Germ):
+            return self * other**-1
+        return self * (1 / sympy.sympify(other, strict=True))
 
     def __pow__(self, exponent: sympy.Expr | int) -> Germ:
         """Whole powers of anything, others of what is positive near the place."""
-        s = sympy.sympify(exponent)
+        s = sympy.sympify(exponent, strict=True)
         if s.is_Integer and s >= 0:
             result, square, n = self.constant(1), self, int(s)
             while n:
