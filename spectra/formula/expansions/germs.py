@@ -269,9 +269,8 @@ class Germ:
         )
 
     def __truediv__(self, other: Germ | sympy.Expr | int) -> Germ:
-        if isinstance(other, Germ):
-            return self * other**-1
-        return self * (1 / sympy.sympify(other, strict=True))
+        inverse = other**-1 if isinstance(other, Germ) else 1 / sympy.sympify(other, strict=True)
+        return self * inverse
 
     def __pow__(self, exponent: sympy.Expr | int) -> Germ:
         """Whole powers of anything, others of what is positive near the place."""
