@@ -41,7 +41,6 @@ _KNOWN = 0.1
 _BLUR = 1e-18
 # Beyond exp(-102) of the largest w |rho| no digit is asked for; panels end at exp(-96).
 _IGNORED = float(np.exp(-102.0))
-_FIRST_DEPTH = 200.0
 _BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE, _SLACK = 512.0, 128, 200.0, 4.0
 _NEIGHBOURS = 2
 #: Bits at most, and terms; steps are 2^-k, to the last.
@@ -77,7 +76,7 @@ class Blockwise(Sampler):
         self.dim = dim
         self._first = first_step
         self._bits = SURVEY_BITS * (1 + (2 * dim) // SURVEY_BITS)
-        self._depth = _FIRST_DEPTH
+        self._depth = DEPTH
         self._top: tuple[float, Ball] | None = None
         #: What is smaller than that, times exp(rise x), is not resolved.
         self.floor, self.rise = flint.arb(0), 0.0

@@ -153,7 +153,7 @@ class StrandSums(Blockwise):
         super().__init__(dim, first_step)
         self.strands, self.bounds, self.widest, self.name = strands, bounds, widest, name
         self._ranges: dict[tuple[float, float, float], tuple[Span, list[Piece]]] = {}
-        self._room, self._depth = 1.0, _FIRST_DEPTH
+        self._depths: dict[float, float] = {}
 
     def _new_block(self, x: float) -> tuple[float, float, int]:
         """The widest block with the longest steps whose neighbours are within the bounds."""
@@ -173,9 +173,11 @@ class StrandSums(Blockwise):
         return ends and self.bounds[0] <= low and high <= self.bounds[1]
 
     def _best(self, block: Block) -> Sums:
-        # What one block has asked for may be dear on another.
-        self._depth = _FIRST_DEPTH
+        # What one block has asked for is dear on others far from it.
+        nearest = min(self._depths, key=lambda start: abs(start - block.start), default=None)
+        self._depth = _FIRST_DEPTH if nearest is None else self._depths[nearest]
         found = self._refined(block, 0.0)
+        self._depths[block.start] = self._depth
         if found is None:
             raise NoRouteError(
                 f"The density of {self.name} is not reached near w = {exp(block.start):.6g}: one "
@@ -228,7 +230,7 @@ class StrandSums(Blockwise):
         return self._ranges[*block.ends, self._depth][1]
 
     def _expected_step(self, block: Block, angle: float, span: Span, depth: float) -> int:
-        wanted = self._room * (depth - DEPTH - log(GOOD))
+        wanted = depth - DEPTH - log(GOOD)
         rooms = [
             wanted / strand.room + strand.phase(block.ends[1], min(strand.high, piece.high) - 1.0)
             for strand, piece in zip(self.strands, self._pieces(block, angle, span, 0), strict=True)

@@ -55,7 +55,8 @@ _NARROW, _WIDE = 0.5, 4.0
 _SHARPNESS, _SILENT = 8.0, 64.0
 # R in units of 1/w: where Hankel's series ends, and elsewhere, and how much more in high dimension.
 _ENDS, _ENDS_BY_DIM, _LONG, _LONG_BY_SQUARE = 4.0, 0.5, 32.0, 0.25
-# Terms of that series at most; what they leave out is below exp(-44) of all where it can be.
+# Terms of that series at most; what they leave out is below exp(-44) of what
+# is about R, where it can be.
 _MOST_TERMS, _ENOUGH = 64, 44.0
 # Waves are looked at so far beyond R, in these steps of log z.
 _FAR, _LOOK = 45.0, 0.5
@@ -388,7 +389,9 @@ class WaveSums:
             float(np.logaddexp.reduce(sizes - j * (s + log(w)))) + numbers[j]
             for j in range(len(numbers))
         ]
-        enough = np.flatnonzero(np.array(rests) < rests[0] - _ENOUGH)
+        # Farther out amplitudes may be large together, where a frequency is close.
+        here = float(sizes[s <= edge.place + 1.0].max())
+        enough = np.flatnonzero(np.array(rests) < here - _ENOUGH)
         best = int(enough[0]) if enough.size else int(np.argmin(rests))
         front = log(2.0 * _LOOK) + 0.5 * (self.dim + 1) * log((1.0 + _NEAR) * wave.rate)
         return max(best, 1), exp(rests[best] + front)
