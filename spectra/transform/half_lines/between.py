@@ -49,8 +49,25 @@ class Side:
     is_exact: bool = True
 
     def distance(self, w: FloatArray) -> FloatArray:
-        """The distance to the pivot; the least there is in doubles at the pivot itself."""
-        return np.maximum(self.side * (w - self.pivot), np.finfo(float).tiny)
+        """The distance to the pivot; at the pivot itself the least there is in doubles, or its
+        rounding."""
+        least = np.finfo(float).tiny if self.is_exact else EPS * self.pivot
+        return np.maximum(self.side * (w - self.pivot), least)
+
+    def relative_error(self, distance: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope, with the rounding of the frequency: as far
+        as the density changes on the way to twice the distance, and as far as a power of it does
+        where that has no bound."""
+        bound = self.density.relative_error(distance)
+        if self.is_exact:
+            return bound
+        moved = EPS * self.pivot / distance
+        if self.density.origin_exponent < 0.0:
+            return bound + _STEEPNESS * moved
+        (sign, log), (other, beyond) = map(self.density.signed_log, (distance, 2.0 * distance))
+        envelope = self.density.log_envelope(distance)
+        change = np.abs(sign * np.exp(log - envelope) - other * np.exp(beyond - envelope))
+        return bound + 2.0 * _STEEPNESS * moved * change
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +125,5 @@ class BetweenWaves(Component):
         w = np.asarray(w, dtype=float)
         bound = np.zeros_like(w)
         for mine, side, distance in self._each(w):
-            rounding = 0.0 if side.is_exact else _STEEPNESS * EPS * side.pivot / distance
-            bound[mine] = side.density.relative_error(distance) + rounding
+            bound[mine] = side.relative_error(distance)
         return bound
