@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import exp, inf, log
+from functools import lru_cache
+from math import comb, exp, inf, log
 from typing import Any, NamedTuple
 
 import flint
@@ -217,7 +218,9 @@ class WaveSums:
     def _zone(self, key: tuple[int, ...]) -> StrandSums:
         if key not in self._zones:
             strands = [self._whole()] if min(key) == 1 else self._strands(key)
-            self._zones[key] = zone = self._sums(strands, self._bounds(key), _NARROW)
+            self._zones[key] = zone = self._sums(
+                strands, self._bounds(key), _WIDE if max(key) == -1 else _NARROW
+            )
             if max(key) == -1 and np.isfinite(self.plane.reach.end):
                 zone.rise = float(self.dim)
                 zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
@@ -336,26 +339,27 @@ class WaveSums:
         place = (wave, side, radius)
         if place not in self._near:
             count, left_out = self._series_length(wave, radius)
-            strands = [self._slow_strand(wave, side, radius, j) for j in range(count)]
+            strands = [self._slow_strand(wave, side, radius, count, m) for m in range(count)]
             bounds = (-inf, log(_WHOLE * wave.rate))
             self._near[place] = self._sums(strands, bounds, _WIDE), left_out
         return self._near[place]
 
-    def _slow_strand(self, wave: Wave, side: float, radius: float, j: int) -> Strand:
-        """Its part that goes with the power j of 1/w."""
-        edge, power = self._edge(radius), self.dim - 1 - 2 * j
+    def _slow_strand(self, wave: Wave, side: float, radius: float, count: int, m: int) -> Strand:
+        """Its part that goes with the power m of 1/w - 1/b."""
+        edge, power = self._edge(radius), self.dim - 1
 
         def values(s: float, bits: int) -> Ball:
             log_z = flint.acb(s, flint.arb(self.angle))
-            turn = flint.acb(0, int(side)) ** j * _hankel_number(self.dim, j)
-            phase = flint.acb(0, -int(side)) * flint.acb.pi() * (self.dim - 1) / 4
-            front = turn * (phase + log_z * power / 2).exp()
+            phase = flint.acb(0, -int(side)) * flint.acb.pi() * power / 4
+            front = (phase + log_z * (power - 2 * m) / 2).exp()
+            series = _hankel_series(self.dim, int(side), count, m, bits)
+            front *= series((-log_z).exp() / number(wave.frequency))
             return front * self._amplitude(wave, side, edge, s, bits)
 
         def weight(x: float) -> Ball:
-            distance = flint.arb(x).exp()
-            w = number(wave.frequency).real + int(side) * distance
-            return (w.log() * (power + 2) / 2).exp() / distance
+            b, distance = number(wave.frequency).real, int(side) * flint.arb(x).exp()
+            w = b + distance
+            return (-distance / (b * w)) ** m * (w.log() * (power + 2) / 2).exp() / abs(distance)
 
         low = edge.place - self._reach(self.angle)
         return self._strand(values, dim=1, low=low, weight=weight)
@@ -403,6 +407,15 @@ def _hankel_number(dim: int, j: int) -> Ball:
     for k in range(1, j + 1):
         found = found * ((dim - 2) ** 2 - (2 * k - 1) ** 2) / (8 * k)
     return found
+
+
+@lru_cache(maxsize=256)
+def _hankel_series(dim: int, side: int, count: int, m: int, bits: int) -> Any:
+    """sum_j C(j, m) (i side)^j a_j u^(j-m), the terms of Hankel's series with (1/w - 1/b)^m."""
+    with working(bits):
+        turn = flint.acb(0, side)
+        terms = [comb(j, m) * turn**j * _hankel_number(dim, j) for j in range(m, count)]
+        return flint.acb_poly(terms)
 
 
 def _largest(found: Values) -> Ball:
