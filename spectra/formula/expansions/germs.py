@@ -107,7 +107,7 @@ class Series:
         for size, summands in merged.items():
             if order is not None and compare(size, order) >= 0:
                 continue
-            c = tidy(sympy.Add(*summands))
+            c = tidy(sympy.Add(*map(tidy, summands)))
             if not vanishes(c, summands):
                 kept.append((size, c))
         kept.sort(key=_by_size)

@@ -110,10 +110,8 @@ class Blockwise(Sampler):
         """The sum in parts."""
 
     @abstractmethod
-    def _summed(
-        self, block: Block, angle: float, step: int, parts: list[Piece], *, shifted: bool
-    ) -> list[Ball]:
-        """The sums at all radii of a block, at z = exp(n h) or half a step further."""
+    def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
+        """The sum of a part over some s = log z at all radii of a block."""
 
     def _learn(
         self, block: Block, angle: float, span: Span, step: int, fallen: float, needed: float
@@ -282,6 +280,20 @@ class Blockwise(Sampler):
                 return best
             coarse, step, before = values, step + 1, largest
         return best
+
+    def _summed(
+        self, block: Block, angle: float, step: int, parts: list[Piece], *, shifted: bool
+    ) -> list[Ball]:
+        """The sums at all radii of a block, at log z = n h or half a step further."""
+        total = [flint.arb(0)] * block.count
+        for piece in parts:
+            h = 2.0**-step * piece.coarser
+            first, last = int(np.floor(piece.low / h)), int(np.ceil(piece.high / h))
+            s = [(n + 0.5 * shifted) * h for n in range(first, last + 1)]
+            with working(self._bits):
+                sums = self._of_piece(block, angle, piece, s)
+                total = [t + h * x for t, x in zip(total, sums, strict=True)]
+        return total
 
     def _sizes(self, values: list[Ball], block: Block) -> list[Ball]:
         """The envelope; beyond the largest value known what is negligible is not resolved."""

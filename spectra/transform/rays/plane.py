@@ -14,7 +14,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.rays.beyond import Beyond, Detour
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_place
-from spectra.transform.rays.precision import log_of, working
+from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.ray import Ray, Reach, reach_of
 from spectra.transform.rays.sampled import Shape
 from spectra.transform.rays.sector import Box, Sector
@@ -76,8 +76,14 @@ class Plane:
         """The kernel on one ray."""
         key = (angle, bits)
         if key not in self._rays:
-            self._rays[key] = Ray(self.kernel, angle, bits)
+            self._rays[key] = Ray(partial(self._along, angle), angle, bits)
         return self._rays[key]
+
+    def _along(self, angle: float, s: float, bits: int) -> Ball:
+        """k at exp(s + i angle)."""
+        if angle == 0.0:
+            return flint.acb(self.kernel.along(lambda: flint.acb(flint.arb(s).exp()), bits).real)
+        return self.kernel.along(lambda: flint.acb(s, angle).exp(), bits)
 
     @cached_property
     def reach(self) -> Reach:

@@ -1,16 +1,15 @@
-"""A kernel on a ray from the origin, and where on the half-line it is."""
+"""A function of log z on a ray from the origin, and where on the half-line a kernel is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
 
-import flint
 import numpy as np
 
 from spectra.errors import FormulaError
-from spectra.transform.rays.continuation import Continuation
-from spectra.transform.rays.precision import Ball, log_of
+from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.products import NOTHING, Split, split
 
 __all__ = ["Ray", "Reach", "in_parts", "reach_of"]
@@ -27,43 +26,39 @@ _LARGEST = 700.0
 
 
 class Ray:
-    """Values of a kernel at exp(s + i psi), each computed once.
+    """Values of a function at exp(s + i psi), each computed once.
 
     Parameters
     ----------
-    kernel : Continuation
-        The kernel.
+    values : callable
+        The function, of s and bits.
     angle : float
         psi.
     bits : int
         Working precision.
     """
 
-    def __init__(self, kernel: Continuation, angle: float, bits: int) -> None:
-        self.kernel, self.angle, self.bits = kernel, angle, bits
+    def __init__(self, values: Callable[[float, int], Ball], angle: float, bits: int) -> None:
+        self.angle, self.bits = angle, bits
+        self._values = values
         self._known: dict[float, tuple[Ball, float]] = {}
         self._parts: dict[float, tuple[Split, Split]] = {}
 
     def parts(self, s: float) -> tuple[Split, Split]:
-        """Re k and Im k at exp(s + i psi), for sums of products."""
+        """Its real and its imaginary part, for sums of products."""
         found = self._parts.get(s)
         if found is None:
             found = self._parts[s] = in_parts(self(s)[0])
         return found
 
     def __call__(self, s: float) -> tuple[Ball, float]:
-        """k and log|k| at exp(s + i psi)."""
+        """Its value, and the logarithm of its size."""
         found = self._known.get(s)
         if found is None:
-            value = self.kernel.along(lambda: self._place(s), self.bits)
-            if self.angle == 0.0:
-                value = flint.acb(value.real)
-            found = self._known[s] = (value, log_of(value))
+            with working(self.bits):
+                value = self._values(s, self.bits)
+                found = self._known[s] = (value, log_of(value))
         return found
-
-    def _place(self, s: float) -> Ball:
-        z = flint.acb(flint.arb(s), flint.arb(self.angle)).exp()
-        return flint.acb(z.real) if self.angle == 0.0 else z
 
 
 def in_parts(value: Ball) -> tuple[Split, Split]:

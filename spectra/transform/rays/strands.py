@@ -7,12 +7,10 @@ with functions A of log z, and with the waves G of :mod:`.hankel` in some dimens
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil, exp, floor, inf, log, log2, pi, sin
 
-import flint
 import numpy as np
 
 from spectra.errors import NoRouteError
@@ -23,14 +21,15 @@ from spectra.transform.rays.grid import MARGIN
 from spectra.transform.rays.hankel import HankelWaves, hankel_waves
 from spectra.transform.rays.plane import SURVEY_BITS
 from spectra.transform.rays.precision import Ball, log_of, working
-from spectra.transform.rays.products import Split
-from spectra.transform.rays.ray import in_parts
-from spectra.transform.rays.windows import Piece, Span, Window
+from spectra.transform.rays.ray import Ray
+from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
 
 __all__ = ["Strand", "StrandSums"]
 
 # Terms are looked at in such steps of log z, the larger of two beside each place.
 _LOOK, _BESIDE = 0.25, 1.0 / 16.0
+# Where nothing turns is known by so many e-folds, so that blocks have edges in common.
+_CALM = 4.0
 # A strand is looked at until its wave alone has fallen that many times as deep, and more.
 _FAR, _MORE = 2.0, 100.0
 # Sums are so deep at first: products of what grows and what falls have doubles for bounds.
@@ -74,16 +73,21 @@ class Strand:
     growth: float = 0.0
     room: float = 0.5
     weight: Callable[[float], Ball] | None = None
-    _parts: dict[tuple[float, int], tuple[Split, Split]] = field(default_factory=dict)
-    _sizes: dict[float, float] = field(default_factory=dict)
+    _rays: dict[int, Ray] = field(default_factory=dict)
+    _windowed: dict[tuple[int, Window], Windowed] = field(default_factory=dict)
 
-    def parts(self, s: float, bits: int) -> tuple[Split, Split]:
-        """Re A and Im A."""
-        found = self._parts.get((s, bits))
-        if found is None:
-            with working(bits):
-                found = self._parts[s, bits] = in_parts(self.values(s, bits))
-        return found
+    def ray(self, bits: int) -> Ray:
+        """A."""
+        if bits not in self._rays:
+            self._rays[bits] = Ray(self.values, self.angle, bits)
+        return self._rays[bits]
+
+    def windowed(self, bits: int, window: Window) -> Windowed:
+        """A times a window."""
+        key = (bits, window)
+        if key not in self._windowed:
+            self._windowed[key] = Windowed(self.ray(bits), window)
+        return self._windowed[key]
 
     def waves(self, bits: int) -> HankelWaves:
         """G."""
@@ -91,13 +95,8 @@ class Strand:
 
     def log_term(self, x: float, s: float) -> float:
         """log|A G| about a place."""
-        found = -inf
-        for t in (s, s + _BESIDE):
-            if t not in self._sizes:
-                with working(SURVEY_BITS):
-                    self._sizes[t] = log_of(self.values(t, SURVEY_BITS))
-            found = max(found, self._sizes[t] + self.waves(SURVEY_BITS).log_size(x + t))
-        return found
+        ray, waves = self.ray(SURVEY_BITS), self.waves(SURVEY_BITS)
+        return max(ray(t)[1] + waves.log_size(x + t) for t in (s, s + _BESIDE))
 
     def log_weight(self, x: float) -> float:
         """log|g|."""
@@ -152,7 +151,7 @@ class StrandSums(Blockwise):
     ) -> None:
         super().__init__(dim, first_step)
         self.strands, self.bounds, self.widest, self.name = strands, bounds, widest, name
-        self._ranges: dict[tuple[float, float, float], tuple[Span, list[Piece]]] = {}
+        self._ranges: dict[tuple[float, float, float], tuple[Span, list[Span | None]] | None] = {}
         self._depths: dict[float, float] = {}
 
     def _new_block(self, x: float) -> tuple[float, float, int]:
@@ -192,16 +191,18 @@ class StrandSums(Blockwise):
         return sums
 
     def _span(self, block: Block, angle: float) -> Span | None:
+        found = self._looked_at(block)
+        return None if found is None else found[0]
+
+    def _looked_at(self, block: Block) -> tuple[Span, list[Span | None]] | None:
+        """Where the terms of all strands are above exp(-depth) of the largest one, and where those
+        of each are."""
         key = (*block.ends, self._depth)
         if key not in self._ranges:
-            found = self._looked_at(block)
-            if found is None:
-                return None
-            self._ranges[key] = found
-        return self._ranges[key][0]
+            self._ranges[key] = self._found(block)
+        return self._ranges[key]
 
-    def _looked_at(self, block: Block) -> tuple[Span, list[Piece]] | None:
-        """Where the terms of all strands are above exp(-depth) of the largest one."""
+    def _found(self, block: Block) -> tuple[Span, list[Span | None]] | None:
         profiles: list[tuple[FloatArray, FloatArray]] = []
         for strand in self.strands:
             end = max(strand.end(x, self._depth) for x in block.ends)
@@ -217,42 +218,52 @@ class StrandSums(Blockwise):
         peak = max(float(terms.max()) for _, terms in profiles)
         if not peak < inf:
             return None
-        pieces = []
-        for s, terms in profiles:
-            seen = np.flatnonzero(terms > peak - self._depth)
-            ends = (
-                (float(s[seen[0]]) - _LOOK, float(s[seen[-1]]) + _LOOK) if seen.size else (0.0, 0.0)
-            )
-            pieces.append(Piece(Window(None, None), 1, *ends))
-        return Span(min(p.low for p in pieces), max(p.high for p in pieces), peak, 0.0), pieces
+        spans: list[Span | None] = []
+        for strand, (s, terms) in zip(self.strands, profiles, strict=True):
+            seen = s[terms > peak - self._depth]
+            if not seen.size:
+                spans.append(None)
+                continue
+            low, high = float(seen[0]) - _LOOK, float(seen[-1]) + _LOOK
+            calm = high
+            if strand.angle:
+                calm = floor(min(high, strand.begin, -block.ends[1]) / _CALM) * _CALM
+            spans.append(Span(low, high, peak, calm))
+        known = [span for span in spans if span is not None]
+        return Span(min(p.low for p in known), max(p.high for p in known), peak, 0.0), spans
+
+    def _each(self, block: Block) -> Iterator[tuple[int, Strand, Span]]:
+        """The strands that have terms, and where."""
+        found = self._looked_at(block)
+        assert found is not None
+        for i, (strand, span) in enumerate(zip(self.strands, found[1], strict=True)):
+            if span is not None:
+                yield i, strand, span
 
     def _pieces(self, block: Block, angle: float, span: Span, step: int) -> list[Piece]:
-        return self._ranges[*block.ends, self._depth][1]
+        """Those that begin at 0 in parts, which have longer steps where nothing turns."""
+        found: list[Piece] = []
+        for i, strand, own in self._each(block):
+            if strand.low > -inf:
+                found.append(Piece(Window(None, None), 1, own.low, own.high, i))
+                continue
+            phase = strand.phase(block.ends[1], own.half)
+            parts = pieces(own, phase, self._depth, step, self._first, strand.angle)
+            found += [replace(part, of=i) for part in parts]
+        return found
 
     def _expected_step(self, block: Block, angle: float, span: Span, depth: float) -> int:
         wanted = depth - DEPTH - log(GOOD)
         rooms = [
-            wanted / strand.room + strand.phase(block.ends[1], min(strand.high, piece.high) - 1.0)
-            for strand, piece in zip(self.strands, self._pieces(block, angle, span, 0), strict=True)
-            if piece.high > piece.low
+            wanted / strand.room + strand.phase(block.ends[1], min(strand.high, own.high) - 1.0)
+            for _, strand, own in self._each(block)
         ]
         return max(ceil(log2(max(rooms) / (2.0 * pi))), self._first)
 
-    def _summed(
-        self, block: Block, angle: float, step: int, parts: list[Piece], *, shifted: bool
-    ) -> list[Ball]:
-        h, bits = 2.0**-step, self._bits
-        total = [flint.arb(0)] * block.count
-        for strand, piece in zip(self.strands, parts, strict=True):
-            if piece.high <= piece.low:
-                continue
-            s = [
-                (n + 0.5 * shifted) * h
-                for n in range(floor(piece.low / h), ceil(piece.high / h) + 1)
-            ]
-            with working(bits):
-                sums = over_block(partial(strand.parts, bits=bits), s, block, strand.waves(bits))
-                if strand.weight is not None:
-                    sums = [v * strand.weight(x) for v, x in zip(sums, block.places, strict=True)]
-                total = [t + h * v for t, v in zip(total, sums, strict=True)]
-        return total
+    def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
+        strand, bits = self.strands[piece.of], self._bits
+        parts = strand.windowed(bits, piece.window).parts
+        sums = over_block(parts, s, block, strand.waves(bits))
+        if strand.weight is None:
+            return sums
+        return [v * strand.weight(x) for v, x in zip(sums, block.places, strict=True)]

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-import flint
 import numpy as np
 
 from spectra.errors import NoRouteError
@@ -29,7 +28,7 @@ from spectra.transform.rays.blockwise import (
 )
 from spectra.transform.rays.hankel import hankel_waves
 from spectra.transform.rays.plane import Plane
-from spectra.transform.rays.precision import Ball, log_of, working
+from spectra.transform.rays.precision import Ball, log_of
 from spectra.transform.rays.spans import Spans
 from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
 
@@ -176,20 +175,9 @@ class RaySums(Blockwise):
         if room > 0.0 and fallen > 0.0:
             self._rooms[angle] = room * min(max(needed / fallen, 1.0 / _LONGER), 1.0)
 
-    def _summed(
-        self, block: Block, angle: float, step: int, parts: list[Piece], *, shifted: bool
-    ) -> list[Ball]:
-        """h sum k G at all radii of a block, at z = exp(n h) or half a step further."""
+    def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
         waves = hankel_waves(self.dim, angle, self._bits)
-        total = [flint.arb(0)] * block.count
-        for piece in parts:
-            h = 2.0**-step * piece.coarser
-            first, last = int(np.floor(piece.low / h)), int(np.ceil(piece.high / h))
-            s = [(n + 0.5 * shifted) * h for n in range(first, last + 1)]
-            with working(self._bits):
-                sums = over_block(self._values(angle, piece.window).parts, s, block, waves)
-                total = [t + h * x for t, x in zip(total, sums, strict=True)]
-        return total
+        return over_block(self._values(angle, piece.window).parts, s, block, waves)
 
     def _values(self, angle: float, window: Window) -> Windowed:
         key = (angle, self._bits, window)

@@ -37,8 +37,9 @@ _GROWTH, _COST = 4.0, 24.0
 _SOFTEST = 2.0
 # Values have so many bits more than their sums.
 _SPARE_BITS = 16
-# Edges are at multiples of 1/16.
-_PLACES = 16.0
+# Edges are at multiples of 1/16; on other rays than the half-line, where many blocks are to have
+# them in common, of 4.
+_PLACES, _PLACES_ASIDE = 16.0, 0.25
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,11 @@ class Window(NamedTuple):
     low: Edge | None
     high: Edge | None
 
-    def __call__(self, s: float) -> Ball:
-        """W(s), with as many digits where it is small."""
+    def __call__(self, s: float, angle: float = 0.0) -> Ball:
+        """W(s + i angle), on the half-line with as many digits where it is small."""
+        if angle:
+            below = 0 if self.high is None else self.high.above(s, angle)
+            return (1 if self.low is None else self.low.above(s, angle)) - below
         if self.low is None or self.high is None:
             edge = self.low or self.high
             return flint.arb(1) if edge is None else _step(edge, s, falls=self.low is None)
@@ -101,12 +105,14 @@ def _half_erfc(x: float, bits: int) -> Ball:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a ray, ``coarser`` times fewer steps on it, and where its terms are."""
+    """A part of a ray, ``coarser`` times fewer steps on it, and where its terms are; of several
+    rays, of which."""
 
     window: Window
     coarser: int
     low: float
     high: float
+    of: int = 0
 
     def terms(self, step: int) -> float:
         """How many there are at steps 2**-step of the finest part."""
@@ -121,8 +127,8 @@ class Windowed:
         self._parts: dict[float, tuple[Split, Split]] = {}
         depth = (ray.bits + _SPARE_BITS) * log(2.0)
         low, high = window
-        self._low = -inf if low is None else low.place + low.reach(depth)
-        self._high = inf if high is None else high.place - high.reach(depth)
+        self._low = -inf if low is None else low.place + low.reach(depth, ray.angle)
+        self._high = inf if high is None else high.place - high.reach(depth, ray.angle)
 
     def parts(self, s: float) -> tuple[Split, Split]:
         """Re k and Im k at exp(s + i psi), for sums of products."""
@@ -131,13 +137,15 @@ class Windowed:
         found = self._parts.get(s)
         if found is None:
             with working(self._ray.bits + _SPARE_BITS):
-                value = self._ray(s)[0] * self._window(s)
+                value = self._ray(s)[0] * self._window(s, self._ray.angle)
             found = self._parts[s] = in_parts(value)
         return found
 
 
-def pieces(span: Span, phase: float, depth: float, step: int, first_step: int) -> list[Piece]:
-    """Parts of the half-line for waves that turn by ``phase`` an e-fold at the half of the span.
+def pieces(
+    span: Span, phase: float, depth: float, step: int, first_step: int, angle: float = 0.0
+) -> list[Piece]:
+    """Parts of a ray for waves that turn by ``phase`` an e-fold at the half of the span.
 
     Parameters
     ----------
@@ -149,8 +157,11 @@ def pieces(span: Span, phase: float, depth: float, step: int, first_step: int) -
         What is below exp(-depth) of the largest term is nothing.
     step, first_step : int
         The finest steps are 2**-step, and none is longer than 2**-first_step.
+    angle : float
+        That of the ray.
     """
     edges: list[Edge] = []
+    places = _PLACES_ASIDE if angle else _PLACES
     while True:
         place, longer = span.half - _FIRST_APART - _APART * len(edges), _LONGER ** (len(edges) + 1)
         room = 2.0 * pi * 2.0**step / longer - phase * exp(place - span.half)
@@ -160,8 +171,8 @@ def pieces(span: Span, phase: float, depth: float, step: int, first_step: int) -
         sharpness = 2.0 ** floor(log2(_GROWTH * room / (depth + _COST)))
         # At t beyond where steps may be so long the errors have grown by up to exp(depth * t).
         apart = depth / (4.0 * sharpness**2)
-        edge = Edge(floor((place - apart) * _PLACES) / _PLACES, sharpness)
-        if sharpness < _SOFTEST or edge.place - edge.reach(depth) < span.low:
+        edge = Edge(floor((place - apart) * places) / places, sharpness)
+        if sharpness < _SOFTEST or edge.place - edge.reach(depth, angle) < span.low:
             break
         edges.append(edge)
     found = []
@@ -170,8 +181,10 @@ def pieces(span: Span, phase: float, depth: float, step: int, first_step: int) -
             Piece(
                 Window(low, high),
                 _LONGER**i,
-                span.low if low is None else low.place - low.reach(depth),
-                span.high if high is None else min(high.place + high.reach(depth), span.high),
+                span.low if low is None else low.place - low.reach(depth, angle),
+                span.high
+                if high is None
+                else min(high.place + high.reach(depth, angle), span.high),
             )
         )
     return found
