@@ -84,7 +84,7 @@ def over_block(
     wide = max(h, spacing)
     for i in range(round(wide / h)):
         kernel = [parts(x) for x in s[i :: round(wide / h)]]
-        for j in range(round(wide / spacing)):
+        for j in range(min(round(wide / spacing), block.count)):
             places = range(j, block.count, round(wide / spacing))
             start = block.start + j * spacing + s[i]
             wave = [waves.parts(start + n * wide) for n in range(len(kernel) + len(places) - 1)]

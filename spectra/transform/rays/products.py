@@ -88,9 +88,12 @@ def correlated(first: Sequence[Split], second: Sequence[Split], bits: int) -> li
     unit = flint.arb(2) ** (top_a + top_b - 2 * fixed)
     # Each number is cut by less than one unit of its last bit.
     cut = 3 * len(first) * flint.arb(2) ** (top_a + top_b - fixed)
-    radii = [cut + flint.arb(2) ** float(x) for x in log_unknown]
-    values = [product[len(first) - 1 + j] * unit for j in range(len(radii))]
-    return [v + flint.arb(0, r.upper()) for v, r in zip(values, radii, strict=True)]
+    # Neighbours have the same power of two for a bound of what is unknown.
+    exponents = np.ceil(log_unknown).tolist()
+    unknown = {e: flint.arb(0, (cut + flint.arb(2) ** e).upper()) for e in set(exponents)}
+    known = product.coeffs()[len(first) - 1 :][: len(exponents)]
+    known += [0] * (len(exponents) - len(known))
+    return [v * unit + unknown[e] for v, e in zip(known, exponents, strict=True)]
 
 
 def _bounds(

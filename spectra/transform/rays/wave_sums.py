@@ -291,46 +291,66 @@ class WaveSums:
     def _strands(self, key: tuple[int, ...]) -> list[Strand]:
         """The integrals of a zone that depend on log w."""
         radius = self._zone_radius(key)
-        edge, scale = self._edge(radius), self.plane.reach.scale
-        fastest = self._turning[-1].rate
-
-        def inside(s: float, bits: int) -> Ball:
-            return self.plane.ray(0.0, bits)(s)[0] * (1 - edge.above(s, 0.0))
-
-        inner = self._strand(
-            inside,
-            angle=0.0,
-            regular=True,
-            begin=min(scale, edge.place),
-            high=edge.place + self._reach(0.0),
-            growth=fastest,
-            room=0.7,
-        )
         states = dict(zip(self._turning, key, strict=True))
         still = [wave for wave in self._turning if states[wave] == -1]
         downs = [wave for wave in self._turning if states[wave] == 1]
         ups = [wave for wave in self.waves if wave not in still]
-
-        def by_hankel(s: float, bits: int) -> Ball:
-            z = flint.acb(s, flint.arb(self.angle)).exp()
-            terms = [wave.carried(z, bits) for wave in ups]
-            terms += [wave.carried(z, bits, conjugate=True) for wave in downs]
-            return sum(terms, flint.acb(0)) * edge.above(s, self.angle)
-
-        def by_bessel(s: float, bits: int) -> Ball:
-            z = flint.acb(s, flint.arb(self.angle)).exp()
-            terms = [wave.carried(z, bits) for wave in still]
-            return 2 * sum(terms, flint.acb(0)) * edge.above(s, self.angle)
-
-        low = edge.place - self._reach(self.angle)
-        strands = [inner]
+        strands = self._on_axis(radius, still)
         if ups:
             growth = max((wave.rate for wave in downs), default=-min(wave.rate for wave in ups))
-            strands.append(self._strand(by_hankel, low=low, growth=growth))
+            waves = [(wave, False) for wave in ups] + [(wave, True) for wave in downs]
+            strands.append(self._outside(waves, radius, growth=growth))
         if still:
-            slowest = min(wave.rate for wave in still)
-            strands.append(self._strand(by_bessel, low=low, regular=True, growth=-slowest))
+            waves = [(wave, False) for wave in still] * 2
+            slowest = still[0].rate
+            strands.append(
+                self._outside(waves, self._leaving(still, radius), regular=True, growth=-slowest)
+            )
         return strands
+
+    def _leaving(self, still: Sequence[Wave], radius: float) -> float:
+        """Where waves faster than w leave the half-line: Hankel's series is none of theirs."""
+        return min(radius, self._radius(False, still[0].rate))
+
+    def _outside(self, waves: Sequence[tuple[Wave, bool]], radius: float, **options: Any) -> Strand:
+        """Waves, or what is conjugate to them, from a radius on."""
+        edge = self._edge(radius)
+
+        def values(s: float, bits: int) -> Ball:
+            z = flint.acb(s, flint.arb(self.angle)).exp()
+            terms = (wave.carried(z, bits, conjugate=down) for wave, down in waves)
+            return sum(terms, flint.acb(0)) * edge.above(s, self.angle)
+
+        return self._strand(values, low=edge.place - self._reach(self.angle), **options)
+
+    def _on_axis(self, radius: float, still: Sequence[Wave]) -> list[Strand]:
+        """What is left on the half-line: up to a radius, and without fast waves from where these
+        leave it."""
+        first, last = (
+            self._edge(self._leaving(still, radius) if still else radius),
+            self._edge(radius),
+        )
+        axis, reach, fastest = self.plane.ray, self._reach(0.0), self._turning[-1].rate
+
+        def inside(s: float, bits: int) -> Ball:
+            return axis(0.0, bits)(s)[0] * (1 - first.above(s, 0.0))
+
+        def between(s: float, bits: int) -> Ball:
+            z = flint.acb(flint.arb(s).exp())
+            fast = sum((wave.carried(z, bits) for wave in still), flint.acb(0)).real
+            window = first.above(s, 0.0) - last.above(s, 0.0)
+            return (axis(0.0, bits)(s)[0] - 2 * fast) * window
+
+        options: dict[str, Any] = {"angle": 0.0, "regular": True, "room": 0.7}
+        begin = min(self.plane.reach.scale, first.place)
+        found = [
+            self._strand(inside, begin=begin, high=first.place + reach, growth=fastest, **options)
+        ]
+        if first != last:
+            slow = max(wave.rate for wave in self.waves if wave not in still)
+            ends = {"low": first.place - reach, "high": last.place + reach}
+            found.append(self._strand(between, growth=slow, **ends, **options))
+        return found
 
     # --- beside a frequency -----------------------------------------------------------------------
 
