@@ -7,5 +7,6 @@ balls), ``ray`` and ``plane`` (where the kernel is, and which rays may stand for
 (where terms count), ``products``, ``blocks`` and ``grid`` (many radii at once), ``blockwise`` (how
 long, how fine and in how many bits), ``sums`` (the densities), ``even`` (a shorter way in odd
 dimension), ``taylor`` and ``beyond`` (the expansion at zero, and what it leaves out).  Kernels with
-waves: ``wave``, ``strands`` (sums along several rays) and ``wave_sums``.
+waves: ``wave``, ``strands`` (sums along several rays), ``slow_turn`` (beside a frequency) and
+``wave_sums``.
 """

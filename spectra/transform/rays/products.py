@@ -92,7 +92,7 @@ def correlated(first: Sequence[Split], second: Sequence[Split], bits: int) -> li
     exponents = np.ceil(log_unknown).tolist()
     unknown = {e: flint.arb(0, (cut + flint.arb(2) ** e).upper()) for e in set(exponents)}
     known = product.coeffs()[len(first) - 1 :][: len(exponents)]
-    known += [0] * (len(exponents) - len(known))
+    known += [flint.fmpz(0)] * (len(exponents) - len(known))
     return [v * unit + unknown[e] for v, e in zip(known, exponents, strict=True)]
 
 

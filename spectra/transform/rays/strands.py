@@ -73,8 +73,8 @@ class Strand:
     growth: float = 0.0
     room: float = 0.5
     weight: Callable[[float], Ball] | None = None
-    _rays: dict[int, Ray] = field(default_factory=dict)
-    _windowed: dict[tuple[int, Window], Windowed] = field(default_factory=dict)
+    _rays: dict[int, Ray] = field(default_factory=dict, init=False)
+    _windowed: dict[tuple[int, Window], Windowed] = field(default_factory=dict, init=False)
 
     def ray(self, bits: int) -> Ray:
         """A."""

@@ -7,14 +7,8 @@ With k = f_0 + 2 Re sum_b e^(ibz) f_b, and windows W_0 + W_1 = 1 that part z abo
           + \sum_{b>w} e^{ibz} f_b\,2J\Bigr\}\,dz,
 
 the first along the half-line, and the others upwards, where all decay like exp(-|w - b| Im z).  How
-close w is to b does not matter, but to sums at equal steps of log w.  There the part of H that
-turns slowly against the wave is taken out,
-
-.. math:: e^{-ibz} H^{(1)}_n(wz) = \sqrt{\tfrac{2}{\pi w z}}\, e^{-i\pi(d-1)/4}\,
-          e^{i(w-b)z} \sum_j \frac{i^j a_j(n)}{(wz)^j}
-
-(DLMF 10.17.5; below b its conjugate), which is the wave of dimension one at the distance of w from
-b, times powers of w: its sums are at equal steps of the logarithm of that distance.  Above all
+close w is to b does not matter, but to sums at equal steps of log w: there the part of H that turns
+slowly against the wave is summed by the distance of w from b (:mod:`.slow_turn`).  Above all
 frequencies one ray from 0 carries the whole kernel.
 """
 
@@ -22,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from math import comb, exp, inf, log
+from math import inf, log
 from typing import Any, NamedTuple
 
 import flint
@@ -34,14 +27,13 @@ from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, NODES
 from spectra.transform.rays.blockwise import as_sampled
-from spectra.transform.rays.continuation import number
-from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
-from spectra.transform.rays.precision import Ball, log_of, working
+from spectra.transform.rays.plane import DEEP, Plane
+from spectra.transform.rays.precision import Ball
 from spectra.transform.rays.sampled import Sampled, Sampler
 from spectra.transform.rays.sector import Box, Sector
+from spectra.transform.rays.slow_turn import edge_at, reach, slow_turn
 from spectra.transform.rays.strands import Strand, StrandSums
 from spectra.transform.rays.wave import Wave
-from spectra.transform.rays.windows import Edge
 
 __all__ = ["Beside", "WaveSums"]
 
@@ -52,15 +44,10 @@ _NEAR = 0.5
 _APART, _ASIDE, _WHOLE = 0.12, 0.15, 0.9
 # Blocks of log w are no wider, and blocks of the logarithm of a distance.
 _NARROW, _WIDE = 0.5, 4.0
-# The windows part z about R with this sharpness, and beyond their reach are below exp(-64).
-_SHARPNESS, _SILENT = 8.0, 64.0
 # R in units of 1/w: where Hankel's series ends, and elsewhere, and how much more in high dimension.
 _ENDS, _ENDS_BY_DIM, _LONG, _LONG_BY_SQUARE = 4.0, 0.5, 32.0, 0.25
-# Terms of that series at most; what they leave out is below exp(-44) of what
-# is about R, where it can be.
-_MOST_TERMS, _ENOUGH = 64, 44.0
-# Waves are looked at so far beyond R, in these steps of log z.
-_FAR, _LOOK = 45.0, 0.5
+# Waves are looked at so far beyond R.
+_FAR = 45.0
 # A gap that fast waves leave below all frequencies is resolved to exp(-60) of the largest value
 # beside them, times the power of w with which densities begin.
 _GAP, _BESIDE = -60.0, 0.01
@@ -137,8 +124,7 @@ class WaveSums:
         self._turning = [wave for wave in waves if wave.rate > 0.0]
         self._zones: dict[tuple[int, ...], StrandSums] = {}
         self._near: dict[tuple[Wave, float, float], tuple[StrandSums, float]] = {}
-        self._amplitudes: dict[tuple[Wave, float, Edge, float, int], Ball] = {}
-        first = log(self._radius(False, self._turning[-1].rate)) - self._reach(0.0)
+        first = log(self._radius(False, self._turning[-1].rate)) - reach(0.0)
         self.angle = 0.5 * min(wave.widest(first, first + _FAR) for wave in waves)
         if self.angle == 0.0:
             raise NoRouteError(
@@ -215,6 +201,16 @@ class WaveSums:
             wrong[here] += left_out * np.exp2(-exponent[here])
             yield value, wrong, exponent
 
+    def _slow(self, wave: Wave, side: float, radius: float) -> tuple[StrandSums, float]:
+        """The part beside a frequency by the distance from it, and what its series leaves out."""
+        place = (wave, side, radius)
+        if place not in self._near:
+            rates = (1.0 - _NEAR) * wave.rate, (1.0 + _NEAR) * wave.rate
+            strands, left_out = slow_turn(wave, side, edge_at(radius), self.angle, self.dim, rates)
+            bounds = (-inf, log(_WHOLE * wave.rate))
+            self._near[place] = self._sums(strands, bounds, _WIDE), left_out
+        return self._near[place]
+
     def _zone(self, key: tuple[int, ...]) -> StrandSums:
         if key not in self._zones:
             strands = [self._whole()] if min(key) == 1 else self._strands(key)
@@ -263,12 +259,6 @@ class WaveSums:
             return self._radius(False, self._turning[-1].rate)
         return self._radius(True, (1.0 - _NEAR) * min(about))
 
-    def _reach(self, angle: float) -> float:
-        return self._edge(1.0).reach(_SILENT, angle)
-
-    def _edge(self, radius: float) -> Edge:
-        return Edge(log(radius), _SHARPNESS)
-
     def _whole(self) -> Strand:
         """Above all frequencies: the kernel on one ray from 0."""
         low, high = self.plane.reach.scale - DEEP, log(self._radius(False, self._turning[0].rate))
@@ -314,23 +304,23 @@ class WaveSums:
 
     def _outside(self, waves: Sequence[tuple[Wave, bool]], radius: float, **options: Any) -> Strand:
         """Waves, or what is conjugate to them, from a radius on."""
-        edge = self._edge(radius)
+        edge = edge_at(radius)
 
         def values(s: float, bits: int) -> Ball:
             z = flint.acb(s, flint.arb(self.angle)).exp()
             terms = (wave.carried(z, bits, conjugate=down) for wave, down in waves)
             return sum(terms, flint.acb(0)) * edge.above(s, self.angle)
 
-        return self._strand(values, low=edge.place - self._reach(self.angle), **options)
+        return self._strand(values, low=edge.place - reach(self.angle), **options)
 
     def _on_axis(self, radius: float, still: Sequence[Wave]) -> list[Strand]:
         """What is left on the half-line: up to a radius, and without fast waves from where these
         leave it."""
         first, last = (
-            self._edge(self._leaving(still, radius) if still else radius),
-            self._edge(radius),
+            edge_at(self._leaving(still, radius) if still else radius),
+            edge_at(radius),
         )
-        axis, reach, fastest = self.plane.ray, self._reach(0.0), self._turning[-1].rate
+        axis, far, fastest = self.plane.ray, reach(0.0), self._turning[-1].rate
 
         def inside(s: float, bits: int) -> Ball:
             return axis(0.0, bits)(s)[0] * (1 - first.above(s, 0.0))
@@ -344,98 +334,13 @@ class WaveSums:
         options: dict[str, Any] = {"angle": 0.0, "regular": True, "room": 0.7}
         begin = min(self.plane.reach.scale, first.place)
         found = [
-            self._strand(inside, begin=begin, high=first.place + reach, growth=fastest, **options)
+            self._strand(inside, begin=begin, high=first.place + far, growth=fastest, **options)
         ]
         if first != last:
             slow = max(wave.rate for wave in self.waves if wave not in still)
-            ends = {"low": first.place - reach, "high": last.place + reach}
+            ends = {"low": first.place - far, "high": last.place + far}
             found.append(self._strand(between, growth=slow, **ends, **options))
         return found
-
-    # --- beside a frequency -----------------------------------------------------------------------
-
-    def _slow(self, wave: Wave, side: float, radius: float) -> tuple[StrandSums, float]:
-        """The part beside a frequency by the distance from it, and what its series leaves out."""
-        place = (wave, side, radius)
-        if place not in self._near:
-            count, left_out = self._series_length(wave, radius)
-            strands = [self._slow_strand(wave, side, radius, count, m) for m in range(count)]
-            bounds = (-inf, log(_WHOLE * wave.rate))
-            self._near[place] = self._sums(strands, bounds, _WIDE), left_out
-        return self._near[place]
-
-    def _slow_strand(self, wave: Wave, side: float, radius: float, count: int, m: int) -> Strand:
-        """Its part that goes with the power m of 1/w - 1/b."""
-        edge, power = self._edge(radius), self.dim - 1
-
-        def values(s: float, bits: int) -> Ball:
-            log_z = flint.acb(s, flint.arb(self.angle))
-            phase = flint.acb(0, -int(side)) * flint.acb.pi() * power / 4
-            front = (phase + log_z * (power - 2 * m) / 2).exp()
-            series = _hankel_series(self.dim, int(side), count, m, bits)
-            front *= series((-log_z).exp() / number(wave.frequency))
-            return front * self._amplitude(wave, side, edge, s, bits)
-
-        def weight(x: float) -> Ball:
-            b, distance = number(wave.frequency).real, int(side) * flint.arb(x).exp()
-            w = b + distance
-            return (-distance / (b * w)) ** m * (w.log() * (power + 2) / 2).exp() / abs(distance)
-
-        low = edge.place - self._reach(self.angle)
-        return self._strand(values, dim=1, low=low, weight=weight)
-
-    def _amplitude(self, wave: Wave, side: float, edge: Edge, s: float, bits: int) -> Ball:
-        """f, or its conjugate above its frequency, in its window; all terms share it."""
-        key = (wave, side, edge, s, bits)
-        if key not in self._amplitudes:
-            z = flint.acb(s, flint.arb(self.angle)).exp()
-            f = wave.at(z, bits, conjugate=side > 0.0)
-            self._amplitudes[key] = f * edge.above(s, self.angle)
-        return self._amplitudes[key]
-
-    def _series_length(self, wave: Wave, radius: float) -> tuple[int, float]:
-        """How many terms of Hankel's series, and what it leaves of F then, at most.
-
-        On the half-line the rest is less than twice the next term times exp(|n^2 - 1/4|/(wz))
-        (DLMF 10.17(iii)).
-        """
-        if self.dim % 2:
-            return max((self.dim - 1) // 2, 1), 0.0
-        edge, w = self._edge(radius), (1.0 - _NEAR) * wave.rate
-        order, power = 0.5 * self.dim - 1.0, 0.5 * (self.dim - 1)
-        s = np.arange(edge.place - self._reach(0.0), edge.place + _FAR, _LOOK)
-        with working(SURVEY_BITS):
-            step = np.array([log_of(edge.above(float(t), 0.0)) for t in s])
-            numbers = [log_of(_hankel_number(self.dim, j)) for j in range(_MOST_TERMS + 1)]
-        sizes = wave.log_sizes(s, 0.0) + step + (power + 1.0) * s
-        sizes += abs(order**2 - 0.25) * np.exp(-s) / w
-        rests = [
-            float(np.logaddexp.reduce(sizes - j * (s + log(w)))) + numbers[j]
-            for j in range(len(numbers))
-        ]
-        # Farther out amplitudes may be large together, where a frequency is close.
-        here = float(sizes[s <= edge.place + 1.0].max())
-        enough = np.flatnonzero(np.array(rests) < here - _ENOUGH)
-        best = int(enough[0]) if enough.size else int(np.argmin(rests))
-        front = log(2.0 * _LOOK) + 0.5 * (self.dim + 1) * log((1.0 + _NEAR) * wave.rate)
-        return max(best, 1), exp(rests[best] + front)
-
-
-def _hankel_number(dim: int, j: int) -> Ball:
-    """a_j of order d/2 - 1 (DLMF 10.17.1)."""
-    found = flint.arb(1)
-    for k in range(1, j + 1):
-        found = found * ((dim - 2) ** 2 - (2 * k - 1) ** 2) / (8 * k)
-    return found
-
-
-@lru_cache(maxsize=256)
-def _hankel_series(dim: int, side: int, count: int, m: int, bits: int) -> Any:
-    """sum_j C(j, m) (i side)^j a_j u^(j-m), the terms of Hankel's series with (1/w - 1/b)^m."""
-    with working(bits):
-        turn = flint.acb(0, side)
-        terms = [comb(j, m) * turn**j * _hankel_number(dim, j) for j in range(m, count)]
-        return flint.acb_poly(terms)
 
 
 def _largest(found: Values) -> Ball:
