@@ -13,7 +13,6 @@ import flint
 import numpy as np
 
 from spectra.numeric import FloatArray
-from spectra.quadrature import NODES
 from spectra.transform.rays.blocks import Block, Sums
 from spectra.transform.rays.grid import RESOLVED, Grid
 from spectra.transform.rays.plane import SURVEY_BITS
@@ -126,12 +125,8 @@ class Blockwise(Sampler):
 
     # --- values -----------------------------------------------------------------------------------
 
-    def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
-        """Values at the nodes of a panel, or of one that is linear in w where a power is given."""
-        if power is None:
-            base, offsets = low, 0.5 * (high - low) * (1.0 + NODES)
-        else:
-            base, offsets = high, np.log(0.5 * (1.0 + NODES))
+    def at_nodes(self, base: float, offsets: FloatArray, power: float) -> Sampled:
+        """Values from the sums around them."""
         return as_sampled(self.dim, *self.at(base, offsets), base, offsets)
 
     def look(self, x: float) -> tuple[Sampled, FloatArray]:

@@ -21,7 +21,6 @@ import numpy as np
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
-from spectra.quadrature import NODES
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
 from spectra.transform.rays.sampled import Sampled, Sampler, envelope, sampled
@@ -78,15 +77,11 @@ class EvenSums(Sampler):
         ends = bool(np.isfinite(plane.reach.end))
         return ends and dim % 2 == 1 and dim <= _HIGHEST_DIMENSION and plane.is_even
 
-    def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
-        """Values at the nodes of a panel, or of one that is linear in w where a power is given."""
-        if power is None:
-            base, offsets = low, 0.5 * (high - low) * (1.0 + NODES)
-        else:
-            base, offsets = high, np.log(0.5 * (1.0 + NODES))
+    def at_nodes(self, base: float, offsets: FloatArray, power: float) -> Sampled:
+        """Values, each a sum of its own."""
         x = base + offsets
         # What a power takes to 0 is compared with its neighbours without it.
-        weights = -(1.0 if power is None else power) * (offsets - offsets.max())
+        weights = -power * (offsets - offsets.max())
         best = self._summed(base, offsets, self._first_step(x.max()), weights)
         while best[0] > _GOOD and self._share < _LAST_SHARE:
             self._share *= 2.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import flint
 import numpy as np
@@ -38,12 +38,18 @@ class Sampled:
     log: FloatArray
 
 
-class Sampler(Protocol):
+class Sampler(ABC):
     """Whatever knows a density at the nodes of panels of log w with dyadic ends."""
+
+    @abstractmethod
+    def at_nodes(self, base: float, offsets: FloatArray, power: float) -> Sampled:
+        """Values at log w = base + offsets, where the density goes like a power of w, or less."""
 
     def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
         """Values at the nodes of a panel, or of one that is linear in w where a power is given."""
-        ...
+        if power is None:
+            return self.at_nodes(low, 0.5 * (high - low) * (1.0 + NODES), 1.0)
+        return self.at_nodes(high, np.log(0.5 * (1.0 + NODES)), power)
 
     def look(self, x: float) -> tuple[Sampled, FloatArray]:
         """Values at a few radii from log w = x on, which is dyadic, and their log w."""

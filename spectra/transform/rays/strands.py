@@ -22,7 +22,7 @@ from spectra.transform.rays.hankel import HankelWaves, hankel_waves
 from spectra.transform.rays.plane import SURVEY_BITS
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.ray import Ray
-from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
+from spectra.transform.rays.windows import Piece, Span, Window, pieces, windowed
 
 __all__ = ["Strand", "StrandSums"]
 
@@ -74,7 +74,7 @@ class Strand:
     room: float = 0.5
     weight: Callable[[float], Ball] | None = None
     _rays: dict[int, Ray] = field(default_factory=dict, init=False)
-    _windowed: dict[tuple[int, Window], Windowed] = field(default_factory=dict, init=False)
+    _windowed: dict[tuple[int, Window], Ray] = field(default_factory=dict, init=False)
 
     def ray(self, bits: int) -> Ray:
         """A."""
@@ -82,11 +82,11 @@ class Strand:
             self._rays[bits] = Ray(self.values, self.angle, bits)
         return self._rays[bits]
 
-    def windowed(self, bits: int, window: Window) -> Windowed:
+    def windowed(self, bits: int, window: Window) -> Ray:
         """A times a window."""
         key = (bits, window)
         if key not in self._windowed:
-            self._windowed[key] = Windowed(self.ray(bits), window)
+            self._windowed[key] = windowed(self.ray(bits), window)
         return self._windowed[key]
 
     def waves(self, bits: int) -> HankelWaves:

@@ -29,8 +29,9 @@ from spectra.transform.rays.blockwise import (
 from spectra.transform.rays.hankel import hankel_waves
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.precision import Ball, log_of
+from spectra.transform.rays.ray import Ray
 from spectra.transform.rays.spans import Spans
-from spectra.transform.rays.windows import Piece, Span, Window, Windowed, pieces
+from spectra.transform.rays.windows import Piece, Span, Window, pieces, windowed
 
 __all__ = ["RaySums"]
 
@@ -69,7 +70,7 @@ class RaySums(Blockwise):
         self._strip = max((_STRIP, *plane.angles(dim)))
         # Waves turn beyond it.
         self._border = float(np.floor(-plane.reach.scale / BLOCK) * BLOCK)
-        self._windowed: dict[tuple[float, int, Window], Windowed] = {}
+        self._windowed: dict[tuple[float, int, Window], Ray] = {}
 
     def _new_block(self, x: float) -> tuple[float, float, int]:
         before = x < self._border
@@ -179,10 +180,10 @@ class RaySums(Blockwise):
         waves = hankel_waves(self.dim, angle, self._bits)
         return over_block(self._values(angle, piece.window).parts, s, block, waves)
 
-    def _values(self, angle: float, window: Window) -> Windowed:
+    def _values(self, angle: float, window: Window) -> Ray:
         key = (angle, self._bits, window)
         if key not in self._windowed:
-            self._windowed[key] = Windowed(self.plane.ray(angle, self._bits), window)
+            self._windowed[key] = windowed(self.plane.ray(angle, self._bits), window)
         return self._windowed[key]
 
     def _span(self, block: Block, angle: float) -> Span | None:

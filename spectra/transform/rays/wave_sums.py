@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
-from spectra.quadrature import EPS, NODES
+from spectra.quadrature import EPS
 from spectra.transform.rays.blockwise import as_sampled
 from spectra.transform.rays.plane import DEEP, Plane
 from spectra.transform.rays.precision import Ball
@@ -87,12 +87,8 @@ class Beside(Sampler):
     pivot: float = 0.0
     side: float = 1.0
 
-    def on_panel(self, low: float, high: float, power: float | None = None) -> Sampled:
-        """Values at the nodes of a panel of the logarithm of the distance."""
-        if power is None:
-            base, offsets = low, 0.5 * (high - low) * (1.0 + NODES)
-        else:
-            base, offsets = high, np.log(0.5 * (1.0 + NODES))
+    def at_nodes(self, base: float, offsets: FloatArray, power: float) -> Sampled:
+        """Values at logarithms of the distance."""
         value, wrong, exponent = self.sums.at(_Places(self.pivot, self.side, base, offsets))
         dim = self.sums.dim
         if self.pivot == 0.0:

@@ -21,10 +21,9 @@ from typing import NamedTuple
 import flint
 
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.rays.products import Split
-from spectra.transform.rays.ray import Ray, in_parts
+from spectra.transform.rays.ray import Ray
 
-__all__ = ["Edge", "Piece", "Span", "Window", "Windowed", "pieces"]
+__all__ = ["Edge", "Piece", "Span", "Window", "pieces", "windowed"]
 
 # An edge is so many e-folds below the one before, and steps are so many times longer there.
 _APART, _LONGER = 1.5, 4
@@ -119,27 +118,18 @@ class Piece:
         return (self.high - self.low) * 2.0**step / self.coarser
 
 
-class Windowed:
-    """The values of a ray, times a window: 1 to all bits but beside its edges."""
+def windowed(ray: Ray, window: Window) -> Ray:
+    """The values of a ray times a window, which is 1 to all bits but beside its edges."""
+    low, high = window
+    depth = (ray.bits + _SPARE_BITS) * log(2.0)
+    first = -inf if low is None else low.place + low.reach(depth, ray.angle)
+    last = inf if high is None else high.place - high.reach(depth, ray.angle)
 
-    def __init__(self, ray: Ray, window: Window) -> None:
-        self._ray, self._window = ray, window
-        self._parts: dict[float, tuple[Split, Split]] = {}
-        depth = (ray.bits + _SPARE_BITS) * log(2.0)
-        low, high = window
-        self._low = -inf if low is None else low.place + low.reach(depth, ray.angle)
-        self._high = inf if high is None else high.place - high.reach(depth, ray.angle)
+    def values(s: float, _bits: int) -> Ball:
+        value = ray(s)[0]
+        return value if first <= s <= last else value * window(s, ray.angle)
 
-    def parts(self, s: float) -> tuple[Split, Split]:
-        """Re k and Im k at exp(s + i psi), for sums of products."""
-        if self._low <= s <= self._high:
-            return self._ray.parts(s)
-        found = self._parts.get(s)
-        if found is None:
-            with working(self._ray.bits + _SPARE_BITS):
-                value = self._ray(s)[0] * self._window(s, self._ray.angle)
-            found = self._parts[s] = in_parts(value)
-        return found
+    return Ray(values, ray.angle, ray.bits + _SPARE_BITS)
 
 
 def pieces(
