@@ -91,9 +91,7 @@ def correlated(first: Sequence[Split], second: Sequence[Split], bits: int) -> li
     # Neighbours have the same power of two for a bound of what is unknown.
     exponents = np.ceil(log_unknown).tolist()
     unknown = {e: flint.arb(0, (cut + flint.arb(2) ** e).upper()) for e in set(exponents)}
-    known = product.coeffs()[len(first) - 1 :][: len(exponents)]
-    known += [flint.fmpz(0)] * (len(exponents) - len(known))
-    return [v * unit + unknown[e] for v, e in zip(known, exponents, strict=True)]
+    return [product[len(first) - 1 + j] * unit + unknown[e] for j, e in enumerate(exponents)]
 
 
 def _bounds(

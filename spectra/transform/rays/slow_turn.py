@@ -11,7 +11,7 @@ each of them there is a sum at equal steps of the logarithm of the distance.
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from math import comb, exp, log
+from math import comb, exp, floor, log
 from typing import Any
 
 import flint
@@ -26,8 +26,9 @@ from spectra.transform.rays.windows import Edge
 
 __all__ = ["edge_at", "reach", "slow_turn"]
 
-# Windows part z about R with this sharpness, and beyond their reach are below exp(-64).
-_SHARPNESS, _SILENT = 8.0, 64.0
+# Windows part z about R, whose logarithm is a multiple of 1/16, so sharply, and beyond their
+# reach they are below exp(-64).
+_PLACES, _SHARPNESS, _SILENT = 16.0, 8.0, 64.0
 # Terms of Hankel's series at most; what they leave out is below exp(-44) of what is about R, where
 # it can be.
 _MOST_TERMS, _ENOUGH = 64, 44.0
@@ -37,7 +38,7 @@ _FAR, _LOOK = 45.0, 0.5
 
 def edge_at(radius: float) -> Edge:
     """The window beyond a radius."""
-    return Edge(log(radius), _SHARPNESS)
+    return Edge(floor(log(radius) * _PLACES) / _PLACES, _SHARPNESS)
 
 
 def reach(angle: float) -> float:
@@ -109,7 +110,7 @@ def _series_length(
     order, power = 0.5 * dim - 1.0, 0.5 * (dim - 1)
     s = np.arange(edge.place - reach(0.0), edge.place + _FAR, _LOOK)
     with working(SURVEY_BITS):
-        step = np.array([log_of(edge.above(float(t), 0.0)) for t in s])
+        step = np.array([log_of(edge.above(float(t))) for t in s])
         numbers = [log_of(_hankel_number(dim, j)) for j in range(_MOST_TERMS + 1)]
     sizes = wave.log_sizes(s, 0.0) + step + (power + 1.0) * s
     sizes += abs(order**2 - 0.25) * np.exp(-s) / w

@@ -28,8 +28,6 @@ __all__ = ["Strand", "StrandSums"]
 
 # Terms are looked at in such steps of log z, the larger of two beside each place.
 _LOOK, _BESIDE = 0.25, 1.0 / 16.0
-# Where nothing turns is known by so many e-folds, so that blocks have edges in common.
-_CALM = 4.0
 # A strand is looked at until its wave alone has fallen that many times as deep, and more.
 _FAR, _MORE = 2.0, 100.0
 # Sums are so deep at first: products of what grows and what falls have doubles for bounds.
@@ -225,9 +223,7 @@ class StrandSums(Blockwise):
                 spans.append(None)
                 continue
             low, high = float(seen[0]) - _LOOK, float(seen[-1]) + _LOOK
-            calm = high
-            if strand.angle:
-                calm = floor(min(high, strand.begin, -block.ends[1]) / _CALM) * _CALM
+            calm = high if strand.angle == 0.0 else min(high, strand.begin, -block.ends[1])
             spans.append(Span(low, high, peak, calm))
         known = [span for span in spans if span is not None]
         return Span(min(p.low for p in known), max(p.high for p in known), peak, 0.0), spans

@@ -34,6 +34,7 @@ from spectra.transform.rays.sector import Box, Sector
 from spectra.transform.rays.slow_turn import edge_at, reach, slow_turn
 from spectra.transform.rays.strands import Strand, StrandSums
 from spectra.transform.rays.wave import Wave
+from spectra.transform.rays.windows import Window
 
 __all__ = ["Beside", "WaveSums"]
 
@@ -316,16 +317,16 @@ class WaveSums:
             edge_at(self._leaving(still, radius) if still else radius),
             edge_at(radius),
         )
+        window = Window(first, last)
         axis, far, fastest = self.plane.ray, reach(0.0), self._turning[-1].rate
 
         def inside(s: float, bits: int) -> Ball:
-            return axis(0.0, bits)(s)[0] * (1 - first.above(s, 0.0))
+            return axis(0.0, bits)(s)[0] * first.below(s)
 
         def between(s: float, bits: int) -> Ball:
             z = flint.acb(flint.arb(s).exp())
             fast = sum((wave.carried(z, bits) for wave in still), flint.acb(0)).real
-            window = first.above(s, 0.0) - last.above(s, 0.0)
-            return (axis(0.0, bits)(s)[0] - 2 * fast) * window
+            return (axis(0.0, bits)(s)[0] - 2 * fast) * window(s)
 
         options: dict[str, Any] = {"angle": 0.0, "regular": True, "room": 0.7}
         begin = min(self.plane.reach.scale, first.place)

@@ -64,10 +64,13 @@ class Edge(NamedTuple):
         """So far from the place, on a ray, the step is 0 or 1 up to exp(-depth)."""
         return sqrt(depth / self.sharpness**2 + angle**2)
 
-    def above(self, s: float, angle: float) -> Ball:
+    def above(self, s: float, angle: float = 0.0) -> Ball:
         """The step that rises to 1 beyond its place, at s + i angle."""
-        along = flint.arb(self.sharpness) * (flint.arb(self.place) - flint.arb(s))
-        return flint.acb(along, -flint.arb(self.sharpness) * flint.arb(angle)).erfc() / 2
+        return _half_erfc(self.sharpness * (self.place - s), -self.sharpness * angle)
+
+    def below(self, s: float, angle: float = 0.0) -> Ball:
+        """What that leaves of 1."""
+        return _half_erfc(self.sharpness * (s - self.place), self.sharpness * angle)
 
 
 class Window(NamedTuple):
@@ -77,29 +80,28 @@ class Window(NamedTuple):
     high: Edge | None
 
     def __call__(self, s: float, angle: float = 0.0) -> Ball:
-        """W(s + i angle), on the half-line with as many digits where it is small."""
-        if angle:
-            below = 0 if self.high is None else self.high.above(s, angle)
-            return (1 if self.low is None else self.low.above(s, angle)) - below
-        if self.low is None or self.high is None:
-            edge = self.low or self.high
-            return flint.arb(1) if edge is None else _step(edge, s, falls=self.low is None)
+        """W(s + i angle), with as many digits where it is small."""
+        if self.low is None:
+            return flint.arb(1) if self.high is None else self.high.below(s, angle)
+        if self.high is None:
+            return self.low.above(s, angle)
         if s < 0.5 * (self.low.place + self.high.place):
-            return _step(self.low, s) - _step(self.high, s)
-        return _step(self.high, s, falls=True) - _step(self.low, s, falls=True)
+            return self.low.above(s, angle) - self.high.above(s, angle)
+        return self.high.below(s, angle) - self.low.below(s, angle)
 
 
-def _step(edge: Edge, s: float, *, falls: bool = False) -> Ball:
-    """erfc(c (s_0 - s))/2, or what that leaves of 1."""
-    # Places, steps and sharpness are dyadic, so that edges of many parts have arguments in common.
-    apart = edge.sharpness * (edge.place - s)
-    return _half_erfc(-apart if falls else apart, flint.ctx.prec)
+def _half_erfc(x: float, y: float) -> Ball:
+    """erfc(x + iy)/2."""
+    if y:
+        return flint.acb(x, y).erfc() / 2
+    return _real_half_erfc(x, flint.ctx.prec)
 
 
 @lru_cache(maxsize=1 << 16)
-def _half_erfc(x: float, bits: int) -> Ball:
+def _real_half_erfc(x: float, bits: int) -> Ball:
+    # Places, steps and sharpness are dyadic, so that edges of many parts have arguments in common.
     with working(bits):
-        return 1 - _half_erfc(-x, bits) if x < 0.0 else flint.arb(x).erfc() / 2
+        return 1 - _real_half_erfc(-x, bits) if x < 0.0 else flint.arb(x).erfc() / 2
 
 
 @dataclass(frozen=True)
