@@ -20,24 +20,30 @@ _APART, _LOOKS = 1.25, 40
 
 @dataclass(frozen=True)
 class Vanishing(Ending):
-    """Beyond the last panel: negligible up to a radius, and then less than an exponential."""
+    """Beyond the last panel: so small up to a radius, and then less than exponential and power."""
 
     start: float
     log: float
     rate: float
+    power: float = 0.0
 
     @classmethod
     def after(cls, panels: Sequence[Panel]) -> Vanishing:
         """The fall over the last panel goes on, or since the largest values if that is slower:
         between two zeros of a wave the last panel may rise."""
         last = panels[-1]
-        end = float(np.exp(last.high))
-        log = last.level + last.slope * last.high + float(np.log(last.top))
+        end, log = float(np.exp(last.high)), last.height_at(last.high) - last.high
         highest = max(panels, key=lambda panel: panel.height)
         rates = [-last.slope / end]
         if highest is not last:
             rates.append((highest.height - last.height) / (end - float(np.exp(highest.high))))
         return cls(end, log, min((rate for rate in rates if rate > 0.0), default=rates[0]))
+
+    @classmethod
+    def like_a_power(cls, last: Panel, least: float) -> Vanishing:
+        """The power of the last panel goes on, or w^-least if that falls faster: it is noise."""
+        log = last.height_at(last.high) - last.high
+        return cls(float(np.exp(last.high)), log, 0.0, max(-last.slope, least))
 
     @classmethod
     def unseen(
@@ -58,7 +64,9 @@ class Vanishing(Ending):
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|: a bound of its size, since nothing more is known."""
-        return np.ones_like(w), self.log - self.rate * np.maximum(w - self.start, 0.0)
+        beyond = np.maximum(w, self.start)
+        fallen = self.rate * (beyond - self.start) + self.power * np.log(beyond / self.start)
+        return np.ones_like(w), self.log - fallen
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """All of it."""

@@ -167,6 +167,19 @@ class PowerEnding(Ending):
     _polynomials: tuple[FloatArray, ...]
     _rest: tuple[float, float] | None = None
     pivot: float = 0.0
+    _wrong: FloatArray | None = None
+
+    @classmethod
+    def of_powers(cls, exponents: FloatArray, values: FloatArray, wrong: FloatArray) -> PowerEnding:
+        """A sum of w^-exponent times values, of which the last one stands for what follows.
+
+        ``wrong`` are the errors of the values.
+        """
+        powers = exponents - exponents[0]
+        with np.errstate(divide="ignore"):
+            rest = float(powers[-1]), float(np.log(np.abs(values[-1]) / _MARGIN))
+        each = tuple(values[:, None])
+        return cls(float(exponents[0]), 0.0, powers, each, rest, _wrong=wrong)
 
     def _terms(self, log: FloatArray) -> FloatArray:
         """The terms at radii given by their logarithm, in units of w^-exponent."""
@@ -194,6 +207,8 @@ class PowerEnding(Ending):
             left_out = _MARGIN * sizes[-last:].sum(axis=0)
         else:
             left_out = _MARGIN * np.exp(self._rest[1] - self._rest[0] * log)
+        if self._wrong is not None:
+            left_out = left_out + self._wrong @ np.exp(-np.multiply.outer(self._powers, log))
         return np.asarray(
             (left_out + EPS * sizes.sum(axis=0)) / np.abs(terms.sum(axis=0)) + rounding
         )

@@ -272,10 +272,8 @@ class Builder:
         )
 
     def _is_negligible(self, panel: Panel, end: float) -> bool:
-        height = panel.level + (panel.slope + 1.0) * end + float(np.log(panel.top))
-        return height < self.peak + (
-            _NEGLIGIBLE_INSIDE if self.pivot and end < 0.0 else _NEGLIGIBLE
-        )
+        share = _NEGLIGIBLE_INSIDE if self.pivot and end < 0.0 else _NEGLIGIBLE
+        return panel.height_at(end) < self.peak + share
 
     def _count(self, panels: list[Panel]) -> None:
         if len(panels) > _MOST_PANELS:
