@@ -28,8 +28,7 @@ from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
 from spectra.transform.callables.opaque_fit import found_origin, values_of
 from spectra.transform.callables.opaque_series import series_components
-from spectra.transform.half_lines.endings import Vanishing
-from spectra.transform.half_lines.ends import PowerEnding
+from spectra.transform.half_lines.endings import PowerEnding, Vanishing
 from spectra.transform.panel import Panel, panel_through
 from spectra.transform.panelled import Panelled
 from spectra.transform.rays.sampled import Sampled

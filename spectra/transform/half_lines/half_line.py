@@ -17,7 +17,8 @@ import sympy
 from spectra.density import Atom, Component
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.quadrature import EPS
-from spectra.transform.half_lines.ends import Expansion, long_expansion_of, power_ending
+from spectra.transform.half_lines.endings import power_ending
+from spectra.transform.half_lines.ends import Expansion, long_expansion_of
 from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
 from spectra.transform.half_lines.slow_waves import (

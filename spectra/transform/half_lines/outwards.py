@@ -11,10 +11,9 @@ from scipy.special import gammaln
 from spectra.density import PowerTail, Tail
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.numeric import FloatArray
-from spectra.transform.half_lines.endings import Vanishing
-from spectra.transform.half_lines.ends import PowerEnding, long_expansion_of, power_ending
+from spectra.transform.half_lines.endings import PowerEnding, Vanishing, power_ending, remainder
+from spectra.transform.half_lines.ends import long_expansion_of
 from spectra.transform.half_lines.prepared import Expanded, plane
-from spectra.transform.half_lines.remainder import remainder
 from spectra.transform.panel import Panel, bulk_of, panel_through
 from spectra.transform.panelled import Ending, Panelled
 from spectra.transform.rays.sampled import Sampled, Sampler, Shape
