@@ -133,6 +133,11 @@ def _reach(term: OpaqueTerm, dim: int) -> float:
     with np.errstate(divide="ignore"):
         size = np.log(np.abs(values_of(term, z))) + (dim - 1) * np.log(z)
     alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
+    if not alive.size:
+        raise NoRouteError(
+            f"The callable {term.function.__name__} is 0 at every distance from z = {z[0]:g} to "
+            f"{z[-1]:g}, so its values show nothing. Measure distances in another unit."
+        )
     if alive[-1] == z.size - 1:
         raise NoRouteError(
             f"The callable {term.function.__name__} has not decayed at z = {z[-1]:g}. Values alone "

@@ -77,10 +77,11 @@ class Start:
         return cls(float(min(decay, dim) - 1), with_log=decay == dim)
 
 
+@dataclass(eq=False)
 class Builder:
     """Panels from the bulk outwards until both ends are known.
 
-    Parameters
+    Attributes
     ----------
     found : Expanded
         The kernel, expanded at both ends.
@@ -90,31 +91,27 @@ class Builder:
         Its density.
     dim : int
         Dimension.
+    start : Start
+        How it begins at distance 0.
     pivot, side : float
         The density is taken at w = pivot + side * distance, as a function of the distance.
-    start : Start, optional
-        How it begins at distance 0; by default how it does at the origin.
     peak : float
-        A known value of log(w |rho|).
+        The largest value of log(w |rho|) that is known.
     """
 
-    def __init__(
-        self,
-        found: Expanded,
-        shape: Shape,
-        sample: Sampler,
-        dim: int,
-        *,
-        pivot: float = 0.0,
-        side: float = 1.0,
-        start: Start | None = None,
-        peak: float = -np.inf,
-    ) -> None:
-        self.found, self.shape, self.sample = found, shape, sample
-        self.dim = dim
-        self.pivot, self.side = pivot, side
-        self.start = Start.at_origin(found, dim) if start is None else start
-        self.peak = peak
+    found: Expanded
+    shape: Shape
+    sample: Sampler
+    dim: int
+    start: Start
+    pivot: float = 0.0
+    side: float = 1.0
+    peak: float = -np.inf
+
+    @classmethod
+    def at_origin(cls, found: Expanded, shape: Shape, sample: Sampler, dim: int) -> Builder:
+        """That of the density as a function of the radius."""
+        return cls(found, shape, sample, dim, Start.at_origin(found, dim))
 
     def up_to(self, distance: float) -> Panelled:
         """The density from distance 0 to this one, and a little beyond."""

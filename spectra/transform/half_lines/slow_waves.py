@@ -28,6 +28,7 @@ from spectra.transform.half_lines.outwards import Builder, Start
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane, wave_sums
 from spectra.transform.half_lines.waves import Turning
 from spectra.transform.panelled import Panelled
+from spectra.transform.rays.sampled import Sampler
 from spectra.transform.rays.wave_sums import Beside
 
 __all__ = ["BetweenWaves", "Side", "beside_frequencies", "by_waves", "without_spheres"]
@@ -149,21 +150,12 @@ class BetweenWaves(Component):
         return bound
 
 
-def by_waves(
-    found: Expanded,
-    dim: int,
-    *,
-    pivot: float = 0.0,
-    side: float = 1.0,
-    start: Start | None = None,
-    peak: float = -np.inf,
-) -> Builder:
+def by_waves(found: Expanded, dim: int) -> Builder:
     """Panels of a density from the sums of its waves."""
-    sample = Beside(wave_sums(found, dim), pivot, side)
     shape = replace(plane(found.expr).shape(dim), frequencies=tuple(w.rate for w in found.waves))
     if shape.beyond is not None and not shape.beyond.is_known:
         shape = replace(shape, beyond=None)
-    return Builder(found, shape, sample, dim, pivot=pivot, side=side, start=start, peak=peak)
+    return Builder.at_origin(found, shape, Beside(wave_sums(found, dim)), dim)
 
 
 def without_spheres(found: Expanded, dim: int) -> tuple[list[Atom], Expanded | None]:
@@ -253,9 +245,8 @@ def _is_double(number: sympy.Expr) -> bool:
     return bool(number.is_Rational and sympy.Rational(float(number)) == number)
 
 
-def _peak(found: Expanded, dim: int, bounds: list[float], middles: list[float]) -> float:
+def _peak(sample: Sampler, bounds: list[float], middles: list[float]) -> float:
     """log(w |rho|) where it may be large: a density may vanish between two frequencies."""
-    sample = Beside(wave_sums(found, dim))
     places = [*middles, *(b * (1.0 + shift) for b in bounds for shift in (-_NEAR, _NEAR))]
     heights = []
     for w in sorted(places):
@@ -293,20 +284,26 @@ def beside_frequencies(found: Expanded, dim: int) -> Component:
     middles = [0.5 * bounds[0], *(0.5 * (a + b) for a, b in pairwise(bounds))]
     sides: list[Side] = []
     breaks: list[tuple[float, float]] = []
-    peak = _peak(found, dim, bounds, middles)
+    origin = by_waves(found, dim)
+    origin.peak = _peak(origin.sample, bounds, middles)
     tail: Tail | None = None
+
+    def beside(b: float, side: float, start: Start) -> Builder:
+        sample = Beside(wave_sums(found, dim), b, side)
+        return replace(origin, sample=sample, start=start, pivot=b, side=side)
+
     for i, b in enumerate(bounds):
         ends = band_limited and b == bounds[-1]
         under = Start(kinks[b]) if ends else _start(found.turning[i], dim, -1.0)
-        below = by_waves(found, dim, pivot=b, side=-1.0, start=under, peak=peak)
+        below = beside(b, -1.0, under)
         sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i]), exact[b]))
-        peak = below.peak
+        origin.peak = below.peak
         if ends:
             tail = EndTail(b, kinks[b])
             break
         over = _start(found.turning[i], dim, 1.0)
         breaks.append((b, min(under.exponent, over.exponent)))
-        above = by_waves(found, dim, pivot=b, side=1.0, start=over, peak=peak)
+        above = beside(b, 1.0, over)
         if b == bounds[-1]:
             last = above.component()
             sides.append(Side(b, np.inf, b, 1.0, last, exact[b]))
@@ -314,8 +311,7 @@ def beside_frequencies(found: Expanded, dim: int) -> Component:
         else:
             high = middles[i + 1]
             sides.append(Side(b, high, b, 1.0, above.up_to(high - b), exact[b]))
-        peak = above.peak
-    origin = by_waves(found, dim, peak=peak)
+        origin.peak = above.peak
     first = Side(0.0, middles[0], 0.0, 1.0, origin.up_to(middles[0]))
     assert tail is not None  # there is a last frequency
     return BetweenWaves(
