@@ -27,12 +27,12 @@ import sympy
 from mpmath import mp
 from scipy.special import loggamma
 
+from spectra.density import Radial
 from spectra.errors import FormulaError, NoRouteError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.transform.half_lines.ends import Expansion
 from spectra.transform.panel import Panel
-from spectra.transform.panelled import Ending
 from spectra.transform.rays.beyond import Beyond, Detour
 from spectra.transform.rays.continuation import number
 from spectra.transform.rays.plane import Plane
@@ -57,7 +57,7 @@ _STEP, _DEEP, _SPARE = 0.25, 32.0, 512
 
 
 @dataclass(frozen=True, eq=False)
-class PowerEnding(Ending):
+class PowerEnding(Radial):
     """The asymptotic series of a density: w^-(a+1) times polynomials in log w.
 
     Attributes
@@ -241,7 +241,7 @@ def _left(plane: Plane, terms: list[tuple[Ball, int, Ball]], log_t: Ball, bits: 
 
 
 @dataclass(frozen=True)
-class Vanishing(Ending):
+class Vanishing(Radial):
     """Beyond the last panel: so small up to a radius, and then less than exponential and power."""
 
     start: float

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from spectra.density import PowerTail, Tail
+from spectra.density import PowerTail, Radial, Tail
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.numeric import FloatArray
 from spectra.transform.half_lines.endings import PowerEnding, Vanishing, power_ending, remainder
 from spectra.transform.half_lines.ends import long_expansion_of
 from spectra.transform.half_lines.prepared import Expanded, plane
 from spectra.transform.panel import Panel, bulk_of, panel_through
-from spectra.transform.panelled import Ending, Panelled
+from spectra.transform.panelled import Panelled
 from spectra.transform.rays.sampled import Sampled, Sampler, Shape
 
 __all__ = ["Builder", "Start"]
@@ -179,7 +179,7 @@ class Builder:
         return self._panelled((*left, *right), ending, tail, share, drift)
 
     def _panelled(
-        self, panels: tuple[Panel, ...], ending: Ending, tail: Tail, share: float, drift: float
+        self, panels: tuple[Panel, ...], ending: Radial, tail: Tail, share: float, drift: float
     ) -> Panelled:
         return Panelled(
             panels=panels,

@@ -18,9 +18,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.density import Radial
 from spectra.numeric import FloatArray
 from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
-from spectra.transform.panelled import Ending
 
 __all__ = ["Line", "best_of", "lines_of"]
 
@@ -57,7 +57,7 @@ _DEPTH = 230.0
 
 
 @dataclass(frozen=True, eq=False)
-class Line(Ending):
+class Line(Radial):
     """Samples of R on Re u = place, and the poles between it and the strip.
 
     As an ending it is the sum over these poles alone, and the line is the error of that.

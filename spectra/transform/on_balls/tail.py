@@ -10,9 +10,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.density import Radial
 from spectra.errors import ParameterError
 from spectra.numeric import FloatArray
-from spectra.transform.panelled import Ending
 from spectra.transform.rays.precision import Ball
 
 __all__ = ["EPS", "EdgeTail", "scaled", "two_doubles"]
@@ -73,7 +73,7 @@ def debye_phase(order: float, s: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeTail(Ending):
+class EdgeTail(Radial):
     r"""The radial density for w >= start, as amplitude, phase and background.
 
     With s = R w, n = ``order`` and the least edge exponent p,
