@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from spectra.density import Radial
 from spectra.numeric import FloatArray
+from spectra.quadrature import EPS
 from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
 
 __all__ = ["Line", "best_of", "lines_of"]
 
 ComplexArray = NDArray[np.complex128]
 
-EPS = float(np.finfo(float).eps)
 # Lines this many standard deviations of log w apart lose a factor exp(0.08) between them.
 _LINE_STEP = 0.8
 # Poles passed on each side; beyond so many the expansion has long been exact, or diverges.

@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
+from spectra.quadrature import EPS
 from spectra.transform.on_balls.ascending import AscendingSeries
 from spectra.transform.on_balls.ball import to_ball
-from spectra.transform.on_balls.tail import EPS, EdgeTail, two_doubles
+from spectra.transform.on_balls.tail import EdgeTail, two_doubles
 from spectra.transform.panel import chebyshev_coefficients
 from spectra.transform.rays.precision import Ball, working
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from spectra.density import Radial
 from spectra.errors import ParameterError
 from spectra.numeric import FloatArray
+from spectra.quadrature import EPS
 from spectra.transform.rays.precision import Ball
 
-__all__ = ["EPS", "EdgeTail", "scaled", "two_doubles"]
+__all__ = ["EdgeTail", "scaled", "two_doubles"]
 
-EPS = float(np.finfo(float).eps)
 _ANGLE_POINTS = 513
 # Radii up to here can be split in halves whose products are doubles.
 _LARGEST = 2.0**1020
