@@ -11,13 +11,13 @@ of the distance to the frequency: so it keeps its digits however close the two a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from spectra.density import Atom, Component, EndTail, Tail
 from spectra.errors import NoRouteError
@@ -108,20 +108,22 @@ class BetweenWaves(Component):
     tail: Tail
     breaks: tuple[tuple[float, float], ...]
 
-    def _each(self, w: FloatArray) -> Iterator[tuple[NDArray[np.bool_], Side, FloatArray]]:
-        """Which radii are on each side, and their distances to its pivot."""
+    def _by_sides(
+        self, w: FloatArray, known: Callable[[Side, FloatArray], Any], *beyond: float
+    ) -> list[FloatArray]:
+        """Rows of what the side of each radius knows at its distance; numbers beyond the last."""
+        w = np.asarray(w, dtype=float)
+        found = np.multiply.outer(beyond, np.ones_like(w))
         which = np.searchsorted([s.low for s in self.sides[1:]], w, side="right")
         for i, side in enumerate(self.sides):
             mine = (which == i) & (w < side.high)
             if np.any(mine):
-                yield mine, side, side.distance(w[mine])
+                found[:, mine] = known(side, side.distance(w[mine]))
+        return list(found)
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho| at radii w > 0."""
-        w = np.asarray(w, dtype=float)
-        sign, log = np.ones_like(w), np.full_like(w, -np.inf)
-        for mine, side, distance in self._each(w):
-            sign[mine], log[mine] = side.density.signed_log(distance)
+        sign, log = self._by_sides(w, lambda s, x: s.density.signed_log(x), 1.0, -np.inf)
         return sign, log
 
     def beside(self, radius: float, side: float) -> Component | None:
@@ -135,19 +137,11 @@ class BetweenWaves(Component):
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log|rho|, or the largest value nearby where the density passes through zero."""
-        w = np.asarray(w, dtype=float)
-        log = np.full_like(w, -np.inf)
-        for mine, side, distance in self._each(w):
-            log[mine] = side.density.log_envelope(distance)
-        return log
+        return self._by_sides(w, lambda s, x: s.density.log_envelope(x), -np.inf)[0]
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound of the error relative to the envelope, with the rounding of the frequency."""
-        w = np.asarray(w, dtype=float)
-        bound = np.zeros_like(w)
-        for mine, side, distance in self._each(w):
-            bound[mine] = side.relative_error(distance)
-        return bound
+        return self._by_sides(w, Side.relative_error, 0.0)[0]
 
 
 def by_waves(found: Expanded, dim: int) -> Builder:
