@@ -31,6 +31,7 @@ __all__ = [
     "EndTail",
     "OscillatingTail",
     "PowerTail",
+    "Radial",
     "SpectralDensity",
     "Tail",
 ]
@@ -102,7 +103,23 @@ class OscillatingTail:
 Tail = PowerTail | EndTail | OscillatingTail
 
 
-class Component(ABC):
+class Radial(ABC):
+    """What is known of a signed density at radii: logarithms, and how far they may be off."""
+
+    @abstractmethod
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and logarithm of the absolute value at radii w > 0."""
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """Logarithm of the local size: the absolute value unless it oscillates."""
+        return self.signed_log(w)[1]
+
+    @abstractmethod
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error at w, relative to the exponential of :meth:`log_envelope`."""
+
+
+class Component(Radial):
     """One summand of the signed radial density; its coefficient is included.
 
     Attributes
@@ -130,14 +147,6 @@ class Component(ABC):
     bulk: tuple[float, float]
     tail: Tail
 
-    @abstractmethod
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and logarithm of the absolute value of the component at radii w > 0."""
-
-    @abstractmethod
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error at w, relative to :meth:`envelope`."""
-
     def beside(self, radius: float, side: float) -> Component | None:
         """The component at radius + side * distance, as one of the distance, which is not rounded.
 
@@ -157,10 +166,6 @@ class Component(ABC):
     def telling_radii(self) -> FloatArray:
         """Radii that show whatever its values show, where it is known by values alone."""
         return np.empty(0)
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """Logarithm of the local size: the absolute value unless the component oscillates."""
-        return self.signed_log(w)[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -223,6 +223,12 @@ def test_a_smooth_callable_is_refused_where_its_integral_cancels():
         sp.spectral_density(sech, 16)
 
 
+def test_a_callable_far_below_every_distance_is_refused_in_words():
+    k = sp.radial(lambda z: np.exp(-1e9 * z), origin=1)
+    with pytest.raises(NoRouteError, match="is 0 at every distance"):
+        sp.spectral_density(k, 3)
+
+
 def test_a_slow_decay_is_refused():
     k = sp.radial(lambda z: 1 / (1 + z), breaks=(), origin=1, decay=1)
     with pytest.raises(NoRouteError, match="decays like"):

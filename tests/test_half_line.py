@@ -16,7 +16,8 @@ from spectra.formula.parsing import Z
 from spectra.kernel import radial
 from spectra.measure import measure_of
 from spectra.transform import spectral_density
-from spectra.transform.half_lines.ends import expansion_of, power_ending
+from spectra.transform.half_lines.endings import power_ending
+from spectra.transform.half_lines.ends import expansion_of
 from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.sector import Box, Sector

@@ -10,7 +10,8 @@ from mpmath import mp
 from real_axis import RealKernel, radial_densities
 
 import spectra as sp
-from spectra.transform.half_lines.ends import long_expansion_of, power_ending
+from spectra.transform.half_lines.endings import power_ending
+from spectra.transform.half_lines.ends import long_expansion_of
 from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.half_lines.prepared import expanded
 

@@ -25,10 +25,10 @@ from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.nodes import chebyshev_poly, chosen_nodes, largest_on_segment
 from spectra.certify.signed_laws import SignedLaw
-from spectra.certify.tail_rounding import tail_rounding
 from spectra.certify.waves import Wave, integrated
 from spectra.quadrature import EPS
 from spectra.table import LobedTail, RadialLaw
+from spectra.table.panels import powers_of_chebyshev
 
 __all__ = ["lobed_tail_proof"]
 
@@ -42,6 +42,12 @@ _UNSEEN = 2.0**-66
 _SLICES = 64
 # The starts of lobes are looked at to this phase before they count as found.
 _LOCKED = 1e-3
+_UNIT = 2.0**-53
+# Roundings of the share of a lobe and of its place: differences, a quotient, a root, an arc sine
+# that numpy gives to four units, the factor 2/pi and 2 v - 1.
+_SHARE_STEPS, _PLACE_STEPS = 4, 12
+# Roundings of the radius: the period times the index, and the last terms of Horner's rule.
+_RADIUS_STEPS = 4
 
 
 def lobed_tail_proof(law: SignedLaw, tail: LobedTail, table: RadialLaw) -> PartCertificate:
@@ -55,7 +61,7 @@ def lobed_tail_proof(law: SignedLaw, tail: LobedTail, table: RadialLaw) -> PartC
     if tail.root != 1 or tail.zeros != 1:
         raise Unproved("a tail in powers of a root, or with double zeros, has no proof")
     proof = _Tail(law, tail)
-    rounding = tail_rounding(tail, proof.largest_density())
+    rounding = _rounding(tail, proof.largest_density())
     joined, begins = float(table.right.end_radii[0, 0]), upper_double(proof.first / law.unit)
     return PartCertificate(
         upper_double(proof.error()),
@@ -370,3 +376,49 @@ def _parameter(foci: Ball) -> Ball:
     """The ellipse around [0, 1] whose distances to 0 and 1 add up to ``foci`` at most."""
     foci = flint.arb(1).max(foci)
     return foci + (foci * foci - 1).max(flint.arb(0)).sqrt()
+
+
+# --- what doubles add ----------------------------------------------------------------------------
+
+
+def _rounding(tail: LobedTail, density: Ball) -> Ball:
+    """Upper bound of what doubles add in probability in the tail.
+
+    Parameters
+    ----------
+    tail : LobedTail
+    density : arb
+        Largest density of the radius in the tail; w times it falls with w.
+    """
+    unit = flint.arb(_UNIT)
+    front = flint.arb(tail.kappa) ** -flint.arb(tail.sigma)
+    masses = np.abs(tail.mass_series)
+    held = flint.arb(tail.mass)
+    # The power and the product, the place 2 x - 1 in the series of the mass, and Clenshaw's rule.
+    slope = float(np.sum(np.arange(masses.size) ** 2 * masses))
+    survival = 4 * unit * held + front * unit * (4 * slope + _clenshaw_rounding(masses))
+    # A lobe holds at most the density times its length, which is half of a period.
+    lobe = density * flint.arb(tail.period)
+    place = unit * (_SHARE_STEPS + 2 * _PLACE_STEPS) * lobe
+    first = flint.arb(float(tail.radius(np.array([tail.kappa]), np.array([1.0]))[0, 0]))
+    radius = unit * (_RADIUS_STEPS * first + _radius_rounding(tail))
+    return (survival + place + density * radius).abs_upper()
+
+
+def _clenshaw_rounding(sizes: np.ndarray) -> float:
+    """Rounding of Clenshaw's rule in units: an error made at a term counts as one in it."""
+    n = sizes.size
+    later = np.zeros(n + 2)
+    for k in range(n - 1, -1, -1):
+        later[k] = float(np.sum(np.arange(1, n - k + 1) * sizes[k:]))
+    return float(np.sum(4.0 * (sizes + 2.0 * later[1 : n + 1] + later[2 : n + 2])))
+
+
+def _radius_rounding(tail: LobedTail) -> float:
+    """Rounding of the series of the radius beside its period, in units."""
+    sizes = np.abs(tail.radius_series)
+    rows, columns = sizes.shape
+    powers = np.abs(powers_of_chebyshev(columns)).sum(axis=1)
+    # Chebyshev polynomials from their recurrence, two sums of products, and the power form.
+    steps = 2.0 * np.arange(rows)[:, None] ** 2 + 2.0 * (rows + columns) + 8.0
+    return float(np.sum(sizes * steps * powers))

@@ -1,7 +1,7 @@
 """Masses of densities with lobes without end, and the lobes that a table is proved against.
 
 The lobes up to a far zero are differences of the antiderivative at the zeros; bisection and the
-phase prove that none was missed; the rest is :mod:`.waves` and :mod:`.backgrounds`.
+phase prove that none was missed; the rest is :mod:`.waves`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from itertools import pairwise
 import flint
 import numpy as np
 
-from spectra.certify.backgrounds import background_tail
 from spectra.certify.ball_densities import BallDensity
 from spectra.certify.ball_kernels import ball_density
 from spectra.certify.balls import Ball, Unproved, precision
 from spectra.certify.mixtures import MassBalls
 from spectra.certify.signs import enclosed_zero, proved_ranges
-from spectra.certify.waves import OUTER, Wave, absolute_tail, discs_of
+from spectra.certify.waves import OUTER, Wave, absolute_tail, background_tail, discs_of
 from spectra.transform.on_balls.compact import BallComponent
 
 __all__ = ["Lobes", "lobed_masses", "proved_lobes"]

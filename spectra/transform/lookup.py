@@ -10,6 +10,7 @@ from spectra.density import Atom, Component, SpectralDensity
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.transform.on_balls.ball_formula import compact_formula
+from spectra.transform.on_balls.ball_reading import ball_form
 from spectra.transform.on_balls.compact import compact_components
 from spectra.transform.smooth_pairs import PAIRS
 from spectra.transform.smooth_pairs.pair import CONSTANT, Pair
@@ -105,11 +106,11 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom],
     return smooth, atoms, sympy.Add(*rest)
 
 
-def unknown_summand(kernel: Kernel, dim: int) -> str | None:
+def unknown_summand(kernel: Kernel) -> str | None:
     """The first summand of a kernel that is in no family, as text; None where all are known."""
     for piece in kernel.pieces:
         if piece.support != sympy.oo:
-            if compact_components(piece.expr, piece.support, dim) is None:
+            if ball_form(piece.expr, piece.support) is None:
                 return f"{piece.expr} on z <= {piece.support}"
             continue
         for term in summands(piece.expr):

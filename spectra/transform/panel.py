@@ -23,7 +23,6 @@ __all__ = [
     "bulk_of",
     "chebyshev_coefficients",
     "checked_panel",
-    "fit_panel",
     "middle_of",
     "panel_through",
     "places",
@@ -116,8 +115,11 @@ class Panel:
     @property
     def height(self) -> float:
         """The largest log(w |rho|), about."""
-        ends = [self.level + (self.slope + 1.0) * x for x in (self.low, self.high)]
-        return max(ends) + float(np.log(self.top))
+        return max(self.height_at(self.low), self.height_at(self.high))
+
+    def height_at(self, x: float) -> float:
+        """log(w |rho|) near log w = x, where the series is largest."""
+        return self.level + (self.slope + 1.0) * x + float(np.log(self.top))
 
     def values(self, s: FloatArray) -> FloatArray:
         """The series, from -1 to 1."""
@@ -182,37 +184,20 @@ def slope_between(x: FloatArray, log_size: FloatArray) -> float:
     return rise / float(x[-third:].mean() - x[:third].mean())
 
 
-def fit_panel(
-    low: float,
-    high: float,
-    sample: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-    *,
-    power: float | None = None,
+def panel_through(
+    low: float, high: float, sampled: Sampled, *, power: float | None = None
 ) -> tuple[Panel, bool]:
-    """Fit the values of ``sample`` on a panel of log w, and say whether the series resolves them.
+    """The panel through values at its nodes, and whether the series resolves them.
 
     Parameters
     ----------
     low, high : float
         Ends in log w.
-    sample : callable
-        Values of rho and bounds of their errors at radii w.
+    sampled : Sampled
+        Values at the nodes.
     power : float, optional
         For the panel next to the origin: rho is w**power times a function that is smooth in w.
     """
-    if power is None:
-        w = np.exp(low + 0.5 * (high - low) * (1.0 + NODES))
-    else:
-        w = np.exp(high) * 0.5 * (1.0 + NODES)
-    value, error = sample(w)
-    size = np.abs(value) + error
-    return panel_through(low, high, Sampled(value / size, error / size, np.log(size)), power=power)
-
-
-def panel_through(
-    low: float, high: float, sampled: Sampled, *, power: float | None = None
-) -> tuple[Panel, bool]:
-    """The panel through values at its nodes, and whether the series resolves them."""
     linear = power is not None
     # What is taken out is made of short numbers, so that it is taken out exactly.
     if linear:

@@ -9,39 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from spectra.density import Component, Tail
+from spectra.density import Component, Radial, Tail
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.transform.panel import ROUNDING, Panel
 
-__all__ = ["Ending", "Panelled"]
+__all__ = ["Panelled"]
 
 # Points on a panel through which a density passes zero, and on one where it keeps its size: a panel
 # has twenty Legendre nodes, and so fewer zeros than that (chosen).
 _ROUGH_POINTS, _STEADY_POINTS = 12, 4
 _NUMBERS = ("linear", "middle", "half", "level", "slope", "error", "top", "steady")
-
-
-class Ending(Protocol):
-    """How a density goes on beyond its last panel."""
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho|."""
-        ...
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """log|rho|, or of what its waves reach nearby."""
-        return self.signed_log(w)[1]
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to the envelope."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +41,9 @@ class Panelled(Component):
         at their lower end w_0; 0 but for kernels that decay like z**-d.
     origin_error : float
         Bound of the relative error of that.
-    ending : Ending
+    ending : Radial
         Beyond the panels.
-    beginning : Ending or None
+    beginning : Radial or None
         Below the panels, where more than one power is known.
     """
 
@@ -68,10 +52,10 @@ class Panelled(Component):
     origin_exponent: float
     bulk: tuple[float, float]
     tail: Tail
-    ending: Ending
+    ending: Radial
     origin_log_share: float = 0.0
     origin_error: float = 0.0
-    beginning: Ending | None = None
+    beginning: Radial | None = None
 
     @cached_property
     def _edges(self) -> FloatArray:

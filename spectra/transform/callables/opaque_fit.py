@@ -19,6 +19,7 @@ from numpy.polynomial import chebyshev
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import OpaqueTerm
 from spectra.numeric import FloatArray
+from spectra.quadrature import EPS
 from spectra.transform.on_balls.ball import to_ball
 from spectra.transform.rays.precision import Ball
 
@@ -30,8 +31,6 @@ __all__ = [
     "found_origin",
     "values_of",
 ]
-
-EPS = float(np.finfo(float).eps)
 
 # Degrees tried in turn; between one and the next the series of a smooth function ends.
 _DEGREES = (8, 14, 22, 34, 50, 72, 104, 150)

@@ -9,8 +9,8 @@ in high dimension is everywhere.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -28,8 +28,10 @@ from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
 from spectra.transform.callables.opaque_fit import found_origin, values_of
 from spectra.transform.callables.opaque_series import series_components
-from spectra.transform.panel import Panel, fit_panel
-from spectra.transform.panelled import Ending, Panelled
+from spectra.transform.half_lines.endings import PowerEnding, Vanishing
+from spectra.transform.panel import Panel, panel_through
+from spectra.transform.panelled import Panelled
+from spectra.transform.rays.sampled import Sampled
 
 __all__ = ["opaque_part"]
 
@@ -131,6 +133,11 @@ def _reach(term: OpaqueTerm, dim: int) -> float:
     with np.errstate(divide="ignore"):
         size = np.log(np.abs(values_of(term, z))) + (dim - 1) * np.log(z)
     alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
+    if not alive.size:
+        raise NoRouteError(
+            f"The callable {term.function.__name__} is 0 at every distance from z = {z[0]:g} to "
+            f"{z[-1]:g}, so its values show nothing. Measure distances in another unit."
+        )
     if alive[-1] == z.size - 1:
         raise NoRouteError(
             f"The callable {term.function.__name__} has not decayed at z = {z[-1]:g}. Values alone "
@@ -177,35 +184,30 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
         )
     sample = partial(_sampled, partial(values_of, term), reach, dim)
     power = float(dim - 1)
-    first = 1.0 / reach
-    panel, resolved = fit_panel(np.log(first), np.log(2.0 * first), sample, power=power)
-    while not resolved:
-        first *= 0.5
-        panel, resolved = fit_panel(np.log(first), np.log(2.0 * first), sample, power=power)
-    panels = [panel]
-    _check_digits(panel, term, dim)
-    odd = None if origin is sympy.oo else _OddTail.of(term, reach, origin, dim)
+    firsts = (0.5**i / reach for i in itertools.count())
+    tried = (_fitted(sample, float(np.log(w)), float(np.log(2.0 * w)), power) for w in firsts)
+    panels = [next(panel for panel, resolved in tried if resolved)]
+    _check_digits(panels[0], term, dim)
+    odd = None if origin is sympy.oo else _odd_powers(term, reach, origin, dim)
     # Spectra have gaps: where one peak has fallen to rounding another may follow.
     highest = 0.0 if odd is not None else _highest_frequency(term, reach)
-    best = -np.inf
-    width = _WIDTH
+    best, width = panels[0].height_at(panels[0].high), _WIDTH
     while len(panels) < _MOST_PANELS:
         low = panels[-1].high
-        panel, resolved = fit_panel(low, low + width, sample)
+        panel, resolved = _fitted(sample, low, low + width)
         if not resolved and width > _NARROWEST:
             width *= 0.5
             continue
         panels.append(panel)
         share = panel.error / panel.top
-        height = _height(panel)
+        height = panel.height_at(panel.high)
         best = max(best, height)
-        if odd is not None:
-            missing = float(odd.relative_error(np.array([np.exp(panel.high)]))[0])
-            if missing <= share:
-                break
+        end = np.exp(panel.high)
+        if odd is not None and odd.relative_error(end) <= share:
+            break
         if height >= best - _FALLEN:
             _check_digits(panel, term, dim)
-        elif share > _NOISE_LIMIT and np.exp(panel.high) > highest:
+        elif share > _NOISE_LIMIT and end > highest:
             break
         # Noise counts in units of the least value of a panel: it should not be much below others.
         width = min(_WIDTH, 2.0 * width, _FALL / max(abs(panel.slope), 1.0))
@@ -215,19 +217,15 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
             f"{_MOST_PANELS} panels up to w = {np.exp(panels[-1].high):.4g}: it has too many "
             "narrow peaks. Write the kernel as a formula."
         )
-    heights = [_height(p) for p in panels]
-    bulk = [p for p, h in zip(panels, heights, strict=True) if h > max(heights) - _BULK]
-    ends = (float(np.exp(bulk[0].low)), float(np.exp(bulk[-1].high)))
-    total = float(values_of(term, np.zeros(1))[0])
-    if odd is None:
-        unknown = _Unknown(panels[-1])
-        return Panelled(tuple(panels), total, power, ends, PowerTail(np.inf), unknown)
-    return Panelled(tuple(panels), total, power, ends, PowerTail(1.0 + float(odd.powers[0])), odd)
-
-
-def _height(panel: Panel) -> float:
-    """Logarithm of w rho at the upper end of a panel."""
-    return float(panel.level + (panel.slope + 1.0) * panel.high + np.log(panel.top))
+    bulk = [p for p in panels if p.height_at(p.high) > best - _BULK]
+    return Panelled(
+        tuple(panels),
+        total=float(values_of(term, np.zeros(1))[0]),
+        origin_exponent=power,
+        bulk=(float(np.exp(bulk[0].low)), float(np.exp(bulk[-1].high))),
+        tail=PowerTail(np.inf if odd is None else odd.exponent),
+        ending=Vanishing.like_a_power(panels[-1], _STEEP) if odd is None else odd,
+    )
 
 
 def _check_digits(panel: Panel, term: OpaqueTerm, dim: int) -> None:
@@ -239,9 +237,18 @@ def _check_digits(panel: Panel, term: OpaqueTerm, dim: int) -> None:
         )
 
 
+def _fitted(
+    sample: Callable[[FloatArray], Sampled], low: float, high: float, power: float | None = None
+) -> tuple[Panel, bool]:
+    """The panel through values, and whether its series resolves them; ``power`` as there."""
+    t = 0.5 * (1.0 + NODES)
+    w = np.exp(low + (high - low) * t) if power is None else np.exp(high) * t
+    return panel_through(low, high, sample(w), power=power)
+
+
 def _sampled(
     values: Callable[[FloatArray], FloatArray], reach: float, dim: int, w: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+) -> Sampled:
     """rho at w, and its error: the rounding of the sum, and what half as wide panels change."""
     results = []
     rounding = np.zeros(w.shape)
@@ -262,64 +269,24 @@ def _sampled(
     front = np.exp(parts[0] - parts[1] + parts[2])
     # A logarithm is rounded to its own size, and so is the value.
     rounding = rounding + EPS * (4.0 + sum(np.abs(p) for p in parts)) * np.abs(results[1])
-    apart = _SAFETY * np.abs(results[1] - results[0])
-    return front * results[1], front * (apart + rounding)
+    value = front * results[1]
+    error = front * (_SAFETY * np.abs(results[1] - results[0]) + rounding)
+    size = np.abs(value) + error
+    return Sampled(value / size, error / size, np.log(size))
 
 
-@dataclass(frozen=True)
-class _Unknown(Ending):
-    """Beyond the last panel the values are noise: a power law that no digit is claimed of."""
-
-    last: Panel
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho|."""
-        end = self.last.high
-        log = self.last.level + self.last.slope * end + np.log(self.last.top)
-        return np.ones_like(w), log + min(self.last.slope, -_STEEP) * (np.log(w) - end)
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Twice the value: nothing is known."""
-        return np.full_like(w, 2.0)
+# --- towards infinity ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _OddTail(Ending):
-    """The density that odd powers of z at 0 make at large w: a sum of powers of 1/w."""
-
-    powers: FloatArray
-    values: FloatArray
-    errors: FloatArray
-
-    @classmethod
-    def of(cls, term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) -> _OddTail:
-        """The tail of a callable that starts like an odd power, from a series close to z = 0."""
-        found, second = (_taylor(term, reach, degree) for degree in _ORIGIN_DEGREES)
-        powers = np.arange(float(origin), _ORIGIN_POWERS, 2.0)
-        front = (
-            2.0
-            * np.exp(powers * np.log(2.0) + gammaln(0.5 * (dim + powers)) - gammaln(0.5 * dim))
-            * rgamma(-0.5 * powers)
-        )
-        at = powers.astype(int)
-        values = front * found[at]
-        return cls(powers, values, np.abs(front * (found[at] - second[at])) * _SAFETY)
-
-    def _terms(self, w: FloatArray) -> FloatArray:
-        return np.asarray(self.values * np.asarray(w)[..., None] ** (-1.0 - self.powers))
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho|."""
-        total = self._terms(w).sum(axis=-1)
-        with np.errstate(divide="ignore"):
-            return np.sign(total), np.log(np.abs(total))
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """The errors of the powers, and the last one kept, relative to the sum."""
-        terms = self._terms(w)
-        powers = np.asarray(w)[..., None] ** (-1.0 - self.powers)
-        wrong = np.abs(self.errors * powers).sum(axis=-1)
-        return np.asarray((wrong + np.abs(terms[..., -1])) / np.abs(terms.sum(axis=-1)) + 8 * EPS)
+def _odd_powers(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) -> PowerEnding:
+    """The density that odd powers of z at 0 make at large w, from a series close to z = 0."""
+    found, second = (_taylor(term, reach, degree) for degree in _ORIGIN_DEGREES)
+    powers = np.arange(float(origin), _ORIGIN_POWERS, 2.0)
+    growth = powers * np.log(2.0) + gammaln(0.5 * (dim + powers)) - gammaln(0.5 * dim)
+    front = 2.0 * np.exp(growth) * rgamma(-0.5 * powers)
+    at = powers.astype(int)
+    wrong = _SAFETY * np.abs(front * (found[at] - second[at]))
+    return PowerEnding.of_powers(powers + 1.0, front * found[at], wrong)
 
 
 def _taylor(term: OpaqueTerm, reach: float, degree: int) -> FloatArray:

@@ -113,7 +113,7 @@ def _balls(
         )
         missed = max(missed, fit.miss)
         form = NumericBall(fit, end, edge=edge, origin_root=int(fit.power.q))
-        balls.insert(0, BallComponent.of(form, dim, least_start=form.least_start))
+        balls.insert(0, BallComponent.of(form, dim))
         rest = _without(rest, fit, radius)
     return balls, missed
 

@@ -2,7 +2,6 @@
 
 Read in this order: ``half_line`` (the door), ``prepared``, ``waves`` and ``ends`` (the formula as a
 sum of waves, and its expansions at zero and infinity), ``outwards`` (panels from the bulk on, by
-the sums of :mod:`spectra.transform.rays`), ``endings`` and ``remainder`` (beyond the last panel).
-Waves that decay slowly: ``slow_waves`` and ``between`` (densities that are singular at their
-frequencies).
+the sums of :mod:`spectra.transform.rays`), ``endings`` (beyond the last panel), ``slow_waves``
+(waves that decay slowly: densities that are singular at their frequencies).
 """

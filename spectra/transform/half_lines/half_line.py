@@ -17,7 +17,8 @@ import sympy
 from spectra.density import Atom, Component
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.quadrature import EPS
-from spectra.transform.half_lines.ends import Expansion, long_expansion_of, power_ending
+from spectra.transform.half_lines.endings import power_ending
+from spectra.transform.half_lines.ends import Expansion, long_expansion_of
 from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane
 from spectra.transform.half_lines.slow_waves import (
@@ -93,27 +94,27 @@ def _component(found: Expanded, dim: int) -> Component:
     refusals = []
     for way in _ways(found, dim):
         try:
-            return way(found, dim)
+            return way(found, dim).component()
         except _REFUSALS as refusal:
             refusals.append(refusal)
     raise refusals[0]
 
 
-def _ways(found: Expanded, dim: int) -> Iterator[Callable[[Expanded, int], Component]]:
+def _ways(found: Expanded, dim: int) -> Iterator[Callable[[Expanded, int], Builder]]:
     # Fast waves are followed one by one on paths, since nothing may be between them and the rest;
     # rays see them all at once.
-    slow = _is_slow(found)
+    slow = _phase(found) < _MOST_PHASE
     if slow and found.decays_fast and EvenSums.serves(plane(found.expr), dim):
         yield _by_even_sums
     if found.waves:
-        yield from (_by_rays, _by_waves) if slow else (_by_waves, _by_rays)
+        yield from (_by_rays, by_waves) if slow else (by_waves, _by_rays)
     else:
         yield _by_rays
 
 
-def _by_even_sums(found: Expanded, dim: int) -> Component:
+def _by_even_sums(found: Expanded, dim: int) -> Builder:
     rays = plane(found.expr)
-    return Builder(found, rays.shape(dim), EvenSums(rays, dim), dim).component()
+    return Builder.at_origin(found, rays.shape(dim), EvenSums(rays, dim), dim)
 
 
 def _parts(found: Expanded, dim: int) -> list[Expanded]:
@@ -133,22 +134,13 @@ def _parts(found: Expanded, dim: int) -> list[Expanded]:
     return parts if whole else [found]
 
 
-def _is_slow(found: Expanded) -> bool:
-    """Whether waves turn only some times before the kernel is negligible."""
-    return _phase(found) < _MOST_PHASE
-
-
 def _phase(found: Expanded) -> float:
     """How far waves turn before the kernel is negligible."""
     fastest = max((wave.rate for wave in found.waves), default=0.0)
     return fastest * float(np.exp(plane(found.expr).reach.end)) if fastest else 0.0
 
 
-def _by_waves(found: Expanded, dim: int) -> Component:
-    return by_waves(found, dim).component()
-
-
-def _by_rays(found: Expanded, dim: int) -> Component:
+def _by_rays(found: Expanded, dim: int) -> Builder:
     rays = plane(found.expr)
     sums = RaySums(rays, dim)
     # Where waves turn that often before the series serves, more of its terms are cheaper.
@@ -157,7 +149,7 @@ def _by_rays(found: Expanded, dim: int) -> Component:
     shape = rays.shape(dim)
     if _phase(found) > _MOST_PHASE:
         shape = replace(shape, frequencies=tuple(wave.rate for wave in found.waves))
-    return Builder(found, shape, sums, dim).component()
+    return Builder.at_origin(found, shape, sums, dim)
 
 
 def _start_of_series(zero: Expansion, dim: int) -> float:

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from spectra.density import PowerTail, Tail
+from spectra.density import PowerTail, Radial, Tail
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.numeric import FloatArray
-from spectra.transform.half_lines.endings import Vanishing
-from spectra.transform.half_lines.ends import PowerEnding, long_expansion_of, power_ending
+from spectra.transform.half_lines.endings import PowerEnding, Vanishing, power_ending, remainder
+from spectra.transform.half_lines.ends import long_expansion_of
 from spectra.transform.half_lines.prepared import Expanded, plane
-from spectra.transform.half_lines.remainder import remainder
 from spectra.transform.panel import Panel, bulk_of, panel_through
-from spectra.transform.panelled import Ending, Panelled
+from spectra.transform.panelled import Panelled
 from spectra.transform.rays.sampled import Sampled, Sampler, Shape
 
 __all__ = ["Builder", "Start"]
@@ -78,10 +77,11 @@ class Start:
         return cls(float(min(decay, dim) - 1), with_log=decay == dim)
 
 
+@dataclass(eq=False)
 class Builder:
     """Panels from the bulk outwards until both ends are known.
 
-    Parameters
+    Attributes
     ----------
     found : Expanded
         The kernel, expanded at both ends.
@@ -91,31 +91,27 @@ class Builder:
         Its density.
     dim : int
         Dimension.
+    start : Start
+        How it begins at distance 0.
     pivot, side : float
         The density is taken at w = pivot + side * distance, as a function of the distance.
-    start : Start, optional
-        How it begins at distance 0; by default how it does at the origin.
     peak : float
-        A known value of log(w |rho|).
+        The largest value of log(w |rho|) that is known.
     """
 
-    def __init__(
-        self,
-        found: Expanded,
-        shape: Shape,
-        sample: Sampler,
-        dim: int,
-        *,
-        pivot: float = 0.0,
-        side: float = 1.0,
-        start: Start | None = None,
-        peak: float = -np.inf,
-    ) -> None:
-        self.found, self.shape, self.sample = found, shape, sample
-        self.dim = dim
-        self.pivot, self.side = pivot, side
-        self.start = Start.at_origin(found, dim) if start is None else start
-        self.peak = peak
+    found: Expanded
+    shape: Shape
+    sample: Sampler
+    dim: int
+    start: Start
+    pivot: float = 0.0
+    side: float = 1.0
+    peak: float = -np.inf
+
+    @classmethod
+    def at_origin(cls, found: Expanded, shape: Shape, sample: Sampler, dim: int) -> Builder:
+        """That of the density as a function of the radius."""
+        return cls(found, shape, sample, dim, Start.at_origin(found, dim))
 
     def up_to(self, distance: float) -> Panelled:
         """The density from distance 0 to this one, and a little beyond."""
@@ -183,7 +179,7 @@ class Builder:
         return self._panelled((*left, *right), ending, tail, share, drift)
 
     def _panelled(
-        self, panels: tuple[Panel, ...], ending: Ending, tail: Tail, share: float, drift: float
+        self, panels: tuple[Panel, ...], ending: Radial, tail: Tail, share: float, drift: float
     ) -> Panelled:
         return Panelled(
             panels=panels,
@@ -272,10 +268,8 @@ class Builder:
         )
 
     def _is_negligible(self, panel: Panel, end: float) -> bool:
-        height = panel.level + (panel.slope + 1.0) * end + float(np.log(panel.top))
-        return height < self.peak + (
-            _NEGLIGIBLE_INSIDE if self.pivot and end < 0.0 else _NEGLIGIBLE
-        )
+        share = _NEGLIGIBLE_INSIDE if self.pivot and end < 0.0 else _NEGLIGIBLE
+        return panel.height_at(end) < self.peak + share
 
     def _count(self, panels: list[Panel]) -> None:
         if len(panels) > _MOST_PANELS:

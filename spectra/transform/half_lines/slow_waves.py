@@ -3,12 +3,18 @@ r"""Kernels with waves that decay like powers: densities singular at the frequen
 A wave :math:`2\Re[c z^{-a} e^{ibz}]` has the density of a finite measure at b if
 :math:`a > (d-1)/2`; and where :math:`a = (d-1)/2` and c has the phase of the mean
 :math:`\Omega_d(bz)` of a plane wave, it is an atom on the sphere of radius b.
+
+The density behaves like :math:`|w - b|^{a - (d+1)/2}` on both sides of b, next to functions that
+are smooth there.  It is known on stretches from each frequency to the middle of two, as a function
+of the distance to the frequency: so it keeps its digits however close the two are.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import sympy
@@ -16,14 +22,16 @@ import sympy
 from spectra.density import Atom, Component, EndTail, Tail
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
+from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
-from spectra.transform.half_lines.between import BetweenWaves, Side
 from spectra.transform.half_lines.outwards import Builder, Start
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane, wave_sums
 from spectra.transform.half_lines.waves import Turning
+from spectra.transform.panelled import Panelled
+from spectra.transform.rays.sampled import Sampler
 from spectra.transform.rays.wave_sums import Beside
 
-__all__ = ["beside_frequencies", "by_waves", "without_spheres"]
+__all__ = ["BetweenWaves", "Side", "beside_frequencies", "by_waves", "without_spheres"]
 
 # More atoms than this have one frequency after another.
 _MOST_ATOMS = 8
@@ -34,23 +42,114 @@ _PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.besselj, sympy.besseli)
 # A share of a wave below this is rounding.
 _NO_SHARE = 1e-9
+# A rounded frequency rounds the distance: densities are taken to change by so many e-folds of it.
+_STEEPNESS = 2.0
 
 
-def by_waves(
-    found: Expanded,
-    dim: int,
-    *,
-    pivot: float = 0.0,
-    side: float = 1.0,
-    start: Start | None = None,
-    peak: float = -np.inf,
-) -> Builder:
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The density from ``low`` to ``high``, as a function of the distance to a pivot.
+
+    Attributes
+    ----------
+    low, high : float
+        Radii; one of them is the pivot.
+    pivot, side : float
+        w = pivot + side * distance.
+    density : Panelled
+        The density at a distance.
+    is_exact : bool
+        Whether the pivot is the frequency itself, and not a double next to it.
+    """
+
+    low: float
+    high: float
+    pivot: float
+    side: float
+    density: Panelled
+    is_exact: bool = True
+
+    def distance(self, w: FloatArray) -> FloatArray:
+        """The distance to the pivot; at the pivot itself the least there is in doubles, or its
+        rounding."""
+        least = np.finfo(float).tiny if self.is_exact else EPS * self.pivot
+        return np.maximum(self.side * (w - self.pivot), least)
+
+    def relative_error(self, distance: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope, with the rounding of the frequency: as far
+        as the density changes on the way to twice the distance, and as far as a power of it does
+        where that has no bound."""
+        bound = self.density.relative_error(distance)
+        if self.is_exact:
+            return bound
+        moved = EPS * self.pivot / distance
+        if self.density.origin_exponent < 0.0:
+            return bound + _STEEPNESS * moved
+        (sign, log), (other, beyond) = map(self.density.signed_log, (distance, 2.0 * distance))
+        envelope = self.density.log_envelope(distance)
+        change = np.abs(sign * np.exp(log - envelope) - other * np.exp(beyond - envelope))
+        return bound + 2.0 * _STEEPNESS * moved * change
+
+
+@dataclass(frozen=True, eq=False)
+class BetweenWaves(Component):
+    """A component made of sides that follow one another; it is 0 beyond the last one.
+
+    Attributes
+    ----------
+    sides : tuple of Side
+        From radius 0 to infinity, or to the end of the spectrum.
+    """
+
+    sides: tuple[Side, ...]
+    total: float
+    origin_exponent: float
+    bulk: tuple[float, float]
+    tail: Tail
+    breaks: tuple[tuple[float, float], ...]
+
+    def _by_sides(
+        self, w: FloatArray, known: Callable[[Side, FloatArray], Any], *beyond: float
+    ) -> list[FloatArray]:
+        """Rows of what the side of each radius knows at its distance; numbers beyond the last."""
+        w = np.asarray(w, dtype=float)
+        found = np.multiply.outer(beyond, np.ones_like(w))
+        which = np.searchsorted([s.low for s in self.sides[1:]], w, side="right")
+        for i, side in enumerate(self.sides):
+            mine = (which == i) & (w < side.high)
+            if np.any(mine):
+                found[:, mine] = known(side, side.distance(w[mine]))
+        return list(found)
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| at radii w > 0."""
+        sign, log = self._by_sides(w, lambda s, x: s.density.signed_log(x), 1.0, -np.inf)
+        return sign, log
+
+    def beside(self, radius: float, side: float) -> Component | None:
+        """The side of a frequency, from the distance itself."""
+        mine = (s.density for s in self.sides if s.pivot == radius and s.side == side)
+        return next(mine, None)
+
+    def telling_radii(self) -> FloatArray:
+        """Those of its sides."""
+        return np.concatenate([s.pivot + s.side * s.density.telling_radii() for s in self.sides])
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """log|rho|, or the largest value nearby where the density passes through zero."""
+        return self._by_sides(w, lambda s, x: s.density.log_envelope(x), -np.inf)[0]
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Bound of the error relative to the envelope, with the rounding of the frequency."""
+        return self._by_sides(w, Side.relative_error, 0.0)[0]
+
+
+def by_waves(found: Expanded, dim: int) -> Builder:
     """Panels of a density from the sums of its waves."""
-    sample = Beside(wave_sums(found, dim), pivot, side)
     shape = replace(plane(found.expr).shape(dim), frequencies=tuple(w.rate for w in found.waves))
     if shape.beyond is not None and not shape.beyond.is_known:
         shape = replace(shape, beyond=None)
-    return Builder(found, shape, sample, dim, pivot=pivot, side=side, start=start, peak=peak)
+    return Builder.at_origin(found, shape, Beside(wave_sums(found, dim)), dim)
 
 
 def without_spheres(found: Expanded, dim: int) -> tuple[list[Atom], Expanded | None]:
@@ -140,9 +239,8 @@ def _is_double(number: sympy.Expr) -> bool:
     return bool(number.is_Rational and sympy.Rational(float(number)) == number)
 
 
-def _peak(found: Expanded, dim: int, bounds: list[float], middles: list[float]) -> float:
+def _peak(sample: Sampler, bounds: list[float], middles: list[float]) -> float:
     """log(w |rho|) where it may be large: a density may vanish between two frequencies."""
-    sample = Beside(wave_sums(found, dim))
     places = [*middles, *(b * (1.0 + shift) for b in bounds for shift in (-_NEAR, _NEAR))]
     heights = []
     for w in sorted(places):
@@ -180,20 +278,26 @@ def beside_frequencies(found: Expanded, dim: int) -> Component:
     middles = [0.5 * bounds[0], *(0.5 * (a + b) for a, b in pairwise(bounds))]
     sides: list[Side] = []
     breaks: list[tuple[float, float]] = []
-    peak = _peak(found, dim, bounds, middles)
+    origin = by_waves(found, dim)
+    origin.peak = _peak(origin.sample, bounds, middles)
     tail: Tail | None = None
+
+    def beside(b: float, side: float, start: Start) -> Builder:
+        sample = Beside(wave_sums(found, dim), b, side)
+        return replace(origin, sample=sample, start=start, pivot=b, side=side)
+
     for i, b in enumerate(bounds):
         ends = band_limited and b == bounds[-1]
         under = Start(kinks[b]) if ends else _start(found.turning[i], dim, -1.0)
-        below = by_waves(found, dim, pivot=b, side=-1.0, start=under, peak=peak)
+        below = beside(b, -1.0, under)
         sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i]), exact[b]))
-        peak = below.peak
+        origin.peak = below.peak
         if ends:
             tail = EndTail(b, kinks[b])
             break
         over = _start(found.turning[i], dim, 1.0)
         breaks.append((b, min(under.exponent, over.exponent)))
-        above = by_waves(found, dim, pivot=b, side=1.0, start=over, peak=peak)
+        above = beside(b, 1.0, over)
         if b == bounds[-1]:
             last = above.component()
             sides.append(Side(b, np.inf, b, 1.0, last, exact[b]))
@@ -201,8 +305,7 @@ def beside_frequencies(found: Expanded, dim: int) -> Component:
         else:
             high = middles[i + 1]
             sides.append(Side(b, high, b, 1.0, above.up_to(high - b), exact[b]))
-        peak = above.peak
-    origin = by_waves(found, dim, peak=peak)
+        origin.peak = above.peak
     first = Side(0.0, middles[0], 0.0, 1.0, origin.up_to(middles[0]))
     assert tail is not None  # there is a last frequency
     return BetweenWaves(

@@ -18,15 +18,15 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.density import Radial
 from spectra.numeric import FloatArray
+from spectra.quadrature import EPS
 from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
-from spectra.transform.panelled import Ending
 
 __all__ = ["Line", "best_of", "lines_of"]
 
 ComplexArray = NDArray[np.complex128]
 
-EPS = float(np.finfo(float).eps)
 # Lines this many standard deviations of log w apart lose a factor exp(0.08) between them.
 _LINE_STEP = 0.8
 # Poles passed on each side; beyond so many the expansion has long been exact, or diverges.
@@ -57,7 +57,7 @@ _DEPTH = 230.0
 
 
 @dataclass(frozen=True, eq=False)
-class Line(Ending):
+class Line(Radial):
     """Samples of R on Re u = place, and the poles between it and the strip.
 
     As an ending it is the sum over these poles alone, and the line is the error of that.

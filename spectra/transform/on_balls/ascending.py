@@ -64,6 +64,12 @@ class AscendingSeries:
     _bits: int = field(default=_BITS_STEP, init=False)
     _known: dict[int, tuple[Iterator[Ball], list[Ball]]] = field(default_factory=dict, init=False)
 
+    @property
+    def front(self) -> Ball:
+        """R^d 2^(2-d) / Gamma(d/2)^2, with which rho(w) = front w^(d-1) F(R w)."""
+        d, radius = self.dim, to_ball(self.form.radius)
+        return radius**d * flint.arb(2) ** (2 - d) / (flint.arb(d) / 2).gamma() ** 2
+
     def __call__(self, w: Sequence[Ball]) -> list[Ball]:
         """Values F(R w) at exact radii."""
         while True:
@@ -115,13 +121,6 @@ def build_panels(series: AscendingSeries, order: float, stop: float) -> tuple[Pa
     return bisected(ends, fit, lambda low, high: float(np.log(0.5 * np.exp([low, high]).sum())))
 
 
-def density_front(form: RadialForm, dim: int) -> Ball:
-    """R^d 2^(2-d) / Gamma(d/2)^2, with which rho(w) = front w^(d-1) F(R w)."""
-    return (
-        to_ball(form.radius) ** dim * flint.arb(2) ** (2 - dim) / (flint.arb(dim) / 2).gamma() ** 2
-    )
-
-
 def _fit(
     series: AscendingSeries, order: float, narrowest: float, low: float, high: float
 ) -> Panel | None:
@@ -147,7 +146,7 @@ def _fit(
         elif begin:  # So few waves show no power of their own.
             turn = radius * middle * _debye_slope(order, radius * middle)
         slope = dim - 1 + short(turn)
-        front = density_front(series.form, dim).log()
+        front = series.front.log()
         logs = [front + (dim - 1 - slope) * t for t in x]
         level = short(float(max(sizes + np.array(logs, dtype=float))))
         scaled = np.array(

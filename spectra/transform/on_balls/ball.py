@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 import flint
 import sympy
@@ -197,6 +197,9 @@ class BallForm:
 
     radius: sympy.Expr
     parts: tuple[tuple[Factor, Monomials], ...]
+
+    #: Nothing is known of R w below which the expansions at the ends do not serve.
+    least_start: ClassVar[float] = 0.0
 
     @property
     def value_at_zero(self) -> sympy.Expr:

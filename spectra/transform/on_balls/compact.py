@@ -59,13 +59,10 @@ class BallComponent(Panelled):
         return found if self.doubt is None else found + np.interp(np.log(w), *self.doubt)
 
     @classmethod
-    def of(cls, form: RadialForm, dim: int, *, least_start: float = 0.0) -> BallComponent:
-        """Panels up to the radius from which the expansions at the ends serve.
-
-        They are known not to below R w = ``least_start``.
-        """
+    def of(cls, form: RadialForm, dim: int) -> BallComponent:
+        """Panels up to the radius from which the expansions at the ends serve."""
         series = AscendingSeries(form, dim)
-        beyond = build_tail(form, dim, series, least_start=least_start)
+        beyond = build_tail(series)
         found = cls(
             form=form,
             dim=dim,

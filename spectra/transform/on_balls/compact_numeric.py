@@ -156,7 +156,7 @@ def _component(expr: sympy.Expr, radius: sympy.Expr, dim: int) -> BallComponent:
         edge_root=edge_root,
         origin_root=origin_root,
     )
-    return BallComponent.of(form, dim, least_start=form.least_start)
+    return BallComponent.of(form, dim)
 
 
 def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> tuple[sympy.Expr, int]:

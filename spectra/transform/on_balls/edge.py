@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
-from spectra.transform.on_balls.ascending import AscendingSeries, density_front
+from spectra.quadrature import EPS
+from spectra.transform.on_balls.ascending import AscendingSeries
 from spectra.transform.on_balls.ball import to_ball
-from spectra.transform.on_balls.numeric_ball import RadialForm
-from spectra.transform.on_balls.tail import EPS, EdgeTail, two_doubles
+from spectra.transform.on_balls.tail import EdgeTail, two_doubles
 from spectra.transform.panel import chebyshev_coefficients
 from spectra.transform.rays.precision import Ball, working
 
@@ -95,28 +95,25 @@ def _first_start(order: float, exponent: float, *, exact: bool) -> float:
     return s
 
 
-def build_tail(
-    form: RadialForm, dim: int, series: AscendingSeries, *, least_start: float = 0.0
-) -> EdgeTail:
+def build_tail(series: AscendingSeries) -> EdgeTail:
     """The tail of a formula, started where it agrees with the ascending series.
-
-    Below R w = ``least_start`` no start is tried.
 
     Raises
     ------
     AccuracyError
         Where no start within reach brings the two series together.
     """
+    form, dim = series.form, series.dim
     exponents = form.edge_exponents
     lead = float(exponents[0])
     order = 0.5 * dim + lead
-    start = max(_first_start(order, lead, exact=form.has_finite_edge), least_start)
+    start = max(_first_start(order, lead, exact=form.has_finite_edge), form.least_start)
     starts = [start * _GROWTH**k for k in range(_MAX_TRIES)]
     if lead >= _FLAT and not form.has_finite_edge:
-        starts = [max(_first_start(order, lead, exact=True), least_start), *starts]
+        starts = [max(_first_start(order, lead, exact=True), form.least_start), *starts]
     best = math.inf
     for start in starts:
-        tail = _Ends(form, dim, start).tail(series)
+        tail = _Ends(series, start).tail()
         if tail is not None and tail.fit_error <= _TAIL_TOLERANCE:
             return tail
         best = best if tail is None else min(best, tail.fit_error)
@@ -138,15 +135,16 @@ class _Ends:
         n = d/2 + p, that of the first Hankel function.
     """
 
-    def __init__(self, form: RadialForm, dim: int, start: float) -> None:
-        self.form, self.dim, self.start, self.s = form, dim, start, flint.arb(start)
-        self.exponents = form.edge_exponents
-        self.order = sympy.Rational(dim, 2) + self.exponents[0]
+    def __init__(self, series: AscendingSeries, start: float) -> None:
+        self.series, self.form, self.dim = series, series.form, series.dim
+        self.start, self.s = start, flint.arb(start)
+        self.exponents = self.form.edge_exponents
+        self.order = sympy.Rational(self.dim, 2) + self.exponents[0]
         self.length = min(_MAX_TERMS, int(1.3 * start) + 24)
         # The recursion of Hankel functions in their order widens balls by up to 1.3 bits a step.
         self.bits = int(_GUARD_BITS + 4.5 * float(self.exponents[0]) + 1.3 * self.length)
 
-    def tail(self, series: AscendingSeries) -> EdgeTail | None:
+    def tail(self) -> EdgeTail | None:
         """The tail, or None where the expansions do not reach the tolerance at this start."""
         with working(self.bits):
             waves = [self._wave(e) for e in self.exponents]
@@ -172,7 +170,7 @@ class _Ends:
             if truncation > _TAIL_TOLERANCE / 4:
                 return None
             tail = self._fit(kept, size, background, unit, truncation, float(share))
-            return None if tail is None else self._compared(tail, series)
+            return None if tail is None else self._compared(tail)
 
     def _wave(self, exponent: sympy.Expr) -> tuple[sympy.Expr, list[Ball]]:
         """An exponent at the edge and the coefficients kappa_j of tau^(exponent + j)."""
@@ -296,17 +294,17 @@ class _Ends:
             fit_error=fit_error,
         )
 
-    def _compared(self, tail: EdgeTail, series: AscendingSeries) -> EdgeTail:
+    def _compared(self, tail: EdgeTail) -> EdgeTail:
         """The tail with what it misses by, against the ascending series, in its error."""
         w = tail.start * np.array(_CHECK_POINTS)
-        front = density_front(self.form, self.dim)
+        front = self.series.front
         sign, log = tail.signed_log(w)
         excess = 0.0
         columns = zip(w, sign, log, tail.log_envelope(w), tail.relative_error(w), strict=True)
         for at, sg, lg, envelope, claimed in columns:
             # One by one: a batch is exact relative to its largest value, and these differ widely.
             x = flint.arb(float(at))
-            (exact,) = series([x])
+            (exact,) = self.series([x])
             scale = flint.arb(-float(envelope)).exp()
             found = int(sg) * flint.arb(float(lg)).exp()
             miss = float(abs((front * x ** (self.dim - 1) * exact - found) * scale))

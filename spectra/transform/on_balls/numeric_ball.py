@@ -76,8 +76,7 @@ class NumericBall:
     edge: sympy.Expr
     edge_root: int = 1
     origin_root: int = 1
-    _edge_known: list[Ball] = field(default_factory=list, init=False)
-    _origin_known: list[Ball] = field(default_factory=list, init=False)
+    _known: dict[Callable[[Ball], Ball], list[Ball]] = field(default_factory=dict, init=False)
     _streams: dict[tuple[int, int], tuple[Iterator[Ball], list[Ball]]] = field(
         default_factory=dict, init=False
     )
@@ -172,12 +171,17 @@ class NumericBall:
 
     # --- power series at both ends ------------------------------------------------------------
 
+    def _series(self, near: Callable[[Ball], Ball], terms: int) -> list[Ball]:
+        """The first coefficients of a function at 0."""
+        known = self._known.get(near, [])
+        if len(known) < terms:
+            known = power_series(near, max(terms, _SHORTEST), bits=_SERIES_BITS)
+            self._known[near] = known
+        return known[:terms]
+
     def _at_edge(self, terms: int) -> list[Ball]:
         """Coefficients of tau^(edge + j/root)."""
-        if len(self._edge_known) < terms:
-            count = max(terms, _SHORTEST)
-            self._edge_known = power_series(self._near_edge, count, bits=_SERIES_BITS)
-        return self._edge_known[:terms]
+        return self._series(self._near_edge, terms)
 
     def _near_edge(self, y: Ball) -> Ball:
         x = (1 - y**self.edge_root).sqrt().mid()
@@ -185,10 +189,7 @@ class NumericBall:
 
     def _at_origin(self, terms: int) -> list[Ball]:
         """Coefficients of x^(j/root)."""
-        if len(self._origin_known) < terms:
-            count = max(terms, _SHORTEST)
-            self._origin_known = power_series(self._near_origin, count, bits=_SERIES_BITS)
-        return self._origin_known[:terms]
+        return self._series(self._near_origin, terms)
 
     def _near_origin(self, y: Ball) -> Ball:
         return self.function((y**self.origin_root).mid())

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.density import Radial
 from spectra.errors import ParameterError
 from spectra.numeric import FloatArray
-from spectra.transform.panelled import Ending
+from spectra.quadrature import EPS
 from spectra.transform.rays.precision import Ball
 
-__all__ = ["EPS", "EdgeTail", "scaled", "two_doubles"]
+__all__ = ["EdgeTail", "scaled", "two_doubles"]
 
-EPS = float(np.finfo(float).eps)
 _ANGLE_POINTS = 513
 # Radii up to here can be split in halves whose products are doubles.
 _LARGEST = 2.0**1020
@@ -73,7 +73,7 @@ def debye_phase(order: float, s: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeTail(Ending):
+class EdgeTail(Radial):
     r"""The radial density for w >= start, as amplitude, phase and background.
 
     With s = R w, n = ``order`` and the least edge exponent p,
