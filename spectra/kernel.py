@@ -23,7 +23,7 @@ from spectra.errors import FormulaError, ParameterError
 from spectra.formula.at_zero import limit_at, value_at_zero
 from spectra.formula.evaluate import numpy_function
 from spectra.formula.opaque import opaque_function, stated_facts
-from spectra.formula.parameters import exact_parameter
+from spectra.formula.parameters import exact_length, exact_parameter
 from spectra.formula.parsing import U, Z, check_expression, parse_formula
 from spectra.formula.pieces import Piece, in_distance, merged
 from spectra.numeric import FloatArray, check_unit_norms, matching_rows, real_array
@@ -241,7 +241,8 @@ class Kernel(Algebra):
         Raises
         ------
         ParameterError
-            Where a length is not positive, or the kernel is zonal and has a length for each column.
+            Where a length is not positive, or not between 1e-300 and 1e300, or the kernel is zonal
+            and has a length for each column.
 
         Examples
         --------
@@ -255,9 +256,7 @@ class Kernel(Algebra):
             from spectra.grouped import with_lengths
 
             return with_lengths(self, length)
-        scale = exact_parameter("length", length)
-        if not scale.is_positive:
-            raise ParameterError(f"A length must be positive, and {length} is not.")
+        scale = exact_length(length)
         return _assemble((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces)
 
     def on(self, columns: int | Sequence[int]) -> GroupedKernel:

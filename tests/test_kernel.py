@@ -124,3 +124,9 @@ def test_the_value_at_the_edge_is_the_limit_there() -> None:
         radial("sqrt(4 - z)*log(4 - z)", support=5)
     with pytest.raises(FormulaError, match="no real value"):
         radial("Piecewise((1, sqrt(1 - z) < 1), (0, True))")
+
+
+@pytest.mark.parametrize("length", [1e-320, 1e308])
+def test_a_length_whose_frequencies_are_no_doubles_is_refused(length):
+    with pytest.raises(ParameterError, match="beyond the range of double precision"):
+        radial("exp(-z)*cos(4*z)").rescale(length)

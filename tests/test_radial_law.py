@@ -545,6 +545,26 @@ def test_probabilities_and_distances_outside_their_meaning_are_refused():
 
 
 @pytest.mark.parametrize(
+    "ask",
+    [
+        lambda law: law.ppf("a"),
+        lambda law: law.isf(1j),
+        lambda law: law.cdf("a"),
+        lambda law: law.sf([[1.0], [1.0, 2.0]]),
+        lambda law: law.pdf(1j),
+        lambda law: law.rvs(-1),
+        lambda law: law.rvs(1.5),
+        lambda law: law.rvs((2, "a")),
+        lambda law: law.expected_plane_wave(3, 1e300),
+    ],
+)
+def test_what_is_no_number_and_what_no_double_tells_is_refused_in_words(ask):
+    law = RadialLaw.from_panels(Panels([0.0, 1.0], [[1.0, 1.0]]))
+    with pytest.raises(ParameterError, match=r"real numbers|whole number|1e100 times"):
+        ask(law)
+
+
+@pytest.mark.parametrize(
     ("left", "right"),
     [
         (Panels([0.0, 0.5], [[1.0]]), Panels.empty()),  # half of the probability is missing

@@ -19,7 +19,10 @@ from spectra.formula.functions import CONSTANTS
 from spectra.formula.whitelist import audited, rebuilt
 from spectra.formula.wording import CALLABLE_NAMES, did_you_mean, short
 
-__all__ = ["exact_parameter", "exact_parameters", "refuse_unused"]
+__all__ = ["exact_length", "exact_parameter", "exact_parameters", "refuse_unused"]
+
+# Beside either limit of doubles there is room for what a length is multiplied by.
+_SHORTEST = sympy.Rational(1, 10**300)
 
 
 def exact_parameter(name: str, value: Any) -> sympy.Expr:
@@ -73,6 +76,31 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
     raise _bad_parameter(
         name, value, f"is a {type(value).__name__}", "pass an int, float, Fraction or sympy number"
     )
+
+
+def exact_length(length: Any) -> sympy.Expr:
+    """A length as an exact positive number whose frequencies are doubles.
+
+    Raises
+    ------
+    ParameterError
+        If it is not positive, or not between 1e-300 and 1e300.
+
+    Examples
+    --------
+    >>> exact_length(0.5)
+    1/2
+    """
+    scale = exact_parameter("length", length)
+    if not scale.is_positive:
+        raise ParameterError(f"A length must be positive, and {length} is not.")
+    if not _SHORTEST <= scale <= 1 / _SHORTEST:
+        raise ParameterError(
+            f"The length {length} is beyond the range of double precision: frequencies are its "
+            "reciprocals. Measure distances in a unit in which lengths are between 1e-300 and "
+            "1e300."
+        )
+    return scale
 
 
 def _bounded_parameter(name: str, value: Fraction) -> sympy.Rational:

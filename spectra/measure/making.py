@@ -9,6 +9,7 @@ import numpy as np
 from spectra.density import Component, EndTail, OscillatingTail, PowerTail, SpectralDensity
 from spectra.errors import InfiniteMassError, ParameterError
 from spectra.measure.signed import SpectralMeasure, merged_atoms
+from spectra.numeric import real_array
 
 __all__ = ["measure_of", "truncate"]
 
@@ -53,7 +54,7 @@ def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
     ParameterError
         Where the radius is not positive and finite, or leaves too many lobes.
     """
-    if not (np.isfinite(radius) and radius > 0):
+    if real_array(radius, "the radius").ndim or not (np.isfinite(radius) and radius > 0):
         raise ParameterError(f"A truncation needs a finite radius greater than 0, not {radius}.")
     kept, cancelled = merged_atoms([a for a in density.atoms if a.radius <= radius])
     beyond = sum(abs(a.mass) for a in density.atoms if a.radius > radius)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
+from spectra.numeric import real_array
 from spectra.table.arrays import FloatArray, frozen_array
 from spectra.table.cells import Cells
 from spectra.table.lobed_tail import LobedTail
@@ -34,6 +35,8 @@ Seed = np.random.Generator | np.random.SeedSequence | int | None
 
 # Panels are evaluated in blocks whose buffers stay in the second-level cache.
 _BLOCK = 1 << 13
+# Phases are beyond every digit long before they are that large.
+_FARTHEST = 1e100
 
 
 @final
@@ -226,7 +229,7 @@ class RadialLaw:
         return self._placed(w, 2, 0.0)
 
     def _placed(self, w: ArrayLike, what: int, below_zero: float) -> FloatArray:
-        w = np.asarray(w, dtype=float)
+        w = real_array(w, "radii")
         if np.any(np.isnan(w)):
             raise ParameterError("A probability was asked for at a radius that is not a number.")
         values = place_of(self, np.maximum(w.ravel(), 0.0))[what].reshape(w.shape)
@@ -236,12 +239,23 @@ class RadialLaw:
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Seed = None) -> FloatArray:
         """Independent radii, one double of ``random_state`` (a Generator or a seed) for each.
 
+        Raises
+        ------
+        ParameterError
+            If the size is no whole number, nor a tuple of them, or is negative.
+
         Examples
         --------
         >>> law = RadialLaw.from_atoms([1.0, 2.0], [0.5, 0.5])
         >>> sorted(set(law.rvs(100, random_state=0).tolist()))
         [1.0, 2.0]
         """
+        counts = size if isinstance(size, tuple) else (size,)
+        if not all(isinstance(n, int | np.integer) and n >= 0 for n in counts):
+            raise ParameterError(
+                f"The size of a sample must be a whole number of at least 0, or a tuple of them; "
+                f"got {size!r}."
+            )
         u = np.random.default_rng(random_state).random(size)
         if not isinstance(self.tail, MixedTail):
             return self.ppf(u)
@@ -281,6 +295,12 @@ class RadialLaw:
             raise ParameterError(f"The dimension must be an integer of at least 1; got {dim!r}.")
         if not np.all((z >= 0.0) & np.isfinite(z)):
             raise ParameterError("Distances must be finite and not negative.")
+        if np.any(z * min(self._median, 1.0) > _FARTHEST / max(self._median, 1.0)):
+            raise ParameterError(
+                f"The distance {float(z.max()):.3g} is more than 1e100 times that of the law, "
+                f"1/{self._median:.3g}: no digit of a wave is known there. Measure distances in "
+                "the unit of the table."
+            )
         value, error = self._integrals.plane_wave(dim, z.ravel())
         if self.tail is not None:
             if isinstance(self.tail, MixedTail):
@@ -313,6 +333,10 @@ class RadialLaw:
             np.concatenate([weights, more_weights]),
             leftover + beyond,
         )
+
+    @cached_property
+    def _median(self) -> float:
+        return float(self.ppf(0.5))
 
     @cached_property
     def _integrals(self) -> PanelIntegrals:
@@ -377,7 +401,7 @@ class RadialLaw:
 
 
 def _probabilities(values: ArrayLike) -> FloatArray:
-    p = np.asarray(values, dtype=float)
+    p = real_array(values, "probabilities")
     # Neither holds where one of them is not a number.
     if p.size and not (p.min() >= 0.0 and p.max() <= 1.0):
         bad = p[~((p >= 0.0) & (p <= 1.0))].ravel()[0]
