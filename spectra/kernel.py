@@ -181,7 +181,9 @@ class Kernel(Algebra):
 
     @cached_property
     def _functions(self) -> tuple[tuple[float, Callable[[FloatArray], FloatArray]], ...]:
-        return tuple((float(p.support), numpy_function(p.expr, Z)) for p in self.pieces)
+        return tuple(
+            (float(p.support), numpy_function(p.expr, Z, end=float(p.support))) for p in self.pieces
+        )
 
     def _values(self, i: int, z: FloatArray) -> FloatArray:
         """Values of a piece at 0 < z <= its support; nan where it has none and no limit either.

@@ -17,6 +17,7 @@ from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function, numpy_function
 from spectra.formula.functions import FUNCTIONS
 from spectra.formula.parsing import U, Z, parse_formula
+from spectra.formula.program import Program
 
 
 def radial(text: str) -> sympy.Expr:
@@ -306,3 +307,47 @@ def test_a_quotient_of_zeros_has_its_digits_beside_zero(text: str, length: float
             t = mp.sqrt(x) if "sqrt" in text else mp.mpf(x)
             true = mp.fsum(QUOTIENTS[text](n) * t**n for n in range(40))
             assert abs(value - true) <= 3e-13 * abs(true)
+
+
+# Formulas whose terms cancel far out, or in the middle, and what they are there.
+CANCELLING = (
+    "sqrt(1+z**2)-z",
+    "z**2*(1-cos(1/z))",
+    "z*log(1+1/z)",
+    "z*(pi/2-atan(z))",
+    "z/(1+z)-z**2/(1+z**2)",
+    "log(cosh(z))/z**2*exp(-z)",
+    "z**4*(1-1/sqrt(1+1/z**2))-z**2/2+3/8+1/(1+z)",
+    "exp(-z)+40320*(1+z)**8*(cos(1/(1+z))-1+1/(2*(1+z)**2)-1/(24*(1+z)**4)+1/(720*(1+z)**6))",
+)
+
+
+@pytest.mark.parametrize("length", [1, 2.0**60, 2.0**-60])
+@pytest.mark.parametrize("text", CANCELLING)
+def test_a_bounded_kernel_has_its_digits_where_terms_cancel(text: str, length: float) -> None:
+    """To 1e-14 of its largest value: doubles gave 0 for 1/2 at z = 1e8, and 2.3 for 1 at z = 29."""
+    z = np.geomspace(1e-20, 1e20, 83)
+    scaled = radial(text).subs(Z, Z / sympy.Rational(length))
+    found = numpy_function(scaled, Z)(length * z)
+    true = mpmath_function(radial(text), Z)
+    with mp.workdps(400):
+        exact = [true(mp.mpf(x)) for x in z.tolist()]
+        largest = max(map(abs, exact))
+        for x, value, at_x in zip(z.tolist(), found.tolist(), exact, strict=True):
+            assert abs(value - at_x) <= 1e-14 * largest, (x, value)
+
+
+def test_many_values_where_terms_cancel_are_those_of_each_on_its_own() -> None:
+    expr = radial("sqrt(1+z**2)-z")
+    z = np.random.default_rng(0).uniform(10.0, 5000.0, 20_000)
+    found = numpy_function(expr, Z)(z)
+    np.testing.assert_allclose(found, 1.0 / (np.sqrt(1.0 + z**2) + z), rtol=2e-14)
+
+
+@pytest.mark.parametrize("text", ["exp(-z)*(1+z)", "cos(31*z/10)+1/(1+z)", "1-z**2", "cos(z)+1"])
+def test_doubles_serve_where_nothing_cancels(text: str) -> None:
+    """Nothing is lost where a distance moved by a little moves the value as much."""
+    expr = radial(text)
+    quick = Program(expr, Z, "numpy")
+    z = np.geomspace(1e-8, 1e8, 1000)
+    np.testing.assert_array_equal(numpy_function(expr, Z)(z), quick(z))

@@ -18,7 +18,7 @@ Numbers:
 - ``expansions``: one-sided expansions, exactly;
 - ``at_zero``: the exact limit at the origin;
 - ``pieces``: a function of distance in pieces, each on a ball;
-- ``near_zero``: quotients that are 0/0 at zero, beside it;
+- ``lost_digits``: where terms cancel in doubles, and the values there;
 - ``resolved``: values with as many digits as their cancellations need;
 - ``program``: expressions as short programs;
 - ``rules``: how each head is computed by each backend;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -13,7 +14,8 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, FormulaError
-from spectra.formula.near_zero import values_beside_zero
+from spectra.formula.lost_digits import SHAKEN, LostDigits
+from spectra.formula.opaque import Opaque
 from spectra.formula.program import Program
 from spectra.formula.resolved import ResolvedValue, resolving_function
 from spectra.formula.rules import RULES
@@ -26,6 +28,9 @@ Array = NDArray[Any]
 _DOUBLE_DIGITS = 17
 _MOST_DIGITS = 1300
 _LEAST_DOUBLE = mp.ldexp(1, -1074)
+_SEED = 20_040_377
+# What terms cancel in, or what is near a zero of a function.
+_CANCELLING = (sympy.Add, sympy.log, sympy.acos, sympy.asin)
 
 
 def _non_analytic(expr: sympy.Expr) -> str | None:
@@ -53,7 +58,9 @@ def _complex_refusal(head: str) -> FormulaError:
     )
 
 
-def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Array]:
+def numpy_function(
+    expr: sympy.Expr, symbol: sympy.Symbol, *, end: float = math.inf
+) -> Callable[[Any], Array]:
     """Make a function of arrays from an expression in one symbol.
 
     Parameters
@@ -63,6 +70,8 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
         `symbol`.
     symbol
         The variable.
+    end
+        The largest real number at which it is asked for: digits are lost of the values up to there.
 
     Returns
     -------
@@ -71,8 +80,8 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
         complex128.  It is nan where the formula is undefined over the reals (``acos(1.5)``,
         ``0/0``) and follows IEEE arithmetic at poles (``1/0`` is inf); it never warns.  Points
         where only a part of the formula overflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``,
-        are computed by mpmath one by one, and real ones beside a zero where the formula is 0/0
-        have the digits that doubles lose there.
+        are computed by mpmath one by one, and real ones z > 0 where terms cancel have the digits
+        that doubles lose there.
 
     Raises
     ------
@@ -102,10 +111,11 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
             return np.asarray(program(points), dtype=points.dtype)
 
     def exact(points: Array) -> Array:
-        return _beyond_doubles(expr, resolving(), points, quick(points))
+        pairs = zip(points.tolist(), quick(points).tolist(), strict=True)
+        return np.array([_in_many_digits(resolving(), point, value) for point, value in pairs])
 
-    beside_zero = cache(lambda: values_beside_zero(quick, exact))
-    cancels = bool(np.isnan(quick(np.zeros(1))[0])) if expr.has(symbol) else False
+    lost_digits = cache(lambda: LostDigits(quick, _shaken(expr, symbol), exact, end))
+    may_cancel = expr.has(*_CANCELLING) and expr.has(symbol) and not expr.has(Opaque)
 
     def evaluate(x: Any) -> Array:
         points = np.asarray(x)
@@ -115,17 +125,36 @@ def numpy_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Ar
         value = quick(points)
         if value.shape != points.shape or value is points:
             value = np.array(np.broadcast_to(value, points.shape))
-        if cancels and points.dtype == float:
-            up_to, values = beside_zero()
-            near = (points > 0.0) & (points < up_to)
-            if np.any(near):
-                value[near] = values(points[near])
+        if may_cancel and points.dtype == float:
+            lost_digits().mend(points, value)
         lost = ~np.isfinite(value) & np.isfinite(points)
         if np.any(lost):
             value[lost] = _beyond_doubles(expr, resolving(), points[lost], value[lost])
         return value
 
     return evaluate
+
+
+def _shaken(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Array], Array]:
+    """The function with each intermediate result moved at random."""
+    source = np.random.default_rng(_SEED)
+
+    def moved(value: Any) -> Any:
+        shape = np.shape(value)
+        units = source.uniform(1.0, 2.0, shape) * source.choice((-1.0, 1.0), shape)
+        return value * (1.0 + SHAKEN * units)
+
+    program = Program(expr, symbol, "numpy", rounding=moved)
+    return lambda points: np.asarray(program(points), dtype=float)
+
+
+def _in_many_digits(
+    function: Callable[[Any, int, int], ResolvedValue], point: float, ieee: float
+) -> float:
+    try:
+        return float(function(mp.mpf(point), _DOUBLE_DIGITS, _MOST_DIGITS).value)
+    except OverflowError:
+        return ieee
 
 
 def _beyond_doubles(

@@ -43,7 +43,7 @@ class Program:
     backend
         ``"numpy"`` or ``"mpmath"``.
     rounding
-        Applied to every number that the program computes; the mpmath backend only.
+        Applied to every number that the program computes.
     """
 
     def __init__(
@@ -89,6 +89,8 @@ class Program:
                 function = _strict(function, rounding)
                 if isinstance(node, _REDUCING) or (node.is_Pow and not node.exp.is_Rational):
                     function = _bounded(function, falls=node.func is sympy.exp)
+            elif operands and self._rounding is not None and not node.is_Boolean:
+                function = _rounded(function, self._rounding)
             places = tuple(self._visit(operand, steps) for operand in operands)
             steps.append((function, places))
             self._place[node] = len(steps)
@@ -130,6 +132,10 @@ class Program:
 
     def _of_part(self, node: sympy.Basic) -> Program:
         return Program(node, self._symbol, self._backend, rounding=self._rounding)
+
+
+def _rounded(function: Callable[..., Any], rounding: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda *values: rounding(function(*values))
 
 
 def _bits(value: Any) -> int:
