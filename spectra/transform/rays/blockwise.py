@@ -190,8 +190,7 @@ class Blockwise(Sampler):
         """
         fine = max(2.0 ** -(found.step + 1), 2.0 ** -(block.spacing + _FINER))
         offset = round(_ASIDE * 2.0**-block.spacing / fine) * fine
-        spacing = min(max(found.step, _CHECKED), block.spacing)
-        aside = Block(low + offset, spacing, max(int(width * 2.0**spacing), 1))
+        aside = Block(low + offset, _CHECKED, max(int(width * 2.0**_CHECKED), 1))
         sums = self._again(aside, found)
         value, wrong, exponent, _ = grid.at(low, np.array(aside.places) - low)
         with working(SURVEY_BITS):
