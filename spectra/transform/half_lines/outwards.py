@@ -54,6 +54,8 @@ _USELESS = 1e-4
 _MATTERS = -14.0
 # In higher dimension the bulk of a Gaussian is far from the turning point at its scale.
 _LOW_DIMENSION = 3
+# Frequencies are met that much more closely than other radii.
+_FINE = 128.0
 _CENTRE_GRID = 301
 
 
@@ -209,14 +211,17 @@ class Builder:
             # It comes first, so that what is negligible elsewhere is seen to be.
             places.insert(0, self.dim / float(z[int(np.argmax(log))]))
         places = [w for w in places if np.log(w) < np.log(tail) - _FIRST_WIDTH] or places[:1]
+        # Beside a frequency a density may be as narrow as the amplitude of its wave is wide.
+        centres = [
+            _dyadic(float(np.log(w)), finer=_FINE if w in shape.frequencies else 1.0)
+            for w in places
+        ]
         heights = []
-        for w in places if len(places) > 1 else ():
-            x = _dyadic(float(np.log(w)))
+        for x in centres if len(centres) > 1 else ():
             sampled, _ = self.sample.look(x)
             known = np.maximum(np.abs(sampled.value) - sampled.wrong, np.finfo(float).tiny)
             heights.append(x + float((np.log(known) + sampled.log).max()))
-        best = int(np.argmax(heights)) if heights else 0
-        return _dyadic(float(np.log(places[best])))
+        return centres[int(np.argmax(heights)) if heights else 0]
 
     # --- towards infinity ---------------------------------------------------------------------
 
@@ -411,9 +416,10 @@ def _is_even(found: Expanded) -> bool:
         return False
 
 
-def _dyadic(x: float, *, up: bool = False) -> float:
-    """A multiple of 1/8, so that panels share the values of what is sampled."""
-    return float((np.ceil if up else np.round)(8.0 * x) / 8.0)
+def _dyadic(x: float, *, up: bool = False, finer: float = 1.0) -> float:
+    """A multiple of 1/8, so that panels share the values of what is sampled, or a finer one."""
+    steps = 8.0 * finer
+    return float((np.ceil if up else np.round)(steps * x) / steps)
 
 
 def _next_width(panel: Panel, tried: float) -> float:

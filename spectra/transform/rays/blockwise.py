@@ -25,6 +25,7 @@ __all__ = [
     "DEPTH",
     "FIRST_SPACING",
     "GOOD",
+    "IGNORED",
     "LARGEST_BITS",
     "MOST_TERMS",
     "Blockwise",
@@ -38,8 +39,8 @@ DEPTH = 46.0
 _KNOWN = 0.1
 # What rounding may leave of a value; more bits are taken in steps.
 _BLUR = 1e-18
-# Beyond exp(-102) of the largest w |rho| no digit is asked for; panels end at exp(-96).
-_IGNORED = float(np.exp(-102.0))
+#: Beyond exp(-102) of the largest w |rho| no digit is asked for; panels end at exp(-96).
+IGNORED = float(np.exp(-102.0))
 _BITS_AT_ONCE, _BITS_APART, _DEPTH_AT_ONCE, _SLACK = 512.0, 128, 200.0, 4.0
 _NEIGHBOURS = 2
 #: Bits at most, and terms; steps are 2^-k, to the last.
@@ -298,7 +299,7 @@ class Blockwise(Sampler):
             max(
                 size,
                 self.floor * flint.arb(self.rise * x).exp(),
-                *([top * _IGNORED] if x > place else []),
+                *([top * IGNORED] if x > place else []),
             )
             for x, size in zip(block.places, sizes, strict=True)
         ]

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
-from spectra.transform.rays.blockwise import as_sampled
+from spectra.transform.rays.blockwise import IGNORED, as_sampled
 from spectra.transform.rays.plane import DEEP, Plane
 from spectra.transform.rays.precision import Ball
 from spectra.transform.rays.sampled import Sampled, Sampler
@@ -214,9 +214,12 @@ class WaveSums:
             self._zones[key] = zone = self._sums(
                 strands, self._bounds(key), _WIDE if max(key) == -1 else _NARROW
             )
-            if max(key) == -1 and np.isfinite(self.plane.reach.end):
-                zone.rise = float(self.dim)
-                zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
+            if np.isfinite(self.plane.reach.end):
+                if max(key) == -1:
+                    zone.rise = float(self.dim)
+                    zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
+                elif min(key) == 1:
+                    zone.floor = self._highest() * IGNORED
         return self._zones[key]
 
     def _highest(self) -> Ball:
