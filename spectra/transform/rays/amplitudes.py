@@ -8,6 +8,9 @@ r"""What is left of a Hankel function once its wave is taken out, as a function 
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import log2
+
 import flint
 import sympy
 
@@ -21,6 +24,8 @@ _WIDE = 1e-3
 # Bits for each unit of the argument.
 _LOST = 3.0
 _STEEP = 4
+# The expansion at infinity is tried at that many times the square of the order, with so many terms.
+_FAR_ENOUGH, _MOST_TERMS, _SPARE, _TINY = 16.0, 40, 16, 1e-300
 
 
 class HankelAmplitude(sympy.Function):  # type: ignore[misc]
@@ -42,8 +47,11 @@ def hankel_amplitude(order: Ball, sign: int, u: Ball) -> Ball:
     i = flint.acb(0, sign)
     turn = (-i * flint.acb.pi() * order / 2).exp()
     if u.rad() > _WIDE * abs(u).mid():
-        return _far(order, i, turn, u)
+        return _far(order, i, turn, u, 1)
     bits, middle = flint.ctx.prec, u.mid()
+    count = _terms(order, middle, bits)
+    if count is not None:
+        return _far(order, i, turn, u, count)
     size = float(abs(middle).mid())
     # Before its asymptotic series serves it is a difference of what grows, also within a ball.
     lost = _LOST * size if size < reaches_far(2 * bits) else 0.0
@@ -55,13 +63,37 @@ def hankel_amplitude(order: Ball, sign: int, u: Ball) -> Ball:
     return -2 * i / flint.acb.pi() * turn * (amplitude + flint.acb(wrong, wrong))
 
 
-def _far(order: Ball, i: Ball, turn: Ball, u: Ball) -> Ball:
-    """The leading term at infinity with the bound of DLMF 10.17(iii), chi(1) = pi/2."""
+def _terms(order: Ball, u: Ball, bits: int) -> int | None:
+    """How many terms of the expansion at infinity have so many bits; None where it has fewer."""
+    size = float(abs(u).mid())
+    if not size > _FAR_ENOUGH * (1.0 + float(abs(order).mid()) ** 2):
+        return None
+    nu, log_term = float(abs(order).mid()), 0.0
+    for k in range(1, _MOST_TERMS):
+        log_term += log2((abs(4.0 * nu * nu - (2 * k - 1) ** 2) + _TINY) / (8.0 * k * size))
+        if log_term < -bits - _SPARE:
+            return k
+    return None
+
+
+def _far(order: Ball, i: Ball, turn: Ball, u: Ball, count: int) -> Ball:
+    """The expansion at infinity with the bound of DLMF 10.17(iii)."""
     nearest = abs(u).lower()
     if not nearest > 0:
         return flint.acb("nan")
-    rate = abs(order**2 - flint.arb(1) / 4).upper()
-    share = rate * flint.arb.pi() / (2 * nearest)
-    wrong = flint.arb(0, (share * (2 * share).exp()).upper())
+    total, term, square = flint.acb(0), flint.acb(1), 4 * order**2
+    for k in range(1, count + 1):
+        total += term
+        term = term * i * (square - (2 * k - 1) ** 2) / (8 * k * u)
+    steepness = abs(order**2 - flint.arb(1) / 4).upper() * flint.arb.pi() / (2 * nearest)
+    share = 2 * _chi(count) * abs(term).upper() * (2 * steepness).exp()
+    wrong = flint.arb(0, share.upper())
     leading = (2 / (flint.acb.pi() * u)).sqrt() * turn * (-i * flint.acb.pi() / 4).exp()
-    return leading * (1 + flint.acb(wrong, wrong))
+    return leading * (total + flint.acb(wrong, wrong))
+
+
+@lru_cache(maxsize=64)
+def _chi(n: int) -> Ball:
+    """pi^(1/2) Gamma(n/2 + 1)/Gamma(n/2 + 1/2) (DLMF 9.7.3)."""
+    half = flint.arb(n) / 2
+    return (flint.arb.pi().sqrt() * (half + 1).gamma() / (half + 0.5).gamma()).upper()
