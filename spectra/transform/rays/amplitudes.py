@@ -70,7 +70,8 @@ def _terms(order: Ball, u: Ball, bits: int) -> int | None:
         return None
     nu, log_term = float(abs(order).mid()), 0.0
     for k in range(1, _MOST_TERMS):
-        log_term += log2((abs(4.0 * nu * nu - (2 * k - 1) ** 2) + _TINY) / (8.0 * k * size))
+        factor = abs(4.0 * nu * nu - (2 * k - 1) ** 2) / (8.0 * k)
+        log_term += log2(max(factor, _TINY)) - log2(size)
         if log_term < -bits - _SPARE:
             return k
     return None
