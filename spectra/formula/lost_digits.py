@@ -10,6 +10,7 @@ elsewhere.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -30,9 +31,10 @@ _FIRST, _LAST, _PLACE, _GOLDEN, _RUNS = -300, 300, 0.37, 0.6180339887498949, 3
 # What is not moved by so many times what distances, moved by so much, move there or in an octave
 # beside it is ill-conditioned, and not lost.
 _CONDITION, _MOVED, _ROUNDING = 8.0, (-1.0, 1.0, -1.7, 1.7), 2.0**-53
-# Errors of doubles are lost digits above that share of the value, and of the largest value.
-_LOST, _OF_LARGEST = 5e-14, 4e-15
-# A polynomial of that degree is tried for so many points, and held to values between its nodes.
+# Errors of doubles are lost digits above that share of the largest value that is known.
+_LOST, _KNOWN = 4e-15, 1e-3
+# A polynomial of that degree is tried once so many points were asked for, and held to values
+# between its nodes.
 _DEGREE, _MANY = 24, 64
 _CHECKS, _RESOLVED = np.array([1e-6, 0.013, 0.171, 0.437, 0.719, 0.983]), 4e-15
 
@@ -59,6 +61,7 @@ class LostDigits:
     def __init__(self, quick: Values, shaken: Values, exact: Values, end: float = np.inf) -> None:
         self._quick, self._shaken, self._exact, self._end = quick, shaken, exact, end
         self._series: dict[int, Values] = {}
+        self._asked: Counter[int] = Counter()
 
     @cached_property
     def octaves(self) -> NDArray[np.bool_]:
@@ -67,13 +70,18 @@ class LostDigits:
         z = np.ldexp(1.0 + (_PLACE + n * _GOLDEN) % 1.0, n)
         with np.errstate(all="ignore"):
             value = self._quick(z)
-            shaken = _farthest(value, [self._shaken(z) for _ in range(_RUNS)])
-            moved = _farthest(value, [self._quick(z * (1.0 + s * SHAKEN)) for s in _MOVED])
-            allowed = _CONDITION * _beside(moved).max(axis=0)
-            error = np.maximum(shaken - allowed, 0.0) * (_ROUNDING / SHAKEN)
-            size = _farthest(value, [np.zeros(1)])
-            largest = np.max(np.maximum(size - error, 0.0), where=z <= self._end, initial=0.0)
-            lost = (error > _LOST * size) & (error > _OF_LARGEST * largest) & (z <= 2.0 * self._end)
+            shaken = np.array([self._shaken(z) for _ in range(_RUNS)]) - value
+            moved = np.array([self._quick(z * (1.0 + s * SHAKEN)) for s in _MOVED]) - value
+        size = np.abs(np.where(np.isfinite(value), value, 0.0))
+        # What leaves the doubles when it is shaken is noise; what leaves its domain says nothing.
+        noise = np.abs(np.where(np.isnan(shaken), 0.0, shaken)).max(axis=0)
+        allowed = np.abs(np.where(np.isfinite(moved), moved, 0.0)).max(axis=0)
+        allowed = _CONDITION * _beside(allowed).max(axis=0)
+        error = np.maximum(noise - allowed, 0.0) * (_ROUNDING / SHAKEN)
+        # What has cancelled may be of any size; three digits say that a value is none of that.
+        known = (z <= self._end) & (error <= _KNOWN * size) & np.isfinite(shaken).all(axis=0)
+        largest = np.max(size, where=known, initial=0.0)
+        lost = (error > _LOST * largest) & np.isfinite(value) & (z <= 2.0 * self._end)
         return np.asarray(_beside(lost).any(axis=0))
 
     def mend(self, points: Array, value: Array) -> None:
@@ -88,7 +96,8 @@ class LostDigits:
 
     def _within(self, octave: int, points: Array) -> Array:
         if octave not in self._series:
-            if points.size < _MANY:
+            self._asked[octave] += points.size
+            if self._asked[octave] < _MANY:
                 return self._exact(points)
             self._series[octave] = self._read(octave)
         return self._series[octave](points)
@@ -107,12 +116,6 @@ class LostDigits:
         if np.all(np.abs(series(between) - true) <= _RESOLVED * np.abs(true)):
             return series
         return self._exact
-
-
-def _farthest(value: Array, others: list[Array]) -> Array:
-    """How far others are from values that are finite; 0 where they are not."""
-    apart = np.abs(np.array([other - value for other in others]))
-    return np.asarray(np.where(np.isfinite(apart), apart, 0.0).max(axis=0))
 
 
 def _beside(octaves: Array) -> Array:
