@@ -362,3 +362,10 @@ def test_doubles_serve_where_nothing_cancels(text: str) -> None:
     quick = Program(expr, Z, "numpy")
     z = np.geomspace(1e-8, 1e8, 1000)
     np.testing.assert_array_equal(numpy_function(expr, Z)(z), quick(z))
+
+
+@pytest.mark.parametrize("text", ["(7-z)**4*Abs(cos(z)-1/2)", "exp(z)*z+cos(z)"])
+def test_formulas_that_grow_beyond_doubles_warn_of_nothing(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(values(text, np.array([0.5, 2.0]))).all()

@@ -72,16 +72,16 @@ class LostDigits:
             value = self._quick(z)
             shaken = np.array([self._shaken(z) for _ in range(_RUNS)]) - value
             moved = np.array([self._quick(z * (1.0 + s * SHAKEN)) for s in _MOVED]) - value
-        size = np.abs(np.where(np.isfinite(value), value, 0.0))
-        # What leaves the doubles when it is shaken is noise; what leaves its domain says nothing.
-        noise = np.abs(np.where(np.isnan(shaken), 0.0, shaken)).max(axis=0)
-        allowed = np.abs(np.where(np.isfinite(moved), moved, 0.0)).max(axis=0)
-        allowed = _CONDITION * _beside(allowed).max(axis=0)
-        error = np.maximum(noise - allowed, 0.0) * (_ROUNDING / SHAKEN)
-        # What has cancelled may be of any size; three digits say that a value is none of that.
-        known = (z <= self._end) & (error <= _KNOWN * size) & np.isfinite(shaken).all(axis=0)
-        largest = np.max(size, where=known, initial=0.0)
-        lost = (error > _LOST * largest) & np.isfinite(value) & (z <= 2.0 * self._end)
+            size = np.abs(np.where(np.isfinite(value), value, 0.0))
+            # What leaves the doubles when shaken is noise; what leaves its domain says nothing.
+            noise = np.abs(np.where(np.isnan(shaken), 0.0, shaken)).max(axis=0)
+            allowed = np.abs(np.where(np.isfinite(moved), moved, 0.0)).max(axis=0)
+            allowed = _CONDITION * _beside(allowed).max(axis=0)
+            error = np.maximum(noise - allowed, 0.0) * (_ROUNDING / SHAKEN)
+            # What has cancelled may be of any size; three digits say that a value is none of that.
+            known = (z <= self._end) & (error <= _KNOWN * size) & np.isfinite(shaken).all(axis=0)
+            largest = np.max(size, where=known, initial=0.0)
+            lost = (error > _LOST * largest) & np.isfinite(value) & (z <= 2.0 * self._end)
         return np.asarray(_beside(lost).any(axis=0))
 
     def mend(self, points: Array, value: Array) -> None:
