@@ -67,6 +67,7 @@ class LostDigits:
     def octaves(self) -> NDArray[np.bool_]:
         """Whether digits are lost between 2^n and 2^(n+1), n = -300, ..., 299, or beside it."""
         n = np.arange(_FIRST, _LAST)
+        n = n[np.ldexp(1.0, n) <= 2.0 * self._end]
         z = np.ldexp(1.0 + (_PLACE + n * _GOLDEN) % 1.0, n)
         with np.errstate(all="ignore"):
             value = self._quick(z)
@@ -81,7 +82,8 @@ class LostDigits:
             # What has cancelled may be of any size; three digits say that a value is none of that.
             known = (z <= self._end) & (error <= _KNOWN * size) & np.isfinite(shaken).all(axis=0)
             largest = np.max(size, where=known, initial=0.0)
-            lost = (error > _LOST * largest) & np.isfinite(value) & (z <= 2.0 * self._end)
+            lost = np.zeros(_LAST - _FIRST, dtype=bool)
+            lost[: n.size] = (error > _LOST * largest) & np.isfinite(value)
         return np.asarray(_beside(lost).any(axis=0))
 
     def mend(self, points: Array, value: Array) -> None:

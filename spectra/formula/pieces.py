@@ -48,7 +48,7 @@ def _is_nothing(expr: sympy.Expr) -> bool:
         return _is_nothing(expr.base)
     if not expr.is_Add:
         return bool(expr == 0)
-    terms = np.array([numpy_function(term, Z)(_PROBE) for term in expr.args])
+    terms = np.array([numpy_function(t, Z, end=float(_PROBE[0]))(_PROBE) for t in expr.args])
     if abs(terms.sum()) > _CLEARLY * np.abs(terms).max():
         return False
     return bool(sympy.expand(expr) == 0)
