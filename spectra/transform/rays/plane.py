@@ -202,9 +202,10 @@ class Plane:
         fast = bool(np.isfinite(self.reach.end))
         reach = float(np.exp(self._end(dim)[0]))
         scale = float(np.exp(self.reach.scale))
-        return Shape(scale, reach, fast, self._log_size, beyond=self._beyond(dim))
+        return Shape(scale, reach, fast, self._log_size, beyond=self.beyond(dim))
 
-    def _beyond(self, dim: int) -> Beyond:
+    def beyond(self, dim: int) -> Beyond:
+        """What is seen of the kernel beside its expansion at zero."""
         if dim not in self._beyonds:
             self._beyonds[dim] = Beyond(dim, self._detours(dim))
         return self._beyonds[dim]

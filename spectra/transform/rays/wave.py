@@ -22,6 +22,8 @@ __all__ = ["Wave"]
 # and along a ray powers have the size that they have on the half-line, up to exp(8).
 _LOOK, _NEGLIGIBLE, _SAME_POWER = 0.5, -140.0, 8.0
 _BEYOND = (1.0, 2.0, 3.0, 4.0)
+# A pole on the imaginary axis leaves nearly all below it.
+_ANGLES = (0.0, *ANGLES[::-1], 1.5)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Wave:
         ends_fast, found = alive[-1] + 1 < s.size, 0.0
         last = np.array([end + t if ends_fast else high - t for t in _BEYOND])
         allowed = axis.max() + _NEGLIGIBLE if ends_fast else self.log_sizes(last, 0.0) + _SAME_POWER
-        for inner, outer in pairwise((0.0, *ANGLES[::-1])):
+        for inner, outer in pairwise(_ANGLES):
             for sign in (1.0, -1.0):
                 strip = sorted((sign * inner, sign * outer))
                 if np.any(self.log_sizes(last, sign * outer) > allowed) or not sector.is_analytic(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, log
 from typing import Any, NamedTuple
 
@@ -27,8 +28,8 @@ from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.transform.rays.blockwise import IGNORED, as_sampled
-from spectra.transform.rays.plane import DEEP, Plane
-from spectra.transform.rays.precision import Ball
+from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
+from spectra.transform.rays.precision import Ball, front, log_of
 from spectra.transform.rays.sampled import Sampled, Sampler
 from spectra.transform.rays.sector import Box, Sector
 from spectra.transform.rays.slow_turn import edge_at, reach, slow_turn
@@ -56,6 +57,10 @@ _GAP, _BESIDE = -60.0, 0.01
 _FLOOR = 1e-4
 # Slopes are differences over that step.
 _STEP = 2.0**-12
+# How far up a density is known to be negligible is asked at so many times its lowest radius.
+_LOOKS = 1.05 ** np.arange(60.0)
+# Wider rays from R on have larger terms there.
+_STEEPEST = 0.45
 
 
 class _Places(NamedTuple):
@@ -122,7 +127,8 @@ class WaveSums:
         self._zones: dict[tuple[int, ...], StrandSums] = {}
         self._near: dict[tuple[Wave, float, float], tuple[StrandSums, float]] = {}
         first = log(self._radius(False, self._turning[-1].rate)) - reach(0.0)
-        self.angle = 0.5 * min(wave.widest(first, first + _FAR) for wave in waves)
+        middle = 0.5 * min(wave.widest(first, first + _FAR) for wave in waves)
+        self.angle, self._from_zero = min(middle, _STEEPEST), (middle, min(middle, _STEEPEST))
         if self.angle == 0.0:
             raise NoRouteError(
                 f"The waves of {plane.kernel.expr} are singular, or grow, too close to the real "
@@ -152,6 +158,8 @@ class WaveSums:
 
     def _in_zone(self, key: tuple[int, ...], places: _Places) -> Values:
         """The sums at log w, and those at distances from the frequencies nearby."""
+        if min(key) == 1 and places.w.min() >= self._unseen_from:
+            return self._unseen(places.w)
         zone = self._zone(key)
         if places.pivot == 0.0:
             parts = [zone.at(places.base, places.offsets)]
@@ -166,6 +174,22 @@ class WaveSums:
             np.sum([p[i] * np.exp2(p[2] - exponent) for p in parts], axis=0) for i in (0, 1)
         )
         return value, wrong, exponent
+
+    @cached_property
+    def _unseen_from(self) -> float:
+        """The radius above all frequencies from which the density is proved to be negligible: an
+        even kernel leaves none to the powers of its expansion at zero."""
+        if not (np.isfinite(self.plane.reach.end) and self.plane.is_even):
+            return inf
+        looks = (1.0 + _NEAR) * self._turning[-1].rate * _LOOKS
+        negligible = self._highest() * IGNORED * front(self.dim, SURVEY_BITS) / looks[0]
+        fall = self.plane.beyond(self.dim).fall(log_of(negligible), looks)
+        return inf if fall is None else fall[0]
+
+    def _unseen(self, w: FloatArray) -> Values:
+        """A bound of its size, since nothing more is known: w times a density that falls."""
+        most = w / ((1.0 + _NEAR) * self._turning[-1].rate)
+        return most, 2.0 * most, np.full(w.shape, log_of(self._highest() * IGNORED) / log(2.0))
 
     def _slow_sums(
         self, wave: Wave, key: tuple[int, ...], size: Ball
@@ -262,17 +286,21 @@ class WaveSums:
     def _whole(self) -> Strand:
         """Above all frequencies: the kernel on one ray from 0."""
         low, high = self.plane.reach.scale - DEEP, log(self._radius(False, self._turning[0].rate))
-        if not Sector(self.plane.kernel).is_analytic(Box(low, high, 0.0, self.angle)):
+        sector = Sector(self.plane.kernel)
+        angles = (a for a in self._from_zero if sector.is_analytic(Box(low, high, 0.0, a)))
+        angle = next(angles, None)
+        if angle is None:
             raise NoRouteError(
                 f"The kernel {self.plane.kernel.expr} is singular too close to the real axis. A "
                 "callable with decay= or support= is read by its values (docs/callables.md)."
             )
 
         def values(s: float, bits: int) -> Ball:
-            return self.plane.ray(self.angle, bits)(s)[0]
+            return self.plane.ray(angle, bits)(s)[0]
 
         begin = min(self.plane.reach.scale, -log(self._turning[-1].rate))
-        return self._strand(values, begin=begin, growth=self._turning[-1].rate)
+        growth = self._turning[-1].rate
+        return self._strand(values, begin=begin, growth=growth, angle=angle, room=angle)
 
     def _strand(self, values: Callable[[float, int], Ball], **options: Any) -> Strand:
         options = {"dim": self.dim, "angle": self.angle, "room": self.angle} | options
