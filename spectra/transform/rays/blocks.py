@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import flint
@@ -10,9 +9,13 @@ import flint
 from spectra.transform.rays.grid import MARGIN
 from spectra.transform.rays.hankel import HankelWaves
 from spectra.transform.rays.precision import Ball
-from spectra.transform.rays.products import Split, correlated
+from spectra.transform.rays.products import correlated
+from spectra.transform.rays.ray import Ray
 
 __all__ = ["Block", "Sums", "over_block"]
+
+# Products take as long as so many terms one by one.
+_FEW = 1000.0
 
 
 @dataclass(frozen=True)
@@ -72,18 +75,36 @@ class Block:
         return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
 
 
-def over_block(
-    parts: Callable[[float], tuple[Split, Split]], s: list[float], block: Block, waves: HankelWaves
-) -> list[Ball]:
-    """Re sum_n k(s_n) G(x_j + s_n) at all x_j, by products at the wider of both steps.
+def over_block(ray: Ray, s: list[float], block: Block, waves: HankelWaves) -> list[Ball]:
+    """Re sum_n k(s_n) G(x_j + s_n) at all x_j, each by itself or all by products."""
+    h, spacing = s[1] - s[0], 2.0**-block.spacing
+    if block.count * len(s) < _FEW * (max(h, spacing) / min(h, spacing)):
+        return _one_by_one(ray, s, block, waves)
+    return _by_products(ray, s, block, waves)
 
-    ``parts`` are Re k and Im k.
-    """
+
+def _one_by_one(ray: Ray, s: list[float], block: Block, waves: HankelWaves) -> list[Ball]:
+    kernel = [ray(t)[0] for t in s]
+    rows = [[waves(x + t) for t in s] for x in block.places]
+    found = _product(rows, 0, [k.real for k in kernel])
+    if waves.angle:
+        turned = _product(rows, 1, [k.imag for k in kernel])
+        found = [a - b for a, b in zip(found, turned, strict=True)]
+    return found
+
+
+def _product(rows: list[list[tuple[Ball, Ball]]], which: int, column: list[Ball]) -> list[Ball]:
+    matrix = flint.arb_mat([[g[which] for g in row] for row in rows])
+    return list((matrix * flint.arb_mat(len(column), 1, column)).entries())
+
+
+def _by_products(ray: Ray, s: list[float], block: Block, waves: HankelWaves) -> list[Ball]:
+    """By products of polynomials at the wider of both steps."""
     h, spacing = s[1] - s[0], 2.0**-block.spacing
     found = [flint.arb(0)] * block.count
     wide = max(h, spacing)
     for i in range(round(wide / h)):
-        kernel = [parts(x) for x in s[i :: round(wide / h)]]
+        kernel = [ray.parts(x) for x in s[i :: round(wide / h)]]
         for j in range(min(round(wide / spacing), block.count)):
             places = range(j, block.count, round(wide / spacing))
             start = block.start + j * spacing + s[i]

@@ -19,6 +19,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from spectra.numeric import FloatArray
 from spectra.transform.rays.bessel_k import (
     bits_up_to,
     bucket_of,
@@ -35,6 +36,8 @@ _I, _ZERO = flint.acb(0, 1), flint.arb(0)
 _TURNING = 1.25
 # Arguments of a quarter of an e-fold share the terms of Hankel's series.
 _BUCKETS = 4.0
+# Sizes at so many ranges of places are kept.
+_ROWS = 64
 
 
 class HankelWaves:
@@ -58,6 +61,7 @@ class HankelWaves:
         self._known: dict[float, tuple[Ball, Ball]] = {}
         self._logs: dict[float, float] = {}
         self._parts: dict[float, tuple[Split, Split]] = {}
+        self.log_sizes = lru_cache(maxsize=_ROWS)(self._log_sizes)
         with working(bits):
             # 2/(i pi) exp(-i pi n/2) = 2/pi exp(-i pi d/4)
             turn = flint.acb(0, -flint.arb.pi() * dim / 4)
@@ -89,6 +93,10 @@ class HankelWaves:
             size = (re.mid() ** 2 + im.mid() ** 2).mid()
             self._logs[x] = 0.5 * float(size.log().mid()) if size > 0 else -np.inf
         return self._logs[x]
+
+    def _log_sizes(self, x: tuple[float, ...]) -> FloatArray:
+        """log|G| at places."""
+        return np.array([self.log_size(t) for t in x])
 
     def _computed(self, about: float) -> tuple[Ball, Ball]:
         x = flint.arb(about)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 
 import numpy as np
 
 from spectra.errors import FormulaError
+from spectra.numeric import FloatArray
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.products import NOTHING, Split, split
 
@@ -23,6 +25,8 @@ _FAST = 12.0
 _VANISHED = -1e4
 # The logarithm of the largest double, about: what is larger grows, until Arb has no value for it.
 _LARGEST = 700.0
+# Logarithms at so many ranges of places are kept.
+_ROWS = 64
 
 
 class Ray:
@@ -43,6 +47,7 @@ class Ray:
         self._values = values
         self._known: dict[float, tuple[Ball, float]] = {}
         self._parts: dict[float, tuple[Split, Split]] = {}
+        self.log_sizes = lru_cache(maxsize=_ROWS)(self._log_sizes)
 
     def parts(self, s: float) -> tuple[Split, Split]:
         """Its real and its imaginary part, for sums of products."""
@@ -59,6 +64,10 @@ class Ray:
                 value = self._values(s, self.bits)
                 found = self._known[s] = (value, log_of(value))
         return found
+
+    def _log_sizes(self, s: tuple[float, ...]) -> FloatArray:
+        """The logarithms of its sizes."""
+        return np.array([self(t)[1] for t in s])
 
 
 def in_parts(value: Ball) -> tuple[Split, Split]:

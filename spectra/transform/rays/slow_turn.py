@@ -34,6 +34,8 @@ _PLACES, _SHARPNESS, _SILENT = 16.0, 8.0, 64.0
 _MOST_TERMS, _ENOUGH = 64, 44.0
 # Waves are looked at so far beyond R, in these steps of log z.
 _FAR, _LOOK = 45.0, 0.5
+# What does not depend on the power is kept at so many distances.
+_KEPT = 1024
 
 
 def edge_at(radius: float) -> Edge:
@@ -82,10 +84,15 @@ def slow_turn(
         series = _series(dim, int(side), count, m, bits)((-log_z).exp() / number(wave.frequency))
         return front * series * shared.ray(bits)(s)[0]
 
-    def weight(m: int, x: float) -> Ball:
+    @lru_cache(maxsize=_KEPT)
+    def place(x: float, _bits: int) -> tuple[Ball, Ball]:
         b, distance = number(wave.frequency).real, int(side) * flint.arb(x).exp()
         w = b + distance
-        return (-distance / (b * w)) ** m * (w.log() * (dim + 1) / 2).exp() / abs(distance)
+        return -distance / (b * w), (w.log() * (dim + 1) / 2).exp() / abs(distance)
+
+    def weight(m: int, x: float) -> Ball:
+        power, front = place(x, flint.ctx.prec)
+        return power**m * front
 
     powers = [
         Strand(

@@ -91,17 +91,14 @@ class Strand:
         """G."""
         return hankel_waves(self.dim, self.angle, bits, regular=self.regular)
 
-    def log_term(self, x: float, s: float) -> float:
-        """log|A G| about a place."""
+    def log_terms(self, x: float, s: tuple[float, ...]) -> FloatArray:
+        """log|g A G| at places."""
         ray, waves = self.ray(SURVEY_BITS), self.waves(SURVEY_BITS)
-        return max(ray(t)[1] + waves.log_size(x + t) for t in (s, s + _BESIDE))
-
-    def log_weight(self, x: float) -> float:
-        """log|g|."""
+        log_terms = ray.log_sizes(s) + waves.log_sizes(tuple([x + t for t in s]))
         if self.weight is None:
-            return 0.0
+            return log_terms
         with working(SURVEY_BITS):
-            return log_of(self.weight(x))
+            return log_terms + log_of(self.weight(x))
 
     def end(self, x: float, depth: float) -> float:
         """log z from which the wave has fallen so deep."""
@@ -208,11 +205,9 @@ class StrandSums(Blockwise):
                 return None
             start = max(strand.low, strand.begin - self._depth)
             s = _LOOK * np.arange(floor(start / _LOOK), ceil(end / _LOOK) + 1.0)
-            log_terms = [
-                np.array([strand.log_term(x, float(t)) for t in s]) + strand.log_weight(x)
-                for x in block.ends
-            ]
-            profiles.append((s, np.maximum(*log_terms)))
+            looks = [tuple((s + t).tolist()) for t in (0.0, _BESIDE)]
+            log_terms = [strand.log_terms(x, look) for x in block.ends for look in looks]
+            profiles.append((s, np.max(log_terms, axis=0)))
         peak = max(float(terms.max()) for _, terms in profiles)
         if not peak < inf:
             return None
@@ -258,8 +253,8 @@ class StrandSums(Blockwise):
 
     def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
         strand, bits = self.strands[piece.of], self._bits
-        parts = strand.windowed(bits, piece.window).parts
-        sums = over_block(parts, s, block, strand.waves(bits))
+        ray = strand.windowed(bits, piece.window)
+        sums = over_block(ray, s, block, strand.waves(bits))
         if strand.weight is None:
             return sums
         return [v * strand.weight(x) for v, x in zip(sums, block.places, strict=True)]

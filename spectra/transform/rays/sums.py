@@ -178,7 +178,7 @@ class RaySums(Blockwise):
 
     def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
         waves = hankel_waves(self.dim, angle, self._bits)
-        return over_block(self._values(angle, piece.window).parts, s, block, waves)
+        return over_block(self._values(angle, piece.window), s, block, waves)
 
     def _values(self, angle: float, window: Window) -> Ray:
         key = (angle, self._bits, window)
