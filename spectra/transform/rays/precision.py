@@ -12,29 +12,8 @@ __all__ = ["Ball", "front", "log_of", "ratio", "working"]
 
 #: An Arb ball, real or complex; the package has no types.
 Ball = Any
-
-
-class working:
-    """Work with so many bits; then as before.
-
-    Examples
-    --------
-    >>> with working(128):
-    ...     flint.ctx.prec
-    128
-    """
-
-    __slots__ = ("_bits", "_saved")
-
-    def __init__(self, bits: int) -> None:
-        self._bits = bits
-
-    def __enter__(self) -> None:
-        self._saved = flint.ctx.prec
-        flint.ctx.prec = self._bits
-
-    def __exit__(self, *_: object) -> None:
-        flint.ctx.prec = self._saved
+#: Work with so many bits; then as before.
+working = flint.ctx.workprec
 
 
 def log_of(ball: Ball) -> float:
