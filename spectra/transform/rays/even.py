@@ -44,8 +44,8 @@ _PLACES, _GOLDEN = 12, 0.6180339887498949
 _FIRST_SHARE, _LAST_SHARE = 0.25, 4.0
 _LARGEST_LOSS = 1000.0
 _FIRST_STEPS, _MOST_TERMS = 16, 30_000
-# In d = 31 a wave has fifteen terms.
-_HIGHEST_DIMENSION = 31
+# Above, waves have so many terms that one ray takes less time.
+_HIGHEST_DIMENSION = 7
 # Sizes are looked at at these steps of log z, from so far below the scale until so many in
 # turn are negligible.
 _LOOK, _BEFORE, _ENDED = 1.0 / 16.0, 6.0, 8
