@@ -22,7 +22,7 @@ from itertools import product
 import numpy as np
 from numpy.polynomial import chebyshev, legendre
 
-from spectra.charts import RadialSum
+from spectra.charts import Chart, RadialSum
 from spectra.density import Component, EndTail, OscillatingTail, PowerTail
 from spectra.measure.lobes import LobedTailMass
 from spectra.measure.phase_means import (
@@ -32,9 +32,9 @@ from spectra.measure.phase_means import (
     mode_sizes,
     orbits_of,
 )
-from spectra.measure.tail_integral import TailIntegral
+from spectra.measure.stretches import Closure, Stretch
 from spectra.numeric import FloatArray
-from spectra.quadrature import EPS, Enclosure, Integrand, bracketed_roots
+from spectra.quadrature import EPS, Enclosure, Integrand, bracketed_roots, resolve
 
 __all__ = ["BeatingTail"]
 
@@ -133,7 +133,7 @@ class BeatingTail:
         """Where to stop without means, and the mass of either sign that may lie beyond."""
         cut = max(self.start, _LISTED_LOBES * np.pi / self.fastest)
         envelope = self._integral(self._envelope, cut)
-        bound = float(envelope.after[0] + envelope.after_errors[0])
+        bound = float(envelope.mass.mid + envelope.mass.rad)
         return cut, Enclosure(0.5 * bound, 0.5 * bound)
 
     def mass(self, sign: int) -> Enclosure:
@@ -262,7 +262,7 @@ class BeatingTail:
         envelope = self.values(w.ravel())[1].reshape(t.shape) * w
         return envelope, self._relative_error() * envelope
 
-    def _integral(self, mean: Integrand, start: float) -> TailIntegral:
+    def _integral(self, mean: Integrand, start: float) -> Stretch:
         """That of a mean from a radius on: a power law beyond the last panel.
 
         Its exponent settles like 1/w, and is known to a rounding by then.
@@ -274,12 +274,10 @@ class BeatingTail:
         low = float(np.log(start))
         high = min(low + _E_FOLDS / rate, _FARTHEST)
         edges = np.array([low, low + np.log(2.0), *np.arange(low + 1.4, high, 4.0), high])
-
-        def closing(t: float) -> tuple[float, float]:
-            value, error = mean(np.array([t]))
-            return float(value[0]) / rate, float(error[0]) / rate
-
-        return TailIntegral.closed(mean, edges, closing, tolerance=_TOLERANCE[len(self.orbits) > 2])
+        (panels,) = resolve(mean, [edges], tolerance=_TOLERANCE[len(self.orbits) > 2])
+        (value,), (error,) = mean(np.array([high]))
+        tail = Closure(float(value) / rate, float(error) / rate, rate)
+        return Stretch(1, Chart(), panels, mean, tail=tail)
 
     @cached_property
     def _masses(self) -> tuple[Enclosure, Enclosure]:
@@ -295,7 +293,7 @@ class BeatingTail:
         sides = 0.5 * (smooth[:, :1] + smooth[:, 1:] * np.array([1.0, -1.0]))
         before, after = sides + self._explicit(cuts)
         size = float(after.sum())
-        error = sum(float(mean.after_errors[0]) for mean in means)
+        error = sum(mean.mass.rad for mean in means)
         error += size * (self._relative_error() + 16.0 * EPS)
         error += 0.5 * resonant * float(smooth[1, 0])
         # No mass is negative: where rounding made one, 0 is nearer.
@@ -384,7 +382,7 @@ def _bump() -> tuple[FloatArray, FloatArray]:
     return nodes, np.exp(_STEEPNESS * (np.sqrt((1.0 - nodes) * (1.0 + nodes)) - 1.0))
 
 
-def _later(law: TailIntegral, cut: float) -> float:
+def _later(law: Stretch, cut: float) -> float:
     """The integral times 1 - chi: the mean over the fall of chi of what lies beyond."""
     nodes, bump = _bump()
     beyond, _ = law.beyond(np.log(0.5 * cut * (3.0 + nodes)))

@@ -22,9 +22,9 @@ from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
 from spectra.measure.inverse_series import InverseSeries
-from spectra.measure.tail_integral import TailIntegral
+from spectra.measure.stretches import Closure, Stretch
 from spectra.numeric import FloatArray
-from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
+from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure, resolve
 from spectra.table.lobed_tail import LARGEST_ROOT
 
 __all__ = ["LobedTailMass"]
@@ -46,6 +46,10 @@ _ITERATIONS = 60
 # Newton's method for the radius has ended with a step of this relative size: rounding.
 _LAST_STEP = 16.0 * EPS
 _MOST_LISTED = 5000
+# The panels over log s end this many e-folds beyond the first index at the latest, or where this
+# many e-folds of the mass are left, but so far beyond the last index that is asked for.
+_E_FOLDS, _FALL, _MARGIN = 60.0, 90.0, 4.0
+_FIRST_PANELS, _TOLERANCE = 11, 1e-13
 # Exponents are doubles: a gap is a fraction where it is one to this.
 _SAME_GAP = 1e-12
 
@@ -315,19 +319,30 @@ class LobedTailMass:
         return mass * s, error * s
 
     @cached_property
-    def _integrals(self) -> dict[int, TailIntegral | None]:
+    def _integrals(self) -> dict[int, Stretch | None]:
         """Integrals of both signs from the first lobe on: what sums and tables ask for."""
         first = float(np.log(self.first_index))
-        return {
-            sign: TailIntegral.of_lobes(partial(self._per_efold, sign=sign), first, first)
-            for sign in (1, -1)
-        }
+        return {sign: self._integrated(first, first, sign) for sign in (1, -1)}
 
-    def _integral(self, low: float, high: float, sign: int) -> TailIntegral | None:
+    def _integral(self, low: float, high: float, sign: int) -> Stretch | None:
         known = self._integrals[sign]
-        if low >= np.log(self.first_index) and (known is None or known.covers(low, high)):
+        reaches = known is None or high + _MARGIN <= known.panels.edges[-1]
+        if reaches and low >= np.log(self.first_index):
             return known
-        return TailIntegral.of_lobes(partial(self._per_efold, sign=sign), low, high)
+        return self._integrated(low, high, sign)
+
+    def _integrated(self, low: float, high: float, sign: int) -> Stretch | None:
+        """m(s) over t = log s, from ``low`` to beyond ``high`` and closed; None where it is 0."""
+        per_efold = partial(self._per_efold, sign=sign)
+        probe, _ = per_efold(low + np.array([0.0, 1.0]))
+        if probe[0] <= 0.0:
+            return None
+        rate = max(-float(np.log(probe[1] / probe[0])), 0.05)
+        last = max(low + min(_E_FOLDS, _FALL / rate), high + _MARGIN)
+        edges = np.linspace(low, last, _FIRST_PANELS + 1)
+        (panels,) = resolve(per_efold, [edges], tolerance=_TOLERANCE)
+        tail = Closure.seen(*per_efold(last - np.array([0.0, 0.5, 1.0])), 1.0)
+        return Stretch(sign, Chart(), panels, per_efold, tail=tail)
 
     def mass_beyond(self, s: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
         """Sum of m(s + 2j) over j = 0, 1, ..., for real indices s, and its error."""

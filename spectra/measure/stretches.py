@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby, pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from spectra.quadrature import (
     Enclosure,
     Integrand,
     LegendrePanels,
+    legendre_antiderivative,
     resolve,
 )
 
@@ -42,6 +42,17 @@ class Closure:
     mass: float
     error: float
     rate: float
+
+    @classmethod
+    def seen(cls, values: FloatArray, errors: FloatArray, step: float) -> Closure:
+        """That of values at the end of the last panel and half a step and a step before it."""
+        near, far = (2.0 / step * float(np.log(values[i + 1] / values[i])) for i in (0, 1))
+        mass = float(values[0]) / near
+        # The rate settles exponentially fast, so its change over one step bounds what it still
+        # moves.
+        drift = abs(near - far) + 4.0 * float(errors[0] / values[0] + errors[1] / values[1])
+        error = mass * min(drift / near + 4.0 * EPS, 1.0) + float(errors[0]) / near
+        return cls(mass, error, near)
 
 
 NOTHING = Closure(0.0, 0.0, np.inf)
@@ -84,6 +95,22 @@ class Stretch:
             inner.mid + self.head.mass + self.tail.mass,
             inner.rad + self.head.error + self.tail.error,
         )
+
+    def beyond(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mass from t on, and a bound of its error: that of the whole panel is counted."""
+        edges, (after, errors) = self.panels.edges, self._after
+        i = np.minimum(np.searchsorted(edges, t, side="right"), edges.size - 1) - 1
+        half = 0.5 * (edges[i + 1] - edges[i])
+        x = np.minimum((t - edges[i]) / half - 1.0, 1.0)
+        _, over = legendre_antiderivative(self.panels.coefficients[i], x)
+        return half * over + after[i + 1], errors[i]
+
+    @cached_property
+    def _after(self) -> tuple[FloatArray, FloatArray]:
+        """Mass from each panel edge on, and bounds of the errors."""
+        masses = np.append(self.panels.integrals, self.tail.mass)
+        errors = np.append(self.panels.errors, self.tail.error)
+        return np.cumsum(masses[::-1])[::-1], np.cumsum(errors[::-1])[::-1]
 
 
 def stretches_of(runs: Sequence[Intervals]) -> tuple[Stretch, ...]:
@@ -142,9 +169,9 @@ def _integrate(function: Integrand, run: Intervals) -> list[Stretch]:
     resolved = iter(resolve(function, [_first_edges(*r) for r in ranges if r is not None]))
     found: list[Stretch] = []
     for i, (sample, part, doubt) in enumerate(zip(seen, ranges, doubts, strict=True)):
-        t, sign = sample.t, int(run.signs[i])
+        t, sign = sample[0], int(run.signs[i])
         if part is None:
-            lost = float((np.abs(sample.value) + sample.error).sum()) * (t[-1] - t[0]) / t.size
+            lost = _size(sample, t == t) * (t[-1] - t[0]) / t.size
             empty = LegendrePanels(t[[0, -1]], np.zeros((1, ORDER)), np.array([lost]))
             if lost:
                 found.append(Stretch(sign, run.chart, empty, function, doubt=lost))
@@ -159,19 +186,14 @@ def _integrate(function: Integrand, run: Intervals) -> list[Stretch]:
     return found
 
 
-class _Sample(NamedTuple):
-    """Values and errors at ascending t."""
-
-    t: FloatArray
-    value: FloatArray
-    error: FloatArray
+#: Ascending t, and the values and errors there.
+_Sample = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def _sampled(function: Integrand, grids: Sequence[FloatArray]) -> list[_Sample]:
     values, errors = function(np.concatenate(grids))
     ends = np.cumsum([t.size for t in grids])[:-1]
-    split = zip(grids, np.split(values, ends), np.split(errors, ends), strict=True)
-    return [_Sample(*each) for each in split]
+    return list(zip(grids, np.split(values, ends), np.split(errors, ends), strict=True))
 
 
 def _near_the_ends(t: FloatArray) -> FloatArray:
@@ -184,21 +206,22 @@ def _near_the_ends(t: FloatArray) -> FloatArray:
 def _doubts(seen: Sequence[_Sample], near: Sequence[_Sample]) -> list[float]:
     """The integral of what errors exceed values by; next to a zero it ends within a grid step."""
     found = []
-    for whole, ends in zip(seen, near, strict=True):
-        t = np.concatenate([whole.t, ends.t])
-        excess = np.maximum(
-            np.concatenate([whole.error - whole.value, ends.error - ends.value]), 0.0
-        )
+    for both in zip(seen, near, strict=True):
+        t, value, error = (np.concatenate(pair) for pair in zip(*both, strict=True))
         order = np.argsort(t, kind="stable")
-        found.append(float(np.trapezoid(excess[order], t[order])))
+        found.append(float(np.trapezoid(np.maximum(error - value, 0.0)[order], t[order])))
     return found
+
+
+def _size(sample: _Sample, some: NDArray[np.bool_]) -> float:
+    """The sum of the sizes of some values, with their errors."""
+    _, value, error = sample
+    return float((np.abs(value[some]) + error[some]).sum())
 
 
 def _left_out(sample: _Sample, beyond: NDArray[np.bool_]) -> Closure:
     """The mass of a range beyond its panels, towards a zero, where no sign can be trusted."""
-    spacing = float(sample.t[1] - sample.t[0])
-    size = np.abs(sample.value[beyond]) + sample.error[beyond]
-    return Closure(0.0, float(size.sum()) * spacing, np.inf)
+    return Closure(0.0, _size(sample, beyond) * float(sample[0][1] - sample[0][0]), np.inf)
 
 
 def _relevant(
@@ -226,18 +249,11 @@ def _first_edges(low: float, high: float) -> FloatArray:
 
 def _close(function: Integrand, at: float, inward: float, sample: _Sample) -> Closure:
     """Mass beyond the last panel: the exponential law seen over the last two steps of t."""
-    grid = sample.t
+    grid = sample[0]
     # The interval may be narrow, and beyond its other end the density has the other sign.
     step = min(1.0, 0.5 * abs(at - float(grid[-1 if inward > 0 else 0])))
     f, e = function(at + inward * step * np.array([0.0, 0.5, 1.0]))
-    beyond = grid < at if inward > 0 else grid > at
-    spacing = float(grid[1] - grid[0])
-    noise = float((np.abs(sample.value[beyond]) + sample.error[beyond]).sum()) * spacing
     if not (f[0] > TRUST * e[0] and f[1] > f[0] and f[2] > f[1]):
+        noise = _size(sample, grid < at if inward > 0 else grid > at) * float(grid[1] - grid[0])
         return Closure(0.0, noise + abs(float(f[0])) + float(e[0]), np.inf)
-    near = 2.0 / step * float(np.log(f[1] / f[0]))
-    far = 2.0 / step * float(np.log(f[2] / f[1]))
-    mass = float(f[0]) / near
-    # The rate settles exponentially fast, so its change over one step bounds what it still moves.
-    drift = abs(near - far) / near + 4.0 * float(e[0] / f[0] + e[1] / f[1]) / near
-    return Closure(mass, mass * min(drift + 4.0 * EPS, 1.0) + float(e[0]) / near, near)
+    return Closure.seen(f, e, step)

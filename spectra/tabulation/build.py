@@ -16,7 +16,6 @@ from spectra.progress import staged
 from spectra.quadrature import EPS
 from spectra.table import Part, SpectralTable
 from spectra.table.radial_law import RadialLaw
-from spectra.tabulation.cdf import PartLaw
 from spectra.tabulation.cuts import Cut, cuts_of, sides_of
 from spectra.tabulation.fit import END_PROBABILITY, Piece, fit_pieces
 from spectra.tabulation.lobed import fit_tail
@@ -144,15 +143,14 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
 
 
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
-    if not part.stretches and part.tail is None:
+    if not part.stretches and part.lobes is None:
         radii = [a.radius for a in part.atoms]
         masses = np.array([a.mass for a in part.atoms])
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
-    law = PartLaw.of(part)
-    tail, tail_error = fit_tail(part.tail, part.sign, law.mass)
+    tail, tail_error = fit_tail(part)
     left, right = (
-        fit_pieces(law, _pieces(cuts, law, from_above=above), from_above=above, u_error=u_error)
-        for above, cuts in zip((False, True), sides_of(cuts_of(law, cut, tail), law), strict=True)
+        fit_pieces(part, _pieces(cuts, part, from_above=above), from_above=above, u_error=u_error)
+        for above, cuts in zip((False, True), sides_of(cuts_of(part, cut, tail), part), strict=True)
     )
     try:
         table = RadialLaw.from_panels(left, right, tail)
@@ -162,11 +160,11 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
             "no law that ascends was fitted.",
             in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
         ) from fault
-    finer = PartLaw.of(replace(part, stretches=refined(part.stretches)))
-    return table, _UNSEEN * max(tail_error, _measured_error(table, finer, law.mass))
+    finer = replace(part, stretches=refined(part.stretches))
+    return table, _UNSEEN * max(tail_error, _measured_error(table, finer, part.total))
 
 
-def _pieces(cuts: list[Cut], law: PartLaw, *, from_above: bool) -> list[Piece]:
+def _pieces(cuts: list[Cut], law: MeasurePart, *, from_above: bool) -> list[Piece]:
     """What is to be fitted of one side, whose cuts begin at its outer end, and its atoms."""
     places = [c.q if from_above else c.u for c in cuts]
     at, limit = places[0], places[-1]
@@ -199,11 +197,11 @@ def _pieces(cuts: list[Cut], law: PartLaw, *, from_above: bool) -> list[Piece]:
     return pieces
 
 
-def _measured_error(table: RadialLaw, law: PartLaw, mass: float) -> float:
+def _measured_error(table: RadialLaw, law: MeasurePart, mass: float) -> float:
     """Largest |F(P(u)) - u| over places in every panel, F being the finer quadrature."""
     worst = 0.0
-    radii = np.array([a.radius for a in law.part.atoms])
-    masses = np.array([a.mass for a in law.part.atoms])
+    radii = np.array([a.radius for a in law.atoms])
+    masses = np.array([a.mass for a in law.atoms])
     for panels, from_above in ((table.left, False), (table.right, True)):
         if not panels.size:
             continue
@@ -234,7 +232,7 @@ def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str
     if measure.density is None:
         return "atoms"
     text = f"density by the route {measure.density.route!r}, Jordan parts"
-    apart = next((p.tail for p in parts if isinstance(p.tail, ApartTail)), None)
+    apart = next((p.lobes for p in parts if isinstance(p.lobes, ApartTail)), None)
     if apart is not None:
         text += f" up to the radius {apart.listed_to:.6g}, each frequency by itself beyond"
     if np.isfinite(measure.radius):

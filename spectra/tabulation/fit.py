@@ -13,10 +13,10 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
+from spectra.measure import MeasurePart
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.table.panels import PanelKind, Panels, local_share, local_variable
-from spectra.tabulation.cdf import PartLaw
 
 __all__ = ["END_PROBABILITY", "Piece", "fit_pieces"]
 
@@ -175,12 +175,14 @@ class Piece:
 _Row = tuple[float, float, FloatArray, PanelKind, float]
 
 
-def fit_pieces(law: PartLaw, pieces: list[Piece], *, from_above: bool, u_error: float) -> Panels:
+def fit_pieces(
+    law: MeasurePart, pieces: list[Piece], *, from_above: bool, u_error: float
+) -> Panels:
     """Fit panels to pieces of one side, each within ``u_error`` and relative to min(u, q).
 
     Parameters
     ----------
-    law : PartLaw
+    law : MeasurePart
         What is inverted: probabilities are masses divided by its mass.
     pieces : list of Piece
         The side, cut at atoms and gaps; none where it has no mass.
@@ -224,7 +226,7 @@ def fit_pieces(law: PartLaw, pieces: list[Piece], *, from_above: bool, u_error: 
 
 
 def _exact(
-    law: PartLaw, pieces: list[Piece], shares: FloatArray
+    law: MeasurePart, pieces: list[Piece], shares: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Masses below and above, and radii, at shares of each piece."""
     pairs = [p.masses_at(x) for p, x in zip(pieces, shares, strict=True)]
@@ -233,7 +235,7 @@ def _exact(
 
 
 def _fits(
-    law: PartLaw,
+    law: MeasurePart,
     pieces: list[Piece],
     kinds: NDArray[np.int8],
     exponents: FloatArray,
@@ -269,7 +271,7 @@ def _places(kinds: NDArray[np.int8], exponents: FloatArray) -> FloatArray:
 
 
 def _try(
-    law: PartLaw, trial: list[Piece], *, from_above: bool, u_error: float
+    law: MeasurePart, trial: list[Piece], *, from_above: bool, u_error: float
 ) -> tuple[list[_Row], NDArray[np.bool_], FloatArray]:
     """Fits to pieces, whether each is good enough, and its largest error in probability."""
     kinds = np.array([p.kind for p in trial], dtype=np.int8)
@@ -295,17 +297,17 @@ def _try(
     # Between two clusters of radii the rounding of a probability moves the radius by more than
     # that.  A panel that misses by no more is right, and ends where its neighbour begins.
     unknown = law.error_at(exact.ravel()).reshape(exact.shape)
-    least = np.maximum(4.0 * EPS * law.mass * c[:, -2:], unknown[:, -2:])
+    least = np.maximum(4.0 * EPS * law.total * c[:, -2:], unknown[:, -2:])
     noisy = apart & (missed[:, -2:] <= least)
     if np.any(noisy):
         gap = np.where(noisy, exact[:, -2:] - w[:, -2:], 0.0)
         fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
         fits[:, 1] += 0.5 * (gap[:, 1] - gap[:, 0])
         w, missed = fitted()
-    missed /= law.mass
+    missed /= law.total
     goal = _goal(law, trial, c, missed, from_above=from_above, u_error=u_error)
     # Little is asked beyond what the density itself is known to.
-    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, _SEEN * unknown / law.mass))
+    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, _SEEN * unknown / law.total))
     # Where a radius cannot be told from the exact one in floating point, it is right.
     wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     wrong[:, -2:] = apart & ~noisy
@@ -317,7 +319,7 @@ def _try(
 
 
 def _goal(
-    law: PartLaw,
+    law: MeasurePart,
     trial: list[Piece],
     c: FloatArray,
     missed: FloatArray,
@@ -336,7 +338,7 @@ def _goal(
     return np.where(settled[:, None], allowed, goal)
 
 
-def _fit_from_double_zero(law: PartLaw, piece: Piece) -> FloatArray:
+def _fit_from_double_zero(law: MeasurePart, piece: Piece) -> FloatArray:
     """Chebyshev coefficients of a panel that starts or ends where the density touches zero.
 
     The radius near that point is the cube root of a difference of masses, which is mostly
@@ -377,7 +379,7 @@ def _row(piece: Piece, first: float, second: float, kind: PanelKind, exponent: f
     return piece.low, piece.high, coefficients, kind, exponent
 
 
-def _end_panel(law: PartLaw, piece: Piece) -> _Row:
+def _end_panel(law: MeasurePart, piece: Piece) -> _Row:
     """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
     w = law.radius(*piece.masses_at([1.0, 0.5, 0.0]))
     if piece.tail:

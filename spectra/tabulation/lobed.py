@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from spectra.measure import MeasurePart
 from spectra.measure.apart import ApartTail
 from spectra.measure.lobes import LobedTailMass
 from spectra.numeric import FloatArray
@@ -50,10 +51,9 @@ def _phases(
     return np.asarray(low[:, None] + 0.5 * (high - low)[:, None] * (1.0 + x))
 
 
-def fit_tail(
-    lobes: LobedTailMass | ApartTail | None, sign: int, mass: float
-) -> tuple[LobedTail | MixedTail | None, float]:
-    """The lobes of one sign that are not listed, as probabilities of a part; and the error."""
+def fit_tail(part: MeasurePart) -> tuple[LobedTail | MixedTail | None, float]:
+    """The lobes of a part that are not listed, as probabilities; and the error."""
+    lobes, sign, mass = part.lobes, part.sign, part.total
     if lobes is None:
         return None, 0.0
     if isinstance(lobes, ApartTail):

@@ -1,10 +1,11 @@
-"""The distribution function of the radius of one part, and its inverse, from both ends.
+"""One sign of a measure: its mass, and the law of its radii from both ends.
 
 Masses below and masses above are summed separately, so that both tails keep their digits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,12 +13,16 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from spectra.measure import MeasurePart
-from spectra.measure.stretches import Closure
+from spectra.density import Atom
+from spectra.measure.apart import ApartTail
+from spectra.measure.lobes import LobedTailMass
+from spectra.measure.stretches import Closure, Stretch
 from spectra.numeric import FloatArray
-from spectra.quadrature import legendre_antiderivative, legendre_inverse
+from spectra.quadrature import Enclosure, legendre_antiderivative, legendre_inverse
 
-__all__ = ["PartLaw"]
+__all__ = ["ZERO", "MeasurePart"]
+
+ZERO = Enclosure(0.0, 0.0)
 
 # Where each panel is looked at for double zeros; near one, a density falls to this fraction of
 # what it is on both sides, and the zero itself is below the second fraction.
@@ -29,59 +34,88 @@ _PLAIN = 0.005
 
 
 @dataclass(frozen=True, eq=False)
-class PartLaw:
-    """Mass below and above every radius, for the atoms and the listed stretches of one part.
+class MeasurePart:
+    """One sign of a measure: its mass, and mass below and above every radius.
 
     Attributes
     ----------
-    start, stop : ndarray of shape (n,)
-        Range of t of each panel.
-    origin, way : ndarray of shape (n,)
-        Its chart, w = origin + way exp(way t).
-    coefficients : ndarray of shape (n, ORDER)
-        Legendre series of the density in each panel.
-    errors : ndarray of shape (n,)
-        Bound of the error of the mass of each panel.
-    part : MeasurePart
-        Whose law it is; its atoms are apart from all other masses.
-    beyond : float
-        Mass of its further lobes, which are not listed.
+    sign : int
+        +1 or -1.
+    mass : Enclosure
+        Total mass of the part, positive.
+    atoms : tuple of Atom
+        Its atoms, with positive masses, which are apart from all masses below.
+    stretches : tuple of Stretch
+        Its absolutely continuous part by ranges of radii, ascending.
+    lobes : LobedTailMass, ApartTail or None
+        What describes its infinitely many further lobes, if it has them: lobes of one frequency,
+        or of several that are taken apart.
     """
 
-    start: FloatArray
-    stop: FloatArray
-    origin: FloatArray
-    way: FloatArray
-    coefficients: FloatArray
-    errors: FloatArray
-    part: MeasurePart
-    beyond: float
+    sign: int
+    mass: Enclosure
+    atoms: tuple[Atom, ...]
+    stretches: tuple[Stretch, ...]
+    lobes: LobedTailMass | ApartTail | None = None
 
-    @classmethod
-    def of(cls, part: MeasurePart) -> PartLaw:
-        """Join the panels of the stretches of a part."""
-        panels = [s.panels for s in part.stretches]
-        counts = [p.errors.size for p in panels]
-        return cls(
-            start=np.concatenate([p.edges[:-1] for p in panels]),
-            stop=np.concatenate([p.edges[1:] for p in panels]),
-            origin=np.repeat([s.chart.origin for s in part.stretches], counts),
-            way=np.repeat([s.chart.way for s in part.stretches], counts),
-            coefficients=np.concatenate([p.coefficients for p in panels]),
-            errors=np.concatenate([p.errors for p in panels]),
-            part=part,
-            beyond=0.0 if part.tail is None else part.tail.mass(part.sign).mid,
-        )
+    @property
+    def phase(self) -> float:
+        """Phase of its plane waves: 0 for the positive part, pi for the negative one."""
+        return 0.0 if self.sign > 0 else float(np.pi)
+
+    def __repr__(self) -> str:
+        held = [f"{len(self.atoms)} atoms", f"{len(self.stretches)} stretches"]
+        held += [] if self.lobes is None else ["lobes without end"]
+        return f"{'+' if self.sign > 0 else '-'} part of mass {self.mass}: {', '.join(held)}"
+
+    @cached_property
+    def beyond(self) -> float:
+        """Mass of its further lobes, which are not listed."""
+        return 0.0 if self.lobes is None else self.lobes.mass(self.sign).mid
+
+    def _each(self, of_stretch: Callable[[Stretch], FloatArray]) -> FloatArray:
+        """What every panel of every stretch has, in their order."""
+        return np.concatenate([of_stretch(s) for s in self.stretches])
+
+    @cached_property
+    def start(self) -> FloatArray:
+        """The t at which each panel starts, shape (n,)."""
+        return self._each(lambda s: s.panels.edges[:-1])
+
+    @cached_property
+    def stop(self) -> FloatArray:
+        """The t at which each panel stops."""
+        return self._each(lambda s: s.panels.edges[1:])
+
+    @cached_property
+    def origin(self) -> FloatArray:
+        """Origin of the chart of each panel, w = origin + way exp(way t)."""
+        return self._each(lambda s: np.full(s.panels.errors.size, s.chart.origin))
+
+    @cached_property
+    def way(self) -> FloatArray:
+        """Its way, 1 or -1."""
+        return self._each(lambda s: np.full(s.panels.errors.size, s.chart.way))
+
+    @cached_property
+    def coefficients(self) -> FloatArray:
+        """Legendre series of the density in each panel, shape (n, ORDER)."""
+        return self._each(lambda s: s.panels.coefficients)
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """Bound of the error of the mass of each panel."""
+        return self._each(lambda s: s.panels.errors)
 
     @property
     def head(self) -> Closure:
         """What lies before the first panel."""
-        return self.part.stretches[0].head
+        return self.stretches[0].head
 
     @property
     def tail(self) -> Closure:
         """What lies after the last panel."""
-        return self.part.stretches[-1].tail
+        return self.stretches[-1].tail
 
     @cached_property
     def masses(self) -> FloatArray:
@@ -100,9 +134,9 @@ class PartLaw:
         return self.beyond + self.tail.mass + inner
 
     @cached_property
-    def mass(self) -> float:
-        """Mass of the part."""
-        atoms = float(sum(a.mass for a in self.part.atoms))
+    def total(self) -> float:
+        """Mass of the part as its panels add up to it."""
+        atoms = float(sum(a.mass for a in self.atoms))
         return float(self.above[0] + self.head.mass) + atoms
 
     @cached_property
