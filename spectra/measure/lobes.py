@@ -70,6 +70,11 @@ class LobedTailMass:
         Which share of the other components joins this background, by radius; None for all.
     apart : OscillatingTail or None
         The tail with another start and background than that of the component, if it has one.
+    begins : float or None
+        Radius from which on the lobes count, of which the first is cut there; None where they
+        count from a whole one on, and those before it are listed.
+    begins_at_zero : bool
+        Whether the density changes its sign at that radius.
     """
 
     oscillating: Component
@@ -77,6 +82,8 @@ class LobedTailMass:
     beyond: float = 0.0
     share: Callable[[FloatArray], FloatArray] | None = None
     apart: OscillatingTail | None = None
+    begins: float | None = None
+    begins_at_zero: bool = False
 
     @classmethod
     def of(cls, components: tuple[Component, ...], dim: int, beyond: float) -> LobedTailMass:
@@ -245,11 +252,22 @@ class LobedTailMass:
     @cached_property
     def listed_to(self) -> float:
         """Radius up to which lobes are listed one by one."""
-        return self.start_of(self.first_of(1), 1)
+        return self.start_of(self.first_of(1), 1) if self.begins is None else self.begins
 
     def first_of(self, sign: int) -> int:
-        """Index of the first lobe of a sign that is not listed; others follow in steps of 2."""
-        return self.first_index + (sign < 0)
+        """Index of the first lobe of a sign that counts; others follow in steps of 2."""
+        if self.begins is None:
+            return self.first_index + (sign < 0)
+        index = 2 * int(np.ceil(0.5 * self._first_phase / np.pi)) + 2 + (sign < 0)
+        while self.start_of(index, sign) > self.begins:
+            index -= 2
+        return index
+
+    @property
+    def _first_phase(self) -> float:
+        """The phase at the radius where the lobes begin."""
+        at = np.array([self.listed_to])
+        return float(self.fastest * at[0] + self.shift(at)[0])
 
     @property
     def fastest(self) -> float:
@@ -380,7 +398,15 @@ class LobedTailMass:
 
     def mass(self, sign: int) -> Enclosure:
         """Total mass of the lobes of a sign that are not listed."""
-        return self.mass_from(self.first_of(sign), sign)
+        first = self.first_of(sign)
+        whole = self.mass_from(first, sign)
+        if self.begins is None:
+            return whole
+        s = np.array([float(first)])
+        low = -self.half_widths(s, sign, -1)
+        high = np.minimum(self._first_phase - np.pi * s, self.half_widths(s, sign, 1))
+        before, error = self.pieces(s, sign, low, high)
+        return whole - Enclosure(float(before[0]), float(error[0]))
 
 
 def _parts(gap: float) -> int:

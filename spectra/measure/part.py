@@ -14,7 +14,6 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from spectra.density import Atom
-from spectra.measure.apart import ApartTail
 from spectra.measure.lobes import LobedTailMass
 from spectra.measure.stretches import Closure, Stretch
 from spectra.numeric import FloatArray
@@ -47,16 +46,16 @@ class MeasurePart:
         Its atoms, with positive masses, which are apart from all masses below.
     stretches : tuple of Stretch
         Its absolutely continuous part by ranges of radii, ascending.
-    lobes : LobedTailMass, ApartTail or None
-        What describes its infinitely many further lobes, if it has them: lobes of one frequency,
-        or of several that are taken apart.
+    lobes : tuple of LobedTailMass
+        What describes its infinitely many further lobes, if it has them: those of one frequency,
+        or of several that begin at one radius.
     """
 
     sign: int
     mass: Enclosure
     atoms: tuple[Atom, ...]
     stretches: tuple[Stretch, ...]
-    lobes: LobedTailMass | ApartTail | None = None
+    lobes: tuple[LobedTailMass, ...] = ()
 
     @property
     def phase(self) -> float:
@@ -65,13 +64,13 @@ class MeasurePart:
 
     def __repr__(self) -> str:
         held = [f"{len(self.atoms)} atoms", f"{len(self.stretches)} stretches"]
-        held += [] if self.lobes is None else ["lobes without end"]
+        held += ["lobes without end"] if self.lobes else []
         return f"{'+' if self.sign > 0 else '-'} part of mass {self.mass}: {', '.join(held)}"
 
     @cached_property
     def beyond(self) -> float:
         """Mass of its further lobes, which are not listed."""
-        return 0.0 if self.lobes is None else self.lobes.mass(self.sign).mid
+        return sum((wave.mass(self.sign) for wave in self.lobes), ZERO).mid
 
     def _each(self, of_stretch: Callable[[Stretch], FloatArray]) -> FloatArray:
         """What every panel of every stretch has, in their order."""

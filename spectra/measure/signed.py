@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from spectra.charts import RadialSum
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure.apart import ApartTail
+from spectra.measure.apart import taken_apart
 from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass
 from spectra.measure.part import ZERO, MeasurePart
@@ -242,36 +242,32 @@ class SpectralMeasure:
                 f"A radial measure was asked for its {kind!r} parts. It is real and has 'jordan' "
                 "parts (phases 0 and pi), or 'apart', by frequency where lobes beat."
             )
-        stretches, tail = self._listed_and_tail(kind)
+        stretches, lobes = self._listed_and_lobes(kind)
+        apart = any(wave.begins is not None for wave in lobes)
         found = []
         for sign in (1, -1):
             atoms = tuple(
                 replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
             )
             own = tuple(s for s in stretches if s.sign == sign and s.mass.mid > 0)
-            beyond = ZERO if tail is None else tail.mass(sign)
-            if isinstance(tail, ApartTail):
+            waves = tuple(w for w in lobes if w.mass_from(w.first_of(sign), sign).mid > 0.0)
+            mass = self.positive_mass if sign > 0 else self.negative_mass
+            if apart:
                 listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in own]
-                mass = sum(listed, beyond)
-                # Wave by wave, a sign that is not there may leave its rounding.
-                if mass.mid > mass.rad:
-                    tail.require_listed(sign, bool(own))
-                    found.append(MeasurePart(sign, mass, atoms, own, tail))
-            else:
-                mass = self.positive_mass if sign > 0 else self.negative_mass
-                if mass.mid > 0.0:
-                    lobes = tail if beyond.mid > 0.0 else None
-                    found.append(MeasurePart(sign, mass, atoms, own, lobes))
+                mass = sum(listed, sum((w.mass(sign) for w in waves), ZERO))
+            # Wave by wave, a sign that is not there may leave its rounding.
+            if mass.mid > (mass.rad if apart else 0.0):
+                if apart and not own:
+                    raise _made_apart(sign, lobes[0].listed_to)
+                found.append(MeasurePart(sign, mass, atoms, own, waves))
         return tuple(found)
 
-    def _listed_and_tail(
-        self, kind: str
-    ) -> tuple[tuple[Stretch, ...], LobedTailMass | ApartTail | None]:
+    def _listed_and_lobes(self, kind: str) -> tuple[tuple[Stretch, ...], tuple[LobedTailMass, ...]]:
         """The stretches of both signs, and what describes the lobes beyond them in parts."""
         if not self.components:
-            return (), None
+            return (), ()
         if not isinstance(self._lobes, BeatingTail):
-            return self._listed[2], self._lobes
+            return self._listed[2], () if self._lobes is None else (self._lobes,)
         if kind == "jordan":
             raise AccuracyError(
                 f"The density of {self.kernel} has several oscillating components, whose "
@@ -279,9 +275,9 @@ class SpectralMeasure:
                 "masses are known; parts('apart') are a decomposition of slightly larger "
                 "mass that has one, and tabulate(measure) a table of it."
             )
-        apart = ApartTail(self._lobes, self._last_atom)
-        intervals, _ = sign_intervals(self._sum, cut=apart.listed_to)
-        return stretches_of(intervals), apart
+        waves = taken_apart(self._lobes, self._last_atom)
+        intervals, _ = sign_intervals(self._sum, cut=waves[0].listed_to)
+        return stretches_of(intervals), waves
 
     def certified(self) -> CertifiedMasses:
         """The masses with a proof in ball arithmetic, or why there is none: docs/proofs.md.
@@ -381,6 +377,20 @@ class SpectralMeasure:
                     "component of the density is wrong. Report the kernel and the dimension."
                 )
         return positive, negative
+
+
+def _made_apart(sign: int, radius: float) -> AccuracyError:
+    """Why no mass is made of a sign that the listed lobes of a sum do not have.
+
+    Waves that never reach their lowest values together have a sum of one sign, which none of them
+    is.
+    """
+    return AccuracyError(
+        "The sum of several oscillating components is of one sign up to the radius "
+        f"{radius:.3g}, and its waves taken apart beyond it are not: a table of them would have "
+        f"a {'positive' if sign > 0 else 'negative'} part that the measure may not have. Its "
+        "masses are known; truncate it explicitly for a table."
+    )
 
 
 def merged_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure import MeasurePart, SpectralMeasure
-from spectra.measure.apart import ApartTail
 from spectra.measure.stretches import refined
 from spectra.progress import staged
 from spectra.quadrature import EPS
@@ -143,7 +142,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
 
 
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
-    if not part.stretches and part.lobes is None:
+    if not part.stretches and not part.lobes:
         radii = [a.radius for a in part.atoms]
         masses = np.array([a.mass for a in part.atoms])
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
@@ -232,9 +231,9 @@ def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str
     if measure.density is None:
         return "atoms"
     text = f"density by the route {measure.density.route!r}, Jordan parts"
-    apart = next((p.lobes for p in parts if isinstance(p.lobes, ApartTail)), None)
-    if apart is not None:
-        text += f" up to the radius {apart.listed_to:.6g}, each frequency by itself beyond"
+    begins = next((wave.begins for part in parts for wave in part.lobes), None)
+    if begins is not None:
+        text += f" up to the radius {begins:.6g}, each frequency by itself beyond"
     if np.isfinite(measure.radius):
         text += f", truncated at radius {measure.radius:g}"
     return text

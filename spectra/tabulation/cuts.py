@@ -8,8 +8,6 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from spectra.measure import MeasurePart
-from spectra.measure.apart import ApartTail
-from spectra.measure.lobes import LobedTailMass
 from spectra.quadrature import EPS
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
@@ -66,10 +64,10 @@ def cuts_of(law: MeasurePart, cut: float, tail: LobedTail | MixedTail | None) ->
     last, open_end = _upper_end(law, cut)
     end = Cut(np.inf, law.below[-1] + law.tail.mass, law.beyond)
     points, powers, touched = _inner_cuts(law)
-    lobes, sign = law.lobes, law.sign
-    if isinstance(lobes, LobedTailMass) and lobes.touching:
-        powers[end.below] = _DOUBLE_ZERO
-        touched[end.below] = lobes.start_of(lobes.first_of(sign), sign)
+    for wave in law.lobes:
+        if wave.begins is None and wave.touching:
+            powers[end.below] = _DOUBLE_ZERO
+            touched[end.below] = wave.start_of(wave.first_of(law.sign), law.sign)
     atoms = [0.0] * len(points)
     for atom in law.atoms:
         below, above = _beside_atom(atom.radius, law, total, None if open_end else end)
@@ -137,14 +135,16 @@ def _beside_atom(
 
 def _upper_end(law: MeasurePart, cut: float) -> tuple[float, bool]:
     """Power of the last listed stretch at its upper end, and whether its radius is unbounded."""
-    last, lobes, sign = law.stretches[-1], law.lobes, law.sign
-    if isinstance(lobes, ApartTail):
-        before = law.high[-1] < lobes.listed_to * (1.0 - 1e-12)
-        return (_SIMPLE_ZERO if before or lobes.starts_at_zero else 1.0), False
-    if lobes is not None:
-        # A lobe that fills the whole period runs into the next one without a zero.
-        first = np.array([float(lobes.first_of(sign))])
-        return (_SIMPLE_ZERO if lobes.half_widths(first, sign, -1)[0] < np.pi else 1.0), False
+    if law.lobes:
+        wave, at_zero = law.lobes[0], True
+        if wave.begins is None:
+            # A lobe that fills the whole period runs into the next one without a zero.
+            first = np.array([float(wave.first_of(law.sign))])
+            at_zero = bool(wave.half_widths(first, law.sign, -1)[0] < np.pi)
+        elif law.high[-1] >= wave.begins * (1.0 - 1e-12):
+            at_zero = wave.begins_at_zero
+        return (_SIMPLE_ZERO if at_zero else 1.0), False
+    last = law.stretches[-1]
     if law.tail.mass > 0:
         # A density that grows towards the end makes a radius that is smooth in q as it is.
         return (1.0, True) if last.chart.way > 0.0 else (max(law.tail.rate, 1.0), False)

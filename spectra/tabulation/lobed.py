@@ -9,7 +9,6 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from spectra.measure import MeasurePart
-from spectra.measure.apart import ApartTail
 from spectra.measure.lobes import LobedTailMass
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, legendre_inverse
@@ -53,18 +52,26 @@ def _phases(
 
 def fit_tail(part: MeasurePart) -> tuple[LobedTail | MixedTail | None, float]:
     """The lobes of a part that are not listed, as probabilities; and the error."""
-    lobes, sign, mass = part.lobes, part.sign, part.total
-    if lobes is None:
+    sign, mass = part.sign, part.total
+    waves = part.lobes
+    if waves and waves[0].begins is None:
+        tail = _fit_lobed_tail(waves[0], sign, mass)
+        return tail, _lobed_tail_error(tail, waves[0], sign, mass)
+    tails, error = [], 0.0
+    for wave in waves:
+        # Of less no draw comes.
+        if wave.mass_from(wave.first_of(sign), sign).mid > END_PROBABILITY * mass:
+            tails.append(_fit_lobed_tail(wave, sign, mass))
+            error += _lobed_tail_error(tails[-1], wave, sign, mass)
+    if not tails:
         return None, 0.0
-    if isinstance(lobes, ApartTail):
-        return _fit_mixed_tail(lobes, sign, mass)
-    tail = _fit_lobed_tail(lobes, sign, lobes.first_of(sign), mass)
-    return tail, _lobed_tail_error(tail, lobes, sign, mass)
+    mixed = MixedTail(waves[0].listed_to, tuple(tails))
+    return mixed, error + abs(mixed.mass - part.beyond / mass)
 
 
-def _fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> LobedTail:
-    """Series for the lobes first, first + 2, ... of one sign, as probabilities of a part."""
-    kappa = 0.5 * first
+def _fit_lobed_tail(lobes: LobedTailMass, sign: int, mass: float) -> LobedTail:
+    """Series for all lobes of one sign that count, as probabilities of a part."""
+    kappa = 0.5 * lobes.first_of(sign)
     period = 2.0 * np.pi / lobes.tail.frequency
     sigma = lobes.decay(sign) - 1.0
     root = lobes.root
@@ -129,17 +136,3 @@ def _lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: fl
     one_by_one = float(lobes.lobe_masses(index[:-1], sign)[0].sum())
     summed = abs(float(total[0] - total[1]) - one_by_one) / mass
     return float(np.abs(exact - table).max() + summed)
-
-
-def _fit_mixed_tail(apart: ApartTail, sign: int, mass: float) -> tuple[MixedTail | None, float]:
-    """The tails of all waves of one sign as one, and its error; None where no draw is in them."""
-    tails, error = [], 0.0
-    for wave, first in apart.members(sign):
-        if wave.mass_from(first, sign).mid <= END_PROBABILITY * mass:
-            continue
-        tails.append(_fit_lobed_tail(wave, sign, first, mass))
-        error += _lobed_tail_error(tails[-1], wave, sign, mass)
-    if not tails:
-        return None, 0.0
-    mixed = MixedTail(apart.listed_to, tuple(tails))
-    return mixed, error + abs(mixed.mass - apart.mass(sign).mid / mass)
