@@ -88,9 +88,13 @@ class _Tail:
         self.sigma = self.power - 1
         if not self.sigma > 0:
             raise Unproved("the tail of the density has no finite mass")
-        self.fall = _Fall(tail, self.sigma)
+        #: T(s) = s^-sigma P(kappa/s) of the table, whose exponent is rounded.
+        self.stated = flint.arb(tail.sigma)
+        self.series = [flint.arb(float(c)) for c in tail.mass_series]
+        self.held = chebyshev_poly(self.series)
+        self.front = self.kappa**-self.stated
         self.start = law.stretch_at(self.first + 1)
-        if not abs(law.stretches[self.start].low - self.first) < 0.5:
+        if not abs(law.stretches[self.start][0] - self.first) < 0.5:
             raise Unproved("the tail of the table does not start at a lobe")
         self.known = len(law.stretches) - self.start
 
@@ -102,16 +106,36 @@ class _Tail:
         far, far_mass = self._along(zero, last)
         known = flint.arb(0)
         for k in range(self.known):
-            held = self.fall.survival(self.kappa + k)
+            held = self._survival(self.kappa + k)
             known = known.max(abs(self.law.beyond(self.start + k) - held).abs_upper())
         # The sum of y^q over the lobes from y on.
         lobes = last**self.power + self.kappa * last**self.sigma / self.sigma
         beyond = far_mass * lobes + far * last**self.power
-        loose = 3 * self.law.loose + 2 * self.fall.exponent_error()
+        loose = 3 * self.law.loose + 2 * self._exponent_error()
         error = (known + near).max(beyond) + self._locked() + self._drift() + loose
         if not error.is_finite():
             raise Unproved("the working precision was lost in the tail")
         return error.abs_upper()
+
+    def _survival(self, s: Ball) -> Ball:
+        """T(s) as the table has it."""
+        return s**-self.stated * self.held(2 * self.kappa / s - 1)
+
+    def _lobe(self, y: Ball) -> Ball:
+        """(T(s) - T(s + 1)) y^(-sigma - 1), with the exponent of the law."""
+        step = 1 + y / self.kappa
+        after = step**-self.sigma * self.held(2 * y / step - 1)
+        return self.front * (self.held(2 * y - 1) - after) / y
+
+    def _held_size(self, r: Ball) -> Ball:
+        """Bound of |P| in the ellipse of parameter r around [0, 1]."""
+        return _size(self.series, r, 1)
+
+    def _exponent_error(self) -> Ball:
+        """What the rounding of the exponent changes: y^sigma |log y| <= 1/(e sigma)."""
+        least = self.sigma.min(self.stated)
+        off = abs(self.stated - self.sigma)
+        return self.front * self._held_size(flint.arb(1)) * off / (flint.arb(1).exp() * least)
 
     def _along(self, low: Ball, high: Ball) -> tuple[Ball, Ball]:
         """Upper bounds of |E| y^-q on [low, high] of y: for all v, and for v = 1."""
@@ -134,7 +158,7 @@ class _Tail:
     def _at(self, y: Ball) -> Callable[[Ball], Ball]:
         """E y^-q at a place 2 v - 1."""
         radii = self.radii.along(y)
-        lobe = self.fall.lobe(y)
+        lobe = self._lobe(y)
         begun = self._beyond(y, radii(flint.arb(-1)))
         front = self.law.sign / self.law.mass
         quarter = flint.arb.pi() / 4
@@ -186,9 +210,9 @@ class _Tail:
             return flint.arb("inf")
         moved = far * far / self.kappa / (1 - far / self.kappa)
         foci = 2 * axis + low + 1 - high
-        here = self.fall.size(_parameter(foci))
-        there = self.fall.size(_parameter(foci + 2 * moved))
-        return self.fall.front * (here + (1 - far / self.kappa) ** -self.sigma * there) / near
+        here = self._held_size(_parameter(foci))
+        there = self._held_size(_parameter(foci + 2 * moved))
+        return self.front * (here + (1 - far / self.kappa) ** -self.sigma * there) / near
 
     def _left_out(self, high: Ball) -> Ball:
         """Bound of what the cut expansions of both W leave out, times y^-q."""
@@ -321,39 +345,6 @@ class _Radii:
     def half_turn(self) -> bool:
         """Whether every lobe is about pi long, so that its end is the next zero."""
         return bool(abs(self.length - self.turn / 2) + self.loose < 1)
-
-
-class _Fall:
-    """T(s) = s^-sigma P(kappa/s): its values, and the mass of a lobe."""
-
-    def __init__(self, tail: LobedTail, sigma: Ball) -> None:
-        self.kappa = flint.arb(tail.kappa)
-        self.stated = flint.arb(tail.sigma)
-        self.sigma = sigma
-        self.series = [flint.arb(float(c)) for c in tail.mass_series]
-        self.polynomial = chebyshev_poly(self.series)
-        #: kappa^-sigma, with the exponent of the table.
-        self.front = self.kappa**-self.stated
-
-    def survival(self, s: Ball) -> Ball:
-        """T(s) as the table has it."""
-        return s**-self.stated * self.polynomial(2 * self.kappa / s - 1)
-
-    def lobe(self, y: Ball) -> Ball:
-        """(T(s) - T(s + 1)) y^(-sigma - 1), with the exponent of the law."""
-        step = 1 + y / self.kappa
-        after = step**-self.sigma * self.polynomial(2 * y / step - 1)
-        return self.front * (self.polynomial(2 * y - 1) - after) / y
-
-    def size(self, r: Ball) -> Ball:
-        """Bound of |P| in the ellipse of parameter r around [0, 1]."""
-        return _size(self.series, r, 1)
-
-    def exponent_error(self) -> Ball:
-        """What the rounding of the exponent changes: y^sigma |log y| <= 1/(e sigma)."""
-        least = self.sigma.min(self.stated)
-        off = abs(self.stated - self.sigma)
-        return self.front * self.size(flint.arb(1)) * off / (flint.arb(1).exp() * least)
 
 
 def _size(series: list[Ball], r: Ball, sign: int) -> Ball:
