@@ -79,7 +79,8 @@ def _fit_lobed_tail(lobes: LobedTailMass, sign: int, mass: float) -> LobedTail:
         nodes = chebyshev.chebpts1(terms)
         s = kappa * (2.0 / (1.0 + nodes)) ** root
         masses, _ = lobes.mass_beyond(2.0 * s, sign)
-        series = np.asarray(chebyshev.chebfit(nodes, masses * s**sigma / mass, terms - 1))
+        fit = chebyshev.chebfit(nodes, masses * s**sigma / mass, terms - 1)
+        series = np.asarray(fit, dtype=float)
         if np.abs(series[-3:]).max() * kappa**-sigma < _GOAL:
             break
     across_lobes = _ACROSS_LOBES.get(root, _ACROSS_LONG)
