@@ -148,7 +148,7 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
     tail, tail_error = fit_tail(part)
     left, right = (
-        fit_pieces(part, _pieces(cuts, part, from_above=above), from_above=above, u_error=u_error)
+        fit_pieces(part, _pieces(cuts, from_above=above), from_above=above, u_error=u_error)
         for above, cuts in zip((False, True), sides_of(cuts_of(part, cut, tail), part), strict=True)
     )
     try:
@@ -163,34 +163,18 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
     return table, _UNSEEN * max(tail_error, _measured_error(table, finer, part.total))
 
 
-def _pieces(cuts: list[Cut], law: MeasurePart, *, from_above: bool) -> list[Piece]:
+def _pieces(cuts: list[Cut], *, from_above: bool) -> list[Piece]:
     """What is to be fitted of one side, whose cuts begin at its outer end, and its atoms."""
     places = [c.q if from_above else c.u for c in cuts]
     at, limit = places[0], places[-1]
     pieces: list[Piece] = []
     for (low, here), (high, there) in pairwise(zip(places, cuts, strict=True)):
         # What is shorter than the rounding of its ends, or never drawn from, joins the next piece.
-        is_atom = here.radius == there.radius
-        held = low < high if is_atom else here.below != there.below
-        if not held or high <= at * (1.0 + _SAME) or high <= END_PROBABILITY < limit:
-            continue
-        below, above = (here.below, there.below), (here.above, there.above)
-        if is_atom:
-            pieces.append(Piece(at, high, below, above, atom_radius=here.radius))
-        else:
-            pieces.append(
-                Piece(
-                    at,
-                    high,
-                    below,
-                    above,
-                    powers=(here.powers[not from_above], there.powers[from_above]),
-                    touches=(here.touch, there.touch),
-                    tail=bool(np.isinf(here.radius)),
-                    starts_at_zero=here.below == 0.0 and law.head.mass > 0,
-                )
-            )
-        at = high
+        piece = Piece(at, high, (here, there))
+        held = low < high if piece.is_atom else here.below != there.below
+        if held and high > at * (1.0 + _SAME) and not high <= END_PROBABILITY < limit:
+            pieces.append(piece)
+            at = high
     if at < limit and pieces:
         pieces[-1] = replace(pieces[-1], high=limit)
     return pieces

@@ -41,7 +41,8 @@ class Cut:
     u, q : float
         The probability below and above it, atoms included.
     powers : tuple of float
-        e where the radius is like \\|u - u there\\|^(1/e), below it and above it.
+        e where the radius is like \\|u - u there\\|^(1/e), below it and above it; towards the outer
+        end of the law and away from it, once the cuts are those of a side.
     touch : float or None
         The radius itself where the density is 0 there without a change of sign.
     """
@@ -160,7 +161,8 @@ def sides_of(cuts: list[Cut], law: MeasurePart) -> tuple[list[Cut], list[Cut]]:
     """
     i = _split_of(cuts, law)
     split = replace(cuts[i], q=1.0 - cuts[i].u)
-    return [*cuts[:i], split], [*cuts[:i:-1], split]
+    right = [*cuts[:i:-1], split]
+    return [*cuts[:i], split], [replace(cut, powers=cut.powers[::-1]) for cut in right]
 
 
 def _split_of(cuts: list[Cut], law: MeasurePart) -> int:

@@ -17,6 +17,7 @@ from spectra.measure import MeasurePart
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.table.panels import PanelKind, Panels, local_share, local_variable
+from spectra.tabulation.cuts import Cut
 
 __all__ = ["END_PROBABILITY", "Piece", "fit_pieces"]
 
@@ -64,35 +65,34 @@ class Piece:
     ----------
     low, high : float
         Range of c, which is u on the left side and q = 1 - u on the right one.
-    below, above : tuple of float
-        The continuous mass below and above the radius at the two ends; atoms do not count.
-    powers : tuple of float
-        e where w - w(end) is like (c - end)^(1/e) at the ends; 1 where the density is positive.
-    touches : tuple
-        The radii at the ends where the density touches zero inside the law, else None.
-    tail : bool
-        Whether the radius is infinite at c = 0.
-    starts_at_zero : bool
-        Whether the radius is 0 at c = 0.
+    ends : tuple of Cut
+        What lies there; the radius is not known where a piece was cut once more.
     missed_before : float
         Largest error of the fit to the piece that this one was cut from, in probability.
     beside_tail : bool
         Whether it was cut from a piece whose radius is infinite at c = 0.
-    atom_radius : float or None
-        The radius of an atom.
     """
 
     low: float
     high: float
-    below: tuple[float, float]
-    above: tuple[float, float]
-    powers: tuple[float, float] = (1.0, 1.0)
-    touches: tuple[float | None, float | None] = (None, None)
-    tail: bool = False
-    starts_at_zero: bool = False
+    ends: tuple[Cut, Cut]
     missed_before: float = np.inf
     beside_tail: bool = False
-    atom_radius: float | None = None
+
+    @property
+    def is_atom(self) -> bool:
+        """Whether there is one radius only."""
+        return self.ends[0].radius == self.ends[1].radius
+
+    @property
+    def tail(self) -> bool:
+        """Whether the radius is infinite at c = 0."""
+        return bool(np.isinf(self.ends[0].radius))
+
+    @property
+    def powers(self) -> tuple[float, float]:
+        """e where w - w(end) is like (c - end)^(1/e) at the ends; 1 for a positive density."""
+        return self.ends[0].powers[1], self.ends[1].powers[0]
 
     @property
     def kind(self) -> PanelKind | None:
@@ -136,25 +136,10 @@ class Piece:
         else:
             middle = 0.5 * (low + high)
         below, above = (float(m) for m in self.masses_at((middle - low) / (high - low)))
-        lower = replace(
-            self,
-            high=middle,
-            below=(self.below[0], below),
-            above=(self.above[0], above),
-            powers=(self.powers[0], 1.0),
-            touches=(self.touches[0], None),
-        )
-        upper = replace(
-            self,
-            low=middle,
-            below=(below, self.below[1]),
-            above=(above, self.above[1]),
-            powers=(1.0, self.powers[1]),
-            touches=(None, self.touches[1]),
-            tail=False,
-            beside_tail=self.tail or self.beside_tail,
-            starts_at_zero=False,
-        )
+        cut = Cut(np.nan, below, above)
+        lower = replace(self, high=middle, ends=(self.ends[0], cut))
+        beside_tail = self.tail or self.beside_tail
+        upper = replace(self, low=middle, ends=(cut, self.ends[1]), beside_tail=beside_tail)
         # Another kind of panel may do better, so that only the same kind can be compared.
         return (
             replace(lower, missed_before=missed if lower.kind == self.kind else np.inf),
@@ -165,7 +150,8 @@ class Piece:
         """Mass below and above at shares of the piece, both computed from the nearer end."""
         x = np.asarray(share, dtype=float)
         both = []
-        for first, last in (self.below, self.above):
+        masses = ((end.below, end.above) for end in self.ends)
+        for first, last in zip(*masses, strict=True):
             step = last - first
             both.append(np.where(x < 0.5, first + step * x, last - step * (1.0 - x)))
         return both[0], both[1]
@@ -200,8 +186,8 @@ def fit_pieces(
         trial: list[Piece] = []
         while waiting:
             piece = waiting.pop()
-            if piece.atom_radius is not None:
-                done.append(_row(piece, piece.atom_radius, 0.0, PanelKind.LINEAR, 1.0))
+            if piece.is_atom:
+                done.append(_row(piece, piece.ends[0].radius, 0.0, PanelKind.LINEAR, 1.0))
             elif piece.negligible:
                 done.append(_end_panel(law, piece))
             elif piece.kind is None:
@@ -246,13 +232,18 @@ def _fits(
     nodes = np.broadcast_to(_NODES, (len(pieces), _NODES.size))
     _, _, radii = _exact(law, pieces, local_share(kinds, exponents, nodes))
     fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
-    if not from_above:
+    if not from_above and law.head.mass > 0:
         # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
-        origin = np.array([p.starts_at_zero for p in pieces])
+        origin = np.array([p.ends[0].below == 0.0 for p in pieces])
         fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
     for i, piece in enumerate(pieces):
-        if piece.touches != (None, None):
-            fits[i] = _fit_from_double_zero(law, piece)
+        touches = [end.touch for end in piece.ends]
+        if touches != [None, None]:
+            # Where both ends had a power, no single kind would have suited.
+            at_low = touches[0] is not None
+            radius = touches[0 if at_low else 1]
+            assert radius is not None
+            fits[i] = _fit_from_double_zero(law, piece, radius, at_low=at_low)
     return np.asarray(fits, dtype=float)
 
 
@@ -338,16 +329,14 @@ def _goal(
     return np.where(settled[:, None], allowed, goal)
 
 
-def _fit_from_double_zero(law: MeasurePart, piece: Piece) -> FloatArray:
+def _fit_from_double_zero(
+    law: MeasurePart, piece: Piece, radius: float, *, at_low: bool
+) -> FloatArray:
     """Chebyshev coefficients of a panel that starts or ends where the density touches zero.
 
     The radius near that point is the cube root of a difference of masses, which is mostly
     rounding; a fit by least squares in probability, through the point itself, does not see it.
     """
-    # Where both ends had a power, no single kind would have suited.
-    at_low = piece.touches[0] is not None
-    radius = piece.touches[0 if at_low else 1]
-    assert radius is not None
     kind, exponent = np.array([piece.kind], dtype=np.int8), np.array([piece.exponent])
     x = local_share(kind, exponent, _MANY_NODES[None])[0]
     away = 1.0 + _MANY_NODES if at_low else 1.0 - _MANY_NODES
