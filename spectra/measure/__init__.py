@@ -5,8 +5,8 @@ Read in this order: ``sign_intervals`` (where the sign changes), ``stretches`` (
 ``signed`` (the measure itself), ``making`` (from a density to its measure, or to what of it lies
 within a radius).
 
-Beating lobes, of several frequencies: ``phase_means``, ``beats`` and ``apart``; ``hat_masses`` has
-the mass of the truncated l1 distance.
+Beating lobes, of several frequencies: ``wave_zeros``, ``phase_means``, ``beats`` and ``apart``; the
+mass of the truncated l1 distance: ``hat_masses``.
 """
 
 from spectra.measure.making import measure_of, truncate

@@ -21,6 +21,7 @@ from itertools import product
 
 import numpy as np
 from numpy.polynomial import chebyshev, legendre
+from numpy.typing import NDArray
 
 from spectra.charts import Chart, RadialSum
 from spectra.density import Component, EndTail, OscillatingTail, PowerTail
@@ -33,8 +34,9 @@ from spectra.measure.phase_means import (
     orbits_of,
 )
 from spectra.measure.stretches import Closure, Stretch
+from spectra.measure.wave_zeros import lowest, zeros_on
 from spectra.numeric import FloatArray
-from spectra.quadrature import EPS, Enclosure, Integrand, bracketed_roots, resolve
+from spectra.quadrature import EPS, Enclosure, Integrand, resolve
 
 __all__ = ["BeatingTail"]
 
@@ -51,7 +53,6 @@ _CHI_TERMS = 160
 _LISTED_LOBES = 400
 # Points for each half wave of the highest frequency, at which zeros are sought.
 _POINTS = 8
-_NEWTON_STEPS = 4
 # A minimum below this fraction of the waves is a double zero.
 _TOUCHING = 1e-10
 _BLOCK = 1 << 16
@@ -176,7 +177,7 @@ class BeatingTail:
             envelope = envelope + amplitude
         return value, envelope
 
-    def _slope(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _slope(self, w: FloatArray, _: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of the fast part of rho."""
         amplitudes, shifts = self.sizes(w)
         slope, curve = np.zeros_like(w), np.zeros_like(w)
@@ -187,11 +188,7 @@ class BeatingTail:
         return slope, curve
 
     def zeros(self, low: float, high: float) -> FloatArray:
-        """Sign changes of rho between two radii, ascending.
-
-        Minima of the size between two points of one sign are followed, so that a short lobe is
-        not missed.
-        """
+        """Sign changes of rho between two radii, ascending."""
         if not high > low:
             return np.empty(0)
         step = np.pi / (_POINTS * self.fastest)
@@ -200,46 +197,16 @@ class BeatingTail:
         for first in range(0, count, _BLOCK):
             index = np.arange(first, min(first + _BLOCK, count) + 1)
             grid = low + (high - low) * (index / count)
-            found.append(self._zeros_on(grid, step))
+            found.append(zeros_on(grid, lambda t, _: self.values(t)[0], self._slope)[0])
         return np.unique(np.concatenate(found))
 
     def touches(self, low: float, high: float) -> bool:
         """Whether rho comes as near to zero as rounding tells without a change of sign."""
         step = np.pi / (_POINTS * self.fastest)
         grid = np.linspace(low, high, max(4, int(np.ceil((high - low) / step))) + 1)
-        value, envelope = self.values(self._lowest(grid, self.values(grid)[0], step))
+        x, _ = lowest(grid, self.values(grid)[0][None], self._slope)
+        value, envelope = self.values(x)
         return bool(np.any(np.abs(value) <= _TOUCHING * envelope))
-
-    def _lowest(self, grid: FloatArray, f: FloatArray, step: float) -> FloatArray:
-        """Where the size of rho has a minimum between points of one sign, by Newton's method."""
-        size = np.abs(f)
-        inner = (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])
-        same = (np.sign(f[:-2]) == np.sign(f[1:-1])) & (np.sign(f[2:]) == np.sign(f[1:-1]))
-        near = grid[np.flatnonzero(inner & same) + 1]
-        x = near.copy()
-        for _ in range(_NEWTON_STEPS):
-            slope, curve = self._slope(x)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                new = x - slope / curve
-            x = np.where(np.isfinite(new) & (np.abs(new - near) <= step), new, x)
-        return x
-
-    def _zeros_on(self, grid: FloatArray, step: float) -> FloatArray:
-        f, _ = self.values(grid)
-        x = self._lowest(grid, f, step)
-        x = x[(x > grid[0]) & (x < grid[-1])]
-        every = np.concatenate([grid, x])
-        values = np.concatenate([f, self.values(x)[0]])
-        order = np.argsort(every)
-        every, values = every[order], values[order]
-        where = np.flatnonzero((values[1:] < 0.0) != (values[:-1] < 0.0))
-        return bracketed_roots(
-            lambda t: self.values(t)[0],
-            every[where],
-            every[where + 1],
-            value_low=values[where],
-            value_high=values[where + 1],
-        )
 
     def mean_size(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean of |rho| over the phases, per unit of t = log w, and its error."""

@@ -22,8 +22,9 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.measure.wave_zeros import zeros_on
 from spectra.numeric import FloatArray
-from spectra.quadrature import EPS, bracketed_roots
+from spectra.quadrature import EPS
 
 __all__ = ["MOST_FREE_WAVES", "Orbit", "mean_size", "mode_sizes", "orbits_of"]
 
@@ -35,7 +36,6 @@ _SAME_RATIO = 8.0 * EPS
 MOST_FREE_WAVES = 3
 # Points for each wave of the highest multiple, at which the zeros on an orbit are sought.
 _POINTS = 16
-_NEWTON_STEPS = 6
 # Points for each turn of a mode, and at least so many.
 _MODE_POINTS, _LEAST_POINTS = 8, 256
 # Radii whose means are taken at once: three free waves need ten thousand values for each.
@@ -278,48 +278,19 @@ class _OrbitSum:
     def value(self, psi: FloatArray, who: NDArray[np.intp]) -> FloatArray:
         return self.centre[who] + self._sum(psi, who, np.cos, 0)
 
-    def _stationary(self, psi: FloatArray, who: NDArray[np.intp]) -> FloatArray:
-        """The points near psi where F is stationary, by Newton's method."""
-        step_limit = 2.0 * np.pi / (_POINTS * self.multiples.max())
-        x = psi.copy()
-        for _ in range(_NEWTON_STEPS):
-            slope = -self._sum(x, who, np.sin, 1)
-            curve = -self._sum(x, who, np.cos, 2)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                step = slope / curve
-            usable = np.isfinite(step) & (np.abs(x - step - psi) <= step_limit)
-            x = np.where(usable, x - step, x)
-        return x
+    def _slopes(self, psi: FloatArray, who: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        return -self._sum(psi, who, np.sin, 1), -self._sum(psi, who, np.cos, 2)
 
     def _marks(self, level: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
-        """Zeros of F - level on [0, 2 pi], and whose they are, in no order."""
-        count = int(_POINTS * self.multiples.max())
-        m = self.centre.size
-        grid = np.linspace(0.0, 2.0 * np.pi, count + 1)
-        who = np.repeat(np.arange(m), count + 1)
-        f = (self.value(np.tile(grid, m), who) - level[who]).reshape(m, count + 1)
-        size = np.abs(f[:, :-1])
-        low = (size <= np.roll(size, 1, axis=1)) & (size <= np.abs(f[:, 1:]))
-        column, place = np.nonzero(low)
-        psi = self._stationary(grid[place], column) % (2.0 * np.pi)
-        g = self.value(psi, column) - level[column]
-        # All points of each column in order, with the stationary ones among them.
-        every = np.concatenate([np.tile(grid, m), psi])
-        owner = np.concatenate([who, column])
-        values = np.concatenate([f.ravel(), g])
-        order = np.lexsort((every, owner))
-        every, owner, values = every[order], owner[order], values[order]
-        crosses = np.flatnonzero(
-            ((values[:-1] < 0.0) != (values[1:] < 0.0)) & (owner[:-1] == owner[1:])
+        """Zeros of F - level on [0, 2 pi], and whose they are."""
+        # One step more on both sides, so that what hides next to an end is seen.
+        step = 2.0 * np.pi / int(_POINTS * self.multiples.max())
+        grid = np.arange(-step, 2.0 * np.pi + 1.5 * step, step)
+        zeros, who = zeros_on(
+            grid, lambda x, i: self.value(x, i) - level[i], self._slopes, level.size
         )
-        zeros = bracketed_roots(
-            lambda x: self.value(x, owner[crosses]) - level[owner[crosses]],
-            every[crosses],
-            every[crosses + 1],
-            value_low=values[crosses],
-            value_high=values[crosses + 1],
-        )
-        return zeros, owner[crosses]
+        inside = (zeros >= 0.0) & (zeros <= 2.0 * np.pi)
+        return zeros[inside], who[inside]
 
     def _between_marks(self, *marks: tuple[FloatArray, NDArray[np.intp]]) -> FloatArray:
         """0, the marks of each column in order and 2 pi, once or more, one column for each."""

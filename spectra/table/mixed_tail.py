@@ -147,7 +147,7 @@ class MixedTail:
             less = self.beyond(np.maximum(np.exp(middle), self.start)) > goal
             x, y = np.where(less, middle, x), np.where(less, y, middle)
         out[finite] = np.exp(x)
-        return np.maximum(out, self.start)
+        return np.asarray(np.maximum(out, self.start))
 
     @cached_property
     def _before(self) -> tuple[tuple[tuple[int, float], ...], ...]:
