@@ -15,14 +15,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
 from spectra.errors import ParameterError
-from spectra.table.arrays import FloatArray, IntArray, NumberArray, frozen_array, panel_rule
+from spectra.table.arrays import (
+    FloatArray,
+    IntArray,
+    NumberArray,
+    frozen_array,
+    made_again,
+    panel_rule,
+)
 from spectra.table.lobe_shares import place_in_lobe, share_slope
 from spectra.table.panels import powers_of_chebyshev
 
@@ -138,10 +145,7 @@ class LobedTail:
                 "each lobe to the next. The series of the radius does not fit period and kappa."
             )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        numbers = (self.kappa, self.period, self.sigma)
-        series = (self.mass_series, self.radius_series)
-        return LobedTail, (*numbers, *series, self.root, self.zeros)
+    __reduce__ = made_again
 
     @cached_property
     def mass(self) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean
-from spectra.table.arrays import FloatArray, panel_rule
+from spectra.table.arrays import FloatArray, made_again, panel_rule
 from spectra.table.lobe_shares import share_before, share_slope
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
@@ -85,8 +85,7 @@ class MixedTail:
                     f"lobes at {first} and {second}: it must begin in the first one or after it."
                 )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MixedTail, (self.start, self.members)
+    __reduce__ = made_again
 
     @cached_property
     def mass(self) -> float:

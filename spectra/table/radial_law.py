@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
 from spectra.numeric import real_array
-from spectra.table.arrays import FloatArray, frozen_array
+from spectra.table.arrays import FloatArray, frozen_array, made_again
 from spectra.table.cells import Cells
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
@@ -103,8 +103,7 @@ class RadialLaw:
                 "order of the rows (right rows run with q, so their radii fall)."
             )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RadialLaw, (self.left, self.right, self.tail)
+    __reduce__ = made_again
 
     @classmethod
     def from_panels(
@@ -340,7 +339,7 @@ class RadialLaw:
 
     @cached_property
     def _integrals(self) -> PanelIntegrals:
-        return PanelIntegrals.of(self.left, self.right)
+        return PanelIntegrals(self.left, self.right)
 
     @cached_property
     def _edges(self) -> FloatArray:
