@@ -14,7 +14,6 @@ no frequency are left, and their coefficients fall like :math:`|k|^{-(c+3)/2}` f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import product
@@ -23,9 +22,9 @@ import numpy as np
 from numpy.polynomial import chebyshev, legendre
 from numpy.typing import NDArray
 
-from spectra.charts import Chart, RadialSum
+from spectra.charts import Chart
 from spectra.density import Component, EndTail, OscillatingTail, PowerTail
-from spectra.measure.lobes import LobedTailMass
+from spectra.measure.lobes import LobedTailMass, waves_of
 from spectra.measure.phase_means import (
     MOST_FREE_WAVES,
     Orbit,
@@ -96,10 +95,7 @@ class BeatingTail:
     @cached_property
     def waves(self) -> tuple[LobedTailMass, ...]:
         """Each oscillating component with its own lobes; the first one carries what is smooth."""
-        found = [c for c in self.components if isinstance(c.tail, OscillatingTail)]
-        smooth = tuple(c for c in self.components if not isinstance(c.tail, OscillatingTail))
-        rest = RadialSum(smooth, self.dim) if smooth else None
-        return tuple(LobedTailMass(c, rest if i == 0 else None) for i, c in enumerate(found))
+        return waves_of(self.components, self.dim)
 
     @cached_property
     def orbits(self) -> tuple[Orbit, ...]:
@@ -382,16 +378,12 @@ def _near_resonances(bases: tuple[float, ...]) -> FloatArray:
     axes = np.eye(len(bases))
     if len(bases) == 1:
         return np.asarray(axes)
-    heads: Sequence[FloatArray]
     if len(bases) == 2:
-        heads = [np.arange(1.0, _PAIRS)[:, None]]
+        head = np.arange(1.0, _PAIRS)[:, None]
     else:
         reach = np.arange(-_TRIPLES, _TRIPLES + 1.0)
-        heads = [np.array(list(product(reach, repeat=len(bases) - 1)))]
-    head = np.concatenate(heads)
+        head = np.array(list(product(reach, repeat=len(bases) - 1)))
     nearest = np.round(-(head @ np.array(bases[:-1])) / bases[-1])
-    modes = [axes]
-    for aside in (-1.0, 0.0, 1.0):
-        modes.append(np.column_stack([head, nearest + aside]))
-    every = np.concatenate(modes)
+    beside = [np.column_stack([head, nearest + aside]) for aside in (-1.0, 0.0, 1.0)]
+    every = np.concatenate([axes, *beside])
     return np.asarray(every[np.any(every != 0.0, axis=1)])

@@ -27,7 +27,7 @@ from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure, resolve
 from spectra.table.lobed_tail import LARGEST_ROOT
 
-__all__ = ["LobedTailMass"]
+__all__ = ["LobedTailMass", "waves_of"]
 
 _READ_ERRORS_UP_TO = 1e3
 # Lobes passed before the sum over all others starts: there Euler-Maclaurin terms fall by 1e-3.
@@ -84,13 +84,6 @@ class LobedTailMass:
     apart: OscillatingTail | None = None
     begins: float | None = None
     begins_at_zero: bool = False
-
-    @classmethod
-    def of(cls, components: tuple[Component, ...], dim: int, beyond: float) -> LobedTailMass:
-        """That of a density of which one component oscillates."""
-        (wave,) = (c for c in components if isinstance(c.tail, OscillatingTail))
-        others = tuple(c for c in components if c is not wave)
-        return cls(wave, RadialSum(others, dim) if others else None, beyond)
 
     @property
     def tail(self) -> OscillatingTail:
@@ -407,6 +400,16 @@ class LobedTailMass:
         high = np.minimum(self._first_phase - np.pi * s, self.half_widths(s, sign, 1))
         before, error = self.pieces(s, sign, low, high)
         return whole - Enclosure(float(before[0]), float(error[0]))
+
+
+def waves_of(
+    components: tuple[Component, ...], dim: int, beyond: float = 0.0
+) -> tuple[LobedTailMass, ...]:
+    """Each oscillating component with its own lobes; the first one carries what is smooth."""
+    found = [c for c in components if isinstance(c.tail, OscillatingTail)]
+    smooth = tuple(c for c in components if not isinstance(c.tail, OscillatingTail))
+    rests = [RadialSum(smooth, dim) if smooth else None, *[None] * len(found)]
+    return tuple(LobedTailMass(c, rest, beyond) for c, rest in zip(found, rests, strict=False))
 
 
 def _parts(gap: float) -> int:

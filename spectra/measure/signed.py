@@ -15,7 +15,7 @@ from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.apart import taken_apart
 from spectra.measure.beats import BeatingTail
-from spectra.measure.lobes import LobedTailMass
+from spectra.measure.lobes import LobedTailMass, waves_of
 from spectra.measure.part import ZERO, MeasurePart
 from spectra.measure.sign_intervals import Intervals, sign_intervals
 from spectra.measure.stretches import Stretch, overlap, stretches_of
@@ -317,18 +317,18 @@ class SpectralMeasure:
     @cached_property
     def _lobes(self) -> LobedTailMass | BeatingTail | None:
         """What describes the lobes that are not listed, where they have no end."""
-        tails = [c.tail for c in self.components if isinstance(c.tail, OscillatingTail)]
+        waves = waves_of(self.components, self.dim, self._last_atom)
         if np.isfinite(self.radius):
-            waves = sum(self.radius * t.frequency / np.pi for t in tails)
-            if waves > _MOST_LOBES:
+            lobes = sum(self.radius * wave.fastest / np.pi for wave in waves)
+            if lobes > _MOST_LOBES:
                 raise ParameterError(
-                    f"A truncation at radius {self.radius:g} leaves about {waves:.3g} lobes, more "
+                    f"A truncation at radius {self.radius:g} leaves about {lobes:.3g} lobes, more "
                     f"than the {_MOST_LOBES} that are listed. Truncate at a smaller radius."
                 )
             return None
-        if len(tails) == 1:
-            return LobedTailMass.of(self.components, self.dim, self._last_atom)
-        return BeatingTail(self.components, self.dim) if tails else None
+        if len(waves) > 1:
+            return BeatingTail(self.components, self.dim)
+        return waves[0] if waves else None
 
     @cached_property
     @staged("finding the sign changes and the mass of each sign")

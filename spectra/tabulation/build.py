@@ -152,7 +152,7 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
         for above, cuts in zip((False, True), sides_of(cuts_of(part, cut, tail), part), strict=True)
     )
     try:
-        table = RadialLaw.from_panels(left, right, tail)
+        table = RadialLaw(left, right, tail)
     except ParameterError as fault:
         raise AccuracyError(
             "Where little mass is left, the error of the density is larger than what is left, and "
