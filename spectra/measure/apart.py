@@ -14,7 +14,6 @@ from functools import partial
 
 import numpy as np
 
-from spectra.charts import RadialSum
 from spectra.density import OscillatingTail
 from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass
@@ -43,12 +42,9 @@ def taken_apart(beats: BeatingTail, passing: float) -> tuple[LobedTailMass, ...]
     passing : float
         A radius (of the last atom) that the waves must begin beyond.
     """
-    smooth = tuple(c for c in beats.components if not isinstance(c.tail, OscillatingTail))
-    rest = RadialSum(smooth, beats.dim) if smooth else None
+    rest = beats.waves[0].rest
     waves = [
-        LobedTailMass(
-            wave.oscillating, rest, share=partial(_share, beats, i), apart=_tail(beats, i)
-        )
+        replace(wave, rest=rest, share=partial(_share, beats, i), apart=_tail(beats, i))
         for i, wave in enumerate(beats.waves)
     ]
     settled = [wave.start_of(wave.first_index + 2, 1) for wave in waves]
