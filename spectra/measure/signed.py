@@ -251,10 +251,11 @@ class SpectralMeasure:
             )
             own = tuple(s for s in stretches if s.sign == sign and s.mass.mid > 0)
             waves = tuple(w for w in lobes if w.mass_from(w.first_of(sign), sign).mid > 0.0)
-            mass = self.positive_mass if sign > 0 else self.negative_mass
             if apart:
                 listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in own]
                 mass = sum(listed, sum((w.mass(sign) for w in waves), ZERO))
+            else:
+                mass = self.positive_mass if sign > 0 else self.negative_mass
             # Wave by wave, a sign that is not there may leave its rounding.
             if mass.mid > (mass.rad if apart else 0.0):
                 if apart and not own:
