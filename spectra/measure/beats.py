@@ -32,7 +32,7 @@ from spectra.measure.phase_means import (
     mode_sizes,
     orbits_of,
 )
-from spectra.measure.stretches import Closure, Stretch
+from spectra.measure.stretches import Stretch
 from spectra.measure.wave_zeros import lowest, zeros_on
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, Enclosure, Integrand, resolve
@@ -130,7 +130,8 @@ class BeatingTail:
         """Where to stop without means, and the mass of either sign that may lie beyond."""
         cut = max(self.start, _LISTED_LOBES * np.pi / self.fastest)
         envelope = self._integral(self._envelope, cut)
-        bound = float(envelope.mass.mid + envelope.mass.rad)
+        value, error = envelope.beyond(np.log([cut]))
+        bound = float(value[0] + error[0])
         return cut, Enclosure(0.5 * bound, 0.5 * bound)
 
     def mass(self, sign: int) -> Enclosure:
@@ -239,7 +240,7 @@ class BeatingTail:
         edges = np.array([low, low + np.log(2.0), *np.arange(low + 1.4, high, 4.0), high])
         (panels,) = resolve(mean, [edges], tolerance=_TOLERANCE[len(self.orbits) > 2])
         (value,), (error,) = mean(np.array([high]))
-        tail = Closure(float(value) / rate, float(error) / rate, rate)
+        tail = Enclosure(float(value) / rate, float(error) / rate)
         return Stretch(1, Chart(), panels, mean, tail=tail)
 
     @cached_property
@@ -256,7 +257,7 @@ class BeatingTail:
         sides = 0.5 * (smooth[:, :1] + smooth[:, 1:] * np.array([1.0, -1.0]))
         before, after = sides + self._explicit(cuts)
         size = float(after.sum())
-        error = sum(mean.mass.rad for mean in means)
+        error = sum(float(mean.beyond(np.log(cuts[:1]))[1][0]) for mean in means)
         error += size * (self._relative_error() + 16.0 * EPS)
         error += 0.5 * resonant * float(smooth[1, 0])
         # No mass is negative: where rounding made one, 0 is nearer.

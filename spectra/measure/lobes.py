@@ -22,7 +22,7 @@ from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
 from spectra.measure.inverse_series import InverseSeries
-from spectra.measure.stretches import Closure, Stretch
+from spectra.measure.stretches import Stretch, closed
 from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure, resolve
 from spectra.table.lobed_tail import LARGEST_ROOT
@@ -352,7 +352,7 @@ class LobedTailMass:
         last = max(low + min(_E_FOLDS, _FALL / rate), high + _MARGIN)
         edges = np.linspace(low, last, _FIRST_PANELS + 1)
         (panels,) = resolve(per_efold, [edges], tolerance=_TOLERANCE)
-        tail = Closure.seen(*per_efold(last - np.array([0.0, 0.5, 1.0])), 1.0)
+        tail, _ = closed(*per_efold(last - np.array([0.0, 0.5, 1.0])), 1.0)
         return Stretch(sign, Chart(), panels, per_efold, tail=tail)
 
     def mass_beyond(self, s: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:

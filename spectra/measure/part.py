@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from spectra.density import Atom
 from spectra.measure.lobes import LobedTailMass
-from spectra.measure.stretches import Closure, Stretch
+from spectra.measure.stretches import ZERO, Stretch
 from spectra.numeric import FloatArray
 from spectra.quadrature import Enclosure, legendre_antiderivative, legendre_inverse
 
-__all__ = ["ZERO", "MeasurePart"]
-
-ZERO = Enclosure(0.0, 0.0)
+__all__ = ["MeasurePart"]
 
 # Where each panel is looked at for double zeros; near one, a density falls to this fraction of
 # what it is on both sides, and the zero itself is below the second fraction.
@@ -107,14 +105,19 @@ class MeasurePart:
         return self._each(lambda s: s.panels.errors)
 
     @property
-    def head(self) -> Closure:
-        """What lies before the first panel."""
-        return self.stretches[0].head
+    def head(self) -> float:
+        """Mass before the first panel."""
+        return self.stretches[0].head.mid
 
     @property
-    def tail(self) -> Closure:
-        """What lies after the last panel."""
-        return self.stretches[-1].tail
+    def tail(self) -> float:
+        """Mass after the last panel, of the listed stretches."""
+        return self.stretches[-1].tail.mid
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """How fast the density per unit of t falls there."""
+        return self.stretches[0].rates[0], self.stretches[-1].rates[1]
 
     @cached_property
     def masses(self) -> FloatArray:
@@ -124,19 +127,19 @@ class MeasurePart:
     @cached_property
     def below(self) -> FloatArray:
         """Mass below the panel edges, shape (n + 1,); gaps between stretches carry none."""
-        return self.head.mass + np.concatenate([[0.0], np.cumsum(self.masses)])
+        return self.head + np.concatenate([[0.0], np.cumsum(self.masses)])
 
     @cached_property
     def above(self) -> FloatArray:
         """Mass above the panel edges."""
         inner = np.concatenate([np.cumsum(self.masses[::-1])[::-1], [0.0]])
-        return self.beyond + self.tail.mass + inner
+        return self.beyond + self.tail + inner
 
     @cached_property
     def total(self) -> float:
         """Mass of the part as its panels add up to it."""
         atoms = float(sum(a.mass for a in self.atoms))
-        return float(self.above[0] + self.head.mass) + atoms
+        return float(self.above[0] + self.head) + atoms
 
     @cached_property
     def distances(self) -> tuple[FloatArray, FloatArray]:
@@ -247,15 +250,15 @@ class MeasurePart:
         x = legendre_inverse(self.coefficients[i], 2.0 * under / width, 2.0 * over / width)
         after_start, before_stop = 0.5 * (1.0 + x) * width, 0.5 * (1.0 - x) * width
         with np.errstate(divide="ignore"):
-            if self.head.mass > 0:
-                deep = (below < self.head.mass) & ~from_above
-                share = np.maximum(below[deep], 0.0) / self.head.mass
-                after_start[deep] = np.log(share) / self.head.rate
+            if self.head > 0:
+                deep = (below < self.head) & ~from_above
+                share = np.maximum(below[deep], 0.0) / self.head
+                after_start[deep] = np.log(share) / self.rates[0]
                 before_stop[deep] = np.inf
-            if self.tail.mass > 0:
-                far = (above < self.beyond + self.tail.mass) & from_above
-                share = np.maximum(above[far] - self.beyond, 0.0) / self.tail.mass
-                before_stop[far] = np.log(share) / self.tail.rate
+            if self.tail > 0:
+                far = (above < self.beyond + self.tail) & from_above
+                share = np.maximum(above[far] - self.beyond, 0.0) / self.tail
+                before_stop[far] = np.log(share) / self.rates[1]
                 after_start[far] = np.inf
         return self._radius(i, after_start, before_stop)
 
@@ -279,13 +282,13 @@ class MeasurePart:
         below = self.below[i] + half * under
         above = self.above[i + 1] + half * over
         before = (i == 0) & (after_start < 0.0)
-        if self.head.mass > 0 and np.any(before):
-            part = self.head.mass * np.exp(self.head.rate * after_start[before])
+        if self.head > 0 and np.any(before):
+            part = self.head * np.exp(self.rates[0] * after_start[before])
             below[before] = part
-            above[before] = self.above[0] + (self.head.mass - part)
+            above[before] = self.above[0] + (self.head - part)
         after = (i == self.start.size - 1) & (before_stop < 0.0)
-        if self.tail.mass > 0 and np.any(after):
-            part = self.tail.mass * np.exp(self.tail.rate * before_stop[after])
+        if self.tail > 0 and np.any(after):
+            part = self.tail * np.exp(self.rates[1] * before_stop[after])
             above[after] = self.beyond + part
-            below[after] = self.below[-1] + (self.tail.mass - part)
+            below[after] = self.below[-1] + (self.tail - part)
         return below, above

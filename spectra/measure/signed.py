@@ -16,9 +16,9 @@ from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.apart import taken_apart
 from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass, waves_of
-from spectra.measure.part import ZERO, MeasurePart
+from spectra.measure.part import MeasurePart
 from spectra.measure.sign_intervals import Intervals, sign_intervals
-from spectra.measure.stretches import Stretch, overlap, stretches_of
+from spectra.measure.stretches import ZERO, Stretch, overlap, stretches_of
 from spectra.numeric import FloatArray, checked_dim, real_array
 from spectra.progress import staged
 from spectra.quadrature import EPS, Enclosure

@@ -27,7 +27,7 @@ from spectra.quadrature import (
     resolve,
 )
 
-__all__ = ["Closure", "Stretch", "overlap", "refined", "stretches_of"]
+__all__ = ["ZERO", "Stretch", "closed", "overlap", "refined", "stretches_of"]
 
 # Values below this are on their way to denormal numbers, which keep no digits.
 _UNDERFLOW = 1e-260
@@ -35,27 +35,10 @@ _UNDERFLOW = 1e-260
 _NEARER, _NEAREST = 4.0, 12
 
 
-@dataclass(frozen=True)
-class Closure:
-    """The mass beyond the last panel, where the density per unit of t falls like exp(-rate |t|)."""
-
-    mass: float
-    error: float
-    rate: float
-
-    @classmethod
-    def seen(cls, values: FloatArray, errors: FloatArray, step: float) -> Closure:
-        """That of values at the end of the last panel and half a step and a step before it."""
-        near, far = (2.0 / step * float(np.log(values[i + 1] / values[i])) for i in (0, 1))
-        mass = float(values[0]) / near
-        # The rate settles exponentially fast, so its change over one step bounds what it still
-        # moves.
-        drift = abs(near - far) + 4.0 * float(errors[0] / values[0] + errors[1] / values[1])
-        error = mass * min(drift / near + 4.0 * EPS, 1.0) + float(errors[0]) / near
-        return cls(mass, error, near)
-
-
-NOTHING = Closure(0.0, 0.0, np.inf)
+#: A mass beyond the last panel, where the density per unit of t falls like exp(-rate |t|), and that
+#: rate.
+Closure = tuple[Enclosure, float]
+ZERO = Enclosure(0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +56,10 @@ class Stretch:
     integrand : callable
         What the panels resolve: values and errors at an array of t.  Stretches in one chart share
         it.
-    head, tail : Closure
+    head, tail : Enclosure
         Mass below the first panel and above the last one.
+    rates : tuple of float
+        The density per unit of t falls like exp(-rate |t|) there.
     doubt : float
         What of its mass may have the other sign: the integral of what errors exceed values by.
     """
@@ -83,18 +68,16 @@ class Stretch:
     chart: Chart
     panels: LegendrePanels
     integrand: Integrand
-    head: Closure = NOTHING
-    tail: Closure = NOTHING
+    head: Enclosure = ZERO
+    tail: Enclosure = ZERO
+    rates: tuple[float, float] = (np.inf, np.inf)
     doubt: float = 0.0
 
     @property
     def mass(self) -> Enclosure:
         """Mass of the stretch, its closures included."""
-        inner = self.panels.integral
-        return Enclosure(
-            inner.mid + self.head.mass + self.tail.mass,
-            inner.rad + self.head.error + self.tail.error,
-        )
+        parts = (self.panels.integral, self.head, self.tail)
+        return Enclosure(sum(p.mid for p in parts), sum(p.rad for p in parts))
 
     def beyond(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mass from t on, and a bound of its error: that of the whole panel is counted."""
@@ -108,8 +91,8 @@ class Stretch:
     @cached_property
     def _after(self) -> tuple[FloatArray, FloatArray]:
         """Mass from each panel edge on, and bounds of the errors."""
-        masses = np.append(self.panels.integrals, self.tail.mass)
-        errors = np.append(self.panels.errors, self.tail.error)
+        masses = np.append(self.panels.integrals, self.tail.mid)
+        errors = np.append(self.panels.errors, self.tail.rad)
         return np.cumsum(masses[::-1])[::-1], np.cumsum(errors[::-1])[::-1]
 
 
@@ -146,8 +129,8 @@ def overlap(runs: Sequence[Intervals]) -> Enclosure:
             found = run.density.logs(run.chart, np.linspace(start, stop, 257))
             peak = max(peak, float(np.minimum(found.positive, found.negative).max()))
     if peak == -np.inf:
-        return Enclosure(0.0, 0.0)
-    total = Enclosure(0.0, 0.0)
+        return ZERO
+    total = ZERO
     for run in runs:
         for stretch in _integrate(partial(run.smaller, log_scale=peak), run):
             total = total + stretch.mass
@@ -177,12 +160,13 @@ def _integrate(function: Integrand, run: Intervals) -> list[Stretch]:
                 found.append(Stretch(sign, run.chart, empty, function, doubt=lost))
             continue
         low, high = part
-        head, tail = _left_out(sample, t < low), _left_out(sample, t > high)
+        masses, rates = [_left_out(sample, out) for out in (t < low, t > high)], [np.inf, np.inf]
         if run.first and i == 0:
-            head = _close(function, low, +1.0, sample)
+            masses[0], rates[0] = _close(function, low, +1.0, sample)
         if last[i]:
-            tail = _close(function, high, -1.0, sample)
-        found.append(Stretch(sign, run.chart, next(resolved), function, head, tail, doubt))
+            masses[1], rates[1] = _close(function, high, -1.0, sample)
+        closed_by = (masses[0], masses[1], (rates[0], rates[1]))
+        found.append(Stretch(sign, run.chart, next(resolved), function, *closed_by, doubt))
     return found
 
 
@@ -219,9 +203,9 @@ def _size(sample: _Sample, some: NDArray[np.bool_]) -> float:
     return float((np.abs(value[some]) + error[some]).sum())
 
 
-def _left_out(sample: _Sample, beyond: NDArray[np.bool_]) -> Closure:
+def _left_out(sample: _Sample, beyond: NDArray[np.bool_]) -> Enclosure:
     """The mass of a range beyond its panels, towards a zero, where no sign can be trusted."""
-    return Closure(0.0, _size(sample, beyond) * float(sample[0][1] - sample[0][0]), np.inf)
+    return Enclosure(0.0, _size(sample, beyond) * float(sample[0][1] - sample[0][0]))
 
 
 def _relevant(
@@ -255,5 +239,15 @@ def _close(function: Integrand, at: float, inward: float, sample: _Sample) -> Cl
     f, e = function(at + inward * step * np.array([0.0, 0.5, 1.0]))
     if not (f[0] > TRUST * e[0] and f[1] > f[0] and f[2] > f[1]):
         noise = _size(sample, grid < at if inward > 0 else grid > at) * float(grid[1] - grid[0])
-        return Closure(0.0, noise + abs(float(f[0])) + float(e[0]), np.inf)
-    return Closure.seen(f, e, step)
+        return Enclosure(0.0, noise + abs(float(f[0])) + float(e[0])), np.inf
+    return closed(f, e, step)
+
+
+def closed(values: FloatArray, errors: FloatArray, step: float) -> Closure:
+    """What lies beyond the last panel, by values at its end and half a step and a step before."""
+    near, far = (2.0 / step * float(np.log(values[i + 1] / values[i])) for i in (0, 1))
+    mass = float(values[0]) / near
+    # The rate settles exponentially fast, so its change over one step bounds what it still moves.
+    drift = abs(near - far) + 4.0 * float(errors[0] / values[0] + errors[1] / values[1])
+    error = mass * min(drift / near + 4.0 * EPS, 1.0) + float(errors[0]) / near
+    return Enclosure(mass, error), near

@@ -61,9 +61,9 @@ def cuts_of(law: MeasurePart, cut: float, tail: LobedTail | MixedTail | None) ->
 
     ``cut`` is the radius at which the measure was truncated.
     """
-    total = float(law.above[0] + law.head.mass)
+    total = float(law.above[0] + law.head)
     last, open_end = _upper_end(law, cut)
-    end = Cut(np.inf, law.below[-1] + law.tail.mass, law.beyond)
+    end = Cut(np.inf, law.below[-1] + law.tail, law.beyond)
     points, powers, touched = _inner_cuts(law)
     for wave in law.lobes:
         if wave.begins is None and wave.touching:
@@ -78,7 +78,7 @@ def cuts_of(law: MeasurePart, cut: float, tail: LobedTail | MixedTail | None) ->
     points = [Cut(0.0, 0.0, total), *(points[i] for i in order), end]
     atoms_below = list(accumulate([0.0, *(atoms[i] for i in order), 0.0]))
 
-    first = law.head.rate if law.head.mass > 0 else _SIMPLE_ZERO
+    first = law.rates[0] if law.head > 0 else _SIMPLE_ZERO
     found = []
     for point, before in zip(points, atoms_below, strict=True):
         # Cuts of one mass are one point of the law.
@@ -146,9 +146,9 @@ def _upper_end(law: MeasurePart, cut: float) -> tuple[float, bool]:
             at_zero = wave.begins_at_zero
         return (_SIMPLE_ZERO if at_zero else 1.0), False
     last = law.stretches[-1]
-    if law.tail.mass > 0:
+    if law.tail > 0:
         # A density that grows towards the end makes a radius that is smooth in q as it is.
-        return (1.0, True) if last.chart.way > 0.0 else (max(law.tail.rate, 1.0), False)
+        return (1.0, True) if last.chart.way > 0.0 else (max(law.rates[1], 1.0), False)
     if law.high[-1] >= cut * (1.0 - 1e-12):
         return 1.0, False
     return _SIMPLE_ZERO, False

@@ -232,7 +232,7 @@ def _fits(
     nodes = np.broadcast_to(_NODES, (len(pieces), _NODES.size))
     _, _, radii = _exact(law, pieces, local_share(kinds, exponents, nodes))
     fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
-    if not from_above and law.head.mass > 0:
+    if not from_above and law.head > 0:
         # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
         origin = np.array([p.ends[0].below == 0.0 for p in pieces])
         fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
@@ -320,7 +320,7 @@ def _goal(
 ) -> FloatArray:
     """The error in probability at which a panel is good enough, at each of its places."""
     # The radius is like c^(1/rate) at the end of the side.
-    rate = law.tail.rate if from_above else law.head.rate
+    rate = law.rates[from_above]
     relative = min(RELATIVE_ERROR, _JOIN * max(rate, 1e-3))
     allowed = np.minimum(0.25 * u_error, relative * np.minimum(c, 1.0 - c))
     goal = np.minimum(allowed, max(_AHEAD * u_error, _FLOOR))
@@ -373,8 +373,8 @@ def _end_panel(law: MeasurePart, piece: Piece) -> _Row:
     w = law.radius(*piece.masses_at([1.0, 0.5, 0.0]))
     if piece.tail:
         rate = float(np.log(2.0) / max(np.log(w[1] / w[0]), 1e-12))
-        if abs(rate - law.tail.rate) <= _SETTLED_POWER * law.tail.rate:
-            rate = law.tail.rate
+        if abs(rate - law.rates[1]) <= _SETTLED_POWER * law.rates[1]:
+            rate = law.rates[1]
         return _row(piece, w[0], 0.0, PanelKind.TAIL_POWER, rate)
     power, kind = 1.0, PanelKind.LINEAR
     if piece.powers[0] != 1.0 and piece.low == 0.0:
