@@ -44,7 +44,7 @@ def taken_apart(beats: BeatingTail, passing: float) -> tuple[LobedTailMass, ...]
     """
     rest = beats.waves[0].rest
     waves = [
-        replace(wave, rest=rest, share=partial(_share, beats, i), apart=_tail(beats, i))
+        replace(wave, rest=rest, share=partial(_share, beats, i), tail=_tail(beats, i))
         for i, wave in enumerate(beats.waves)
     ]
     settled = [wave.start_of(wave.first_index + 2, 1) for wave in waves]

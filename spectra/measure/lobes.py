@@ -61,15 +61,15 @@ class LobedTailMass:
     Attributes
     ----------
     oscillating : Component
-        The component with the :class:`OscillatingTail`.
+        The component.
+    tail : OscillatingTail
+        Its tail, or one with another start and background.
     rest : RadialSum or None
         The other components, which do not oscillate; they join the background.
     beyond : float
         A radius (of the last atom) that the listed lobes must pass.
     share : callable or None
         Which share of the other components joins this background, by radius; None for all.
-    apart : OscillatingTail or None
-        The tail with another start and background than that of the component, if it has one.
     begins : float or None
         Radius from which on the lobes count, of which the first is cut there; None where they
         count from a whole one on, and those before it are listed.
@@ -78,19 +78,12 @@ class LobedTailMass:
     """
 
     oscillating: Component
+    tail: OscillatingTail
     rest: RadialSum | None
     beyond: float = 0.0
     share: Callable[[FloatArray], FloatArray] | None = None
-    apart: OscillatingTail | None = None
     begins: float | None = None
     begins_at_zero: bool = False
-
-    @property
-    def tail(self) -> OscillatingTail:
-        """The tail that oscillates."""
-        tail = self.oscillating.tail if self.apart is None else self.apart
-        assert isinstance(tail, OscillatingTail)
-        return tail
 
     @cached_property
     def _phase_shift(self) -> InverseSeries:
@@ -406,10 +399,13 @@ def waves_of(
     components: tuple[Component, ...], dim: int, beyond: float = 0.0
 ) -> tuple[LobedTailMass, ...]:
     """Each oscillating component with its own lobes; the first one carries what is smooth."""
-    found = [c for c in components if isinstance(c.tail, OscillatingTail)]
     smooth = tuple(c for c in components if not isinstance(c.tail, OscillatingTail))
-    rests = [RadialSum(smooth, dim) if smooth else None, *[None] * len(found)]
-    return tuple(LobedTailMass(c, rest, beyond) for c, rest in zip(found, rests, strict=False))
+    rest = RadialSum(smooth, dim) if smooth else None
+    found: list[LobedTailMass] = []
+    for c in components:
+        if isinstance(c.tail, OscillatingTail):
+            found.append(LobedTailMass(c, c.tail, None if found else rest, beyond))
+    return tuple(found)
 
 
 def _parts(gap: float) -> int:
