@@ -127,15 +127,13 @@ class _Tail:
         after = step**-self.sigma * self.held(2 * y / step - 1)
         return self.front * (self.held(2 * y - 1) - after) / y
 
-    def _held_size(self, r: Ball) -> Ball:
-        """Bound of |P| in the ellipse of parameter r around [0, 1]."""
-        return _size(self.series, r, 1)
-
     def _exponent_error(self) -> Ball:
         """What the rounding of the exponent changes: y^sigma |log y| <= 1/(e sigma)."""
         least = self.sigma.min(self.stated)
         off = abs(self.stated - self.sigma)
-        return self.front * self._held_size(flint.arb(1)) * off / (flint.arb(1).exp() * least)
+        return (
+            self.front * _sizes(self.series, flint.arb(1))[1] * off / (flint.arb(1).exp() * least)
+        )
 
     def _along(self, low: Ball, high: Ball) -> tuple[Ball, Ball]:
         """Upper bounds of |E| y^-q on [low, high] of y: for all v, and for v = 1."""
@@ -182,7 +180,7 @@ class _Tail:
 
     def _size_along(self, low: Ball, high: Ball, r: Ball) -> Ball:
         """Bound of |E| y^-q for v in the ellipse of parameter r."""
-        lean, size = self.radii.size_along(r)
+        lean, size = _sizes(self.radii.down, r)
         lobe = self._lobe_size(low, high, flint.arb(2))
         by_sine = (flint.arb.pi() / 4 * (r - 1 / r)).cosh() ** 2
         return self._wave_size(high, size, lean) + by_sine * lobe
@@ -191,7 +189,7 @@ class _Tail:
         """Bound of |E| y^-q for y in the ellipse of parameter r around [low, high]."""
         axis = (high - low) / 2 * (r + 1 / r) / 2
         far = (low + high) / 2 + axis
-        lean, size = self.radii.size_across(_parameter(2 * axis + low + 1 - high))
+        lean, size = _sizes(self.radii.across, _parameter(2 * axis + low + 1 - high))
         return self._wave_size(far, size, lean) + self._lobe_size(low, high, r)
 
     def _wave_size(self, far: Ball, shift: Ball, lean: Ball) -> Ball:
@@ -210,13 +208,13 @@ class _Tail:
             return flint.arb("inf")
         moved = far * far / self.kappa / (1 - far / self.kappa)
         foci = 2 * axis + low + 1 - high
-        here = self._held_size(_parameter(foci))
-        there = self._held_size(_parameter(foci + 2 * moved))
+        here = _sizes(self.series, _parameter(foci))[1]
+        there = _sizes(self.series, _parameter(foci + 2 * moved))[1]
         return self.front * (here + (1 - far / self.kappa) ** -self.sigma * there) / near
 
     def _left_out(self, high: Ball) -> Ball:
         """Bound of what the cut expansions of both W leave out, times y^-q."""
-        x = self.turn * self.kappa - high * self.radii.size_across(flint.arb(1))[1]
+        x = self.turn * self.kappa - high * _sizes(self.radii.across, flint.arb(1))[1]
         rest = self.mass_wave.size(x / high)
         return (2 * rest * x**-self.power / self.law.mass).abs_upper()
 
@@ -273,7 +271,7 @@ class _Tail:
         def bound(r: Ball) -> Ball:
             axis = (r + 1 / r) / 4
             far = axis + flint.arb(1) / 2
-            lean, size = self.radii.size_across(_parameter(2 * axis))
+            lean, size = _sizes(self.radii.across, _parameter(2 * axis))
             x = self.turn * self.kappa - far * size
             return self.wave.largest(far / x) * lean.exp() if x > 0 else flint.arb("inf")
 
@@ -304,7 +302,8 @@ class _Radii:
         self.turn = turn
         # One polynomial in 2 y - 1 for each Chebyshev polynomial of 2 v - 1.
         self.columns = [chebyshev_poly(list(column)) for column in zip(*rows, strict=True)]
-        #: Sums of the absolute values of rows and of columns.
+        #: Sums of the absolute values of rows and of columns: of these as series in y and in v the
+        #: sizes bound |B| where the other one is real.
         self.across = [sum(map(abs, row), flint.arb(0)) for row in rows]
         self.down = [sum(map(abs, column), flint.arb(0)) for column in zip(*rows, strict=True)]
         #: B(y, 1) - B(y, 0) is this, to within what follows.
@@ -322,18 +321,10 @@ class _Radii:
 
     def least_x(self) -> Ball:
         """Lower bound of x over all lobes."""
-        least = (self.turn_kappa - self.size_across(flint.arb(1))[1]).lower()
+        least = (self.turn_kappa - _sizes(self.across, flint.arb(1))[1]).lower()
         if not least > 0:
             raise Unproved("the radii of the tail were not proved to be positive")
         return least
-
-    def size_across(self, r: Ball) -> tuple[Ball, Ball]:
-        """Bounds of |Im B| and |B| for y in the ellipse of parameter r around [0, 1], v real."""
-        return _size(self.across, r, -1), _size(self.across, r, 1)
-
-    def size_along(self, r: Ball) -> tuple[Ball, Ball]:
-        """Bounds of |Im B| and |B| for v in the ellipse of parameter r, y real."""
-        return _size(self.down, r, -1), _size(self.down, r, 1)
 
     def ascend(self) -> bool:
         """Whether radii ascend along each lobe and from each lobe to the next."""
@@ -347,10 +338,12 @@ class _Radii:
         return bool(abs(self.length - self.turn / 2) + self.loose < 1)
 
 
-def _size(series: list[Ball], r: Ball, sign: int) -> Ball:
-    """Bound of a Chebyshev series in the ellipse of parameter r, or (-1) of its imaginary part."""
-    terms = (abs(c) * (r**k + sign * r**-k) / 2 for k, c in enumerate(series))
-    return sum(terms, flint.arb(0)).abs_upper()
+def _sizes(series: list[Ball], r: Ball) -> tuple[Ball, Ball]:
+    """Bounds of the imaginary part and of the size of a Chebyshev series in the ellipse of r."""
+    terms = [(abs(c) / 2 * r**k, abs(c) / 2 * r**-k) for k, c in enumerate(series)]
+    lean = sum((grown - fallen for grown, fallen in terms), flint.arb(0))
+    size = sum((grown + fallen for grown, fallen in terms), flint.arb(0))
+    return lean.abs_upper(), size.abs_upper()
 
 
 def _sharp_wave(law: SignedLaw, start: float) -> Wave:
