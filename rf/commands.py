@@ -22,7 +22,7 @@ from rf.spectrum import named_kernel
 from spectra.console import PICTURES, check_writable
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable
-from spectra.table.radial_interpolant import RadialInterpolant
+from spectra.table.radial_interpolant import interpolated
 
 __all__ = ["add_approximate", "add_datasets", "add_reproduce"]
 
@@ -148,7 +148,7 @@ def _spectrum(kernel: str, support: str | None) -> Any:
 def _gram_of_table(table: SpectralTable, X: Any) -> Any:
     """The kernel that a bare table stands for, at the distances of the rows."""
     distance = squareform(pdist(X))
-    kernel = RadialInterpolant.of(table.expected_kernel, float(distance.max()), _GRAM_ERROR)
+    kernel = interpolated(table.expected_kernel, float(distance.max()), _GRAM_ERROR)
     return kernel(distance)
 
 

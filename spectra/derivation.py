@@ -21,7 +21,7 @@ from spectra.l1_kernel import L1Kernel
 from spectra.measure import measure_of
 from spectra.numeric import checked_dim
 from spectra.progress import stage
-from spectra.table import Group, GroupedTable, Hat, L1Table, ProductTerm, SpectralTable
+from spectra.table import Group, GroupedTable, Hat, L1Table, SpectralTable
 from spectra.table.hats import DIMENSIONS
 from spectra.tabulation import tabulate
 from spectra.transform import spectral_density
@@ -178,10 +178,7 @@ def _grouped_table(
         dim=dim,
         laws=tuple(table_of(*key) for key in laws),
         groups=tuple(found),
-        terms=tuple(
-            ProductTerm(term.weight, tuple(groups[f] for f in term.factors))
-            for term in kernel.terms
-        ),
+        terms=tuple((term.weight, tuple(groups[f] for f in term.factors)) for term in kernel.terms),
         formula=str(kernel),
     )
 

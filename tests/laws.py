@@ -38,9 +38,7 @@ def _side(quantile: Any, tail_exponent: float | None) -> Panels:
 
 def law_of(distribution: Any, *, tail_exponent: float | None = None) -> RadialLaw:
     """The law of a scipy distribution on [0, inf), to about 1e-11."""
-    return RadialLaw.from_panels(
-        _side(distribution.ppf, None), _side(distribution.isf, tail_exponent)
-    )
+    return RadialLaw(_side(distribution.ppf, None), _side(distribution.isf, tail_exponent))
 
 
 def gaussian_law(dim: int, length: float = 1.0) -> RadialLaw:

@@ -14,7 +14,7 @@ import spectra as sp
 from rf import GRFF, RFF, AsKRFF, KreinRidge, SpectralFeatures
 from rf.grouped import GroupedModel, draw_grouped
 from spectra.errors import DataError, ParameterError, TableFileError
-from spectra.table import Group, GroupedTable, ProductTerm
+from spectra.table import Group, GroupedTable
 
 GAUSS, EXPONENTIAL = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)")
 SIGNED = sp.radial("exp(-z**2/2) - exp(-z**2/8)/3")
@@ -226,7 +226,7 @@ def test_a_table_is_saved_without_pickle_and_comes_back_bit_by_bit(table, tmp_pa
 def test_a_table_whose_pieces_do_not_fit_is_refused():
     law = sp.derive(GAUSS, 2)
     group = Group(0, (0, 1), np.ones(2))
-    made = {"dim": 2, "laws": (law,), "terms": (ProductTerm(1.0, (0,)),), "formula": ""}
+    made = {"dim": 2, "laws": (law,), "terms": ((1.0, (0,)),), "formula": ""}
     assert GroupedTable(groups=(group,), **made).mass == 1.0
     for wrong in (
         Group(1, (0, 1), np.ones(2)),

@@ -177,10 +177,10 @@ def test_the_mass_of_a_truncated_distance_is_that_of_draws_and_of_another_quadra
 def mean_over_a_net(dim, seed):
     """The mean of |mu|/q over points of Sobol in place of draws."""
     u = qmc.Sobol(dim, rng=seed).random_base2(15)
-    p = _PROPOSALS[dim]
-    first = student.ppf(0.5 + 0.5 * u[:, :1], p.tail) * p.width / p.tail**0.5
-    spread = p.offset_width / p.offset_tail**0.5
-    others = first + student.ppf(np.maximum(u[:, 1:], 1e-9), p.offset_tail) * spread
+    (tail, width), (offset_tail, offset_width) = _PROPOSALS[dim]
+    first = student.ppf(0.5 + 0.5 * u[:, :1], tail) * width / tail**0.5
+    spread = offset_width / offset_tail**0.5
+    others = first + student.ppf(np.maximum(u[:, 1:], 1e-9), offset_tail) * spread
     w = np.concatenate([first, others], axis=1)
     return float(np.mean(np.abs(hat_density(w)) / proposal_density(w)))
 
@@ -307,7 +307,7 @@ def test_the_law_dominates_the_density_wherever_one_looks(dim):
 
 def exact_wave(D, dim):
     """The characteristic function of q in 40 digits, of the differences as they are."""
-    p = _PROPOSALS[dim]
+    common, offset = _PROPOSALS[dim]
     with mpmath.workdps(40):
         D = [mpmath.mpf(float(v)) for v in D]
 
@@ -319,10 +319,9 @@ def exact_wave(D, dim):
 
         signs = list(product((1, -1), repeat=dim))
         common = mpmath.fsum(
-            wave(sum(s * v for s, v in zip(sign, D, strict=True)), p.tail, p.width)
-            for sign in signs
+            wave(sum(s * v for s, v in zip(sign, D, strict=True)), *common) for sign in signs
         ) / len(signs)
-        others = [wave(v, p.offset_tail, p.offset_width) for v in D]
+        others = [wave(v, *offset) for v in D]
         shares = [mpmath.fprod(others[:j] + others[j + 1 :]) for j in range(dim)]
         return common * mpmath.fsum(shares) / dim
 

@@ -12,22 +12,22 @@ import pytest
 
 from spectra.table.hats import _PROPOSALS, _student, dominance, hat_density, proposal_density
 
-P = _PROPOSALS[2]
+COMMON, OFFSET = _PROPOSALS[2]
 # The slope of mu in one coordinate is the mean of |x_1| over the pyramid, 1/6, over (2 pi)^2.
 SLOPE = 1.0 / 6.0 / (2.0 * np.pi) ** 2
 # That of log t is at most 3/(4 width).
-LOG_SLOPE = 0.75 * (1.0 / P.width + 1.0 / P.offset_width)
+LOG_SLOPE = 0.75 * (1.0 / COMMON[1] + 1.0 / OFFSET[1])
 END = 60.0
 # Doubles err by far less than this, and no bound is as near to c.
 ROUNDING = 1e-9
 
 
 def t(x):
-    return _student(x, P.tail, P.width)
+    return _student(x, *COMMON)
 
 
 def u(x):
-    return _student(x, P.offset_tail, P.offset_width)
+    return _student(x, *OFFSET)
 
 
 def damping(x):
@@ -118,7 +118,7 @@ def test_the_law_dominates_from_sixty_on():
     assert along_diagonal + other <= c - ROUNDING
 
 
-@pytest.mark.parametrize("width", [P.width, 0.5 * P.offset_width])
+@pytest.mark.parametrize("width", [COMMON[1], 0.5 * OFFSET[1]])
 def test_the_ratio_beside_an_axis_is_largest_at_one_or_at_the_end(width):
     # min(1, 1/x) (1 + (x/width)^2)^(3/4) rises up to 1, and from sqrt(2) width on.
     x = np.geomspace(1e-3, 1e6, 20_000)

@@ -20,7 +20,7 @@ import pytest
 
 from spectra.table.hats import _PROPOSALS, _student, dominance, hat_density, proposal_density
 
-P = _PROPOSALS[3]
+COMMON, OFFSET = _PROPOSALS[3]
 # Doubles err by far less than this, and no bound is as near to c.
 C, ROUNDING = dominance(3), 1e-9
 NEAR, FAR = 32.0, 1024.0
@@ -28,11 +28,11 @@ CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 
 
 def t(x):
-    return _student(x, P.tail, P.width)
+    return _student(x, *COMMON)
 
 
 def u(x):
-    return _student(x, P.offset_tail, P.offset_width)
+    return _student(x, *OFFSET)
 
 
 def damping(x):
@@ -97,8 +97,8 @@ def bends(tail, width):
     return p / width, ((4.0 * p**2 + 2.0 * p) * y - 2.0 * p) / (1.0 + y) ** 2 / width**2
 
 
-SLOPE, SECOND = bends(P.tail, P.width)
-SLOPE_OFF, SECOND_OFF = bends(P.offset_tail, P.offset_width)
+SLOPE, SECOND = bends(*COMMON)
+SLOPE_OFF, SECOND_OFF = bends(*OFFSET)
 # Of a term of q: the sum of its logarithmic slopes in three coordinates, and of second derivatives,
 # of the product of three laws in w_j and of one law in each other coordinate.
 SLOPES = SLOPE + 4.0 * SLOPE_OFF

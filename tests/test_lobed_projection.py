@@ -27,7 +27,7 @@ def mixed_law(first, second):
     one = LobedTail(2.0, 1.0, 1.0, [2.0 * first], [[0.25, 0.25]])
     other = LobedTail(1.0, 2.0, 1.0, [second], [[0.25, 0.25]])
     tail = MixedTail(2.0, (one, other))
-    return RadialLaw.from_panels(right=Panels([tail.mass, 1.0], [[1.0, -1.0]]), tail=tail)
+    return RadialLaw(right=Panels([tail.mass, 1.0], [[1.0, -1.0]]), tail=tail)
 
 
 LAWS = [mixed_law(0.05, 0.02), mixed_law(0.002, 0.01)]

@@ -83,7 +83,7 @@ def test_the_mean_plane_wave_of_chi_is_the_gaussian(dim):
 @pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64, 1000])
 def test_the_uniform_ball_has_the_plane_wave_of_two_dimensions_more(dim):
     """F(w) = w^d is one POWER_LOW panel, and the mean over a ball is Omega_{d+2}."""
-    law = RadialLaw.from_panels(Panels([0.0, 1.0], [[0.5, 0.5]], [PanelKind.POWER_LOW], [dim]))
+    law = RadialLaw(Panels([0.0, 1.0], [[0.5, 0.5]], [PanelKind.POWER_LOW], [dim]))
     value, error = law.plane_wave_enclosure(dim, Z)
     truth = plane_wave_mean(dim + 2, Z)
     slack = error + (1e-14 if dim < 100 else 2e-13)
@@ -96,7 +96,7 @@ def test_the_uniform_ball_has_the_plane_wave_of_two_dimensions_more(dim):
 def test_power_ends_of_either_side_have_their_hypergeometric_transform(power, mirrored):
     """F = w^e or F = 1 - (1 - w)^e on [0, 1], against 1F1 of Kummer."""
     kind = PanelKind.POWER_HIGH if mirrored else PanelKind.POWER_LOW
-    law = RadialLaw.from_panels(Panels([0.0, 1.0], [[0.5, 0.5]], [kind], [power]))
+    law = RadialLaw(Panels([0.0, 1.0], [[0.5, 0.5]], [kind], [power]))
     for z in Z[:8]:
         wave = mpmath.hyp1f1(power, power + 1, 1j * z)
         truth = mpmath.exp(1j * z) * mpmath.conj(wave) if mirrored else wave
@@ -108,7 +108,7 @@ def test_power_ends_of_either_side_have_their_hypergeometric_transform(power, mi
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 7])
 def test_a_sine_lobe_is_linear_in_its_variable(dim):
-    law = RadialLaw.from_panels(Panels([0.0, 1.0], [[2.5, 0.5]], [PanelKind.LOBE]))
+    law = RadialLaw(Panels([0.0, 1.0], [[2.5, 0.5]], [PanelKind.LOBE]))
     w = law.ppf(np.linspace(0.0, 1.0, 7))
     assert np.max(np.abs(np.sin(0.5 * np.pi * (w - 2.0)) ** 2 - np.linspace(0.0, 1.0, 7))) < 1e-15
     for z in (0.0, 0.7, 13.0, 400.0):
@@ -122,7 +122,7 @@ def test_a_sine_lobe_is_linear_in_its_variable(dim):
 @pytest.mark.parametrize("tau", [0.3, 1.0, 2.5, 40.0])
 def test_a_pure_power_tail_has_the_transform_of_pareto(tau):
     """P(w > x) = x^-tau from 1 on, against the exponential integral E_{tau+1}."""
-    law = RadialLaw.from_panels(right=Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [tau]))
+    law = RadialLaw(right=Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [tau]))
     for z in (1e-3, 0.3, 2.0, 77.0, 1000.0):
         with mpmath.workdps(30):
             truth = float((tau * mpmath.expint(tau + 1, -1j * mpmath.mpf(z))).real)
@@ -136,7 +136,7 @@ def test_a_pure_power_tail_has_the_transform_of_pareto(tau):
 @pytest.mark.parametrize("dim", [1, 2, 4, 7, 16, 64])
 def test_a_slow_power_tail_is_integrated_to_its_end_in_any_dimension(dim, tau, monkeypatch):
     """The Mellin transform of Omega less a hypergeometric series; few waves are evaluated."""
-    law = RadialLaw.from_panels(right=Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [tau]))
+    law = RadialLaw(right=Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [tau]))
     evaluated = []
 
     def counted(name):
@@ -349,7 +349,7 @@ def test_atoms_have_the_mean_of_their_plane_waves(radii, weights, dim):
 def test_a_mixture_of_an_atom_and_a_uniform_law_is_one_law(share, low, width):
     """An atom below a uniform density: constant and sloping panels side by side."""
     panels = Panels([0.0, share, 1.0], [[low, 0.0], [low + 0.5 * width, 0.5 * width]])
-    law = RadialLaw.from_panels(panels)
+    law = RadialLaw(panels)
     z = np.array([0.3, 2.0, 40.0])
     uniform = np.cos((low + 0.5 * width) * z) * np.sinc(0.5 * width * z / np.pi)
     truth = share * np.cos(low * z) + (1.0 - share) * uniform
@@ -559,7 +559,7 @@ def test_probabilities_and_distances_outside_their_meaning_are_refused():
     ],
 )
 def test_what_is_no_number_and_what_no_double_tells_is_refused_in_words(ask):
-    law = RadialLaw.from_panels(Panels([0.0, 1.0], [[1.0, 1.0]]))
+    law = RadialLaw(Panels([0.0, 1.0], [[1.0, 1.0]]))
     with pytest.raises(ParameterError, match=r"real numbers|whole number|1e100 times"):
         ask(law)
 

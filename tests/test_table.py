@@ -22,14 +22,14 @@ PI = float(np.pi)
 
 def ball(dim, radius=1.0):
     row = [[0.5 * radius, 0.5 * radius]]
-    return RadialLaw.from_panels(Panels([0.0, 1.0], row, [PanelKind.POWER_LOW], [dim]))
+    return RadialLaw(Panels([0.0, 1.0], row, [PanelKind.POWER_LOW], [dim]))
 
 
 def lobed():
     tail = LobedTail(5.0, 3.0, 1.0, [1.0, 0.05], [[0.3, 0.7], [0.05, 0.02]])
     first = float(tail.radius(np.array([5.0]), np.zeros(1))[0, 0])
     right = Panels([tail.mass, 1.0], [[0.5 * first, -0.5 * first]])
-    return RadialLaw.from_panels(right=right, tail=tail)
+    return RadialLaw(right=right, tail=tail)
 
 
 def signed_table(dim=3, **changes):

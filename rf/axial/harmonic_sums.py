@@ -10,6 +10,7 @@ so that no integral over R^d is needed.  Numpy and scipy only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import final
@@ -20,7 +21,7 @@ from rf.axial.selection import Modulation, Selection
 from spectra.errors import AccuracyError
 from spectra.table import RadialLaw
 from spectra.table.arrays import ComplexArray, FloatArray, IntArray
-from spectra.table.radial_interpolant import RadialInterpolant
+from spectra.table.radial_interpolant import interpolated
 
 __all__ = ["MOMENT_ERROR", "HarmonicSums"]
 
@@ -170,8 +171,8 @@ def _harmonics_of(
 
 
 @lru_cache(maxsize=32)
-def _tabulated(law: RadialLaw, dim: int, z_max: float) -> RadialInterpolant:
+def _tabulated(law: RadialLaw, dim: int, z_max: float) -> Callable[[FloatArray], FloatArray]:
     def function(z: FloatArray) -> FloatArray:
         return law.expected_plane_wave(dim, z)
 
-    return RadialInterpolant.of(function, z_max, MOMENT_ERROR)
+    return interpolated(function, z_max, MOMENT_ERROR)

@@ -29,7 +29,7 @@ from rf.rivals import (
 from rf.rivals.dot_product import spherical_polynomial
 from spectra.errors import ParameterError
 from spectra.table.arrays import FloatArray
-from spectra.table.radial_interpolant import RadialInterpolant
+from spectra.table.radial_interpolant import interpolated
 
 __all__ = [
     "DELTA_GAUSSIAN",
@@ -203,5 +203,5 @@ def mean_gram(kernel: PaperKernel, method: str, X: FloatArray) -> FloatArray:
         return features.expected_gram(X, X)
     if not isinstance(features, PolynomialGRFF | SphericalRandomFeatures):
         raise ParameterError(f"{method} is unbiased, or its mean is not known.")
-    mean = RadialInterpolant.of(features.expected_kernel, _REACH_ON_SPHERE, _MEAN_ERROR)
+    mean = interpolated(features.expected_kernel, _REACH_ON_SPHERE, _MEAN_ERROR)
     return np.asarray(mean(np.minimum(cdist(X, X), _REACH_ON_SPHERE)))

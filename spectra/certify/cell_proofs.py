@@ -24,7 +24,7 @@ import numpy as np
 
 from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
-from spectra.certify.signed_laws import LocalCdf, SignedLaw
+from spectra.certify.signed_laws import SignedLaw
 from spectra.quadrature import EPS
 from spectra.table import RadialLaw
 from spectra.table.arrays import FloatArray
@@ -141,18 +141,17 @@ def _between(seen: FloatArray, unseen: list[FloatArray], degree: int) -> FloatAr
 class _Series:
     """F as a polynomial of (w - centre)/length, in balls and in doubles."""
 
-    def __init__(self, local: LocalCdf, unit: Ball, low: float, high: float) -> None:
+    def __init__(self, local: tuple[Ball, Ball], unit: Ball, low: float, high: float) -> None:
         self.centre = 0.5 * (low + high)
         #: A power of two, by which division is exact.
         self.length = float(np.ldexp(1.0, int(np.frexp(high - low + EPS * high)[1])))
-        place = flint.arb_poly([unit * self.centre - local.centre, unit * self.length])
-        self.exact = local.polynomial(place)
+        at, cdf = local
+        self.exact = cdf(flint.arb_poly([unit * self.centre - at, unit * self.length]))
         balls = self.exact.coeffs()
         self.coefficients = [float(c.mid()) for c in balls]
         pairs = zip(balls, self.coefficients, strict=True)
         self.off = np.array([upper_double(c - flint.arb(p)) for c, p in pairs])
         self.sizes = np.array([upper_double(c) for c in balls])
-        self.rest = upper_double(local.rest)
 
     def at_starts(self, starts: FloatArray, keys: FloatArray) -> tuple[FloatArray, FloatArray]:
         """g at the start of each cell, computed in balls, and how far off the doubles are."""
@@ -193,7 +192,7 @@ class _Series:
         steps = (2.0 * len(columns) + 4.0) * np.arange(self.sizes.size) + 4.0
         rounded = _slope_size(self.off + _UNIT * steps * self.sizes, far) * _UP
         lost = lost + 4.0 * _UNIT * (width + np.abs(begun) + np.abs(g).max(axis=0))
-        seen = (np.abs(g).max(axis=0) + lost + reach * rounded) * _UP + self.rest + _TINY
+        seen = (np.abs(g).max(axis=0) + lost + reach * rounded) * _UP + _TINY
         return seen, (np.abs(slope).max(axis=0) + rounded) / self.length
 
     def between_nodes(self, columns: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:

@@ -88,9 +88,13 @@ class _Tail:
         self.sigma = self.power - 1
         if not self.sigma > 0:
             raise Unproved("the tail of the density has no finite mass")
-        self.fall = _Fall(tail, self.sigma)
+        #: T(s) = s^-sigma P(kappa/s) of the table, whose exponent is rounded.
+        self.stated = flint.arb(tail.sigma)
+        self.series = [flint.arb(float(c)) for c in tail.mass_series]
+        self.held = chebyshev_poly(self.series)
+        self.front = self.kappa**-self.stated
         self.start = law.stretch_at(self.first + 1)
-        if not abs(law.stretches[self.start].low - self.first) < 0.5:
+        if not abs(law.stretches[self.start][0] - self.first) < 0.5:
             raise Unproved("the tail of the table does not start at a lobe")
         self.known = len(law.stretches) - self.start
 
@@ -102,16 +106,34 @@ class _Tail:
         far, far_mass = self._along(zero, last)
         known = flint.arb(0)
         for k in range(self.known):
-            held = self.fall.survival(self.kappa + k)
+            held = self._survival(self.kappa + k)
             known = known.max(abs(self.law.beyond(self.start + k) - held).abs_upper())
         # The sum of y^q over the lobes from y on.
         lobes = last**self.power + self.kappa * last**self.sigma / self.sigma
         beyond = far_mass * lobes + far * last**self.power
-        loose = 3 * self.law.loose + 2 * self.fall.exponent_error()
+        loose = 3 * self.law.loose + 2 * self._exponent_error()
         error = (known + near).max(beyond) + self._locked() + self._drift() + loose
         if not error.is_finite():
             raise Unproved("the working precision was lost in the tail")
         return error.abs_upper()
+
+    def _survival(self, s: Ball) -> Ball:
+        """T(s) as the table has it."""
+        return s**-self.stated * self.held(2 * self.kappa / s - 1)
+
+    def _lobe(self, y: Ball) -> Ball:
+        """(T(s) - T(s + 1)) y^(-sigma - 1), with the exponent of the law."""
+        step = 1 + y / self.kappa
+        after = step**-self.sigma * self.held(2 * y / step - 1)
+        return self.front * (self.held(2 * y - 1) - after) / y
+
+    def _exponent_error(self) -> Ball:
+        """What the rounding of the exponent changes: y^sigma |log y| <= 1/(e sigma)."""
+        least = self.sigma.min(self.stated)
+        off = abs(self.stated - self.sigma)
+        return (
+            self.front * _sizes(self.series, flint.arb(1))[1] * off / (flint.arb(1).exp() * least)
+        )
 
     def _along(self, low: Ball, high: Ball) -> tuple[Ball, Ball]:
         """Upper bounds of |E| y^-q on [low, high] of y: for all v, and for v = 1."""
@@ -134,7 +156,7 @@ class _Tail:
     def _at(self, y: Ball) -> Callable[[Ball], Ball]:
         """E y^-q at a place 2 v - 1."""
         radii = self.radii.along(y)
-        lobe = self.fall.lobe(y)
+        lobe = self._lobe(y)
         begun = self._beyond(y, radii(flint.arb(-1)))
         front = self.law.sign / self.law.mass
         quarter = flint.arb.pi() / 4
@@ -158,7 +180,7 @@ class _Tail:
 
     def _size_along(self, low: Ball, high: Ball, r: Ball) -> Ball:
         """Bound of |E| y^-q for v in the ellipse of parameter r."""
-        lean, size = self.radii.size_along(r)
+        lean, size = _sizes(self.radii.down, r)
         lobe = self._lobe_size(low, high, flint.arb(2))
         by_sine = (flint.arb.pi() / 4 * (r - 1 / r)).cosh() ** 2
         return self._wave_size(high, size, lean) + by_sine * lobe
@@ -167,7 +189,7 @@ class _Tail:
         """Bound of |E| y^-q for y in the ellipse of parameter r around [low, high]."""
         axis = (high - low) / 2 * (r + 1 / r) / 2
         far = (low + high) / 2 + axis
-        lean, size = self.radii.size_across(_parameter(2 * axis + low + 1 - high))
+        lean, size = _sizes(self.radii.across, _parameter(2 * axis + low + 1 - high))
         return self._wave_size(far, size, lean) + self._lobe_size(low, high, r)
 
     def _wave_size(self, far: Ball, shift: Ball, lean: Ball) -> Ball:
@@ -186,13 +208,13 @@ class _Tail:
             return flint.arb("inf")
         moved = far * far / self.kappa / (1 - far / self.kappa)
         foci = 2 * axis + low + 1 - high
-        here = self.fall.size(_parameter(foci))
-        there = self.fall.size(_parameter(foci + 2 * moved))
-        return self.fall.front * (here + (1 - far / self.kappa) ** -self.sigma * there) / near
+        here = _sizes(self.series, _parameter(foci))[1]
+        there = _sizes(self.series, _parameter(foci + 2 * moved))[1]
+        return self.front * (here + (1 - far / self.kappa) ** -self.sigma * there) / near
 
     def _left_out(self, high: Ball) -> Ball:
         """Bound of what the cut expansions of both W leave out, times y^-q."""
-        x = self.turn * self.kappa - high * self.radii.size_across(flint.arb(1))[1]
+        x = self.turn * self.kappa - high * _sizes(self.radii.across, flint.arb(1))[1]
         rest = self.mass_wave.size(x / high)
         return (2 * rest * x**-self.power / self.law.mass).abs_upper()
 
@@ -249,7 +271,7 @@ class _Tail:
         def bound(r: Ball) -> Ball:
             axis = (r + 1 / r) / 4
             far = axis + flint.arb(1) / 2
-            lean, size = self.radii.size_across(_parameter(2 * axis))
+            lean, size = _sizes(self.radii.across, _parameter(2 * axis))
             x = self.turn * self.kappa - far * size
             return self.wave.largest(far / x) * lean.exp() if x > 0 else flint.arb("inf")
 
@@ -280,7 +302,8 @@ class _Radii:
         self.turn = turn
         # One polynomial in 2 y - 1 for each Chebyshev polynomial of 2 v - 1.
         self.columns = [chebyshev_poly(list(column)) for column in zip(*rows, strict=True)]
-        #: Sums of the absolute values of rows and of columns.
+        #: Sums of the absolute values of rows and of columns: of these as series in y and in v the
+        #: sizes bound |B| where the other one is real.
         self.across = [sum(map(abs, row), flint.arb(0)) for row in rows]
         self.down = [sum(map(abs, column), flint.arb(0)) for column in zip(*rows, strict=True)]
         #: B(y, 1) - B(y, 0) is this, to within what follows.
@@ -298,18 +321,10 @@ class _Radii:
 
     def least_x(self) -> Ball:
         """Lower bound of x over all lobes."""
-        least = (self.turn_kappa - self.size_across(flint.arb(1))[1]).lower()
+        least = (self.turn_kappa - _sizes(self.across, flint.arb(1))[1]).lower()
         if not least > 0:
             raise Unproved("the radii of the tail were not proved to be positive")
         return least
-
-    def size_across(self, r: Ball) -> tuple[Ball, Ball]:
-        """Bounds of |Im B| and |B| for y in the ellipse of parameter r around [0, 1], v real."""
-        return _size(self.across, r, -1), _size(self.across, r, 1)
-
-    def size_along(self, r: Ball) -> tuple[Ball, Ball]:
-        """Bounds of |Im B| and |B| for v in the ellipse of parameter r, y real."""
-        return _size(self.down, r, -1), _size(self.down, r, 1)
 
     def ascend(self) -> bool:
         """Whether radii ascend along each lobe and from each lobe to the next."""
@@ -323,43 +338,12 @@ class _Radii:
         return bool(abs(self.length - self.turn / 2) + self.loose < 1)
 
 
-class _Fall:
-    """T(s) = s^-sigma P(kappa/s): its values, and the mass of a lobe."""
-
-    def __init__(self, tail: LobedTail, sigma: Ball) -> None:
-        self.kappa = flint.arb(tail.kappa)
-        self.stated = flint.arb(tail.sigma)
-        self.sigma = sigma
-        self.series = [flint.arb(float(c)) for c in tail.mass_series]
-        self.polynomial = chebyshev_poly(self.series)
-        #: kappa^-sigma, with the exponent of the table.
-        self.front = self.kappa**-self.stated
-
-    def survival(self, s: Ball) -> Ball:
-        """T(s) as the table has it."""
-        return s**-self.stated * self.polynomial(2 * self.kappa / s - 1)
-
-    def lobe(self, y: Ball) -> Ball:
-        """(T(s) - T(s + 1)) y^(-sigma - 1), with the exponent of the law."""
-        step = 1 + y / self.kappa
-        after = step**-self.sigma * self.polynomial(2 * y / step - 1)
-        return self.front * (self.polynomial(2 * y - 1) - after) / y
-
-    def size(self, r: Ball) -> Ball:
-        """Bound of |P| in the ellipse of parameter r around [0, 1]."""
-        return _size(self.series, r, 1)
-
-    def exponent_error(self) -> Ball:
-        """What the rounding of the exponent changes: y^sigma |log y| <= 1/(e sigma)."""
-        least = self.sigma.min(self.stated)
-        off = abs(self.stated - self.sigma)
-        return self.front * self.size(flint.arb(1)) * off / (flint.arb(1).exp() * least)
-
-
-def _size(series: list[Ball], r: Ball, sign: int) -> Ball:
-    """Bound of a Chebyshev series in the ellipse of parameter r, or (-1) of its imaginary part."""
-    terms = (abs(c) * (r**k + sign * r**-k) / 2 for k, c in enumerate(series))
-    return sum(terms, flint.arb(0)).abs_upper()
+def _sizes(series: list[Ball], r: Ball) -> tuple[Ball, Ball]:
+    """Bounds of the imaginary part and of the size of a Chebyshev series in the ellipse of r."""
+    terms = [(abs(c) / 2 * r**k, abs(c) / 2 * r**-k) for k, c in enumerate(series)]
+    lean = sum((grown - fallen for grown, fallen in terms), flint.arb(0))
+    size = sum((grown + fallen for grown, fallen in terms), flint.arb(0))
+    return lean.abs_upper(), size.abs_upper()
 
 
 def _sharp_wave(law: SignedLaw, start: float) -> Wave:

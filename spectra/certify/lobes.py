@@ -6,7 +6,6 @@ phase prove that none was missed; the rest is :mod:`.waves`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import flint
@@ -14,13 +13,14 @@ import numpy as np
 
 from spectra.certify.ball_densities import BallDensity
 from spectra.certify.ball_kernels import ball_density
-from spectra.certify.balls import Ball, Unproved, precision
+from spectra.certify.balls import Ball, Unproved, exact_ball, precision
 from spectra.certify.mixtures import MassBalls
+from spectra.certify.signed_laws import SignedLaw
 from spectra.certify.signs import enclosed_zero, proved_ranges
 from spectra.certify.waves import OUTER, Wave, absolute_tail, background_tail, discs_of
 from spectra.transform.on_balls.compact import BallComponent
 
-__all__ = ["Lobes", "lobed_masses", "proved_lobes"]
+__all__ = ["lobed_masses", "proved_lobes"]
 
 _BITS = 192
 # Points of a double grid for each lobe, where sign changes are seen first.
@@ -28,42 +28,6 @@ _GRID = 12
 # The start of a tail is enclosed to this many bits; brackets of zeros are a little wider.
 _ZERO_BITS, _BRACKET_BITS = 96, 80
 _NEWTON_STEPS = 8
-
-
-@dataclass(frozen=True)
-class Lobes:
-    """The first lobes of a density, all of them found, and the absolute mass beyond them.
-
-    Attributes
-    ----------
-    density : BallDensity
-    zeros : list of arb
-        Balls around its first zeros in x; the last one is where the tail starts, which is a zero
-        of the cosine.
-    below : list of arb
-        The signed mass of [0, x] at 0 and at the midpoints of those balls.
-    loose : arb
-        Upper bound of the mass between the midpoints and the zeros.
-    tail : arb
-        The absolute mass beyond the last zero.
-    """
-
-    density: BallDensity
-    zeros: list[Ball]
-    below: list[Ball]
-    loose: Ball
-    tail: Ball
-
-    @property
-    def total(self) -> Ball:
-        """The signed mass."""
-        return self.density.total
-
-    @property
-    def mass(self) -> Ball:
-        """The absolute mass."""
-        inner = sum((abs(b - a) for a, b in pairwise(self.below)), flint.arb(0))
-        return inner + flint.arb(0, self.loose.abs_upper()) + self.tail
 
 
 def lobed_masses(component: BallComponent) -> MassBalls:
@@ -75,13 +39,18 @@ def lobed_masses(component: BallComponent) -> MassBalls:
         Where the kernel is of another kind, or the lobes could not be told apart.
     """
     with precision(_BITS):
-        lobes = proved_lobes(component, ball_density(component))
-        mass, total = lobes.mass, lobes.total
-        return (mass + total) / 2, (mass - total) / 2, mass, None, (), True
+        laws = proved_lobes(component, ball_density(component))
+        up, down = (laws[sign].mass for sign in (1, -1))
+        return up, down, up + down, None, (), True
 
 
-def proved_lobes(component: BallComponent, density: BallDensity, up_to: float = 0.0) -> Lobes:
-    """The lobes up to x = ``up_to`` at least, at the working precision.
+def proved_lobes(
+    component: BallComponent, density: BallDensity, up_to: float = 0.0
+) -> dict[int, SignedLaw]:
+    """The laws of x = R w of both signs, at the working precision.
+
+    Their ranges are the first lobes, all of them found, up to x = ``up_to`` at least; their masses
+    hold the lobes beyond.
 
     Raises
     ------
@@ -101,16 +70,29 @@ def proved_lobes(component: BallComponent, density: BallDensity, up_to: float = 
         index, end = _zero_of_cosine(wave, start)
         zeros = [z for z in zeros if z < end]
     _prove_complete(density, wave, zeros, index)
-    tail = absolute_tail(wave, end)
+    mass = absolute_tail(wave, end)
     if background is not None:
-        tail = tail + background_tail(wave, background, end, 1 if index % 2 else -1)
+        mass = mass + background_tail(wave, background, end, 1 if index % 2 else -1)
         zeros.append(end)
     below = [flint.arb(0)] + [density.mass_below(z.mid()) for z in zeros]
     # Between a zero and the midpoint of its ball the sign is not known.
     loose = flint.arb(0)
     for z in zeros:
         loose = loose + (4 * z.rad() * density.size_over(z)).abs_upper()
-    return Lobes(density, zeros, below, loose, tail)
+    lobes = list(zip(pairwise([flint.arb(0), *zeros]), pairwise(below), strict=True))
+    mass = mass + sum((abs(b - a) for _, (a, b) in lobes), flint.arb(0, loose.abs_upper()))
+    unit = exact_ball(component.form.radius)
+    return {
+        sign: SignedLaw(
+            density,
+            sign,
+            unit,
+            [(*ends, *masses) for ends, masses in lobes if sign * (masses[1] - masses[0]) > 0],
+            (mass + sign * density.total) / 2,
+            loose,
+        )
+        for sign in (1, -1)
+    }
 
 
 def _zeros(component: BallComponent, density: BallDensity, start: float) -> list[Ball]:

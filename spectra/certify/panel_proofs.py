@@ -17,7 +17,7 @@ import numpy as np
 from spectra.certify.balls import Ball, Unproved, hull, sizes, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.nodes import chosen_nodes, largest_on_segment
-from spectra.certify.signed_laws import LocalCdf, SignedLaw
+from spectra.certify.signed_laws import SignedLaw
 from spectra.quadrature import EPS
 from spectra.table import PanelKind, Panels, RadialLaw
 
@@ -135,20 +135,21 @@ def _about_centre(polynomial: Ball, middle: Ball, half: Ball) -> tuple[Ball, Bal
 
 
 def _bounds(
-    law: SignedLaw, local: LocalCdf, panel: _Panel, middle: Ball, half: Ball
+    law: SignedLaw, local: tuple[Ball, Ball], panel: _Panel, middle: Ball, half: Ball
 ) -> tuple[Ball, Ball] | None:
     """Bounds of |E| and of the density of w where |t - middle| <= half, or None where that is too
     long."""
     polynomial = panel.polynomial * law.unit
     centre, away = _about_centre(polynomial, middle, half)
-    begun = 1 + abs(local(centre)).abs_upper()
-    slope = local.polynomial.derivative() * law.unit
+    at, cdf = local
+    begun = 1 + abs(cdf(centre - at)).abs_upper()
+    slope = cdf.derivative() * law.unit
 
     def error(node: Ball) -> Ball:
-        return local(centre + away(node)) - panel.share(middle + half * node)
+        return cdf(centre - at + away(node)) - panel.share(middle + half * node)
 
     def density(node: Ball) -> Ball:
-        return slope(centre - local.centre + away(node))
+        return slope(centre - at + away(node))
 
     def density_size(r: Ball) -> Ball:
         return law.size(centre, sizes(away)((r + 1 / r) / 2).abs_upper()) * law.unit

@@ -8,18 +8,15 @@ series and bounds: that of lobes is in :mod:`.ball_densities`, that of mixtures 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 
 import flint
 
 from spectra.certify.ball_densities import BallDensity
 from spectra.certify.balls import Ball, Unproved, hull, precision
-from spectra.certify.lobes import Lobes
 from spectra.certify.mixtures import law_of, signed_ranges
 from spectra.density import Component
 
-__all__ = ["LocalCdf", "MixtureDensity", "SignedLaw", "law_of_lobes", "law_of_mixture"]
+__all__ = ["MixtureDensity", "SignedLaw", "law_of_mixture"]
 
 # What the terms of a local series may leave out.
 _MOST_LEFT_OUT = 2.0**-66
@@ -102,39 +99,6 @@ class MixtureDensity:
             return abs(self._at(flint.arb_series([span]))[0])
 
 
-@dataclass(frozen=True)
-class LocalCdf:
-    """The CDF near a point as a polynomial in x - centre, up to ``rest``."""
-
-    centre: Ball
-    polynomial: Ball
-    rest: Ball
-
-    def __call__(self, x: Ball) -> Ball:
-        """The CDF at x."""
-        return self.polynomial(x - self.centre) + flint.arb(0, self.rest.abs_upper())
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """A range of x that the law has, on which it is analytic.
-
-    Attributes
-    ----------
-    low, high : arb
-        Balls around its ends; the last one may be infinite.
-    from_low : arb
-        The signed mass of [0, low].
-    before : arb
-        Mass of the stretches of the law before it.
-    """
-
-    low: Ball
-    high: Ball
-    from_low: Ball
-    before: Ball
-
-
 class SignedLaw:
     """The law of one sign.
 
@@ -162,10 +126,14 @@ class SignedLaw:
         loose: Ball,
     ) -> None:
         self.density, self.sign, self.unit = density, sign, unit
-        self.stretches: list[Stretch] = []
+        #: Balls around the ends of the stretches of x on which the law is analytic, the last of
+        #: which may be infinite; and the signed mass of [0, low], and the mass of those before.
+        self.stretches: list[tuple[Ball, Ball]] = []
+        self.begun: list[tuple[Ball, Ball]] = []
         before = flint.arb(0)
         for low, high, below, up_to in ranges:
-            self.stretches.append(Stretch(low, high, below, before))
+            self.stretches.append((low, high))
+            self.begun.append((below, before))
             before = before + sign * (up_to - below)
         #: The mass of the sign.
         self.mass = before if mass is None else mass
@@ -174,17 +142,19 @@ class SignedLaw:
         #: Upper bound of the probability whose sign was not proved.
         self.loose = loose / self.mass
 
-    def local(self, stretch: int, centre: Ball, reach: Ball) -> LocalCdf | None:
+    def local(self, stretch: int, centre: Ball, reach: Ball) -> tuple[Ball, Ball] | None:
         """The CDF of a stretch, continued beyond its ends, on [centre - reach, centre + reach].
 
-        The centre is exact.  None where the range is too long, or reaches a singularity.
+        A place, and a polynomial in the distance from it, whose first coefficient holds what the
+        others leave out.  The centre is exact.  None where the range is too long, or reaches a
+        singularity.
         """
         at, terms, rest = self.density.expansion(centre, reach)
         if not rest / self.mass < _MOST_LEFT_OUT:
             return None
         polynomial = self.density.series(at, terms).integral() * (self.sign / self.mass)
         begun = self.cdf(stretch, self.density.mass_below(at))
-        return LocalCdf(at, polynomial + begun, rest / self.mass)
+        return at, polynomial + begun + flint.arb(0, (rest / self.mass).abs_upper())
 
     def size(self, centre: Ball, reach: Ball) -> Ball:
         """Upper bound of the density of x in a disc; infinite where it reaches a singularity."""
@@ -194,8 +164,8 @@ class SignedLaw:
         """Index of the stretch nearest to a point."""
 
         def distance(i: int) -> float:
-            ends = self.stretches[i]
-            return max(float((ends.low - x).mid()), float((x - ends.high).mid()), 0.0)
+            low, high = self.stretches[i]
+            return max(float((low - x).mid()), float((x - high).mid()), 0.0)
 
         return min(range(len(self.stretches)), key=distance)
 
@@ -209,22 +179,22 @@ class SignedLaw:
 
     def cdf(self, stretch: int, signed: Ball) -> Ball:
         """The CDF where the signed mass from 0 is ``signed``, in a stretch or beyond its ends."""
-        at = self.stretches[stretch]
-        return (at.before + self.sign * (signed - at.from_low)) / self.mass
+        from_low, before = self.begun[stretch]
+        return (before + self.sign * (signed - from_low)) / self.mass
 
     def beyond(self, stretch: int) -> Ball:
         """Probability from the start of a stretch on."""
-        return 1 - self.stretches[stretch].before / self.mass
+        return 1 - self.begun[stretch][1] / self.mass
 
     def beyond_ends(self, stretch: int, low: Ball, high: Ball) -> Ball:
         """Upper bound of what the continuation counts on [low, high] beyond a stretch."""
-        at, bound = self.stretches[stretch], flint.arb(0)
+        (first, last), bound = self.stretches[stretch], flint.arb(0)
         density = self.density
         if isinstance(density, MixtureDensity) and not (low > 0 or density.analytic_at_zero):
             # No polynomial is used at the origin, and next to nothing lies below the first zero.
-            low = at.low
+            low = first
             bound = density.size_below(low) if low > 0 else bound
-        for a, b in ((low, at.low), (at.high, high)):
+        for a, b in ((low, first), (last, high)):
             if not a >= b:
                 over = density.size_over(hull(a.lower(), b.upper()))
                 bound = bound + (b - a).abs_upper() * over.abs_upper()
@@ -241,12 +211,3 @@ def law_of_mixture(components: Sequence[Component], sign: int, bits: int) -> Sig
         if r.sign == sign
     ]
     return SignedLaw(density, sign, flint.arb(1), ranges, None, loose)
-
-
-def law_of_lobes(lobes: Lobes, sign: int, radius: Ball) -> SignedLaw:
-    """The law of x = radius * w of one sign: its stretches are the lobes that were enclosed."""
-    ends = pairwise([flint.arb(0), *lobes.zeros])
-    found = zip(ends, pairwise(lobes.below), strict=True)
-    ranges = [(*xs, *masses) for xs, masses in found if sign * (masses[1] - masses[0]) > 0]
-    mass = (lobes.mass + sign * lobes.total) / 2
-    return SignedLaw(lobes.density, sign, radius, ranges, mass, lobes.loose)

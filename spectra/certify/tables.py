@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from spectra.certify.ball_kernels import ball_density
-from spectra.certify.balls import Unproved, exact_ball, precision
+from spectra.certify.balls import Unproved, precision
 from spectra.certify.cell_proofs import cell_proof
 from spectra.certify.certificates import PartCertificate, TableCertificate
 from spectra.certify.lobed_tails import lobed_tail_proof
-from spectra.certify.lobes import Lobes, proved_lobes
+from spectra.certify.lobes import proved_lobes
 from spectra.certify.panel_proofs import panel_proof
-from spectra.certify.signed_laws import law_of_lobes, law_of_mixture
+from spectra.certify.signed_laws import SignedLaw, law_of_mixture
 from spectra.errors import ParameterError, SpectraError
 from spectra.families import kernel_from_text
 from spectra.measure import SpectralMeasure
@@ -91,7 +91,7 @@ def proved_table(table: SpectralTable, measure: SpectralMeasure | None) -> Table
             f"The table is of R^{table.dim} and the measure of R^{measure.dim}: they do not "
             "belong together."
         )
-    found: list[Lobes] = []
+    found: dict[int, SignedLaw] = {}
     with stage("proving a table", has_limit=False):
         return TableCertificate(_certified(part, table, measure, found) for part in table.parts)
 
@@ -117,7 +117,7 @@ def _unproved(table: SpectralTable, why: Unproved) -> PartCertificate:
 
 
 def _certified(
-    part: Part, table: SpectralTable, measure: SpectralMeasure, found: list[Lobes]
+    part: Part, table: SpectralTable, measure: SpectralMeasure, found: dict[int, SignedLaw]
 ) -> PartCertificate:
     try:
         if measure.atoms or measure.radius < float("inf"):
@@ -138,7 +138,7 @@ def _smooth(part: Part, measure: SpectralMeasure) -> PartCertificate:
 
 
 def _lobed(
-    part: Part, parts: tuple[Part, ...], measure: SpectralMeasure, found: list[Lobes]
+    part: Part, parts: tuple[Part, ...], measure: SpectralMeasure, found: dict[int, SignedLaw]
 ) -> PartCertificate:
     component = measure.components[0]
     if len(measure.components) > 1 or not isinstance(component, BallComponent):
@@ -147,15 +147,14 @@ def _lobed(
     if not isinstance(tail, LobedTail):
         raise Unproved("lobes of several frequencies have no proof of their table")
     with precision(_LOBED_BITS):
-        radius = exact_ball(component.form.radius)
         if not found:
             closed = max(_closed_radius(p.law) for p in parts)
             reach = max(tail.period * _REACH * tail.kappa, closed + tail.period)
             density = ball_density(component)
             if not density.is_wave:
                 raise Unproved("lobes upon a background have no proof of their table")
-            found.append(proved_lobes(component, density, float(radius) * reach))
-        law = law_of_lobes(found[0], int(part.sign), radius)
+            found |= proved_lobes(component, density, float(component.form.radius) * reach)
+        law = found[int(part.sign)]
         panels, far = panel_proof(law, part.law), lobed_tail_proof(law, tail, part.law)
         return _both(PartCertificate.joined([panels, far]), cell_proof(law, part.law))
 

@@ -103,15 +103,9 @@ class Dual:
         return replace(self, tol=tol, lower_bound=max(lower, 0.0))
 
 
-@dataclass(frozen=True, eq=False)
-class _Vertex:
-    """A solution of the programme on the present radii and distances."""
-
-    masses: FloatArray
-    excess: float
-    value: float
-    weights: FloatArray
-    multiplier: float
+#: A solution of the programme on the present radii and distances: the masses, how far their error
+#: exceeds the tolerance, and the dual, whose bounds are not known yet.
+_Vertex = tuple[FloatArray, float, Dual]
 
 
 @dataclass
@@ -160,13 +154,22 @@ class _Exchange:
                 "tolerance, a smaller domain or a smaller max_mass."
             )
         x, value, marginals = result
-        return _Vertex(
-            x[:n] - x[n : 2 * n],
-            float(x[-1]),
-            value,
-            marginals[:m] - marginals[m : 2 * m],
-            -float(marginals[-1]) / scale,
+        weights = marginals[:m] - marginals[m : 2 * m]
+        active = weights != 0.0
+        dual = Dual(
+            dim=self.dim,
+            tol=self.tol,
+            objective="mass",
+            value=value,
+            lower_bound=0.0,
+            least_mass=0.0,
+            max_mass=self.max_mass,
+            max_radius=self.max_radius,
+            points=self.points[active],
+            weights=weights[active],
+            multiplier=-float(marginals[-1]) / scale,
         )
+        return x[:n] - x[n : 2 * n], float(x[-1]), dual
 
     def calmest(self, radii: FloatArray, budget: float) -> FloatArray | None:
         """Masses of least error on the distances in use, among those that cost at most a budget."""
@@ -194,17 +197,16 @@ class _Exchange:
             np.concatenate([tol + target, tol - target, most]),
         )
 
-    def dual(self, vertex: _Vertex, w: FloatArray) -> FloatArray:
-        """q(w) = sum_i y_i Omega(w z_i)."""
-        active = vertex.weights != 0.0
+    def size(self, dual: Dual, w: FloatArray) -> FloatArray:
+        """|q(w)|, by the table of the wave."""
         total = np.zeros_like(w)
-        for z, y in zip(self.points[active], vertex.weights[active], strict=True):
+        for z, y in zip(dual.points, dual.weights, strict=True):
             total += y * self.wave(w * z)
-        return total
+        return np.abs(total)
 
-    def reduced(self, vertex: _Vertex) -> tuple[FloatArray, FloatArray]:
+    def reduced(self, dual: Dual) -> tuple[FloatArray, FloatArray]:
         """Local maxima in w of |q(w)| - g(w), refined between grid points, less lambda."""
-        height = np.abs(self.dual(vertex, self.grid)) - self.grid_cost
+        height = self.size(dual, self.grid) - self.grid_cost
         top = _is_peak(height)
         best, value = self.grid[top], height[top]
         step = self.grid[1] - self.grid[0]
@@ -212,13 +214,12 @@ class _Exchange:
             offsets = step * np.linspace(-1.0, 1.0, 9)
             w = np.clip(best[:, None] + offsets, 0.0, self.max_radius)
             flat = w.ravel()
-            height = np.abs(self.dual(vertex, flat)) - self.cost(flat)
-            height = height.reshape(w.shape)
+            height = (self.size(dual, flat) - self.cost(flat)).reshape(w.shape)
             at = height.argmax(axis=1)
             rows = np.arange(best.size)
             best, value = w[rows, at], height[rows, at]
             step /= 4.0
-        return best, value - vertex.multiplier
+        return best, value - dual.multiplier
 
     def error_peaks(self, radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Local maxima in z of the absolute error."""
@@ -278,27 +279,28 @@ def solve(
     penalty = _FIRST_PENALTY * max(size, tol) / tol
     dearest = max_mass * float(exchange.grid_cost.max())
     for count in range(_MOST_ROUNDS):
-        vertex = exchange.vertex(exchange.radii, penalty)
-        w, gain = exchange.reduced(vertex)
+        masses, excess, dual = vertex = exchange.vertex(exchange.radii, penalty)
+        w, gain = exchange.reduced(dual)
         worst = max(float(gain.max(initial=0.0)), 0.0)
-        z, height = exchange.error_peaks(exchange.radii, vertex.masses)
-        allowed = (tol + vertex.excess) * (1.0 + _EXCESS)
-        lower_bound = _lower_bound(exchange, vertex, worst)
+        z, height = exchange.error_peaks(exchange.radii, masses)
+        allowed = (tol + excess) * (1.0 + _EXCESS)
+        lower_bound = _lower_bound(exchange, dual, worst)
         if lower_bound > dearest:
             raise _out_of_reach(exchange, lower_bound / dearest)
         settled = not np.any(height > allowed)
-        within = vertex.excess <= _EXCESS * tol
-        if settled and vertex.value - lower_bound <= _GAP * vertex.value:
+        within = excess <= _EXCESS * tol
+        close = dual.value - lower_bound <= _GAP * dual.value
+        if settled and close:
             if within:
                 break
             penalty *= _PENALTY_GROWTH
             continue
-        if count >= _PATIENCE and within and vertex.value - lower_bound <= _GAP * vertex.value:
-            calm = exchange.calmest(exchange.radii, vertex.value * (1.0 + _GAP))
+        if count >= _PATIENCE and within and close:
+            calm = exchange.calmest(exchange.radii, dual.value * (1.0 + _GAP))
             if calm is not None:
                 further, high = exchange.error_peaks(exchange.radii, calm)
                 if np.all(high <= allowed):
-                    return _as_solution(exchange, vertex, *_used(exchange, calm), lower_bound)
+                    return _bounded(dual, lower_bound, *_used(exchange, calm))
                 z, height = np.append(z, further), np.append(height, high)
         grown = _add(exchange, vertex, w[gain > 0.05 * worst], z[height > allowed])
         if not grown and settled and within:
@@ -308,11 +310,10 @@ def solve(
         raise AccuracyError(
             f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
             f"tolerance {tol:g} is too small for double precision here, where masses of "
-            f"{np.abs(vertex.masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
+            f"{np.abs(masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
             "domain; for a kink at z = 0 take design_with_tail."
         )
-    found = _sparse(exchange, vertex, w, gain, penalty)
-    return _as_solution(exchange, vertex, *found, lower_bound)
+    return _bounded(dual, lower_bound, *_sparse(exchange, vertex, w, gain, penalty))
 
 
 def _used(exchange: _Exchange, masses: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -322,42 +323,28 @@ def _used(exchange: _Exchange, masses: FloatArray) -> tuple[FloatArray, FloatArr
     return radii, masses, float(np.abs(masses) @ exchange.cost(radii))
 
 
-def _as_solution(
-    exchange: _Exchange,
-    vertex: _Vertex,
-    radii: FloatArray,
-    masses: FloatArray,
-    value: float,
-    lower_bound: float,
+def _bounded(
+    dual: Dual, lower_bound: float, radii: FloatArray, masses: FloatArray, value: float
 ) -> tuple[FloatArray, FloatArray, Dual]:
-    active = vertex.weights != 0.0
-    dual = Dual(
-        dim=exchange.dim,
-        tol=exchange.tol,
-        objective="mass",
-        value=value,
-        lower_bound=lower_bound,
-        least_mass=lower_bound,
-        max_mass=exchange.max_mass,
-        max_radius=exchange.max_radius,
-        points=exchange.points[active],
-        weights=vertex.weights[active],
-        multiplier=vertex.multiplier,
+    """A solution, with the dual that knows its value and its bound."""
+    return (
+        radii,
+        masses,
+        replace(dual, value=value, lower_bound=lower_bound, least_mass=lower_bound),
     )
-    return radii, masses, dual
 
 
-def _lower_bound(exchange: _Exchange, vertex: _Vertex, worst: float) -> float:
+def _lower_bound(exchange: _Exchange, dual: Dual, worst: float) -> float:
     """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor.
 
-    For the present radii the dual has the value ``vertex.value``.  Raising lambda by the worst
+    For the present radii it has the value that it says.  Raising lambda by the worst
     excess costs that times max_mass.  Where every mass costs the same, dividing the whole dual by
     1 + excess costs less.
     """
-    raised = vertex.value - worst * exchange.max_mass
+    raised = dual.value - worst * exchange.max_mass
     cheapest = float(exchange.cost(np.zeros(1))[0])
     if cheapest > 0.0:
-        return max(raised, vertex.value / (1.0 + worst / cheapest))
+        return max(raised, dual.value / (1.0 + worst / cheapest))
     return raised
 
 
@@ -370,8 +357,9 @@ def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatA
         return False
     columns = exchange.radii
     if columns.size > _MOST_COLUMNS:
-        reach = np.abs(exchange.dual(vertex, columns)) - exchange.cost(columns)
-        keep = (vertex.masses != 0.0) | (reach >= np.sort(reach)[-_MOST_COLUMNS // 2])
+        masses, _, dual = vertex
+        reach = exchange.size(dual, columns) - exchange.cost(columns)
+        keep = (masses != 0.0) | (reach >= np.sort(reach)[-_MOST_COLUMNS // 2])
         columns = columns[keep]
     exchange.points = np.unique(np.concatenate([exchange.points, points]))
     exchange.radii = np.unique(np.concatenate([columns, radii]))
@@ -386,21 +374,22 @@ def _sparse(
     At the optimum a radius carries mass only where |q| = g + lambda, which are isolated maxima;
     the simplex method shares the mass between the neighbours of each on the present grid.
     """
-    radii, masses, _ = _used(exchange, vertex.masses)
-    scale = exchange.cost(w) + vertex.multiplier
+    every, _, dual = vertex
+    radii, masses, _ = _used(exchange, every)
+    scale = exchange.cost(w) + dual.multiplier
     touching = np.unique(w[gain > -_TOUCHING * scale])
     tries = [touching] if touching.size < radii.size else []
     tries.append(_merged(radii, masses, 0.25 / exchange.domain[1]))
     for trial in tries:
         if trial.size >= radii.size:
             continue
-        small = exchange.vertex(trial, penalty)
-        enough = small.excess <= 2.0 * _EXCESS * exchange.tol
-        if enough and small.value <= vertex.value * (1.0 + 3.0 * _GAP):
-            kept = np.abs(small.masses) > _NEGLIGIBLE_MASS * np.abs(small.masses).sum()
+        fewer, excess, small = exchange.vertex(trial, penalty)
+        enough = excess <= 2.0 * _EXCESS * exchange.tol
+        if enough and small.value <= dual.value * (1.0 + 3.0 * _GAP):
+            kept = np.abs(fewer) > _NEGLIGIBLE_MASS * np.abs(fewer).sum()
             if int(kept.sum()) < radii.size:
-                return trial[kept], small.masses[kept], small.value
-    return radii, masses, vertex.value
+                return trial[kept], fewer[kept], small.value
+    return radii, masses, dual.value
 
 
 def _merged(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:

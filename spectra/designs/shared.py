@@ -93,22 +93,22 @@ def design_for_shared(
     root = np.sqrt(served.weights)
     fit = _Fit(dim, nodes, root, kernel(nodes) * root, tried, exact, positive)
     means = angular_means or partial(block_means, dim)
-    best: _Candidate | None = None
+    best, moving, count = np.inf, tried[:0], 0
     for m in range(1, most_radii + 1):
-        n = left // (2 * m)
+        # cos(w x) and sin(w x) are all there is at a radius in dimension 1.
+        n = left // (2 * m) if dim > 1 else min(left // (2 * m), 1)
         if n < 1:
             break
-        if dim == 1:
-            n = 1  # cos(w x) and sin(w x) are all there is at a radius
-        candidate = fit.best(m, n, means(n), worth=np.inf if best is None else best.value)
-        if best is None or candidate.value < best.value:
-            best = candidate
-    assert best is not None  # the columns hold one wave
-    radii = np.concatenate([[0.0], best.radii])
-    powers = best.masses[1 : 1 + exact_degree]
-    masses = np.delete(best.masses, np.arange(1, 1 + exact_degree))
+        found = fit.best(m, n, means(n), worth=best)
+        value = fit.at(found, n, means(n))[0]
+        if value < best:
+            best, moving, count = value, found, n
+    _, found, bias, deviation = fit.at(moving, count, means(count))
+    radii = np.concatenate([[0.0], moving])
+    powers = found[1 : 1 + exact_degree]
+    masses = np.delete(found, np.arange(1, 1 + exact_degree))
     rest = without_powers(kernel, powers, unit)
-    error = estimated_sup_error(rest, dim, radii, masses, served.domain, tol=best.value**0.5)
+    error = estimated_sup_error(rest, dim, radii, masses, served.domain, tol=best**0.5)
     return Design(
         kernel=kernel,
         dim=dim,
@@ -116,10 +116,10 @@ def design_for_shared(
         coupling="shared",
         radii=radii,
         masses=masses,
-        counts=(1, *([best.n] * best.radii.size)),
-        deviations=np.append(0.0, fit.deviations(best, means(best.n))),
-        bias=best.bias,
-        deviation=best.deviation,
+        counts=(1, *([count] * moving.size)),
+        deviations=np.append(0.0, fit.deviations(moving, count, means(count))),
+        bias=bias,
+        deviation=deviation,
         sup_error=error,
         n_components=n_components,
         powers=powers,
@@ -148,21 +148,6 @@ def _columns_left(
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidate:
-    """Radii with their best masses; ``value`` is the mean squared error with rounding.
-
-    The masses begin with the constant and the exact powers.
-    """
-
-    radii: FloatArray
-    masses: FloatArray
-    n: int
-    bias: float
-    deviation: float
-    value: float
-
-
-@dataclass(frozen=True, eq=False)
 class _Fit:
     """Mean squared errors of radii, over a law of distances: all rows are weighted by its roots."""
 
@@ -184,14 +169,20 @@ class _Fit:
         waves = parts * self.root[:, None]
         return np.concatenate([self.exact, plane], axis=1) * self.root[:, None], waves
 
-    def deviations(self, found: _Candidate, means: FloatArray) -> FloatArray:
+    def deviations(self, radii: FloatArray, n: int, means: FloatArray) -> FloatArray:
         """Standard deviations of a unit of mass at each radius, root mean square."""
-        _, waves = self._waves(found.radii)
-        angular = completed_means(means, found.n, waves.shape[0])
+        _, waves = self._waves(radii)
+        angular = completed_means(means, n, waves.shape[0])
         return np.asarray(np.sqrt(np.einsum("n,nzm,nzm->m", angular, waves, waves)))
 
-    def at(self, radii: FloatArray, n: int, means: FloatArray) -> _Candidate:
-        """The candidate with these radii, and the best masses."""
+    def at(
+        self, radii: FloatArray, n: int, means: FloatArray
+    ) -> tuple[float, FloatArray, float, float]:
+        """What is the least at some radii on n directions.
+
+        The mean squared error with rounding; the best masses, which begin with the constant and the
+        exact powers; and their bias and deviation.
+        """
         columns, waves = self._waves(radii)
         angular = np.sqrt(completed_means(means, n, waves.shape[0]))
         # One row for each degree and distance of the variance, and then as few as there are radii.
@@ -209,10 +200,10 @@ class _Fit:
         bias = float(np.linalg.norm(columns @ masses - self.target))
         deviation = float(np.linalg.norm(padded @ masses))
         value = float(np.sum((matrix @ masses - right) ** 2))
-        return _Candidate(radii, masses, n, bias, deviation, value)
+        return value, masses, bias, deviation
 
-    def best(self, m: int, n: int, means: FloatArray, *, worth: float) -> _Candidate:
-        """Scan the radii tried (pairs of them for m > 1), add greedily, then descend from there.
+    def best(self, m: int, n: int, means: FloatArray, *, worth: float) -> FloatArray:
+        """m radii: scan those tried (pairs for m > 1), add greedily, then descend from there.
 
         There is no descent where the scan is far from the value that it is ``worth``.
         """
@@ -245,13 +236,13 @@ class _Fit:
             repeated = np.broadcast_to(chosen, (others.size, chosen.size))
             chosen = least(np.concatenate([repeated, others[:, None]], axis=1))
         start = np.log(self.tried[chosen])
-        unmoved = self.at(np.exp(np.sort(start)), n, means)
-        if unmoved.value > _MOST_GAIN * worth:
-            return unmoved
+        unmoved = np.sort(start)
+        if self.at(np.exp(unmoved), n, means)[0] > _MOST_GAIN * worth:
+            return np.asarray(np.exp(unmoved))
         low, high = np.log(self.tried[0]), np.log(self.tried[-1])
 
         def log_value(log_radii: FloatArray) -> float:
-            return float(np.log(self.at(np.exp(log_radii), n, means).value))
+            return float(np.log(self.at(np.exp(log_radii), n, means)[0]))
 
         result = minimize(
             log_value,
@@ -260,8 +251,8 @@ class _Fit:
             bounds=[(low, high)] * m,
             options={"maxfev": _STEPS_PER_RADIUS * m, "xatol": 1e-3, "fatol": 1e-3},
         )
-        best = self.at(np.exp(np.sort(result.x)), n, means)
-        return best if best.value <= unmoved.value else unmoved
+        end = np.sort(result.x)
+        return np.asarray(np.exp(end if log_value(end) <= log_value(unmoved) else unmoved))
 
 
 def _gain_of_positive(inner: FloatArray, side: FloatArray) -> float:

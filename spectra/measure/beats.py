@@ -14,17 +14,17 @@ no frequency are left, and their coefficients fall like :math:`|k|^{-(c+3)/2}` f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import product
 
 import numpy as np
 from numpy.polynomial import chebyshev, legendre
+from numpy.typing import NDArray
 
-from spectra.charts import RadialSum
+from spectra.charts import Chart
 from spectra.density import Component, EndTail, OscillatingTail, PowerTail
-from spectra.measure.lobes import LobedTailMass
+from spectra.measure.lobes import LobedTailMass, waves_of
 from spectra.measure.phase_means import (
     MOST_FREE_WAVES,
     Orbit,
@@ -32,9 +32,10 @@ from spectra.measure.phase_means import (
     mode_sizes,
     orbits_of,
 )
-from spectra.measure.tail_integral import TailIntegral
+from spectra.measure.stretches import Stretch
+from spectra.measure.wave_zeros import lowest, zeros_on
 from spectra.numeric import FloatArray
-from spectra.quadrature import EPS, Enclosure, Integrand, bracketed_roots
+from spectra.quadrature import EPS, Enclosure, Integrand, resolve
 
 __all__ = ["BeatingTail"]
 
@@ -51,7 +52,6 @@ _CHI_TERMS = 160
 _LISTED_LOBES = 400
 # Points for each half wave of the highest frequency, at which zeros are sought.
 _POINTS = 8
-_NEWTON_STEPS = 4
 # A minimum below this fraction of the waves is a double zero.
 _TOUCHING = 1e-10
 _BLOCK = 1 << 16
@@ -95,10 +95,7 @@ class BeatingTail:
     @cached_property
     def waves(self) -> tuple[LobedTailMass, ...]:
         """Each oscillating component with its own lobes; the first one carries what is smooth."""
-        found = [c for c in self.components if isinstance(c.tail, OscillatingTail)]
-        smooth = tuple(c for c in self.components if not isinstance(c.tail, OscillatingTail))
-        rest = RadialSum(smooth, self.dim) if smooth else None
-        return tuple(LobedTailMass(c, rest if i == 0 else None) for i, c in enumerate(found))
+        return waves_of(self.components, self.dim)
 
     @cached_property
     def orbits(self) -> tuple[Orbit, ...]:
@@ -133,7 +130,8 @@ class BeatingTail:
         """Where to stop without means, and the mass of either sign that may lie beyond."""
         cut = max(self.start, _LISTED_LOBES * np.pi / self.fastest)
         envelope = self._integral(self._envelope, cut)
-        bound = float(envelope.after[0] + envelope.after_errors[0])
+        value, error = envelope.beyond(np.log([cut]))
+        bound = float(value[0] + error[0])
         return cut, Enclosure(0.5 * bound, 0.5 * bound)
 
     def mass(self, sign: int) -> Enclosure:
@@ -176,7 +174,7 @@ class BeatingTail:
             envelope = envelope + amplitude
         return value, envelope
 
-    def _slope(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _slope(self, w: FloatArray, _: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of the fast part of rho."""
         amplitudes, shifts = self.sizes(w)
         slope, curve = np.zeros_like(w), np.zeros_like(w)
@@ -187,11 +185,7 @@ class BeatingTail:
         return slope, curve
 
     def zeros(self, low: float, high: float) -> FloatArray:
-        """Sign changes of rho between two radii, ascending.
-
-        Minima of the size between two points of one sign are followed, so that a short lobe is
-        not missed.
-        """
+        """Sign changes of rho between two radii, ascending."""
         if not high > low:
             return np.empty(0)
         step = np.pi / (_POINTS * self.fastest)
@@ -200,46 +194,16 @@ class BeatingTail:
         for first in range(0, count, _BLOCK):
             index = np.arange(first, min(first + _BLOCK, count) + 1)
             grid = low + (high - low) * (index / count)
-            found.append(self._zeros_on(grid, step))
+            found.append(zeros_on(grid, lambda t, _: self.values(t)[0], self._slope)[0])
         return np.unique(np.concatenate(found))
 
     def touches(self, low: float, high: float) -> bool:
         """Whether rho comes as near to zero as rounding tells without a change of sign."""
         step = np.pi / (_POINTS * self.fastest)
         grid = np.linspace(low, high, max(4, int(np.ceil((high - low) / step))) + 1)
-        value, envelope = self.values(self._lowest(grid, self.values(grid)[0], step))
+        x, _ = lowest(grid, self.values(grid)[0][None], self._slope)
+        value, envelope = self.values(x)
         return bool(np.any(np.abs(value) <= _TOUCHING * envelope))
-
-    def _lowest(self, grid: FloatArray, f: FloatArray, step: float) -> FloatArray:
-        """Where the size of rho has a minimum between points of one sign, by Newton's method."""
-        size = np.abs(f)
-        inner = (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])
-        same = (np.sign(f[:-2]) == np.sign(f[1:-1])) & (np.sign(f[2:]) == np.sign(f[1:-1]))
-        near = grid[np.flatnonzero(inner & same) + 1]
-        x = near.copy()
-        for _ in range(_NEWTON_STEPS):
-            slope, curve = self._slope(x)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                new = x - slope / curve
-            x = np.where(np.isfinite(new) & (np.abs(new - near) <= step), new, x)
-        return x
-
-    def _zeros_on(self, grid: FloatArray, step: float) -> FloatArray:
-        f, _ = self.values(grid)
-        x = self._lowest(grid, f, step)
-        x = x[(x > grid[0]) & (x < grid[-1])]
-        every = np.concatenate([grid, x])
-        values = np.concatenate([f, self.values(x)[0]])
-        order = np.argsort(every)
-        every, values = every[order], values[order]
-        where = np.flatnonzero((values[1:] < 0.0) != (values[:-1] < 0.0))
-        return bracketed_roots(
-            lambda t: self.values(t)[0],
-            every[where],
-            every[where + 1],
-            value_low=values[where],
-            value_high=values[where + 1],
-        )
 
     def mean_size(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean of |rho| over the phases, per unit of t = log w, and its error."""
@@ -262,7 +226,7 @@ class BeatingTail:
         envelope = self.values(w.ravel())[1].reshape(t.shape) * w
         return envelope, self._relative_error() * envelope
 
-    def _integral(self, mean: Integrand, start: float) -> TailIntegral:
+    def _integral(self, mean: Integrand, start: float) -> Stretch:
         """That of a mean from a radius on: a power law beyond the last panel.
 
         Its exponent settles like 1/w, and is known to a rounding by then.
@@ -274,12 +238,10 @@ class BeatingTail:
         low = float(np.log(start))
         high = min(low + _E_FOLDS / rate, _FARTHEST)
         edges = np.array([low, low + np.log(2.0), *np.arange(low + 1.4, high, 4.0), high])
-
-        def closing(t: float) -> tuple[float, float]:
-            value, error = mean(np.array([t]))
-            return float(value[0]) / rate, float(error[0]) / rate
-
-        return TailIntegral.closed(mean, edges, closing, tolerance=_TOLERANCE[len(self.orbits) > 2])
+        (panels,) = resolve(mean, [edges], tolerance=_TOLERANCE[len(self.orbits) > 2])
+        (value,), (error,) = mean(np.array([high]))
+        tail = Enclosure(float(value) / rate, float(error) / rate)
+        return Stretch(1, Chart(), panels, mean, tail=tail)
 
     @cached_property
     def _masses(self) -> tuple[Enclosure, Enclosure]:
@@ -295,7 +257,7 @@ class BeatingTail:
         sides = 0.5 * (smooth[:, :1] + smooth[:, 1:] * np.array([1.0, -1.0]))
         before, after = sides + self._explicit(cuts)
         size = float(after.sum())
-        error = sum(float(mean.after_errors[0]) for mean in means)
+        error = sum(float(mean.beyond(np.log(cuts[:1]))[1][0]) for mean in means)
         error += size * (self._relative_error() + 16.0 * EPS)
         error += 0.5 * resonant * float(smooth[1, 0])
         # No mass is negative: where rounding made one, 0 is nearer.
@@ -384,7 +346,7 @@ def _bump() -> tuple[FloatArray, FloatArray]:
     return nodes, np.exp(_STEEPNESS * (np.sqrt((1.0 - nodes) * (1.0 + nodes)) - 1.0))
 
 
-def _later(law: TailIntegral, cut: float) -> float:
+def _later(law: Stretch, cut: float) -> float:
     """The integral times 1 - chi: the mean over the fall of chi of what lies beyond."""
     nodes, bump = _bump()
     beyond, _ = law.beyond(np.log(0.5 * cut * (3.0 + nodes)))
@@ -417,16 +379,12 @@ def _near_resonances(bases: tuple[float, ...]) -> FloatArray:
     axes = np.eye(len(bases))
     if len(bases) == 1:
         return np.asarray(axes)
-    heads: Sequence[FloatArray]
     if len(bases) == 2:
-        heads = [np.arange(1.0, _PAIRS)[:, None]]
+        head = np.arange(1.0, _PAIRS)[:, None]
     else:
         reach = np.arange(-_TRIPLES, _TRIPLES + 1.0)
-        heads = [np.array(list(product(reach, repeat=len(bases) - 1)))]
-    head = np.concatenate(heads)
+        head = np.array(list(product(reach, repeat=len(bases) - 1)))
     nearest = np.round(-(head @ np.array(bases[:-1])) / bases[-1])
-    modes = [axes]
-    for aside in (-1.0, 0.0, 1.0):
-        modes.append(np.column_stack([head, nearest + aside]))
-    every = np.concatenate(modes)
+    beside = [np.column_stack([head, nearest + aside]) for aside in (-1.0, 0.0, 1.0)]
+    every = np.concatenate([axes, *beside])
     return np.asarray(every[np.any(every != 0.0, axis=1)])

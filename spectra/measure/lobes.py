@@ -22,12 +22,12 @@ from spectra.charts import Chart, RadialSum, require_moderate_scale
 from spectra.density import Component, OscillatingTail, PowerTail
 from spectra.errors import AccuracyError
 from spectra.measure.inverse_series import InverseSeries
-from spectra.measure.tail_integral import TailIntegral
+from spectra.measure.stretches import Stretch, closed
 from spectra.numeric import FloatArray
-from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure
+from spectra.quadrature import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure, resolve
 from spectra.table.lobed_tail import LARGEST_ROOT
 
-__all__ = ["LobedTailMass"]
+__all__ = ["LobedTailMass", "waves_of"]
 
 _READ_ERRORS_UP_TO = 1e3
 # Lobes passed before the sum over all others starts: there Euler-Maclaurin terms fall by 1e-3.
@@ -46,6 +46,10 @@ _ITERATIONS = 60
 # Newton's method for the radius has ended with a step of this relative size: rounding.
 _LAST_STEP = 16.0 * EPS
 _MOST_LISTED = 5000
+# The panels over log s end this many e-folds beyond the first index at the latest, or where this
+# many e-folds of the mass are left, but so far beyond the last index that is asked for.
+_E_FOLDS, _FALL, _MARGIN = 60.0, 90.0, 4.0
+_FIRST_PANELS, _TOLERANCE = 11, 1e-13
 # Exponents are doubles: a gap is a fraction where it is one to this.
 _SAME_GAP = 1e-12
 
@@ -57,36 +61,29 @@ class LobedTailMass:
     Attributes
     ----------
     oscillating : Component
-        The component with the :class:`OscillatingTail`.
+        The component.
+    tail : OscillatingTail
+        Its tail, or one with another start and background.
     rest : RadialSum or None
         The other components, which do not oscillate; they join the background.
     beyond : float
         A radius (of the last atom) that the listed lobes must pass.
     share : callable or None
         Which share of the other components joins this background, by radius; None for all.
-    apart : OscillatingTail or None
-        The tail with another start and background than that of the component, if it has one.
+    begins : float or None
+        Radius from which on the lobes count, of which the first is cut there; None where they
+        count from a whole one on, and those before it are listed.
+    begins_at_zero : bool
+        Whether the density changes its sign at that radius.
     """
 
     oscillating: Component
+    tail: OscillatingTail
     rest: RadialSum | None
     beyond: float = 0.0
     share: Callable[[FloatArray], FloatArray] | None = None
-    apart: OscillatingTail | None = None
-
-    @classmethod
-    def of(cls, components: tuple[Component, ...], dim: int, beyond: float) -> LobedTailMass:
-        """That of a density of which one component oscillates."""
-        (wave,) = (c for c in components if isinstance(c.tail, OscillatingTail))
-        others = tuple(c for c in components if c is not wave)
-        return cls(wave, RadialSum(others, dim) if others else None, beyond)
-
-    @property
-    def tail(self) -> OscillatingTail:
-        """The tail that oscillates."""
-        tail = self.oscillating.tail if self.apart is None else self.apart
-        assert isinstance(tail, OscillatingTail)
-        return tail
+    begins: float | None = None
+    begins_at_zero: bool = False
 
     @cached_property
     def _phase_shift(self) -> InverseSeries:
@@ -241,11 +238,22 @@ class LobedTailMass:
     @cached_property
     def listed_to(self) -> float:
         """Radius up to which lobes are listed one by one."""
-        return self.start_of(self.first_of(1), 1)
+        return self.start_of(self.first_of(1), 1) if self.begins is None else self.begins
 
     def first_of(self, sign: int) -> int:
-        """Index of the first lobe of a sign that is not listed; others follow in steps of 2."""
-        return self.first_index + (sign < 0)
+        """Index of the first lobe of a sign that counts; others follow in steps of 2."""
+        if self.begins is None:
+            return self.first_index + (sign < 0)
+        index = 2 * int(np.ceil(0.5 * self._first_phase / np.pi)) + 2 + (sign < 0)
+        while self.start_of(index, sign) > self.begins:
+            index -= 2
+        return index
+
+    @property
+    def _first_phase(self) -> float:
+        """The phase at the radius where the lobes begin."""
+        at = np.array([self.listed_to])
+        return float(self.fastest * at[0] + self.shift(at)[0])
 
     @property
     def fastest(self) -> float:
@@ -315,19 +323,30 @@ class LobedTailMass:
         return mass * s, error * s
 
     @cached_property
-    def _integrals(self) -> dict[int, TailIntegral | None]:
+    def _integrals(self) -> dict[int, Stretch | None]:
         """Integrals of both signs from the first lobe on: what sums and tables ask for."""
         first = float(np.log(self.first_index))
-        return {
-            sign: TailIntegral.of_lobes(partial(self._per_efold, sign=sign), first, first)
-            for sign in (1, -1)
-        }
+        return {sign: self._integrated(first, first, sign) for sign in (1, -1)}
 
-    def _integral(self, low: float, high: float, sign: int) -> TailIntegral | None:
+    def _integral(self, low: float, high: float, sign: int) -> Stretch | None:
         known = self._integrals[sign]
-        if low >= np.log(self.first_index) and (known is None or known.covers(low, high)):
+        reaches = known is None or high + _MARGIN <= known.panels.edges[-1]
+        if reaches and low >= np.log(self.first_index):
             return known
-        return TailIntegral.of_lobes(partial(self._per_efold, sign=sign), low, high)
+        return self._integrated(low, high, sign)
+
+    def _integrated(self, low: float, high: float, sign: int) -> Stretch | None:
+        """m(s) over t = log s, from ``low`` to beyond ``high`` and closed; None where it is 0."""
+        per_efold = partial(self._per_efold, sign=sign)
+        probe, _ = per_efold(low + np.array([0.0, 1.0]))
+        if probe[0] <= 0.0:
+            return None
+        rate = max(-float(np.log(probe[1] / probe[0])), 0.05)
+        last = max(low + min(_E_FOLDS, _FALL / rate), high + _MARGIN)
+        edges = np.linspace(low, last, _FIRST_PANELS + 1)
+        (panels,) = resolve(per_efold, [edges], tolerance=_TOLERANCE)
+        tail, _ = closed(*per_efold(last - np.array([0.0, 0.5, 1.0])), 1.0)
+        return Stretch(sign, Chart(), panels, per_efold, tail=tail)
 
     def mass_beyond(self, s: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
         """Sum of m(s + 2j) over j = 0, 1, ..., for real indices s, and its error."""
@@ -365,7 +384,28 @@ class LobedTailMass:
 
     def mass(self, sign: int) -> Enclosure:
         """Total mass of the lobes of a sign that are not listed."""
-        return self.mass_from(self.first_of(sign), sign)
+        first = self.first_of(sign)
+        whole = self.mass_from(first, sign)
+        if self.begins is None:
+            return whole
+        s = np.array([float(first)])
+        low = -self.half_widths(s, sign, -1)
+        high = np.minimum(self._first_phase - np.pi * s, self.half_widths(s, sign, 1))
+        before, error = self.pieces(s, sign, low, high)
+        return whole - Enclosure(float(before[0]), float(error[0]))
+
+
+def waves_of(
+    components: tuple[Component, ...], dim: int, beyond: float = 0.0
+) -> tuple[LobedTailMass, ...]:
+    """Each oscillating component with its own lobes; the first one carries what is smooth."""
+    smooth = tuple(c for c in components if not isinstance(c.tail, OscillatingTail))
+    rest = RadialSum(smooth, dim) if smooth else None
+    found: list[LobedTailMass] = []
+    for c in components:
+        if isinstance(c.tail, OscillatingTail):
+            found.append(LobedTailMass(c, c.tail, None if found else rest, beyond))
+    return tuple(found)
 
 
 def _parts(gap: float) -> int:

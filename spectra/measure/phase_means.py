@@ -22,10 +22,15 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.measure.wave_zeros import zeros_on
 from spectra.numeric import FloatArray
-from spectra.quadrature import EPS, bracketed_roots
+from spectra.quadrature import EPS
 
 __all__ = ["MOST_FREE_WAVES", "Orbit", "mean_size", "mode_sizes", "orbits_of"]
+
+Owners = NDArray[np.intp]
+#: Derivatives of some order of one of several functions at each of some places.
+Sums = Callable[[FloatArray, Owners, int], FloatArray]
 
 # Largest multiple of a common frequency: the share of a higher one in the mean is below 1e-6.
 _HIGHEST = 512
@@ -35,7 +40,6 @@ _SAME_RATIO = 8.0 * EPS
 MOST_FREE_WAVES = 3
 # Points for each wave of the highest multiple, at which the zeros on an orbit are sought.
 _POINTS = 16
-_NEWTON_STEPS = 6
 # Points for each turn of a mode, and at least so many.
 _MODE_POINTS, _LEAST_POINTS = 8, 256
 # Radii whose means are taken at once: three free waves need ten thousand values for each.
@@ -124,10 +128,9 @@ def mean_size(
         blocks = [slice(i, i + _COLUMNS) for i in range(0, centre.size, _COLUMNS)]
         return np.concatenate([_free_mean([a[b] for a in free], centre[b]) for b in blocks])
     members = list(orbits[0].members)
-    wave = _OrbitSum(
-        np.array(orbits[0].multiples, dtype=float), amplitudes[members], phases[members], centre
-    )
-    return wave.mean_size() if not free else wave.mean_of(free)
+    multiples = np.array(orbits[0].multiples, dtype=float)
+    sums = _sums(multiples, amplitudes[members], phases[members])
+    return _orbit_mean(sums, centre, multiples.max(), free)
 
 
 def mode_sizes(
@@ -172,7 +175,7 @@ def mode_sizes(
         multiples = np.ones(1)
     else:
         multiples = np.array(around.multiples, dtype=float)
-    wave = _OrbitSum(multiples, amplitudes[members], phases[members], centre)
+    sums = _sums(multiples, amplitudes[members], phases[members])
     out = np.empty((modes.shape[0], centre.size))
     for i, (n, m) in enumerate(turns):
         count = int(_LEAST_POINTS + _MODE_POINTS * (n + m * multiples.max()))
@@ -180,7 +183,7 @@ def mode_sizes(
         turn = np.exp(1j * n * psi)
         for j in range(centre.size):
             who = np.full(count, j)
-            inner = _free_mode(amplitudes[free, j], wave.value(psi, who), m)
+            inner = _free_mode(amplitudes[free, j], centre[j] + sums(psi, who, 0), m)
             out[i, j] = abs(np.mean(inner * turn))
     return out
 
@@ -254,103 +257,67 @@ def _between(ends: FloatArray, *, coarse: bool = False) -> tuple[FloatArray, Flo
     return nodes.reshape(ends.shape[1], -1), weights.reshape(ends.shape[1], -1)
 
 
-@dataclass(frozen=True, eq=False)
-class _OrbitSum:
-    """F(psi) = centre + sum of amplitudes cos(multiples psi + phases), one for each column."""
+def _sums(multiples: FloatArray, amplitudes: FloatArray, phases: FloatArray) -> Sums:
+    """Derivatives, and -1 the primitive, of sums of amplitudes cos(multiples psi + phases)."""
+    waves: dict[int, Callable[[FloatArray], FloatArray]] = {
+        -1: np.sin,
+        0: np.cos,
+        1: lambda x: -np.sin(x),
+        2: lambda x: -np.cos(x),
+        3: np.sin,
+    }
 
-    multiples: FloatArray
-    amplitudes: FloatArray
-    phases: FloatArray
-    centre: FloatArray
-
-    def _sum(
-        self,
-        psi: FloatArray,
-        who: NDArray[np.intp],
-        wave: Callable[[FloatArray], FloatArray],
-        power: int,
-    ) -> FloatArray:
+    def at(psi: FloatArray, who: Owners, order: int) -> FloatArray:
         total = np.zeros(psi.shape)
-        for n, a, alpha in zip(self.multiples, self.amplitudes, self.phases, strict=True):
-            total += a[who] * n**power * wave(n * psi + alpha[who])
+        for n, a, alpha in zip(multiples, amplitudes, phases, strict=True):
+            total += a[who] * n**order * waves[order](n * psi + alpha[who])
         return total
 
-    def value(self, psi: FloatArray, who: NDArray[np.intp]) -> FloatArray:
-        return self.centre[who] + self._sum(psi, who, np.cos, 0)
+    return at
 
-    def _stationary(self, psi: FloatArray, who: NDArray[np.intp]) -> FloatArray:
-        """The points near psi where F is stationary, by Newton's method."""
-        step_limit = 2.0 * np.pi / (_POINTS * self.multiples.max())
-        x = psi.copy()
-        for _ in range(_NEWTON_STEPS):
-            slope = -self._sum(x, who, np.sin, 1)
-            curve = -self._sum(x, who, np.cos, 2)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                step = slope / curve
-            usable = np.isfinite(step) & (np.abs(x - step - psi) <= step_limit)
-            x = np.where(usable, x - step, x)
-        return x
 
-    def _marks(self, level: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
-        """Zeros of F - level on [0, 2 pi], and whose they are, in no order."""
-        count = int(_POINTS * self.multiples.max())
-        m = self.centre.size
-        grid = np.linspace(0.0, 2.0 * np.pi, count + 1)
-        who = np.repeat(np.arange(m), count + 1)
-        f = (self.value(np.tile(grid, m), who) - level[who]).reshape(m, count + 1)
-        size = np.abs(f[:, :-1])
-        low = (size <= np.roll(size, 1, axis=1)) & (size <= np.abs(f[:, 1:]))
-        column, place = np.nonzero(low)
-        psi = self._stationary(grid[place], column) % (2.0 * np.pi)
-        g = self.value(psi, column) - level[column]
-        # All points of each column in order, with the stationary ones among them.
-        every = np.concatenate([np.tile(grid, m), psi])
-        owner = np.concatenate([who, column])
-        values = np.concatenate([f.ravel(), g])
-        order = np.lexsort((every, owner))
-        every, owner, values = every[order], owner[order], values[order]
-        crosses = np.flatnonzero(
-            ((values[:-1] < 0.0) != (values[1:] < 0.0)) & (owner[:-1] == owner[1:])
-        )
-        zeros = bracketed_roots(
-            lambda x: self.value(x, owner[crosses]) - level[owner[crosses]],
-            every[crosses],
-            every[crosses + 1],
-            value_low=values[crosses],
-            value_high=values[crosses + 1],
-        )
-        return zeros, owner[crosses]
+def _marks(
+    sums: Sums, more: FloatArray, highest: float, order: int = 0
+) -> tuple[FloatArray, Owners]:
+    """Zeros on [0, 2 pi] of derivatives of sums and a number more, and whose they are."""
+    # One step more on both sides, so that what hides next to an end is seen.
+    step = 2.0 * np.pi / int(_POINTS * highest)
+    grid = np.arange(-step, 2.0 * np.pi + 1.5 * step, step)
+    zeros, who = zeros_on(
+        grid,
+        lambda x, i: sums(x, i, order) + more[i],
+        lambda x, i: (sums(x, i, order + 1), sums(x, i, order + 2)),
+        more.size,
+    )
+    inside = (zeros >= 0.0) & (zeros <= 2.0 * np.pi)
+    return zeros[inside], who[inside]
 
-    def _between_marks(self, *marks: tuple[FloatArray, NDArray[np.intp]]) -> FloatArray:
-        """0, the marks of each column in order and 2 pi, once or more, one column for each."""
-        zeros, who = (np.concatenate(each) for each in zip(*marks, strict=True))
-        m = self.centre.size
-        ends = np.full((int(np.bincount(who, minlength=m).max()) + 2, m), 2.0 * np.pi)
-        ends[0] = 0.0
-        order = np.lexsort((zeros, who))
-        zeros, who = zeros[order], who[order]
-        ends[1 + np.arange(who.size) - np.searchsorted(who, who), who] = zeros
-        return ends
 
-    def mean_size(self) -> FloatArray:
-        """Mean of |F| over the orbit, from its zeros and its primitive."""
-        m = self.centre.size
-        ends = self._between_marks(self._marks(np.zeros(m)))
-        who = np.broadcast_to(np.arange(m), ends.shape)
-        primitive = self.centre * ends + self._sum(ends, who, np.sin, -1)
+def _between_marks(m: int, *marks: tuple[FloatArray, Owners]) -> FloatArray:
+    """0, the marks of each of m columns in order and 2 pi, once or more, one column for each."""
+    zeros, who = (np.concatenate(each) for each in zip(*marks, strict=True))
+    ends = np.full((int(np.bincount(who, minlength=m).max()) + 2, m), 2.0 * np.pi)
+    ends[0] = 0.0
+    order = np.lexsort((zeros, who))
+    zeros, who = zeros[order], who[order]
+    ends[1 + np.arange(who.size) - np.searchsorted(who, who), who] = zeros
+    return ends
+
+
+def _orbit_mean(
+    sums: Sums, centre: FloatArray, highest: float, free: list[FloatArray]
+) -> FloatArray:
+    """Mean of the size of sums on an orbit and a centre, and of free waves beside them."""
+    m = centre.size
+    if not free:
+        # From the zeros and the primitive.
+        ends = _between_marks(m, _marks(sums, centre, highest))
+        primitive = centre * ends + sums(ends, np.broadcast_to(np.arange(m), ends.shape), -1)
         return np.asarray(np.abs(np.diff(primitive, axis=0)).sum(axis=0) / (2.0 * np.pi))
-
-    def mean_of(self, free: list[FloatArray]) -> FloatArray:
-        """Mean of the size of F plus free waves."""
-        m = self.centre.size
-        marks = [self._marks(level) for level in _singular(free)]
-        psi, weights = _between(self._between_marks(*marks, self._slope()._marks(np.zeros(m))))
-        owner = np.repeat(np.arange(m), psi.shape[1])
-        wide = [a[owner] for a in free]
-        means = _free_mean(wide, self.value(psi.ravel(), owner)).reshape(psi.shape)
-        return np.asarray(np.sum(means * weights, axis=1) / (2.0 * np.pi))
-
-    def _slope(self) -> _OrbitSum:
-        """F' as another such sum."""
-        sizes = self.amplitudes * self.multiples[:, None]
-        return _OrbitSum(self.multiples, sizes, self.phases + 0.5 * np.pi, 0.0 * self.centre)
+    marks = [_marks(sums, centre - level, highest) for level in _singular(free)]
+    marks.append(_marks(sums, np.zeros(m), highest, order=1))
+    psi, weights = _between(_between_marks(m, *marks))
+    owner = np.repeat(np.arange(m), psi.shape[1])
+    value = centre[owner] + sums(psi.ravel(), owner, 0)
+    means = _free_mean([a[owner] for a in free], value).reshape(psi.shape)
+    return np.asarray(np.sum(means * weights, axis=1) / (2.0 * np.pi))

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spectra.charts import RadialSum
 from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure.apart import ApartTail
+from spectra.measure.apart import taken_apart
 from spectra.measure.beats import BeatingTail
-from spectra.measure.lobes import LobedTailMass
-from spectra.measure.sign_intervals import sign_intervals
-from spectra.measure.split import ZERO, MeasurePart, SignSplit, split_by_sign
-from spectra.measure.stretches import Stretch, overlap, stretches_of
+from spectra.measure.lobes import LobedTailMass, waves_of
+from spectra.measure.part import MeasurePart
+from spectra.measure.sign_intervals import Intervals, sign_intervals
+from spectra.measure.stretches import ZERO, Stretch, overlap, stretches_of
 from spectra.numeric import FloatArray, checked_dim, real_array
 from spectra.progress import staged
 from spectra.quadrature import EPS, Enclosure
@@ -30,6 +31,10 @@ __all__ = ["SpectralMeasure", "merged_atoms"]
 
 # k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
 _LAW_SLACK = 8.0
+# Lobes listed one by one at most in a truncated measure.
+_MOST_LOBES = 20_000
+# Sign changes listed at most on request.
+_MOST_CHANGES = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,12 +180,13 @@ class SpectralMeasure:
         if len(self.components) < 2:
             return atoms
         if not any(isinstance(c.tail, OscillatingTail) for c in self.components):
-            return atoms + overlap(self._split.intervals)
-        alone = ZERO
+            return atoms + overlap(self._listed[0])
+        both = ZERO
+        assert self.density is not None
         for component in self.components:
-            split = self._split_of((component,))
-            alone = alone + split.continuous_mass(1) + split.continuous_mass(-1)
-        both = alone - self._split.continuous_mass(1) - self._split.continuous_mass(-1)
+            alone = replace(self, density=replace(self.density, components=(component,)))
+            both = both + alone._continuous_mass(1) + alone._continuous_mass(-1)
+        both = both - self._continuous_mass(1) - self._continuous_mass(-1)
         return atoms + Enclosure(0.5 * both.mid, 0.5 * both.rad)
 
     def sign_changes(self, *, up_to: float = np.inf) -> FloatArray:
@@ -200,10 +206,17 @@ class SpectralMeasure:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
         if not self.components:
             return np.empty(0)
-        split = self._split
-        found = split.changes
-        if not np.isfinite(self.radius):
-            found = np.concatenate([found, split.further_changes(up_to)])
+        found, lobes = self._listed[1], self._lobes
+        if lobes is not None and all(
+            m.mid >= m.rad and m.mid > 0.0 for m in map(lobes.mass, (1, -1))
+        ):
+            count = up_to * lobes.fastest / np.pi
+            if count > _MOST_CHANGES:
+                raise ParameterError(
+                    f"The density changes sign infinitely often, about {count:.3g} times up to "
+                    f"radius {up_to:g}. Ask with a smaller up_to=..."
+                )
+            found = np.concatenate([found, lobes.changes(up_to)])
         return np.asarray(found[found <= up_to])
 
     def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
@@ -229,37 +242,33 @@ class SpectralMeasure:
                 f"A radial measure was asked for its {kind!r} parts. It is real and has 'jordan' "
                 "parts (phases 0 and pi), or 'apart', by frequency where lobes beat."
             )
-        stretches, tail = self._listed_and_tail(kind)
+        stretches, lobes = self._listed_and_lobes(kind)
+        apart = any(wave.begins is not None for wave in lobes)
         found = []
         for sign in (1, -1):
             atoms = tuple(
                 replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
             )
             own = tuple(s for s in stretches if s.sign == sign and s.mass.mid > 0)
-            beyond = ZERO if tail is None else tail.mass(sign)
-            if isinstance(tail, ApartTail):
+            waves = tuple(w for w in lobes if w.mass_from(w.first_of(sign), sign).mid > 0.0)
+            if apart:
                 listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in own]
-                mass = sum(listed, beyond)
-                # Wave by wave, a sign that is not there may leave its rounding.
-                if mass.mid > mass.rad:
-                    tail.require_listed(sign, bool(own))
-                    found.append(MeasurePart(sign, mass, atoms, own, tail))
+                mass = sum(listed, sum((w.mass(sign) for w in waves), ZERO))
             else:
                 mass = self.positive_mass if sign > 0 else self.negative_mass
-                if mass.mid > 0.0:
-                    lobes = tail if beyond.mid > 0.0 else None
-                    found.append(MeasurePart(sign, mass, atoms, own, lobes))
+            # Wave by wave, a sign that is not there may leave its rounding.
+            if mass.mid > (mass.rad if apart else 0.0):
+                if apart and not own:
+                    raise _made_apart(sign, lobes[0].listed_to)
+                found.append(MeasurePart(sign, mass, atoms, own, waves))
         return tuple(found)
 
-    def _listed_and_tail(
-        self, kind: str
-    ) -> tuple[tuple[Stretch, ...], LobedTailMass | ApartTail | None]:
+    def _listed_and_lobes(self, kind: str) -> tuple[tuple[Stretch, ...], tuple[LobedTailMass, ...]]:
         """The stretches of both signs, and what describes the lobes beyond them in parts."""
         if not self.components:
-            return (), None
-        split = self._split
-        if not isinstance(split.tail, BeatingTail):
-            return split.stretches, split.tail
+            return (), ()
+        if not isinstance(self._lobes, BeatingTail):
+            return self._listed[2], () if self._lobes is None else (self._lobes,)
         if kind == "jordan":
             raise AccuracyError(
                 f"The density of {self.kernel} has several oscillating components, whose "
@@ -267,9 +276,9 @@ class SpectralMeasure:
                 "masses are known; parts('apart') are a decomposition of slightly larger "
                 "mass that has one, and tabulate(measure) a table of it."
             )
-        apart = ApartTail(split.tail, max((a.radius for a in self.atoms), default=0.0))
-        intervals, _ = sign_intervals(split.density, cut=apart.listed_to)
-        return stretches_of(intervals), apart
+        waves = taken_apart(self._lobes, self._last_atom)
+        intervals, _ = sign_intervals(self._sum, cut=waves[0].listed_to)
+        return stretches_of(intervals), waves
 
     def certified(self) -> CertifiedMasses:
         """The masses with a proof in ball arithmetic, or why there is none: docs/proofs.md.
@@ -296,12 +305,55 @@ class SpectralMeasure:
             f"M+ = {self.positive_mass}, M- = {self.negative_mass}"
         )
 
-    @cached_property
-    def _split(self) -> SignSplit:
-        return self._split_of(self.components)
+    @property
+    def _sum(self) -> RadialSum:
+        """The absolutely continuous part."""
+        return RadialSum(self.components, self.dim)
 
-    def _split_of(self, components: tuple[Component, ...]) -> SignSplit:
-        return split_by_sign(components, self.dim, atoms=self.atoms, radius=self.radius)
+    @property
+    def _last_atom(self) -> float:
+        """The largest radius of an atom, which lobes that are not listed begin beyond."""
+        return max((a.radius for a in self.atoms), default=0.0)
+
+    @cached_property
+    def _lobes(self) -> LobedTailMass | BeatingTail | None:
+        """What describes the lobes that are not listed, where they have no end."""
+        waves = waves_of(self.components, self.dim, self._last_atom)
+        if np.isfinite(self.radius):
+            lobes = sum(self.radius * wave.fastest / np.pi for wave in waves)
+            if lobes > _MOST_LOBES:
+                raise ParameterError(
+                    f"A truncation at radius {self.radius:g} leaves about {lobes:.3g} lobes, more "
+                    f"than the {_MOST_LOBES} that are listed. Truncate at a smaller radius."
+                )
+            return None
+        if len(waves) > 1:
+            return BeatingTail(self.components, self.dim)
+        return waves[0] if waves else None
+
+    @cached_property
+    @staged("finding the sign changes and the mass of each sign")
+    def _listed(self) -> tuple[tuple[Intervals, ...], FloatArray, tuple[Stretch, ...]]:
+        """Where the density has one sign, where it changes, and what it weighs between.
+
+        Lobes without end are not in it.
+        """
+        cut = self.radius if self._lobes is None else self._lobes.listed_to
+        intervals, changes = sign_intervals(self._sum, cut=cut)
+        return intervals, changes, stretches_of(intervals)
+
+    def _continuous_mass(self, sign: int) -> Enclosure:
+        """Mass of a sign without atoms, with what of the other may be of this one."""
+        stretches, lobes = self._listed[2], self._lobes
+        total = ZERO if lobes is None else lobes.mass(sign)
+        for stretch in stretches:
+            own = stretch.sign == sign
+            total = total + (stretch.mass if own else Enclosure(0.0, stretch.doubt))
+        if total.mid == 0.0 and self._sum.proved_sign != -sign:
+            # No stretch of this sign was seen: there may be one where the other is an error.
+            unseen = 0.0 if lobes is None else lobes.mass(-sign).rad
+            total = total + Enclosure(0.0, unseen + sum(s.mass.rad for s in stretches))
+        return total
 
     @cached_property
     @staged("finding the masses")
@@ -313,7 +365,7 @@ class SpectralMeasure:
                 if np.sign(atom.mass) == sign:
                     total = total + Enclosure(abs(atom.mass), atom.error)
             if self.components:
-                total = total + self._split.continuous_mass(sign)
+                total = total + self._continuous_mass(sign)
             result.append(total)
         positive, negative = result
         if not np.isfinite(self.radius):
@@ -326,6 +378,20 @@ class SpectralMeasure:
                     "component of the density is wrong. Report the kernel and the dimension."
                 )
         return positive, negative
+
+
+def _made_apart(sign: int, radius: float) -> AccuracyError:
+    """Why no mass is made of a sign that the listed lobes of a sum do not have.
+
+    Waves that never reach their lowest values together have a sum of one sign, which none of them
+    is.
+    """
+    return AccuracyError(
+        "The sum of several oscillating components is of one sign up to the radius "
+        f"{radius:.3g}, and its waves taken apart beyond it are not: a table of them would have "
+        f"a {'positive' if sign > 0 else 'negative'} part that the measure may not have. Its "
+        "masses are known; truncate it explicitly for a table."
+    )
 
 
 def merged_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby, pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +23,11 @@ from spectra.quadrature import (
     Enclosure,
     Integrand,
     LegendrePanels,
+    legendre_antiderivative,
     resolve,
 )
 
-__all__ = ["Closure", "Stretch", "overlap", "refined", "stretches_of"]
+__all__ = ["ZERO", "Stretch", "closed", "overlap", "refined", "stretches_of"]
 
 # Values below this are on their way to denormal numbers, which keep no digits.
 _UNDERFLOW = 1e-260
@@ -35,16 +35,10 @@ _UNDERFLOW = 1e-260
 _NEARER, _NEAREST = 4.0, 12
 
 
-@dataclass(frozen=True)
-class Closure:
-    """The mass beyond the last panel, where the density per unit of t falls like exp(-rate |t|)."""
-
-    mass: float
-    error: float
-    rate: float
-
-
-NOTHING = Closure(0.0, 0.0, np.inf)
+#: A mass beyond the last panel, where the density per unit of t falls like exp(-rate |t|), and that
+#: rate.
+Closure = tuple[Enclosure, float]
+ZERO = Enclosure(0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +56,10 @@ class Stretch:
     integrand : callable
         What the panels resolve: values and errors at an array of t.  Stretches in one chart share
         it.
-    head, tail : Closure
+    head, tail : Enclosure
         Mass below the first panel and above the last one.
+    rates : tuple of float
+        The density per unit of t falls like exp(-rate |t|) there.
     doubt : float
         What of its mass may have the other sign: the integral of what errors exceed values by.
     """
@@ -72,18 +68,32 @@ class Stretch:
     chart: Chart
     panels: LegendrePanels
     integrand: Integrand
-    head: Closure = NOTHING
-    tail: Closure = NOTHING
+    head: Enclosure = ZERO
+    tail: Enclosure = ZERO
+    rates: tuple[float, float] = (np.inf, np.inf)
     doubt: float = 0.0
 
     @property
     def mass(self) -> Enclosure:
         """Mass of the stretch, its closures included."""
-        inner = self.panels.integral
-        return Enclosure(
-            inner.mid + self.head.mass + self.tail.mass,
-            inner.rad + self.head.error + self.tail.error,
-        )
+        parts = (self.panels.integral, self.head, self.tail)
+        return Enclosure(sum(p.mid for p in parts), sum(p.rad for p in parts))
+
+    def beyond(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mass from t on, and a bound of its error: that of the whole panel is counted."""
+        edges, (after, errors) = self.panels.edges, self._after
+        i = np.minimum(np.searchsorted(edges, t, side="right"), edges.size - 1) - 1
+        half = 0.5 * (edges[i + 1] - edges[i])
+        x = np.minimum((t - edges[i]) / half - 1.0, 1.0)
+        _, over = legendre_antiderivative(self.panels.coefficients[i], x)
+        return half * over + after[i + 1], errors[i]
+
+    @cached_property
+    def _after(self) -> tuple[FloatArray, FloatArray]:
+        """Mass from each panel edge on, and bounds of the errors."""
+        masses = np.append(self.panels.integrals, self.tail.mid)
+        errors = np.append(self.panels.errors, self.tail.rad)
+        return np.cumsum(masses[::-1])[::-1], np.cumsum(errors[::-1])[::-1]
 
 
 def stretches_of(runs: Sequence[Intervals]) -> tuple[Stretch, ...]:
@@ -119,8 +129,8 @@ def overlap(runs: Sequence[Intervals]) -> Enclosure:
             found = run.density.logs(run.chart, np.linspace(start, stop, 257))
             peak = max(peak, float(np.minimum(found.positive, found.negative).max()))
     if peak == -np.inf:
-        return Enclosure(0.0, 0.0)
-    total = Enclosure(0.0, 0.0)
+        return ZERO
+    total = ZERO
     for run in runs:
         for stretch in _integrate(partial(run.smaller, log_scale=peak), run):
             total = total + stretch.mass
@@ -142,36 +152,32 @@ def _integrate(function: Integrand, run: Intervals) -> list[Stretch]:
     resolved = iter(resolve(function, [_first_edges(*r) for r in ranges if r is not None]))
     found: list[Stretch] = []
     for i, (sample, part, doubt) in enumerate(zip(seen, ranges, doubts, strict=True)):
-        t, sign = sample.t, int(run.signs[i])
+        t, sign = sample[0], int(run.signs[i])
         if part is None:
-            lost = float((np.abs(sample.value) + sample.error).sum()) * (t[-1] - t[0]) / t.size
+            lost = _size(sample, t == t) * (t[-1] - t[0]) / t.size
             empty = LegendrePanels(t[[0, -1]], np.zeros((1, ORDER)), np.array([lost]))
             if lost:
                 found.append(Stretch(sign, run.chart, empty, function, doubt=lost))
             continue
         low, high = part
-        head, tail = _left_out(sample, t < low), _left_out(sample, t > high)
+        masses, rates = [_left_out(sample, out) for out in (t < low, t > high)], [np.inf, np.inf]
         if run.first and i == 0:
-            head = _close(function, low, +1.0, sample)
+            masses[0], rates[0] = _close(function, low, +1.0, sample)
         if last[i]:
-            tail = _close(function, high, -1.0, sample)
-        found.append(Stretch(sign, run.chart, next(resolved), function, head, tail, doubt))
+            masses[1], rates[1] = _close(function, high, -1.0, sample)
+        closed_by = (masses[0], masses[1], (rates[0], rates[1]))
+        found.append(Stretch(sign, run.chart, next(resolved), function, *closed_by, doubt))
     return found
 
 
-class _Sample(NamedTuple):
-    """Values and errors at ascending t."""
-
-    t: FloatArray
-    value: FloatArray
-    error: FloatArray
+#: Ascending t, and the values and errors there.
+_Sample = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def _sampled(function: Integrand, grids: Sequence[FloatArray]) -> list[_Sample]:
     values, errors = function(np.concatenate(grids))
     ends = np.cumsum([t.size for t in grids])[:-1]
-    split = zip(grids, np.split(values, ends), np.split(errors, ends), strict=True)
-    return [_Sample(*each) for each in split]
+    return list(zip(grids, np.split(values, ends), np.split(errors, ends), strict=True))
 
 
 def _near_the_ends(t: FloatArray) -> FloatArray:
@@ -184,21 +190,22 @@ def _near_the_ends(t: FloatArray) -> FloatArray:
 def _doubts(seen: Sequence[_Sample], near: Sequence[_Sample]) -> list[float]:
     """The integral of what errors exceed values by; next to a zero it ends within a grid step."""
     found = []
-    for whole, ends in zip(seen, near, strict=True):
-        t = np.concatenate([whole.t, ends.t])
-        excess = np.maximum(
-            np.concatenate([whole.error - whole.value, ends.error - ends.value]), 0.0
-        )
+    for both in zip(seen, near, strict=True):
+        t, value, error = (np.concatenate(pair) for pair in zip(*both, strict=True))
         order = np.argsort(t, kind="stable")
-        found.append(float(np.trapezoid(excess[order], t[order])))
+        found.append(float(np.trapezoid(np.maximum(error - value, 0.0)[order], t[order])))
     return found
 
 
-def _left_out(sample: _Sample, beyond: NDArray[np.bool_]) -> Closure:
+def _size(sample: _Sample, some: NDArray[np.bool_]) -> float:
+    """The sum of the sizes of some values, with their errors."""
+    _, value, error = sample
+    return float((np.abs(value[some]) + error[some]).sum())
+
+
+def _left_out(sample: _Sample, beyond: NDArray[np.bool_]) -> Enclosure:
     """The mass of a range beyond its panels, towards a zero, where no sign can be trusted."""
-    spacing = float(sample.t[1] - sample.t[0])
-    size = np.abs(sample.value[beyond]) + sample.error[beyond]
-    return Closure(0.0, float(size.sum()) * spacing, np.inf)
+    return Enclosure(0.0, _size(sample, beyond) * float(sample[0][1] - sample[0][0]))
 
 
 def _relevant(
@@ -226,18 +233,21 @@ def _first_edges(low: float, high: float) -> FloatArray:
 
 def _close(function: Integrand, at: float, inward: float, sample: _Sample) -> Closure:
     """Mass beyond the last panel: the exponential law seen over the last two steps of t."""
-    grid = sample.t
+    grid = sample[0]
     # The interval may be narrow, and beyond its other end the density has the other sign.
     step = min(1.0, 0.5 * abs(at - float(grid[-1 if inward > 0 else 0])))
     f, e = function(at + inward * step * np.array([0.0, 0.5, 1.0]))
-    beyond = grid < at if inward > 0 else grid > at
-    spacing = float(grid[1] - grid[0])
-    noise = float((np.abs(sample.value[beyond]) + sample.error[beyond]).sum()) * spacing
     if not (f[0] > TRUST * e[0] and f[1] > f[0] and f[2] > f[1]):
-        return Closure(0.0, noise + abs(float(f[0])) + float(e[0]), np.inf)
-    near = 2.0 / step * float(np.log(f[1] / f[0]))
-    far = 2.0 / step * float(np.log(f[2] / f[1]))
-    mass = float(f[0]) / near
+        noise = _size(sample, grid < at if inward > 0 else grid > at) * float(grid[1] - grid[0])
+        return Enclosure(0.0, noise + abs(float(f[0])) + float(e[0])), np.inf
+    return closed(f, e, step)
+
+
+def closed(values: FloatArray, errors: FloatArray, step: float) -> Closure:
+    """What lies beyond the last panel, by values at its end and half a step and a step before."""
+    near, far = (2.0 / step * float(np.log(values[i + 1] / values[i])) for i in (0, 1))
+    mass = float(values[0]) / near
     # The rate settles exponentially fast, so its change over one step bounds what it still moves.
-    drift = abs(near - far) / near + 4.0 * float(e[0] / f[0] + e[1] / f[1]) / near
-    return Closure(mass, mass * min(drift + 4.0 * EPS, 1.0) + float(e[0]) / near, near)
+    drift = abs(near - far) + 4.0 * float(errors[0] / values[0] + errors[1] / values[1])
+    error = mass * min(drift / near + 4.0 * EPS, 1.0) + float(errors[0]) / near
+    return Enclosure(mass, error), near

@@ -12,7 +12,7 @@ Draws by the million and files: ``cells``, ``lobe_shares``, ``radial_cdf``; ``pa
 all tables share, ``arrays`` what all arrays are.
 """
 
-from spectra.table.grouped_table import Group, GroupedTable, ProductPart, ProductTerm
+from spectra.table.grouped_table import Group, GroupedTable, ProductPart
 from spectra.table.l1_table import Hat, L1Table
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
@@ -35,7 +35,6 @@ __all__ = [
     "Panels",
     "Part",
     "ProductPart",
-    "ProductTerm",
     "RadialLaw",
     "Seed",
     "Shifts",

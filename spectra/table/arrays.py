@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.errors import ParameterError
 from spectra.numeric import FloatArray
 
-__all__ = ["ComplexArray", "FloatArray", "IntArray", "NumberArray", "frozen_array", "panel_rule"]
+__all__ = [
+    "ComplexArray",
+    "FloatArray",
+    "IntArray",
+    "NumberArray",
+    "frozen_array",
+    "made_again",
+    "panel_rule",
+]
 
 ComplexArray = NDArray[np.complex128]
 IntArray = NDArray[np.intp]
@@ -40,6 +50,14 @@ def frozen_array(values: ArrayLike, name: str, ndim: int) -> FloatArray:
         )
     array.setflags(write=False)
     return array
+
+
+def made_again(thing: Any) -> tuple[Any, ...]:
+    """What a pickle of a frozen dataclass holds: its fields, of which it is made and checked again.
+
+    As ``__reduce__`` it leaves out what was computed of them, and arrays stay closed to writing.
+    """
+    return type(thing), tuple(getattr(thing, field.name) for field in fields(thing))
 
 
 def panel_rule(low: FloatArray, high: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:

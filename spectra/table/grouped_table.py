@@ -28,7 +28,7 @@ from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.spectral_table import SpectralTable
 from spectra.table.table_file import Arrays
 
-__all__ = ["Group", "GroupedTable", "ProductPart", "ProductTerm"]
+__all__ = ["Group", "GroupedTable", "ProductPart"]
 
 # Of one product of two doubles, in parts of it.
 _ROUNDING = 2.0**-53
@@ -55,15 +55,6 @@ class Group:
         return np.asarray(
             np.linalg.norm(differences[..., list(self.columns)] / self.lengths, axis=-1)
         )
-
-
-@final
-@dataclass(frozen=True)
-class ProductTerm:
-    """A number times the product of the kernels of some groups, by their numbers in the table."""
-
-    weight: float
-    groups: tuple[int, ...]
 
 
 @final
@@ -105,7 +96,8 @@ class GroupedTable(PartedTable):
     laws : tuple of SpectralTable
         Each once, in the dimension of its groups and in units of their lengths.
     groups : tuple of Group
-    terms : tuple of ProductTerm
+    terms : tuple of (float, tuple of int)
+        A number times the product of the kernels of some groups, by their numbers.
     formula : str
 
     Raises
@@ -127,7 +119,7 @@ class GroupedTable(PartedTable):
     dim: int
     laws: tuple[SpectralTable, ...]
     groups: tuple[Group, ...]
-    terms: tuple[ProductTerm, ...]
+    terms: tuple[tuple[float, tuple[int, ...]], ...]
     formula: str
 
     formats = (("spectra.GroupedTable", 1),)
@@ -155,9 +147,11 @@ class GroupedTable(PartedTable):
                 )
             if not np.all((group.lengths > 0) & np.isfinite(group.lengths)):
                 raise ParameterError(f"Lengths are positive and finite, not {group.lengths}.")
-        for term in self.terms:
-            if not np.isfinite(term.weight) or not set(term.groups) <= set(range(len(self.groups))):
-                raise ParameterError(f"A term {term} does not fit {len(self.groups)} groups.")
+        for weight, groups in self.terms:
+            if not np.isfinite(weight) or not set(groups) <= set(range(len(self.groups))):
+                raise ParameterError(
+                    f"A term {(weight, groups)} does not fit {len(self.groups)} groups."
+                )
 
     def __repr__(self) -> str:
         return (
@@ -173,13 +167,12 @@ class GroupedTable(PartedTable):
     def parts(self) -> tuple[ProductPart, ...]:
         """Every product of parts, term by term."""
         found = []
-        for term in self.terms:
-            laws = [self.law_of(g).parts for g in term.groups]
-            for chosen in itertools.product(*laws):
-                mass = abs(term.weight) * prod(p.mass for p in chosen)
-                upper = abs(term.weight) * prod(p.mass + p.mass_error for p in chosen)
-                sign = float(np.sign(term.weight)) * prod(p.sign for p in chosen)
-                factors = tuple(zip(term.groups, chosen, strict=True))
+        for weight, groups in self.terms:
+            for chosen in itertools.product(*(self.law_of(g).parts for g in groups)):
+                mass = abs(weight) * prod(p.mass for p in chosen)
+                upper = abs(weight) * prod(p.mass + p.mass_error for p in chosen)
+                sign = float(np.sign(weight)) * prod(p.sign for p in chosen)
+                factors = tuple(zip(groups, chosen, strict=True))
                 error = upper - mass + (1 + len(factors)) * _ROUNDING * mass
                 found.append(ProductPart(mass, error, sign, factors))
         return tuple(found)
@@ -195,8 +188,8 @@ class GroupedTable(PartedTable):
         if len({p.sign for p in self.parts}) < 2:
             return True
         sets = []
-        for term in self.terms:
-            columns = [c for g in term.groups for c in self.groups[g].columns]
+        for _, groups in self.terms:
+            columns = [c for g in groups for c in self.groups[g].columns]
             if len(set(columns)) < len(columns):
                 return False
             sets.append(frozenset(columns))
@@ -207,23 +200,23 @@ class GroupedTable(PartedTable):
     def k_zero(self) -> float:
         """k(0)."""
         return float(
-            sum(t.weight * prod(self.law_of(g).k_zero for g in t.groups) for t in self.terms)
+            sum(c * prod(self.law_of(g).k_zero for g in groups) for c, groups in self.terms)
         )
 
     @property
     def u_error(self) -> float:
         """Error in probability of the worst product, the sum of those of its factors."""
-        return max((sum(self.law_of(g).u_error for g in t.groups) for t in self.terms), default=0.0)
+        errors = (sum(self.law_of(g).u_error for g in groups) for _, groups in self.terms)
+        return max(errors, default=0.0)
 
     @property
     def bias(self) -> float:
         """Bound of |k - expected_kernel| from what the laws leave out on purpose."""
         total = 0.0
-        for term in self.terms:
-            laws = [self.law_of(g) for g in term.groups]
-            total += abs(term.weight) * float(
-                _spread([law.mass for law in laws], [law.bias for law in laws])
-            )
+        for weight, groups in self.terms:
+            laws = [self.law_of(g) for g in groups]
+            spread = _spread([law.mass for law in laws], [law.bias for law in laws])
+            total += abs(weight) * float(spread)
         return total
 
     @property
@@ -255,7 +248,7 @@ class GroupedTable(PartedTable):
         own = {
             "laws": laws,
             "groups": [{"law": g.law, "columns": list(g.columns)} for g in self.groups],
-            "terms": [{"weight": t.weight, "groups": list(t.groups)} for t in self.terms],
+            "terms": [{"weight": c, "groups": list(groups)} for c, groups in self.terms],
         }
         return own, arrays
 
@@ -272,9 +265,7 @@ class GroupedTable(PartedTable):
                 )
                 for i, g in enumerate(header["groups"])
             ),
-            terms=tuple(
-                ProductTerm(float(t["weight"]), tuple(t["groups"])) for t in header["terms"]
-            ),
+            terms=tuple((float(t["weight"]), tuple(t["groups"])) for t in header["terms"]),
             formula=str(header["formula"]),
         )
 
@@ -286,10 +277,10 @@ class GroupedTable(PartedTable):
             law = self.law_of(number)
             waves.append((law.expected_kernel(z), law.expected_kernel_error(z)))
         value, error = np.zeros(D.shape[:-1]), np.zeros(D.shape[:-1])
-        for term in self.terms:
-            value += term.weight * prod((waves[g][0] for g in term.groups), start=np.array(1.0))
-            error += abs(term.weight) * _spread(
-                [np.abs(waves[g][0]) for g in term.groups], [waves[g][1] for g in term.groups]
+        for weight, groups in self.terms:
+            value += weight * prod((waves[g][0] for g in groups), start=np.array(1.0))
+            error += abs(weight) * _spread(
+                [np.abs(waves[g][0]) for g in groups], [waves[g][1] for g in groups]
             )
         return value, error
 

@@ -14,8 +14,9 @@ truncated l1 distance (:mod:`spectra.table.hats`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self, final
 
 import numpy as np
@@ -31,7 +32,7 @@ from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.spectral_table import SpectralTable
 from spectra.table.table_file import Arrays
 
-__all__ = ["Hat", "HatPart", "L1Table", "MixturePart"]
+__all__ = ["Hat", "L1Part", "L1Table"]
 
 # Panels of the mean over S_1, of which the last are at s = 2^-60; what is left away of it; and the
 # nodes of one, whose error is told by every second of them.
@@ -70,100 +71,89 @@ class Hat:
 
 @final
 @dataclass(frozen=True, eq=False)
-class MixturePart:
-    """A part of the radial law, in its odd dimension D, under the directions of the l1 distance.
+class L1Part:
+    """A part of a kernel of the l1 distance: a positive mass and its sign.
 
     Attributes
     ----------
     mass, mass_error, sign : float
-        Those of the radial part.
-    dim : int
-        Of the rows.
-    ambient : int
-        D, odd and >= dim, at least 3.
-    part : Part
+    wave : callable
+        E cos(w.D) at differences of shape (n, d), and its error.
+    draw : callable
+        Independent frequencies of shape (size, d), by their number and a generator.
     """
 
     mass: float
     mass_error: float
     sign: float
-    dim: int
-    ambient: int
-    part: Part
-
-    def wave(self, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """E cos(w.D) at differences of shape (n, d), and an estimate of its error.
-
-        The mean of the radial wave at z / s, where s^2 has the law Beta(1/2, (D - 1)/2), on panels
-        [1/2, 1], [1/4, 1/2], ... of s, until what is left is small.
-        """
-        z = np.abs(differences).sum(axis=-1)
-        value, error = np.zeros(z.size), np.full(z.size, _ROUNDING)
-        half = 0.5 * (self.ambient - 1)
-        scale = 2.0 * np.exp(-betaln(0.5, half))
-        active = np.arange(z.size)
-        for panel in range(_PANELS):
-            end = 0.5**panel
-            s = end * (0.75 + 0.25 * _POINTS)
-            share = 0.25 * end * scale * (1.0 - s**2) ** (half - 1.0)
-            found = self.part.plane_wave(self.ambient, (z[active, None] / s).ravel())
-            wave, lost = (a.reshape(active.size, s.size) for a in found)
-            fine, coarse = wave @ (share * _FINE), wave[:, ::2] @ (share[::2] * _COARSE)
-            value[active] += fine
-            left = 0.5 * end * scale * np.abs(wave).max(axis=1)
-            error[active] += np.abs(fine - coarse) + lost @ (share * _FINE)
-            done = left < _LEFT
-            error[active[done]] += left[done]
-            active = active[~done]
-            if not active.size:
-                return value, error
-        error[active] += scale * 0.5**_PANELS
-        return value, error
-
-    def draw(self, size: int, rng: np.random.Generator) -> FloatArray:
-        """Independent frequencies of shape (size, dim)."""
-        gaussian = rng.standard_normal((size, self.ambient))
-        spread = rng.standard_normal((size, self.ambient))
-        # Squares of normal numbers over their sum are Dirichlet(1/2, ..., 1/2).
-        stretch = np.linalg.norm(spread, axis=1) / np.linalg.norm(gaussian, axis=1)
-        radii = self.part.law.rvs(size, rng) * stretch
-        kept = slice(self.dim)
-        return np.asarray(radii[:, None] * gaussian[:, kept] / np.abs(spread[:, kept]))
+    wave: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    draw: Callable[[int, np.random.Generator], FloatArray]
 
 
-@final
-@dataclass(frozen=True)
-class HatPart:
-    """(c q + s mu)/2 of a hat: its share of one sign."""
+def _of_mixture(part: Part, ambient: int, dim: int) -> L1Part:
+    """A part of the radial law, in its odd dimension D, under the directions of the l1 distance."""
+    wave, draw = partial(_mixed_wave, part, ambient), partial(_mixed_draw, part, ambient, dim)
+    return L1Part(part.mass, part.mass_error, part.sign, wave, draw)
 
-    dim: int
-    hat: Hat
-    sign: float
 
-    @property
-    def mass(self) -> float:
-        """(c + s k(0)/|k(0)|)/2 times |k(0)| of the hat."""
-        size = self.hat.at_zero
-        return 0.5 * (dominance(self.dim) * abs(size) + self.sign * size)
+def _mixed_wave(part: Part, ambient: int, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of the radial wave at z / s, where s^2 has the law Beta(1/2, (D - 1)/2).
 
-    @property
-    def mass_error(self) -> float:
-        """Of rounding."""
-        return _ROUNDING * self.mass
+    On panels [1/2, 1], [1/4, 1/2], ... of s, until what is left is small.
+    """
+    z = np.abs(differences).sum(axis=-1)
+    value, error = np.zeros(z.size), np.full(z.size, _ROUNDING)
+    half = 0.5 * (ambient - 1)
+    scale = 2.0 * np.exp(-betaln(0.5, half))
+    active = np.arange(z.size)
+    for panel in range(_PANELS):
+        end = 0.5**panel
+        s = end * (0.75 + 0.25 * _POINTS)
+        share = 0.25 * end * scale * (1.0 - s**2) ** (half - 1.0)
+        found = part.plane_wave(ambient, (z[active, None] / s).ravel())
+        wave, lost = (a.reshape(active.size, s.size) for a in found)
+        fine, coarse = wave @ (share * _FINE), wave[:, ::2] @ (share[::2] * _COARSE)
+        value[active] += fine
+        left = 0.5 * end * scale * np.abs(wave).max(axis=1)
+        error[active] += np.abs(fine - coarse) + lost @ (share * _FINE)
+        done = left < _LEFT
+        error[active[done]] += left[done]
+        active = active[~done]
+        if not active.size:
+            return value, error
+    error[active] += scale * 0.5**_PANELS
+    return value, error
 
-    def wave(self, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """E cos(w.D) at differences of shape (n, d), and its error."""
-        scaled = differences / self.hat.radius
-        hat = np.maximum(1.0 - np.abs(scaled).sum(axis=-1), 0.0) * np.sign(self.hat.weight)
-        c = dominance(self.dim)
-        value = c * proposal_wave(scaled) + self.sign * hat
-        size = c + self.sign * float(np.sign(self.hat.weight))
-        return value / size, c / size * proposal_wave_error(scaled)
 
-    def draw(self, size: int, rng: np.random.Generator) -> FloatArray:
-        """Independent frequencies of shape (size, dim)."""
-        sign = self.sign * float(np.sign(self.hat.weight))
-        return drawn_hat(size, self.dim, sign, rng) / self.hat.radius
+def _mixed_draw(
+    part: Part, ambient: int, dim: int, size: int, rng: np.random.Generator
+) -> FloatArray:
+    gaussian = rng.standard_normal((size, ambient))
+    spread = rng.standard_normal((size, ambient))
+    # Squares of normal numbers over their sum are Dirichlet(1/2, ..., 1/2).
+    stretch = np.linalg.norm(spread, axis=1) / np.linalg.norm(gaussian, axis=1)
+    radii = part.law.rvs(size, rng) * stretch
+    return np.asarray(radii[:, None] * gaussian[:, :dim] / np.abs(spread[:, :dim]))
+
+
+def _of_hat(hat: Hat, dim: int, sign: float) -> L1Part:
+    """(c q + s mu)/2 of a hat: its share of one sign, of mass (c |k(0)| + s k(0))/2."""
+    mass = 0.5 * (dominance(dim) * abs(hat.at_zero) + sign * hat.at_zero)
+    own = sign * float(np.sign(hat.weight))
+    wave, draw = partial(_hat_wave, hat, own), partial(_hat_draw, hat, own, dim)
+    return L1Part(mass, _ROUNDING * mass, sign, wave, draw)
+
+
+def _hat_wave(hat: Hat, sign: float, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+    scaled = differences / hat.radius
+    c = dominance(differences.shape[-1])
+    value = c * proposal_wave(scaled)
+    value = value + sign * np.maximum(1.0 - np.abs(scaled).sum(axis=-1), 0.0)
+    return value / (c + sign), c / (c + sign) * proposal_wave_error(scaled)
+
+
+def _hat_draw(hat: Hat, sign: float, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
+    return drawn_hat(size, dim, sign, rng) / hat.radius
 
 
 @final
@@ -235,17 +225,11 @@ class L1Table(PartedTable):
         )
 
     @cached_property
-    def parts(self) -> tuple[MixturePart | HatPart, ...]:
+    def parts(self) -> tuple[L1Part, ...]:
         """The parts, each a positive mass with a sign."""
         law = self.mixture
-        mixed = (
-            ()
-            if law is None
-            else tuple(
-                MixturePart(p.mass, p.mass_error, p.sign, self.dim, law.dim, p) for p in law.parts
-            )
-        )
-        hats = tuple(HatPart(self.dim, hat, s) for hat in self.hats for s in (1.0, -1.0))
+        mixed = [] if law is None else [_of_mixture(p, law.dim, self.dim) for p in law.parts]
+        hats = [_of_hat(hat, self.dim, sign) for hat in self.hats for sign in (1.0, -1.0)]
         return (*mixed, *hats)
 
     @property

@@ -15,14 +15,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
 from spectra.errors import ParameterError
-from spectra.table.arrays import FloatArray, IntArray, NumberArray, frozen_array, panel_rule
+from spectra.table.arrays import (
+    FloatArray,
+    IntArray,
+    NumberArray,
+    frozen_array,
+    made_again,
+    panel_rule,
+)
 from spectra.table.lobe_shares import place_in_lobe, share_slope
 from spectra.table.panels import powers_of_chebyshev
 
@@ -64,9 +71,9 @@ class LobedTail:
         Distance of consecutive lobes at infinity, > 0.
     sigma : float
         Exponent of the mass beyond lobe s, > 0.
-    mass_series : array_like, shape (n,)
+    mass_series : ndarray, shape (n,)
         Chebyshev coefficients of P in 2 x - 1.
-    radius_series : array_like, shape (n, m)
+    radius_series : ndarray, shape (n, m)
         Chebyshev coefficients of B in 2 x - 1 (rows) and 2 v - 1 (columns).
     root : int
         1 to 10: the series are in powers of (kappa/s)^(1/root).
@@ -90,43 +97,32 @@ class LobedTail:
     sigma: float
     mass_series: FloatArray
     radius_series: FloatArray
-    root: int
-    zeros: int
+    root: int = 1
+    zeros: int = 1
 
-    def __init__(
-        self,
-        kappa: float,
-        period: float,
-        sigma: float,
-        mass_series: ArrayLike,
-        radius_series: ArrayLike,
-        root: int = 1,
-        zeros: int = 1,
-    ) -> None:
-        numbers = np.array([kappa, period, sigma], dtype=float)
+    def __post_init__(self) -> None:
+        numbers = np.array([self.kappa, self.period, self.sigma], dtype=float)
         if not np.all((numbers > 0.0) & np.isfinite(numbers)):
             raise ParameterError(
                 "kappa, period and sigma of a lobed tail must be finite and positive; got "
-                f"{kappa}, {period} and {sigma}."
+                f"{self.kappa}, {self.period} and {self.sigma}."
             )
-        if not 1 <= root <= LARGEST_ROOT:
+        if not 1 <= self.root <= LARGEST_ROOT:
             raise ParameterError(
-                f"The root of a lobed tail is 1 to {LARGEST_ROOT}, and {root} was given."
+                f"The root of a lobed tail is 1 to {LARGEST_ROOT}, and {self.root} was given."
             )
-        if zeros not in (1, 2):
+        if self.zeros not in (1, 2):
             raise ParameterError(
                 "The zeros between the lobes of a density are simple or double, and "
-                f"{zeros} was given as their order."
+                f"{self.zeros} was given as their order."
             )
-        object.__setattr__(self, "root", int(root))
-        object.__setattr__(self, "zeros", int(zeros))
-        object.__setattr__(self, "kappa", float(kappa))
-        object.__setattr__(self, "period", float(period))
-        object.__setattr__(self, "sigma", float(sigma))
-        object.__setattr__(self, "mass_series", frozen_array(mass_series, "mass series", 1))
-        object.__setattr__(self, "radius_series", frozen_array(radius_series, "radius series", 2))
-        if not self.mass_series.size or not self.radius_series.size:
-            raise ParameterError("The series of a lobed tail are empty: there is no law in them.")
+        for name, ndim in (("mass_series", 1), ("radius_series", 2)):
+            series = frozen_array(getattr(self, name), name.replace("_", " "), ndim)
+            if not series.size:
+                raise ParameterError(
+                    "The series of a lobed tail are empty: there is no law in them."
+                )
+            object.__setattr__(self, name, series)
         x = np.linspace(0.0, 1.0, 65)
         v = np.linspace(0.0, 1.0, 33)
         falls = np.all(self.fall(x) > 0.0) and np.all(self.scaled_mass(x) > 0.0)
@@ -149,10 +145,7 @@ class LobedTail:
                 "each lobe to the next. The series of the radius does not fit period and kappa."
             )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        numbers = (self.kappa, self.period, self.sigma)
-        series = (self.mass_series, self.radius_series)
-        return LobedTail, (*numbers, *series, self.root, self.zeros)
+    __reduce__ = made_again
 
     @cached_property
     def mass(self) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from spectra.errors import ParameterError
 from spectra.special import plane_wave_mean
-from spectra.table.arrays import FloatArray, panel_rule
+from spectra.table.arrays import FloatArray, made_again, panel_rule
 from spectra.table.lobe_shares import share_before, share_slope
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
@@ -34,8 +34,6 @@ __all__ = ["MixedTail", "density_at", "mass_beyond"]
 # and the place along a lobe is the root of a series that is nearly linear.
 _INDEX_STEPS, _PLACE_STEPS = 12, 24
 _INDEX_SETTLED, _PLACE_SETTLED = 1e-14, 1e-14
-# Lobes of each member whose ends are listed, so that nearly all radii have close brackets.
-_LISTED = 1024
 # Halvings of a bracket, in log w, down to neighbouring doubles.
 _HALVINGS = 52
 _LARGEST = float(np.finfo(float).max)
@@ -87,8 +85,7 @@ class MixedTail:
                     f"lobes at {first} and {second}: it must begin in the first one or after it."
                 )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MixedTail, (self.start, self.members)
+    __reduce__ = made_again
 
     @cached_property
     def mass(self) -> float:
@@ -131,30 +128,15 @@ class MixedTail:
             low = low + share
         return np.maximum(out, self.start)
 
-    @cached_property
-    def _list(self) -> tuple[FloatArray, FloatArray]:
-        """Radii at which the first lobes begin and end, ascending, and minus the mass beyond."""
-        radii = [
-            m.radius(m.kappa + np.arange(float(_LISTED)), np.array([0.0, 1.0])).real
-            for m in self.members
-        ]
-        last = min(float(w[-1, 0]) for w in radii)
-        every = np.unique(np.concatenate([w.ravel() for w in radii]))
-        inner = every[(every > self.start) & (every < last)]
-        ends = np.concatenate([[self.start], inner, [last]])
-        return ends, -self.beyond(ends)
-
     def _radii(self, q: FloatArray) -> FloatArray:
-        """Radii of S(w) = q by halves, between neighbouring ends of listed lobes where q is one."""
-        ends, masses = self._list
-        # Where no lobe is, the mass stays: rounding must not make it rise.
-        at = np.searchsorted(np.maximum.accumulate(masses), -q, side="left")
-        far = at == ends.size
-        low, high = ends[np.maximum(at - 1, 0)], ends[np.minimum(at, ends.size - 1)]
-        count = len(self.members)
-        for m in self.members if np.any(far) else ():
-            low[far] = np.maximum(low[far], m.isf(np.minimum(q[far], m.mass)))
-            high[far] = np.maximum(high[far], m.isf(np.minimum(q[far] / count, m.mass)))
+        """Radii of S(w) = q by halves, between those at which single members reach q or a share.
+
+        Where no lobe is, the mass stays, and any radius there is one.
+        """
+        low, high = np.full(q.shape, self.start), np.full(q.shape, self.start)
+        for m in self.members:
+            low = np.maximum(low, m.isf(np.minimum(q, m.mass)))
+            high = np.maximum(high, m.isf(np.minimum(q / len(self.members), m.mass)))
         # Beyond the range of doubles a radius is infinite, which is what it is.
         finite = np.flatnonzero(np.isfinite(low))
         out, goal = low.copy(), q[finite]
@@ -164,7 +146,7 @@ class MixedTail:
             less = self.beyond(np.maximum(np.exp(middle), self.start)) > goal
             x, y = np.where(less, middle, x), np.where(less, y, middle)
         out[finite] = np.exp(x)
-        return np.maximum(out, self.start)
+        return np.asarray(np.maximum(out, self.start))
 
     @cached_property
     def _before(self) -> tuple[tuple[tuple[int, float], ...], ...]:

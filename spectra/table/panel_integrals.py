@@ -11,9 +11,8 @@ nothing beside the law counts as error, so that the far cells of a slow tail cos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Self, final
+from typing import final
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -70,58 +69,39 @@ Cells = NDArray[np.void]
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class PanelIntegrals:
     """The panels of both sides of a law in a variable r with t = +-(2 r - 1), cut into cells.
 
     In r the radius is a polynomial and the probability is a power of r, or sin^2 in a lobe.
     """
 
-    atom_radii: FloatArray
-    atom_masses: FloatArray
-    rows: FloatArray
-    signs: FloatArray
-    masses: FloatArray
-    powers: FloatArray
-    lobes: NDArray[np.bool_]
-    ends: tuple[IntArray, FloatArray, FloatArray]
-    beyond: float
-
-    @classmethod
-    def of(cls, *sides: Panels) -> Self:
-        """Cut the panels into cells on which every factor of the integrand is resolved."""
+    def __init__(self, *sides: Panels) -> None:
         width = max(2, *(s.coefficients.shape[1] for s in sides))
-        rows = np.concatenate([s.rows(width) for s in sides])
-        masses = np.concatenate([np.diff(s.edges) for s in sides])
+        self.rows = rows = np.concatenate([s.rows(width) for s in sides])
+        self.masses = np.concatenate([np.diff(s.edges) for s in sides])
         kinds = np.concatenate([s.kinds for s in sides])
         exponents = np.concatenate([s.exponents for s in sides])
         tail = kinds == PanelKind.TAIL_POWER
         atom = ~tail & ~np.any(rows[:, 1:], axis=1)
+        self.atom_radii, self.atom_masses = rows[atom, 0], self.masses[atom]
         # w = a r is the polynomial (a/2)(1 + t), continued to r > 1.
         rows[tail, 0] *= 0.5
         rows[tail, 1] = rows[tail, 0]
+        self.signs = np.where(kinds == PanelKind.POWER_HIGH, -1.0, 1.0)
+        self.lobes = kinds == PanelKind.LOBE
         power = (kinds == PanelKind.POWER_LOW) | (kinds == PanelKind.POWER_HIGH)
-        powers = np.where(tail, -exponents, np.where(power, exponents, 1.0))
-        panel, low, high = [], [], []
-        beyond = 0.0
+        self.powers = np.where(tail, -exponents, np.where(power, exponents, 1.0))
+        panel, ends = [np.zeros(0, np.intp)], [np.zeros((0, 2))]
+        #: Mass beyond the cells.
+        self.beyond = 0.0
         for i in np.flatnonzero(~atom):
-            cuts = _cuts(float(powers[i]), 2.0 * float(rows[i, 0]) if tail[i] else 1.0)
+            cuts = _cuts(float(self.powers[i]), 2.0 * float(rows[i, 0]) if tail[i] else 1.0)
             if tail[i]:
-                beyond += float(masses[i] * cuts[-1] ** powers[i])
-            panel += [i] * (len(cuts) - 1)
-            low += list(cuts[:-1])
-            high += list(cuts[1:])
-        return cls(
-            atom_radii=rows[atom, 0],
-            atom_masses=masses[atom],
-            rows=rows,
-            signs=np.where(kinds == PanelKind.POWER_HIGH, -1.0, 1.0),
-            masses=masses,
-            powers=powers,
-            lobes=kinds == PanelKind.LOBE,
-            ends=(np.array(panel, dtype=np.intp), np.array(low), np.array(high)),
-            beyond=beyond,
-        )
+                self.beyond += float(self.masses[i] * cuts[-1] ** self.powers[i])
+            panel.append(np.full(cuts.size - 1, i))
+            ends.append(np.stack([cuts[:-1], cuts[1:]], axis=1))
+        #: Cells on which every factor of the integrand is resolved, and together all the panels.
+        self.cells = self._cells(np.concatenate(panel), *np.concatenate(ends).T)
 
     def radii(self, panel: IntArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Radius w and dw/dr at r, shape (m, n), of the panels, shape (m,)."""
@@ -197,11 +177,6 @@ class PanelIntegrals:
         lobe = self.lobes[panel]
         share[lobe] = share_before(1, high[lobe]) - share_before(1, low[lobe])
         return np.asarray(self.masses[panel] * share)
-
-    @cached_property
-    def cells(self) -> Cells:
-        """Cells on which every factor of the integrand is resolved, and together all the panels."""
-        return self._cells(*self.ends)
 
     @cached_property
     def _whole_nodes(self) -> tuple[tuple[FloatArray, FloatArray], ...]:

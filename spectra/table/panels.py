@@ -22,14 +22,14 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache, cached_property
-from typing import Any, Self, final
+from typing import Self, final
 
 import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
-from spectra.table.arrays import FloatArray, frozen_array
+from spectra.table.arrays import FloatArray, frozen_array, made_again
 from spectra.table.lobe_shares import place_in_lobe, share_before, share_slope
 
 __all__ = [
@@ -135,8 +135,7 @@ class Panels:
         object.__setattr__(self, "kinds", code)
         object.__setattr__(self, "exponents", power)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Panels, (self.edges, self.coefficients, self.kinds, self.exponents)
+    __reduce__ = made_again
 
     @property
     def size(self) -> int:

@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,17 +18,6 @@ from spectra.table.radial_law import Seed
 from spectra.table.table_file import Arrays, read_arrays, write_arrays
 
 __all__ = ["FrequencySample", "PartedTable"]
-
-
-class _Part(Protocol):
-    """A positive mass and its sign."""
-
-    @property
-    def mass(self) -> float: ...
-    @property
-    def mass_error(self) -> float: ...
-    @property
-    def sign(self) -> float: ...
 
 
 @final
@@ -79,8 +68,8 @@ class PartedTable(ABC):
     if TYPE_CHECKING:
 
         @property
-        def parts(self) -> Sequence[_Part]:
-            """The parts, each a positive mass with a sign."""
+        def parts(self) -> Sequence[Any]:
+            """The parts, each with a positive ``mass``, its ``mass_error`` and a ``sign``."""
 
     @property
     def is_radial(self) -> bool:

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
 from spectra.numeric import real_array
-from spectra.table.arrays import FloatArray, frozen_array
+from spectra.table.arrays import FloatArray, frozen_array, made_again
 from spectra.table.cells import Cells
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
@@ -47,7 +47,8 @@ class RadialLaw:
     Parameters
     ----------
     left, right : Panels
-        Radius as a function of u on [0, split] and of q = 1 - u on [0, 1 - split].
+        Radius as a function of u on [0, split] and of q = 1 - u on [0, 1 - split]; a side that is
+        left out is empty.
     tail : LobedTail or MixedTail, optional
         Infinitely many lobes in place of the right panels below ``right.edges[0] == tail.mass``.
 
@@ -63,13 +64,13 @@ class RadialLaw:
 
     Examples
     --------
-    >>> uniform = RadialLaw.from_panels(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
+    >>> uniform = RadialLaw(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
     >>> uniform.ppf([0.0, 0.25, 1.0])
     array([0. , 0.5, 2. ])
     """
 
-    left: Panels
-    right: Panels
+    left: Panels = field(default_factory=Panels.empty)
+    right: Panels = field(default_factory=Panels.empty)
     tail: LobedTail | MixedTail | None = None
 
     def __repr__(self) -> str:
@@ -103,18 +104,7 @@ class RadialLaw:
                 "order of the rows (right rows run with q, so their radii fall)."
             )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RadialLaw, (self.left, self.right, self.tail)
-
-    @classmethod
-    def from_panels(
-        cls,
-        left: Panels | None = None,
-        right: Panels | None = None,
-        tail: LobedTail | MixedTail | None = None,
-    ) -> Self:
-        """The law of these panels; a side that is left out is empty."""
-        return cls(left or Panels.empty(), right or Panels.empty(), tail)
+    __reduce__ = made_again
 
     @classmethod
     def from_atoms(cls, radii: ArrayLike, probabilities: ArrayLike) -> Self:
@@ -147,7 +137,7 @@ class RadialLaw:
                 "the others, so it could never be drawn. Leave it out."
             )
         if not n_right:
-            return cls(Panels(left, w[:, None]), Panels.empty())
+            return cls(Panels(left, w[:, None]))
         return cls(Panels(left, w[: middle + 1, None]), Panels(right, w[:middle:-1, None]))
 
     @property
@@ -211,7 +201,7 @@ class RadialLaw:
 
         Examples
         --------
-        >>> uniform = RadialLaw.from_panels(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
+        >>> uniform = RadialLaw(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
         >>> uniform.cdf([0.0, 0.5, 3.0]), uniform.pdf([0.5, 3.0])
         (array([0.  , 0.25, 1.  ]), array([0.5, 0. ]))
         """
@@ -340,7 +330,7 @@ class RadialLaw:
 
     @cached_property
     def _integrals(self) -> PanelIntegrals:
-        return PanelIntegrals.of(self.left, self.right)
+        return PanelIntegrals(self.left, self.right)
 
     @cached_property
     def _edges(self) -> FloatArray:

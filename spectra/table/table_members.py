@@ -6,7 +6,6 @@ radial tables, each with its shifts; what it said of draws belongs to who draws,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,16 +46,10 @@ def fields_of(table: SpectralTable) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def fields_from(
-    header: dict[str, Any],
-    arrays: Arrays,
-    prefix: str = "",
-    shifts: Shifts | None = None,
-    deviation: float = 0.0,
-) -> dict[str, Any]:
+def fields_from(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     """The parameters of a table; the arrays of its parts are taken out of the dict."""
     if "summands" in header:
-        return _asymmetric(header, arrays)
+        header = _renewed(header, arrays)
     domain = header["domain"]
     return {name: float(header[name]) for name in _NUMBERS} | {
         "dim": header["dim"],
@@ -64,29 +57,31 @@ def fields_from(
         "domain": np.inf if domain is None else float(domain),
         "sphere": bool(header["sphere"]),
         "provenance": str(header["provenance"]),
-        "parts": _parts(header["parts"], arrays, prefix, shifts, deviation),
+        "parts": tuple(_part(p, arrays, f"part{i}") for i, p in enumerate(header["parts"])),
     }
 
 
-def _asymmetric(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """The parts of all radial tables of an older file, each under its shifts."""
-    parts: list[Part] = []
+def _renewed(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """Version 3 of an older file: the parts of all its radial tables, each under its shifts."""
+    parts: list[dict[str, Any]] = []
     error = bias = 0.0
     for i, summand in enumerate(header["summands"]):
-        name = f"summand{i}."
-        shifts = _shifts(summand, arrays, name)
-        radial = fields_from(summand["table"], arrays, name, shifts, float(summand["gaussian"]))
-        parts.extend(radial["parts"])
-        error = max(error, radial["u_error"])
-        bias += radial["bias"] * shifts.bound
-    return {
-        "dim": header["dim"],
-        "parts": tuple(parts),
-        "formula": str(header["formula"]),
-        "k_zero": float(header["k_zero"]),
+        radial, shifts = summand["table"], {name: summand[name] for name in ("unit", "steps")}
+        axis, weights = (arrays.pop(f"summand{i}.{name}") for name in ("axis", "weights"))
+        for j, entry in enumerate(radial["parts"]):
+            old, new = f"summand{i}.part{j}.", f"part{len(parts)}."
+            for name in [n for n in arrays if n.startswith(old)]:
+                arrays[new + name.removeprefix(old)] = arrays.pop(name)
+            arrays[f"{new}axis"], arrays[f"{new}weights"] = axis, weights
+            parts.append(entry | {"shifts": shifts, "deviation": summand["gaussian"]})
+        error = max(error, float(radial["u_error"]))
+        bias += float(radial["bias"]) * float(np.abs(weights).sum())
+    return header | {
+        "parts": parts,
         "u_error": error,
         "bias": bias,
-        "provenance": str(header["provenance"]),
+        "domain": None,
+        "sphere": False,
     }
 
 
@@ -105,35 +100,20 @@ def _entry(part: Part, arrays: Arrays, name: str) -> dict[str, Any]:
     }
 
 
-def _parts(
-    entries: Sequence[dict[str, Any]],
-    arrays: Arrays,
-    prefix: str,
-    shifts: Shifts | None,
-    deviation: float,
-) -> tuple[Part, ...]:
-    """The parts of their entries; the arrays that they use are taken out of the dict."""
-    parts = []
-    for i, entry in enumerate(entries):
-        name = f"{prefix}part{i}"
-        own = entry.get("shifts")
-        parts.append(
-            Part(
-                mass=float(entry["mass"]),
-                mass_error=float(entry["mass_error"]),
-                phase=_PHASES[entry["phase"]],
-                law=_law_of(entry["tail"], arrays, name),
-                shifts=shifts if own is None else _shifts(own, arrays, f"{name}."),
-                deviation=float(entry.get("deviation", deviation)),
-            )
-        )
-    return tuple(parts)
-
-
-def _shifts(entry: dict[str, Any], arrays: Arrays, prefix: str) -> Shifts:
-    steps = np.array(entry["steps"], dtype=np.intp)
-    axis, weights = (arrays.pop(f"{prefix}{name}") for name in ("axis", "weights"))
-    return Shifts(axis, float(entry["unit"]), steps, weights)
+def _part(entry: dict[str, Any], arrays: Arrays, name: str) -> Part:
+    """The part of an entry; the arrays that it uses are taken out of the dict."""
+    own, shifts = entry.get("shifts"), None
+    if own is not None:
+        axis, weights = (arrays.pop(f"{name}.{array}") for array in ("axis", "weights"))
+        shifts = Shifts(axis, float(own["unit"]), np.array(own["steps"], dtype=np.intp), weights)
+    return Part(
+        mass=float(entry["mass"]),
+        mass_error=float(entry["mass_error"]),
+        phase=_PHASES[entry["phase"]],
+        law=_law_of(entry["tail"], arrays, name),
+        shifts=shifts,
+        deviation=float(entry.get("deviation", 0.0)),
+    )
 
 
 def _law_members(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:

@@ -10,13 +10,11 @@ import numpy as np
 
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure import MeasurePart, SpectralMeasure
-from spectra.measure.apart import ApartTail
 from spectra.measure.stretches import refined
 from spectra.progress import staged
 from spectra.quadrature import EPS
 from spectra.table import Part, SpectralTable
 from spectra.table.radial_law import RadialLaw
-from spectra.tabulation.cdf import PartLaw
 from spectra.tabulation.cuts import Cut, cuts_of, sides_of
 from spectra.tabulation.fit import END_PROBABILITY, Piece, fit_pieces
 from spectra.tabulation.lobed import fit_tail
@@ -144,66 +142,49 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
 
 
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
-    if not part.stretches and part.tail is None:
+    if not part.stretches and not part.lobes:
         radii = [a.radius for a in part.atoms]
         masses = np.array([a.mass for a in part.atoms])
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
-    law = PartLaw.of(part)
-    tail, tail_error = fit_tail(part.tail, part.sign, law.mass)
+    tail, tail_error = fit_tail(part)
     left, right = (
-        fit_pieces(law, _pieces(cuts, law, from_above=above), from_above=above, u_error=u_error)
-        for above, cuts in zip((False, True), sides_of(cuts_of(law, cut, tail), law), strict=True)
+        fit_pieces(part, _pieces(cuts, from_above=above), from_above=above, u_error=u_error)
+        for above, cuts in zip((False, True), sides_of(cuts_of(part, cut, tail), part), strict=True)
     )
     try:
-        table = RadialLaw.from_panels(left, right, tail)
+        table = RadialLaw(left, right, tail)
     except ParameterError as fault:
         raise AccuracyError(
             "Where little mass is left, the error of the density is larger than what is left, and "
             "no law that ascends was fitted.",
             in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
         ) from fault
-    finer = PartLaw.of(replace(part, stretches=refined(part.stretches)))
-    return table, _UNSEEN * max(tail_error, _measured_error(table, finer, law.mass))
+    finer = replace(part, stretches=refined(part.stretches))
+    return table, _UNSEEN * max(tail_error, _measured_error(table, finer, part.total))
 
 
-def _pieces(cuts: list[Cut], law: PartLaw, *, from_above: bool) -> list[Piece]:
+def _pieces(cuts: list[Cut], *, from_above: bool) -> list[Piece]:
     """What is to be fitted of one side, whose cuts begin at its outer end, and its atoms."""
     places = [c.q if from_above else c.u for c in cuts]
     at, limit = places[0], places[-1]
     pieces: list[Piece] = []
     for (low, here), (high, there) in pairwise(zip(places, cuts, strict=True)):
         # What is shorter than the rounding of its ends, or never drawn from, joins the next piece.
-        is_atom = here.radius == there.radius
-        held = low < high if is_atom else here.below != there.below
-        if not held or high <= at * (1.0 + _SAME) or high <= END_PROBABILITY < limit:
-            continue
-        below, above = (here.below, there.below), (here.above, there.above)
-        if is_atom:
-            pieces.append(Piece(at, high, below, above, atom_radius=here.radius))
-        else:
-            pieces.append(
-                Piece(
-                    at,
-                    high,
-                    below,
-                    above,
-                    powers=(here.powers[not from_above], there.powers[from_above]),
-                    touches=(here.touch, there.touch),
-                    tail=bool(np.isinf(here.radius)),
-                    starts_at_zero=here.below == 0.0 and law.head.mass > 0,
-                )
-            )
-        at = high
+        piece = Piece(at, high, (here, there))
+        held = low < high if piece.is_atom else here.below != there.below
+        if held and high > at * (1.0 + _SAME) and not high <= END_PROBABILITY < limit:
+            pieces.append(piece)
+            at = high
     if at < limit and pieces:
         pieces[-1] = replace(pieces[-1], high=limit)
     return pieces
 
 
-def _measured_error(table: RadialLaw, law: PartLaw, mass: float) -> float:
+def _measured_error(table: RadialLaw, law: MeasurePart, mass: float) -> float:
     """Largest |F(P(u)) - u| over places in every panel, F being the finer quadrature."""
     worst = 0.0
-    radii = np.array([a.radius for a in law.part.atoms])
-    masses = np.array([a.mass for a in law.part.atoms])
+    radii = np.array([a.radius for a in law.atoms])
+    masses = np.array([a.mass for a in law.atoms])
     for panels, from_above in ((table.left, False), (table.right, True)):
         if not panels.size:
             continue
@@ -234,9 +215,9 @@ def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str
     if measure.density is None:
         return "atoms"
     text = f"density by the route {measure.density.route!r}, Jordan parts"
-    apart = next((p.tail for p in parts if isinstance(p.tail, ApartTail)), None)
-    if apart is not None:
-        text += f" up to the radius {apart.listed_to:.6g}, each frequency by itself beyond"
+    begins = next((wave.begins for part in parts for wave in part.lobes), None)
+    if begins is not None:
+        text += f" up to the radius {begins:.6g}, each frequency by itself beyond"
     if np.isfinite(measure.radius):
         text += f", truncated at radius {measure.radius:g}"
     return text

@@ -7,12 +7,10 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from spectra.measure.apart import ApartTail
-from spectra.measure.lobes import LobedTailMass
+from spectra.measure import MeasurePart
 from spectra.quadrature import EPS
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.mixed_tail import MixedTail
-from spectra.tabulation.cdf import PartLaw
 
 __all__ = ["Cut", "cuts_of", "sides_of"]
 
@@ -43,7 +41,8 @@ class Cut:
     u, q : float
         The probability below and above it, atoms included.
     powers : tuple of float
-        e where the radius is like \\|u - u there\\|^(1/e), below it and above it.
+        e where the radius is like \\|u - u there\\|^(1/e), below it and above it; towards the outer
+        end of the law and away from it, once the cuts are those of a side.
     touch : float or None
         The radius itself where the density is 0 there without a change of sign.
     """
@@ -57,21 +56,21 @@ class Cut:
     touch: float | None = None
 
 
-def cuts_of(law: PartLaw, cut: float, tail: LobedTail | MixedTail | None) -> list[Cut]:
+def cuts_of(law: MeasurePart, cut: float, tail: LobedTail | MixedTail | None) -> list[Cut]:
     """The cuts of a law from its begin to its end, which is infinite where it has none.
 
     ``cut`` is the radius at which the measure was truncated.
     """
-    total = float(law.above[0] + law.head.mass)
+    total = float(law.above[0] + law.head)
     last, open_end = _upper_end(law, cut)
-    end = Cut(np.inf, law.below[-1] + law.tail.mass, law.beyond)
+    end = Cut(np.inf, law.below[-1] + law.tail, law.beyond)
     points, powers, touched = _inner_cuts(law)
-    lobes, sign = law.part.tail, law.part.sign
-    if isinstance(lobes, LobedTailMass) and lobes.touching:
-        powers[end.below] = _DOUBLE_ZERO
-        touched[end.below] = lobes.start_of(lobes.first_of(sign), sign)
+    for wave in law.lobes:
+        if wave.begins is None and wave.touching:
+            powers[end.below] = _DOUBLE_ZERO
+            touched[end.below] = wave.start_of(wave.first_of(law.sign), law.sign)
     atoms = [0.0] * len(points)
-    for atom in law.part.atoms:
+    for atom in law.atoms:
         below, above = _beside_atom(atom.radius, law, total, None if open_end else end)
         points += [Cut(atom.radius, below, above)] * 2
         atoms += [0.0, atom.mass]
@@ -79,19 +78,19 @@ def cuts_of(law: PartLaw, cut: float, tail: LobedTail | MixedTail | None) -> lis
     points = [Cut(0.0, 0.0, total), *(points[i] for i in order), end]
     atoms_below = list(accumulate([0.0, *(atoms[i] for i in order), 0.0]))
 
-    first = law.head.rate if law.head.mass > 0 else _SIMPLE_ZERO
+    first = law.rates[0] if law.head > 0 else _SIMPLE_ZERO
     found = []
     for point, before in zip(points, atoms_below, strict=True):
         # Cuts of one mass are one point of the law.
         power = powers.get(point.below, 1.0)
-        after = first if power == 1.0 and point.below < _NEAR_ORIGIN * law.mass else power
+        after = first if power == 1.0 and point.below < _NEAR_ORIGIN * law.total else power
         # What lies beyond a gap may be too little to count, and then the law ends at the gap.
         until = last if power == 1.0 and point.below == end.below else power
         found.append(
             replace(
                 point,
-                u=(point.below + before) / law.mass,
-                q=(point.above + max(atoms_below[-1] - before, 0.0)) / law.mass,
+                u=(point.below + before) / law.total,
+                q=(point.above + max(atoms_below[-1] - before, 0.0)) / law.total,
                 powers=(until, after),
                 touch=touched.get(point.below),
             )
@@ -101,7 +100,7 @@ def cuts_of(law: PartLaw, cut: float, tail: LobedTail | MixedTail | None) -> lis
     return found
 
 
-def _inner_cuts(law: PartLaw) -> tuple[list[Cut], dict[float, float], dict[float, float]]:
+def _inner_cuts(law: MeasurePart) -> tuple[list[Cut], dict[float, float], dict[float, float]]:
     """Cuts at gaps, breaks and double zeros; by the mass below: powers, and radii of the last."""
     gaps = law.gaps()
     powers = {float(law.below[i]): _SIMPLE_ZERO for i in gaps}
@@ -118,7 +117,9 @@ def _inner_cuts(law: PartLaw) -> tuple[list[Cut], dict[float, float], dict[float
     return points, powers | dict.fromkeys(touched, _DOUBLE_ZERO), touched
 
 
-def _beside_atom(radius: float, law: PartLaw, total: float, end: Cut | None) -> tuple[float, float]:
+def _beside_atom(
+    radius: float, law: MeasurePart, total: float, end: Cut | None
+) -> tuple[float, float]:
     """The continuous mass below and above an atom, the same as that of a cut at its radius."""
     if radius == 0.0:
         # A density that starts at a sign change has rounding errors of mass before it.
@@ -133,35 +134,38 @@ def _beside_atom(radius: float, law: PartLaw, total: float, end: Cut | None) -> 
     return below, above
 
 
-def _upper_end(law: PartLaw, cut: float) -> tuple[float, bool]:
+def _upper_end(law: MeasurePart, cut: float) -> tuple[float, bool]:
     """Power of the last listed stretch at its upper end, and whether its radius is unbounded."""
-    last, lobes, sign = law.part.stretches[-1], law.part.tail, law.part.sign
-    if isinstance(lobes, ApartTail):
-        before = law.high[-1] < lobes.listed_to * (1.0 - 1e-12)
-        return (_SIMPLE_ZERO if before or lobes.starts_at_zero else 1.0), False
-    if lobes is not None:
-        # A lobe that fills the whole period runs into the next one without a zero.
-        first = np.array([float(lobes.first_of(sign))])
-        return (_SIMPLE_ZERO if lobes.half_widths(first, sign, -1)[0] < np.pi else 1.0), False
-    if law.tail.mass > 0:
+    if law.lobes:
+        wave, at_zero = law.lobes[0], True
+        if wave.begins is None:
+            # A lobe that fills the whole period runs into the next one without a zero.
+            first = np.array([float(wave.first_of(law.sign))])
+            at_zero = bool(wave.half_widths(first, law.sign, -1)[0] < np.pi)
+        elif law.high[-1] >= wave.begins * (1.0 - 1e-12):
+            at_zero = wave.begins_at_zero
+        return (_SIMPLE_ZERO if at_zero else 1.0), False
+    last = law.stretches[-1]
+    if law.tail > 0:
         # A density that grows towards the end makes a radius that is smooth in q as it is.
-        return (1.0, True) if last.chart.way > 0.0 else (max(law.tail.rate, 1.0), False)
+        return (1.0, True) if last.chart.way > 0.0 else (max(law.rates[1], 1.0), False)
     if law.high[-1] >= cut * (1.0 - 1e-12):
         return 1.0, False
     return _SIMPLE_ZERO, False
 
 
-def sides_of(cuts: list[Cut], law: PartLaw) -> tuple[list[Cut], list[Cut]]:
+def sides_of(cuts: list[Cut], law: MeasurePart) -> tuple[list[Cut], list[Cut]]:
     """The cuts of the left side and of the right one, each from its outer end to where they meet.
 
     They meet near u = 1/2, but never inside an atom or a tail.
     """
     i = _split_of(cuts, law)
     split = replace(cuts[i], q=1.0 - cuts[i].u)
-    return [*cuts[:i], split], [*cuts[:i:-1], split]
+    right = [*cuts[:i:-1], split]
+    return [*cuts[:i], split], [replace(cut, powers=cut.powers[::-1]) for cut in right]
 
 
-def _split_of(cuts: list[Cut], law: PartLaw) -> int:
+def _split_of(cuts: list[Cut], law: MeasurePart) -> int:
     """The number of the cut where the sides meet, which is put among them where there is none."""
     # The start of a law keeps its digits on one side only, so that ranges are best left whole.
     near = [i for i in range(1, len(cuts) - 1) if abs(cuts[i].u - 0.5) < _SPLIT_WITHIN]
@@ -176,15 +180,15 @@ def _split_of(cuts: list[Cut], law: PartLaw) -> int:
     return max(i for i in range(len(cuts)) if cuts[i].below < cuts[-1].below)
 
 
-def _settled(here: Cut, there: Cut, law: PartLaw) -> Cut:
+def _settled(here: Cut, there: Cut, law: MeasurePart) -> Cut:
     """A cut between two others, at the u nearest to 1/2 whose radius does not hang on its rounding.
 
     Between two clusters of radii it does, and the two sides would not meet.
     """
     shares = np.array([u for u in _SPLITS if here.u <= u < there.u])
-    step = law.mass * (shares - here.u)
+    step = law.total * (shares - here.u)
     below, above = here.below + step, here.above - step
-    shift = _SETTLED * law.mass
+    shift = _SETTLED * law.total
     radii = [law.radius(below + move, above - move) for move in (-shift, shift)]
     jumps = radii[1] / radii[0] - 1.0
     calm = np.flatnonzero(jumps <= _CALM)

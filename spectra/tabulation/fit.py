@@ -13,10 +13,11 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import AccuracyError
+from spectra.measure import MeasurePart
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.table.panels import PanelKind, Panels, local_share, local_variable
-from spectra.tabulation.cdf import PartLaw
+from spectra.tabulation.cuts import Cut
 
 __all__ = ["END_PROBABILITY", "Piece", "fit_pieces"]
 
@@ -64,35 +65,34 @@ class Piece:
     ----------
     low, high : float
         Range of c, which is u on the left side and q = 1 - u on the right one.
-    below, above : tuple of float
-        The continuous mass below and above the radius at the two ends; atoms do not count.
-    powers : tuple of float
-        e where w - w(end) is like (c - end)^(1/e) at the ends; 1 where the density is positive.
-    touches : tuple
-        The radii at the ends where the density touches zero inside the law, else None.
-    tail : bool
-        Whether the radius is infinite at c = 0.
-    starts_at_zero : bool
-        Whether the radius is 0 at c = 0.
+    ends : tuple of Cut
+        What lies there; the radius is not known where a piece was cut once more.
     missed_before : float
         Largest error of the fit to the piece that this one was cut from, in probability.
     beside_tail : bool
         Whether it was cut from a piece whose radius is infinite at c = 0.
-    atom_radius : float or None
-        The radius of an atom.
     """
 
     low: float
     high: float
-    below: tuple[float, float]
-    above: tuple[float, float]
-    powers: tuple[float, float] = (1.0, 1.0)
-    touches: tuple[float | None, float | None] = (None, None)
-    tail: bool = False
-    starts_at_zero: bool = False
+    ends: tuple[Cut, Cut]
     missed_before: float = np.inf
     beside_tail: bool = False
-    atom_radius: float | None = None
+
+    @property
+    def is_atom(self) -> bool:
+        """Whether there is one radius only."""
+        return self.ends[0].radius == self.ends[1].radius
+
+    @property
+    def tail(self) -> bool:
+        """Whether the radius is infinite at c = 0."""
+        return bool(np.isinf(self.ends[0].radius))
+
+    @property
+    def powers(self) -> tuple[float, float]:
+        """e where w - w(end) is like (c - end)^(1/e) at the ends; 1 for a positive density."""
+        return self.ends[0].powers[1], self.ends[1].powers[0]
 
     @property
     def kind(self) -> PanelKind | None:
@@ -136,25 +136,10 @@ class Piece:
         else:
             middle = 0.5 * (low + high)
         below, above = (float(m) for m in self.masses_at((middle - low) / (high - low)))
-        lower = replace(
-            self,
-            high=middle,
-            below=(self.below[0], below),
-            above=(self.above[0], above),
-            powers=(self.powers[0], 1.0),
-            touches=(self.touches[0], None),
-        )
-        upper = replace(
-            self,
-            low=middle,
-            below=(below, self.below[1]),
-            above=(above, self.above[1]),
-            powers=(1.0, self.powers[1]),
-            touches=(None, self.touches[1]),
-            tail=False,
-            beside_tail=self.tail or self.beside_tail,
-            starts_at_zero=False,
-        )
+        cut = Cut(np.nan, below, above)
+        lower = replace(self, high=middle, ends=(self.ends[0], cut))
+        beside_tail = self.tail or self.beside_tail
+        upper = replace(self, low=middle, ends=(cut, self.ends[1]), beside_tail=beside_tail)
         # Another kind of panel may do better, so that only the same kind can be compared.
         return (
             replace(lower, missed_before=missed if lower.kind == self.kind else np.inf),
@@ -165,7 +150,8 @@ class Piece:
         """Mass below and above at shares of the piece, both computed from the nearer end."""
         x = np.asarray(share, dtype=float)
         both = []
-        for first, last in (self.below, self.above):
+        masses = ((end.below, end.above) for end in self.ends)
+        for first, last in zip(*masses, strict=True):
             step = last - first
             both.append(np.where(x < 0.5, first + step * x, last - step * (1.0 - x)))
         return both[0], both[1]
@@ -175,12 +161,14 @@ class Piece:
 _Row = tuple[float, float, FloatArray, PanelKind, float]
 
 
-def fit_pieces(law: PartLaw, pieces: list[Piece], *, from_above: bool, u_error: float) -> Panels:
+def fit_pieces(
+    law: MeasurePart, pieces: list[Piece], *, from_above: bool, u_error: float
+) -> Panels:
     """Fit panels to pieces of one side, each within ``u_error`` and relative to min(u, q).
 
     Parameters
     ----------
-    law : PartLaw
+    law : MeasurePart
         What is inverted: probabilities are masses divided by its mass.
     pieces : list of Piece
         The side, cut at atoms and gaps; none where it has no mass.
@@ -198,8 +186,8 @@ def fit_pieces(law: PartLaw, pieces: list[Piece], *, from_above: bool, u_error: 
         trial: list[Piece] = []
         while waiting:
             piece = waiting.pop()
-            if piece.atom_radius is not None:
-                done.append(_row(piece, piece.atom_radius, 0.0, PanelKind.LINEAR, 1.0))
+            if piece.is_atom:
+                done.append(_row(piece, piece.ends[0].radius, 0.0, PanelKind.LINEAR, 1.0))
             elif piece.negligible:
                 done.append(_end_panel(law, piece))
             elif piece.kind is None:
@@ -224,7 +212,7 @@ def fit_pieces(law: PartLaw, pieces: list[Piece], *, from_above: bool, u_error: 
 
 
 def _exact(
-    law: PartLaw, pieces: list[Piece], shares: FloatArray
+    law: MeasurePart, pieces: list[Piece], shares: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Masses below and above, and radii, at shares of each piece."""
     pairs = [p.masses_at(x) for p, x in zip(pieces, shares, strict=True)]
@@ -233,7 +221,7 @@ def _exact(
 
 
 def _fits(
-    law: PartLaw,
+    law: MeasurePart,
     pieces: list[Piece],
     kinds: NDArray[np.int8],
     exponents: FloatArray,
@@ -244,13 +232,18 @@ def _fits(
     nodes = np.broadcast_to(_NODES, (len(pieces), _NODES.size))
     _, _, radii = _exact(law, pieces, local_share(kinds, exponents, nodes))
     fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
-    if not from_above:
+    if not from_above and law.head > 0:
         # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
-        origin = np.array([p.starts_at_zero for p in pieces])
+        origin = np.array([p.ends[0].below == 0.0 for p in pieces])
         fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
     for i, piece in enumerate(pieces):
-        if piece.touches != (None, None):
-            fits[i] = _fit_from_double_zero(law, piece)
+        touches = [end.touch for end in piece.ends]
+        if touches != [None, None]:
+            # Where both ends had a power, no single kind would have suited.
+            at_low = touches[0] is not None
+            radius = touches[0 if at_low else 1]
+            assert radius is not None
+            fits[i] = _fit_from_double_zero(law, piece, radius, at_low=at_low)
     return np.asarray(fits, dtype=float)
 
 
@@ -269,7 +262,7 @@ def _places(kinds: NDArray[np.int8], exponents: FloatArray) -> FloatArray:
 
 
 def _try(
-    law: PartLaw, trial: list[Piece], *, from_above: bool, u_error: float
+    law: MeasurePart, trial: list[Piece], *, from_above: bool, u_error: float
 ) -> tuple[list[_Row], NDArray[np.bool_], FloatArray]:
     """Fits to pieces, whether each is good enough, and its largest error in probability."""
     kinds = np.array([p.kind for p in trial], dtype=np.int8)
@@ -295,17 +288,17 @@ def _try(
     # Between two clusters of radii the rounding of a probability moves the radius by more than
     # that.  A panel that misses by no more is right, and ends where its neighbour begins.
     unknown = law.error_at(exact.ravel()).reshape(exact.shape)
-    least = np.maximum(4.0 * EPS * law.mass * c[:, -2:], unknown[:, -2:])
+    least = np.maximum(4.0 * EPS * law.total * c[:, -2:], unknown[:, -2:])
     noisy = apart & (missed[:, -2:] <= least)
     if np.any(noisy):
         gap = np.where(noisy, exact[:, -2:] - w[:, -2:], 0.0)
         fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
         fits[:, 1] += 0.5 * (gap[:, 1] - gap[:, 0])
         w, missed = fitted()
-    missed /= law.mass
+    missed /= law.total
     goal = _goal(law, trial, c, missed, from_above=from_above, u_error=u_error)
     # Little is asked beyond what the density itself is known to.
-    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, _SEEN * unknown / law.mass))
+    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, _SEEN * unknown / law.total))
     # Where a radius cannot be told from the exact one in floating point, it is right.
     wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     wrong[:, -2:] = apart & ~noisy
@@ -317,7 +310,7 @@ def _try(
 
 
 def _goal(
-    law: PartLaw,
+    law: MeasurePart,
     trial: list[Piece],
     c: FloatArray,
     missed: FloatArray,
@@ -327,7 +320,7 @@ def _goal(
 ) -> FloatArray:
     """The error in probability at which a panel is good enough, at each of its places."""
     # The radius is like c^(1/rate) at the end of the side.
-    rate = law.tail.rate if from_above else law.head.rate
+    rate = law.rates[from_above]
     relative = min(RELATIVE_ERROR, _JOIN * max(rate, 1e-3))
     allowed = np.minimum(0.25 * u_error, relative * np.minimum(c, 1.0 - c))
     goal = np.minimum(allowed, max(_AHEAD * u_error, _FLOOR))
@@ -336,16 +329,14 @@ def _goal(
     return np.where(settled[:, None], allowed, goal)
 
 
-def _fit_from_double_zero(law: PartLaw, piece: Piece) -> FloatArray:
+def _fit_from_double_zero(
+    law: MeasurePart, piece: Piece, radius: float, *, at_low: bool
+) -> FloatArray:
     """Chebyshev coefficients of a panel that starts or ends where the density touches zero.
 
     The radius near that point is the cube root of a difference of masses, which is mostly
     rounding; a fit by least squares in probability, through the point itself, does not see it.
     """
-    # Where both ends had a power, no single kind would have suited.
-    at_low = piece.touches[0] is not None
-    radius = piece.touches[0 if at_low else 1]
-    assert radius is not None
     kind, exponent = np.array([piece.kind], dtype=np.int8), np.array([piece.exponent])
     x = local_share(kind, exponent, _MANY_NODES[None])[0]
     away = 1.0 + _MANY_NODES if at_low else 1.0 - _MANY_NODES
@@ -377,13 +368,13 @@ def _row(piece: Piece, first: float, second: float, kind: PanelKind, exponent: f
     return piece.low, piece.high, coefficients, kind, exponent
 
 
-def _end_panel(law: PartLaw, piece: Piece) -> _Row:
+def _end_panel(law: MeasurePart, piece: Piece) -> _Row:
     """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
     w = law.radius(*piece.masses_at([1.0, 0.5, 0.0]))
     if piece.tail:
         rate = float(np.log(2.0) / max(np.log(w[1] / w[0]), 1e-12))
-        if abs(rate - law.tail.rate) <= _SETTLED_POWER * law.tail.rate:
-            rate = law.tail.rate
+        if abs(rate - law.rates[1]) <= _SETTLED_POWER * law.rates[1]:
+            rate = law.rates[1]
         return _row(piece, w[0], 0.0, PanelKind.TAIL_POWER, rate)
     power, kind = 1.0, PanelKind.LINEAR
     if piece.powers[0] != 1.0 and piece.low == 0.0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from spectra.measure.apart import ApartTail
+from spectra.measure import MeasurePart
 from spectra.measure.lobes import LobedTailMass
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, legendre_inverse
@@ -50,21 +50,28 @@ def _phases(
     return np.asarray(low[:, None] + 0.5 * (high - low)[:, None] * (1.0 + x))
 
 
-def fit_tail(
-    lobes: LobedTailMass | ApartTail | None, sign: int, mass: float
-) -> tuple[LobedTail | MixedTail | None, float]:
-    """The lobes of one sign that are not listed, as probabilities of a part; and the error."""
-    if lobes is None:
+def fit_tail(part: MeasurePart) -> tuple[LobedTail | MixedTail | None, float]:
+    """The lobes of a part that are not listed, as probabilities; and the error."""
+    sign, mass = part.sign, part.total
+    waves = part.lobes
+    if waves and waves[0].begins is None:
+        tail = _fit_lobed_tail(waves[0], sign, mass)
+        return tail, _lobed_tail_error(tail, waves[0], sign, mass)
+    tails, error = [], 0.0
+    for wave in waves:
+        # Of less no draw comes.
+        if wave.mass_from(wave.first_of(sign), sign).mid > END_PROBABILITY * mass:
+            tails.append(_fit_lobed_tail(wave, sign, mass))
+            error += _lobed_tail_error(tails[-1], wave, sign, mass)
+    if not tails:
         return None, 0.0
-    if isinstance(lobes, ApartTail):
-        return _fit_mixed_tail(lobes, sign, mass)
-    tail = _fit_lobed_tail(lobes, sign, lobes.first_of(sign), mass)
-    return tail, _lobed_tail_error(tail, lobes, sign, mass)
+    mixed = MixedTail(waves[0].listed_to, tuple(tails))
+    return mixed, error + abs(mixed.mass - part.beyond / mass)
 
 
-def _fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) -> LobedTail:
-    """Series for the lobes first, first + 2, ... of one sign, as probabilities of a part."""
-    kappa = 0.5 * first
+def _fit_lobed_tail(lobes: LobedTailMass, sign: int, mass: float) -> LobedTail:
+    """Series for all lobes of one sign that count, as probabilities of a part."""
+    kappa = 0.5 * lobes.first_of(sign)
     period = 2.0 * np.pi / lobes.tail.frequency
     sigma = lobes.decay(sign) - 1.0
     root = lobes.root
@@ -72,7 +79,8 @@ def _fit_lobed_tail(lobes: LobedTailMass, sign: int, first: int, mass: float) ->
         nodes = chebyshev.chebpts1(terms)
         s = kappa * (2.0 / (1.0 + nodes)) ** root
         masses, _ = lobes.mass_beyond(2.0 * s, sign)
-        series = np.asarray(chebyshev.chebfit(nodes, masses * s**sigma / mass, terms - 1))
+        fit = chebyshev.chebfit(nodes, masses * s**sigma / mass, terms - 1)
+        series = np.asarray(fit, dtype=float)
         if np.abs(series[-3:]).max() * kappa**-sigma < _GOAL:
             break
     across_lobes = _ACROSS_LOBES.get(root, _ACROSS_LONG)
@@ -129,17 +137,3 @@ def _lobed_tail_error(tail: LobedTail, lobes: LobedTailMass, sign: int, mass: fl
     one_by_one = float(lobes.lobe_masses(index[:-1], sign)[0].sum())
     summed = abs(float(total[0] - total[1]) - one_by_one) / mass
     return float(np.abs(exact - table).max() + summed)
-
-
-def _fit_mixed_tail(apart: ApartTail, sign: int, mass: float) -> tuple[MixedTail | None, float]:
-    """The tails of all waves of one sign as one, and its error; None where no draw is in them."""
-    tails, error = [], 0.0
-    for wave, first in apart.members(sign):
-        if wave.mass_from(first, sign).mid <= END_PROBABILITY * mass:
-            continue
-        tails.append(_fit_lobed_tail(wave, sign, first, mass))
-        error += _lobed_tail_error(tails[-1], wave, sign, mass)
-    if not tails:
-        return None, 0.0
-    mixed = MixedTail(apart.listed_to, tuple(tails))
-    return mixed, error + abs(mixed.mass - apart.mass(sign).mid / mass)

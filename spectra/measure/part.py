@@ -1,10 +1,11 @@
-"""The distribution function of the radius of one part, and its inverse, from both ends.
+"""One sign of a measure: its mass, and the law of its radii from both ends.
 
 Masses below and masses above are summed separately, so that both tails keep their digits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,12 +13,13 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from spectra.measure import MeasurePart
-from spectra.measure.stretches import Closure
+from spectra.density import Atom
+from spectra.measure.lobes import LobedTailMass
+from spectra.measure.stretches import ZERO, Stretch
 from spectra.numeric import FloatArray
-from spectra.quadrature import legendre_antiderivative, legendre_inverse
+from spectra.quadrature import Enclosure, legendre_antiderivative, legendre_inverse
 
-__all__ = ["PartLaw"]
+__all__ = ["MeasurePart"]
 
 # Where each panel is looked at for double zeros; near one, a density falls to this fraction of
 # what it is on both sides, and the zero itself is below the second fraction.
@@ -29,59 +31,93 @@ _PLAIN = 0.005
 
 
 @dataclass(frozen=True, eq=False)
-class PartLaw:
-    """Mass below and above every radius, for the atoms and the listed stretches of one part.
+class MeasurePart:
+    """One sign of a measure: its mass, and mass below and above every radius.
 
     Attributes
     ----------
-    start, stop : ndarray of shape (n,)
-        Range of t of each panel.
-    origin, way : ndarray of shape (n,)
-        Its chart, w = origin + way exp(way t).
-    coefficients : ndarray of shape (n, ORDER)
-        Legendre series of the density in each panel.
-    errors : ndarray of shape (n,)
-        Bound of the error of the mass of each panel.
-    part : MeasurePart
-        Whose law it is; its atoms are apart from all other masses.
-    beyond : float
-        Mass of its further lobes, which are not listed.
+    sign : int
+        +1 or -1.
+    mass : Enclosure
+        Total mass of the part, positive.
+    atoms : tuple of Atom
+        Its atoms, with positive masses, which are apart from all masses below.
+    stretches : tuple of Stretch
+        Its absolutely continuous part by ranges of radii, ascending.
+    lobes : tuple of LobedTailMass
+        What describes its infinitely many further lobes, if it has them: those of one frequency,
+        or of several that begin at one radius.
     """
 
-    start: FloatArray
-    stop: FloatArray
-    origin: FloatArray
-    way: FloatArray
-    coefficients: FloatArray
-    errors: FloatArray
-    part: MeasurePart
-    beyond: float
-
-    @classmethod
-    def of(cls, part: MeasurePart) -> PartLaw:
-        """Join the panels of the stretches of a part."""
-        panels = [s.panels for s in part.stretches]
-        counts = [p.errors.size for p in panels]
-        return cls(
-            start=np.concatenate([p.edges[:-1] for p in panels]),
-            stop=np.concatenate([p.edges[1:] for p in panels]),
-            origin=np.repeat([s.chart.origin for s in part.stretches], counts),
-            way=np.repeat([s.chart.way for s in part.stretches], counts),
-            coefficients=np.concatenate([p.coefficients for p in panels]),
-            errors=np.concatenate([p.errors for p in panels]),
-            part=part,
-            beyond=0.0 if part.tail is None else part.tail.mass(part.sign).mid,
-        )
+    sign: int
+    mass: Enclosure
+    atoms: tuple[Atom, ...]
+    stretches: tuple[Stretch, ...]
+    lobes: tuple[LobedTailMass, ...] = ()
 
     @property
-    def head(self) -> Closure:
-        """What lies before the first panel."""
-        return self.part.stretches[0].head
+    def phase(self) -> float:
+        """Phase of its plane waves: 0 for the positive part, pi for the negative one."""
+        return 0.0 if self.sign > 0 else float(np.pi)
+
+    def __repr__(self) -> str:
+        held = [f"{len(self.atoms)} atoms", f"{len(self.stretches)} stretches"]
+        held += ["lobes without end"] if self.lobes else []
+        return f"{'+' if self.sign > 0 else '-'} part of mass {self.mass}: {', '.join(held)}"
+
+    @cached_property
+    def beyond(self) -> float:
+        """Mass of its further lobes, which are not listed."""
+        return sum((wave.mass(self.sign) for wave in self.lobes), ZERO).mid
+
+    def _each(self, of_stretch: Callable[[Stretch], FloatArray]) -> FloatArray:
+        """What every panel of every stretch has, in their order."""
+        return np.concatenate([of_stretch(s) for s in self.stretches])
+
+    @cached_property
+    def start(self) -> FloatArray:
+        """The t at which each panel starts, shape (n,)."""
+        return self._each(lambda s: s.panels.edges[:-1])
+
+    @cached_property
+    def stop(self) -> FloatArray:
+        """The t at which each panel stops."""
+        return self._each(lambda s: s.panels.edges[1:])
+
+    @cached_property
+    def origin(self) -> FloatArray:
+        """Origin of the chart of each panel, w = origin + way exp(way t)."""
+        return self._each(lambda s: np.full(s.panels.errors.size, s.chart.origin))
+
+    @cached_property
+    def way(self) -> FloatArray:
+        """Its way, 1 or -1."""
+        return self._each(lambda s: np.full(s.panels.errors.size, s.chart.way))
+
+    @cached_property
+    def coefficients(self) -> FloatArray:
+        """Legendre series of the density in each panel, shape (n, ORDER)."""
+        return self._each(lambda s: s.panels.coefficients)
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """Bound of the error of the mass of each panel."""
+        return self._each(lambda s: s.panels.errors)
 
     @property
-    def tail(self) -> Closure:
-        """What lies after the last panel."""
-        return self.part.stretches[-1].tail
+    def head(self) -> float:
+        """Mass before the first panel."""
+        return self.stretches[0].head.mid
+
+    @property
+    def tail(self) -> float:
+        """Mass after the last panel, of the listed stretches."""
+        return self.stretches[-1].tail.mid
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """How fast the density per unit of t falls there."""
+        return self.stretches[0].rates[0], self.stretches[-1].rates[1]
 
     @cached_property
     def masses(self) -> FloatArray:
@@ -91,19 +127,19 @@ class PartLaw:
     @cached_property
     def below(self) -> FloatArray:
         """Mass below the panel edges, shape (n + 1,); gaps between stretches carry none."""
-        return self.head.mass + np.concatenate([[0.0], np.cumsum(self.masses)])
+        return self.head + np.concatenate([[0.0], np.cumsum(self.masses)])
 
     @cached_property
     def above(self) -> FloatArray:
         """Mass above the panel edges."""
         inner = np.concatenate([np.cumsum(self.masses[::-1])[::-1], [0.0]])
-        return self.beyond + self.tail.mass + inner
+        return self.beyond + self.tail + inner
 
     @cached_property
-    def mass(self) -> float:
-        """Mass of the part."""
-        atoms = float(sum(a.mass for a in self.part.atoms))
-        return float(self.above[0] + self.head.mass) + atoms
+    def total(self) -> float:
+        """Mass of the part as its panels add up to it."""
+        atoms = float(sum(a.mass for a in self.atoms))
+        return float(self.above[0] + self.head) + atoms
 
     @cached_property
     def distances(self) -> tuple[FloatArray, FloatArray]:
@@ -214,15 +250,15 @@ class PartLaw:
         x = legendre_inverse(self.coefficients[i], 2.0 * under / width, 2.0 * over / width)
         after_start, before_stop = 0.5 * (1.0 + x) * width, 0.5 * (1.0 - x) * width
         with np.errstate(divide="ignore"):
-            if self.head.mass > 0:
-                deep = (below < self.head.mass) & ~from_above
-                share = np.maximum(below[deep], 0.0) / self.head.mass
-                after_start[deep] = np.log(share) / self.head.rate
+            if self.head > 0:
+                deep = (below < self.head) & ~from_above
+                share = np.maximum(below[deep], 0.0) / self.head
+                after_start[deep] = np.log(share) / self.rates[0]
                 before_stop[deep] = np.inf
-            if self.tail.mass > 0:
-                far = (above < self.beyond + self.tail.mass) & from_above
-                share = np.maximum(above[far] - self.beyond, 0.0) / self.tail.mass
-                before_stop[far] = np.log(share) / self.tail.rate
+            if self.tail > 0:
+                far = (above < self.beyond + self.tail) & from_above
+                share = np.maximum(above[far] - self.beyond, 0.0) / self.tail
+                before_stop[far] = np.log(share) / self.rates[1]
                 after_start[far] = np.inf
         return self._radius(i, after_start, before_stop)
 
@@ -246,13 +282,13 @@ class PartLaw:
         below = self.below[i] + half * under
         above = self.above[i + 1] + half * over
         before = (i == 0) & (after_start < 0.0)
-        if self.head.mass > 0 and np.any(before):
-            part = self.head.mass * np.exp(self.head.rate * after_start[before])
+        if self.head > 0 and np.any(before):
+            part = self.head * np.exp(self.rates[0] * after_start[before])
             below[before] = part
-            above[before] = self.above[0] + (self.head.mass - part)
+            above[before] = self.above[0] + (self.head - part)
         after = (i == self.start.size - 1) & (before_stop < 0.0)
-        if self.tail.mass > 0 and np.any(after):
-            part = self.tail.mass * np.exp(self.tail.rate * before_stop[after])
+        if self.tail > 0 and np.any(after):
+            part = self.tail * np.exp(self.rates[1] * before_stop[after])
             above[after] = self.beyond + part
-            below[after] = self.below[-1] + (self.tail.mass - part)
+            below[after] = self.below[-1] + (self.tail - part)
         return below, above
