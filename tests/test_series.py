@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import sympy
 from grids import by_turns
+from hankel import hankel_quadrature
 from mpmath import mp
 from problems import naive_density
 
 import spectra as sp
 from spectra.formula.parsing import Z, parse_formula
-from spectra.transform.formulas.checking import hankel_quadrature
 from spectra.transform.formulas.gamma_formula import gamma_formula
 from spectra.transform.lookup import lookup
 from spectra.transform.mellin_sums.mellin import gamma_product
