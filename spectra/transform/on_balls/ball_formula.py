@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import sympy
 
-from spectra.transform.on_balls.ball import BallForm, Monomials, RimIntegral, RimPower
+from spectra.transform.on_balls.ball import BallForm, Factor, Monomials
 from spectra.transform.on_balls.ball_reading import ball_form
 
 __all__ = ["compact_formula"]
@@ -56,14 +56,14 @@ def compact_formula(
     w = sympy.Symbol("w", positive=True) if variable is None else variable
     dim = sympy.sympify(dim)
     parts = dict(form.parts)
-    integrals = [(f, terms) for f, terms in form.parts if isinstance(f, RimIntegral)]
+    integrals = [(f, terms) for f, terms in form.parts if f.is_integral]
     if form.is_even and not integrals:
         return _bessel_formula(form, dim, w)
     s = form.radius * w
     x = -(s**2) / 4
     total = sympy.Integer(0)
     # The whole of an integral (pi/2 of arcsin) joins the polynomial, where it often cancels.
-    smooth: dict[int, sympy.Expr] = dict(parts.get(RimPower(sympy.Integer(0)), ()))
+    smooth: dict[int, sympy.Expr] = dict(parts.get(Factor(sympy.Integer(0)), ()))
     for integral, monomials in integrals:
         for m, c in monomials:
             smooth[m] = smooth.get(m, sympy.Integer(0)) + c * integral.whole
@@ -79,14 +79,14 @@ def compact_formula(
                 * _hyper((a / 2, (a + 1) / 2), (dim / 2, a / 2 + 1, (a + 1) / 2 + y), x)
             )
     for factor, monomials in form.parts:
-        if isinstance(factor, RimPower) and not factor.is_one:
+        if not (factor.is_integral or factor.is_one):
             for m, c in monomials:
                 total += c * _root_sum(factor, dim + m + factor.shift, dim, x)
     constant = form.radius**dim / (2 ** (dim - 1) * sympy.pi ** (dim / 2) * sympy.gamma(dim / 2))
     return sympy.expand_mul(constant) * total
 
 
-def _root_sum(factor: RimPower, first: sympy.Expr, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _root_sum(factor: Factor, first: sympy.Expr, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
     """The series of a root, whose moments M(first + 2n) are Beta functions."""
     y = factor.power + 1
     if factor.order == 2:
@@ -102,7 +102,6 @@ def _bessel_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.E
     s = form.radius * w
     total = sympy.Integer(0)
     for factor, monomials in form.parts:
-        assert isinstance(factor, RimPower)
         degree = max(m for m, _ in monomials) // 2
         series = form.edge_series(factor.power, degree + 1, lambda c: c)
         for j, coefficient in enumerate(series):
