@@ -195,7 +195,8 @@ def test_powers_on_a_ball_keep_their_stated_error(case, dim):
 def test_powers_on_a_ball_keep_their_stated_error_far_out(case, dim):
     text, support = case
     density = found(text, dim, support)
-    formula = compact_formula(parse_formula(text, variable="z"), sympy.Integer(support), dim)
+    form = ball_form(parse_formula(text, variable="z"), sympy.Integer(support))
+    formula = compact_formula(form, dim)
     half = mp.mpf(dim) / 2
     for w in (150.0, 1.1e3):
         with mp.workdps(40):

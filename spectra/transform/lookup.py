@@ -11,7 +11,7 @@ from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.transform.on_balls.ball_formula import compact_formula
 from spectra.transform.on_balls.ball_reading import ball_form
-from spectra.transform.on_balls.compact import compact_components
+from spectra.transform.on_balls.compact import BallComponent
 from spectra.transform.smooth_pairs import PAIRS
 from spectra.transform.smooth_pairs.pair import CONSTANT, Pair
 from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
@@ -56,11 +56,11 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
     formulas: list[sympy.Expr | None] = []
     for piece in kernel.pieces:
         if piece.support != sympy.oo:
-            compact = compact_components(piece.expr, piece.support, dim)
-            if compact is None:
+            form = ball_form(piece.expr, piece.support)
+            if form is None:
                 return None
-            components.extend(compact)
-            formulas.append(compact_formula(piece.expr, piece.support, dim))
+            components.append(BallComponent.of(form, dim))
+            formulas.append(compact_formula(form, dim))
             continue
         known, rest = _claimed(piece.expr)
         if rest:

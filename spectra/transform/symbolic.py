@@ -33,6 +33,7 @@ from spectra.transform.mellin_sums.mellin import GammaProduct
 from spectra.transform.mellin_sums.mellin_component import mellin_component
 from spectra.transform.numeric import numeric
 from spectra.transform.on_balls.ball_formula import compact_formula
+from spectra.transform.on_balls.ball_reading import ball_form
 from spectra.transform.series import gamma_products, series
 from spectra.transform.smooth_pairs.pair import W
 from spectra.transform.summands import summands
@@ -302,7 +303,8 @@ def _from_tables(kernel: Kernel, dim: sympy.Expr) -> sympy.Expr | None:
             products = gamma_products(moving)
             part = None if products is None else gamma_formula(products, dim, W)
         else:
-            part = compact_formula(piece.expr, piece.support, dim, variable=W)
+            form = ball_form(piece.expr, piece.support)
+            part = None if form is None else compact_formula(form, dim)
         if part is None:
             return None
         total += part

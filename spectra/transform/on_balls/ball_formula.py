@@ -14,52 +14,40 @@ from collections.abc import Iterable
 import sympy
 
 from spectra.transform.on_balls.ball import BallForm, Factor, Monomials
-from spectra.transform.on_balls.ball_reading import ball_form
+from spectra.transform.smooth_pairs.pair import W
 
 __all__ = ["compact_formula"]
 
 _HALF = sympy.Rational(1, 2)
 
 
-def compact_formula(
-    expr: sympy.Expr,
-    support: sympy.Expr,
-    dim: int | sympy.Expr,
-    *,
-    variable: sympy.Symbol | None = None,
-) -> sympy.Expr | None:
-    """The density mu(w) of a piece as a sympy formula, or None where it is of another class.
+def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
+    """The density mu(w) of a formula on a ball, as a sympy formula in ``w``.
 
     Polynomials in z^2 give Bessel functions, the others hypergeometric functions; the formula is
     exact, and it is not meant for evaluation in doubles: use the component.
 
     Parameters
     ----------
-    expr, support : sympy expressions
-        As in :class:`spectra.kernel.Piece`.
+    form : BallForm
     dim : int or sympy expression
         Dimension d, which may be a symbol.
-    variable : sympy symbol, optional
-        The radius of the frequency; by default the positive symbol ``w``.
 
     Examples
     --------
     >>> from spectra.formula.parsing import Z
-    >>> compact_formula(1 - Z**2 / 4, sympy.Integer(2), 2)
+    >>> from spectra.transform.on_balls.ball_reading import ball_form
+    >>> compact_formula(ball_form(1 - Z**2 / 4, sympy.Integer(2)), 2)
     besselj(2, 2*w)/(pi*w**2)
-    >>> compact_formula(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2), 2)
+    >>> compact_formula(ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)
     hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """
-    form = ball_form(expr, support)
-    if form is None:
-        return None
-    w = sympy.Symbol("w", positive=True) if variable is None else variable
     dim = sympy.sympify(dim)
     parts = dict(form.parts)
     integrals = [(f, terms) for f, terms in form.parts if f.is_integral]
     if form.is_even and not integrals:
-        return _bessel_formula(form, dim, w)
-    s = form.radius * w
+        return _bessel_formula(form, dim)
+    s = form.radius * W
     x = -(s**2) / 4
     total = sympy.Integer(0)
     # The whole of an integral (pi/2 of arcsin) joins the polynomial, where it often cancels.
@@ -97,9 +85,9 @@ def _root_sum(factor: Factor, first: sympy.Expr, dim: sympy.Expr, x: sympy.Expr)
     return moment * _hyper((first / 2, (first + 1) / 2), lower, x)
 
 
-def _bessel_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr:
+def _bessel_formula(form: BallForm, dim: sympy.Expr) -> sympy.Expr:
     """Sonine's integral for each power of 1 - x^2."""
-    s = form.radius * w
+    s = form.radius * W
     total = sympy.Integer(0)
     for factor, monomials in form.parts:
         degree = max(m for m, _ in monomials) // 2
