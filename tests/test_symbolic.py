@@ -182,7 +182,8 @@ def test_a_formula_without_numbers_is_told_and_not_believed(monkeypatch):
 
 def test_numbers_of_another_kernel_are_noticed(monkeypatch):
     other = sp.spectral_density(sp.radial("exp(-z**2/2)"), 1)
-    monkeypatch.setattr(symbolic_module, "series", lambda kernel, dim: other)
+    for name in ("series", "lookup", "numeric"):
+        monkeypatch.setattr(symbolic_module, name, lambda kernel, dim: other)
     with pytest.raises(NoRouteError, match="the numbers of the lookup route are wrong"):
         route(sp.radial("exp(-z**2)"), 1)
 
@@ -293,6 +294,22 @@ def test_a_formula_is_compared_where_its_values_leave_the_doubles_too(dim):
     symbolic_module._compare(numbers.expr, numbers)
     with pytest.raises(FormulaError, match=f"in dimension {dim} it gives"):
         symbolic_module._compare(numbers.expr * (1 + W / 10**9), numbers)
+
+
+def test_without_numbers_a_formula_has_to_be_a_case_of_the_one_for_every_d(monkeypatch):
+    kernel, numbers = sp.radial("sqrt(z)*exp(-z**2)"), symbolic_module._numbers
+
+    def only_low(kernel, dim, *rest):
+        return None if dim == 16 else numbers(kernel, dim, *rest)
+
+    monkeypatch.setattr(symbolic_module, "_numbers", only_low)
+    monkeypatch.setattr(symbolic_module, "ask_sympy", answering())
+    formula = symbolic_density(kernel, 16)
+    assert formula.has(sympy.hyper)
+    with pytest.raises(FormulaError, match="no case"):
+        symbolic_module._compare_with_others(formula * (1 + W / 10**9), kernel, 16)
+    with pytest.raises(NoRouteError, match="no route gives numbers"):
+        route(kernel, 16)
 
 
 def test_a_bounded_spectrum_has_to_give_its_kernel_back():

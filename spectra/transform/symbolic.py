@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import mpmath
@@ -131,13 +132,22 @@ def symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     exp(-w**2/4)/(8*pi**(3/2))
     """
     formula, numbers = _believed(kernel, dim)
+    if numbers is None:
+        raise NoRouteError(
+            f"The density of {kernel} in dimension {dim} is {formula}, but no route gives numbers "
+            "for it that give back the kernel: evaluate the formula yourself, in as many digits as "
+            "it needs (sympy.N)."
+        )
     return replace(numbers, route="symbolic", expr=formula)
 
 
 def _believed(
     kernel: Kernel, dim: int | None, *, by: str | None = None, limit: float = LIMIT
-) -> tuple[sympy.Expr, SpectralDensity]:
-    """The first candidate that agrees with numbers, and those of the last dimension looked at."""
+) -> tuple[sympy.Expr, SpectralDensity | None]:
+    """The first candidate that agrees with numbers, and those of the last dimension looked at.
+
+    In one without numbers it has to be a case of the formula for every d.
+    """
     if any(p.support == sympy.oo for p in kernel.pieces):
         far = abs(float(kernel([_FAR])[0]))
         if not far <= _UNBOUNDED * (1.0 + abs(kernel.at_zero)):
@@ -149,8 +159,11 @@ def _believed(
     for source, candidate, products in _candidates(kernel, dim, by, limit, reasons):
         try:
             for d in _CHECKED_DIMENSIONS if dim is None else (dim,):
-                numbers = _numbers(kernel, d, products)
-                _compare(candidate, numbers)
+                numbers = _numbers(kernel, d, products, reasons)
+                if numbers is None:
+                    _compare_with_others(candidate, kernel, d)
+                else:
+                    _compare(candidate, numbers)
             return candidate, numbers
         except FormulaError as error:
             reasons.append(f"the formula {candidate} of {source} was not believed: {error}")
@@ -163,36 +176,31 @@ def _believed(
 
 
 def _numbers(
-    kernel: Kernel, dim: int, products: list[GammaProduct] | None = None
-) -> SpectralDensity:
-    """The density by the first route that has it and gives back the kernel.
+    kernel: Kernel, dim: int, products: list[GammaProduct] | None, reasons: list[str]
+) -> SpectralDensity | None:
+    """The density by the first route that has it and gives back the kernel; to ``reasons`` why not.
 
     ``products`` are Mellin transforms that the tables do not have.
-
-    Raises
-    ------
-    FormulaError
-        Where there is none.
     """
-    reasons = []
-    for route in (series, lookup, numeric):
+    for route in (series, lookup, numeric, partial(_from_products, products)):
         try:
             found = route(kernel, dim)
         except SpectraError as error:
             reasons.append(str(error))
             continue
         if found is not None:
-            break
-    else:
-        component = mellin_component(products, dim) if products else None
-        if component is None:
-            why = "; ".join(reasons) or "no route knows the kernel"
-            raise FormulaError(f"there are no numbers to compare it with in dimension {dim}: {why}")
-        found = SpectralDensity(kernel, dim, (component,), (), "series")
-    why = contradiction(replace(found, kernel=kernel))
-    if why:
-        raise FormulaError(f"the numbers of the {found.route} route are wrong: {why}")
-    return found
+            why = contradiction(replace(found, kernel=kernel))
+            if not why:
+                return found
+            reasons.append(f"the numbers of the {found.route} route are wrong: {why}")
+    return None
+
+
+def _from_products(
+    products: list[GammaProduct] | None, kernel: Kernel, dim: int
+) -> SpectralDensity | None:
+    component = mellin_component(products, dim) if products else None
+    return None if component is None else SpectralDensity(kernel, dim, (component,), (), "series")
 
 
 def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
@@ -220,6 +228,29 @@ def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
                 f"at w = {at[0]:.4g} in dimension {numbers.dim} it gives "
                 f"{mpmath.nstr(value, 13)}, and the {numbers.route} route {mpmath.nstr(mine, 13)}"
             )
+
+
+def _compare_with_others(formula: sympy.Expr, kernel: Kernel, dim: int) -> None:
+    """Hold a formula to the one for every d, which agrees with numbers in low dimensions.
+
+    Raises
+    ------
+    FormulaError
+        Where there is none, or another one.
+    """
+    general = None if dim in _CHECKED_DIMENSIONS else _from_tables(kernel, DIMENSION)
+    if general is None:
+        raise FormulaError(f"there are no numbers to compare it with in dimension {dim}")
+    for d in _CHECKED_DIMENSIONS:
+        numbers = _numbers(kernel, d, None, [])
+        if numbers is None:
+            raise FormulaError(f"there are no numbers in dimensions {d} and {dim}")
+        _compare(general, numbers)
+        for c in numbers.components:
+            w = sympy.Rational(f"{c.bulk[1]:.3e}")
+            mine, other = (_value(each, w, dim) for each in (formula, general))
+            if not abs(mine - other) <= _AGREEMENT * abs(other):
+                raise FormulaError(f"it is no case of the formula {general} for every d")
 
 
 def _value(formula: sympy.Expr, w: sympy.Rational, dim: int) -> Any:
