@@ -2,9 +2,10 @@ r"""The symbolic route: densities as formulas, for one dimension or for all of t
 
 A formula comes from the tables (closed forms, and pFq or Meijer functions of Gamma products) or
 from sympy, in a process of its own and under a time limit.  Wherever it comes from, it is believed
-only where it agrees with 25-digit quadrature of the Hankel integral, at several radii, and in
-several dimensions where d is a symbol.  In high dimension, where quadrature cancels, it has to
-agree with the formula for every d, which quadrature confirms in low ones.
+only where it agrees with the numbers of another route, at several radii, and in several dimensions
+where d is a symbol; and those are believed only where they give back the kernel
+(:mod:`spectra.transform.guard`).  In a dimension without numbers it has to agree with the formula
+for every d, which has them in low ones.
 """
 
 from __future__ import annotations
