@@ -14,7 +14,8 @@ from spectra.formula.parsing import Z
 from spectra.kernel import radial, zonal
 from spectra.special import plane_wave_mean
 from spectra.transform.on_balls.ball_formula import compact_formula
-from spectra.transform.on_balls.compact import compact_components
+from spectra.transform.on_balls.ball_reading import ball_form
+from spectra.transform.on_balls.compact import BallComponent
 
 DIMS = (1, 2, 3, 5, 7, 16, 64, 256)
 
@@ -60,13 +61,11 @@ NAMES = (*POLYNOMIALS, *ARC_COSINE)
 @cache
 def component(name, dim):
     if name in POLYNOMIALS:
-        expr, support = POLYNOMIALS[name]
-        found = compact_components(sympy.sympify(expr), sympy.sympify(support), dim)
+        form = ball_form(*map(sympy.sympify, POLYNOMIALS[name]))
     else:
         (piece,) = arc_cosine(name).pieces
-        found = compact_components(piece.expr, piece.support, dim)
-    (one,) = found
-    return one
+        form = ball_form(piece.expr, piece.support)
+    return BallComponent.of(form, dim)
 
 
 def hyper(upper, lower, x):
@@ -248,7 +247,7 @@ def test_far_radii_keep_their_phase(dim):
 
 def test_the_phase_survives_a_radius_that_is_no_double():
     """Askey of support 1/3 in one dimension: rho = 6 (1 - cos(w/3)) / (pi w^2)."""
-    (c,) = compact_components(1 - 3 * Z, sympy.Rational(1, 3), 1)
+    c = BallComponent.of(ball_form(1 - 3 * Z, sympy.Rational(1, 3)), 1)
     w = np.array([0.1, 30.0, 1e6, 1e10, 3.3333333e11])
     sign, log = c.signed_log(w)
     for x, value, bound in zip(w, sign * np.exp(log), c.relative_error(w), strict=True):
@@ -289,7 +288,7 @@ DEEP = [(name, dim) for i, name in enumerate(MIXED) for dim in ((1, 16), (3, 16)
 def test_mixed_formulas_agree_with_quadrature(name, dim):
     kernel = MIXED[name]
     (piece,) = kernel.pieces
-    (c,) = compact_components(piece.expr, piece.support, dim)
+    c = BallComponent.of(ball_form(piece.expr, piece.support), dim)
     assert c.total == pytest.approx(kernel.at_zero, rel=1e-15)
     function = sympy.lambdify(Z, piece.expr, "mpmath")
     w = np.array([0.01, 1.0, 0.4 * c.tail.start, 1.1 * c.tail.start])
@@ -417,7 +416,7 @@ def test_the_formula_is_the_density(name, dim):
         else (arc_cosine(name).pieces[0].expr, sympy.Integer(2))
     )
     w = sympy.Symbol("w", positive=True)
-    formula = compact_formula(sympy.sympify(expr), sympy.sympify(support), dim, variable=w)
+    formula = compact_formula(ball_form(sympy.sympify(expr), sympy.sympify(support)), dim)
     found = formula.subs(w, sympy.Rational(13, 4)).evalf(30)
     with mpmath.workdps(60):
         assert abs(float(found / density_oracle(name, dim, 3.25)) - 1) < 1e-14
@@ -425,20 +424,21 @@ def test_the_formula_is_the_density(name, dim):
 
 def test_formulas_take_their_textbook_form():
     w, d = sympy.Symbol("w", positive=True), sympy.Symbol("d", positive=True)
-    wendland = compact_formula((1 - Z) ** 4 * (4 * Z + 1), sympy.Integer(1), d, variable=w)
+    wendland = compact_formula(ball_form((1 - Z) ** 4 * (4 * Z + 1), sympy.Integer(1)), d)
     (only,) = wendland.atoms(sympy.hyper)
     assert only == sympy.hyper(
         [d / 2 + sympy.Rational(3, 2)], [d / 2 + 3, d / 2 + sympy.Rational(7, 2)], -(w**2) / 4
     )
     (piece,) = arc_cosine("arc-cosine 0").pieces
-    (only,) = compact_formula(piece.expr, piece.support, d, variable=w).atoms(sympy.hyper)
+    (only,) = compact_formula(ball_form(piece.expr, piece.support), d).atoms(sympy.hyper)
     assert only == sympy.hyper([d / 2 + sympy.Rational(1, 2)], [d / 2 + 1, d / 2 + 1], -(w**2))
-    assert not compact_formula((1 - Z**2 / 4) ** 2, sympy.Integer(2), d).atoms(sympy.hyper)
+    flat = ball_form((1 - Z**2 / 4) ** 2, sympy.Integer(2))
+    assert not compact_formula(flat, d).atoms(sympy.hyper)
 
 
 def test_a_formula_without_mean_starts_with_a_higher_power():
     """1 - 5 z^2/3 in three dimensions integrates to zero: rho ~ w^4."""
-    (c,) = compact_components(1 - sympy.Rational(5, 3) * Z**2, sympy.Integer(1), 3)
+    c = BallComponent.of(ball_form(1 - sympy.Rational(5, 3) * Z**2, sympy.Integer(1)), 3)
     assert c.origin_exponent == 4.0
     _, log = c.signed_log(np.array([1e-2, 2e-2]))
     assert np.diff(log) / np.log(2) == pytest.approx(4.0, abs=1e-3)
@@ -460,5 +460,4 @@ def test_a_formula_without_mean_starts_with_a_higher_power():
 )
 def test_other_formulas_are_left_to_others(formula, support):
     (piece,) = radial(formula, support=support).pieces
-    assert compact_components(piece.expr, piece.support, 3) is None
-    assert compact_formula(piece.expr, piece.support, 3) is None
+    assert ball_form(piece.expr, piece.support) is None

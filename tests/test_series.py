@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import sympy
 from grids import by_turns
+from hankel import hankel_quadrature
 from mpmath import mp
 from problems import naive_density
 
 import spectra as sp
 from spectra.formula.parsing import Z, parse_formula
-from spectra.transform.formulas.checking import hankel_quadrature
 from spectra.transform.formulas.gamma_formula import gamma_formula
 from spectra.transform.lookup import lookup
 from spectra.transform.mellin_sums.mellin import gamma_product
@@ -195,7 +195,8 @@ def test_powers_on_a_ball_keep_their_stated_error(case, dim):
 def test_powers_on_a_ball_keep_their_stated_error_far_out(case, dim):
     text, support = case
     density = found(text, dim, support)
-    formula = compact_formula(parse_formula(text, variable="z"), sympy.Integer(support), dim)
+    form = ball_form(parse_formula(text, variable="z"), sympy.Integer(support))
+    formula = compact_formula(form, dim)
     half = mp.mpf(dim) / 2
     for w in (150.0, 1.1e3):
         with mp.workdps(40):

@@ -5,24 +5,26 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import sympy
 from grids import by_turns
+from hankel import hankel_quadrature
 from mpmath import mp
 
 import spectra as sp
 from spectra.cli import main
-from spectra.errors import NoRouteError, ParameterError
+from spectra.errors import FormulaError, NoRouteError, ParameterError
 from spectra.families.entry import DIMENSION as D
 from spectra.formula.parsing import Z
 from spectra.transform import symbolic as route
 from spectra.transform import symbolic_density
 from spectra.transform.formulas import sympy_limit
-from spectra.transform.formulas.checking import hankel_quadrature, misfit, refutation
 from spectra.transform.formulas.mellin_reading import read_mellin
 from spectra.transform.formulas.sympy_limit import ask_sympy
+from spectra.transform.guard import contradiction
 from spectra.transform.lookup import lookup
 from spectra.transform.smooth_pairs.pair import W
 
@@ -169,7 +171,7 @@ def test_a_wrong_answer_is_not_believed_and_a_right_one_after_it_is(monkeypatch)
             symbolic_density(kernel, 1)
 
 
-def test_a_formula_without_numbers_is_told_and_not_tabulated(monkeypatch):
+def test_a_formula_without_numbers_is_told_and_not_believed(monkeypatch):
     kernel = sp.radial("exp(-z**2)*cos(z)")
     right = sympy.exp(-(W**2 + 1) / 4) * sympy.cosh(W / 2) / (2 * sympy.sqrt(sympy.pi))
     monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right))
@@ -180,8 +182,9 @@ def test_a_formula_without_numbers_is_told_and_not_tabulated(monkeypatch):
 
 def test_numbers_of_another_kernel_are_noticed(monkeypatch):
     other = sp.spectral_density(sp.radial("exp(-z**2/2)"), 1)
-    monkeypatch.setattr(symbolic_module, "series", lambda kernel, dim: other)
-    with pytest.raises(NoRouteError, match="one of them is wrong"):
+    for name in ("series", "lookup", "numeric"):
+        monkeypatch.setattr(symbolic_module, name, lambda kernel, dim: other)
+    with pytest.raises(NoRouteError, match="the numbers of the lookup route are wrong"):
         route(sp.radial("exp(-z**2)"), 1)
 
 
@@ -269,11 +272,11 @@ def test_another_mellin_transform_is_not_read(text):
     assert read_mellin(expr, S) is None
 
 
-# --- the quadrature that decides ----------------------------------------------------------------
+# --- the numbers that decide --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, pytest.param(16, marks=pytest.mark.slow)])
-def test_the_quadrature_behind_the_check_is_right(dim):
+def test_the_quadrature_that_tests_compare_with_is_right(dim):
     w = mp.mpf("1.3")
     half = mp.mpf(dim + 1) / 2
     exact = mp.gamma(half) / mp.pi**half / (1 + w * w) ** half
@@ -285,20 +288,38 @@ def test_the_quadrature_behind_the_check_is_right(dim):
     assert abs(value / exact - 1) < 1e-14
 
 
-def test_a_kernel_that_is_not_analytic_is_not_checked_and_so_not_believed():
-    kernel = sp.radial("exp(-abs(z - 1))")
-    reason = refutation(kernel, [(1, sympy.Integer(1), mp.mpf(1))])
-    assert "could not be checked" in reason
+@pytest.mark.parametrize("dim", [1, 3, 64, 1000])
+def test_a_formula_is_compared_where_its_values_leave_the_doubles_too(dim):
+    numbers = lookup(sp.radial("exp(-z**2/2)"), dim)
+    symbolic_module._compare(numbers.expr, numbers)
+    with pytest.raises(FormulaError, match=f"in dimension {dim} it gives"):
+        symbolic_module._compare(numbers.expr * (1 + W / 10**9), numbers)
+
+
+def test_without_numbers_a_formula_has_to_be_a_case_of_the_one_for_every_d(monkeypatch):
+    kernel, numbers = sp.radial("sqrt(z)*exp(-z**2)"), symbolic_module._numbers
+
+    def only_low(kernel, dim, *rest):
+        return None if dim == 16 else numbers(kernel, dim, *rest)
+
+    monkeypatch.setattr(symbolic_module, "_numbers", only_low)
+    monkeypatch.setattr(symbolic_module, "ask_sympy", answering())
+    formula = symbolic_density(kernel, 16)
+    assert formula.has(sympy.hyper)
+    with pytest.raises(FormulaError, match="no case"):
+        symbolic_module._compare_with_others(formula * (1 + W / 10**9), kernel, 16)
+    with pytest.raises(NoRouteError, match="no route gives numbers"):
+        route(kernel, 16)
 
 
 def test_a_bounded_spectrum_has_to_give_its_kernel_back():
     density = sp.spectral_density(sp.radial("sin(z)/z - cos(3*z)/2"), 1, route="symbolic")
     assert density.expr == sympy.Piecewise((sympy.Rational(1, 2), W < 1), (0, True))
     assert [(a.radius, a.mass) for a in density.atoms] == [(3.0, -0.5)]
-    kernel = sp.radial("sin(z)/z")
-    for formula, atoms in ((density.expr * 2, ()), (density.expr, density.atoms)):
-        assert "back" in misfit(kernel, formula, W, 1, atoms=atoms, ends=[1.0])
-    assert misfit(kernel, density.expr, W, 1, atoms=(), ends=[1.0]) is None
+    with pytest.raises(FormulaError, match="it gives"):
+        symbolic_module._compare(density.expr * 2, density)
+    assert contradiction(replace(density, atoms=()))
+    assert contradiction(density) == ""
 
 
 # --- the shell ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from spectra.certify.ball_densities import BallDensity, Term
 from spectra.certify.balls import EXACT_BITS, Unproved, exact_ball, precision
 from spectra.certify.waves import discs_of
 from spectra.families import catalogue
-from spectra.transform.on_balls.ball import BallForm, RimPower
+from spectra.transform.on_balls.ball import BallForm
 from spectra.transform.on_balls.ball_reading import ball_form
 from spectra.transform.on_balls.compact import BallComponent
 
@@ -57,7 +57,7 @@ def ball_density(component: BallComponent) -> BallDensity:
     if not (isinstance(form, BallForm) and form.is_even and len(form.parts) == 1):
         raise Unproved("the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2")
     factor, monomials = form.parts[0]
-    if not isinstance(factor, RimPower):
+    if factor.is_integral:
         raise Unproved("the kernel is no polynomial in z^2 times one power of 1 - z^2/R^2")
     length = max(m for m, _ in monomials) // 2 + 1
     series = form.edge_series(factor.power, length, sympy.sympify)

@@ -31,7 +31,15 @@ from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.singularity.local import profile
 from spectra.special import signed_log_0f1
-from spectra.transform.weighted import ScaledIntegral, Values, below, panels, weighted
+from spectra.transform.weighted import (
+    Parts,
+    ScaledIntegrals,
+    added,
+    below,
+    no_integrals,
+    panels,
+    weighted,
+)
 
 __all__ = ["contradiction"]
 
@@ -130,18 +138,18 @@ def contradiction(density: SpectralDensity) -> str:
     windows = _windows(density)
     if not windows:
         return ""
-    found = zip(windows, _of_density(density, windows), _of_kernel(density, windows), strict=True)
-    for window, given, wanted in found:
-        # Both signs, so that what remains is their difference, with all errors.
-        missed = given.plus(ScaledIntegral(wanted.log_unit, -wanted.mid, wanted.rad, wanted.size))
-        allowed = missed.rad + _ROUNDING * missed.size
-        if not abs(missed.mid) <= allowed:
-            sizes = [x.mid * np.exp(x.log_unit) for x in (given, wanted)]
+    given, wanted = _of_density(density, windows), _of_kernel(density, windows)
+    # Both signs, so that what remains is their difference, with all errors.
+    log_unit, missed, error, size = added(given, wanted * [[1.0], [-1.0], [1.0], [1.0]])
+    allowed = error + _ROUNDING * size
+    for i, window in enumerate(windows):
+        if not abs(missed[i]) <= allowed[i]:
+            sizes = [integral[i] * np.exp(log[i]) for log, integral, *_ in (given, wanted)]
             return (
                 f"averaged over a Gaussian of width {window.width:.4g} around z = "
                 f"{window.centre:.4g}, the density gives {sizes[0]:.10g} and the kernel "
                 f"{sizes[1]:.10g}; their errors allow a difference of "
-                f"{allowed * np.exp(missed.log_unit):.1e}"
+                f"{allowed[i] * np.exp(log_unit[i]):.1e}"
             )
     return ""
 
@@ -212,9 +220,9 @@ def _narrowest(kernel: Kernel, narrow: float, wide: float, dim: int) -> float:
 # --- the two sides --------------------------------------------------------------------------------
 
 
-def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> list[ScaledIntegral]:
+def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
     """The averages by the density, atoms included."""
-    found = [_of_atoms(density, window) for window in windows]
+    found = _of_atoms(density, windows)
     components = density.components
     if not components:
         return found
@@ -235,34 +243,31 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> list[Sc
     waves = [(c.tail.frequency, np.inf) for c in components if isinstance(c.tail, OscillatingTail)]
     waves += [(w.centre, (_REACH + 1.0) / w.width) for w in windows]
 
-    def values(chart: Chart, t: FloatArray) -> Values:
+    def values(chart: Chart, t: FloatArray) -> Parts:
         logs = total.logs(chart, t)
-        top = np.maximum(logs.positive, logs.negative)
-        safe = np.where(np.isfinite(top), top, 0.0)
-        return Values(top, np.exp(logs.positive - safe) - np.exp(logs.negative - safe), logs.error)
+        return logs.positive, logs.negative, logs.error
 
     weights = [w.at_radius for w in windows]
     inner = weighted(values, panels(low, high, depths, waves, density.dim), weights)
-    parts = zip(found, inner, below(values, weights, low, 1.0 + origin), strict=True)
-    return [atoms.plus(between).plus(head) for atoms, between, head in parts]
+    return added(found, inner, below(values, weights, low, 1.0 + origin))
 
 
-def _of_atoms(density: SpectralDensity, window: _Window) -> ScaledIntegral:
+def _of_atoms(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
+    found = no_integrals(len(windows))
     if not density.atoms:
-        return ScaledIntegral(-np.inf, 0.0, 0.0, 0.0)
+        return found
     radii, masses, errors = np.array([(a.radius, a.mass, a.error) for a in density.atoms]).T
-    sign, log = window.at_radius(radii)
-    unit = float(log.max())
-    if unit == -np.inf:
-        return ScaledIntegral(-np.inf, 0.0, 0.0, 0.0)
-    share = np.exp(log - unit)
-    waves = sign * share * masses
-    return ScaledIntegral(
-        unit, float(waves.sum()), float(share @ errors), float(np.abs(waves).sum())
-    )
+    for i, window in enumerate(windows):
+        sign, log = window.at_radius(radii)
+        unit = log.max()
+        if unit > -np.inf:
+            share = np.exp(log - unit)
+            waves = sign * share * masses
+            found[:, i] = unit, waves.sum(), share @ errors, np.abs(waves).sum()
+    return found
 
 
-def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> list[ScaledIntegral]:
+def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
     """The averages of the kernel's values."""
     kernel, dim = density.kernel, density.dim
     narrowest, root = min(w.width for w in windows), float(np.sqrt(density.dim))
@@ -276,7 +281,7 @@ def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> list[Sca
         size = np.log(np.abs(k)) + dim * t
     alive = np.flatnonzero(size > size.max() - _DEPTH)
     if not alive.size:
-        return [ScaledIntegral(-np.inf, 0.0, 0.0, 0.0) for _ in windows]
+        return no_integrals(len(windows))
     high = min(high, float(t[min(alive[-1] + 1, t.size - 1)]))
     edges = dict.fromkeys(_edges(kernel), _DEPTH)
     if np.isfinite(kernel.support):
@@ -285,14 +290,14 @@ def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> list[Sca
     radii += [r for c in density.components for r, _ in c.breaks]
     radii += [c.tail.radius for c in density.components if isinstance(c.tail, EndTail)]
 
-    def values(chart: Chart, t: FloatArray) -> Values:
+    def values(chart: Chart, t: FloatArray) -> Parts:
         k = kernel(chart.radius(t))
         with np.errstate(divide="ignore"):
-            top = np.log(np.abs(k)) + chart.log_slope(t)
-        return Values(top, np.sign(k), top + np.log(_KERNEL_ROUNDING * EPS))
+            size = np.log(np.abs(k)) + chart.log_slope(t)
+        above, under = (np.where(way * k > 0.0, size, -np.inf) for way in (1.0, -1.0))
+        return above, under, size + np.log(_KERNEL_ROUNDING * EPS)
 
     weights = [w.at_distance for w in windows]
     waves = [(radius, np.inf) for radius in radii]
     inner = weighted(values, panels(low, high, edges, waves, dim), weights)
-    heads = below(values, weights, low, float(dim))
-    return [between.plus(head) for between, head in zip(inner, heads, strict=True)]
+    return added(inner, below(values, weights, low, float(dim)))

@@ -33,7 +33,7 @@ from spectra.singularity.local import profile
 from spectra.transform.l1_sums import Stretch, apart, divided, stretch
 from spectra.transform.rays.continuation import number
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.summands import read
+from spectra.transform.summands import Summand, read
 
 __all__ = ["L1Density", "l1_density"]
 
@@ -45,38 +45,34 @@ _FIRST_BITS, _DOUBLINGS = 256, 7
 _RELATIVE, _ABSOLUTE = 2.0**-54, 2.0**-60
 
 
-@final
-@dataclass(frozen=True)
-class _Term:
-    """c s^n exp(-t s) on [start, end]."""
+#: c s^n exp(-t s) on an interval: a summand without factors, and both ends.
+_Term = tuple[Summand, sympy.Expr, sympy.Expr]
 
-    factor: sympy.Expr
-    power: int
-    rate: sympy.Expr
-    start: sympy.Expr
-    end: sympy.Expr
 
-    def transform(self, w: Ball) -> Ball:
-        """Its integral against exp(i w s)."""
-        q = number(self.rate) - flint.acb(0, 1) * w
-        total = self._from(self.start, q)
-        return total if self.end is sympy.oo else total - self._from(self.end, q)
+def _transform(term: _Term, w: Ball) -> Ball:
+    """The integral of a term against exp(i w s)."""
+    summand, start, end = term
+    n, q = int(summand.power), number(summand.linear) - flint.acb(0, 1) * w
 
-    def _from(self, start: sympy.Expr, q: Ball) -> Ball:
-        """The integral from start to infinity, as if it converged: parts cancel between ends."""
-        a, n = number(start), self.power
+    def onwards(a: Ball) -> Ball:
+        """The integral from a to infinity, as if it converged: parts cancel between ends."""
         steps = (
             factorial(n) // factorial(n - k) * a ** (n - k) / q ** (k + 1) for k in range(n + 1)
         )
-        return number(self.factor) * (-q * a).exp() * sum(steps, flint.acb(0))
+        return number(summand.coefficient) * (-q * a).exp() * sum(steps, flint.acb(0))
 
-    def moment(self, power: int) -> float:
-        """Bound of the integral of s^power |c s^n exp(-t s)|."""
-        c, t, n = abs(float(self.factor)), float(self.rate), self.power + power
-        if self.end is sympy.oo:
-            return float(c * factorial(n) / t ** (n + 1))
-        b = float(self.end)
-        return float(c * max(1.0, np.exp(-t * b)) * b ** (n + 1) / (n + 1))
+    total = onwards(number(start))
+    return total if end is sympy.oo else total - onwards(number(end))
+
+
+def _moment(term: _Term, power: int) -> float:
+    """Bound of the integral of s^power times the absolute value of a term."""
+    summand, _, end = term
+    c, t, n = abs(float(summand.coefficient)), float(summand.linear), int(summand.power) + power
+    if end is sympy.oo:
+        return float(c * factorial(n) / t ** (n + 1))
+    b = float(end)
+    return float(c * max(1.0, np.exp(-t * b)) * b ** (n + 1) / (n + 1))
 
 
 @final
@@ -134,12 +130,12 @@ class L1Density:
     def bound(self) -> float:
         """A bound of the |mu| of proved terms: the integral of |f(|x|_1)| over (2 pi)^d."""
         dim = self.dim
-        return sum(t.moment(dim - 1) for t in self._terms) / factorial(dim - 1) / pi**dim
+        return sum(_moment(t, dim - 1) for t in self._terms) / factorial(dim - 1) / pi**dim
 
     @cached_property
     def _slope(self) -> float:
         """A bound of the slope of mu in one coordinate of w."""
-        return sum(t.moment(self.dim) for t in self._terms) / factorial(self.dim) / pi**self.dim
+        return sum(_moment(t, self.dim) for t in self._terms) / factorial(self.dim) / pi**self.dim
 
     def _everything(self, row: FloatArray) -> tuple[float, float]:
         ascending = np.sort(np.abs(row))
@@ -167,7 +163,7 @@ class L1Density:
         return (-1) ** (self.dim - 1) * difference / flint.arb.pi() ** self.dim
 
     def _g(self, w: Ball) -> Ball:
-        total = sum((t.transform(w) for t in self._terms), flint.acb(0))
+        total = sum((_transform(t, w) for t in self._terms), flint.acb(0))
         half = self.dim // 2
         power = (-(w * w)) ** half
         return power * total.real if self.dim % 2 else power * total.imag / w
@@ -205,10 +201,9 @@ def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
         for whole in sympy.Add.make_args(expr - constant):
             # What is not closed stays as it was written: a product of its factors hides a needle.
             split = sympy.Add.make_args(sympy.expand(whole.rewrite(sympy.exp)))
-            closed = [_term(term, start, end) for term in split if term != 0]
-            known = [term for term in closed if term is not None]
-            if len(known) == len(closed):
-                terms += known
+            closed = [read(term) for term in split if term != 0]
+            if all(_has_transform(term, end) for term in closed):
+                terms += [(term, start, end) for term in closed]
             else:
                 left += whole
         if left != 0:
@@ -219,15 +214,11 @@ def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
     return L1Density(kernel, dim, tuple(terms), tuple(stretches))
 
 
-def _term(term: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> _Term | None:
-    """c z^n exp(-t z), where it is one that has an integral."""
-    s = read(term)
+def _has_transform(s: Summand, end: sympy.Expr) -> bool:
+    """Whether it is some c z^n exp(-t z), and has an integral."""
     is_power = s.power.is_Integer and s.power >= 0 and s.quadratic == 0 and not s.factors
-    if not (is_power and s.linear.is_real and s.coefficient.is_real):
-        return None
-    if end is sympy.oo and not s.linear.is_positive:
-        return None
-    return _Term(s.coefficient, int(s.power), s.linear, start, end)
+    is_real = s.linear.is_real and s.coefficient.is_real
+    return bool(is_power and is_real and (end is not sympy.oo or s.linear.is_positive))
 
 
 def _refusal(kernel: L1Kernel, why: str) -> str:

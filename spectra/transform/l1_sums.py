@@ -14,7 +14,6 @@ tanh-sinh rule.  Sums over every second point tell the error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, factorial, log, pi
 
@@ -41,8 +40,9 @@ _BITS = 128
 # Steps 2^-k of t that are tried in turn, from those at which what is narrow is looked for, and the
 # e-folds that a sum may reach, in whole ones of which it is looked for.
 _STEPS, _FARTHEST = range(5, 10), 150
-# A sum ends where whole e-folds of it are below this part of its size; it is settled where every
-# second point gives it to that part, and refused where it is not known to the last.
+# A sum ends an e-fold beyond the last whole one with a term above this part of its size; it is
+# settled where every second point gives it to that part, and refused where it is not known to the
+# last.
 _NOTHING, _SETTLED, _REFUSED = 2.0**-64, 2.0**-44, 1e-4
 # Between e-folds no term is larger than beside them by more; what the range of doubles leaves away.
 _BETWEEN, _UNDERFLOW = 8.0, 1e-300
@@ -79,15 +79,6 @@ def divided(values: Sequence[Ball], nodes: Sequence[Ball]) -> Ball:
 _Point = tuple[Ball, Ball]
 
 
-@dataclass
-class _Sums:
-    """A sum of terms, of their sizes, and of what moving frequencies and rounding lose."""
-
-    total: float = 0.0
-    size: float = 0.0
-    lost: float = 0.0
-
-
 class Stretch:
     """What one formula of f on one interval adds to the density; :func:`stretch` makes it.
 
@@ -116,16 +107,22 @@ class Stretch:
         with working(bits):
             nodes = apart(row, _APART_BITS)
         scale = (-1) ** (dim - 1) / pi**dim
-        low, high, sums = self._first_sum(nodes, 2.0 ** -_STEPS[0], bits)
-        step, error = 2.0 ** -_STEPS[0], np.inf
-        for k in _STEPS[1:] if sums.lost < np.inf else ():
-            before, step = step * sums.total, 2.0**-k
-            for n in range(int(low / step) + 1, int(high / step), 2):
-                self._add(n * step, nodes, bits, sums)
-            error = abs(step * sums.total - before) + step * sums.lost
-            if error <= _SETTLED * step * sums.size:
+        first, last = self._support(nodes, bits)
+        # Sums of terms, of their sizes, and of what moving frequencies and rounding lose.
+        total = size = lost = 0.0
+        count, value, error = 1, np.inf, np.inf
+        for k in _STEPS if max(abs(first), abs(last)) < _FARTHEST else ():
+            # An e-fold more on both sides: first all points of a step, then those between them.
+            count, every = 1 << k, 1 if k == _STEPS[0] else 2
+            for n in range((first - 1) * count + every - 1, (last + 1) * count + 1, every):
+                term, here, wrong = self._share(n / count, nodes, bits)
+                total, size = total + term, size + here
+                lost += wrong + 2.0**-53 * (abs(total) + here)
+            before, value = value, total / count
+            error = abs(value - before) + lost / count
+            if error <= _SETTLED * size / count:
                 break
-        value, size = step * sums.total, step * sums.size
+        size /= count
         if not (error <= _REFUSED * size < np.inf):
             raise AccuracyError(
                 f"The transform at w = {[float(v) for v in row]} did not settle: its sums differ "
@@ -133,27 +130,6 @@ class Stretch:
                 "infinite there, too small to be told from 0, or f has a part between all values."
             )
         return scale * value, abs(scale) * (error + _NOTHING * size) + _UNDERFLOW
-
-    def _first_sum(self, nodes: list[Ball], step: float, bits: int) -> tuple[float, float, _Sums]:
-        """Over all e-folds that count, and until nothing is added; where that was, in e-folds."""
-        sums, ends = _Sums(), []
-        first, last = self._support(nodes, bits)
-        if max(abs(first), abs(last)) >= _FARTHEST:
-            sums.lost = np.inf
-            return 0.0, 0.0, sums
-        for way, end in ((-1, first), (1, last)):
-            quiet, t = 0.0, 0.5 * (first + last) + step * min(way, 0)
-            while quiet <= 1.0 or (end - t) * way >= 0.0:
-                if abs(t) > _FARTHEST:
-                    sums.lost = np.inf
-                    break
-                here = self._add(t, nodes, bits, sums)
-                if here is None:
-                    break
-                quiet = quiet + step if here <= _NOTHING * sums.size else 0.0
-                t += way * step
-            ends.append(t)
-        return ends[0], ends[1], sums
 
     def _support(self, nodes: list[Ball], bits: int) -> tuple[int, int]:
         """The first and the last whole e-fold with a term that counts beside the largest.
@@ -176,11 +152,11 @@ class Stretch:
         waves = [self._wave(w, s, len(nodes)) for w in nodes]
         return divided(waves, nodes) * weighted
 
-    def _add(self, t: float, nodes: list[Ball], bits: int, sums: _Sums) -> float | None:
-        """Add a term; its size, or None where there is none."""
+    def _share(self, t: float, nodes: list[Ball], bits: int) -> tuple[float, float, float]:
+        """A term, its size, and what is not known of it; zeros where there is none."""
         point, dim = self._at(t), len(nodes)
         if point is None:
-            return None
+            return 0.0, 0.0, 0.0
         with working(bits):
             whole = self._term(point, nodes)
             term, size = self._part(whole, dim), abs(complex(whole.mid()))
@@ -188,10 +164,7 @@ class Stretch:
         falling = exp(-float(nodes[0]) * s.imag) if self._falls else 1.0
         reach = abs(s) ** dim * falling * abs(weighted)
         moved = 2.0 * dim**2 * 2.0**-_APART_BITS / factorial(dim) * reach
-        sums.total += float(term.mid())
-        sums.size += size
-        sums.lost += float(term.rad()) + moved + 2.0**-53 * (abs(sums.total) + size)
-        return size
+        return float(term.mid()), size, float(term.rad()) + moved
 
     def _wave(self, w: Ball, s: Ball, dim: int) -> Ball:
         power, u = (-(w * w)) ** (dim // 2), w * s

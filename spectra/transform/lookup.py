@@ -11,13 +11,16 @@ from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.transform.on_balls.ball_formula import compact_formula
 from spectra.transform.on_balls.ball_reading import ball_form
-from spectra.transform.on_balls.compact import compact_components
+from spectra.transform.on_balls.compact import BallComponent
 from spectra.transform.smooth_pairs import PAIRS
 from spectra.transform.smooth_pairs.pair import CONSTANT, Pair
 from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
 from spectra.transform.summands import read, summands, tidy
 
 __all__ = ["known_part", "lookup", "unknown_summand"]
+
+#: Coefficients by the pair that has them and by its own key; a constant has none.
+_Claims = dict[tuple[type[Pair] | None, tuple[Any, ...]], sympy.Expr]
 
 
 def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
@@ -53,21 +56,20 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
     formulas: list[sympy.Expr | None] = []
     for piece in kernel.pieces:
         if piece.support != sympy.oo:
-            compact = compact_components(piece.expr, piece.support, dim)
-            if compact is None:
+            form = ball_form(piece.expr, piece.support)
+            if form is None:
                 return None
-            components.extend(compact)
-            formulas.append(compact_formula(piece.expr, piece.support, dim))
+            components.append(BallComponent.of(form, dim))
+            formulas.append(compact_formula(form, dim))
             continue
-        found = _Sum()
-        if not all(found.claims(term) for term in summands(piece.expr)):
+        known, rest = _claimed(piece.expr)
+        if rest:
             return None
-        smooth, points = found.transform(dim)
+        smooth, points = _transform(known, dim)
         components.extend(smooth)
         formulas.extend(c.formula() for c in smooth if isinstance(c, Pair))
         atoms.extend(points)
-    known = [f for f in formulas if f is not None]
-    expr = sympy.Add(*known) if len(known) == len(formulas) else None
+    expr = None if None in formulas else sympy.Add(*formulas)
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "lookup", expr)
 
 
@@ -90,17 +92,13 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom],
     NoRouteError
         As :func:`lookup` does.
     """
-    known, rest = _Sum(), []
-    for term in summands(expr):
-        if not known.claims(term):
-            rest.append(term)
-    if rest and known.has_a_short_wave(dim):
-        return [], [], expr
-    if rest and known.constant != 0:
+    known, rest = _claimed(expr)
+    if rest:
+        if any(pair is PlaneWaveMean and key[0] < dim for pair, key in known):
+            return [], [], expr
         # The limit of what is left may be minus that, and no atom is there: 1 - sqrt(z/(1 + z)).
-        rest.append(known.constant)
-        known.constant = sympy.Integer(0)
-    smooth, atoms = known.transform(dim)
+        rest.append(known.pop((None, CONSTANT), sympy.Integer(0)))
+    smooth, atoms = _transform(known, dim)
     if not smooth and not atoms:
         return [], [], expr if rest else sympy.Integer(0)
     return smooth, atoms, sympy.Add(*rest)
@@ -113,50 +111,43 @@ def unknown_summand(kernel: Kernel) -> str | None:
             if ball_form(piece.expr, piece.support) is None:
                 return f"{piece.expr} on z <= {piece.support}"
             continue
-        for term in summands(piece.expr):
-            if not _Sum().claims(term):
-                return str(term)
+        _, rest = _claimed(piece.expr)
+        if rest:
+            return str(rest[0])
     return None
 
 
-class _Sum:
-    """The exact sum of the summands that pairs have claimed, pair by pair."""
-
-    def __init__(self) -> None:
-        self.constant = sympy.Integer(0)
-        self._terms: dict[tuple[type[Pair], tuple[Any, ...]], sympy.Expr] = {}
-
-    def claims(self, term: sympy.Expr) -> bool:
-        """Whether a pair has a summand, which is then added."""
+def _claimed(expr: sympy.Expr) -> tuple[_Claims, list[sympy.Expr]]:
+    """The exact sum of the summands that each pair claims, by their keys; and the others."""
+    known: _Claims = {}
+    rest = []
+    for term in summands(expr):
         if not term.has(Z):
-            self.constant = tidy(self.constant + term)
-            return True
+            known[None, CONSTANT] = tidy(known.get((None, CONSTANT), 0) + term)
+            continue
         summand = read(term)
         for pair in PAIRS:
             parts = pair.claim(summand)
-            if parts is None:
-                continue
-            for key, value in parts:
-                if key == CONSTANT:
-                    self.constant = tidy(self.constant + value)
-                else:
-                    known = self._terms.get((pair, key), sympy.Integer(0))
-                    self._terms[pair, key] = pair.tidy(known + value)
-            return True
-        return False
+            if parts is not None:
+                break
+        else:
+            rest.append(term)
+            continue
+        for key, value in parts:
+            owner, tidied = (None, tidy) if key == CONSTANT else (pair, pair.tidy)
+            known[owner, key] = tidied(known.get((owner, key), 0) + value)
+    return {key: value for key, value in known.items() if value != 0}, rest
 
-    def has_a_short_wave(self, dim: int) -> bool:
-        """Whether it holds a plane wave of fewer dimensions, which has no measure alone."""
-        return any(
-            pair is PlaneWaveMean and key[0] < dim and value != 0
-            for (pair, key), value in self._terms.items()
-        )
 
-    def transform(self, dim: int) -> tuple[list[Component], list[Atom]]:
-        """Components and atoms in a dimension."""
-        ordered = sorted(self._terms.items(), key=lambda item: PAIRS.index(item[0][0]))
-        made = [pair.made(dim, key, value) for (pair, key), value in ordered if value != 0]
-        atoms = [found for found in made if isinstance(found, Atom)]
-        if self.constant != 0:
-            atoms.insert(0, Atom.of(sympy.Integer(0), self.constant))
-        return [found for found in made if isinstance(found, Component)], atoms
+def _transform(known: _Claims, dim: int) -> tuple[list[Component], list[Atom]]:
+    """Components and atoms of claimed summands in a dimension, in the order of the pairs."""
+    made = [
+        owner.made(dim, key, value)
+        for owner in PAIRS
+        for (pair, key), value in known.items()
+        if pair is owner
+    ]
+    constant = known.get((None, CONSTANT))
+    atoms = [] if constant is None else [Atom.of(sympy.Integer(0), constant)]
+    atoms += [found for found in made if isinstance(found, Atom)]
+    return [found for found in made if isinstance(found, Component)], atoms

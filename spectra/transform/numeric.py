@@ -15,7 +15,8 @@ from spectra.kernel import Kernel
 from spectra.transform.callables.opaque_kernel import opaque_part
 from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.lookup import known_part
-from spectra.transform.on_balls.compact import compact_components
+from spectra.transform.on_balls.ball_reading import ball_form
+from spectra.transform.on_balls.compact import BallComponent
 from spectra.transform.on_balls.compact_numeric import compact_numeric_components, split_at_breaks
 
 __all__ = ["numeric"]
@@ -75,9 +76,10 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
             smooth_part, points = half_line(rest, dim)
             components += smooth_part
             atoms += points
+        elif (form := ball_form(piece.expr, piece.support)) is not None:
+            components.append(BallComponent.of(form, dim))
         else:
-            ball = (piece.expr, piece.support, dim)
-            components += compact_components(*ball) or compact_numeric_components(*ball)
+            components += compact_numeric_components(piece.expr, piece.support, dim)
         integrated = True
     if not integrated:
         return None

@@ -15,7 +15,6 @@ A product of periodic kernels whose periods have no ratio has atoms at the sums 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from functools import reduce
 from math import log
 
@@ -188,11 +187,11 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
         last = count // 4
         if count > _COARSE_COUNT and not looked_further:
             strips, looked_further = [*strips, *_widest(k, strips)], True
-        left = min((s.beyond(last) for s in strips), default=np.inf)
+        left = min((_beyond(last, s) for s in strips), default=np.inf)
         if left <= _LEFT * size:
-            aliased = min(s.beyond(count - last - 1) for s in strips)
+            aliased = min(_beyond(count - last - 1, s) for s in strips)
             return _atoms(k, float(rate), count, left, aliased)
-    width = max((s.width for s in strips), default=0.0)
+    width = max((width for width, _ in strips), default=0.0)
     within = "no strip" if width == 0.0 else f"a strip of half-width {float(width / rate):.3g}"
     raise NoRouteError(
         f"The Fourier series of {expr} has more than {_COUNTS[-1] // 4} terms above rounding, or "
@@ -203,18 +202,16 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     )
 
 
-@dataclass(frozen=True)
-class _Strip:
-    """A bound of log |k| where |Im x| <= width."""
+#: A half-width, and a bound of log |k| where |Im x| is at most that.
+_Strip = tuple[float, float]
 
-    width: float
-    log_size: float
 
-    def beyond(self, last: int) -> float:
-        """Bound of the sum of |a_n| over n > last, a geometric series."""
-        with np.errstate(over="ignore"):
-            first = np.exp(self.log_size + log(2.0) - (last + 1) * self.width)
-        return float(first / -np.expm1(-self.width))
+def _beyond(last: int, strip: _Strip) -> float:
+    """Bound of the sum of |a_n| over n > last, a geometric series."""
+    width, log_size = strip
+    with np.errstate(over="ignore"):
+        first = np.exp(log_size + log(2.0) - (last + 1) * width)
+    return float(first / -np.expm1(-width))
 
 
 def _is_analytic(expr: sympy.Expr) -> bool:
@@ -248,7 +245,7 @@ def _strips(k: Continuation) -> list[_Strip]:
 def _widest(k: Continuation, strips: list[_Strip]) -> list[_Strip]:
     """Strips between the widest of these and twice its width, towards the nearest pole."""
     found: list[_Strip] = []
-    low = max((s.width for s in strips), default=0.0)
+    low = max((width for width, _ in strips), default=0.0)
     high = 2.0 * low
     for _ in range(_HALVINGS if low else 0):
         middle = (low * high) ** 0.5
@@ -288,7 +285,7 @@ def _strip(k: Continuation, width: float) -> _Strip | None:
     while True:
         size, (x, y, half_x, half_y) = -heap[0][0], heap[0][2]
         if np.isfinite(size) and (size <= _TIGHT * least or seen > first + _TIGHTENED):
-            return _Strip(width, log(size) + 1e-9) if size > 0.0 else None
+            return (width, log(size) + 1e-9) if size > 0.0 else None
         if seen > first + _MORE_BOXES or half_x < 2.0**-40:
             return None
         heapq.heappop(heap)

@@ -15,7 +15,8 @@ from spectra.kernel import Kernel
 from spectra.transform.lookup import known_part
 from spectra.transform.mellin_sums.mellin import GammaProduct, gamma_product
 from spectra.transform.mellin_sums.mellin_component import mellin_component
-from spectra.transform.on_balls.compact import compact_components
+from spectra.transform.on_balls.ball_reading import ball_form
+from spectra.transform.on_balls.compact import BallComponent
 from spectra.transform.summands import summands
 
 __all__ = ["series"]
@@ -61,10 +62,10 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
             components += found[0]
             atoms += found[1]
         else:
-            on_ball = compact_components(piece.expr, piece.support, dim)
-            if on_ball is None:
+            form = ball_form(piece.expr, piece.support)
+            if form is None:
                 return None
-            components += on_ball
+            components.append(BallComponent.of(form, dim))
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "series")
 
 

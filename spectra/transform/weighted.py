@@ -7,7 +7,6 @@ neither overflow nor vanish; each integral has a unit of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,17 @@ from spectra.charts import Chart, charts_between
 from spectra.numeric import FloatArray
 from spectra.quadrature import ANALYSIS, NODES, WEIGHTS
 
-__all__ = ["Integrand", "ScaledIntegral", "Values", "Weight", "below", "panels", "weighted"]
+__all__ = [
+    "Integrand",
+    "Parts",
+    "ScaledIntegrals",
+    "Weight",
+    "added",
+    "below",
+    "no_integrals",
+    "panels",
+    "weighted",
+]
 
 # Panels are bisected until the last Legendre coefficients are below this share of the integral.
 _RESOLVED = 1e-14
@@ -34,51 +43,42 @@ _LARGEST_LOG = 700.0
 _LEAST_NORMAL = float(np.finfo(float).tiny)
 
 
-class ScaledIntegral(NamedTuple):
-    """exp(log_unit) times: an integral, a bound of its error, the integral of absolute values."""
-
-    log_unit: float
-    mid: float
-    rad: float
-    size: float
-
-    def plus(self, other: ScaledIntegral) -> ScaledIntegral:
-        """The sum, in the larger unit."""
-        unit = max(self.log_unit, other.log_unit)
-        if unit == -np.inf:
-            return self
-        mine, theirs = (float(np.exp(x.log_unit - unit)) for x in (self, other))
-        pairs = zip(self[1:], other[1:], strict=True)
-        return ScaledIntegral(unit, *(mine * a + theirs * b for a, b in pairs))
-
-
-class Values(NamedTuple):
-    """Values per unit of t, as shares of exp(top), and the logarithm of their errors."""
-
-    top: FloatArray
-    share: FloatArray
-    log_error: FloatArray
-
-
+#: Logarithms of what a function is above and below zero, and of its error, per unit of a variable.
+Parts = tuple[FloatArray, FloatArray, FloatArray]
 #: What is integrated, at the variable t of a chart.
-Integrand = Callable[[Chart, FloatArray], Values]
+Integrand = Callable[[Chart, FloatArray], Parts]
 #: Sign and logarithm of a weight at a radius.
 Weight = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+#: Rows of numbers for each weight: the logarithm of a unit and, in it, an integral, a bound of its
+#: error, and the integral of absolute values.
+ScaledIntegrals = FloatArray
+
+
+def no_integrals(count: int) -> ScaledIntegrals:
+    """Integrals that are zero."""
+    return np.array([np.full(count, -np.inf), *np.zeros((3, count))])
+
+
+def added(*parts: ScaledIntegrals) -> ScaledIntegrals:
+    """Sums of integrals against the same weights, in the largest of their units."""
+    unit = np.max([part[0] for part in parts], axis=0)
+    finite = np.where(np.isfinite(unit), unit, 0.0)
+    return np.array([unit, *sum(part[1:] * np.exp(part[0] - finite) for part in parts)])
 
 
 def weighted(
     integrand: Integrand, pieces: Sequence[tuple[Chart, FloatArray]], weights: Sequence[Weight]
-) -> list[ScaledIntegral]:
+) -> ScaledIntegrals:
     """Integrals of a function against each weight, over pieces made by :func:`panels`.
 
     What bisection does not resolve is counted as an error of the integrals.
 
     Examples
     --------
-    >>> ones = lambda chart, t: Values(chart.log_slope(t), 1.0 + 0 * t, np.full_like(t, -np.inf))
+    >>> ones = lambda chart, t: (chart.log_slope(t), -np.inf + 0 * t, -np.inf + 0 * t)
     >>> law = lambda w: (np.ones_like(w), -w)
-    >>> (found,) = weighted(ones, panels(-40.0, 4.0, {}, [], 1), [law])
-    >>> bool(abs(found.mid * np.exp(found.log_unit) - 1.0) < 1e-14)
+    >>> ((log_unit, integral, *_),) = weighted(ones, panels(-40.0, 4.0, {}, [], 1), [law]).T
+    >>> bool(abs(integral * np.exp(log_unit) - 1.0) < 1e-14)
     True
     """
     charts = [chart for chart, _ in pieces]
@@ -93,11 +93,12 @@ def weighted(
         half = 0.5 * (right - left)
         seen = _weighed(integrand, charts, which, left, half, weights)
         if level == 0:
-            unit = seen.top.max(axis=(1, 2))
+            unit = seen[:2].max(axis=(0, 2, 3))
             unit = np.where(np.isfinite(unit), unit, 0.0)
-        value = seen.share * _exp(seen.top - unit[:, None, None])
+        above, under, error = _exp(seen - unit[:, None, None])
+        value = above - under
         coefficients = np.abs(value @ ANALYSIS.T[:, -3:]).max(axis=2)
-        wrong = half * (_exp(seen.log_error - unit[:, None, None]) @ WEIGHTS)
+        wrong = half * (error @ WEIGHTS)
         tail, size = half * coefficients, half * (np.abs(value) @ WEIGHTS)
         absolute = sums[2] + size.sum(axis=1)
         fine = tail <= np.maximum(_RESOLVED * absolute[:, None], wrong)
@@ -111,7 +112,7 @@ def weighted(
         left = np.concatenate([left[~good], middle])
         right = np.concatenate([middle, right[~good]])
         which, before = np.tile(which[~good], 2), np.tile(coefficients[:, ~good], 2)
-    return [ScaledIntegral(*map(float, row)) for row in zip(unit, *sums, strict=True)]
+    return np.array([unit, *sums])
 
 
 def _weighed(
@@ -121,20 +122,25 @@ def _weighed(
     left: FloatArray,
     half: FloatArray,
     weights: Sequence[Weight],
-) -> Values:
-    """Integrand times weights at the nodes of panels: (weights, panels, nodes)."""
+) -> FloatArray:
+    """Integrand times weights at the nodes of panels: (its three logarithms, weights, panels,
+    nodes)."""
     t = (left + half)[:, None] + half[:, None] * NODES
-    found = [np.empty((len(weights), *t.shape)) for _ in range(3)]
+    found = np.empty((3, len(weights), *t.shape))
     for i, chart in enumerate(charts):
         mine = which == i
         if np.any(mine):
             own, radius = integrand(chart, t[mine]), chart.radius(t[mine])
             for j, weight in enumerate(weights):
-                sign, log = weight(radius)
-                row = (own.top + log, sign * own.share, own.log_error + log)
-                for into, part in zip(found, row, strict=True):
-                    into[j, mine] = part
-    return Values(*found)
+                found[:, j, mine] = _times(own, *weight(radius))
+    return found
+
+
+def _times(logs: Parts, sign: FloatArray, log: FloatArray) -> FloatArray:
+    """What an integrand becomes by a weight."""
+    above, under, error = logs
+    parts = np.where(sign > 0.0, above, under), np.where(sign > 0.0, under, above), error
+    return np.add(parts, log)
 
 
 def _exp(log: FloatArray) -> FloatArray:
@@ -153,24 +159,21 @@ def _is_rounding(
 
 def below(
     integrand: Integrand, weights: Sequence[Weight], low: float, power: float
-) -> list[ScaledIntegral]:
+) -> ScaledIntegrals:
     """Integrals from 0 to exp(low), where the integrand goes like the radius to power - 1.
 
     How much the power that is seen differs from the one stated is their error.
     """
     t = np.array([low, low + 1.0])
-    near = integrand(Chart(), t)
-    found = []
-    for weight in weights:
-        sign, log = weight(np.exp(t))
-        rise = near.top + log
-        if not np.all(np.isfinite(rise)):
-            found.append(ScaledIntegral(-np.inf, 0.0, 0.0, 0.0))
-            continue
-        mass = float(sign[0] * near.share[0]) / power
-        drift = min(2.0 * abs(float(rise[1] - rise[0]) / power - 1.0), 1.0) * abs(mass)
-        error = float(np.exp(near.log_error[0] - near.top[0])) / power
-        found.append(ScaledIntegral(float(rise[0]), mass, drift + error, abs(mass)))
+    near, found = integrand(Chart(), t), no_integrals(len(weights))
+    for i, weight in enumerate(weights):
+        above, under, error = _times(near, *weight(np.exp(t)))
+        rise = np.maximum(above, under)
+        if np.all(np.isfinite(rise)):
+            unit = rise[0]
+            mass = (np.exp(above[0] - unit) - np.exp(under[0] - unit)) / power
+            drift = min(2.0 * abs((rise[1] - unit) / power - 1.0), 1.0) * abs(mass)
+            found[:, i] = unit, mass, drift + np.exp(error[0] - unit) / power, abs(mass)
     return found
 
 

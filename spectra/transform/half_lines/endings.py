@@ -18,13 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log, log10
-from typing import Any
+from math import comb, factorial, log, log10
 
 import flint
 import numpy as np
 import sympy
-from mpmath import mp
 from scipy.special import loggamma
 
 from spectra.density import Radial
@@ -45,7 +43,8 @@ _LEAST_TERMS = 4
 _MARGIN = 10.0
 # The series of a tail is used where its error is below this share of its value.
 _TAIL_RESOLVED = 1e-15
-_DIGITS = 34
+# Bits of its coefficients: what they do not tell from 0 is 0.
+_BITS = 128
 # exp(-40) is rounding against what falls like a power.
 _FLAT_DEPTH = 40.0
 _FARTHEST_LOG = 345.0
@@ -134,29 +133,21 @@ def power_ending(zero: Expansion, dim: int) -> PowerEnding | None:
     powers: list[float] = []
     polynomials: list[FloatArray] = []
     first: sympy.Expr | None = None
-    with mp.workdps(_DIGITS):
+    with working(_BITS):
+        half = flint.arb(dim) / 2
         for a, q, c in zero:
             if q == 0 and a.is_Integer and a % 2 == 0:
                 continue
-            value, half = mp.mpmathify(sympy.N(a, _DIGITS)), mp.mpf(dim) / 2
-            taylor = mp.taylor(
-                lambda s, h=half: (
-                    2 ** (s + 1) * mp.gammaprod([h + s / 2], [h, -s / 2])
-                    if not (mp.isint(s) and s % 2 == 0)
-                    else mp.mpf(0)
-                ),
-                value,
-                q,
-            )
-            scale = mp.mpmathify(sympy.N(c, _DIGITS))
+            s = flint.arb_series([_number(a, _BITS), 1], prec=q + 1)
+            g = 2 * (s * flint.arb.const_log2()).exp() * (half + s / 2).gamma() / half.gamma()
+            g = g * (-s / 2).rgamma()
             # (-d/da)^q of G(a) w^(-a-1)
+            scale = _number(c, _BITS)
             polynomial = [
-                scale * mp.binomial(q, j) * (-1) ** (q - j) * mp.factorial(q - j) * taylor[q - j]
+                scale * comb(q, j) * (-1) ** (q - j) * factorial(q - j) * g[q - j]
                 for j in range(q + 1)
             ]
-            # 1/Gamma(-a/2) is sin(pi a/2) Gamma(1 + a/2)/pi up to a sign, and the sine may be 0.
-            size = abs(scale) * 2**value * mp.gammaprod([half + value / 2, 1 + value / 2], [half])
-            if all(_is_zero(p, size) for p in polynomial):
+            if all(p.contains(0) for p in polynomial):
                 continue
             first = a if first is None else first
             powers.append(float(sympy.N(a - first, 20)))
@@ -198,11 +189,6 @@ def _beyond_the_last(
     growth = (a + 1.0) * np.log(2.0) + loggamma(half + 0.5 * a) + loggamma(1.0 + 0.5 * a)
     log = size + float(growth - loggamma(half))
     return (a - float(first), log), _FLAT_DEPTH * float(np.exp((size - before) / (a - b)))
-
-
-def _is_zero(value: Any, size: Any) -> bool:
-    """Whether a number made of some of a size, in many digits, is a zero but for the last ones."""
-    return bool(abs(value) <= abs(size) * mp.mpf(10) ** (8 - _DIGITS))
 
 
 def _log_size(c: sympy.Expr) -> float:

@@ -10,17 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
+import flint
 import sympy
 
 from spectra.formula.parsing import Z
+from spectra.transform.rays.continuation import number
+from spectra.transform.rays.precision import Ball, working
 from spectra.transform.summands import read, scaled_argument
 
-__all__ = ["GammaProduct", "LinearArgument", "gamma_product"]
+__all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product"]
 
 #: The argument offset + slope * s of a Gamma function.
 LinearArgument = tuple[sympy.Rational, sympy.Rational]
 
+#: Bits of the residues: terms of a sum of kernels cancel in them.  A sum that is not told from zero
+#: by so many is zero.
+BITS = 192
 _ONE = sympy.Integer(1)
 _HALF = sympy.Rational(1, 2)
 
@@ -74,6 +81,52 @@ class GammaProduct:
         below = [sympy.gamma(c + e * s) for c, e in self.below]
         return self.coefficient * self.scale ** (-s) * sympy.Mul(*above) / sympy.Mul(*below)
 
+    def radial(self, dim: int) -> GammaProduct:
+        r"""That of the radial density in a dimension, in u = 1 - s; what cancels is left out.
+
+        .. math:: R(u) = \int_0^\infty\rho(w) w^{u-1} dw
+                  = \frac{2^u\,\Gamma((u+d-1)/2)}{\Gamma(d/2)\,\Gamma((1-u)/2)}\,M(1-u) ,
+
+        Parseval's formula with the transform of Omega_d, DLMF 10.22.43.
+        """
+        above = [(a + b, -b) for a, b in self.above]
+        below = [(a + b, -b) for a, b in self.below]
+        above.append((sympy.Rational(dim - 1, 2), _HALF))
+        below.append((_HALF, -_HALF))
+        for argument in list(above):
+            if argument in below:
+                above.remove(argument)
+                below.remove(argument)
+        front = self.coefficient / self.scale / sympy.gamma(sympy.Rational(dim, 2))
+        return GammaProduct(front, 1 / (2 * self.scale), tuple(above), tuple(below))
+
+    def order(self, place: sympy.Rational) -> int:
+        """Order of the pole at a real place; negative for a zero."""
+        up = sum(_is_pole(a + b * place) for a, b in self.above)
+        return up - sum(_is_pole(a + b * place) for a, b in self.below)
+
+    @cached_property
+    def logs(self) -> tuple[Ball, Ball]:
+        """log C and -log b, so that C b^-s = exp(log C + s (-log b))."""
+        with working(BITS):
+            return number(self.coefficient).log(), -number(self.scale).log()
+
+    def laurent(self, place: sympy.Rational) -> list[Ball]:
+        """Coefficients of (s - place)^-m, m = 0, 1, ..., as far as there are any."""
+        length = self.order(place) + 1
+        if length < 1:
+            return []
+        front, base = self.logs
+        total = flint.acb_series([front + number(place) * base, base], prec=length).exp()
+        for arguments, is_above in ((self.above, True), (self.below, False)):
+            for a, b in arguments:
+                value = a + b * place
+                reciprocal = flint.acb_series([number(value), number(b)], prec=length + 1).rgamma()
+                if _is_pole(value):
+                    reciprocal = flint.acb_series(reciprocal.coeffs()[1:], prec=length)
+                total = total / reciprocal if is_above else total * reciprocal
+        return [total[length - 1 - m] for m in range(length)]
+
     def times_power(self, power: sympy.Rational) -> GammaProduct:
         """The Mellin transform of z**power times the kernel: s becomes s + power."""
         return GammaProduct(
@@ -82,6 +135,11 @@ class GammaProduct:
             tuple((a + b * power, b) for a, b in self.above),
             tuple((c + e * power, e) for c, e in self.below),
         )
+
+
+def _is_pole(value: sympy.Rational) -> bool:
+    """Whether Gamma has a pole there."""
+    return bool(value.is_Integer and value.p <= 0)
 
 
 def gamma_product(term: sympy.Expr) -> GammaProduct | None:

@@ -8,7 +8,6 @@ there.  Every radius costs the same, in every dimension.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,7 @@ from spectra.density import PowerTail
 from spectra.transform.mellin_sums.mellin import GammaProduct
 from spectra.transform.mellin_sums.mellin_lines import Line, best_of, lines_of
 from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
-from spectra.transform.panel import Panel, bisected, checked_panel, places, short
+from spectra.transform.panel import Panel, bisected, bulk_of, checked_panel, places, short
 from spectra.transform.panelled import Panelled
 
 __all__ = ["mellin_component"]
@@ -33,8 +32,6 @@ _NOISE = 1.0
 # value.
 _BENT = 1.0
 _LEAST_WIDTH = 1e-3
-# The bulk ends where the mass per unit of log w is this share of its largest value.
-_BULK = 1e-2
 # A component that knows less than this of its mass is left to other routes (chosen).
 _MOST_LOST, _LOOKS = 1e-9, 64
 
@@ -76,20 +73,16 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> Panelled | N
         return None
     start = -_reach(lines[0], below[0])
     stop = _reach(lines[-1], above[0]) if above else _crossing(*lines[-2:])
+    panels = _panels(lines, start, stop)
     component = Panelled(
-        panels=_panels(lines, start, stop),
+        panels=panels,
         total=mellin.total(),
         origin_exponent=-float(below[0].place),
-        bulk=(np.exp(start), np.exp(stop)),
+        bulk=bulk_of(panels, _FIRST_WIDTH),
         tail=PowerTail(float(above[0].place) if above else np.inf),
         beginning=lines[0],
         ending=lines[-1],
     )
-    x = np.linspace(start, stop, 2000)
-    mass = component.log_envelope(np.exp(x)) + x
-    inside = np.flatnonzero(mass >= mass.max() + np.log(_BULK))
-    low, high = float(np.exp(x[inside[0]])), float(np.exp(x[inside[-1]]))
-    component = replace(component, bulk=(low, max(high, 2.0 * low)))
     return component if _share_lost(component) <= _MOST_LOST else None
 
 

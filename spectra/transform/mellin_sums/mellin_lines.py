@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import sympy
 from numpy.typing import NDArray
 
 from spectra.density import Radial
@@ -196,7 +196,7 @@ def best_of(lines: Sequence[Line], x: FloatArray) -> NDArray[np.intp]:
 
 
 def _inner_places(
-    mellin: RadialMellin, first: Fraction, last: Fraction | None
+    mellin: RadialMellin, first: sympy.Rational, last: sympy.Rational | None
 ) -> list[tuple[float, float]]:
     """Places inside the strip, with the room around them."""
     start = float(first)

@@ -1,18 +1,14 @@
-r"""The Mellin transform of a radial density, and its poles.
+"""The Mellin transform of a radial density, and its poles.
 
-.. math:: R(u) = \int_0^\infty\rho(w) w^{u-1} dw
-          = \frac{2^u\,\Gamma((u+d-1)/2)}{\Gamma(d/2)\,\Gamma((1-u)/2)}\,M(1-u)
-
-where M is the Mellin transform of the kernel (Parseval's formula with that of Omega_d, DLMF
-10.22.43).  The total k(0) is R(1).  Poles on the left give the expansion of rho at the origin,
-poles on the right the one at infinity.
+A density has the Gamma products R(u) that those of its kernel become
+(:meth:`.mellin.GammaProduct.radial`), and the total k(0) is R(1).  Poles on the left give the
+expansion of rho at the origin, poles on the right the one at infinity.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import flint
@@ -22,19 +18,12 @@ from numpy.typing import NDArray
 from scipy.special import loggamma, polygamma
 
 from spectra.numeric import FloatArray
-from spectra.transform.mellin_sums.mellin import GammaProduct
-from spectra.transform.rays.continuation import number
+from spectra.transform.mellin_sums.mellin import BITS, GammaProduct
 from spectra.transform.rays.precision import Ball, working
 
 __all__ = ["Pole", "RadialMellin"]
 
 ComplexArray = NDArray[np.complex128]
-_Argument = tuple[Fraction, Fraction]
-
-#: Bits of the residues: terms of a sum of kernels cancel in them.  A sum that is not told from zero
-#: by so many is zero.
-_BITS = 192
-_HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -45,53 +34,9 @@ class Pole:
     pole is then in the summands or in the imaginary part alone.
     """
 
-    place: Fraction
+    place: sympy.Rational
     log_scale: float
     coefficients: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class _Term:
-    """One product: exp(log_front + u log_base) prod Gamma(above) / prod Gamma(below), in u."""
-
-    log_front: Ball
-    log_base: Ball
-    above: tuple[_Argument, ...]
-    below: tuple[_Argument, ...]
-
-    def order(self, place: Fraction) -> int:
-        """Order of the pole at a real place; negative for a zero."""
-        up = sum(_is_pole(a + b * place) for a, b in self.above)
-        return up - sum(_is_pole(a + b * place) for a, b in self.below)
-
-    def laurent(self, place: Fraction) -> list[Ball]:
-        """Coefficients of (u - place)^-m, m = 0, 1, ..., as far as there are any."""
-        length = self.order(place) + 1
-        if length < 1:
-            return []
-        log = [self.log_front + _ball(place) * self.log_base, self.log_base]
-        total = flint.acb_series(log, prec=length).exp()
-        for arguments, is_above in ((self.above, True), (self.below, False)):
-            for a, b in arguments:
-                value = a + b * place
-                reciprocal = flint.acb_series([_ball(value), _ball(b)], prec=length + 1).rgamma()
-                if _is_pole(value):
-                    reciprocal = flint.acb_series(reciprocal.coeffs()[1:], prec=length)
-                total = total / reciprocal if is_above else total * reciprocal
-        return [total[length - 1 - m] for m in range(length)]
-
-
-def _is_pole(value: Fraction) -> bool:
-    """Whether Gamma has a pole there."""
-    return value.denominator == 1 and value <= 0
-
-
-def _ball(value: Fraction) -> Ball:
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))
-
-
-def _fraction(value: sympy.Rational) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
 
 
 class RadialMellin:
@@ -109,20 +54,18 @@ class RadialMellin:
     """
 
     def __init__(self, products: Sequence[GammaProduct], dim: int) -> None:
-        self.dim = dim
         self.is_real = all(p.is_real for p in products)
-        with working(_BITS):
-            self._terms = tuple(_term(p, dim) for p in products)
+        self._terms = [p.radial(dim) for p in products]
 
     @cached_property
-    def strip(self) -> tuple[Fraction, Fraction | None]:
+    def strip(self) -> tuple[sympy.Rational, sympy.Rational | None]:
         """The real parts of u between which R is analytic; None where there is no pole above."""
         right = self.places(1, 1)
         return self.places(-1, 1)[0], (right[0] if right else None)
 
-    def places(self, side: int, count: int) -> list[Fraction]:
+    def places(self, side: int, count: int) -> list[sympy.Rational]:
         """The first poles on one side (-1 left, +1 right), the nearest to the strip first."""
-        found: set[Fraction] = set()
+        found: set[sympy.Rational] = set()
         reach = 4 * count + 8
         for term in self._terms:
             for a, b in term.above:
@@ -134,7 +77,7 @@ class RadialMellin:
     def poles(self, side: int, count: int) -> list[Pole]:
         """The first poles on one side, with what moving the line across them adds to rho."""
         found = []
-        with working(_BITS):
+        with working(BITS):
             for place in self.places(side, count):
                 laurents = [term.laurent(place) for term in self._terms]
                 order = max(map(len, laurents)) - 1
@@ -147,8 +90,8 @@ class RadialMellin:
 
     def total(self) -> float:
         """R(1), the integral of rho and the value of the kernel at zero; nan at a pole there."""
-        with working(_BITS):
-            laurents = [term.laurent(Fraction(1)) for term in self._terms]
+        with working(BITS):
+            laurents = [term.laurent(sympy.Integer(1)) for term in self._terms]
             if max(map(len, laurents)) > 1:
                 return float("nan")
             return float(_real_sum(laurents, 0))
@@ -157,7 +100,7 @@ class RadialMellin:
         """log of each product at complex u, and the sizes of what was rounded in it."""
         logs, sizes = [], []
         for term in self._terms:
-            front, base = complex(term.log_front), complex(term.log_base)
+            front, base = map(complex, term.logs)
             value = front + base * u
             size = abs(front) + np.abs(base * u)
             for sign, arguments in ((1.0, term.above), (-1.0, term.below)):
@@ -181,21 +124,6 @@ class RadialMellin:
                 if x > 0.0:
                     variance += sign * float(b) ** 2 * float(polygamma(1, x))
         return max(variance, 0.0)
-
-
-def _term(product: GammaProduct, dim: int) -> _Term:
-    """R(u) of one product, its Gamma functions cancelled; s = 1 - u."""
-    above = [(_fraction(a) + _fraction(b), -_fraction(b)) for a, b in product.above]
-    below = [(_fraction(a) + _fraction(b), -_fraction(b)) for a, b in product.below]
-    above.append((Fraction(dim - 1, 2), _HALF))
-    below.append((_HALF, -_HALF))
-    for argument in list(above):
-        if argument in below:
-            above.remove(argument)
-            below.remove(argument)
-    coefficient, scale = number(product.coefficient), number(product.scale)
-    front = coefficient.log() - scale.log() - (flint.arb(dim) / 2).lgamma()
-    return _Term(front, (2 * scale).log(), tuple(above), tuple(below))
 
 
 def _real_sum(laurents: Sequence[list[Ball]], m: int) -> Ball:

@@ -36,8 +36,6 @@ __all__ = [
     "BallForm",
     "Factor",
     "Monomials",
-    "RimIntegral",
-    "RimPower",
     "is_zero",
     "to_ball",
 ]
@@ -97,37 +95,59 @@ def _betas(power: sympy.Rational, order: int, start: sympy.Rational) -> Iterator
 
 
 @dataclass(frozen=True)
-class RimPower:
-    """The factor x^shift (1 - x^order)^power with 0 <= shift < 1, order 1 or 2.
+class Factor:
+    """What multiplies a power of x: x^shift (1 - x^order)^power, or its integral from 0.
 
-    For order 2 the power is below 1, for order 1 it is 0 or no integer.
+    With 0 <= shift < 1, order 1 or 2.  For order 2 the power is below 1, for order 1 it is 0 or no
+    integer.  That of an integral is above -1 and no integer, of order 2 and without a shift: it is
+    arcsin x for -1/2.
     """
 
     power: sympy.Rational
     order: int = 2
     shift: sympy.Rational = _ZERO
+    is_integral: bool = False
 
     @property
     def is_one(self) -> bool:
         """Whether the factor is the constant 1."""
         return bool(self.power == 0 and self.shift == 0)
 
+    @property
+    def whole(self) -> sympy.Expr:
+        """An integral up to 1."""
+        root = sympy.sqrt(sympy.pi) / 2
+        return root * sympy.gamma(self.power + 1) / sympy.gamma(self.power + 3 * _HALF)
+
     def moments(self, first: int) -> Iterator[Ball]:
         """Integrals of x^(a-1) times the factor, a = first, first + 1, ..."""
-        return _betas(self.power, self.order, first + self.shift)
+        if not self.is_integral:
+            return _betas(self.power, self.order, first + self.shift)
+        whole, rim = to_ball(self.whole), _betas(self.power, 2, sympy.Integer(first + 1))
+        return ((whole - b) / a for a, b in zip(count(first), rim, strict=False))
 
     def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
         """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
         power, c = self.shift, sympy.Integer(1)
         for j in count():
-            if power >= stop or c == 0:
+            exponent = power + 1 if self.is_integral else power
+            if exponent >= stop or c == 0:
                 return
-            yield power, c
+            yield exponent, c / exponent if self.is_integral else c
             c = c * (j - self.power) / (j + 1)
             power += self.order
 
     def at_edge(self, length: int, number: Number) -> AtEdge:
-        """(1 - x^order)^power as tau^power times a series in tau = 1 - x^2."""
+        """Powers of tau = 1 - x^2, and the series in tau that multiply them.
+
+        An integral is that up to 1, less the one from x on.
+        """
+        if self.is_integral:
+            terms, c = [], _HALF
+            for j in range(length):
+                terms.append(-number(c / (self.power + 1 + j)))
+                c = c * sympy.Rational(2 * j + 1, 2 * j + 2)
+            return [(_ZERO, [number(self.whole)]), (self.power + 1, terms)]
         if self.order == 2 or self.power == 0:
             return [(self.power, [number(sympy.Integer(1))])]
         p, q = int(self.power.p), int(self.power.q)
@@ -136,43 +156,6 @@ class RimPower:
             ratio = (p + 2 * q * j) * (p + q + 2 * q * j)
             series.append(series[-1] * ratio / (4 * q * (j + 1) * (p + q + q * j)))
         return [(self.power, series)]
-
-
-@dataclass(frozen=True)
-class RimIntegral:
-    """The factor int_0^x (1 - t^2)^power dt, power > -1 and no integer; arcsin x for -1/2."""
-
-    power: sympy.Rational
-    shift = _ZERO
-
-    @property
-    def whole(self) -> sympy.Expr:
-        """The integral up to 1."""
-        root = sympy.sqrt(sympy.pi) / 2
-        return root * sympy.gamma(self.power + 1) / sympy.gamma(self.power + 3 * _HALF)
-
-    def moments(self, first: int) -> Iterator[Ball]:
-        """Integrals of x^(a-1) times the factor, a = first, first + 1, ..."""
-        whole = to_ball(self.whole)
-        rim = _betas(self.power, 2, sympy.Integer(first + 1))
-        return ((whole - b) / a for a, b in zip(count(first), rim, strict=False))
-
-    def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
-        """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
-        terms = RimPower(self.power).taylor(stop)
-        return ((m + 1, c / (m + 1)) for m, c in terms if m + 1 < stop)
-
-    def at_edge(self, length: int, number: Number) -> AtEdge:
-        """The integral up to 1, less the one from x on, which is tau^(power+1) times a series."""
-        terms, c = [], _HALF
-        for j in range(length):
-            terms.append(-number(c / (self.power + 1 + j)))
-            c = c * sympy.Rational(2 * j + 1, 2 * j + 2)
-        return [(_ZERO, [number(self.whole)]), (self.power + 1, terms)]
-
-
-#: What multiplies a power of x: its moments, and its expansions at the origin and at the edge.
-Factor = RimPower | RimIntegral
 
 
 @dataclass(frozen=True)
@@ -187,7 +170,7 @@ class BallForm:
 
     Examples
     --------
-    >>> root = RimPower(sympy.Rational(3, 2), order=1)
+    >>> root = Factor(sympy.Rational(3, 2), order=1)
     >>> form = BallForm(sympy.Integer(1), ((root, ((0, sympy.Integer(1)),)),))
     >>> form.edge_exponents, form.value_at_zero
     ((3/2,), 1)
@@ -209,7 +192,7 @@ class BallForm:
                 c
                 for factor, monomials in self.parts
                 for m, c in monomials
-                if m == factor.shift == 0 and isinstance(factor, RimPower)
+                if m == factor.shift == 0 and not factor.is_integral
             ),
             sympy.Integer(0),
         )
@@ -218,10 +201,9 @@ class BallForm:
     def is_even(self) -> bool:
         """Whether the formula is smooth at z = 0: a power series in z^2."""
         return all(
-            m % 2 == (1 if isinstance(factor, RimIntegral) else 0)
-            for factor, monomials in self.parts
-            for m, _ in monomials
-        ) and all(f.order == 2 and f.shift == 0 for f, _ in self.parts if isinstance(f, RimPower))
+            f.order == 2 and f.shift == 0 and all(m % 2 == f.is_integral for m, _ in monomials)
+            for f, monomials in self.parts
+        )
 
     @property
     def has_finite_edge(self) -> bool:
@@ -231,7 +213,7 @@ class BallForm:
     @property
     def has_finite_origin(self) -> bool:
         """Whether the expansion at the origin is a polynomial."""
-        return all(isinstance(f, RimPower) and f.power == 0 for f, _ in self.parts)
+        return all(f.power == 0 for f, _ in self.parts)
 
     def moments(self, dim: int) -> Iterator[Ball]:
         """Integrals of x^(dim-1+2n) times the formula, n = 0, 1, ..., at Arb's precision."""

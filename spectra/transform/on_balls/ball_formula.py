@@ -13,57 +13,45 @@ from collections.abc import Iterable
 
 import sympy
 
-from spectra.transform.on_balls.ball import BallForm, Monomials, RimIntegral, RimPower
-from spectra.transform.on_balls.ball_reading import ball_form
+from spectra.transform.on_balls.ball import BallForm, Factor, Monomials
+from spectra.transform.smooth_pairs.pair import W
 
 __all__ = ["compact_formula"]
 
 _HALF = sympy.Rational(1, 2)
 
 
-def compact_formula(
-    expr: sympy.Expr,
-    support: sympy.Expr,
-    dim: int | sympy.Expr,
-    *,
-    variable: sympy.Symbol | None = None,
-) -> sympy.Expr | None:
-    """The density mu(w) of a piece as a sympy formula, or None where it is of another class.
+def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
+    """The density mu(w) of a formula on a ball, as a sympy formula in ``w``.
 
     Polynomials in z^2 give Bessel functions, the others hypergeometric functions; the formula is
     exact, and it is not meant for evaluation in doubles: use the component.
 
     Parameters
     ----------
-    expr, support : sympy expressions
-        As in :class:`spectra.kernel.Piece`.
+    form : BallForm
     dim : int or sympy expression
         Dimension d, which may be a symbol.
-    variable : sympy symbol, optional
-        The radius of the frequency; by default the positive symbol ``w``.
 
     Examples
     --------
     >>> from spectra.formula.parsing import Z
-    >>> compact_formula(1 - Z**2 / 4, sympy.Integer(2), 2)
+    >>> from spectra.transform.on_balls.ball_reading import ball_form
+    >>> compact_formula(ball_form(1 - Z**2 / 4, sympy.Integer(2)), 2)
     besselj(2, 2*w)/(pi*w**2)
-    >>> compact_formula(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2), 2)
+    >>> compact_formula(ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)
     hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """
-    form = ball_form(expr, support)
-    if form is None:
-        return None
-    w = sympy.Symbol("w", positive=True) if variable is None else variable
     dim = sympy.sympify(dim)
     parts = dict(form.parts)
-    integrals = [(f, terms) for f, terms in form.parts if isinstance(f, RimIntegral)]
+    integrals = [(f, terms) for f, terms in form.parts if f.is_integral]
     if form.is_even and not integrals:
-        return _bessel_formula(form, dim, w)
-    s = form.radius * w
+        return _bessel_formula(form, dim)
+    s = form.radius * W
     x = -(s**2) / 4
     total = sympy.Integer(0)
     # The whole of an integral (pi/2 of arcsin) joins the polynomial, where it often cancels.
-    smooth: dict[int, sympy.Expr] = dict(parts.get(RimPower(sympy.Integer(0)), ()))
+    smooth: dict[int, sympy.Expr] = dict(parts.get(Factor(sympy.Integer(0)), ()))
     for integral, monomials in integrals:
         for m, c in monomials:
             smooth[m] = smooth.get(m, sympy.Integer(0)) + c * integral.whole
@@ -79,14 +67,14 @@ def compact_formula(
                 * _hyper((a / 2, (a + 1) / 2), (dim / 2, a / 2 + 1, (a + 1) / 2 + y), x)
             )
     for factor, monomials in form.parts:
-        if isinstance(factor, RimPower) and not factor.is_one:
+        if not (factor.is_integral or factor.is_one):
             for m, c in monomials:
                 total += c * _root_sum(factor, dim + m + factor.shift, dim, x)
     constant = form.radius**dim / (2 ** (dim - 1) * sympy.pi ** (dim / 2) * sympy.gamma(dim / 2))
     return sympy.expand_mul(constant) * total
 
 
-def _root_sum(factor: RimPower, first: sympy.Expr, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _root_sum(factor: Factor, first: sympy.Expr, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
     """The series of a root, whose moments M(first + 2n) are Beta functions."""
     y = factor.power + 1
     if factor.order == 2:
@@ -97,12 +85,11 @@ def _root_sum(factor: RimPower, first: sympy.Expr, dim: sympy.Expr, x: sympy.Exp
     return moment * _hyper((first / 2, (first + 1) / 2), lower, x)
 
 
-def _bessel_formula(form: BallForm, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr:
+def _bessel_formula(form: BallForm, dim: sympy.Expr) -> sympy.Expr:
     """Sonine's integral for each power of 1 - x^2."""
-    s = form.radius * w
+    s = form.radius * W
     total = sympy.Integer(0)
     for factor, monomials in form.parts:
-        assert isinstance(factor, RimPower)
         degree = max(m for m, _ in monomials) // 2
         series = form.edge_series(factor.power, degree + 1, lambda c: c)
         for j, coefficient in enumerate(series):

@@ -12,8 +12,6 @@ from spectra.transform.on_balls.ball import (
     BallForm,
     Factor,
     Monomials,
-    RimIntegral,
-    RimPower,
     is_zero,
 )
 
@@ -67,8 +65,8 @@ def _factor(
     known: list[tuple[int, Factor]],
 ) -> tuple[Factor, list[tuple[int, sympy.Integer]]] | None:
     """A product of roots or one integral as a factor times a polynomial, None for any other."""
-    roots = [(k, f) for k, f in known if k and isinstance(f, RimPower)]
-    integrals = [(k, f) for k, f in known if k and isinstance(f, RimIntegral)]
+    roots = [(k, f) for k, f in known if k and not f.is_integral]
+    integrals = [(k, f) for k, f in known if k and f.is_integral]
     if integrals:
         ((k, integral), *others) = integrals
         return None if roots or others or k > 1 else (integral, [(0, sympy.Integer(1))])
@@ -81,7 +79,7 @@ def _factor(
     if lines != 0 and rims != 0:
         return None
     polynomial = sympy.Poly((1 - Z) ** steps * (1 - Z**2) ** squares * Z**whole, Z)
-    factor = RimPower(lines, 1, shift) if lines != 0 else RimPower(rims, 2, shift)
+    factor = Factor(lines, 1, shift) if lines != 0 else Factor(rims, 2, shift)
     return factor, [(j, b) for (j,), b in polynomial.terms()]
 
 
@@ -102,7 +100,7 @@ def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy])
         return known.setdefault(factor, sympy.Dummy("factor"))
 
     def arcsine(argument: sympy.Expr) -> sympy.Expr:
-        arc, argument = symbol(RimIntegral(-_HALF)), sympy.expand(argument)
+        arc, argument = symbol(Factor(-_HALF, is_integral=True)), sympy.expand(argument)
         for sign in (1, -1):
             if argument == sign * x:
                 return sign * arc
@@ -121,7 +119,7 @@ def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy])
         power = -upper[0]
         if not power.is_Rational or power.is_Integer or power <= -1:
             raise sympy.PolynomialError
-        return symbol(RimIntegral(power)) / x
+        return symbol(Factor(power, is_integral=True)) / x
 
     def root(base: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
         constant, factors = sympy.factor_list(sympy.expand(base), x)
@@ -139,7 +137,7 @@ def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy])
         if lower or rim.is_Integer:
             value *= (1 - x ** (2 if lower else 1)) ** sympy.floor(rim)
             rim -= sympy.floor(rim)
-        for left in (RimPower(_ZERO, 2, power - whole), RimPower(rim, 2 if lower else 1)):
+        for left in (Factor(_ZERO, 2, power - whole), Factor(rim, 2 if lower else 1)):
             if not left.is_one:
                 value *= symbol(left)
         return value

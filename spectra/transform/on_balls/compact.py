@@ -10,20 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import sympy
 
-from spectra.density import Component, OscillatingTail
-from spectra.errors import ParameterError
+from spectra.density import OscillatingTail
 from spectra.numeric import FloatArray
 from spectra.transform.on_balls.ascending import AscendingSeries, build_panels
 from spectra.transform.on_balls.ball import BallForm
-from spectra.transform.on_balls.ball_reading import ball_form
 from spectra.transform.on_balls.edge import build_tail
 from spectra.transform.on_balls.numeric_ball import RadialForm
 from spectra.transform.panelled import Panelled
 from spectra.transform.rays.precision import working
 
-__all__ = ["BallComponent", "compact_components"]
+__all__ = ["BallComponent"]
 
 # The bulk starts where the envelope reaches this share of its value at R w = n, the turning point
 # of J_n: further out the density of a kernel of infinite mass grows without end.
@@ -60,7 +57,23 @@ class BallComponent(Panelled):
 
     @classmethod
     def of(cls, form: RadialForm, dim: int) -> BallComponent:
-        """Panels up to the radius from which the expansions at the ends serve."""
+        """Panels up to the radius from which the expansions at the ends serve.
+
+        Raises
+        ------
+        AccuracyError
+            Where the expansion at the edge could not be matched to the series.
+
+        Examples
+        --------
+        >>> import sympy
+        >>> from spectra.formula.parsing import Z
+        >>> from spectra.transform.on_balls.ball_reading import ball_form
+        >>> component = BallComponent.of(ball_form(1 - Z, sympy.Integer(1)), 1)
+        >>> sign, log = component.signed_log(np.array([2.0]))
+        >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
+        True
+        """
         series = AscendingSeries(form, dim)
         beyond = build_tail(series)
         found = cls(
@@ -92,34 +105,3 @@ def _vanishing_moments(form: RadialForm, dim: int) -> int:
     """How many of the integrals of x^(d-1+2n) times the formula vanish, to hundreds of bits."""
     with working(_MOMENT_BITS if isinstance(form, BallForm) else _QUADRATURE_BITS):
         return next(n for n, value in enumerate(form.moments(dim)) if not value.contains(0))
-
-
-def compact_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component] | None:
-    """The density of the piece ``expr`` in Z on z <= support, or None where it is of another class.
-
-    Parameters
-    ----------
-    expr, support : sympy expressions
-        As in :class:`spectra.kernel.Piece`.
-    dim : int
-        Dimension d >= 1.
-
-    Raises
-    ------
-    ParameterError
-        Where ``dim`` is not a positive integer.
-    AccuracyError
-        Where the expansion at the edge could not be matched to the series.
-
-    Examples
-    --------
-    >>> from spectra.formula.parsing import Z
-    >>> (component,) = compact_components(1 - Z, sympy.Integer(1), 1)
-    >>> sign, log = component.signed_log(np.array([2.0]))
-    >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
-    True
-    """
-    if dim < 1:
-        raise ParameterError(f"A dimension is a positive integer, and {dim} is not.")
-    form = ball_form(expr, support)
-    return None if form is None else [BallComponent.of(form, dim)]

@@ -29,7 +29,8 @@ from spectra.kernel import Kernel
 from spectra.singularity.branches import branch_radii, is_analytic_at
 from spectra.singularity.local import profile
 from spectra.singularity.zeros import same_radius
-from spectra.transform.on_balls.compact import BallComponent, compact_components
+from spectra.transform.on_balls.ball_reading import ball_form
+from spectra.transform.on_balls.compact import BallComponent
 from spectra.transform.on_balls.numeric_ball import NumericBall
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_in_a_ball, refuse_hidden
@@ -73,11 +74,8 @@ def compact_numeric_components(expr: sympy.Expr, support: sympy.Expr, dim: int) 
     """
     balls, rest = split_at_breaks(Piece(support, expr))
     assert rest == 0
-    components: list[Component] = []
-    for radius, formula in balls:
-        known = compact_components(formula, radius, dim)
-        components += [_component(formula, radius, dim)] if known is None else known
-    return components
+    forms = [ball_form(expr, radius) or _numeric_form(expr, radius) for radius, expr in balls]
+    return [BallComponent.of(form, dim) for form in forms]
 
 
 def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], sympy.Expr]:
@@ -134,7 +132,7 @@ def _check_continuation(expr: sympy.Expr, radius: sympy.Expr) -> None:
             )
 
 
-def _component(expr: sympy.Expr, radius: sympy.Expr, dim: int) -> BallComponent:
+def _numeric_form(expr: sympy.Expr, radius: sympy.Expr) -> NumericBall:
     refuse_hidden(expr, lambda: hidden_in_a_ball(expr, float(radius)))
     edge, edge_root = _exponents(expr, radius, -1)
     start, origin_root = _exponents(expr, sympy.Integer(0), 1)
@@ -149,14 +147,13 @@ def _component(expr: sympy.Expr, radius: sympy.Expr, dim: int) -> BallComponent:
     if not 0 < origin_root <= _LARGEST_ROOT:
         raise NoRouteError(_mixed(expr, sympy.Integer(0)))
     kernel = Continuation(expr.subs(Z, radius * Z))
-    form = NumericBall(
+    return NumericBall(
         lambda x: kernel(flint.acb(x), flint.ctx.prec + _CANCELLED).real,
         radius,
         edge=edge,
         edge_root=edge_root,
         origin_root=origin_root,
     )
-    return BallComponent.of(form, dim)
 
 
 def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> tuple[sympy.Expr, int]:
