@@ -76,7 +76,9 @@ def charts_between(
     >>> [(c.origin, c.way) for c, *_ in charts_between({1.0: 40.0}, -9.0, 9.0)]
     [(0.0, 1.0), (1.0, -1.0), (1.0, 1.0)]
     """
-    end = float(np.exp(high)) * (1.0 + 4.0 * EPS)
+    # A logarithm is rounded, and the more of it the farther its radius is from 1.
+    rounded = (4.0 + abs(high)) * EPS
+    end = float(np.exp(high)) * (1.0 + rounded)
     ranges, last, start = [], 0.0, low
     for radius, depth in sorted(breaks.items()):
         if radius > end:
@@ -88,7 +90,7 @@ def charts_between(
         last, start = radius, float(np.log(radius)) - depth
     if not last:
         ranges.append((Chart(), low, high))
-    elif np.exp(high) > last * (1.0 + 4.0 * EPS):
+    elif np.exp(high) > last * (1.0 + rounded):
         ranges.append((Chart(last), start, float(np.log(np.exp(high) - last))))
     return [(chart, start, stop) for chart, start, stop in ranges if stop > start]
 
@@ -178,7 +180,9 @@ class RadialSum:
             steepness = 4 + self.dim * (1.0 + np.abs(np.log(at)))
             steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
             if isinstance(component.tail, OscillatingTail):
-                steepness += component.tail.frequency * at
+                # So is the variable in which it is integrated.
+                rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
+                steepness += component.tail.frequency * at * rounded
             relative = relative + EPS * steepness
             size[inside] = np.logaddexp(size[inside], np.maximum(envelope, log) + shift)
             wrong = envelope + shift + np.log(relative)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spectra.charts import Chart, RadialSum, charts_between, require_moderate_scale
 from spectra.density import Component, EndTail, OscillatingTail
 from spectra.numeric import FloatArray
-from spectra.quadrature import EPS, bracketed_roots
+from spectra.quadrature import bracketed_roots
 
 __all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Intervals", "sign_intervals"]
 
@@ -90,7 +90,8 @@ def sign_intervals(
     """
     require_moderate_scale(density.components)
     places = np.concatenate([np.empty(0), *(c.telling_radii() for c in density.components)])
-    segments = [(chart, _joined(chart, t, places)) for chart, t in _segments(density, cut)]
+    found, is_cut = _segments(density, cut)
+    segments = [(chart, _joined(chart, t, places)) for chart, t in found]
     bounds: list[FloatArray] = []
     signs: list[list[int]] = []
     changes: list[float] = []
@@ -110,22 +111,16 @@ def sign_intervals(
             bounds[i],
             np.array([s or known for s in signs[i]]),
             first=i == 0,
-            last=_closes(segments, i, cut),
+            # A closure belongs to what runs to the end of a spectrum.
+            last=chart.origin < cut if chart.way < 0.0 else i == len(segments) - 1 and not is_cut,
         )
         for i, (chart, _) in enumerate(segments)
     ), np.array(sorted(changes))
 
 
-def _closes(segments: list[tuple[Chart, FloatArray]], i: int, cut: float) -> bool:
-    """Whether segment i runs to the end of a spectrum, so that a closure belongs to it."""
-    chart, t = segments[i]
-    if chart.way < 0.0:
-        return chart.origin < cut
-    return i == len(segments) - 1 and bool(chart.radius(t[-1]) < cut * (1.0 - 4.0 * EPS))
-
-
-def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
-    """Charts in the order of the radius, each with a grid fine enough to see every sign."""
+def _segments(density: RadialSum, cut: float) -> tuple[list[tuple[Chart, FloatArray]], bool]:
+    """Charts in the order of the radius, each with a grid fine enough to see every sign, and
+    whether they end at the cut."""
     components = density.components
     depths = _depths(components)
     low = min(_extent(c, -1.0) for c in components)
@@ -134,7 +129,8 @@ def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
     ends = [float(np.log(r)) for r in depths]
     ends += [_extent(c, 1.0) for c in components if not isinstance(c.tail, EndTail)]
     segments: list[tuple[Chart, FloatArray]] = []
-    for chart, start, stop in charts_between(depths, low, min(max(ends), float(np.log(cut)))):
+    last_one = float(np.log(cut))
+    for chart, start, stop in charts_between(depths, low, min(max(ends), last_one)):
         if chart.origin == 0.0:
             segments.append((chart, _grid(components, start, stop)))
             continue
@@ -145,7 +141,7 @@ def _segments(density: RadialSum, cut: float) -> list[tuple[Chart, FloatArray]]:
             between = chart.variable(np.exp(_grid(components, first, last)[1:-1]))
             t = np.union1d(t, between[(between > start) & (between < stop)])
         segments.append((chart, t))
-    return segments
+    return segments, last_one <= max(ends)
 
 
 def _depths(components: Sequence[Component]) -> dict[float, float]:
