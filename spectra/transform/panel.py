@@ -208,7 +208,8 @@ def panel_through(
     if slope is None:
         slope = slope_between(t, sampled.log)
         share = sampled.wrong
-        if share.max() > _LOST and share.min() < share.max() * _UNEVEN:
+        uneven = share.max() > _LOST and share.min() < share.max() * _UNEVEN
+        if uneven and high - low > _NARROW:
             # One end is noise: a power would carry its error to the other one.
             slope = slope_between(t, sampled.log + np.log(share))
         slope = short(slope)

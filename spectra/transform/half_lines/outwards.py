@@ -54,6 +54,8 @@ _USELESS = 1e-4
 _MATTERS = -14.0
 # In higher dimension the bulk of a Gaussian is far from the turning point at its scale.
 _LOW_DIMENSION = 3
+# So close to a frequency, relative to it, a density has begun to rise if it does.
+_CLOSE = 1e-6
 # Frequencies are met that much more closely than other radii.
 _FINE = 128.0
 _CENTRE_GRID = 301
@@ -361,7 +363,7 @@ class Builder:
                     return panels, 0.0, self._largest_below(panels[0])
                 if resolved and (panel.error < panel.top or self._is_noise(panel)):
                     return [panel, *panels], 0.0, 0.0
-                if panels and self._is_lost(panels[0]):
+                if panels and self._has_met_the_bulk(panels) and self._is_lost(panels[0]):
                     return panels, 0.0, self._largest_below(panels[0])
             panel = self._fitted(x - width, x, downwards=True)
             panels.insert(0, panel)
@@ -372,9 +374,16 @@ class Builder:
                 # of a narrow one little is seen, and noise hides some of it.
                 seen = min(float(np.expm1(panel.high - panel.low)), 1.0)
                 drift = (bend + 2.0 * noise) / seen + noise
-                if bend < max(_SETTLED, noise) or self._is_negligible(panel, panel.low):
+                ends = bend < noise or self._is_negligible(panel, panel.low)
+                if bend < _SETTLED or (ends and self._has_met_the_bulk(panels)):
                     return panels, share, drift
             self._count(panels)
+
+    def _has_met_the_bulk(self, panels: list[Panel]) -> bool:
+        """Whether nothing more comes towards the origin: always but beside a frequency, where a
+        density is largest, and may have been lost between it and the next one."""
+        far = self.pivot == 0.0 or panels[0].low < float(np.log(_CLOSE * self.pivot))
+        return far or max(panel.height for panel in panels) > self.peak + _MATTERS
 
     def _is_lost(self, panel: Panel) -> bool:
         """Whether a panel is negligible at its lower end, or is noise that is no matter."""
