@@ -36,6 +36,7 @@ from spectra.kernel import Kernel
 from spectra.transform import ROUTES, spectral_density
 from spectra.transform.half_lines.half_line import half_line
 from spectra.transform.on_balls import compact_numeric
+from spectra.transform.on_balls.compact import BallComponent
 
 EPS = float(np.finfo(float).eps)
 LARGEST = float(np.finfo(float).max)
@@ -56,7 +57,8 @@ def quadrature(kernel: Kernel, dim: int) -> SpectralDensity | None:
             atoms += constant
         else:
             # The public function asks for a closed form first.
-            components.append(compact_numeric._component(piece.expr, piece.support, dim))
+            form = compact_numeric._numeric_form(piece.expr, piece.support)
+            components.append(BallComponent.of(form, dim))
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric")
 
 
