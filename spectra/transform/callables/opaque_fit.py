@@ -136,7 +136,9 @@ def fit_surrogate(
     raise AccuracyError(
         f"A callable could not be followed by a series of {_DEGREES[-1]} terms: it misses by "
         f"{best.miss:.1e} of the largest value. It is not as smooth inside its support as its "
-        "statements say: check edge= and origin=, and state where it breaks with breaks=..."
+        "statements say (check edge= and origin=, and state where it breaks with breaks=...), or "
+        "a fractional power begins at one of its breaks, where one may only end "
+        "(docs/callables.md)."
     )
 
 
