@@ -20,7 +20,7 @@ from spectra.errors import FormulaError
 from spectra.formula.opaque import Opaque
 from spectra.formula.rules import RULES, Step, to_float
 
-__all__ = ["Program"]
+__all__ = ["Program", "steps_of"]
 
 Array = NDArray[Any]
 
@@ -28,6 +28,38 @@ Array = NDArray[Any]
 # and e^(2^100000) is far beyond what a double, or a bound of one, can need.
 _MOST_BITS = 100_000
 _REDUCING = (sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh)
+
+
+def steps_of(
+    expr: sympy.Basic, symbol: sympy.Symbol, plan: Callable[[sympy.Basic], Step]
+) -> list[tuple[Callable[..., Any], tuple[int, ...]]]:
+    """Steps in an order in which each finds its operands: functions, and the places they read.
+
+    Place 0 is the variable, and step i fills place i + 1; the last one is the value.  Equal nodes
+    share a step.
+
+    Parameters
+    ----------
+    expr, symbol
+        The expression and its variable.
+    plan : callable
+        Of a node: a function, and the nodes whose values it takes.
+    """
+    steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+    place: dict[sympy.Basic, int] = {symbol: 0}
+
+    def visit(node: sympy.Basic) -> int:
+        if node not in place:
+            function, operands = plan(node)
+            places = tuple(visit(operand) for operand in operands)
+            steps.append((function, places))
+            place[node] = len(steps)
+        return place[node]
+
+    last = visit(expr)
+    if last != len(steps):
+        steps.append((lambda value: value, (last,)))
+    return steps
 
 
 class Program:
@@ -57,11 +89,7 @@ class Program:
         self._symbol = symbol
         self._backend = backend
         self._rounding = rounding
-        self._place: dict[sympy.Basic, int] = {symbol: 0}
-        steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
-        place = self._visit(expr, steps)
-        if place != len(steps):
-            steps.append((lambda value: value, (place,)))
+        steps = steps_of(expr, symbol, self._plan)
         last_use: dict[int, int] = {}
         for index, (_, operands) in enumerate(steps):
             last_use.update(dict.fromkeys(operands, index))
@@ -78,25 +106,19 @@ class Program:
                 registers[i] = None
         return registers[-1]
 
-    def _visit(
-        self, node: sympy.Basic, steps: list[tuple[Callable[..., Any], tuple[int, ...]]]
-    ) -> int:
-        """The register of a node, after the steps that fill it; equal nodes share one."""
-        if node not in self._place:
-            function, operands = self._plan(node)
-            if self._backend == "mpmath" and operands:
-                rounding = None if node.is_Boolean else self._rounding
-                function = _strict(function, rounding)
-                if isinstance(node, _REDUCING) or (node.is_Pow and not node.exp.is_Rational):
-                    function = _bounded(function, falls=node.func is sympy.exp)
-            elif operands and self._rounding is not None and not node.is_Boolean:
-                function = _rounded(function, self._rounding)
-            places = tuple(self._visit(operand, steps) for operand in operands)
-            steps.append((function, places))
-            self._place[node] = len(steps)
-        return self._place[node]
-
     def _plan(self, node: sympy.Basic) -> Step:
+        function, operands = self._rule(node)
+        if not operands:
+            return function, operands
+        if self._backend == "mpmath":
+            function = _strict(function, None if node.is_Boolean else self._rounding)
+            if isinstance(node, _REDUCING) or (node.is_Pow and not node.exp.is_Rational):
+                function = _bounded(function, falls=node.func is sympy.exp)
+        elif self._rounding is not None and not node.is_Boolean:
+            function = _rounded(function, self._rounding)
+        return function, operands
+
+    def _rule(self, node: sympy.Basic) -> Step:
         if node in (sympy.true, sympy.false):
             truth = float(bool(node))
             return lambda: truth, ()

@@ -15,6 +15,8 @@ import sympy
 
 from spectra.errors import FormulaError
 from spectra.formula.parsing import Z
+from spectra.formula.program import steps_of
+from spectra.formula.rules import Step
 from spectra.transform.rays.amplitudes import HankelAmplitude, hankel_amplitude
 from spectra.transform.rays.bessel_k import bessel_k, k_half_way
 from spectra.transform.rays.precision import Ball, working
@@ -138,7 +140,7 @@ class Continuation:
         bounds know nothing of what they have in common, are left out."""
         if bits not in self._programs:
             with working(bits):
-                self._programs[bits] = _compiled(self.expr)
+                self._programs[bits] = steps_of(self.expr, Z, _planned)
         with working(bits):
             registers = self._registers(z)
         functions = (function for function, _ in self._programs[bits])
@@ -151,7 +153,7 @@ class Continuation:
     def _evaluated(self, z: Ball) -> Ball:
         bits = flint.ctx.prec
         if bits not in self._programs:
-            self._programs[bits] = _compiled(self.expr)
+            self._programs[bits] = steps_of(self.expr, Z, _planned)
         return self._registers(z)[-1]
 
     def _registers(self, z: Ball) -> list[Ball]:
@@ -165,31 +167,15 @@ def _below(value: Ball, exponent: int) -> bool:
     return bool(abs(value) < flint.arb(2) ** exponent)
 
 
-def _compiled(expr: sympy.Expr) -> list[tuple[Callable[..., Ball], tuple[int, ...]]]:
-    """Steps in an order in which each finds its operands; numbers have the working precision."""
-    steps: list[tuple[Callable[..., Ball], tuple[int, ...]]] = []
-    place: dict[sympy.Basic, int] = {Z: 0}
-
-    def visit(node: sympy.Basic) -> int:
-        if node in place:
-            return place[node]
-        if not node.free_symbols:
-            value = number(node)
-            steps.append((lambda: value, ()))
-        else:
-            function, arguments = planned(node)
-            operands = tuple(visit(a) for a in arguments)
-            steps.append((function, operands))
-        place[node] = len(steps)
-        return place[node]
-
-    last = visit(expr)
-    if last != len(steps):
-        steps.append((lambda x: x, (last,)))
-    return steps
+def _planned(node: sympy.Basic) -> Step:
+    """The plan of a node; numbers have the working precision."""
+    if node.free_symbols:
+        return planned(node)
+    value = number(node)
+    return (lambda: value), ()
 
 
-def planned(node: sympy.Basic) -> tuple[Callable[..., Ball], tuple[sympy.Basic, ...]]:
+def planned(node: sympy.Basic) -> Step:
     if node.is_Add:
         return _sum, node.args
     if node.is_Mul:

@@ -16,6 +16,7 @@ import numpy as np
 import sympy
 
 from spectra.formula.parsing import Z
+from spectra.formula.program import steps_of
 from spectra.transform.rays.amplitudes import HankelAmplitude
 from spectra.transform.rays.continuation import Continuation, number, planned
 from spectra.transform.rays.precision import Ball, log_of, working
@@ -97,7 +98,7 @@ class Sector:
     def __init__(self, kernel: Continuation) -> None:
         self._kernel = kernel
         with working(_BITS):
-            self._steps = _compiled(kernel.expr)
+            self._steps = steps_of(kernel.expr, Z, _step)
 
     def is_analytic(self, box: Box, *, excuses: int = _MOST_EXCUSED) -> bool:
         """Whether the kernel is proved to be analytic on a box, but for removable singularities on
@@ -160,31 +161,14 @@ class Sector:
             return bool(max(sizes[_POINTS // 2 :]) < _NOTHING * max(sizes))
 
 
-_Step = tuple[Callable[..., _Values], tuple[int, ...]]
-
-
-def _compiled(expr: sympy.Expr) -> list[_Step]:
-    """Steps in an order in which each finds its operands."""
-    steps: list[_Step] = []
-    place: dict[sympy.Basic, int] = {Z: 0}
-    for node in sympy.postorder_traversal(expr):
-        if node in place or isinstance(node, sympy.Tuple):
-            continue
-        if node.free_symbols:
-            step, operands = _step(node)
-            steps.append((step, tuple(place[a] for a in operands)))
-        else:
-            steps.append((_constant(number(node)), ()))
-        place[node] = len(steps)
-    return steps
-
-
 def _constant(value: Ball) -> Callable[..., _Values]:
     known = _of(value)
     return lambda: known
 
 
 def _step(node: sympy.Expr) -> tuple[Callable[..., _Values], tuple[sympy.Basic, ...]]:
+    if not node.free_symbols:
+        return _constant(number(node)), ()
     if node.is_Add:
         return _sum, node.args
     if node.is_Mul:
