@@ -38,6 +38,8 @@ ORDER = 20
 RESOLVED = 2e-14
 # A panel that is not resolved after this many bisections has a singularity inside.
 _MAX_BISECTIONS = 48
+# Values are known to that share; panels narrower than twice the second number may be uneven.
+_KNOWN, _NARROW = 1e-3, 1.0 / 64.0
 _MAX_PANELS = 20_000
 # Doubles below this lose digits, so that no series of them decays.
 _LEAST_NORMAL = float(np.finfo(float).tiny)
@@ -208,9 +210,13 @@ def resolve(
         coefficients = values @ ANALYSIS.T
         left_out = np.abs(coefficients[:, -3:]).max(axis=1)
         # Noise of size e at the nodes leaves up to about 4e in a single coefficient.
-        allowed = np.maximum(tolerance * np.abs(values).max(axis=1), 4.0 * errors.max(axis=1))
+        noise = 4.0 * errors.max(axis=1)
+        allowed = np.maximum(tolerance * np.abs(values).max(axis=1), noise)
         allowed = np.maximum(allowed, _LEAST_NORMAL)
-        good = left_out <= allowed
+        # Noise at one end would take the digits of what is known at the other one.
+        known = (np.abs(values) < noise[:, None]) & (errors < _KNOWN * np.abs(values))
+        hides = known.any(axis=1) & (half > _NARROW)
+        good = (left_out <= allowed) & ~hides
         rounding = 4.0 * EPS * np.abs(values) @ WEIGHTS
         error = half * (left_out / ORDER + errors @ WEIGHTS + rounding)
         done_left.append(left[good])

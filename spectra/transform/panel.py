@@ -40,8 +40,9 @@ ROUNDING = 8.0
 # Values with errors above this share are looked at again on panels down to this width.
 _CLEAN = 2e-13
 _NARROW = 0.3
-# Errors of so much of the values somewhere on a panel, and of so much less elsewhere.
-_LOST, _UNEVEN = 1e-9, 1e-2
+# Errors of so much of the values somewhere on a panel, and of so much less elsewhere; where they
+# begin abruptly no power has them, and narrower panels have their values alone.
+_LOST, _UNEVEN, _ABRUPT = 1e-9, 1e-2, 1.0 / 128.0
 # The share of the mass on either side that is outside of the bulk.
 _OUTSIDE = 0.01
 
@@ -198,21 +199,27 @@ def panel_through(
     power : float, optional
         For the panel next to the origin: rho is w**power times a function that is smooth in w.
     """
-    linear = power is not None
+    if power is not None:
+        return _panel(low, high, sampled, power, linear=True)
+    t = 0.5 * (high - low) * (1.0 + NODES)
+    slopes, share = [slope_between(t, sampled.log)], sampled.wrong
+    if share.max() > _LOST and share.min() < share.max() * _UNEVEN:
+        # One end is noise: a power would carry its error to the other one.
+        noisy = slope_between(t, sampled.log + np.log(share))
+        slopes = [noisy, *slopes] if high - low < _ABRUPT else [noisy]
+    tried = [_panel(low, high, sampled, short(slope), linear=False) for slope in slopes]
+    return next((found for found in tried if found[1]), tried[0])
+
+
+def _panel(
+    low: float, high: float, sampled: Sampled, slope: float, *, linear: bool
+) -> tuple[Panel, bool]:
+    """The panel without a power, and whether its series resolves the values."""
     # What is taken out is made of short numbers, so that it is taken out exactly.
     if linear:
         base, t = high, np.log(0.5 * (1.0 + NODES))
     else:
         base, t = low, 0.5 * (high - low) * (1.0 + NODES)
-    slope = power
-    if slope is None:
-        slope = slope_between(t, sampled.log)
-        share = sampled.wrong
-        uneven = share.max() > _LOST and share.min() < share.max() * _UNEVEN
-        if uneven and high - low > _NARROW:
-            # One end is noise: a power would carry its error to the other one.
-            slope = slope_between(t, sampled.log + np.log(share))
-        slope = short(slope)
     logs = sampled.log - slope * base
     level = short(float((logs - slope * t).max()))
     front = np.exp((logs - level) - slope * t)
