@@ -238,12 +238,11 @@ class WaveSums:
             self._zones[key] = zone = self._sums(
                 strands, self._bounds(key), _WIDE if max(key) == -1 else _NARROW
             )
-            if np.isfinite(self.plane.reach.end):
-                if max(key) == -1:
-                    zone.rise = float(self.dim)
-                    zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
-                elif min(key) == 1:
-                    zone.floor = self._highest() * IGNORED
+            if max(key) == -1:
+                zone.rise = float(self.dim)
+                zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
+            elif min(key) == 1 and np.isfinite(self.plane.reach.end):
+                zone.floor = self._highest() * IGNORED
         return self._zones[key]
 
     def _highest(self) -> Ball:
