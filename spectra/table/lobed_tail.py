@@ -317,8 +317,10 @@ class LobedTail:
 
     def lobe_rule(self, phase: float) -> tuple[FloatArray, FloatArray]:
         """Nodes v and weights of one lobe, for waves that turn by ``phase`` along it."""
-        # Rules that are exact to rounding for these phases and the sine of the lobe itself.
+        # Rules that are exact to rounding for these phases and the sine of the lobe itself; and for
+        # one that nearly touches zero, of which the radius has more terms.
         count, nodes = (1, 24) if phase <= 8.0 else (1 + int(phase / 32.0), 40)
+        count = max(count, -(-self.radius_series.shape[1] // nodes))
         ends = np.linspace(0.0, 1.0, count + 1)
         v, weights = panel_rule(ends[:-1], ends[1:], nodes)
         v, weights = v.ravel(), weights.ravel()
