@@ -128,7 +128,9 @@ class WaveSums:
         self._near: dict[tuple[Wave, float, float], tuple[StrandSums, float]] = {}
         first = log(self._radius(False, self._turning[-1].rate)) - reach(0.0)
         middle = 0.5 * min(wave.widest(first, first + _FAR) for wave in waves)
-        self.angle, self._from_zero = min(middle, _STEEPEST), (middle, min(middle, _STEEPEST))
+        self.angle = min(middle, _STEEPEST)
+        #: Angles of the ray from 0, the best one first.
+        self._from_zero = (middle, self.angle)
         if self.angle == 0.0:
             raise NoRouteError(
                 f"The waves of {plane.kernel.expr} are singular, or grow, too close to the real "
