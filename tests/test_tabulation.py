@@ -382,7 +382,7 @@ def test_a_density_of_few_digits_has_a_table_that_says_so():
 
 
 def test_the_expectation_over_lobes_that_nearly_touch_zero_is_within_its_error():
-    """The radius of (2 + cos w)/w^2 along a lobe takes a hundred terms, and 24 nodes missed some."""
+    """Along a lobe of (2 + cos w)/w^2 the radius takes a hundred terms: 24 nodes missed some."""
     kernel = radial("(1-z)**2", support=1)
     table = tabulate(measure_of(spectral_density(kernel, 3)))
     z = np.geomspace(1e-6, 0.99, 40)
