@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import sympy
 from grids import by_turns
-from hankel import hankel_quadrature
+from naive_hankel import hankel_quadrature
 from mpmath import mp
 
 import spectra as sp
