@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import sympy
 from grids import by_turns
-from naive_hankel import hankel_quadrature
 from mpmath import mp
+from naive_hankel import hankel_quadrature
 from problems import naive_density
 
 import spectra as sp

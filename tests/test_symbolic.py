@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import sympy
 from grids import by_turns
-from naive_hankel import hankel_quadrature
 from mpmath import mp
+from naive_hankel import hankel_quadrature
 
 import spectra as sp
 from spectra.cli import main
