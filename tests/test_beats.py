@@ -318,6 +318,20 @@ def test_a_table_of_beating_lobes_gives_the_kernel_exactly(text, dim):
     assert len(made.parts) == 2
 
 
+@pytest.mark.parametrize("length", [1000.0, slow(1e-6), slow(0.7)])
+def test_lobes_that_touch_zero_are_tabulated_at_every_length(length):
+    """sin(3w/2) sin(w/2)/w^2 is 0 at 2 pi n/3, without a change of sign where 3 divides n."""
+    text = f"max(1 - z/{length}, 0) - 2*max(1 - z/{2.0 * length}, 0)"
+    k, m, made = sp.radial(text), measure(text, 1), table(text, 1)
+    norm = norm_of_triangles({1: 1.0, 2: -1.0})
+    assert abs(m.mass.mid - norm) <= m.mass.rad <= 1e-12
+    lags = length * DISTANCES
+    assert np.abs(made.expected_kernel(lags) - k(lags)).max() <= 1e-12 * m.mass.mid
+    periods = m.sign_changes(up_to=400.0 / length) * (length / (2.0 * np.pi / 3.0))
+    n = np.arange(1, 191)
+    assert periods == pytest.approx(n[n % 3 > 0], rel=1e-9)
+
+
 @pytest.mark.slow
 def test_a_positive_definite_sum_has_one_part_and_no_mass_too_much():
     made = table("max(1 - z, 0)**2 - max(1 - z/2, 0)**2/2", 1)

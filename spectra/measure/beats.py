@@ -52,6 +52,8 @@ _CHI_TERMS = 160
 _LISTED_LOBES = 400
 # Points for each half wave of the highest frequency, at which zeros are sought.
 _POINTS = 8
+# Sign changes that are nearer than this share of a step have a parabola between them.
+_BESIDE = 1e-3
 # A minimum below this fraction of the waves is a double zero.
 _TOUCHING = 1e-10
 _BLOCK = 1 << 16
@@ -185,7 +187,7 @@ class BeatingTail:
         return slope, curve
 
     def zeros(self, low: float, high: float) -> FloatArray:
-        """Sign changes of rho between two radii, ascending."""
+        """Sign changes of rho between two radii, ascending; those of its rounding cancel."""
         if not high > low:
             return np.empty(0)
         step = np.pi / (_POINTS * self.fastest)
@@ -195,7 +197,13 @@ class BeatingTail:
             index = np.arange(first, min(first + _BLOCK, count) + 1)
             grid = low + (high - low) * (index / count)
             found.append(zeros_on(grid, lambda t, _: self.values(t)[0], self._slope)[0])
-        return np.unique(np.concatenate(found))
+        changes = np.unique(np.concatenate(found))
+        between = 0.5 * (changes[:-1] + changes[1:])
+        value, envelope = self.values(between)
+        rounding = 8.0 * EPS * (1.0 + self.fastest * between) * envelope
+        apart = (np.diff(changes) > _BESIDE * step) | (np.abs(value) > rounding)
+        runs = np.split(changes, np.flatnonzero(apart) + 1)
+        return np.array([run[run.size // 2] for run in runs if run.size % 2])
 
     def touches(self, low: float, high: float) -> bool:
         """Whether rho comes as near to zero as rounding tells without a change of sign."""

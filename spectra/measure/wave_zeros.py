@@ -23,11 +23,12 @@ _NEWTON_STEPS = 6
 def lowest(grid: FloatArray, values: FloatArray, slopes: Slopes) -> tuple[FloatArray, Owners]:
     """Where sizes have a minimum between points of one sign, by Newton's method, and whose.
 
-    The values are those on an even grid, one row for each function.
+    The values are those on an even grid, one row for each function.  The sign at the minimum itself
+    does not count: on a double zero it is that of a rounding.
     """
     size, sign = np.abs(values), np.sign(values)
     inner = size[:, 1:-1] <= np.minimum(size[:, :-2], size[:, 2:])
-    inner &= (sign[:, :-2] == sign[:, 1:-1]) & (sign[:, 2:] == sign[:, 1:-1])
+    inner &= sign[:, :-2] == sign[:, 2:]
     who, place = np.nonzero(inner)
     near = grid[place + 1]
     x, step = near.copy(), grid[1] - grid[0]
