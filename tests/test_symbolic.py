@@ -144,6 +144,16 @@ def test_sympy_integrates_what_the_tables_do_not_know():
 
 
 @pytest.mark.slow
+def test_a_sum_whose_summands_have_no_transform_each_is_asked_of_sympy():
+    """sin(z)/z is half the difference of exponentials over z, each of which is infinite at 0."""
+    found = sp.spectral_density(sp.radial("exp(-z)*sin(z)/z"), 1, route="symbolic").expr
+    w = sympy.Rational(7, 5)
+    value = sympy.integrate(sympy.exp(-Z) * sympy.sin(Z) / Z, (Z, 0, sympy.oo)) / sympy.pi
+    assert sympy.limit(found, W, 0) == value
+    exact = (sympy.atan(1 + w) + sympy.atan(1 - w)) / (2 * sympy.pi)
+    assert abs(sympy.N(found.subs(W, w) - exact, 30)) <= 1e-29
+
+
 def test_products_of_bessel_functions_are_found_for_the_arc_cosine_kernel():
     density = sp.spectral_density(sp.catalogue["arc_cosine_1"], 2, route="symbolic")
     j0, j1 = sympy.besselj(0, W), sympy.besselj(1, W)

@@ -27,7 +27,7 @@ _MOST_PARAMETERS = 12
 def gamma_formula(
     products: Sequence[GammaProduct], dim: sympy.Expr, w: sympy.Symbol
 ) -> sympy.Expr | None:
-    """mu(w) on R^dim of a sum of Gamma products; None where a formula would be too long.
+    """mu(w) on R^dim of a sum of Gamma products; None where that is too long or infinite.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ def gamma_formula(
             )
             term = (term + _one(mirrored, dim, w)) / 2
         total += term
-    return total
+    # Summands that are too large at zero may have no transform each, where their sum has one.
+    return None if total.has(sympy.nan, sympy.zoo) else total
 
 
 def _one(product: GammaProduct, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr | None:
