@@ -111,8 +111,6 @@ def _ordinary(law: SignedLaw, panel: _Panel, ascends: bool) -> PartCertificate:
         # The sum of absolute values is nearly reached, as panels are nearly linear; a panel at an
         # end may be constant.
         reach = (sizes(away)(flint.arb(1)) + abs(centre) * EPS).abs_upper()
-        if not ascends:
-            low, high = low.min(centre - reach), high.max(centre + reach)
         local = law.local(stretch, centre, reach)
         found = _bounds(law, local, panel, middle, half) if local else None
         found = found or _at_origin(law, panel, centre, reach, middle, half)
@@ -120,6 +118,8 @@ def _ordinary(law: SignedLaw, panel: _Panel, ascends: bool) -> PartCertificate:
             quarter = half / 2
             waiting += [(middle - quarter, quarter), (middle + quarter, quarter)]
             continue
+        if not ascends:
+            low, high = low.min(centre - reach), high.max(centre + reach)
         largest, steepest = largest.max(found[0]), steepest.max(found[1])
     largest = largest + law.beyond_ends(stretch, low, high) + panel.exponent_error()
     rounding = upper_double(panel.rounding(steepest))

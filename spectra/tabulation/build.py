@@ -26,17 +26,19 @@ __all__ = ["tabulate"]
 _SAME = 16.0 * EPS
 # Distance of a radius from an atom, relative to it, that rounding can make.
 _ROUNDING = 32.0 * EPS
-# Where the neighbours of a double hold more probability than this, no radius comes much closer.
-_NEIGHBOURS, _COARSE = 4.0 * EPS, 1e-13
+# Where so much around a radius, the rounding of the series of a panel, holds more probability than
+# the second number, no radius comes much closer.
+_NEIGHBOURS, _COARSE = 16.0 * EPS, 1e-13
 # Half the spacing of doubles below 1: no table can be asked for less.
 _LEAST_U_ERROR = 1e-15
 # Without a wish: what the fit aims below, and what a density of few digits may leave.
 _AIM = 1e-12
 _ACCEPTED = 1e-9
-# Between the places at which the error is measured rounding may be twice as large.
-_UNSEEN = 2.0
-# Places in each panel at which its error is measured; none is a node of the fit.
-_MEASURED_AT = np.array([0.013, 0.171, 0.377, 0.619, 0.853, 0.991])
+# Between the places at which the error is measured rounding may be larger by this.
+_UNSEEN = 1.25
+# Places in each panel at which its error is measured, more than its series can pass through, and
+# closer to its ends; none is a node of the fit.
+_MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * (np.arange(48) + 0.5) / 48)
 
 
 @staged(
@@ -71,7 +73,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     Returns
     -------
     SpectralTable
-        With the measured ``u_error``, twice the largest error that was seen; what is not known of
+        With the measured ``u_error``, 5/4 of the largest error that was seen; what is not known of
         the masses is their ``mass_error``.
 
     Raises

@@ -46,6 +46,8 @@ _MOST_PANELS = 4000
 # range of doubles) and, for a bounded Jacobian, from 1 on; elsewhere panels go down to the end
 # geometrically.
 _LARGEST_POWER = 6.0
+# A series through fewer probabilities than about this many swings between them: a line does not.
+_PLACES = 16.0
 # Pieces that span more than this ratio of probabilities are cut at the geometric mean.
 _WIDE = 8.0
 _SHARE_NEAR_END = 0.25
@@ -108,12 +110,12 @@ class Piece:
 
     @property
     def negligible(self) -> bool:
-        """Whether no draw, or none that floating point can place, falls into the piece.
+        """Whether no draw, or too few that floating point can place, fall into the piece.
 
         Beside a tail radii differ by whole factors down to its last panel, and are fitted.
         """
         least = 0.0 if self.beside_tail else END_PROBABILITY
-        return self.high - self.low <= max(least, 4.0 * EPS * self.low)
+        return self.high - self.low <= max(least, _PLACES * EPS * self.low)
 
     @property
     def exponent(self) -> float:
