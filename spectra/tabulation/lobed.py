@@ -30,7 +30,7 @@ _ALONG_LOBE = (18, 26, 36, 60, 100)
 _GOAL = 1e-15
 _RESOLVED_RADIUS = 1e-13
 _CHECK_INDICES = 23
-_CHECK_PLACES = 17
+_CHECK_PLACES = 48
 # Lobes after which the sum over all lobes is started again.
 _LATER = 8
 
