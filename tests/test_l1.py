@@ -255,6 +255,16 @@ def test_what_is_left_without_the_kinks_stands_beside_truncated_distances(text, 
     assert np.all(np.abs(waves.mean(axis=1) - kernel(D)) <= 6.0 * spread)
 
 
+@pytest.mark.parametrize(("power", "dim"), by_turns([(3, 2), (5, 3)], every=2))
+def test_the_expectation_is_integrated_up_to_where_the_kernel_ends(power, dim):
+    kernel = sp.l1(f"Max(1 - z, 0)**{power}")
+    table = sp.derive(kernel, dim, cache=False)
+    D = np.array([0.31, 0.7, 1.0, 1.3])[:, None] * np.array([0.7, 0.3, 0.0])[:dim]
+    missed = np.abs(table.expected_kernel(D) - kernel(D))
+    assert np.all(missed <= table.expected_kernel_error(D) + table.mass_error)
+    assert missed.max() <= 1e-12
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dim", [15, 16, 31])
 def test_a_companion_whose_series_cancels_has_a_table_all_the_same(dim):

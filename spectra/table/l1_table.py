@@ -27,6 +27,7 @@ from spectra.errors import ParameterError
 from spectra.numeric import bound_text
 from spectra.table.arrays import FloatArray, IntArray
 from spectra.table.hats import dominance, drawn_hat, proposal_wave, proposal_wave_error
+from spectra.table.lobed_tail import LobedTail
 from spectra.table.part import Part
 from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.spectral_table import SpectralTable
@@ -34,7 +35,7 @@ from spectra.table.table_file import Arrays
 
 __all__ = ["Hat", "L1Part", "L1Table"]
 
-# Panels of the mean over S_1, of which the last are at s = 2^-60; what is left away of it; and the
+# Panels of the mean over S_1, of which the last are near s = 2^-60; what is left away of it; the
 # nodes of one, whose error is told by every second of them.
 _PANELS, _LEFT = 60, 1e-10
 _ORDER = 16
@@ -92,37 +93,56 @@ class L1Part:
 
 def _of_mixture(part: Part, ambient: int, dim: int) -> L1Part:
     """A part of the radial law, in its odd dimension D, under the directions of the l1 distance."""
-    wave, draw = partial(_mixed_wave, part, ambient), partial(_mixed_draw, part, ambient, dim)
+    wave = partial(_mixed_wave, ((1.0, part),), ambient)
+    draw = partial(_mixed_draw, part, ambient, dim)
     return L1Part(part.mass, part.mass_error, part.sign, wave, draw)
 
 
-def _mixed_wave(part: Part, ambient: int, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean of the radial wave at z / s, where s^2 has the law Beta(1/2, (D - 1)/2).
+def _mixed_wave(
+    weighted: tuple[tuple[float, Part], ...], ambient: int, differences: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The mean of a sum of radial waves at z / s, where s^2 has the law Beta(1/2, (D - 1)/2).
 
-    On panels [1/2, 1], [1/4, 1/2], ... of s, until what is left is small.
+    On panels that halve until what is left is small; that of a sum may be so long before that of
+    its summands.  Where laws end in lobes of a frequency, the kernel is not smooth at that radius,
+    at which one of the panels ends.
     """
     z = np.abs(differences).sum(axis=-1)
-    value, error = np.zeros(z.size), np.full(z.size, _ROUNDING)
+    size = sum(abs(weight) for weight, _ in weighted)
+    value, error = np.zeros(z.size), np.full(z.size, _ROUNDING * size)
     half = 0.5 * (ambient - 1)
     scale = 2.0 * np.exp(-betaln(0.5, half))
+    last, _ = np.frexp(z / _radius_of_kink(weighted))
+    low, high = np.where(last > 0.0, last, 0.5), np.ones(z.size)
     active = np.arange(z.size)
-    for panel in range(_PANELS):
-        end = 0.5**panel
-        s = end * (0.75 + 0.25 * _POINTS)
-        share = 0.25 * end * scale * (1.0 - s**2) ** (half - 1.0)
-        found = part.plane_wave(ambient, (z[active, None] / s).ravel())
-        wave, lost = (a.reshape(active.size, s.size) for a in found)
-        fine, coarse = wave @ (share * _FINE), wave[:, ::2] @ (share[::2] * _COARSE)
+    for _ in range(_PANELS):
+        wide = 0.5 * (high - low)[active, None]
+        s = low[active, None] + wide * (1.0 + _POINTS)
+        share = wide * scale * (1.0 - s**2) ** (half - 1.0)
+        wave, lost = np.zeros((2, *s.shape))
+        for weight, part in weighted:
+            found = part.plane_wave(ambient, (z[active, None] / s).ravel())
+            own, own_error = (a.reshape(s.shape) for a in found)
+            wave += weight * own
+            lost += abs(weight) * own_error
+        fine, coarse = np.vecdot(wave * share, _FINE), np.vecdot((wave * share)[:, ::2], _COARSE)
         value[active] += fine
-        left = 0.5 * end * scale * np.abs(wave).max(axis=1)
-        error[active] += np.abs(fine - coarse) + lost @ (share * _FINE)
-        done = left < _LEFT
+        error[active] += np.abs(fine - coarse) + np.vecdot(lost * share, _FINE)
+        high, low = low, 0.5 * low
+        left = scale * high[active] * np.abs(wave).max(axis=1)
+        done = left < _LEFT * size
         error[active[done]] += left[done]
         active = active[~done]
         if not active.size:
             return value, error
-    error[active] += scale * 0.5**_PANELS
+    error[active] += scale * high[active] * size
     return value, error
+
+
+def _radius_of_kink(weighted: tuple[tuple[float, Part], ...]) -> float:
+    """Where the kernel of laws with lobes without end is not smooth; 1, which is any, of others."""
+    tails = [part.law.tail for _, part in weighted]
+    return max((2.0 * np.pi / t.period for t in tails if isinstance(t, LobedTail)), default=1.0)
 
 
 def _mixed_draw(
@@ -229,8 +249,12 @@ class L1Table(PartedTable):
         """The parts, each a positive mass with a sign."""
         law = self.mixture
         mixed = [] if law is None else [_of_mixture(p, law.dim, self.dim) for p in law.parts]
-        hats = [_of_hat(hat, self.dim, sign) for hat in self.hats for sign in (1.0, -1.0)]
-        return (*mixed, *hats)
+        return (*mixed, *self._of_hats)
+
+    @cached_property
+    def _of_hats(self) -> tuple[L1Part, ...]:
+        """The parts of the truncated distances."""
+        return tuple(_of_hat(hat, self.dim, sign) for hat in self.hats for sign in (1.0, -1.0))
 
     @property
     def is_jordan(self) -> bool:
@@ -263,7 +287,12 @@ class L1Table(PartedTable):
         D = self._differences(differences)
         rows = D.reshape(-1, self.dim)
         value, error = np.zeros(len(rows)), np.zeros(len(rows))
-        for part in self.parts:
+        law = self.mixture
+        if law is not None:
+            signed = tuple((p.sign * p.mass, p) for p in law.parts)
+            value, error = _mixed_wave(signed, law.dim, rows)
+            error += sum(p.mass_error for p in law.parts)
+        for part in self._of_hats:
             wave, lost = part.wave(rows)
             value += part.sign * part.mass * wave
             error += part.mass * lost + part.mass_error * np.abs(wave)

@@ -176,8 +176,8 @@ def _exceeds_its_value_at_zero(kernel: Kernel, limit: sympy.Expr | None) -> str 
             except (AccuracyError, FormulaError):
                 return None
             if again > top + _MARGIN * (1 + abs(top)):
-                text = f"|k({mp.nstr(z, 6)})| = {mp.nstr(again, 6)} exceeds k(0) = "
-                return text + f"{mp.nstr(top, 6)}."
+                more = mp.nstr(again - top, 3)
+                return f"|k({mp.nstr(z, 6)})| exceeds k(0) = {mp.nstr(top, 6)} by {more}."
     return None
 
 
