@@ -128,12 +128,12 @@ class Program:
             return self._plan_piecewise(node)
         if isinstance(node, Opaque):
             return node.planned(self._backend)
-        rule = RULES.get(node.func)
-        if rule is None:
+        if node.func not in RULES:
             raise FormulaError(
                 f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
             )
-        return getattr(rule, self._backend)(node)  # type: ignore[no-any-return]
+        in_numpy, in_mpmath = RULES[node.func]
+        return in_numpy(node) if self._backend == "numpy" else in_mpmath(node)
 
     def _number(self, node: sympy.Basic) -> Callable[[], Any]:
         if self._backend == "numpy":
