@@ -149,7 +149,7 @@ def if_recurring(expr: sympy.Expr, known: Ending) -> Ending:
     if rest.has(Z):
         try:
             far = at_infinity(rest, _WINDOW_OF_REST)
-        except (ExpansionError, MoreTermsNeeded):
+        except ExpansionError:
             return known
         # What is left of an expansion tends to 0; what grows and may cancel is another gap.
         left = all(gap.narrow and gap.from_dim > 1 for gap in far.gaps)

@@ -32,7 +32,7 @@ from spectra.singularity.places import (
 from spectra.singularity.recurring import recurring_analysis
 from spectra.singularity.rules import at_the_end, on_space, unbounded, unseen
 from spectra.singularity.wave_formulas import is_periodic
-from spectra.singularity.zeros import UnresolvedZeros, distinct
+from spectra.singularity.zeros import distinct
 
 __all__ = ["analyse", "one_sided", "profile"]
 
@@ -51,7 +51,7 @@ def profile(kernel: Kernel) -> Profile:
     for piece in kernel.pieces:
         try:
             found += branch_radii(piece.expr, piece.support)
-        except UnresolvedZeros as error:
+        except ExpansionError as error:
             gaps.append(Gap(f"{error}. Its smoothness, where you know it, can be stated (assume)"))
             if piece.expr.has(*KINKS):  # which branch holds where is then unknown too
                 return Profile((), (), tuple(gaps))
