@@ -369,7 +369,7 @@ def radial(
         )
     if expr is None:
         assert callable(formula)
-        expr = opaque_function(formula, stated_facts(radius, parameters))(Z)
+        expr = opaque_function(formula, **stated_facts(radius, parameters))(Z)
     label = formula if isinstance(formula, str) and not parameters and support is None else ""
     return _checked_real(_assemble([(radius, expr)], label=label))
 
