@@ -39,13 +39,8 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if phase.growth > 0:
             if series.terms:
                 return unbounded(sympy.oo)
-            gaps.append(
-                Gap(
-                    "A growing part of the kernel at infinity may cancel",
-                    location=sympy.oo,
-                    narrow=True,
-                )
-            )
+            reason = "A growing part of the kernel at infinity may cancel"
+            gaps.append(Gap(reason, location=sympy.oo, narrow=True))
             continue
         frequency = _frequency(phase)
         for size, c in series.terms:
