@@ -35,8 +35,8 @@ def steps_of(
 ) -> list[tuple[Callable[..., Any], tuple[int, ...]]]:
     """Steps in an order in which each finds its operands: functions, and the places they read.
 
-    Place 0 is the variable, and step i fills place i + 1; the last one is the value.  Equal nodes
-    share a step.
+    Place 0 is the variable, and step i fills place i + 1; the last place is the value.  Equal nodes
+    share a step, and the variable alone needs none.
 
     Parameters
     ----------
@@ -56,9 +56,7 @@ def steps_of(
             place[node] = len(steps)
         return place[node]
 
-    last = visit(expr)
-    if last != len(steps):
-        steps.append((lambda value: value, (last,)))
+    visit(expr)
     return steps
 
 
