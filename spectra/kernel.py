@@ -8,7 +8,7 @@ are equal objects and cancellations are exact.
 from __future__ import annotations
 
 import numbers
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,9 +40,10 @@ _PROBES_PER_PIECE = 61
 _MOST_LIMITS = 3
 
 
-class Algebra(ABC):
+class Algebra:
     """What kernels of every kind share: what follows from + and *, how they print, matrices."""
 
+    # Abstract for the checker of types alone: through ABC every isinstance would run its metaclass.
     label: str
 
     @property
@@ -368,7 +369,7 @@ def radial(
         )
     if expr is None:
         assert callable(formula)
-        expr = opaque_function(formula, stated_facts(radius, parameters))(Z)
+        expr = opaque_function(formula, **stated_facts(radius, parameters))(Z)
     label = formula if isinstance(formula, str) and not parameters and support is None else ""
     return _checked_real(_assemble([(radius, expr)], label=label))
 

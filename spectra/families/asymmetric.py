@@ -16,6 +16,8 @@ from spectra.kernel import Kernel, radial
 
 __all__ = ["ASYMMETRIC", "AsymmetricFamily"]
 
+#: Every coordinate of a vector that is not given.
+_DEFAULT = 0.1
 _REFERENCE = "He, He, Liu, Huang, Random Fourier features for asymmetric kernels, 2022"
 
 
@@ -43,7 +45,6 @@ class AsymmetricFamily:
     formula: str
     vector: str
     build: Callable[[Kernel, Any], AsymmetricKernel]
-    default: float
     reference: str = _REFERENCE
 
     def __call__(self, **parameters: Any) -> AsymmetricKernel:
@@ -64,7 +65,7 @@ class AsymmetricFamily:
         if not sigma.is_positive:
             raise ParameterError(f"A length must be positive, and sigma = {sigma} is not.")
         gaussian = radial("exp(-z**2/(2*sigma**2))", sigma=sigma)
-        vector = parameters.get(self.vector, self.default)
+        vector = parameters.get(self.vector, _DEFAULT)
         if isinstance(vector, list):  # its entries are exact numbers where they come from text
             vector = [float(exact_parameter(self.vector, entry)) for entry in vector]
         return AsymmetricKernel(
@@ -72,7 +73,7 @@ class AsymmetricFamily:
         )
 
     def __repr__(self) -> str:
-        return f"AsymmetricFamily {self.id}({self.vector}={self.default}, sigma=1): {self.formula}"
+        return f"AsymmetricFamily {self.id}({self.vector}={_DEFAULT}, sigma=1): {self.formula}"
 
 
 def _sinh(gaussian: Kernel, beta: Any) -> AsymmetricKernel:
@@ -91,8 +92,7 @@ ASYMMETRIC: Mapping[str, AsymmetricFamily] = MappingProxyType(
                 "Gaussian of D + r",
                 "exp(-|D + r|^2/(2*sigma^2))",
                 "r",
-                lambda gaussian, r: gaussian.shift(r),
-                0.1,
+                Kernel.shift,
             ),
             AsymmetricFamily(
                 "sinh_gaussian",
@@ -100,15 +100,13 @@ ASYMMETRIC: Mapping[str, AsymmetricFamily] = MappingProxyType(
                 "exp(-|D|^2/(2*sigma^2)) * (1 + sinh(beta.D))",
                 "beta",
                 _sinh,
-                0.1,
             ),
             AsymmetricFamily(
                 "cosh_gaussian",
                 "Gaussian times an exponential, a shifted Gaussian with a factor",
                 "exp(-|D|^2/(2*sigma^2)) * exp(beta.D)",
                 "beta",
-                lambda gaussian, beta: gaussian.tilt(beta),
-                0.1,
+                Kernel.tilt,
             ),
         )
     }

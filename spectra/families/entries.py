@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 
-from spectra.families.entry import DIMENSION, Entry, Parameter
+from spectra.families.entry import DIMENSION, Entry, Parameter, ending_at_length, positive
 from spectra.families.entry import length as _length
 from spectra.families.entry import parameter_symbol as _symbol
 from spectra.families.geostatistics import GEOSTATISTICS
@@ -15,8 +17,7 @@ __all__ = ["ENTRIES"]
 _HALF = sympy.Rational(1, 2)
 _TRUE, _FALSE = sympy.true, sympy.false
 
-_A, _P, _M, _NU, _ALPHA, _POWER = map(_symbol, ("a", "p", "m", "nu", "alpha", "power"))
-_TAIL, _RADIUS = map(_symbol, ("tail", "radius"))
+_A, _P, _M, _POWER = map(_symbol, ("a", "p", "m", "power"))
 
 
 # --- builders -------------------------------------------------------------------------------
@@ -67,6 +68,7 @@ def _j_bessel(m: sympy.Expr, radius: sympy.Expr) -> Kernel:
 
 _RW = "Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), section 4.2"
 _WENDLAND = "Wendland, Adv. Comput. Math. 4 (1995) 389, doi:10.1007/BF02123482"
+_SCHOENBERG = "Schoenberg, Ann. of Math. 39 (1938) 811, doi:10.2307/1968466"
 _CHO_SAUL = "Cho and Saul, Kernel Methods for Deep Learning, NIPS 2009, equations (3) to (7)"
 _LIU = "Liu, Huang, Chen and Suykens, AISTATS 2021"
 _SPHERE_ONLY = (
@@ -77,16 +79,25 @@ _SPHERE_ONLY = (
 
 def _wendland(k: int, formula: str) -> Entry:
     edge = 2 + 2 * k
-    return Entry(
+    return ending_at_length(
         id=f"wendland_3{k}",
         title=f"Wendland's function phi_{{3,{k}}}, of smoothness C^{2 * k}",
-        formula=formula.replace("z", "(z/length)") + " on z <= length",
+        formula=formula.replace("z", "(z/length)"),
         finite=2 * edge + 1 > DIMENSION,
         positive_definite=DIMENSION <= 3,
         reference=f"{_WENDLAND}, table 1; for which d: Gneiting, J. Multivariate Anal. 83 (2002)",
-        parameters=(_length("where the kernel ends"),),
-        support="length",
         note=f"The edge at z = length is of order {edge}.",
+    )
+
+
+def _on_sphere(*, note: str = "", **said: Any) -> Entry:
+    """The entry of a kernel of networks, which is one of every sphere."""
+    return Entry(
+        positive_definite=_FALSE,
+        support="2",
+        zonal=True,
+        note=_SPHERE_ONLY + note,
+        **said,
     )
 
 
@@ -129,10 +140,7 @@ ENTRIES: tuple[Entry, ...] = (
         finite=_TRUE,
         positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.14)",
-        parameters=(
-            Parameter("nu", sympy.Rational(3, 2), _NU > 0, "smoothness"),
-            _length(),
-        ),
+        parameters=(positive("nu", "3/2", "smoothness"), _length()),
         note="The law of the frequency is a multivariate t with 2 nu degrees of freedom.",
     ),
     Entry(
@@ -142,10 +150,7 @@ ENTRIES: tuple[Entry, ...] = (
         finite=_TRUE,
         positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.19)",
-        parameters=(
-            Parameter("alpha", sympy.Integer(1), _ALPHA > 0, "exponent"),
-            _length(),
-        ),
+        parameters=(positive("alpha", 1, "exponent"), _length()),
     ),
     Entry(
         id="cauchy",
@@ -165,8 +170,8 @@ ENTRIES: tuple[Entry, ...] = (
         reference="Gneiting and Schlather, SIAM Review 46 (2004) 269, "
         "doi:10.1137/S0036144501394387",
         parameters=(
-            Parameter("power", sympy.Integer(2), (_POWER > 0) & (_POWER <= 2), "order at z = 0"),
-            Parameter("tail", sympy.Integer(1), _TAIL > 0, "order at infinity"),
+            positive("power", 2, "order at z = 0", most=2),
+            positive("tail", 1, "order at infinity"),
             _length(),
         ),
         note="A closed density is known for power = 2, the rational quadratic.",
@@ -180,10 +185,7 @@ ENTRIES: tuple[Entry, ...] = (
         positive_definite=_TRUE,
         reference="Schoenberg, Trans. Amer. Math. Soc. 44 (1938) 522, "
         "doi:10.1090/S0002-9947-1938-1501980-0",
-        parameters=(
-            Parameter("power", sympy.Integer(1), (_POWER > 0) & (_POWER <= 2), "order at z = 0"),
-            _length(),
-        ),
+        parameters=(positive("power", 1, "order at z = 0", most=2), _length()),
         note="A closed density is known for power = 1 and 2.",
     ),
     Entry(
@@ -219,8 +221,8 @@ ENTRIES: tuple[Entry, ...] = (
         positive_definite=sympy.Eq(_symbol("tau1"), _symbol("tau2")),
         reference=f"{_LIU}, section 4; Luo, Fang, Yang and Huang (2021), arXiv:2104.06204, (20)",
         parameters=(
-            Parameter("tau1", sympy.Integer(1), _symbol("tau1") > 0, "length of the first"),
-            Parameter("tau2", sympy.Integer(10), _symbol("tau2") > 0, "length of the second"),
+            positive("tau1", 1, "length of the first"),
+            positive("tau2", 10, "length of the second"),
         ),
     ),
     Entry(
@@ -231,7 +233,7 @@ ENTRIES: tuple[Entry, ...] = (
         positive_definite=_FALSE,
         reference=f"Pennington, Yu and Kumar, NIPS 2015, equation (3); {_LIU}, equation (3)",
         parameters=(
-            Parameter("a", sympy.Integer(2), _A > 0, "u is divided by a^2 / 2"),
+            positive("a", 2, "u is divided by a^2 / 2"),
             Parameter("p", sympy.Integer(2), sympy.Eq(sympy.Mod(_P, 1), 0) & (_P >= 1), "degree"),
         ),
         support="2",
@@ -240,92 +242,67 @@ ENTRIES: tuple[Entry, ...] = (
         "in every dimension. On the sphere it is positive definite for a >= sqrt(2), and has an "
         "exact feature map.",
     ),
-    Entry(
+    ending_at_length(
         id="bochner_riesz",
         title="Bochner-Riesz",
-        formula="(1 - z**2/length**2)**p on z <= length",
+        formula="(1 - z**2/length**2)**p",
         finite=2 * _P + 1 > DIMENSION,
         positive_definite=_FALSE,
         reference="Stein and Weiss, Fourier Analysis on Euclidean Spaces (1971), theorem IV.4.15",
-        parameters=(
-            Parameter("p", sympy.Integer(2), _P > 0, "order of the edge"),
-            _length("where the kernel ends"),
-        ),
-        support="length",
+        parameters=(positive("p", 2, "order of the edge"),),
     ),
-    Entry(
+    ending_at_length(
         id="epanechnikov",
         title="Epanechnikov",
-        formula="1 - z**2/length**2 on z <= length",
+        formula="1 - z**2/length**2",
         finite=DIMENSION < 3,
         positive_definite=_FALSE,
         reference="Epanechnikov, Theory Probab. Appl. 14 (1969) 153, doi:10.1137/1114019",
-        parameters=(_length("where the kernel ends"),),
-        support="length",
         note="Bochner-Riesz with p = 1.",
     ),
-    Entry(
+    ending_at_length(
         id="askey",
         aliases=("truncated_power_law",),
         title="Askey's truncated power",
-        formula="(1 - z/length)**power on z <= length",
+        formula="(1 - z/length)**power",
         finite=2 * _POWER + 1 > DIMENSION,
         positive_definite=2 * _POWER - 1 >= DIMENSION,
         reference="Askey, Radial characteristic functions (1973); "
         "Golubov, Anal. Math. 7 (1981) for powers that are not integers",
-        parameters=(
-            Parameter("power", sympy.Integer(2), _POWER > 0, "order of the edge"),
-            _length("where the kernel ends"),
-        ),
-        support="length",
+        parameters=(positive("power", 2, "order of the edge"),),
     ),
     _wendland(0, "(1 - z)**2"),
     _wendland(1, "(1 - z)**4*(1 + 4*z)"),
     _wendland(2, "(1 - z)**6*(3 + 18*z + 35*z**2)/3"),
     _wendland(3, "(1 - z)**8*(1 + 8*z + 25*z**2 + 32*z**3)"),
-    Entry(
+    _on_sphere(
         id="arc_cosine_0",
         title="Arc-cosine kernel of order 0 (random step features)",
         formula="1 - acos(u)/pi",
         finite=DIMENSION < 2,
-        positive_definite=_FALSE,
         reference=_CHO_SAUL,
-        support="2",
-        zonal=True,
-        note=_SPHERE_ONLY,
     ),
-    Entry(
+    _on_sphere(
         id="arc_cosine_1",
         title="Arc-cosine kernel of order 1 (random ReLU features)",
         formula="(u*(pi - acos(u)) + sqrt(1 - u**2))/pi",
         finite=DIMENSION < 4,
-        positive_definite=_FALSE,
         reference=_CHO_SAUL,
-        support="2",
-        zonal=True,
-        note=_SPHERE_ONLY,
     ),
-    Entry(
+    _on_sphere(
         id="arc_cosine_2",
         title="Arc-cosine kernel of order 2 (random squared-ReLU features); k(0) = 3",
         formula="(3*u*sqrt(1 - u**2) + (pi - acos(u))*(1 + 2*u**2))/pi",
         finite=DIMENSION < 6,
-        positive_definite=_FALSE,
         reference=_CHO_SAUL,
-        support="2",
-        zonal=True,
-        note=_SPHERE_ONLY + " Its derivative in u is 4 times the kernel of order 1.",
+        note=" Its derivative in u is 4 times the kernel of order 1.",
     ),
-    Entry(
+    _on_sphere(
         id="ntk",
         title="Neural tangent kernel of a two-layer ReLU network; k(0) = 2",
         formula="(2*u*(pi - acos(u)) + sqrt(1 - u**2))/pi",
         finite=DIMENSION < 2,
-        positive_definite=_FALSE,
         reference=f"Jacot, Gabriel and Hongler, NeurIPS 2018; {_LIU}, theorem 4",
-        support="2",
-        zonal=True,
-        note=_SPHERE_ONLY,
     ),
     Entry(
         id="j_bessel",
@@ -334,10 +311,10 @@ ENTRIES: tuple[Entry, ...] = (
         build=_j_bessel,
         finite=_M >= DIMENSION,
         positive_definite=_M >= DIMENSION,
-        reference="Schoenberg, Ann. of Math. 39 (1938) 811, doi:10.2307/1968466",
+        reference=_SCHOENBERG,
         parameters=(
             Parameter("m", sympy.Integer(2), _M >= 1, "dimension of the sphere's space"),
-            Parameter("radius", sympy.Integer(1), _RADIUS > 0, "frequency"),
+            positive("radius", 1, "frequency"),
         ),
         note="For d = m its measure is the sphere |w| = radius; for d > m it has none.",
     ),
@@ -348,7 +325,7 @@ ENTRIES: tuple[Entry, ...] = (
         formula="sin(z/length)/(z/length)",
         finite=DIMENSION <= 3,
         positive_definite=DIMENSION <= 3,
-        reference="Schoenberg, Ann. of Math. 39 (1938) 811, doi:10.2307/1968466",
+        reference=_SCHOENBERG,
         parameters=(_length(),),
     ),
     Entry(
@@ -357,7 +334,7 @@ ENTRIES: tuple[Entry, ...] = (
         formula="cos(z/length)",
         finite=DIMENSION <= 1,
         positive_definite=DIMENSION <= 1,
-        reference="Schoenberg, Ann. of Math. 39 (1938) 811, doi:10.2307/1968466",
+        reference=_SCHOENBERG,
         parameters=(_length(),),
         note="In d >= 2 a radial kernel of finite mass has a limit at infinity, and cos has none.",
     ),

@@ -10,7 +10,15 @@ import sympy
 
 from spectra.kernel import Kernel, radial, zonal
 
-__all__ = ["DIMENSION", "Entry", "Parameter", "length", "parameter_symbol"]
+__all__ = [
+    "DIMENSION",
+    "Entry",
+    "Parameter",
+    "ending_at_length",
+    "length",
+    "parameter_symbol",
+    "positive",
+]
 
 #: The symbol d of the conditions.
 DIMENSION = sympy.Symbol("d", integer=True, positive=True)
@@ -128,6 +136,23 @@ def parameter_symbol(name: str) -> sympy.Symbol:
     return sympy.Symbol(name, real=True)
 
 
+def positive(name: str, default: int | str, meaning: str, *, most: Any = sympy.oo) -> Parameter:
+    """A parameter for the numbers above 0, up to ``most``."""
+    x = parameter_symbol(name)
+    condition = x > 0 if most is sympy.oo else (x > 0) & (x <= most)
+    return Parameter(name, sympy.Rational(default), condition, meaning)
+
+
 def length(meaning: str = "the length of z") -> Parameter:
     """The parameter that a distance is divided by."""
-    return Parameter("length", sympy.Integer(1), parameter_symbol("length") > 0, meaning)
+    return positive("length", 1, meaning)
+
+
+def ending_at_length(*, formula: str, parameters: tuple[Parameter, ...] = (), **said: Any) -> Entry:
+    """The entry of a kernel that is zero beyond its length."""
+    return Entry(
+        formula=f"{formula} on z <= length",
+        parameters=(*parameters, length("where the kernel ends")),
+        support="length",
+        **said,
+    )

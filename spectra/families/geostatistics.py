@@ -10,18 +10,17 @@ from typing import Any
 
 import sympy
 
-from spectra.families.entry import DIMENSION, Entry, Parameter, length
+from spectra.families.entry import DIMENSION, Entry, Parameter, ending_at_length, length, positive
 from spectra.families.entry import parameter_symbol as _symbol
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel, radial
 
 __all__ = ["GEOSTATISTICS"]
 
-_NU, _MU, _SMOOTHNESS, _POWER, _TAIL, _LENGTH, _FREQUENCY, _HURST = map(
-    _symbol, ("nu", "mu", "smoothness", "power", "tail", "length", "frequency", "hurst")
+_NU, _MU, _SMOOTHNESS, _LENGTH, _FREQUENCY, _HURST = map(
+    _symbol, ("nu", "mu", "smoothness", "length", "frequency", "hurst")
 )
 _3_2 = sympy.Rational(3, 2)
-_END = length("where the kernel ends")
 _CHILES = (
     "Chiles and Delfiner, Geostatistics: Modeling Spatial Uncertainty (2012), section 2.5.1, "
     "doi:10.1002/9781118136188"
@@ -103,87 +102,71 @@ def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Entry:
 
 
 GEOSTATISTICS: tuple[Entry, ...] = (
-    Entry(
+    ending_at_length(
         id="spherical",
         title="Spherical model: what two balls of R^3 have in common",
-        formula="1 - 3*z/(2*length) + z**3/(2*length**3) on z <= length",
+        formula="1 - 3*z/(2*length) + z**3/(2*length**3)",
         finite=DIMENSION < 5,
         positive_definite=DIMENSION <= 3,
         reference=_CHILES,
-        parameters=(_END,),
-        support="length",
         note="The superspherical model of nu = 1.",
     ),
-    Entry(
+    ending_at_length(
         id="circular",
         title="Circular model: what two discs of R^2 have in common",
-        formula="2/pi*(acos(z/length) - z/length*sqrt(1 - z**2/length**2)) on z <= length",
+        formula="2/pi*(acos(z/length) - z/length*sqrt(1 - z**2/length**2))",
         finite=DIMENSION < 4,
         positive_definite=DIMENSION <= 2,
         reference=_MATERN,
-        parameters=(_END,),
-        support="length",
         note="The superspherical model of nu = 1/2.",
     ),
-    Entry(
+    ending_at_length(
         id="pentaspherical",
         title="Pentaspherical model: what two balls of R^5 have in common",
-        formula="1 - 15*z/(8*length) + 5*z**3/(4*length**3) - 3*z**5/(8*length**5) on z <= length",
+        formula="1 - 15*z/(8*length) + 5*z**3/(4*length**3) - 3*z**5/(8*length**5)",
         finite=DIMENSION < 7,
         positive_definite=DIMENSION <= 5,
         reference=_CHILES,
-        parameters=(_END,),
-        support="length",
         note="The superspherical model of nu = 2.",
     ),
-    Entry(
+    ending_at_length(
         id="superspherical",
         title="Superspherical model: what two balls of R^(2 nu + 1) have in common",
         formula="1 - 2*gamma(nu + 3/2)/(sqrt(pi)*gamma(nu + 1))*(z/length)"
-        "*hyper([1/2, -nu], [3/2], z**2/length**2) on z <= length",
+        "*hyper([1/2, -nu], [3/2], z**2/length**2)",
         build=_superspherical,
         finite=2 * _NU + 3 > DIMENSION,
         positive_definite=2 * _NU + 1 >= DIMENSION,
         reference=f"{_MATERN}; {_HAT}",
-        parameters=(
-            Parameter("nu", sympy.Rational(3, 2), _NU > 0, "order of -k' at the edge"),
-            _END,
-        ),
-        support="length",
+        parameters=(positive("nu", "3/2", "order of -k' at the edge"),),
         note="-k'(z) is a multiple of (1 - z^2/length^2)^nu. Where 2 nu is whole it is elementary.",
     ),
-    Entry(
+    ending_at_length(
         id="cubic",
         title="Cubic model, twice differentiable at 0",
-        formula="1 - 7*(z/length)**2 + 35*(z/length)**3/4 - 7*(z/length)**5/2 + 3*(z/length)**7/4"
-        " on z <= length",
+        formula="1 - 7*(z/length)**2 + 35*(z/length)**3/4 - 7*(z/length)**5/2 + 3*(z/length)**7/4",
         finite=DIMENSION < 9,
         positive_definite=DIMENSION <= 3,
         reference=_CHILES,
-        parameters=(_END,),
-        support="length",
     ),
-    Entry(
+    ending_at_length(
         id="generalized_wendland",
         title="Generalized Wendland function phi_{mu, smoothness}",
-        formula="(1 - x)**mu integrated by x dx `smoothness` times, 1 at x = z/length = 0, "
-        "on z <= length",
+        formula="(1 - x)**mu integrated by x dx `smoothness` times, 1 at x = z/length = 0,",
         build=_generalized_wendland,
         finite=2 * (_MU + _SMOOTHNESS) + 1 > DIMENSION,
         positive_definite=2 * (_MU - _SMOOTHNESS) - 1 >= DIMENSION,
         reference="Gneiting, J. Multivariate Anal. 83 (2002) 493, doi:10.1006/jmva.2001.2056; "
         "Bevilacqua et al., Ann. Statist. 47 (2019) 828, doi:10.1214/17-AOS1652",
         parameters=(
-            Parameter("mu", sympy.Rational(7, 2), _MU > 0, "power before the integrations"),
+            positive("mu", "7/2", "power before the integrations"),
             Parameter(
                 "smoothness",
                 sympy.Integer(1),
                 sympy.Eq(sympy.Mod(_SMOOTHNESS, 1), 0) & (_SMOOTHNESS >= 0),
                 "integrations, a whole number: C^(2 smoothness) at 0",
             ),
-            _END,
         ),
-        support="length",
         note="smoothness = 0 is Askey's function; mu = floor(d/2) + smoothness + 1 is Wendland's. "
         "An integration lowers the dimension by two, so that the condition is Askey's in "
         "d + 2 smoothness, and necessary as well.",
@@ -196,8 +179,8 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         positive_definite=sympy.true,
         reference="Berg, Mateu and Porcu, Bernoulli 14 (2008) 1134, doi:10.3150/08-BEJ139",
         parameters=(
-            Parameter("power", sympy.Rational(1, 2), (_POWER > 0) & (_POWER <= 2), "order at 0"),
-            Parameter("tail", sympy.Integer(1), (_TAIL > 0) & (_TAIL <= 2), "order at infinity"),
+            positive("power", "1/2", "order at 0", most=2),
+            positive("tail", 1, "order at infinity", most=2),
             length(),
         ),
         note="With x = z^2, -dk/dx is x^(power/2 - 1) (1 + x^(tail/2))^(-power/tail - 1) up to a "
@@ -222,16 +205,11 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         positive_definite=_LENGTH * _FREQUENCY * sympy.cot(sympy.pi / (2 * DIMENSION)) <= 1,
         reference="Yaglom, Correlation Theory of Stationary and Related Random Functions I (1987), "
         "section 22",
-        parameters=(
-            length("length of the damping"),
-            Parameter("frequency", sympy.Rational(1, 2), _FREQUENCY > 0, "of the wave"),
-        ),
+        parameters=(length("length of the damping"), positive("frequency", "1/2", "of the wave")),
     ),
     _truncated_power_law("Gaussian", "2"),
     _truncated_power_law("exponential", "1"),
     _truncated_power_law(
-        "stable",
-        "power",
-        Parameter("power", _3_2, (_POWER > 0) & (_POWER <= 2), "order of the modes at z = 0"),
+        "stable", "power", positive("power", "3/2", "order of the modes at z = 0", most=2)
     ),
 )

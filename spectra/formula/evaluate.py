@@ -14,11 +14,11 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, FormulaError
+from spectra.formula.functions import KINKS
 from spectra.formula.lost_digits import SHAKEN, LostDigits
 from spectra.formula.opaque import Opaque
 from spectra.formula.program import Program
 from spectra.formula.resolved import ResolvedValue, resolving_function
-from spectra.formula.rules import RULES
 
 __all__ = ["mpmath_function", "numpy_function"]
 
@@ -33,13 +33,10 @@ _SEED = 20_040_377
 _CANCELLING = (sympy.Add, sympy.log, sympy.acos, sympy.asin)
 
 
-def _non_analytic(expr: sympy.Expr) -> str | None:
-    for node in sympy.preorder_traversal(expr):
-        rule = RULES.get(node.func)
-        kinked = isinstance(node, sympy.Piecewise) or (rule is not None and not rule.analytic)
-        if kinked and node.free_symbols:
-            return str(node.func.__name__)
-    return None
+def _kink(expr: sympy.Expr) -> str | None:
+    """The name of the first function that has no analytic continuation."""
+    nodes = (n for n in sympy.preorder_traversal(expr) if isinstance(n, KINKS) and n.free_symbols)
+    return next((n.func.__name__ for n in nodes), None)
 
 
 def _refuse_other_symbols(expr: sympy.Expr, symbol: sympy.Symbol) -> None:
@@ -104,7 +101,7 @@ def numpy_function(
     _refuse_other_symbols(expr, symbol)
     program = Program(expr, symbol, "numpy")
     resolving = cache(partial(resolving_function, expr, symbol))
-    kink = _non_analytic(expr)
+    kink = _kink(expr)
 
     def quick(points: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -223,7 +220,7 @@ def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], A
     """
     _refuse_other_symbols(expr, symbol)
     program = Program(expr, symbol, "mpmath")
-    kink = _non_analytic(expr)
+    kink = _kink(expr)
 
     def evaluate(x: Any) -> Any:
         point = mp.mpmathify(x)

@@ -24,6 +24,7 @@ from spectra.formula.balls import in_balls
 __all__ = [
     "CONSTANTS",
     "FUNCTIONS",
+    "KINKS",
     "Function",
     "hyper_pointwise",
     "mp_hyper",
@@ -198,3 +199,5 @@ FUNCTIONS: tuple[Function, ...] = (
     Function(("Min", "min", "minimum"), sympy.Min, (1, None), np_least, min, analytic=False),
     Function(("Max", "max", "maximum"), sympy.Max, (1, None), np_greatest, max, analytic=False),
 )
+#: Functions that change their branch: they have no analytic continuation.
+KINKS = (*(f.head for f in FUNCTIONS if not f.analytic), sympy.Piecewise)

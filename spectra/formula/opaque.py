@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.parameters import exact_parameter
+from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 
-__all__ = ["Facts", "Opaque", "OpaqueTerm", "opaque_function", "opaque_terms", "stated_facts"]
+__all__ = ["Opaque", "OpaqueTerm", "opaque_function", "opaque_terms", "stated_facts"]
 
 _PROBES = np.array([0.21, 0.5, 0.83])
 _SAME_VALUE = 1e-9
@@ -32,9 +33,10 @@ _NO_VALUE = (ArithmeticError, ValueError, TypeError, AttributeError, LookupError
 FAST_DECAYS = ("gaussian", "exponential")
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What is stated of a callable k(z); None where nothing is.
+class Opaque(sympy.Function):  # type: ignore[misc]
+    """A function k of the formula language of which only its values are known, and what is stated.
+
+    Each callable is a class of its own, with None for what is not stated of it.
 
     Attributes
     ----------
@@ -50,25 +52,20 @@ class Facts:
         "gaussian", "exponential" or the power of 1/z, without oscillation, with its derivatives.
     """
 
-    support: sympy.Expr
-    edge: sympy.Expr | None = None
-    breaks: tuple[tuple[sympy.Expr, sympy.Expr | None], ...] | None = None
-    origin: sympy.Expr | None = None
-    decay: str | sympy.Expr | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """What was stated, by name."""
-        named = {name: getattr(self, name) for name in _NAMES}
-        return {name: value for name, value in named.items() if value is not None}
-
-
-class Opaque(sympy.Function):  # type: ignore[misc]
-    """A function of the formula language that only its values are known of."""
-
     nargs = 1
     function: ClassVar[Callable[..., Any]]
-    facts: ClassVar[Facts]
     is_vectorised: ClassVar[bool]
+    support: ClassVar[sympy.Expr]
+    edge: ClassVar[sympy.Expr | None] = None
+    breaks: ClassVar[tuple[tuple[sympy.Expr, sympy.Expr | None], ...] | None] = None
+    origin: ClassVar[sympy.Expr | None] = None
+    decay: ClassVar[str | sympy.Expr | None] = None
+
+    @classmethod
+    def stated(cls) -> dict[str, Any]:
+        """What is stated, by name."""
+        named = {name: getattr(cls, name) for name in _NAMES}
+        return {name: value for name, value in named.items() if value is not None}
 
     def _eval_is_real(self) -> bool:
         return True
@@ -84,7 +81,7 @@ class Opaque(sympy.Function):  # type: ignore[misc]
                 "function: it cannot be pickled. Define it at the top level of a module, or write "
                 "the kernel as a formula."
             )
-        return _rebuilt, (function, self.facts, self.args)
+        return _rebuilt, (function, {"support": self.support, **self.stated()}, self.args)
 
     @classmethod
     def values(cls, z: Any) -> FloatArray:
@@ -142,8 +139,10 @@ class OpaqueTerm:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def opaque_function(function: Callable[..., Any], facts: Facts) -> type[Opaque]:
-    """The sympy function of a callable; one for the same callable and facts.
+def opaque_function(
+    function: Callable[..., Any], *, support: sympy.Expr, **stated: Any
+) -> type[Opaque]:
+    """The sympy function of a callable; one for the same callable and statements.
 
     Raises
     ------
@@ -152,18 +151,18 @@ def opaque_function(function: Callable[..., Any], facts: Facts) -> type[Opaque]:
 
     Examples
     --------
-    >>> f = opaque_function(abs, Facts(sympy.oo))
-    >>> f is opaque_function(abs, Facts(sympy.oo)), f.values(np.array([2.0]))
+    >>> f = opaque_function(abs, support=sympy.oo)
+    >>> f is opaque_function(abs, support=sympy.oo), f.values(np.array([2.0]))
     (True, array([2.]))
     """
     name = getattr(function, "__name__", "")
     name = name if name.isidentifier() else "callable"
-    reach = 1.0 if facts.support is sympy.oo else float(facts.support)
+    reach = 1.0 if support is sympy.oo else float(support)
     members = {
-        "nargs": 1,
         "function": staticmethod(function),
-        "facts": facts,
         "is_vectorised": _is_vectorised(function, reach * _PROBES, name),
+        "support": support,
+        **stated,
     }
     kind: Any = type(Opaque)
     made: type[Opaque] = kind(name, (Opaque,), members)
@@ -171,9 +170,9 @@ def opaque_function(function: Callable[..., Any], facts: Facts) -> type[Opaque]:
 
 
 def _rebuilt(
-    function: Callable[..., Any], facts: Facts, arguments: tuple[sympy.Expr, ...]
+    function: Callable[..., Any], facts: Mapping[str, Any], arguments: tuple[sympy.Expr, ...]
 ) -> Opaque:
-    return opaque_function(function, facts)(*arguments)
+    return opaque_function(function, **facts)(*arguments)
 
 
 @np.errstate(all="ignore")
@@ -210,9 +209,7 @@ def _failure(name: str, where: str, error: Exception) -> FormulaError:
     )
 
 
-def opaque_terms(
-    expr: sympy.Expr, variable: sympy.Symbol
-) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] | None:
+def opaque_terms(expr: sympy.Expr) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] | None:
     """Write a formula as multiples of callables of z/scale plus a formula without any, or None."""
     terms = []
     rest = sympy.Integer(0)
@@ -221,10 +218,10 @@ def opaque_terms(
         if not nodes:
             rest += summand
             continue
-        coefficient, factor = summand.as_independent(variable, as_Add=False)
+        coefficient, factor = summand.as_independent(Z, as_Add=False)
         if not isinstance(factor, Opaque):
             return None
-        scale = sympy.cancel(variable / factor.args[0])
+        scale = sympy.cancel(Z / factor.args[0])
         if scale.free_symbols or not scale.is_positive:
             return None
         terms.append(OpaqueTerm(coefficient, factor.func, scale))
@@ -236,8 +233,8 @@ def opaque_terms(
 _NAMES = ("edge", "breaks", "origin", "decay")
 
 
-def stated_facts(support: sympy.Expr, options: Mapping[str, Any]) -> Facts:
-    """What the keywords of ``radial`` state of a callable.
+def stated_facts(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the keywords of ``radial`` state of a callable, as :class:`Opaque` has it.
 
     Raises
     ------
@@ -267,13 +264,16 @@ def stated_facts(support: sympy.Expr, options: Mapping[str, Any]) -> Facts:
             f"The origin {origin!r} is unknown: say 'smooth' for a smooth function of z^2, or give "
             "the least power of z that is no even integer."
         )
-    return Facts(
-        support,
-        None if edge is None else _exponent("edge", edge, least=0),
-        _stated_breaks(options.get("breaks"), support),
-        None if origin is None else sympy.oo if origin == "smooth" else _origin(origin),
-        decay if decay is None or isinstance(decay, str) else _exponent("decay", decay),
-    )
+    found: dict[str, Any] = {"support": support}
+    if edge is not None:
+        found["edge"] = _exponent("edge", edge, least=0)
+    if (breaks := options.get("breaks")) is not None:
+        found["breaks"] = _stated_breaks(breaks, support)
+    if origin is not None:
+        found["origin"] = sympy.oo if origin == "smooth" else _origin(origin)
+    if decay is not None:
+        found["decay"] = decay if isinstance(decay, str) else _exponent("decay", decay)
+    return found
 
 
 def _exponent(name: str, value: Any, *, least: float = -1) -> sympy.Expr:
@@ -295,9 +295,7 @@ def _origin(value: Any) -> sympy.Expr:
 
 def _stated_breaks(
     breaks: Any, support: sympy.Expr
-) -> tuple[tuple[sympy.Expr, sympy.Expr | None], ...] | None:
-    if breaks is None:
-        return None
+) -> tuple[tuple[sympy.Expr, sympy.Expr | None], ...]:
     exponents = dict(breaks) if isinstance(breaks, Mapping) else dict.fromkeys(breaks)
     found = []
     for radius, exponent in exponents.items():

@@ -124,7 +124,7 @@ def _exact_sympy_parameter(name: str, value: sympy.Basic) -> sympy.Expr:
     if value.has(sympy.I) or value.is_real is False:
         raise _bad_parameter(name, value, "is complex", "kernels take real parameters")
     try:
-        return audited(rebuilt(value, None, {}, set()), None)
+        return audited(rebuilt(value, None, {}), None)
     except FormulaError as error:
         raise ParameterError(f"the parameter {name!r} is not accepted: {error}") from error
 

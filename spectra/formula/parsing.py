@@ -117,9 +117,8 @@ def check_expression(
             f"{short(expr)} is a {type(expr).__name__}, not an expression with a value; "
             "inside Piecewise it would be a condition"
         )
-    used: set[str] = set()
-    accepted = rebuilt(expr, symbol, values, used)
-    refuse_unused(values, used, str(expr))
+    accepted = rebuilt(expr, symbol, values)
+    refuse_unused(values, {s.name for s in expr.free_symbols}, str(expr))
     return audited(accepted, symbol)
 
 

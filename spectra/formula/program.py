@@ -35,8 +35,8 @@ def steps_of(
 ) -> list[tuple[Callable[..., Any], tuple[int, ...]]]:
     """Steps in an order in which each finds its operands: functions, and the places they read.
 
-    Place 0 is the variable, and step i fills place i + 1; the last one is the value.  Equal nodes
-    share a step.
+    Place 0 is the variable, and step i fills place i + 1; the last place is the value.  Equal nodes
+    share a step, and the variable alone needs none.
 
     Parameters
     ----------
@@ -56,9 +56,7 @@ def steps_of(
             place[node] = len(steps)
         return place[node]
 
-    last = visit(expr)
-    if last != len(steps):
-        steps.append((lambda value: value, (last,)))
+    visit(expr)
     return steps
 
 
@@ -128,12 +126,12 @@ class Program:
             return self._plan_piecewise(node)
         if isinstance(node, Opaque):
             return node.planned(self._backend)
-        rule = RULES.get(node.func)
-        if rule is None:
+        if node.func not in RULES:
             raise FormulaError(
                 f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
             )
-        return getattr(rule, self._backend)(node)  # type: ignore[no-any-return]
+        in_numpy, in_mpmath = RULES[node.func]
+        return in_numpy(node) if self._backend == "numpy" else in_mpmath(node)
 
     def _number(self, node: sympy.Basic) -> Callable[[], Any]:
         if self._backend == "numpy":

@@ -7,7 +7,6 @@ each of which gives a function of numbers and the nodes that it is applied to.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
@@ -27,11 +26,13 @@ from spectra.formula.functions import (
     np_least,
 )
 
-__all__ = ["RULES", "Rule", "Step", "is_supported", "to_float"]
+__all__ = ["RULES", "Step", "is_supported", "to_float"]
 
 #: What a backend knows of one node: a function of numbers, and the nodes it is applied to.
 Step = tuple[Callable[..., Any], tuple[sympy.Basic, ...]]
 Planner = Callable[[sympy.Basic], Step]
+#: How one head is planned for NumPy, and for mpmath.
+Rule = tuple[Planner, Planner]
 
 
 def _add(*terms: Any) -> Any:
@@ -143,21 +144,12 @@ def _mp_compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return lambda left, right: mp.mpf(bool(compare(left, right)))
 
 
-def _not(truth: Any) -> Any:
-    return 1 - truth
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How one head is planned for each backend, and whether it continues into the plane."""
-
-    numpy: Planner
-    mpmath: Planner
-    analytic: bool = True
-
-
 def _applied(function: Callable[..., Any]) -> Planner:
     return lambda node: (function, tuple(node.args))
+
+
+def _alike(function: Callable[..., Any]) -> Rule:
+    return _applied(function), _applied(function)
 
 
 def _function_rule(function: Function) -> Rule:
@@ -168,27 +160,27 @@ def _function_rule(function: Function) -> Rule:
             )
         return evaluate, tuple(node.args)
 
-    return Rule(partial(plan, function.numpy), partial(plan, function.mpmath), function.analytic)
+    return partial(plan, function.numpy), partial(plan, function.mpmath)
 
 
 def _relation(numpy: Any, plain: Callable[[Any, Any], Any]) -> Rule:
-    return Rule(_applied(_np_compare(numpy)), _applied(_mp_compare(plain)), analytic=False)
+    return _applied(_np_compare(numpy)), _applied(_mp_compare(plain))
 
 
 RULES: dict[Any, Rule] = {
-    sympy.Add: Rule(_applied(_add), _applied(_add)),
-    sympy.Mul: Rule(_plan_mul_numpy, _applied(_mul)),
-    sympy.Pow: Rule(_plan_pow_numpy, _plan_pow_mpmath),
-    sympy.hyper: Rule(_plan_hyper_numpy, _plan_hyper_mpmath),
+    sympy.Add: _alike(_add),
+    sympy.Mul: (_plan_mul_numpy, _applied(_mul)),
+    sympy.Pow: (_plan_pow_numpy, _plan_pow_mpmath),
+    sympy.hyper: (_plan_hyper_numpy, _plan_hyper_mpmath),
     sympy.StrictLessThan: _relation(np.less, lambda a, b: a < b),
     sympy.LessThan: _relation(np.less_equal, lambda a, b: a <= b),
     sympy.StrictGreaterThan: _relation(np.greater, lambda a, b: a > b),
     sympy.GreaterThan: _relation(np.greater_equal, lambda a, b: a >= b),
     sympy.Equality: _relation(np.equal, lambda a, b: a == b),
     sympy.Unequality: _relation(np.not_equal, lambda a, b: a != b),
-    sympy.And: Rule(_applied(np_least), _applied(min), analytic=False),
-    sympy.Or: Rule(_applied(np_greatest), _applied(max), analytic=False),
-    sympy.Not: Rule(_applied(_not), _applied(_not), analytic=False),
+    sympy.And: (_applied(np_least), _applied(min)),
+    sympy.Or: (_applied(np_greatest), _applied(max)),
+    sympy.Not: _alike(lambda truth: 1 - truth),
     **{function.head: _function_rule(function) for function in FUNCTIONS},
 }
 

@@ -48,17 +48,14 @@ def _children_first(expr: sympy.Basic) -> Iterator[sympy.Basic]:
 
 
 def rebuilt(
-    expr: sympy.Expr,
-    symbol: sympy.Symbol | None,
-    values: Mapping[str, sympy.Expr],
-    used: set[str],
+    expr: sympy.Expr, symbol: sympy.Symbol | None, values: Mapping[str, sympy.Expr]
 ) -> sympy.Expr:
-    """Rebuild an expression from the language; the names of parameters used are added to `used`."""
+    """Rebuild an expression from the language, with the values of its parameters."""
     done: dict[sympy.Basic, Any] = {}
     for node in _children_first(expr):
         arguments = [done[argument] for argument in node.args]
         try:
-            done[node] = _rebuilt_node(node, arguments, symbol, values, used)
+            done[node] = _rebuilt_node(node, arguments, symbol, values)
         except FormulaError as error:
             raise FormulaError(f"cannot accept {short(node)!r}: {error}") from None
         except ParameterError:
@@ -73,10 +70,9 @@ def _rebuilt_node(
     arguments: list[Any],
     symbol: sympy.Symbol | None,
     values: Mapping[str, sympy.Expr],
-    used: set[str],
 ) -> Any:
     if node.is_Symbol:
-        return _rebuilt_symbol(node, symbol, values, used)
+        return _rebuilt_symbol(node, symbol, values)
     if node.is_Float:
         return _exact_float(node)
     if node.is_Rational or node in (sympy.pi, sympy.E, sympy.true, sympy.false):
@@ -110,15 +106,11 @@ def _folded(join: Any, arguments: list[Any]) -> sympy.Expr:
 
 
 def _rebuilt_symbol(
-    node: sympy.Symbol,
-    symbol: sympy.Symbol | None,
-    values: Mapping[str, sympy.Expr],
-    used: set[str],
+    node: sympy.Symbol, symbol: sympy.Symbol | None, values: Mapping[str, sympy.Expr]
 ) -> sympy.Expr:
     if symbol is not None and node.name == symbol.name:
         return symbol
     if node.name in values:
-        used.add(node.name)
         return values[node.name]
     raise no_value(node.name, symbol or sympy.Symbol("z"), values)
 

@@ -9,23 +9,5 @@ infinity), ``recurring`` (where its radii have no end).  ``rules`` says what eac
 """
 
 from spectra.singularity.local import analyse, one_sided, profile
-from spectra.singularity.places import (
-    Ending,
-    Gap,
-    LocalAnalysis,
-    Profile,
-    Requirement,
-    Singularity,
-)
 
-__all__ = [
-    "Ending",
-    "Gap",
-    "LocalAnalysis",
-    "Profile",
-    "Requirement",
-    "Singularity",
-    "analyse",
-    "one_sided",
-    "profile",
-]
+__all__ = ["analyse", "one_sided", "profile"]

@@ -39,13 +39,8 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if phase.growth > 0:
             if series.terms:
                 return unbounded(sympy.oo)
-            gaps.append(
-                Gap(
-                    "A growing part of the kernel at infinity may cancel",
-                    location=sympy.oo,
-                    narrow=True,
-                )
-            )
+            reason = "A growing part of the kernel at infinity may cancel"
+            gaps.append(Gap(reason, location=sympy.oo, narrow=True))
             continue
         frequency = _frequency(phase)
         for size, c in series.terms:
@@ -149,7 +144,7 @@ def if_recurring(expr: sympy.Expr, known: Ending) -> Ending:
     if rest.has(Z):
         try:
             far = at_infinity(rest, _WINDOW_OF_REST)
-        except (ExpansionError, MoreTermsNeeded):
+        except ExpansionError:
             return known
         # What is left of an expansion tends to 0; what grows and may cancel is another gap.
         left = all(gap.narrow and gap.from_dim > 1 for gap in far.gaps)

@@ -31,7 +31,7 @@ def branch_radii(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
 
     Raises
     ------
-    UnresolvedZeros
+    ExpansionError
         Where the zeros of some argument could not all be found.
     """
     critical = dict.fromkeys(a for n in sympy.preorder_traversal(expr) for a in _critical(n))

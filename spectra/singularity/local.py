@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cmp_to_key, partial
+from functools import partial
 from itertools import pairwise
 
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
-from spectra.formula.expansions.germs import FLAT, ONE, Germ, compare
+from spectra.formula.expansions.germs import FLAT, ONE, Germ, by_size, coarsest, compare
 from spectra.formula.expansions.kinks import KINKS, resolve
 from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernel import Kernel
@@ -32,7 +32,7 @@ from spectra.singularity.places import (
 from spectra.singularity.recurring import recurring_analysis
 from spectra.singularity.rules import at_the_end, on_space, unbounded, unseen
 from spectra.singularity.wave_formulas import is_periodic
-from spectra.singularity.zeros import UnresolvedZeros, distinct
+from spectra.singularity.zeros import distinct
 
 __all__ = ["analyse", "one_sided", "profile"]
 
@@ -41,7 +41,6 @@ _WINDOWS = (5, 12, 30, 64)
 _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
 #: Neighbouring radii differ by this relatively: values between them have 30 digits.
 _APART = sympy.Rational(1, 10**20)
-_BY_SIZE = cmp_to_key(compare)
 
 
 def profile(kernel: Kernel) -> Profile:
@@ -51,7 +50,7 @@ def profile(kernel: Kernel) -> Profile:
     for piece in kernel.pieces:
         try:
             found += branch_radii(piece.expr, piece.support)
-        except UnresolvedZeros as error:
+        except ExpansionError as error:
             gaps.append(Gap(f"{error}. Its smoothness, where you know it, can be stated (assume)"))
             if piece.expr.has(*KINKS):  # which branch holds where is then unknown too
                 return Profile((), (), tuple(gaps))
@@ -156,9 +155,9 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
     if left.grows or right.grows:
         return unbounded(r)
     a, b = left.plain, right.plain
-    order = min((o for o in (a.order, b.order) if o is not None), default=None, key=_BY_SIZE)
+    order = coarsest(a.order, b.order)
     left_of, right_of = dict(a.terms), dict(b.terms)
-    for size in sorted({*left_of, *right_of}, key=_BY_SIZE):
+    for size in sorted({*left_of, *right_of}, key=by_size):
         if order is not None and compare(size, order) >= 0:
             break
         s, q = size[0], -size[1]

@@ -41,6 +41,9 @@ class Closure:
         ``math.inf`` for every one, 0 where it is not known to be.
     top
         The value of a formula at coinciding points, or None where it has none that is known.
+    part
+        The dimension of a part of which the whole is a power series: by default what is said of it
+        by the same rules.
 
     Examples
     --------
@@ -54,8 +57,9 @@ class Closure:
         symbol: sympy.Symbol,
         atom: Callable[[sympy.Expr], float],
         top: Callable[[sympy.Expr], sympy.Expr | None],
+        part: Callable[[sympy.Expr], float] | None = None,
     ) -> None:
-        self.symbol, self.atom, self.top = symbol, atom, top
+        self.symbol, self.atom, self.top, self.part = symbol, atom, top, part or self
         self._known: dict[sympy.Expr, float] = {}
 
     def __call__(self, expr: sympy.Expr) -> float:
@@ -123,15 +127,12 @@ class Closure:
             series = _as_function_of(expr, part, name / factor)
             if part == expr or series.has(self.symbol):
                 continue
-            reach, dim = self.top(factor * part), self._of_part(factor * part)
+            reach, dim = self.top(factor * part), self.part(factor * part)
             if reach is None or not dim > best:
                 continue
             if has_nonnegative_taylor_series(series, name, reach):
                 best = dim
         return best
-
-    def _of_part(self, part: sympy.Expr) -> float:
-        return self(part)
 
 
 def _parts_in_common(
@@ -192,50 +193,50 @@ def has_nonnegative_taylor_series(
     if formula.has(*KINKS):
         return False
     formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
-    return _Series(symbol, reach)(formula) == math.inf
+    return _power_series(symbol, reach)(formula) == math.inf
 
 
-class _Series(Closure):
-    """Power series in one variable: the atoms are the variable, and what derivatives show."""
+def _power_series(
+    symbol: sympy.Symbol, reach: sympy.Expr, *, source: sympy.Expr | None = None
+) -> Closure:
+    """Rules for power series in one variable, whose atoms are it and what derivatives show.
 
-    def __init__(
-        self, symbol: sympy.Symbol, reach: sympy.Expr, *, derived_from: sympy.Expr | None = None
-    ) -> None:
-        super().__init__(symbol, self._known_part, lambda e: finite(e.subs(symbol, reach)))
-        self._reach = reach
-        #: Of its derivatives only parts are asked for that it has itself: the descent ends.
-        self._source = derived_from
+    Of derivatives of a ``source`` only parts are asked for that it has itself: the descent ends.
+    """
 
-    def _known_part(self, part: sympy.Expr) -> float:
-        if part == self.symbol:
+    def atom(formula: sympy.Expr) -> float:
+        if formula == symbol:
             return math.inf
-        return 0 if self._source is not None else self._by_derivatives(part)
+        return 0 if source is not None else _by_derivatives(formula, rules, reach)
 
-    def _by_derivatives(self, formula: sympy.Expr) -> float:
-        """Rules show it of a derivative, and f(0) >= 0 of those before it."""
-        if any(not f.args[-1].is_polynomial(self.symbol) for f in formula.atoms(sympy.Function)):
-            return 0  # derivatives of what is nested swell, and parts of it were asked for
-        current, rules = _normal(formula, self.symbol), self
-        formula = current
-        for _ in range(_MOST_DERIVATIVES):
-            if rules.by_rules(current):
-                return math.inf
-            value = finite(current.subs(self.symbol, 0))
-            if value is None or not _is_nonnegative(value):
-                return 0
-            slope = sympy.diff(current, self.symbol)
-            if sympy.count_ops(slope) > _LONGEST_DERIVATIVE:
-                return 0
-            current = _normal(slope, self.symbol)
-            rules = _Series(self.symbol, self._reach, derived_from=formula)
-        return 0
-
-    def _of_part(self, part: sympy.Expr) -> float:
-        inner = part.as_independent(self.symbol, as_Add=False)[1]
-        if self._source is not None and not (self._source != inner and self._source.has(inner)):
+    def part(formula: sympy.Expr) -> float:
+        inner = formula.as_independent(symbol, as_Add=False)[1]
+        if source is not None and (source == inner or not source.has(inner)):
             return 0
-        whole = has_nonnegative_taylor_series(part, self.symbol, self._reach)
-        return math.inf if whole else 0
+        return math.inf if has_nonnegative_taylor_series(formula, symbol, reach) else 0
+
+    rules = Closure(symbol, atom, lambda e: finite(e.subs(symbol, reach)), part)
+    return rules
+
+
+def _by_derivatives(formula: sympy.Expr, rules: Closure, reach: sympy.Expr) -> float:
+    """Rules show it of a derivative, and f(0) >= 0 of those before it."""
+    x = rules.symbol
+    if any(not f.args[-1].is_polynomial(x) for f in formula.atoms(sympy.Function)):
+        return 0  # derivatives of what is nested swell, and parts of it were asked for
+    source = current = _normal(formula, x)
+    for _ in range(_MOST_DERIVATIVES):
+        if rules.by_rules(current):
+            return math.inf
+        value = finite(current.subs(x, 0))
+        if value is None or not _is_nonnegative(value):
+            return 0
+        slope = sympy.diff(current, x)
+        if sympy.count_ops(slope) > _LONGEST_DERIVATIVE:
+            return 0
+        current = _normal(slope, x)
+        rules = _power_series(x, reach, source=source)
+    return 0
 
 
 def finite(value: sympy.Expr) -> sympy.Expr | None:

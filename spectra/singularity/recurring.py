@@ -42,7 +42,6 @@ from spectra.singularity.places import (
 )
 from spectra.singularity.rules import space_bound
 from spectra.singularity.wave_formulas import is_periodic, wave_rates
-from spectra.singularity.zeros import UnresolvedZeros
 
 __all__ = ["recurring_analysis"]
 
@@ -98,7 +97,7 @@ def recurring_analysis(expr: sympy.Expr, analyse: Analysis) -> LocalAnalysis | N
 def _has_few_radii(term: sympy.Expr) -> bool:
     try:
         branch_radii(term, sympy.oo)
-    except UnresolvedZeros:
+    except ExpansionError:
         return False
     return True
 

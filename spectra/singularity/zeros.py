@@ -13,7 +13,7 @@ from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.parsing import Z
 from spectra.singularity.power_series import is_below_its_end
 
-__all__ = ["MAY_BE_ZERO", "UnresolvedZeros", "distinct", "positive_zeros", "same_radius"]
+__all__ = ["MAY_BE_ZERO", "distinct", "positive_zeros", "same_radius"]
 
 _X = sympy.Symbol("x", nonnegative=True)
 _Y = sympy.Symbol("y", real=True)
@@ -27,14 +27,6 @@ _MOST_ZEROS = 200
 _MOST_DEGREE = 60
 #: Boxes of the proof by interval arithmetic before it is given up.
 _MOST_BOXES = 1000
-
-
-class UnresolvedZeros(ExpansionError):
-    """The zeros of an argument could not all be found; the message names it."""
-
-
-class _NotReal(Exception):
-    """A formula has no real value on an interval."""
 
 
 def same_radius(a: sympy.Expr, b: sympy.Expr) -> bool:
@@ -62,8 +54,8 @@ def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...
 
     Raises
     ------
-    UnresolvedZeros
-        Where they could not be found, or are too many.
+    ExpansionError
+        Where they could not be found, or are too many; it names the expression.
 
     Examples
     --------
@@ -73,7 +65,7 @@ def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...
     try:
         found = [r for r in _zeros(expr, upper) if not r.free_symbols]
     except (NotImplementedError, sympy.PolynomialError) as error:
-        raise UnresolvedZeros(f"the zeros of {expr} on z > 0 could not be found") from error
+        raise ExpansionError(f"the zeros of {expr} on z > 0 could not be found") from error
     kept = []
     for r in found:
         value = r.evalf(30)
@@ -119,7 +111,7 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
     if roots is None and _has_one_sign(expr, upper):
         roots = []
     if roots is None:
-        raise UnresolvedZeros(f"the zeros of {expr} on z > 0 could not be found")
+        raise ExpansionError(f"the zeros of {expr} on z > 0 could not be found")
     return roots
 
 
@@ -144,7 +136,7 @@ def _all_branches(expr: sympy.Expr) -> list[sympy.Expr]:
             choices = list(kink.args)
         todo += [branch.xreplace({kink: choice}) for choice in choices]
         if len(todo) + len(done) > _MOST_ZEROS:
-            raise UnresolvedZeros(f"{expr} has too many branches to follow")
+            raise ExpansionError(f"{expr} has too many branches to follow")
     return [b for b in dict.fromkeys(done) if sympy.expand(b) != 0]
 
 
@@ -154,7 +146,7 @@ def _zeros_of_reciprocal(base: sympy.Expr) -> list[sympy.Expr]:
         inner = base.args[0]
         if inner.is_positive or inner.is_nonnegative:
             return []
-        raise UnresolvedZeros(f"the poles of {base} could not be found")
+        raise ExpansionError(f"the poles of {base} could not be found")
     return []
 
 
@@ -170,9 +162,9 @@ def _algebraic_zeros(expr: sympy.Expr) -> list[sympy.Expr] | None:
         return None
     poly = sympy.Poly(poly_expr, _X)
     if poly.is_zero:
-        raise UnresolvedZeros(f"{expr} vanishes everywhere")
+        raise ExpansionError(f"{expr} vanishes everywhere")
     if poly.degree() > _MOST_DEGREE:
-        raise UnresolvedZeros(f"{expr} has too high a degree to isolate its zeros")
+        raise ExpansionError(f"{expr} has too high a degree to isolate its zeros")
     if all(sympy.sign(c) == sympy.sign(poly.LC()) for c in poly.coeffs()):
         return []
     roots = _real_roots(poly)
@@ -265,12 +257,12 @@ def _periodic_zeros(
     """Where a linear argument is ``first`` plus a multiple of the period, on [0, upper]."""
     slope = sympy.diff(argument, Z)
     if slope.free_symbols or upper is sympy.oo:
-        raise UnresolvedZeros(f"{name} has infinitely many zeros, or none that could be found")
+        raise ExpansionError(f"{name} has infinitely many zeros, or none that could be found")
     start = argument.subs(Z, 0)
     ends = sorted(float(((a - first) / period).evalf()) for a in (start, start + slope * upper))
     lowest, highest = int(ends[0]) - 2, int(ends[1]) + 2
     if highest - lowest > _MOST_ZEROS:
-        raise UnresolvedZeros(f"the formula has more than {_MOST_ZEROS} radii of this kind")
+        raise ExpansionError(f"the formula has more than {_MOST_ZEROS} radii of this kind")
     return [(first + n * period - start) / slope for n in range(lowest, highest + 1)]
 
 
@@ -284,7 +276,7 @@ def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
         low, high = todo.pop()
         try:
             value = _enclose(expr, mpmath.iv.mpf([low, high]))
-        except _NotReal:
+        except ExpansionError:
             continue  # another branch holds there
         except (ZeroDivisionError, ValueError, mpmath.libmp.ComplexResult):
             value = None
@@ -296,7 +288,15 @@ def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
 
 
 def _enclose(node: sympy.Expr, z: mpmath.iv.mpf) -> mpmath.iv.mpf:
-    """Value of a formula on an interval, outward rounded (ValueError where no rule applies)."""
+    """Value of a formula on an interval, outward rounded.
+
+    Raises
+    ------
+    ExpansionError
+        Where it has no real value.
+    ValueError
+        Where no rule applies.
+    """
     iv = mpmath.iv
     if node == Z:
         return z
@@ -316,7 +316,7 @@ def _enclose(node: sympy.Expr, z: mpmath.iv.mpf) -> mpmath.iv.mpf:
     if node.is_Pow and node.exp.is_Rational:
         base = _enclose(node.base, z)
         if base.b < 0:
-            raise _NotReal
+            raise ExpansionError(f"{node} has no real value there")
         return iv.mpf([max(base.a, 0), base.b]) ** (iv.mpf(int(node.exp.p)) / int(node.exp.q))
     rule = _INTERVAL_RULES.get(node.func)
     if rule is None:

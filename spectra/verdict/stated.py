@@ -9,7 +9,6 @@ import sympy
 
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.opaque import Opaque, OpaqueTerm, opaque_terms
-from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.local import analyse
@@ -39,7 +38,7 @@ def analysed(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
     given = {
         f"{function.__name__}.{name}": _shown(value)
         for function in sorted(functions, key=str)
-        for name, value in function.facts.as_dict().items()
+        for name, value in function.stated().items()
     }
     return _stated_analysis(kernel), given
 
@@ -70,14 +69,14 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
     found: list[tuple[sympy.Expr, Ending]] = []
     loose: list[Gap] = []
     for piece in kernel.pieces:
-        split = opaque_terms(piece.expr, Z)
+        split = opaque_terms(piece.expr)
         if split is None:
             loose.append(Gap(_PRODUCT.format(piece.expr)))
             continue
         terms, rest = split
         for term in terms:
             found += _endings(term, piece.support)
-            if term.function.facts.breaks is None:
+            if term.function.breaks is None:
                 loose.append(Gap(_INSIDE.format(term.function.__name__)))
         if rest != 0:
             plain = analyse(Kernel((Piece(piece.support, rest),)))
@@ -115,27 +114,27 @@ def _at(place: sympy.Expr, found: list[tuple[sympy.Expr, Ending]]) -> Ending:
 
 def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr, Ending]]:
     """What is stated of one summand, or a gap, at each place."""
-    facts, name = term.function.facts, term.function.__name__
+    function, name = term.function, term.function.__name__
     yield _NIL, _at_origin(term)
-    for radius, exponent in facts.breaks or ():
+    for radius, exponent in function.breaks or ():
         r = radius * term.scale
         if support is sympy.oo or float(r) < float(support):
             yield r, _at_radius(name, r, exponent, "breaks={radius: exponent}")
     if support is sympy.oo:
-        yield sympy.oo, _at_infinity(name, facts.decay)
+        yield sympy.oo, _at_infinity(name, function.decay)
         return
     yield sympy.oo, Ending(limit=_NIL)
-    end = facts.support * term.scale
+    end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
         hint = "edge=..." + _found(lambda: found_edge(term, support))
-        yield support, _at_radius(name, support, facts.edge, hint)
+        yield support, _at_radius(name, support, function.edge, hint)
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
         yield support, Ending(gaps=(Gap(text, location=support),))
 
 
 def _at_origin(term: OpaqueTerm) -> Ending:
-    s = term.function.facts.origin
+    s = term.function.origin
     if s is None:
         found = _found(lambda: found_origin(term))
         text = f"how {term.function.__name__} starts at z = 0; state origin=...{found}"

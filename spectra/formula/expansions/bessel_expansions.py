@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import count
 
 import sympy
 
@@ -45,15 +45,12 @@ def bessel_k_at_zero(order: sympy.Expr, g: Germ) -> Germ:
         c = (-_ONE) ** k * sympy.factorial(n - k - 1) / (2 * sympy.factorial(k))
         total = total + half ** (2 * k - n) * c
     log_term = log(half) * bessel_at_zero(sympy.Integer(n), g, 1)
-
-    def coefficients() -> Iterator[sympy.Expr]:
-        k = 0
-        while True:
-            psi = sympy.harmonic(k) + sympy.harmonic(n + k) - 2 * sympy.EulerGamma
-            yield psi / (2 * sympy.factorial(k) * sympy.factorial(n + k))
-            k += 1
-
-    body = (half * half).compose(coefficients()) * half**n
+    coefficients = (
+        (sympy.harmonic(k) + sympy.harmonic(n + k) - 2 * sympy.EulerGamma)
+        / (2 * sympy.factorial(k) * sympy.factorial(n + k))
+        for k in count()
+    )
+    body = (half * half).compose(coefficients) * half**n
     s = (-_ONE) ** n
     found: Germ = total + log_term * -s + body * s
     return found

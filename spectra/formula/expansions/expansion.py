@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import reduce
+from itertools import count
 from operator import add, mul
 
 import sympy
@@ -215,15 +216,10 @@ class _Expander:
         else:
             rough = (-log(g) + (sympy.harmonic(order) - sympy.EulerGamma)) * front
             rough = rough * ((-_ONE) ** order / sympy.factorial(order))
-
-        def coefficients() -> Iterator[sympy.Expr]:
-            c, k = _ONE, 0
-            while True:
-                yield _NIL if k == order else c / (s - 1 - k)
-                k += 1
-                c = -c / k
-
-        found: Germ = rough + g.compose(coefficients())
+        coefficients = (
+            _NIL if k == order else (-_ONE) ** k / sympy.factorial(k) / (s - 1 - k) for k in count()
+        )
+        found: Germ = rough + g.compose(coefficients)
         return found
 
     def gamma(self, node: sympy.Expr) -> Germ:
@@ -240,15 +236,9 @@ class _Expander:
             return self._analytic(node)
         if sign(g.plain.terms[0][1]) < 0:
             raise ExpansionError("gamma at -infinity")
-
-        def coefficients() -> Iterator[sympy.Expr]:
-            k = 1
-            while True:
-                yield sympy.bernoulli(2 * k) / (2 * k * (2 * k - 1))
-                k += 1
-
+        coefficients = (sympy.bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in count(1))
         inverse = g**-1
-        tail = (inverse * inverse).compose(coefficients()) * inverse
+        tail = (inverse * inverse).compose(coefficients) * inverse
         return exp((g - _HALF) * log(g) - g + sympy.log(2 * sympy.pi) / 2 + tail)
 
     def hyper(self, node: sympy.Expr) -> Germ:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cmp_to_key
-from typing import Any
 
 import sympy
 
@@ -34,6 +33,9 @@ __all__ = [
     "Germ",
     "Series",
     "Size",
+    "by_size",
+    "coarsest",
+    "compare",
 ]
 
 Size = tuple[sympy.Expr, sympy.Expr]
@@ -41,7 +43,7 @@ Size = tuple[sympy.Expr, sympy.Expr]
 FLAT: Size = (sympy.oo, sympy.Integer(0))
 #: Nothing was left out.
 EXACT = None
-Order = tuple[sympy.Expr, sympy.Expr] | None
+Order = Size | None
 
 ONE: Size = (sympy.Integer(0), sympy.Integer(0))
 #: The most terms that a series of a composition (a power, an exponential) is carried to.
@@ -65,23 +67,13 @@ def compare(a: Size, b: Size) -> int:
     return 0
 
 
-_size_key = cmp_to_key(compare)
+#: The key that sorts sizes.
+by_size = cmp_to_key(compare)
 
 
-def _by_size(term: tuple[Size, sympy.Expr]) -> Any:
-    return _size_key(term[0])
-
-
-def order_min(*orders: Order) -> Order:
-    """The coarser of several orders."""
-    known = [o for o in orders if o is not None]
-    if not known:
-        return EXACT
-    least = known[0]
-    for o in known[1:]:
-        if compare(o, least) < 0:
-            least = o
-    return least
+def coarsest(*orders: Order) -> Order:
+    """The coarsest of several orders."""
+    return min((o for o in orders if o is not None), key=by_size, default=EXACT)
 
 
 def _plus(a: Size, b: Size) -> Size:
@@ -100,17 +92,17 @@ class Series:
     @staticmethod
     def of(terms: Iterable[tuple[Size, sympy.Expr]], order: Order = EXACT) -> Series:
         """Collect, drop zeros, sort, and cut at the order."""
-        merged: dict[tuple[sympy.Expr, sympy.Expr], list[sympy.Expr]] = {}
+        merged: dict[Size, list[sympy.Expr]] = {}
         for size, c in terms:
             merged.setdefault(size, []).append(c)
-        kept: list[tuple[tuple[sympy.Expr, sympy.Expr], sympy.Expr]] = []
+        kept: list[tuple[Size, sympy.Expr]] = []
         for size, summands in merged.items():
             if order is not None and compare(size, order) >= 0:
                 continue
             c = tidy(sympy.Add(*map(tidy, summands)))
             if not vanishes(c, summands):
                 kept.append((size, c))
-        kept.sort(key=_by_size)
+        kept.sort(key=lambda term: by_size(term[0]))
         if len(kept) > _LONGEST:
             return Series(tuple(kept[:_LONGEST]), kept[_LONGEST][0])
         return Series(tuple(kept), order)
@@ -130,7 +122,7 @@ class Series:
         return 0
 
     def __add__(self, other: Series) -> Series:
-        return Series.of((*self.terms, *other.terms), order_min(self.order, other.order))
+        return Series.of((*self.terms, *other.terms), coarsest(self.order, other.order))
 
     def __neg__(self) -> Series:
         return self.scaled(sympy.Integer(-1))
@@ -146,14 +138,12 @@ class Series:
         a, b = self.lead, other.lead
         if a is None or b is None:
             return Series(())
-        orders = [
-            _plus(lead, o) for lead, o in ((a, other.order), (b, self.order)) if o is not None
-        ]
-        order = order_min(*orders)
+        pairs = ((a, other.order), (b, self.order))
+        order = coarsest(*(_plus(lead, o) for lead, o in pairs if o is not None))
         if len(self.terms) * len(other.terms) > _MOST_TERMS or order is not None:
             lead = _plus(a, b)
             if lead[0] is not sympy.oo:
-                order = order_min(order, (lead[0] + window, sympy.Integer(0)))
+                order = coarsest(order, (lead[0] + window, sympy.Integer(0)))
         return Series.of(
             ((_plus(s, t), x * y) for s, x in self.terms for t, y in other.terms),
             order,
@@ -306,7 +296,7 @@ class Germ:
                     raise ExpansionError("a function of an oscillating or growing argument")
                 order = FLAT
         base = self.part()
-        return Series(base.terms, order_min(base.order, order))
+        return Series(base.terms, coarsest(base.order, order))
 
     def split_lead(self) -> tuple[Series, Size, sympy.Expr, Germ]:
         """Write the germ as c t^a L^q exp(phi) (1 + delta) with delta -> 0.
@@ -360,7 +350,7 @@ class Germ:
         if not self.parts:
             return total
         steps = [s.lead for p, s in self.parts if s.lead is not None and p.growth == 0]
-        step = min(steps, key=_size_key, default=FLAT)
+        step = min(steps, key=by_size, default=FLAT)
         power, size = self.constant(1), ONE
         for count, c in enumerate(coefficients, start=1):
             size = _plus(size, step)

@@ -9,11 +9,10 @@ import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.expansions.expansion import expand_at
+from spectra.formula.functions import KINKS
 
 __all__ = ["KINKS", "resolve", "sign_near_zero"]
 
-#: Functions that change their branch.
-KINKS = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)
 _WINDOW = 5
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, count, cycle
 
 import sympy
 
@@ -40,19 +41,10 @@ def binomial_series(s: sympy.Expr) -> Iterator[sympy.Expr]:
 
 def log_series() -> Iterator[sympy.Expr]:
     """log(1 + x)."""
-    yield _NIL
-    k = 1
-    while True:
-        yield sympy.Rational((-1) ** (k + 1), k)
-        k += 1
+    return chain([_NIL], (sympy.Rational((-1) ** (k + 1), k) for k in count(1)))
 
 
 def trigonometric_series(value: sympy.Expr, slope: sympy.Expr) -> Iterator[sympy.Expr]:
     """Taylor coefficients of a solution of y'' = -y."""
-    k, pair = 0, (value, slope)
-    factorial = _ONE
-    while True:
-        yield pair[0] / factorial
-        k += 1
-        factorial *= k
-        pair = (pair[1], -pair[0])
+    slopes = cycle((value, slope, -value, -slope))
+    return (c / sympy.factorial(k) for k, c in enumerate(slopes))

@@ -12,7 +12,7 @@ from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import PRECISE, ExpansionError
 from spectra.formula.expansions.expansion import expand_at
-from spectra.formula.expansions.germs import FLAT, Germ
+from spectra.formula.expansions.germs import FLAT, Germ, Series
 from spectra.formula.parsing import Z
 
 __all__ = ["expansion_agrees", "verified_expansion"]
@@ -80,7 +80,7 @@ def _agrees(
                 value = function(z)
                 if mp.isnan(value):
                     return True
-                total = _sum(germ, t)
+                total = sum((mp.exp(_value(p, t)) * _value(s, t) for p, s in germ.parts), mp.mpc(0))
                 weight = _growth(germ, t)
                 rests.append(abs(value - total) / weight)
                 scales.append((abs(value) + abs(total)) / weight + 1)
@@ -116,12 +116,8 @@ def _natural_distance(germ: Germ) -> mpmath.mpf:
 
 def _growth(germ: Germ, t: mpmath.mpf) -> mpmath.mpf:
     """Size of the exponentials that grow: the remainder of an expansion is relative to them."""
-    log = mp.log(1 / t)
-    sizes = [mp.mpf(1)]
-    for phase, _ in germ.parts:
-        if phase.growth > 0:
-            sizes.append(abs(mp.exp(mp.fsum(_term(s, c, t, log) for s, c in phase.terms))))
-    return max(sizes)
+    growing = (abs(mp.exp(_value(phase, t))) for phase, _ in germ.parts if phase.growth > 0)
+    return max([mp.mpf(1), *growing])
 
 
 def _roughly(c: sympy.Expr) -> mpmath.mpf:
@@ -137,16 +133,9 @@ def _digits_of(c: sympy.Expr, digits: int) -> mpmath.mpf:
     return mp.mpmathify(c.evalf(digits, maxn=5000))
 
 
-def _sum(germ: Germ, t: mpmath.mpf) -> mpmath.mpf:
+def _value(series: Series, t: mpmath.mpf) -> mpmath.mpc:
+    """The sum of the terms of a series."""
     log = mp.log(1 / t)
-    total = mp.mpc(0)
-    for phase, series in germ.parts:
-        weight = mp.exp(mp.fsum(_term(s, c, t, log) for s, c in phase.terms))
-        total += weight * mp.fsum(_term(s, c, t, log) for s, c in series.terms)
-    return total
-
-
-def _term(
-    size: tuple[sympy.Expr, sympy.Expr], c: sympy.Expr, t: mpmath.mpf, log: mpmath.mpf
-) -> mpmath.mpc:
-    return _number(c) * t ** _number(size[0]) * log ** _number(-size[1])
+    return mp.fsum(
+        _number(c) * t ** _number(a) * log ** _number(-mq) for (a, mq), c in series.terms
+    )

@@ -188,10 +188,10 @@ def found_origin(term: OpaqueTerm) -> sympy.Expr:
     NoRouteError
         Where values show neither.
     """
-    facts = term.function.facts
-    if facts.origin is not None:
-        return facts.origin
-    end = facts.breaks[0][0] if facts.breaks else facts.support
+    function = term.function
+    if function.origin is not None:
+        return function.origin
+    end = function.breaks[0][0] if function.breaks else function.support
     reach = (1.0 if end is sympy.oo else _EVEN_PART * float(end)) * float(term.scale)
     for power, answer in ((2.0, sympy.oo), (1.0, sympy.Integer(1))):
         t = 0.5 * (1.0 + chebyshev.chebpts1(2 * _EVEN_DEGREE))

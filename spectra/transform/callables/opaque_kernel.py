@@ -22,7 +22,6 @@ from scipy.special import gammaln, rgamma
 from spectra.density import Component, PowerTail
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
-from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, NODES, WEIGHTS
 from spectra.special import plane_wave_mean
@@ -89,7 +88,7 @@ def opaque_part(
     """
     if not expr.has(Opaque):
         return None
-    split = opaque_terms(expr, Z)
+    split = opaque_terms(expr)
     if split is None:
         raise NoRouteError(
             f"The formula {expr} multiplies a callable with something else. Make one callable of "
@@ -100,12 +99,12 @@ def opaque_part(
 
 
 def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Component]:
-    facts, name = term.function.facts, term.function.__name__
-    breaks = [(r * term.scale, e) for r, e in facts.breaks or ()]
+    function, name = term.function, term.function.__name__
+    breaks = [(r * term.scale, e) for r, e in function.breaks or ()]
     inside = [(r, e) for r, e in breaks if float(r) < float(support)]
     origin = found_origin(term)
     if support is not sympy.oo:
-        edge = facts.edge if facts.support * term.scale == support else None
+        edge = function.edge if function.support * term.scale == support else None
         ends = (*inside, (support, edge))
         return series_components(name, partial(values_of, term), ends, origin, dim)
     if inside:
@@ -114,10 +113,10 @@ def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Compone
             "Values give the density of a kernel with breaks where it ends: add callables with a "
             "support for what ends at its breaks to one that is smooth."
         )
-    if not (facts.decay is None or facts.decay in FAST_DECAYS):
+    if not (function.decay is None or function.decay in FAST_DECAYS):
         raise NoRouteError(
-            f"The callable {name} decays like z^(-{facts.decay}), and values alone do not give the "
-            "density of a kernel that decays like a power. Write it as a formula."
+            f"The callable {name} decays like z^(-{function.decay}), and values alone do not give "
+            "the density of a kernel that decays like a power. Write it as a formula."
         )
     if origin is not sympy.oo and not origin.is_Integer:
         raise NoRouteError(
