@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import sympy
 
-from spectra.density import Atom, Component, EndTail, Tail
+from spectra.density import Atom, Component
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
-from spectra.transform.half_lines.outwards import Builder, Start
+from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane, wave_sums
 from spectra.transform.half_lines.waves import Turning
 from spectra.transform.panelled import Panelled
@@ -105,8 +105,9 @@ class BetweenWaves(Component):
     total: float
     origin_exponent: float
     bulk: tuple[float, float]
-    tail: Tail
+    decay: float
     breaks: tuple[tuple[float, float], ...]
+    end: float
 
     def _by_sides(
         self, w: FloatArray, known: Callable[[Side, FloatArray], Any], *beyond: float
@@ -220,8 +221,9 @@ def _elementary(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
     return sympy.sqrt(2 / (sympy.pi * x)) * wave
 
 
-def _start(wave: Turning, dim: int, side: float) -> Start:
-    """How the density begins beside a frequency, on the side above it (1) or below it (-1).
+def _exponent(wave: Turning, dim: int, side: float) -> tuple[float, bool]:
+    """The power of the distance with which the density begins beside a frequency, on the side above
+    it (1) or below it (-1), and whether a logarithm is with it.
 
     The singular part is Gamma(-beta) |w - b|^beta Re[exp(-i pi beta/2) c exp(+-i psi)], with the
     phase psi of a Hankel function at infinity, next to what is smooth at b.
@@ -231,8 +233,8 @@ def _start(wave: Turning, dim: int, side: float) -> Start:
     phase = np.exp(0.25j * np.pi * (dim - 1)) * c
     size = (np.exp(-0.5j * np.pi * beta) * (np.conj(phase) if side > 0.0 else phase)).real
     if beta > 0.0 or abs(size) < _NO_SHARE * abs(c):
-        return Start(0.0)
-    return Start(beta, with_log=beta == 0.0)
+        return 0.0, False
+    return beta, beta == 0.0
 
 
 def _is_double(number: sympy.Expr) -> bool:
@@ -280,39 +282,42 @@ def beside_frequencies(found: Expanded, dim: int) -> Component:
     breaks: list[tuple[float, float]] = []
     origin = by_waves(found, dim)
     origin.peak = _peak(origin.sample, bounds, middles)
-    tail: Tail | None = None
+    decay = np.inf
 
-    def beside(b: float, side: float, start: Start) -> Builder:
+    def beside(b: float, side: float, start: tuple[float, bool]) -> Builder:
         sample = Beside(wave_sums(found, dim), b, side)
-        return replace(origin, sample=sample, start=start, pivot=b, side=side)
+        exponent, with_log = start
+        return replace(
+            origin, sample=sample, exponent=exponent, with_log=with_log, pivot=b, side=side
+        )
 
     for i, b in enumerate(bounds):
         ends = band_limited and b == bounds[-1]
-        under = Start(kinks[b]) if ends else _start(found.turning[i], dim, -1.0)
+        under = (kinks[b], False) if ends else _exponent(found.turning[i], dim, -1.0)
         below = beside(b, -1.0, under)
         sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i]), exact[b]))
         origin.peak = below.peak
         if ends:
-            tail = EndTail(b, kinks[b])
+            breaks.append((b, kinks[b]))
             break
-        over = _start(found.turning[i], dim, 1.0)
-        breaks.append((b, min(under.exponent, over.exponent)))
+        over = _exponent(found.turning[i], dim, 1.0)
+        breaks.append((b, min(under[0], over[0])))
         above = beside(b, 1.0, over)
         if b == bounds[-1]:
             last = above.component()
             sides.append(Side(b, np.inf, b, 1.0, last, exact[b]))
-            tail = last.tail
+            decay = last.decay
         else:
             high = middles[i + 1]
             sides.append(Side(b, high, b, 1.0, above.up_to(high - b), exact[b]))
         origin.peak = above.peak
     first = Side(0.0, middles[0], 0.0, 1.0, origin.up_to(middles[0]))
-    assert tail is not None  # there is a last frequency
     return BetweenWaves(
         sides=(first, *sides),
         total=found.total,
-        origin_exponent=origin.start.exponent,
+        origin_exponent=origin.exponent,
         bulk=(0.5 * middles[0], bounds[-1] if band_limited else 2.0 * bounds[-1]),
-        tail=tail,
+        decay=decay,
         breaks=tuple(breaks),
+        end=bounds[-1] if band_limited else np.inf,
     )

@@ -108,10 +108,6 @@ _Sum = dict[_Product, sympy.Expr]
 _PLAIN: _Product = ((), 0)
 
 
-class _NotWaves(Exception):
-    """The formula is no polynomial in its waves."""
-
-
 def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
     """The waves of a formula in Z, by ascending frequency; none where it has no such function.
 
@@ -129,7 +125,7 @@ def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
         return ()
     try:
         products = _products(expr)
-    except _NotWaves as error:
+    except sympy.PolynomialError as error:
         raise NoRouteError(
             f"The formula {expr} oscillates, and not as a polynomial in sines, cosines and Bessel "
             f"functions ({error}): its waves cannot be told apart, so the numeric route cannot "
@@ -172,12 +168,12 @@ def _products(expr: sympy.Expr) -> _Sum:
         return total
     if isinstance(expr, _WAVES):
         return _wave(expr)
-    raise _NotWaves(f"it has {expr}")
+    raise sympy.PolynomialError(f"it has {expr}")
 
 
 def _times(first: _Sum, second: _Sum) -> _Sum:
     if len(first) * len(second) > _MOST_PRODUCTS:
-        raise _NotWaves("it is too long to be multiplied out")
+        raise sympy.PolynomialError("it is too long to be multiplied out")
     total: _Sum = {}
     for (one, i), a in first.items():
         for (two, j), b in second.items():
@@ -200,7 +196,7 @@ def _wave(node: sympy.Expr) -> _Sum:
     """A sine, a cosine or a Bessel function by its two waves."""
     u = node.args[-1]
     if u.has(*_WAVES):
-        raise _NotWaves(f"it has {node}")
+        raise sympy.PolynomialError(f"it has {node}")
     terms = {a: c for a, q, c in _far(u) if q == 0}
     c = terms.get(sympy.Integer(-1), sympy.S.Zero)
     if c == 0 or any(a.is_negative and a != -1 for a in terms):
@@ -208,7 +204,7 @@ def _wave(node: sympy.Expr) -> _Sum:
     half = sympy.Rational(1, 2)
     if isinstance(node, sympy.besselj):
         if not (c.is_positive and node.args[0].is_real):
-            raise _NotWaves(f"it has {node}")
+            raise sympy.PolynomialError(f"it has {node}")
         carrier = _Carrier(c, u - c * Z, node.args[0])
         return {(((carrier, 1, 0),), 0): half, (((carrier, 0, 1),), 0): half}
     flip = -1 if c.is_negative else 1
