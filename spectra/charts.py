@@ -22,6 +22,8 @@ __all__ = ["Chart", "RadialSum", "charts_between", "require_moderate_scale"]
 # log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
 # and squares, powers and products of radii must stay doubles.
 _LARGEST_SCALE = 1e50
+# Share of a radius within which the distance to it loses digits.
+_NEAR = 1.0 / 16.0
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,6 @@ class Chart:
     def log_slope(self, t: FloatArray) -> FloatArray:
         """Logarithm of dw/dt, which is that of the distance to the origin."""
         return self.way * t
-
-    def power_of(self, component: Component) -> float | None:
-        """The power of the distance that a component goes with at the end; None without one."""
-        ends = self.way < 0.0 and component.end == self.origin
-        return dict(component.breaks)[self.origin] if ends else None
 
 
 def charts_between(
@@ -130,20 +127,22 @@ class RadialSum:
         sizes, errors = np.full((2, 2, *t.shape), -np.inf)
         envelope = np.full(t.shape, -np.inf)
         for component in self.components:
-            inside = w < component.end
+            end = component.end
+            inside = w < end
             at = w[inside]
             if at.size == 0:
                 continue
             shift = slope[inside]
-            power = chart.power_of(component)
             side = component.beside(chart.origin, chart.way) if chart.origin else None
             seen, place = (component, at) if side is None else (side, np.exp(shift))
             sign, log = seen.signed_log(place)
             local = seen.log_envelope(place)
-            if side is None and power is not None:
-                # The radius is rounded, its distance to the end is not: move the value there.
-                shift = shift + power * (shift - np.log(np.abs(at - chart.origin)))
-                relative = component.error_beside(chart.origin, at)
+            if side is None and chart.way < 0.0 and end == chart.origin:
+                # The radius is rounded, its distance to the end is not: move the value there, and
+                # take the error from where the rounding of the distance does not count.
+                power = dict(component.breaks)[end]
+                shift = shift + power * (shift - np.log(np.abs(at - end)))
+                relative = component.relative_error(np.minimum(at, end - _NEAR * end))
             else:
                 relative = seen.relative_error(place)
             # The radius itself is rounded: that counts as often as log|rho| falls with log w, and

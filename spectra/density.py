@@ -36,10 +36,6 @@ __all__ = [
 RadialFunction = Callable[[FloatArray], FloatArray]
 
 
-# Share of a radius within which the distance to it loses digits.
-_NEAR = 1.0 / 16.0
-
-
 @dataclass(frozen=True)
 class Atom:
     """A signed mass spread evenly over the sphere |w| = radius (a point when radius is 0)."""
@@ -73,10 +69,6 @@ class OscillatingTail:
     phase: RadialFunction
     background: RadialFunction
     background_exponent: float
-
-    def amplitude(self, w: FloatArray) -> FloatArray:
-        """The amplitude itself; ``inf`` where it exceeds the doubles."""
-        return _exp(self.log_amplitude(w))
 
 
 class Radial(ABC):
@@ -136,15 +128,6 @@ class Component(Radial):
         None where the component has nothing at that radius that tells the two apart.
         """
         return None
-
-    def error_beside(self, radius: float, w: FloatArray) -> FloatArray:
-        """:meth:`relative_error`, without the rounding of the distance of w to a radius.
-
-        For those who know the distance better than its rounded w says.  By default what is
-        stated where that distance is not small.
-        """
-        apart = np.maximum(np.abs(w - radius), radius * _NEAR)
-        return self.relative_error(radius + np.where(w < radius, -apart, apart))
 
     def telling_radii(self) -> FloatArray:
         """Radii that show whatever its values show, where it is known by values alone."""

@@ -29,33 +29,18 @@ _LARGEST_POWER = 12
 
 @dataclass(frozen=True)
 class Turning:
-    """A wave at infinity: sums of c z^-a log^q(z) exp(ibz), and its conjugate.
+    """The leading term of a wave at infinity, c z^-a log^q(z) exp(ibz), and its conjugate.
 
     Attributes
     ----------
-    frequency : sympy number
-        b > 0.
-    terms : tuple
-        (a, q, c), the largest first.
+    frequency, exponent, log_power, factor : sympy numbers
+        b > 0, a, q and c.
     """
 
     frequency: sympy.Expr
-    terms: tuple[tuple[sympy.Expr, int, sympy.Expr], ...]
-
-    @property
-    def exponent(self) -> sympy.Expr:
-        """a of the leading term."""
-        return self.terms[0][0]
-
-    @property
-    def log_power(self) -> int:
-        """q of the leading term."""
-        return self.terms[0][1]
-
-    @property
-    def factor(self) -> sympy.Expr:
-        """c of the leading term."""
-        return self.terms[0][2]
+    exponent: sympy.Expr
+    log_power: sympy.Expr
+    factor: sympy.Expr
 
 
 def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
@@ -80,14 +65,14 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
                 "frequency. Design a finite measure for your range of distances (design)."
             )
         if b.is_positive:
-            terms = tuple((a, -minus_q, c) for (a, minus_q), c in series.terms)
-            if any(not (q.is_Integer and q >= 0) for _, q, _ in terms):
+            if any(not (q.is_Integer and q <= 0) for (_, q), _ in series.terms):
                 raise NoRouteError(
                     f"The waves of {expr} decay with powers of logarithms that are not whole: the "
                     "numeric route does not cover them. Design a finite measure for your range of "
                     "distances (design)."
                 )
-            turning.append(Turning(b, tuple((a, int(q), c) for a, q, c in terms)))
+            (exponent, minus_q), factor = series.terms[0]
+            turning.append(Turning(b, exponent, -minus_q, factor))
     plain = germ.of((p, s) for p, s in germ.parts if p.growth < 0 or not p.terms)
     return expansion_from(plain, expr, sympy.oo), tuple(sorted(turning, key=lambda t: t.frequency))
 
