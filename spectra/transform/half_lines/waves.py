@@ -15,11 +15,11 @@ import sympy
 
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
-from spectra.transform.half_lines.ends import Expansion, expansion_from, expansion_of, germ_of
+from spectra.transform.half_lines.ends import Expansion, Term, expansion_from, expansion_of, germ_of
 from spectra.transform.rays.amplitudes import HankelAmplitude
 from spectra.transform.rays.wave import Wave
 
-__all__ = ["Turning", "oscillation", "read_waves"]
+__all__ = ["oscillation", "read_waves"]
 
 _WAVES = (sympy.sin, sympy.cos, sympy.besselj)
 # A product of more waves than this is not multiplied out.
@@ -27,24 +27,15 @@ _MOST_PRODUCTS = 200
 _LARGEST_POWER = 12
 
 
-@dataclass(frozen=True)
-class Turning:
-    """The leading term of a wave at infinity, c z^-a log^q(z) exp(ibz), and its conjugate.
-
-    Attributes
-    ----------
-    frequency, exponent, log_power, factor : sympy numbers
-        b > 0, a, q and c.
-    """
-
-    frequency: sympy.Expr
-    exponent: sympy.Expr
-    log_power: sympy.Expr
-    factor: sympy.Expr
-
-
-def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
+def oscillation(expr: sympy.Expr) -> tuple[Expansion, dict[sympy.Expr, Term]]:
     """What does not oscillate of a formula at infinity, and the leading terms of its waves.
+
+    Returns
+    -------
+    plain : Expansion
+    turning : dict
+        The term (a, q, c) of each frequency b > 0, by ascending b: the formula has the wave
+        c z^-a log^q(z) exp(ibz) and its conjugate.
 
     Raises
     ------
@@ -52,7 +43,7 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
         Where it oscillates in another way than exp(ibz), or grows.
     """
     germ = germ_of(expr, sympy.oo)
-    turning: list[Turning] = []
+    turning: dict[sympy.Expr, Term] = {}
     for phase, series in germ.parts:
         if not phase.terms or phase.growth < 0 or not series.terms:
             continue
@@ -71,10 +62,10 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
                     "numeric route does not cover them. Design a finite measure for your range of "
                     "distances (design)."
                 )
-            (exponent, minus_q), factor = series.terms[0]
-            turning.append(Turning(b, exponent, -minus_q, factor))
+            (a, minus_q), c = series.terms[0]
+            turning[b] = a, -int(minus_q), c
     plain = germ.of((p, s) for p, s in germ.parts if p.growth < 0 or not p.terms)
-    return expansion_from(plain, expr, sympy.oo), tuple(sorted(turning, key=lambda t: t.frequency))
+    return expansion_from(plain, expr, sympy.oo), dict(sorted(turning.items()))
 
 
 @dataclass(frozen=True)
