@@ -224,7 +224,7 @@ def _elementary(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
     return sympy.sqrt(2 / (sympy.pi * x)) * wave
 
 
-def _exponent(wave: Term, dim: int, side: float) -> tuple[float, bool]:
+def _begins_like(wave: Term, dim: int, side: float) -> tuple[float, bool]:
     """The power of the distance with which the density begins beside the frequency of a wave, on
     the side above it (1) or below it (-1), and whether a logarithm is with it.
 
@@ -292,19 +292,20 @@ def beside_frequencies(found: Expanded, dim: int) -> Component:
     decay = np.inf
 
     def beside(b: float, side: float, start: tuple[float, bool]) -> Builder:
-        sample, (power, with_log) = Beside(wave_sums(found, dim), b, side), start
+        sample = Beside(wave_sums(found, dim), b, side)
+        power, with_log = start
         return replace(origin, sample=sample, exponent=power, with_log=with_log, pivot=b, side=side)
 
     for i, b in enumerate(bounds):
         ends = band_limited and b == bounds[-1]
-        under = (_kink(waves[b], dim), False) if ends else _exponent(waves[b], dim, -1.0)
+        under = (_kink(waves[b], dim), False) if ends else _begins_like(waves[b], dim, -1.0)
         below = beside(b, -1.0, under)
         sides.append(Side(middles[i], b, -1.0, below.up_to(b - middles[i]), exact[b]))
         origin.peak = below.peak
         if ends:
             breaks.append((b, under[0]))
             break
-        over = _exponent(waves[b], dim, 1.0)
+        over = _begins_like(waves[b], dim, 1.0)
         breaks.append((b, min(under[0], over[0])))
         above = beside(b, 1.0, over)
         if b == bounds[-1]:
