@@ -12,16 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectra.density import Atom, Component, EndTail, OscillatingTail
+from spectra.density import Atom, Component
 from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 
-__all__ = ["Chart", "Logs", "RadialSum", "charts_between", "require_moderate_scale"]
+__all__ = ["Chart", "RadialSum", "charts_between", "require_moderate_scale"]
 
 # log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
 # and squares, powers and products of radii must stay doubles.
 _LARGEST_SCALE = 1e50
+# Share of a radius within which the distance to it loses digits.
+_NEAR = 1.0 / 16.0
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,6 @@ class Chart:
     def log_slope(self, t: FloatArray) -> FloatArray:
         """Logarithm of dw/dt, which is that of the distance to the origin."""
         return self.way * t
-
-    def power_of(self, component: Component) -> float | None:
-        """The power of the distance that a component goes with at the end; None without one."""
-        tail = component.tail
-        if self.way < 0.0 and isinstance(tail, EndTail) and tail.radius == self.origin:
-            return tail.exponent
-        return None
 
 
 def charts_between(
@@ -96,32 +91,6 @@ def charts_between(
 
 
 @dataclass(frozen=True, eq=False)
-class Logs:
-    """Logarithms of the summands of a density, per unit of t, apart by sign.
-
-    Attributes
-    ----------
-    positive, negative : ndarray
-        Sum of the summands above zero, and of the absolute values of those below.
-    envelope : ndarray
-        Sum of the local sizes of all summands.
-    positive_error, negative_error : ndarray
-        Bounds of the errors of the first two.
-    """
-
-    positive: FloatArray
-    negative: FloatArray
-    envelope: FloatArray
-    positive_error: FloatArray
-    negative_error: FloatArray
-
-    @property
-    def error(self) -> FloatArray:
-        """Bound of the error of the difference."""
-        return np.logaddexp(self.positive_error, self.negative_error)
-
-
-@dataclass(frozen=True, eq=False)
 class RadialSum:
     """A sum of signed components, split at every radius into what is above and below zero.
 
@@ -142,77 +111,73 @@ class RadialSum:
         signs = {int(np.sign(c.total)) if c.has_one_sign else 0 for c in self.components}
         return signs.pop() if len(signs) == 1 else 0
 
-    def logs(self, chart: Chart, t: FloatArray) -> Logs:
-        """What the sum is made of at t, in logarithms and per unit of t."""
+    def logs(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What the sum is made of at t, in logarithms and per unit of t.
+
+        Returns
+        -------
+        sizes, errors : ndarray of shape (2, t.size)
+            The sum of the summands above zero, and of the absolute values of those below; bounds
+            of the errors of both.
+        envelope : ndarray of shape (t.size,)
+            Sum of the local sizes of all summands.
+        """
         w = chart.radius(t)
         slope = chart.log_slope(t)
-        positive = np.full(t.shape, -np.inf)
-        negative = np.full(t.shape, -np.inf)
-        size = np.full(t.shape, -np.inf)
-        positive_error = np.full(t.shape, -np.inf)
-        negative_error = np.full(t.shape, -np.inf)
+        sizes, errors = np.full((2, 2, *t.shape), -np.inf)
+        envelope = np.full(t.shape, -np.inf)
         for component in self.components:
-            end = component.tail.radius if isinstance(component.tail, EndTail) else np.inf
+            end = component.end
             inside = w < end
             at = w[inside]
             if at.size == 0:
                 continue
             shift = slope[inside]
-            power = chart.power_of(component)
             side = component.beside(chart.origin, chart.way) if chart.origin else None
             seen, place = (component, at) if side is None else (side, np.exp(shift))
             sign, log = seen.signed_log(place)
-            envelope = seen.log_envelope(place)
-            if side is None and power is not None:
-                # The radius is rounded, its distance to the end is not: move the value there.
-                shift = shift + power * (shift - np.log(np.abs(at - chart.origin)))
-                relative = component.error_beside(chart.origin, at)
+            local = seen.log_envelope(place)
+            if side is None and chart.way < 0.0 and end == chart.origin:
+                # The radius is rounded, its distance to the end is not: move the value there, and
+                # take the error from where the rounding of the distance does not count.
+                power = dict(component.breaks)[end]
+                shift = shift + power * (shift - np.log(np.abs(at - end)))
+                relative = component.relative_error(np.minimum(at, end - _NEAR * end))
             else:
                 relative = seen.relative_error(place)
-            positive[inside] = np.logaddexp(
-                positive[inside], np.where(sign > 0, log + shift, -np.inf)
-            )
-            negative[inside] = np.logaddexp(
-                negative[inside], np.where(sign < 0, log + shift, -np.inf)
-            )
             # The radius itself is rounded: that counts as often as log|rho| falls with log w, and
             # every formula of log|rho| holds the term (dim - 1) log w.
             steepness = 4 + self.dim * (1.0 + np.abs(np.log(at)))
             steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
-            if isinstance(component.tail, OscillatingTail):
+            if component.tail is not None:
                 # So is the variable in which it is integrated.
                 rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
                 steepness += component.tail.frequency * at * rounded
-            relative = relative + EPS * steepness
-            size[inside] = np.logaddexp(size[inside], np.maximum(envelope, log) + shift)
-            wrong = envelope + shift + np.log(relative)
-            positive_error[inside] = np.logaddexp(
-                positive_error[inside], np.where(sign > 0, wrong, -np.inf)
-            )
-            negative_error[inside] = np.logaddexp(
-                negative_error[inside], np.where(sign > 0, -np.inf, wrong)
-            )
-        return Logs(positive, negative, size, positive_error, negative_error)
+            wrong = local + shift + np.log(relative + EPS * steepness)
+            for row, mine in enumerate((sign > 0, ~(sign > 0))):
+                for total, of in ((sizes[row], log + shift), (errors[row], wrong)):
+                    total[inside] = np.logaddexp(total[inside], np.where(mine, of, -np.inf))
+            envelope[inside] = np.logaddexp(envelope[inside], np.maximum(local, log) + shift)
+        return sizes, errors, envelope
 
     def values(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Positive summands, negative ones and error as numbers."""
-        found = self.logs(chart, t)
-        return np.exp(found.positive), np.exp(found.negative), np.exp(found.error)
+        (positive, negative), errors, _ = self.logs(chart, t)
+        return np.exp(positive), np.exp(negative), np.exp(np.logaddexp(*errors))
 
     def balance(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(positive - negative) / envelope in [-1, 1], and its error.
 
         Both are 0 where the density is exactly zero.
         """
-        found = self.logs(chart, t)
-        positive, negative, size = found.positive, found.negative, found.envelope
+        (positive, negative), errors, size = self.logs(chart, t)
         total = np.logaddexp(positive, negative)
         alive = np.isfinite(total)
         ratio = np.zeros(t.shape)
         bound = np.zeros(t.shape)
         ratio[alive] = np.tanh(0.5 * (positive[alive] - negative[alive]))
         ratio[alive] *= np.exp(total[alive] - size[alive])
-        bound[alive] = np.exp(found.error[alive] - size[alive])
+        bound[alive] = np.exp(np.logaddexp(*errors)[alive] - size[alive])
         return ratio, bound
 
 

@@ -28,19 +28,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Atom",
     "Component",
-    "EndTail",
     "OscillatingTail",
-    "PowerTail",
     "Radial",
     "SpectralDensity",
-    "Tail",
 ]
 
 RadialFunction = Callable[[FloatArray], FloatArray]
-
-
-# Share of a radius within which the distance to it loses digits.
-_NEAR = 1.0 / 16.0
 
 
 @dataclass(frozen=True)
@@ -56,24 +49,6 @@ class Atom:
         """One that is known exactly, rounded."""
         value = float(mass)
         return cls(float(radius), value, error=abs(value) * 2.0**-52)
-
-
-@dataclass(frozen=True)
-class PowerTail:
-    """The density falls like w**-exponent, exponent > 1, without oscillating.
-
-    The exponent is ``inf`` where it falls faster than every power.
-    """
-
-    exponent: float
-
-
-@dataclass(frozen=True)
-class EndTail:
-    """The density vanishes beyond ``radius`` and behaves like (radius - w)**exponent before it."""
-
-    radius: float
-    exponent: float
 
 
 @dataclass(frozen=True)
@@ -94,13 +69,6 @@ class OscillatingTail:
     phase: RadialFunction
     background: RadialFunction
     background_exponent: float
-
-    def amplitude(self, w: FloatArray) -> FloatArray:
-        """The amplitude itself; ``inf`` where it exceeds the doubles."""
-        return _exp(self.log_amplitude(w))
-
-
-Tail = PowerTail | EndTail | OscillatingTail
 
 
 class Radial(ABC):
@@ -130,22 +98,29 @@ class Component(Radial):
         The component behaves like ``w**origin_exponent`` near w = 0 (greater than -1).
     bulk : tuple of float
         Two positive radii between which most of the mass lies; searches and panels start there.
-    tail : Tail
-        How the component behaves beyond the bulk.
     breaks : tuple of (radius, exponent)
         Radii at which it is not smooth: there it behaves like ``|w - radius|**exponent`` at most,
         with -1 < exponent <= 0, times at most a logarithm.  A kernel with a wave exp(ibz) that
         decays slowly has one at b.
+    end : float
+        The radius beyond which it vanishes, ``inf`` without one.  It is the last one of the breaks,
+        before which the component behaves like ``(end - w)**exponent``, with any exponent.
+    decay : float
+        At infinity it falls like ``w**-decay``; ``inf`` where it falls faster than every power.
+    tail : OscillatingTail or None
+        How it behaves beyond the bulk where it oscillates on to infinity.
     has_one_sign : bool
         Whether its formula proves that it has the sign of its total everywhere.
     """
 
-    has_one_sign: bool = False
-    breaks: tuple[tuple[float, float], ...] = ()
     total: float
     origin_exponent: float
     bulk: tuple[float, float]
-    tail: Tail
+    decay: float
+    breaks: tuple[tuple[float, float], ...] = ()
+    end: float = np.inf
+    tail: OscillatingTail | None = None
+    has_one_sign: bool = False
 
     def beside(self, radius: float, side: float) -> Component | None:
         """The component at radius + side * distance, as one of the distance, which is not rounded.
@@ -153,15 +128,6 @@ class Component(Radial):
         None where the component has nothing at that radius that tells the two apart.
         """
         return None
-
-    def error_beside(self, radius: float, w: FloatArray) -> FloatArray:
-        """:meth:`relative_error`, without the rounding of the distance of w to a radius.
-
-        For those who know the distance better than its rounded w says.  By default what is
-        stated where that distance is not small.
-        """
-        apart = np.maximum(np.abs(w - radius), radius * _NEAR)
-        return self.relative_error(radius + np.where(w < radius, -apart, apart))
 
     def telling_radii(self) -> FloatArray:
         """Radii that show whatever its values show, where it is known by values alone."""

@@ -135,8 +135,8 @@ def check_unit_norms(norms: FloatArray, what: str) -> None:
         )
 
 
-def checked_dim(dim: Any) -> int:
-    """Return the dimension as an int >= 1, or refuse it.
+def checked_dim(dim: Any, *, least: int = 1) -> int:
+    """Return the dimension as an int >= ``least``, or refuse it.
 
     Examples
     --------
@@ -149,10 +149,10 @@ def checked_dim(dim: Any) -> int:
         whole = operator.index(dim)
     except TypeError as cause:
         raise ParameterError(
-            f"A dimension is a whole number, at least 1, and {dim!r} was passed."
+            f"A dimension is a whole number, at least {least}, and {dim!r} was passed."
         ) from cause
-    if whole < 1:
-        raise ParameterError(f"A dimension is at least 1, and {whole} was passed.")
+    if whole < least:
+        raise ParameterError(f"A dimension is at least {least} here, and {whole} was passed.")
     return whole
 
 

@@ -95,7 +95,8 @@ def staged(label: str, *, advice: str = "") -> Callable[[Callable[P, T]], Callab
     def decorate(work: Callable[P, T]) -> Callable[P, T]:
         @wraps(work)
         def limited(*args: P.args, **kwargs: P.kwargs) -> T:
-            with stage(label, of=_Subject(args, kwargs), advice=advice):
+            kernel, dim = _asked(args, kwargs)
+            with stage(label, of=kernel, dim=dim, advice=advice):
                 return work(*args, **kwargs)
 
         return limited
@@ -103,20 +104,13 @@ def staged(label: str, *, advice: str = "") -> Callable[[Callable[P, T]], Callab
     return decorate
 
 
-class _Subject:
-    """What a function was called with, written out when it is wanted: the kernel, and d."""
-
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._args, self._kwargs = args, kwargs
-
-    def __str__(self) -> str:
-        values = (*self._args, *self._kwargs.values())
-        # A designed measure has no kernel.
-        kernel = getattr(values[0], "kernel", values[0])
-        text = "a design" if kernel is None else str(kernel)
-        second = self._args[1] if len(self._args) > 1 else None
-        dim = self._kwargs.get("dim", getattr(values[0], "dim", second))
-        return f"{text} in d = {dim}" if isinstance(dim, int) else text
+def _asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[object, int | None]:
+    """The kernel and the dimension that a function was called with."""
+    first = next(iter((*args, *kwargs.values())), None)
+    kernel = getattr(first, "kernel", first)
+    dim = kwargs.get("dim", getattr(first, "dim", args[1] if len(args) > 1 else None))
+    # A designed measure has no kernel.
+    return "a design" if kernel is None else kernel, dim if isinstance(dim, int) else None
 
 
 def progress(items: Iterable[T], *, label: str) -> Iterator[T]:

@@ -29,6 +29,7 @@ from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.parsing import U, Z
 from spectra.harmonics import gegenbauer_sequence, harmonic_count
 from spectra.kernel import Kernel
+from spectra.numeric import checked_dim
 from spectra.progress import stage
 from spectra.singularity.branches import branch_radii
 
@@ -118,8 +119,7 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
             f"Gegenbauer coefficients belong to a kernel, and got {type(kernel).__name__}: make "
             "one with zonal(...), radial(...) or catalogue[name]."
         )
-    if isinstance(dim, bool) or not isinstance(dim, Integral) or dim < 2:
-        raise ParameterError(f"A sphere lies in dimension d >= 2, and dim is {dim!r}.")
+    dim = checked_dim(dim, least=2)
     if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 0:
         raise ParameterError(f"A degree is an integer n >= 0, and {degree!r} is not.")
     if degree > MOST_DEGREES:
@@ -129,7 +129,6 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
             "existence(kernel, dim).on_sphere()."
         )
     degree = int(degree)
-    dim = int(dim)
     with stage(f"expanding on the sphere, d = {dim}", of=kernel):
         exact, change = _coefficients(kernel, dim, degree)
     counts = [harmonic_count(n, dim) for n in range(degree + 1)]

@@ -174,6 +174,8 @@ class Step:
         What is done, and in which dimension.
     of : object, optional
         With what: a kernel, or a text.  It is written out in a refusal only.
+    dim : int, optional
+        In which dimension, where the label does not say it.
     advice : str, optional
         What else could be done where this takes too long, as the end of a sentence.
     has_limit : bool
@@ -182,7 +184,13 @@ class Step:
     """
 
     def __init__(
-        self, label: str, *, of: object = None, advice: str = "", has_limit: bool = True
+        self,
+        label: str,
+        *,
+        of: object = None,
+        dim: int | None = None,
+        advice: str = "",
+        has_limit: bool = True,
     ) -> None:
         self.label = label
         self.busy_with = label
@@ -192,7 +200,7 @@ class Step:
         #: Seconds and the label of the innermost step, when the time was over.
         self.expired: tuple[float, str] | None = None
         self.told = 0.0
-        self._of = of
+        self._of, self._dim = of, dim
         self._advice = advice
         self._outer = _innermost()
 
@@ -242,6 +250,7 @@ class Step:
         """Why there is no answer, and what could be done."""
         spent, busy_with = self.expired or (self.spent(), self.busy_with)
         name = "" if self._of is None else " of " + _short(str(self._of))
+        name += "" if self._dim is None else f" in d = {self._dim}"
         within = "" if busy_with == self.label else f" It was busy with {busy_with}."
         limit = "no more" if self.limit is None else f"{self.limit:g} s"
         advice = f"; or {self._advice}" if self._advice else ""

@@ -52,7 +52,7 @@ def test_the_error_is_honest_and_small_near_the_frequency_and_far_out(formula, d
 def test_the_tail_begins_with_the_first_power_that_is_there(dim):
     density = lookup(sp.radial("exp(-z)*(cos(z) + sin(z))"), dim)
     (component,) = density.components
-    assert component.tail.exponent == 4.0
+    assert component.decay == 4.0
     w = np.array([1e6, 1e7])
     assert np.diff(component.signed_log(w)[1])[0] == pytest.approx(-4.0 * np.log(10), rel=1e-6)
 

@@ -28,7 +28,7 @@ class Spoilt(Component):
 
     def __init__(self, honest: Component, factor: Callable[[np.ndarray], np.ndarray]) -> None:
         self._honest, self._factor = honest, factor
-        for name in ("total", "origin_exponent", "bulk", "tail", "breaks"):
+        for name in ("total", "origin_exponent", "bulk", "breaks", "end", "decay", "tail"):
             setattr(self, name, getattr(honest, name))
 
     def signed_log(self, w):

@@ -20,7 +20,6 @@ from spectra.density import (
     Atom,
     Component,
     OscillatingTail,
-    PowerTail,
     SpectralDensity,
 )
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
@@ -57,8 +56,7 @@ class PolynomialTimesGaussian(Component):
         moments = [2 ** ((j - 1) / 2) * float(mp.gamma((j + 1) / 2)) for j in range(40)]
         self.total = float(np.dot(polynomial.coef, moments[: polynomial.coef.size]))
         self.origin_exponent = 0.0
-        self.bulk = (0.3, 3.0)
-        self.tail = PowerTail(np.inf)
+        self.bulk, self.decay = (0.3, 3.0), np.inf
 
     def signed_log(self, w):
         value = self.polynomial(np.minimum(w, 1e9))
@@ -78,7 +76,7 @@ class HalfPower(Component):
 
     def __init__(self, exponent, tail=None):
         self.exponent, self.total, self.origin_exponent = exponent, 1.0, 0.0
-        self.bulk, self.tail = (0.5, 2.0), tail or PowerTail(exponent)
+        self.bulk, self.decay, self.tail = (0.5, 2.0), exponent, tail
 
     def signed_log(self, w):
         return np.ones_like(w), -0.5 * self.exponent * np.log1p(w * w)
@@ -342,11 +340,12 @@ def test_lobes_of_two_frequencies_have_masses_and_no_jordan_law():
 
 
 @pytest.mark.parametrize(
-    "tail", [PowerTail(1.0), PowerTail(0.5), OscillatingTail(1, 1, 1.0, abs, abs, abs, np.inf)]
+    ("decay", "tail"),
+    [(1.0, None), (0.5, None), (1.0, OscillatingTail(1, 1, 1.0, abs, abs, abs, np.inf))],
 )
-def test_an_infinite_mass_is_refused_with_its_reason(tail):
+def test_an_infinite_mass_is_refused_with_its_reason(decay, tail):
     with pytest.raises(InfiniteMassError, match="at infinity"):
-        measure_of(density_of(HalfPower(1.0, tail)))
+        measure_of(density_of(HalfPower(decay, tail)))
 
 
 def test_a_heavy_tail_of_finite_mass_is_integrated_to_infinity():

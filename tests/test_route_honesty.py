@@ -30,7 +30,7 @@ from grids import WHOLE_GRID, by_turns
 from mpmath import mp
 from problems import PROBLEMS
 
-from spectra.density import EndTail, OscillatingTail, SpectralDensity
+from spectra.density import SpectralDensity
 from spectra.errors import SpectraError
 from spectra.kernel import Kernel
 from spectra.transform import ROUTES, spectral_density
@@ -220,10 +220,10 @@ def probes(name: str, dim: int) -> np.ndarray:
     radii = [RADII]
     for c in density.components:
         radii.append(np.geomspace(*c.bulk, 4))
-        if isinstance(c.tail, OscillatingTail):
+        if c.tail is not None:
             radii.append(c.tail.start * np.array([0.97, 1 - 1e-12, 1 + 1e-12, 1.03]))
-        if isinstance(c.tail, EndTail):
-            radii.append(c.tail.radius * np.array([1 - 1e-3, 1 - 1e-9, 1 + 1e-3]))
+        if np.isfinite(c.end):
+            radii.append(c.end * np.array([1 - 1e-3, 1 - 1e-9, 1 + 1e-3]))
     # The first changes of sign, each from both sides.
     grid = np.geomspace(1e-2, 60.0, 400)
     sign, _ = density.signed_log_radial(grid)

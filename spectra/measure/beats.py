@@ -23,7 +23,7 @@ from numpy.polynomial import chebyshev, legendre
 from numpy.typing import NDArray
 
 from spectra.charts import Chart
-from spectra.density import Component, EndTail, OscillatingTail, PowerTail
+from spectra.density import Component
 from spectra.measure.lobes import LobedTailMass, waves_of
 from spectra.measure.phase_means import (
     MOST_FREE_WAVES,
@@ -119,7 +119,7 @@ class BeatingTail:
     @cached_property
     def start(self) -> float:
         """Radius from which on the waves are described by their tails, and bounded spectra end."""
-        ends = [c.tail.radius for c in self.components if isinstance(c.tail, EndTail)]
+        ends = [c.end for c in self.components if np.isfinite(c.end)]
         return max([wave.tail.start for wave in self.waves] + ends)
 
     @cached_property
@@ -147,7 +147,7 @@ class BeatingTail:
     @cached_property
     def _settled(self) -> float:
         """Radius from which on all that is smooth varies slowly, too."""
-        smooth = [c for c in self.components if not isinstance(c.tail, OscillatingTail | EndTail)]
+        smooth = [c for c in self.components if c.tail is None and np.isinf(c.end)]
         return max([self.start] + [_SETTLED * c.bulk[1] for c in smooth])
 
     def sizes(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -239,10 +239,7 @@ class BeatingTail:
 
         Its exponent settles like 1/w, and is known to a rounding by then.
         """
-        exponents = [w.tail.exponent for w in self.waves]
-        exponents += [w.tail.background_exponent for w in self.waves]
-        exponents += [c.tail.exponent for c in self.components if isinstance(c.tail, PowerTail)]
-        rate = min(exponents) - 1.0
+        rate = min(c.decay for c in self.components) - 1.0
         low = float(np.log(start))
         high = min(low + _E_FOLDS / rate, _FARTHEST)
         edges = np.array([low, low + np.log(2.0), *np.arange(low + 1.4, high, 4.0), high])

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from spectra.charts import Chart, RadialSum, require_moderate_scale
-from spectra.density import Component, OscillatingTail, PowerTail
+from spectra.density import Component, OscillatingTail
 from spectra.errors import AccuracyError
 from spectra.measure.inverse_series import InverseSeries
 from spectra.measure.stretches import Stretch, closed
@@ -113,9 +113,8 @@ class LobedTailMass:
     @property
     def _exponents(self) -> list[float]:
         """Exponents of the oscillation and of all that joins the background."""
-        smooth = [] if self.rest is None else [c.tail for c in self.rest.components]
-        mine = [self.tail.exponent, self.tail.background_exponent]
-        return mine + [t.exponent for t in smooth if isinstance(t, PowerTail)]
+        smooth = () if self.rest is None else self.rest.components
+        return [self.tail.exponent, self.tail.background_exponent, *(c.decay for c in smooth)]
 
     @property
     def root(self) -> int:
@@ -399,11 +398,11 @@ def waves_of(
     components: tuple[Component, ...], dim: int, beyond: float = 0.0
 ) -> tuple[LobedTailMass, ...]:
     """Each oscillating component with its own lobes; the first one carries what is smooth."""
-    smooth = tuple(c for c in components if not isinstance(c.tail, OscillatingTail))
+    smooth = tuple(c for c in components if c.tail is None)
     rest = RadialSum(smooth, dim) if smooth else None
     found: list[LobedTailMass] = []
     for c in components:
-        if isinstance(c.tail, OscillatingTail):
+        if c.tail is not None:
             found.append(LobedTailMass(c, c.tail, None if found else rest, beyond))
     return tuple(found)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectra.density import Component, EndTail, OscillatingTail, PowerTail, SpectralDensity
+from spectra.density import Component, SpectralDensity
 from spectra.errors import InfiniteMassError, ParameterError
 from spectra.measure.signed import SpectralMeasure, merged_atoms
 from spectra.numeric import real_array
@@ -71,18 +71,13 @@ def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
 
 def _why_infinite(component: Component) -> str:
     """Why the mass of a component is infinite, in words; empty where it is finite."""
-    tail = component.tail
     if component.origin_exponent <= -1:
         return f"it behaves like w^({component.origin_exponent:g}) at w = 0"
-    if isinstance(tail, PowerTail) and tail.exponent <= 1:
-        return f"it behaves like w^({-tail.exponent:g}) at infinity"
-    if isinstance(tail, EndTail) and tail.exponent <= -1:
-        return f"it grows like (R - w)^({tail.exponent:g}) at w = R = {tail.radius:g}"
-    if isinstance(tail, OscillatingTail):
-        slowest = min(tail.exponent, tail.background_exponent)
-        if slowest <= 1:
-            return (
-                f"it oscillates with frequency {tail.frequency:g} and behaves like "
-                f"w^({-slowest:g}) at infinity"
-            )
+    for radius, exponent in component.breaks:
+        if exponent <= -1:
+            return f"it grows like (R - w)^({exponent:g}) at w = R = {radius:g}"
+    if component.decay <= 1:
+        tail = component.tail
+        waves = "" if tail is None else f"oscillates with frequency {tail.frequency:g} and "
+        return f"it {waves}behaves like w^({-component.decay:g}) at infinity"
     return ""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.charts import Chart, RadialSum, charts_between, require_moderate_scale
-from spectra.density import Component, EndTail, OscillatingTail
+from spectra.density import Component
 from spectra.numeric import FloatArray
 from spectra.quadrature import bracketed_roots
 
@@ -72,10 +72,9 @@ class Intervals:
 
     def smaller(self, t: FloatArray, *, log_scale: float) -> tuple[FloatArray, FloatArray]:
         """min(positive, negative), scaled by its peak; its error is relative to itself."""
-        found = self.density.logs(self.chart, t)
         above = self.sign(t) > 0.0
-        smaller = np.where(above, found.negative, found.positive)
-        error = np.where(above, found.negative_error, found.positive_error)
+        sizes, errors, _ = self.density.logs(self.chart, t)
+        smaller, error = (np.where(above, under, over) for over, under in (sizes, errors))
         return np.exp(smaller - log_scale), np.exp(error - log_scale)
 
 
@@ -127,7 +126,7 @@ def _segments(density: RadialSum, cut: float) -> tuple[list[tuple[Chart, FloatAr
     if depths:
         low = min(low, float(np.log(min(0.5 * min(depths), cut))) - 1.0)
     ends = [float(np.log(r)) for r in depths]
-    ends += [_extent(c, 1.0) for c in components if not isinstance(c.tail, EndTail)]
+    ends += [_extent(c, 1.0) for c in components if np.isinf(c.end)]
     segments: list[tuple[Chart, FloatArray]] = []
     last_one = float(np.log(cut))
     for chart, start, stop in charts_between(depths, low, min(max(ends), last_one)):
@@ -146,9 +145,11 @@ def _segments(density: RadialSum, cut: float) -> tuple[list[tuple[Chart, FloatAr
 
 def _depths(components: Sequence[Component]) -> dict[float, float]:
     """How many e-folds of the distance to each break or end matter: what is beyond is rounding."""
-    found = {c.tail.radius: _END_DEPTH for c in components if isinstance(c.tail, EndTail)}
-    for radius, exponent in (b for c in components for b in c.breaks):
-        found[radius] = max(found.get(radius, 0.0), _END_DEPTH / (1.0 + exponent))
+    found: dict[float, float] = {}
+    for component in components:
+        for radius, exponent in component.breaks:
+            depth = _END_DEPTH if radius == component.end else _END_DEPTH / (1.0 + exponent)
+            found[radius] = max(found.get(radius, 0.0), depth)
     return found
 
 
@@ -156,10 +157,10 @@ def _extent(component: Component, side: float) -> float:
     """The t = log w beyond which the component is negligible, seen from its bulk."""
     start = float(np.log(component.bulk[0] if side < 0 else component.bulk[1]))
     limit = side * _FARTHEST
-    if isinstance(component.tail, EndTail):
-        limit = min(limit, float(np.log(component.tail.radius)) - 1e-3)
+    if np.isfinite(component.end):
+        limit = min(limit, float(np.log(component.end)) - 1e-3)
         start = min(start, limit - 1e-3)
-    if side > 0 and isinstance(component.tail, OscillatingTail):
+    if side > 0 and component.tail is not None:
         return limit
     t = start + (limit - start) * np.linspace(0.0, 1.0, 400) ** 2
     log = component.log_envelope(np.exp(t)) + t
@@ -175,7 +176,7 @@ def _grid(components: Sequence[Component], low: float, high: float) -> FloatArra
         # A law of origin exponent p is about 1/sqrt(p) wide in log w.
         step = min(0.04, 0.2 / np.sqrt(abs(c.origin_exponent) + 1.0))
         pieces.append(np.arange(near - 2.0, far + 2.0, step))
-        if isinstance(c.tail, OscillatingTail):
+        if c.tail is not None:
             wave = np.pi / c.tail.frequency
             stop = min(np.exp(high), 1e6 * wave)
             pieces.append(np.log(np.arange(0.125 * wave, stop, 0.125 * wave)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.charts import RadialSum
-from spectra.density import Atom, Component, OscillatingTail, SpectralDensity
+from spectra.density import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.apart import taken_apart
 from spectra.measure.beats import BeatingTail
@@ -179,7 +179,7 @@ class SpectralMeasure:
         atoms = Enclosure(self.cancelled_atoms, 4 * EPS * self.cancelled_atoms)
         if len(self.components) < 2:
             return atoms
-        if not any(isinstance(c.tail, OscillatingTail) for c in self.components):
+        if all(c.tail is None for c in self.components):
             return atoms + overlap(self._listed[0])
         both = ZERO
         assert self.density is not None

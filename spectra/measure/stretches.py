@@ -126,8 +126,8 @@ def overlap(runs: Sequence[Intervals]) -> Enclosure:
     peak = -np.inf
     for run in runs:
         for start, stop in pairwise(run.bounds):
-            found = run.density.logs(run.chart, np.linspace(start, stop, 257))
-            peak = max(peak, float(np.minimum(found.positive, found.negative).max()))
+            sizes, *_ = run.density.logs(run.chart, np.linspace(start, stop, 257))
+            peak = max(peak, float(sizes.min(axis=0).max()))
     if peak == -np.inf:
         return ZERO
     total = ZERO

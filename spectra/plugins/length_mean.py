@@ -133,7 +133,7 @@ class _Mean(Component):
             "total": self.mode.total,
             "origin_exponent": self.mode.origin_exponent,
             "bulk": (low / float(lengths.max()), high / float(lengths.min())),
-            "tail": self.mode.tail,
+            "decay": self.mode.decay,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)

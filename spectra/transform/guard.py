@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import gammaln, ive
 
 from spectra.charts import Chart, RadialSum, require_moderate_scale
-from spectra.density import EndTail, OscillatingTail, SpectralDensity
+from spectra.density import SpectralDensity
 from spectra.formula.expansions.kinks import KINKS
 from spectra.kernel import Kernel
 from spectra.numeric import FloatArray
@@ -179,7 +179,7 @@ def _windows(density: SpectralDensity) -> list[_Window]:
     widest = _WIDEST / min(radii)
     narrowest = _narrowest(kernel, _NARROWEST / max(radii), widest, dim)
     wave = max(
-        (c.tail.frequency for c in density.components if isinstance(c.tail, OscillatingTail)),
+        (c.tail.frequency for c in density.components if c.tail is not None),
         default=0.0,
     )
     if wave:
@@ -187,7 +187,7 @@ def _windows(density: SpectralDensity) -> list[_Window]:
     widest = max(widest, 4.0 * narrowest)
     count = int(np.clip(np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
     found = [_Window(0.0, float(s), dim) for s in np.geomspace(narrowest, widest, count)]
-    ends = {c.tail.frequency for c in density.components if isinstance(c.tail, OscillatingTail)}
+    ends = {c.tail.frequency for c in density.components if c.tail is not None}
     middle = root / float(np.sqrt(min(radii) * max(radii)))
     for radius in sorted({*edges, *ends}):
         found.append(_Window(radius, radius / (_SHARE * root), dim))
@@ -232,20 +232,16 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledI
     low = max(-np.log(widest) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
     high = np.log((_REACH + np.sqrt(density.dim)) / narrowest)
     depths: dict[float, float] = {}
-    for c in components:
-        own = [*c.breaks]
-        if isinstance(c.tail, EndTail):
-            own.append((c.tail.radius, min(c.tail.exponent, 0.0)))
-        for radius, exponent in own:
-            depths[radius] = max(depths.get(radius, 0.0), _DEPTH / (1.0 + exponent))
-    if all(isinstance(c.tail, EndTail) for c in components):
-        high = min(high, np.log(max(depths)))
-    waves = [(c.tail.frequency, np.inf) for c in components if isinstance(c.tail, OscillatingTail)]
+    for radius, exponent in (b for c in components for b in c.breaks):
+        depth = _DEPTH / (1.0 + min(exponent, 0.0))
+        depths[radius] = max(depths.get(radius, 0.0), depth)
+    high = min(high, np.log(max(c.end for c in components)))
+    waves = [(c.tail.frequency, np.inf) for c in components if c.tail is not None]
     waves += [(w.centre, (_REACH + 1.0) / w.width) for w in windows]
 
     def values(chart: Chart, t: FloatArray) -> Parts:
-        logs = total.logs(chart, t)
-        return logs.positive, logs.negative, logs.error
+        (above, under), errors, _ = total.logs(chart, t)
+        return above, under, np.logaddexp(*errors)
 
     weights = [w.at_radius for w in windows]
     inner = weighted(values, panels(low, high, depths, waves, density.dim), weights)
@@ -288,7 +284,6 @@ def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIn
         high = min(high, np.log(kernel.support))
     radii = [a.radius for a in density.atoms]
     radii += [r for c in density.components for r, _ in c.breaks]
-    radii += [c.tail.radius for c in density.components if isinstance(c.tail, EndTail)]
 
     def values(chart: Chart, t: FloatArray) -> Parts:
         k = kernel(chart.radius(t))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from spectra.density import Component, Radial, Tail
+from spectra.density import Component, OscillatingTail, Radial
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.transform.panel import ROUNDING, Panel
@@ -51,11 +51,12 @@ class Panelled(Component):
     total: float
     origin_exponent: float
     bulk: tuple[float, float]
-    tail: Tail
+    decay: float
     ending: Radial
     origin_log_share: float = 0.0
     origin_error: float = 0.0
     beginning: Radial | None = None
+    tail: OscillatingTail | None = None
 
     @cached_property
     def _edges(self) -> FloatArray:

@@ -14,10 +14,10 @@ from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
 from spectra.formula.expansions.exact_numbers import is_zero
 from spectra.kernel import Kernel
 from spectra.measure import SpectralMeasure, measure_of
+from spectra.numeric import checked_dim
 from spectra.progress import staged
 from spectra.singularity.places import LocalAnalysis, Singularity
 from spectra.transform import spectral_density
-from spectra.verdict.decision import checked_dimension
 from spectra.verdict.definite import Definiteness, definiteness
 from spectra.verdict.ladder import Ladder, mass_ladder
 from spectra.verdict.on_range import verdict_on_range
@@ -177,7 +177,7 @@ class Verdict(Decision):
         """
         kernel = self._radial("a verdict on the sphere")
         assert self.analysis is not None  # every radial kernel has one
-        dim = checked_dimension(self.dim if dim is None else dim, least=2)
+        dim = checked_dim(self.dim if dim is None else dim, least=2)
         return verdict_on_sphere(kernel, self.analysis, dim, degree)
 
     @cached_property

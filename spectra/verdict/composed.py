@@ -10,17 +10,21 @@ import sympy
 
 from spectra.errors import ParameterError
 from spectra.verdict.definite import Definiteness
-from spectra.verdict.status import NoTruthValue, Status
+from spectra.verdict.status import Status
 
 __all__ = ["ComposedVerdict"]
 
 
-class ComposedVerdict(NoTruthValue, ABC):
+class ComposedVerdict(ABC):
     """A verdict with a kernel, a status and reasons; subclasses are frozen dataclasses."""
 
     kernel: Any
     dim: int | None
+    status: Status
     reasons: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.status)  # which refuses
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain data (text and numbers), for JSON."""

@@ -21,13 +21,14 @@ from spectra.grouped import GroupedKernel
 from spectra.kernel import Kernel
 from spectra.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
+from spectra.numeric import checked_dim
 from spectra.progress import stage, staged
 from spectra.singularity.places import Ending, LocalAnalysis
 from spectra.verdict.answer import Verdict
 from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
 from spectra.verdict.by_group import GroupedVerdict, verdict_by_group
 from spectra.verdict.by_l1 import L1Verdict, verdict_by_l1
-from spectra.verdict.decision import checked_dimension, closed_by_proof, decided
+from spectra.verdict.decision import closed_by_proof, decided
 from spectra.verdict.moved import moved_dimension, moved_places
 from spectra.verdict.stated import analysed
 
@@ -119,7 +120,7 @@ def existence(
     (<Status.FINITE: 'finite'>, <Status.INFINITE: 'infinite'>)
     """
     if dim is not None:
-        dim = checked_dimension(dim)
+        dim = checked_dim(dim)
     if isinstance(kernel, str):
         kernel = named_by_text(kernel)
     if isinstance(kernel, GroupedKernel | L1Kernel):

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral
 
 import sympy
 
 from spectra.definiteness import proved_on_space
-from spectra.errors import ParameterError
 from spectra.kernel import Kernel
 from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement
 from spectra.verdict.status import D, Decision, Status
 
-__all__ = ["checked_dimension", "closed_by_proof", "decided"]
+__all__ = ["closed_by_proof", "decided"]
 
 
 def decided(places: Sequence[Ending], dim: int | None, finite: str) -> Decision:
@@ -59,16 +57,6 @@ def closed_by_proof(
 
     text = f"A positive definite kernel has the finite mass k(0). {proof.reason}"
     return tuple(replace(p, gaps=beyond(p.gaps)) for p in places), (text,)
-
-
-def checked_dimension(dim: object, *, least: int = 1) -> int:
-    """A dimension as a Python int; ParameterError where it is none."""
-    if isinstance(dim, Integral) and not isinstance(dim, bool) and int(dim) >= least:
-        return int(dim)
-    raise ParameterError(
-        f"A dimension is an integer d >= {least}, the number of columns of the data, and {dim!r} "
-        "is not."
-    )
 
 
 def _condition(requirements: list[Requirement]) -> sympy.Basic:

@@ -12,17 +12,10 @@ from spectra.errors import SpectraError
 from spectra.singularity.places import Singularity
 from spectra.sphere import SphereCoefficients
 
-__all__ = ["D", "Decision", "DomainVerdict", "NoTruthValue", "SphereVerdict", "Status", "in_words"]
+__all__ = ["D", "Decision", "DomainVerdict", "SphereVerdict", "Status", "in_words"]
 
 #: The dimension in conditions.
 D = sympy.Symbol("d", integer=True, positive=True)
-
-
-def _refuse_truth_value(name: str) -> NoReturn:
-    raise SpectraError(
-        f"A verdict has three answers, and this one is {name}: as a truth value UNDECIDED would be "
-        "read as no. Compare verdict.status with Status.FINITE or Status.INFINITE."
-    )
 
 
 class Status(Enum):
@@ -34,26 +27,23 @@ class Status(Enum):
 
     def __bool__(self) -> NoReturn:
         # Members of an Enum are true by default: "if verdict.status" would read INFINITE as yes.
-        _refuse_truth_value(self.name)
-
-
-class NoTruthValue:
-    """What has a status, and must not be read as a truth value."""
-
-    status: Status
-
-    def __bool__(self) -> NoReturn:
-        _refuse_truth_value(self.status.name)
+        raise SpectraError(
+            f"A verdict has three answers, and this one is {self.name}: as a truth value UNDECIDED "
+            "would be read as no. Compare verdict.status with Status.FINITE or Status.INFINITE."
+        )
 
 
 @dataclass(frozen=True)
-class Decision(NoTruthValue):
+class Decision:
     """An answer, for which d it holds, why, and what bounds d."""
 
     status: Status
     condition: sympy.Basic | None
     reasons: tuple[str, ...]
     deciding: Singularity | None
+
+    def __bool__(self) -> bool:
+        return bool(self.status)  # which refuses
 
 
 @dataclass(frozen=True)

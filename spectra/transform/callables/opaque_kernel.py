@@ -19,7 +19,7 @@ from numpy.polynomial import Polynomial, chebyshev
 from scipy.fft import dct
 from scipy.special import gammaln, rgamma
 
-from spectra.density import Component, PowerTail
+from spectra.density import Component
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.opaque import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 from spectra.numeric import FloatArray
@@ -222,7 +222,7 @@ def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) ->
         total=float(values_of(term, np.zeros(1))[0]),
         origin_exponent=power,
         bulk=(float(np.exp(bulk[0].low)), float(np.exp(bulk[-1].high))),
-        tail=PowerTail(np.inf if odd is None else odd.exponent),
+        decay=np.inf if odd is None else odd.exponent,
         ending=Vanishing.like_a_power(panels[-1], _STEEP) if odd is None else odd,
     )
 

@@ -13,6 +13,7 @@ from spectra.formula.expansions.germs import Germ
 
 __all__ = [
     "Expansion",
+    "Term",
     "expansion_from",
     "expansion_of",
     "germ_of",
@@ -26,9 +27,11 @@ _WIDE_WINDOW = 24
 _LONG_WINDOW = 36
 _FEW_TERMS = 8
 
-#: Terms c t^a log(1/t)^q of a kernel, t = z at zero and t = 1/z at infinity, as (a, q, c) in exact
-#: numbers, the largest first.
-Expansion = tuple[tuple[sympy.Expr, int, sympy.Expr], ...]
+#: A term c t^a log(1/t)^q of a kernel, t = z at zero and t = 1/z at infinity, as (a, q, c) in exact
+#: numbers.
+Term = tuple[sympy.Expr, int, sympy.Expr]
+#: Terms of a kernel at one end, the largest first.
+Expansion = tuple[Term, ...]
 
 
 def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from spectra.density import PowerTail, Radial, Tail
+from spectra.density import Radial
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.numeric import FloatArray
 from spectra.transform.half_lines.endings import PowerEnding, Vanishing, power_ending, remainder
@@ -18,7 +18,7 @@ from spectra.transform.panel import Panel, bulk_of, panel_through
 from spectra.transform.panelled import Panelled
 from spectra.transform.rays.sampled import Sampled, Sampler, Shape
 
-__all__ = ["Builder", "Start"]
+__all__ = ["Builder"]
 
 # The integral of |k| z^(d-1) by the trapezoidal rule in log z, from this share of the scale on.
 _LEAST_DISTANCE, _SUM_NODES = 1e-6, 4000
@@ -61,26 +61,6 @@ _FINE = 128.0
 _CENTRE_GRID = 301
 
 
-@dataclass(frozen=True)
-class Start:
-    """How a density begins at distance 0: like distance**exponent, maybe with a logarithm.
-
-    ``smooth`` says that what goes with the power is smooth at 0.
-    """
-
-    exponent: float
-    with_log: bool = False
-    smooth: bool = False
-
-    @classmethod
-    def at_origin(cls, found: Expanded, dim: int) -> Start:
-        """At radius 0, by the decay of the kernel."""
-        decay = next((a for a, _, _ in found.infinity), None)
-        if decay is None:
-            return cls(float(dim - 1), smooth=True)
-        return cls(float(min(decay, dim) - 1), with_log=decay == dim)
-
-
 @dataclass(eq=False)
 class Builder:
     """Panels from the bulk outwards until both ends are known.
@@ -95,8 +75,10 @@ class Builder:
         Its density.
     dim : int
         Dimension.
-    start : Start
-        How it begins at distance 0.
+    exponent : float
+        It begins at distance 0 like distance**exponent,
+    with_log : bool
+        times a logarithm.
     pivot, side : float
         The density is taken at w = pivot + side * distance, as a function of the distance.
     peak : float
@@ -107,20 +89,22 @@ class Builder:
     shape: Shape
     sample: Sampler
     dim: int
-    start: Start
+    exponent: float
+    with_log: bool = False
     pivot: float = 0.0
     side: float = 1.0
     peak: float = -np.inf
 
     @classmethod
     def at_origin(cls, found: Expanded, shape: Shape, sample: Sampler, dim: int) -> Builder:
-        """That of the density as a function of the radius."""
-        return cls(found, shape, sample, dim, Start.at_origin(found, dim))
+        """That of the density as a function of the radius, which begins as the kernel decays."""
+        decay = next((a for a, _, _ in found.infinity), np.inf)
+        return cls(found, shape, sample, dim, float(min(decay, dim) - 1), with_log=decay == dim)
 
     def up_to(self, distance: float) -> Panelled:
         """The density from distance 0 to this one, and a little beyond."""
         left, share, drift = self._to_the_left(float(np.log(distance)) + _OVERLAP)
-        return self._panelled(tuple(left), Vanishing.after(left), PowerTail(np.inf), share, drift)
+        return self._panelled(tuple(left), Vanishing.after(left), share, drift)
 
     def component(self) -> Panelled:
         """The density at all distances."""
@@ -153,7 +137,7 @@ class Builder:
         left, share, drift = self._to_the_left(centre)
         panels = (*left, *right)
         if beyond is None:
-            return self._panelled(panels, Vanishing.after(panels), PowerTail(np.inf), share, drift)
+            return self._panelled(panels, Vanishing.after(panels), share, drift)
         ending = Vanishing.unseen(panels, self.peak + _NEGLIGIBLE, beyond, self.pivot)
         if ending is None:
             raise NoRouteError(
@@ -162,7 +146,7 @@ class Builder:
                 "the kernel is singular, or grows, too close to the half-line. Design a finite "
                 "measure for your range of distances (design)."
             )
-        return self._panelled(panels, ending, PowerTail(np.inf), share, drift)
+        return self._panelled(panels, ending, share, drift)
 
     def _ending_in(self, ending: PowerEnding) -> Panelled:
         centre = self._centre(ending.start)
@@ -179,19 +163,24 @@ class Builder:
                 f"series at w = {ending.start:.4g}. One of the two is wrong, so neither is given."
             )
         left, share, drift = self._to_the_left(centre)
-        ending, tail = replace(ending, pivot=self.pivot), PowerTail(ending.exponent)
-        return self._panelled((*left, *right), ending, tail, share, drift)
+        ending = replace(ending, pivot=self.pivot)
+        return self._panelled((*left, *right), ending, share, drift, ending.exponent)
 
     def _panelled(
-        self, panels: tuple[Panel, ...], ending: Radial, tail: Tail, share: float, drift: float
+        self,
+        panels: tuple[Panel, ...],
+        ending: Radial,
+        share: float,
+        drift: float,
+        decay: float = np.inf,
     ) -> Panelled:
         return Panelled(
             panels=panels,
             total=self.found.total,
-            origin_exponent=self.start.exponent,
+            origin_exponent=self.exponent,
             bulk=bulk_of(panels, _FIRST_WIDTH),
-            tail=tail,
             ending=ending,
+            decay=decay,
             origin_log_share=share,
             origin_error=drift,
         )
@@ -349,10 +338,11 @@ class Builder:
         """Panels, and the share of the logarithm and the error below them."""
         panels: list[Panel] = []
         x, width = start, _FIRST_WIDTH
-        exponent = self.start.exponent
+        # Beside w^(d-1) the density of a kernel without powers at infinity is smooth at w = 0.
+        exponent, is_smooth = self.exponent, not (self.pivot or self.found.infinity)
         first = float(np.log(min(_LINEAR_REACH / self.shape.scale, self._before_waves())))
         while True:
-            if self.start.smooth and x <= first:
+            if is_smooth and x <= first:
                 try:
                     sampled = self.sample.on_panel(x - 1.0, x, exponent)
                     panel, resolved = panel_through(x - 1.0, x, sampled, power=exponent)
@@ -368,8 +358,8 @@ class Builder:
             panel = self._fitted(x - width, x, downwards=True)
             panels.insert(0, panel)
             x, width = panel.low, _next_width(panel, width)
-            if not self.start.smooth:
-                share, bend, noise = panel.power_law(exponent, with_log=self.start.with_log)
+            if not is_smooth:
+                share, bend, noise = panel.power_law(exponent, with_log=self.with_log)
                 # What a panel bends by, w^1 or a higher power times what it bends by on to w = 0;
                 # of a narrow one little is seen, and noise hides some of it.
                 seen = min(float(np.expm1(panel.high - panel.low)), 1.0)
@@ -408,7 +398,7 @@ class Builder:
         log = top + float(np.log(np.exp(terms - top).sum() * (x[1] - x[0])))
         log += (2.0 - self.dim) * float(np.log(2.0)) - 2.0 * float(gammaln(0.5 * self.dim))
         value = abs(float(panel.values(np.array([-1.0]))[0]))
-        own = panel.level + (panel.slope - self.start.exponent) * panel.low + float(np.log(value))
+        own = panel.level + (panel.slope - self.exponent) * panel.low + float(np.log(value))
         # Twice: a positive kernel reaches the bound at w = 0.
         return 2.0 * float(np.exp(min(log - own, _LARGEST_LOG)))
 

@@ -13,8 +13,8 @@ from spectra.formula.at_zero import value_at_zero
 from spectra.formula.pieces import Piece
 from spectra.kernel import Kernel
 from spectra.singularity.local import profile
-from spectra.transform.half_lines.ends import Expansion, expansion_of
-from spectra.transform.half_lines.waves import Turning, oscillation, read_waves
+from spectra.transform.half_lines.ends import Expansion, Term, expansion_of
+from spectra.transform.half_lines.waves import oscillation, read_waves
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.wave import Wave
 from spectra.transform.rays.wave_sums import WaveSums
@@ -34,8 +34,8 @@ class Expanded:
         k(0) without it.
     zero, infinity : Expansion
         What does not oscillate at the ends.
-    turning : tuple of Turning
-        The waves that decay like powers.
+    turning : dict
+        The waves that decay like powers: the leading term of each frequency.
     waves : tuple of Wave
         All waves.
     decays_fast : bool
@@ -47,7 +47,7 @@ class Expanded:
     total: float
     zero: Expansion
     infinity: Expansion
-    turning: tuple[Turning, ...]
+    turning: dict[sympy.Expr, Term]
     waves: tuple[Wave, ...]
     decays_fast: bool
 
@@ -85,15 +85,15 @@ def expanded(expr: sympy.Expr) -> Expanded:
     return Expanded(smooth, limit, float(at_zero), zero, infinity, turning, waves, fast)
 
 
-def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], Expansion, tuple[Turning, ...]]:
+def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], Expansion, dict[sympy.Expr, Term]]:
     """Waves and ending of a formula; none of either kind where it is only seen to decay fast."""
     try:
         waves = read_waves(expr)
-        return (waves, *oscillation(expr)) if waves else ((), expansion_of(expr, sympy.oo), ())
+        return (waves, *oscillation(expr)) if waves else ((), expansion_of(expr, sympy.oo), {})
     except NoRouteError:
         # What is not known of an ending does not matter where every power has long gone.
         if decays_fast(expr):
-            return (), (), ()
+            return (), (), {}
         raise
 
 

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import sympy
 
-from spectra.density import Atom, Component, EndTail, Tail
+from spectra.density import Atom, Component
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
-from spectra.transform.half_lines.outwards import Builder, Start
+from spectra.transform.half_lines.ends import Term
+from spectra.transform.half_lines.outwards import Builder
 from spectra.transform.half_lines.prepared import Expanded, expanded, plane, wave_sums
-from spectra.transform.half_lines.waves import Turning
 from spectra.transform.panelled import Panelled
 from spectra.transform.rays.sampled import Sampler
 from spectra.transform.rays.wave_sums import Beside
@@ -53,9 +53,9 @@ class Side:
     Attributes
     ----------
     low, high : float
-        Radii; one of them is the pivot.
-    pivot, side : float
-        w = pivot + side * distance.
+        Radii.
+    side : float
+        1 where the pivot is ``low``, and -1 where it is ``high``: w = pivot + side * distance.
     density : Panelled
         The density at a distance.
     is_exact : bool
@@ -64,10 +64,14 @@ class Side:
 
     low: float
     high: float
-    pivot: float
     side: float
     density: Panelled
     is_exact: bool = True
+
+    @property
+    def pivot(self) -> float:
+        """The frequency that distances are from, or 0."""
+        return self.low if self.side > 0.0 else self.high
 
     def distance(self, w: FloatArray) -> FloatArray:
         """The distance to the pivot; at the pivot itself the least there is in doubles, or its
@@ -105,8 +109,9 @@ class BetweenWaves(Component):
     total: float
     origin_exponent: float
     bulk: tuple[float, float]
-    tail: Tail
+    decay: float
     breaks: tuple[tuple[float, float], ...]
+    end: float
 
     def _by_sides(
         self, w: FloatArray, known: Callable[[Side, FloatArray], Any], *beyond: float
@@ -161,8 +166,8 @@ def without_spheres(found: Expanded, dim: int) -> tuple[list[Atom], Expanded | N
         Where a wave decays too slowly to have a density.
     """
     atoms: list[Atom] = []
-    while (wave := _slowest(found, dim)) is not None:
-        atom, rest = _without(found, wave, dim)
+    while (b := _slowest(found, dim)) is not None:
+        atom, rest = _without(found, b, dim)
         atoms.append(atom)
         if rest == 0:
             return atoms, None
@@ -175,33 +180,32 @@ def without_spheres(found: Expanded, dim: int) -> tuple[list[Atom], Expanded | N
     return atoms, found
 
 
-def _slowest(found: Expanded, dim: int) -> Turning | None:
-    """A wave of the decay of a plane wave's mean."""
+def _slowest(found: Expanded, dim: int) -> sympy.Expr | None:
+    """The frequency of a wave of the decay of a plane wave's mean."""
     least = sympy.Rational(dim - 1, 2)
-    for wave in found.turning:
-        if (wave.exponent - least).is_negative or (wave.exponent == least and wave.log_power != 0):
+    for b, (a, q, _) in found.turning.items():
+        if (a - least).is_negative or (a == least and q != 0):
             raise NoRouteError(
-                f"The wave of frequency {wave.frequency} in {found.expr} decays like "
-                f"z^(-{wave.exponent}), and in d = {dim} only waves that decay faster than "
-                f"z^(-{least}) have a finite measure. Use a smaller dimension, or design a finite "
-                "measure for your range of distances."
+                f"The wave of frequency {b} in {found.expr} decays like z^(-{a}), and in d = {dim} "
+                f"only waves that decay faster than z^(-{least}) have a finite measure. Use a "
+                "smaller dimension, or design a finite measure for your range of distances."
             )
-    return next((wave for wave in found.turning if wave.exponent == least), None)
+    return next((b for b, (a, *_) in found.turning.items() if a == least), None)
 
 
-def _without(found: Expanded, wave: Turning, dim: int) -> tuple[Atom, sympy.Expr]:
-    """The atom of a wave, and the formula without it."""
-    b, half = wave.frequency, sympy.Rational(dim, 2)
+def _without(found: Expanded, b: sympy.Expr, dim: int) -> tuple[Atom, sympy.Expr]:
+    """The atom of the wave of a frequency, and the formula without it."""
+    (a, _, c), half = found.turning[b], sympy.Rational(dim, 2)
     order = half - 1
     # DLMF 10.17.3: the wave of Omega_d(bz) = Gamma(d/2) (2/(bz))^n J_n(bz).
     front = sympy.gamma(half) * (2 / b) ** order
     turn = -sympy.I * sympy.pi * (order / 2 + sympy.Rational(1, 4))
     leading = front * sympy.sqrt(2 / (sympy.pi * b)) / 2 * sympy.exp(turn)
-    mass = sympy.simplify(wave.factor / leading)
+    mass = sympy.simplify(c / leading)
     share = complex(mass.evalf(30))
     if abs(share.imag) > 1e-25 * abs(share):
         raise NoRouteError(
-            f"The wave of frequency {b} in {found.expr} decays like z^(-{wave.exponent}) without "
+            f"The wave of frequency {b} in {found.expr} decays like z^(-{a}) without "
             f"the phase of a plane wave in d = {dim}: its measure is infinite. Design a finite "
             "measure for your range of distances."
         )
@@ -220,19 +224,24 @@ def _elementary(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
     return sympy.sqrt(2 / (sympy.pi * x)) * wave
 
 
-def _start(wave: Turning, dim: int, side: float) -> Start:
-    """How the density begins beside a frequency, on the side above it (1) or below it (-1).
+def _begins_like(wave: Term, dim: int, side: float) -> tuple[float, bool]:
+    """The power of the distance with which the density begins beside the frequency of a wave, on
+    the side above it (1) or below it (-1), and whether a logarithm is with it.
 
     The singular part is Gamma(-beta) |w - b|^beta Re[exp(-i pi beta/2) c exp(+-i psi)], with the
     phase psi of a Hankel function at infinity, next to what is smooth at b.
     """
-    beta = float(wave.exponent) - 0.5 * (dim + 1)
-    c = complex(wave.factor.evalf(20))
+    beta, c = _kink(wave, dim), complex(wave[2].evalf(20))
     phase = np.exp(0.25j * np.pi * (dim - 1)) * c
     size = (np.exp(-0.5j * np.pi * beta) * (np.conj(phase) if side > 0.0 else phase)).real
     if beta > 0.0 or abs(size) < _NO_SHARE * abs(c):
-        return Start(0.0)
-    return Start(beta, with_log=beta == 0.0)
+        return 0.0, False
+    return beta, beta == 0.0
+
+
+def _kink(wave: Term, dim: int) -> float:
+    """The power beta of the distance in what is singular at the frequency of a wave."""
+    return float(wave[0]) - 0.5 * (dim + 1)
 
 
 def _is_double(number: sympy.Expr) -> bool:
@@ -272,47 +281,48 @@ def _is_entire(node: sympy.Expr) -> bool:
 def beside_frequencies(found: Expanded, dim: int) -> Component:
     """The density of slow waves, on both sides of each frequency and next to the origin."""
     band_limited = is_band_limited(found)
-    kinks = {float(t.frequency): float(t.exponent) - 0.5 * (dim + 1) for t in found.turning}
-    bounds = sorted(kinks)
-    exact = {float(b): _is_double(b) for b in (t.frequency for t in found.turning)}
+    waves = {float(b): term for b, term in found.turning.items()}
+    exact = {float(b): _is_double(b) for b in found.turning}
+    bounds = sorted(waves)
     middles = [0.5 * bounds[0], *(0.5 * (a + b) for a, b in pairwise(bounds))]
     sides: list[Side] = []
     breaks: list[tuple[float, float]] = []
     origin = by_waves(found, dim)
     origin.peak = _peak(origin.sample, bounds, middles)
-    tail: Tail | None = None
+    decay = np.inf
 
-    def beside(b: float, side: float, start: Start) -> Builder:
+    def beside(b: float, side: float, start: tuple[float, bool]) -> Builder:
         sample = Beside(wave_sums(found, dim), b, side)
-        return replace(origin, sample=sample, start=start, pivot=b, side=side)
+        power, with_log = start
+        return replace(origin, sample=sample, exponent=power, with_log=with_log, pivot=b, side=side)
 
     for i, b in enumerate(bounds):
         ends = band_limited and b == bounds[-1]
-        under = Start(kinks[b]) if ends else _start(found.turning[i], dim, -1.0)
+        under = (_kink(waves[b], dim), False) if ends else _begins_like(waves[b], dim, -1.0)
         below = beside(b, -1.0, under)
-        sides.append(Side(middles[i], b, b, -1.0, below.up_to(b - middles[i]), exact[b]))
+        sides.append(Side(middles[i], b, -1.0, below.up_to(b - middles[i]), exact[b]))
         origin.peak = below.peak
         if ends:
-            tail = EndTail(b, kinks[b])
+            breaks.append((b, under[0]))
             break
-        over = _start(found.turning[i], dim, 1.0)
-        breaks.append((b, min(under.exponent, over.exponent)))
+        over = _begins_like(waves[b], dim, 1.0)
+        breaks.append((b, min(under[0], over[0])))
         above = beside(b, 1.0, over)
         if b == bounds[-1]:
             last = above.component()
-            sides.append(Side(b, np.inf, b, 1.0, last, exact[b]))
-            tail = last.tail
+            sides.append(Side(b, np.inf, 1.0, last, exact[b]))
+            decay = last.decay
         else:
             high = middles[i + 1]
-            sides.append(Side(b, high, b, 1.0, above.up_to(high - b), exact[b]))
+            sides.append(Side(b, high, 1.0, above.up_to(high - b), exact[b]))
         origin.peak = above.peak
-    first = Side(0.0, middles[0], 0.0, 1.0, origin.up_to(middles[0]))
-    assert tail is not None  # there is a last frequency
+    first = Side(0.0, middles[0], 1.0, origin.up_to(middles[0]))
     return BetweenWaves(
         sides=(first, *sides),
         total=found.total,
-        origin_exponent=origin.start.exponent,
+        origin_exponent=origin.exponent,
         bulk=(0.5 * middles[0], bounds[-1] if band_limited else 2.0 * bounds[-1]),
-        tail=tail,
+        decay=decay,
         breaks=tuple(breaks),
+        end=bounds[-1] if band_limited else np.inf,
     )

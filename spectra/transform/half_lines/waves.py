@@ -15,11 +15,11 @@ import sympy
 
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
-from spectra.transform.half_lines.ends import Expansion, expansion_from, expansion_of, germ_of
+from spectra.transform.half_lines.ends import Expansion, Term, expansion_from, expansion_of, germ_of
 from spectra.transform.rays.amplitudes import HankelAmplitude
 from spectra.transform.rays.wave import Wave
 
-__all__ = ["Turning", "oscillation", "read_waves"]
+__all__ = ["oscillation", "read_waves"]
 
 _WAVES = (sympy.sin, sympy.cos, sympy.besselj)
 # A product of more waves than this is not multiplied out.
@@ -27,39 +27,15 @@ _MOST_PRODUCTS = 200
 _LARGEST_POWER = 12
 
 
-@dataclass(frozen=True)
-class Turning:
-    """A wave at infinity: sums of c z^-a log^q(z) exp(ibz), and its conjugate.
-
-    Attributes
-    ----------
-    frequency : sympy number
-        b > 0.
-    terms : tuple
-        (a, q, c), the largest first.
-    """
-
-    frequency: sympy.Expr
-    terms: tuple[tuple[sympy.Expr, int, sympy.Expr], ...]
-
-    @property
-    def exponent(self) -> sympy.Expr:
-        """a of the leading term."""
-        return self.terms[0][0]
-
-    @property
-    def log_power(self) -> int:
-        """q of the leading term."""
-        return self.terms[0][1]
-
-    @property
-    def factor(self) -> sympy.Expr:
-        """c of the leading term."""
-        return self.terms[0][2]
-
-
-def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
+def oscillation(expr: sympy.Expr) -> tuple[Expansion, dict[sympy.Expr, Term]]:
     """What does not oscillate of a formula at infinity, and the leading terms of its waves.
+
+    Returns
+    -------
+    plain : Expansion
+    turning : dict
+        The term (a, q, c) of each frequency b > 0, by ascending b: the formula has the wave
+        c z^-a log^q(z) exp(ibz) and its conjugate.
 
     Raises
     ------
@@ -67,7 +43,7 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
         Where it oscillates in another way than exp(ibz), or grows.
     """
     germ = germ_of(expr, sympy.oo)
-    turning: list[Turning] = []
+    turning: dict[sympy.Expr, Term] = {}
     for phase, series in germ.parts:
         if not phase.terms or phase.growth < 0 or not series.terms:
             continue
@@ -80,16 +56,16 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, tuple[Turning, ...]]:
                 "frequency. Design a finite measure for your range of distances (design)."
             )
         if b.is_positive:
-            terms = tuple((a, -minus_q, c) for (a, minus_q), c in series.terms)
-            if any(not (q.is_Integer and q >= 0) for _, q, _ in terms):
+            if any(not (q.is_Integer and q <= 0) for (_, q), _ in series.terms):
                 raise NoRouteError(
                     f"The waves of {expr} decay with powers of logarithms that are not whole: the "
                     "numeric route does not cover them. Design a finite measure for your range of "
                     "distances (design)."
                 )
-            turning.append(Turning(b, tuple((a, int(q), c) for a, q, c in terms)))
+            (a, minus_q), c = series.terms[0]
+            turning[b] = a, -int(minus_q), c
     plain = germ.of((p, s) for p, s in germ.parts if p.growth < 0 or not p.terms)
-    return expansion_from(plain, expr, sympy.oo), tuple(sorted(turning, key=lambda t: t.frequency))
+    return expansion_from(plain, expr, sympy.oo), dict(sorted(turning.items()))
 
 
 @dataclass(frozen=True)
@@ -106,10 +82,6 @@ class _Carrier:
 _Product = tuple[tuple[tuple[_Carrier, int, int], ...], int]
 _Sum = dict[_Product, sympy.Expr]
 _PLAIN: _Product = ((), 0)
-
-
-class _NotWaves(Exception):
-    """The formula is no polynomial in its waves."""
 
 
 def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
@@ -129,7 +101,7 @@ def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
         return ()
     try:
         products = _products(expr)
-    except _NotWaves as error:
+    except sympy.PolynomialError as error:
         raise NoRouteError(
             f"The formula {expr} oscillates, and not as a polynomial in sines, cosines and Bessel "
             f"functions ({error}): its waves cannot be told apart, so the numeric route cannot "
@@ -172,12 +144,12 @@ def _products(expr: sympy.Expr) -> _Sum:
         return total
     if isinstance(expr, _WAVES):
         return _wave(expr)
-    raise _NotWaves(f"it has {expr}")
+    raise sympy.PolynomialError(f"it has {expr}")
 
 
 def _times(first: _Sum, second: _Sum) -> _Sum:
     if len(first) * len(second) > _MOST_PRODUCTS:
-        raise _NotWaves("it is too long to be multiplied out")
+        raise sympy.PolynomialError("it is too long to be multiplied out")
     total: _Sum = {}
     for (one, i), a in first.items():
         for (two, j), b in second.items():
@@ -200,7 +172,7 @@ def _wave(node: sympy.Expr) -> _Sum:
     """A sine, a cosine or a Bessel function by its two waves."""
     u = node.args[-1]
     if u.has(*_WAVES):
-        raise _NotWaves(f"it has {node}")
+        raise sympy.PolynomialError(f"it has {node}")
     terms = {a: c for a, q, c in _far(u) if q == 0}
     c = terms.get(sympy.Integer(-1), sympy.S.Zero)
     if c == 0 or any(a.is_negative and a != -1 for a in terms):
@@ -208,7 +180,7 @@ def _wave(node: sympy.Expr) -> _Sum:
     half = sympy.Rational(1, 2)
     if isinstance(node, sympy.besselj):
         if not (c.is_positive and node.args[0].is_real):
-            raise _NotWaves(f"it has {node}")
+            raise sympy.PolynomialError(f"it has {node}")
         carrier = _Carrier(c, u - c * Z, node.args[0])
         return {(((carrier, 1, 0),), 0): half, (((carrier, 0, 1),), 0): half}
     flip = -1 if c.is_negative else 1

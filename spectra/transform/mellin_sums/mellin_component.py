@@ -12,7 +12,6 @@ from functools import partial
 
 import numpy as np
 
-from spectra.density import PowerTail
 from spectra.transform.mellin_sums.mellin import GammaProduct
 from spectra.transform.mellin_sums.mellin_lines import Line, best_of, lines_of
 from spectra.transform.mellin_sums.mellin_poles import Pole, RadialMellin
@@ -79,7 +78,7 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> Panelled | N
         total=mellin.total(),
         origin_exponent=-float(below[0].place),
         bulk=bulk_of(panels, _FIRST_WIDTH),
-        tail=PowerTail(float(above[0].place) if above else np.inf),
+        decay=float(above[0].place) if above else np.inf,
         beginning=lines[0],
         ending=lines[-1],
     )

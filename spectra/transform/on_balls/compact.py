@@ -83,6 +83,7 @@ class BallComponent(Panelled):
             total=float(form.value_at_zero),
             origin_exponent=float(dim - 1 + 2 * _vanishing_moments(form, dim)),
             bulk=(beyond.start, beyond.start),
+            decay=min(-beyond.amplitude_power, beyond.background_power),
             tail=OscillatingTail(
                 start=beyond.start,
                 frequency=beyond.radius[0],

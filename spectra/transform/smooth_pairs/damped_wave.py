@@ -8,7 +8,6 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.density import PowerTail
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.matern import in_matern
@@ -112,7 +111,7 @@ class DampedWave(Pair):
             self._set(
                 total=float(c.real),
                 origin_exponent=float(self.dim - 1),
-                tail=PowerTail(float(1 + 2 * nu) + (2.0 if turned else 0.0)),
+                decay=float(1 + 2 * nu) + (2.0 if turned else 0.0),
                 _turned=turned,
                 _log_front=float(
                     mp.log(2 * abs(front))

@@ -10,7 +10,6 @@ import sympy
 from mpmath import mp
 from scipy.special import gammaincinv
 
-from spectra.density import PowerTail
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.pair import DIGITS, OUTSIDE, CentredPair, Term, W
@@ -112,7 +111,7 @@ class Gaussian(CentredPair):
                     float(mp.sqrt(4 * a))
                     * float(np.sqrt(gammaincinv(d / 2 + degree, 1 - OUTSIDE))),
                 ),
-                tail=PowerTail(np.inf),
+                decay=np.inf,
                 _sign=float(mp.sign(taylor[0])),
                 _centre=centre,
                 _log_centre=float(log_centre + mp.log(scale)),

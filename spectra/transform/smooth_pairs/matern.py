@@ -10,7 +10,6 @@ import sympy
 from mpmath import mp
 from scipy.special import betaincinv
 
-from spectra.density import PowerTail
 from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.pair import (
     DIGITS,
@@ -95,7 +94,7 @@ class Matern(CentredPair):
                     float(a) * np.sqrt(low / (1.0 - low)),
                     float(a) * np.sqrt((1.0 - high) / high),
                 ),
-                tail=PowerTail(float(1 + 2 * nu)),
+                decay=float(1 + 2 * nu),
                 _sign=float(mp.sign(c)),
                 _centre=centre,
                 _log_centre=float(log_centre),

@@ -10,7 +10,7 @@ import sympy
 from mpmath import mp
 from scipy.special import betaincinv
 
-from spectra.density import Atom, EndTail
+from spectra.density import Atom
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
@@ -119,7 +119,9 @@ class PlaneWaveMean(CentredPair):
                 total=float(c),
                 origin_exponent=float(d - 1),
                 bulk=tuple(float(x) for x in float(radius) * np.sqrt(ends)),
-                tail=EndTail(float(radius), float(rest - 1)),
+                decay=np.inf,
+                breaks=((float(radius), float(rest - 1)),),
+                end=float(radius),
                 _sign=float(mp.sign(c)),
                 _centre=centre,
                 _log_centre=float(log_centre),

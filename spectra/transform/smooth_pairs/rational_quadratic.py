@@ -11,7 +11,6 @@ import sympy
 from mpmath import mp
 from scipy.special import gammaincinv
 
-from spectra.density import PowerTail
 from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.transform.rays.precision import working
@@ -153,7 +152,7 @@ class RationalQuadratic(CentredPair):
                 bulk=tuple(
                     2.0 * np.sqrt(s * y) / float(b) for s, y in zip(mixing, chi, strict=True)
                 ),
-                tail=PowerTail(np.inf),
+                decay=np.inf,
                 _sign=float(mp.sign(c)),
                 _centre=centre,
                 _log_centre=float(log_centre),
