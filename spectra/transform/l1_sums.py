@@ -227,7 +227,7 @@ def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Stretch:
     def point(t: float) -> _Point:
         with working(_BITS):
             z = flint.acb(flint.arb(t), flint.arb(angle)).exp()
-            return _exact(first + z), ray(t)[0] * z
+            return _exact(first + z), ray(t) * z
 
     return Stretch(point, falls=angle > 0.0)
 

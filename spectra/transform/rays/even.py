@@ -178,7 +178,7 @@ class EvenSums(Sampler):
         s, peak, below = reach.scale - _BEFORE, -np.inf, 0
         last = s
         while below < _ENDED or s < reach.end:
-            term = axis(s)[1] + s + grow * max(s + log_w, 0.0)
+            term = axis.log_size(s) + s + grow * max(s + log_w, 0.0)
             peak = max(peak, term)
             last, below = (s, 0) if term > peak - depth else (last, below + 1)
             s += _LOOK

@@ -128,8 +128,8 @@ class Plane:
         ray, axis = (self.ray(a, SURVEY_BITS) for a in (angle, 0.0))
         if np.isfinite(self.reach.end):
             beyond = (end + s for s in _BEYOND)
-            return all(ray(s)[1] + (dim - 1) * s < top + _NEGLIGIBLE for s in beyond)
-        here, there = (max(r(end - s)[1] for s in _BEYOND) for r in (ray, axis))
+            return all(ray.log_size(s) + (dim - 1) * s < top + _NEGLIGIBLE for s in beyond)
+        here, there = (max(r.log_size(end - s) for s in _BEYOND) for r in (ray, axis))
         return here < there + _SAME_POWER
 
     @property
@@ -242,14 +242,14 @@ class Plane:
             return end
         axis, last = self.ray(0.0, SURVEY_BITS), self.reach.scale + _AFTER
         places = np.arange(end, last, _COARSE)
-        return next((float(s) for s in places if axis(float(s))[1] < _GONE), last)
+        return next((float(s) for s in places if axis.log_size(float(s)) < _GONE), last)
 
     def _bounded(self, path: Callable[[float], complex], far: FloatArray, dim: int) -> Detour:
         """A path on which the kernel is next to nothing, by what it is at most.
 
         Waves are largest where a part of it begins, but for a power of z.
         """
-        little = self.ray(0.0, SURVEY_BITS)(self.reach.scale)[1] + _LITTLE
+        little = self.ray(0.0, SURVEY_BITS).log_size(self.reach.scale) + _LITTLE
 
         def most(a: float, b: float, halvings: int = _HALVINGS) -> float:
             x, y = path(a), path(b)
@@ -328,7 +328,7 @@ class Plane:
         if dim not in self._ends:
             axis, scale = self.ray(0.0, SURVEY_BITS), self.reach.scale
             s = np.arange(scale - _BEFORE, scale + _AFTER, _COARSE)
-            log = np.array([axis(float(x))[1] + (dim - 1) * x for x in s])
+            log = np.array([axis.log_size(float(x)) + (dim - 1) * x for x in s])
             log[~(log < np.inf)] = -np.inf
             alive = np.flatnonzero(log > log.max() + _NEGLIGIBLE)
             last = min(int(alive[-1]) + 1, s.size - 1)
@@ -341,6 +341,6 @@ class Plane:
         axis = self.ray(0.0, SURVEY_BITS)
         s = np.log(z)
         grid = np.arange(np.floor(s.min() * 16.0) - 1.0, np.ceil(s.max() * 16.0) + 2.0) / 16.0
-        log = np.array([axis(float(x))[1] for x in grid])
+        log = np.array([axis.log_size(float(x)) for x in grid])
         log[~(log < np.inf)] = -np.inf
         return np.asarray(np.interp(s, grid, np.maximum(log, _NOTHING)))

@@ -82,7 +82,7 @@ def slow_turn(
         phase = flint.acb(0, -int(side)) * flint.acb.pi() * (dim - 1) / 4
         front = (phase + log_z * (dim - 1 - 2 * m) / 2).exp()
         series = _series(dim, int(side), count, m, bits)((-log_z).exp() / number(wave.frequency))
-        return front * series * shared.ray(bits)(s)[0]
+        return front * series * shared.ray(bits)(s)
 
     @lru_cache(maxsize=_KEPT)
     def place(x: float, _bits: int) -> tuple[Ball, Ball]:

@@ -58,7 +58,7 @@ class Spans:
 
         def log_term(s: float) -> float:
             # The larger of two: a kernel may pass through zero at a place that is looked at.
-            return max(ray(t)[1] + waves.log_size(x + t) for t in (s, s + _BESIDE))
+            return max(ray.log_size(t) + waves.log_size(x + t) for t in (s, s + _BESIDE))
 
         turn = np.log(0.5 * self.dim + 0.5) - x
         places = (self.plane.reach.scale, min(turn, self.plane.reach.end + 1.0))
@@ -106,7 +106,9 @@ class Spans:
         if angle not in self._falls:
             ray, scale = self.plane.ray(angle, SURVEY_BITS), np.floor(self.plane.reach.scale)
             places = np.arange(scale - DEEP, scale + _COARSE, _COARSE)
-            sizes = np.array([max(ray(float(t))[1] for t in (s, s + _BESIDE)) for s in places])
+            sizes = np.array(
+                [max(ray.log_size(float(t)) for t in (s, s + _BESIDE)) for s in places]
+            )
             self._falls[angle] = places, np.maximum.accumulate(sizes)
         places, most = self._falls[angle]
         i = int(np.searchsorted(places, s)) - 1
@@ -116,9 +118,13 @@ class Spans:
 
     def _rise(self, angle: float) -> tuple[FloatArray, FloatArray]:
         """The largest k z^((d+1)/2) beyond places on a ray."""
-        ray, reach = self.plane.ray(angle, SURVEY_BITS), self.plane.shape(self.dim).reach
+        reach = self.plane.shape(self.dim).reach
         apart = min(_COARSE, 2.0 ** (2 - self.plane.resolution))
         places = np.arange(np.floor(self.plane.reach.scale), np.log(reach) + apart, apart)
-        sizes = np.array([max(ray(float(t))[1] for t in (s, s + _BESIDE)) for s in places])
-        weighted = sizes + 0.5 * (self.dim + 1) * places
+        weighted = self._log_sizes(angle, places) + 0.5 * (self.dim + 1) * places
         return places, np.maximum.accumulate(weighted[::-1])[::-1]
+
+    def _log_sizes(self, angle: float, places: FloatArray) -> FloatArray:
+        """log|k| on a ray, the larger of two beside each place."""
+        ray = self.plane.ray(angle, SURVEY_BITS)
+        return np.array([max(ray.log_size(float(t)) for t in (s, s + _BESIDE)) for s in places])

@@ -18,7 +18,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.rays.blocks import Block, Sums, over_block
 from spectra.transform.rays.blockwise import DEPTH, FIRST_SPACING, GOOD, Blockwise
 from spectra.transform.rays.grid import MARGIN
-from spectra.transform.rays.hankel import HankelWaves, hankel_waves
+from spectra.transform.rays.hankel import hankel_waves
 from spectra.transform.rays.plane import SURVEY_BITS
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.ray import Ray
@@ -87,7 +87,7 @@ class Strand:
             self._windowed[key] = windowed(self.ray(bits), window)
         return self._windowed[key]
 
-    def waves(self, bits: int) -> HankelWaves:
+    def waves(self, bits: int) -> Ray:
         """G."""
         return hankel_waves(self.dim, self.angle, bits, regular=self.regular)
 

@@ -297,7 +297,7 @@ class WaveSums:
             )
 
         def values(s: float, bits: int) -> Ball:
-            return self.plane.ray(angle, bits)(s)[0]
+            return self.plane.ray(angle, bits)(s)
 
         begin = min(self.plane.reach.scale, -log(self._turning[-1].rate))
         growth = self._turning[-1].rate
@@ -353,12 +353,12 @@ class WaveSums:
         axis, far, fastest = self.plane.ray, reach(0.0), self._turning[-1].rate
 
         def inside(s: float, bits: int) -> Ball:
-            return axis(0.0, bits)(s)[0] * first.below(s)
+            return axis(0.0, bits)(s) * first.below(s)
 
         def between(s: float, bits: int) -> Ball:
             z = flint.acb(flint.arb(s).exp())
             fast = sum((wave.carried(z, bits) for wave in still), flint.acb(0)).real
-            return (axis(0.0, bits)(s)[0] - 2 * fast) * window(s)
+            return (axis(0.0, bits)(s) - 2 * fast) * window(s)
 
         options: dict[str, Any] = {"angle": 0.0, "regular": True, "room": 0.7}
         begin = min(self.plane.reach.scale, first.place)

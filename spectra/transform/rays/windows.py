@@ -128,7 +128,7 @@ def windowed(ray: Ray, window: Window) -> Ray:
     last = inf if high is None else high.place - high.reach(depth, ray.angle)
 
     def values(s: float, _bits: int) -> Ball:
-        value = ray(s)[0]
+        value = ray(s)
         return value if first <= s <= last else value * window(s, ray.angle)
 
     return Ray(values, ray.angle, ray.bits + _SPARE_BITS)
