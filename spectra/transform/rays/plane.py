@@ -17,7 +17,7 @@ from spectra.transform.rays.hidden import hidden_place
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.ray import Ray, Reach, reach_of
 from spectra.transform.rays.sampled import Shape
-from spectra.transform.rays.sector import Box, Sector
+from spectra.transform.rays.sector import Box, is_analytic, log_most
 
 __all__ = ["DEEP", "SURVEY_BITS", "Plane"]
 
@@ -67,7 +67,6 @@ class Plane:
     def __init__(self, expr: sympy.Expr) -> None:
         self.kernel = Continuation(expr)
         self._rays: dict[tuple[float, int], Ray] = {}
-        self._sector = Sector(self.kernel)
         self._strips: dict[tuple[float, float, float], bool] = {}
         self._beyonds: dict[int, Beyond] = {}
         self._ends: dict[int, tuple[float, float]] = {}
@@ -114,8 +113,8 @@ class Plane:
             strip = (inner, outer, far)
             if strip not in self._strips:
                 low = self.reach.scale - DEEP
-                self._strips[strip] = self._decays(outer, dim) and self._sector.is_analytic(
-                    Box(low, far, inner, outer)
+                self._strips[strip] = self._decays(outer, dim) and is_analytic(
+                    self.kernel, Box(low, far, inner, outer)
                 )
             if not self._strips[strip]:
                 break
@@ -162,9 +161,9 @@ class Plane:
             box = Box(float(s), float(s) + _WIDE, 0.0, 0.0)
             least = top + _NEGLIGIBLE - (dim - 1) * box.high
             allowed = max(least, before + _PLAIN)
-            most = self._sector.log_most(box, least, _HALVINGS)
+            most = log_most(self.kernel, box, least, _HALVINGS)
             if allowed < most < np.inf:
-                most = self._sector.log_most(box, allowed, 2 * _HALVINGS)
+                most = log_most(self.kernel, box, allowed, 2 * _HALVINGS)
                 if allowed < most:
                     return float(np.exp(s + 0.5 * _WIDE))
             before = most
@@ -218,7 +217,7 @@ class Plane:
         far = np.arange(end, self._gone(end) + _WIDE, _WIDE)
         last = float(far[-1])
         for angle in rays:
-            if not self._sector.is_analytic(Box(end, last, 0.0, angle)):
+            if not is_analytic(self.kernel, Box(end, last, 0.0, angle)):
                 continue
             after = self._bounded(partial(complex, imag=angle), far, dim)
             for disc in discs:
@@ -254,7 +253,7 @@ class Plane:
         def most(a: float, b: float, halvings: int = _HALVINGS) -> float:
             x, y = path(a), path(b)
             box = Box(x.real, y.real, min(x.imag, y.imag), max(x.imag, y.imag))
-            found = self._sector.log_most(box, little, 0)
+            found = log_most(self.kernel, box, little, 0)
             if halvings == 0 or found < little:
                 return found
             middle = 0.5 * (a + b)
@@ -279,7 +278,7 @@ class Plane:
         if not discs or not self._is_real_beside(top := discs[-1], SURVEY_BITS):
             return False
         half_ring = Box(top - 1.0, top, 0.0, 2.0 * _UPRIGHT)
-        return self._sector.is_analytic(half_ring) and self._is_real_beside(top, _EVEN_BITS)
+        return is_analytic(self.kernel, half_ring) and self._is_real_beside(top, _EVEN_BITS)
 
     def _is_real_beside(self, log_radius: float, bits: int) -> bool:
         with working(bits):
@@ -299,7 +298,7 @@ class Plane:
             ring = Box(scale + low, scale + high, angle, _UPRIGHT + _PAST)
             # Far above the scale a kernel is large, and slow to look at in many bits.
             above = {"excuses": 0} if low >= _FAR_ABOVE else {}
-            if not self._sector.is_analytic(ring, **above):
+            if not is_analytic(self.kernel, ring, **above):
                 break
             found.insert(0, scale + high)
             low = high
@@ -317,8 +316,8 @@ class Plane:
         """Whether the kernel is analytic between the half-line and one at a height."""
         lows = np.arange(log_height, end, _LOOK)
         return all(
-            self._sector.is_analytic(
-                Box(s, s + _LOOK, 0.0, float(np.arcsin(np.exp(log_height - s))))
+            is_analytic(
+                self.kernel, Box(s, s + _LOOK, 0.0, float(np.arcsin(np.exp(log_height - s))))
             )
             for s in lows
         )

@@ -31,7 +31,7 @@ from spectra.transform.rays.blockwise import IGNORED, as_sampled
 from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of
 from spectra.transform.rays.sampled import Sampled, Sampler
-from spectra.transform.rays.sector import Box, Sector
+from spectra.transform.rays.sector import Box, is_analytic
 from spectra.transform.rays.slow_turn import edge_at, reach, slow_turn
 from spectra.transform.rays.strands import Strand, StrandSums
 from spectra.transform.rays.wave import Wave
@@ -287,12 +287,12 @@ class WaveSums:
     def _whole(self) -> Strand:
         """Above all frequencies: the kernel on one ray from 0."""
         low, high = self.plane.reach.scale - DEEP, log(self._radius(False, self._turning[0].rate))
-        sector = Sector(self.plane.kernel)
-        angles = (a for a in self._from_zero if sector.is_analytic(Box(low, high, 0.0, a)))
+        kernel = self.plane.kernel
+        angles = (a for a in self._from_zero if is_analytic(kernel, Box(low, high, 0.0, a)))
         angle = next(angles, None)
         if angle is None:
             raise NoRouteError(
-                f"The kernel {self.plane.kernel.expr} is singular too close to the real axis. A "
+                f"The kernel {kernel.expr} is singular too close to the real axis. A "
                 "callable with decay= or support= is read by its values (docs/callables.md)."
             )
 
