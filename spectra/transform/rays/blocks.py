@@ -18,28 +18,6 @@ _FEW = 1000.0
 
 
 @dataclass(frozen=True)
-class Sums:
-    """Sums at equal steps of log w: balls, and errors relative to the envelope of all of them."""
-
-    values: list[Ball]
-    sizes: list[Ball]
-    worst: float
-    angle: float
-    step: int
-
-    def interleaved(self, between: Sums) -> Sums:
-        """With those half-way between them."""
-        # Interpolation asks for fewer e-folds of neighbours now.
-        inner = slice(MARGIN - 1, -MARGIN)
-        values, sizes = (
-            [x for pair in zip(a, [*b, None], strict=True) for x in pair][:-1][inner]
-            for a, b in ((self.values, between.values), (self.sizes, between.sizes))
-        )
-        step, worst = max(self.step, between.step), max(self.worst, between.worst)
-        return Sums(values, sizes, worst, self.angle, step)
-
-
-@dataclass(frozen=True)
 class Block:
     """Radii at equal steps of log w: exp(start + j * 2^-spacing)."""
 
@@ -72,6 +50,29 @@ class Block:
     def ends(self) -> tuple[float, float]:
         """The first and the last log w."""
         return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over a block: balls, and errors relative to the envelope of all of them."""
+
+    block: Block
+    values: list[Ball]
+    sizes: list[Ball]
+    worst: float
+    angle: float
+    step: int
+
+    def interleaved(self, between: Sums) -> Sums:
+        """With those half-way between them."""
+        # Interpolation asks for fewer e-folds of neighbours now.
+        inner = slice(MARGIN - 1, -MARGIN)
+        values, sizes = (
+            [x for pair in zip(a, [*b, None], strict=True) for x in pair][:-1][inner]
+            for a, b in ((self.values, between.values), (self.sizes, between.sizes))
+        )
+        step, worst = max(self.step, between.step), max(self.worst, between.worst)
+        return Sums(self.block.halved(), values, sizes, worst, self.angle, step)
 
 
 def over_block(ray: Ray, s: list[float], block: Block, waves: Ray) -> list[Ball]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import log
 
 import numpy as np
@@ -14,7 +14,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.products import NOTHING, Split, split
 
-__all__ = ["Ray", "Reach", "reach_of"]
+__all__ = ["Ray", "Reach", "reach_of", "to_any_bits"]
 
 _NEGLIGIBLE = -60.0
 # Kernels are looked at from exp(-100) to exp(100); by then each has fallen by exp(-1/2) or more.
@@ -77,6 +77,11 @@ class Ray:
     def _log_sizes(self, s: tuple[float, ...]) -> FloatArray:
         """Those at places."""
         return np.array([self.log_size(t) for t in s])
+
+
+def to_any_bits(values: Callable[[float, int], Ball], angle: float) -> Callable[[int], Ray]:
+    """A function on one ray, by the working precision."""
+    return cache(lambda bits: Ray(values, angle, bits))
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, log
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
@@ -30,10 +29,12 @@ from spectra.quadrature import EPS
 from spectra.transform.rays.blockwise import IGNORED, as_sampled
 from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of
+from spectra.transform.rays.ray import to_any_bits
 from spectra.transform.rays.sampled import Sampled, Sampler
 from spectra.transform.rays.sector import Box, is_analytic
 from spectra.transform.rays.slow_turn import edge_at, reach, slow_turn
-from spectra.transform.rays.strands import Strand, StrandSums
+from spectra.transform.rays.strand import Strand
+from spectra.transform.rays.strands import StrandSums
 from spectra.transform.rays.wave import Wave
 from spectra.transform.rays.windows import Window
 
@@ -63,43 +64,32 @@ _LOOKS = 1.05 ** np.arange(60.0)
 _STEEPEST = 0.45
 
 
-class _Places(NamedTuple):
-    """Radii w = pivot + side * exp(base + offsets), whose distance from the pivot is exact."""
-
-    pivot: float
-    side: float
-    base: float
-    offsets: FloatArray
-
-    @property
-    def w(self) -> FloatArray:
-        """The radii."""
-        return self.pivot + self.side * np.exp(self.base + self.offsets)
-
-    def among(self, here: NDArray[np.bool_]) -> _Places:
-        """Some of them."""
-        return self._replace(offsets=self.offsets[here])
-
-
 #: F, its errors, and the exponents of two that both are to be multiplied by.
 Values = tuple[FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
 class Beside(Sampler):
-    """The density of a kernel with waves by the distance above (1) or below (-1) a pivot."""
+    """The density of a kernel with waves by the distance above (1) or below (-1) a pivot.
+
+    The distance is exact, where the radius is rounded.
+    """
 
     sums: WaveSums
     pivot: float = 0.0
     side: float = 1.0
 
+    def radii(self, base: float, offsets: FloatArray) -> FloatArray:
+        """w at logarithms of the distance."""
+        return self.pivot + self.side * np.exp(base + offsets)
+
     def at_nodes(self, base: float, offsets: FloatArray, power: float) -> Sampled:
         """Values at logarithms of the distance."""
-        value, wrong, exponent = self.sums.at(_Places(self.pivot, self.side, base, offsets))
+        value, wrong, exponent = self.sums.at(self, base, offsets)
         dim = self.sums.dim
         if self.pivot == 0.0:
             return as_sampled(dim, value, wrong, exponent, base, offsets)
-        w = self.pivot + self.side * np.exp(base + offsets)
+        w = self.radii(base, offsets)
         return as_sampled(dim, value / w, wrong / w, exponent, 0.0, np.zeros(w.size))
 
 
@@ -138,13 +128,14 @@ class WaveSums:
                 "its values (docs/callables.md)."
             )
 
-    def at(self, places: _Places) -> Values:
-        """F at radii, each as it is found in its zone."""
-        found = tuple(np.empty(places.offsets.size) for _ in range(3))
-        keys = [self._key(x) for x in places.w.tolist()]
+    def at(self, beside: Beside, base: float, offsets: FloatArray) -> Values:
+        """F at logarithms of the distance from a pivot, each as it is found in its zone."""
+        found = tuple(np.empty(offsets.size) for _ in range(3))
+        keys = [self._key(w) for w in beside.radii(base, offsets).tolist()]
         for key in set(keys):
             here = np.array([k == key for k in keys])
-            for whole, part in zip(found, self._in_zone(key, places.among(here)), strict=True):
+            parts = self._in_zone(key, beside, base, offsets[here])
+            for whole, part in zip(found, parts, strict=True):
                 whole[here] = part
         value, wrong, exponent = found
         return value, wrong, exponent
@@ -158,19 +149,19 @@ class WaveSums:
             for wave in self._turning
         )
 
-    def _in_zone(self, key: tuple[int, ...], places: _Places) -> Values:
+    def _in_zone(
+        self, key: tuple[int, ...], beside: Beside, base: float, offsets: FloatArray
+    ) -> Values:
         """The sums at log w, and those at distances from the frequencies nearby."""
-        if min(key) == 1 and places.w.min() >= self._unseen_from:
-            return self._unseen(places.w)
+        w = beside.radii(base, offsets)
+        if min(key) == 1 and w.min() >= self._unseen_from:
+            return self._unseen(w)
         zone = self._zone(key)
-        if places.pivot == 0.0:
-            parts = [zone.at(places.base, places.offsets)]
-        else:
-            parts = [_rounded(zone, np.log(places.w))]
+        parts = [zone.at(base, offsets) if beside.pivot == 0.0 else _rounded(zone, np.log(w))]
         for wave, about in zip(self._turning, key, strict=True):
             if about == 0:
                 sums = self._slow_sums(wave, key, _largest(parts[0]))
-                parts += self._beside_frequency(wave, sums, places)
+                parts += self._beside_frequency(wave, sums, beside, base, offsets)
         exponent = np.max([e for _, _, e in parts], axis=0)
         value, wrong = (
             np.sum([p[i] * np.exp2(p[2] - exponent) for p in parts], axis=0) for i in (0, 1)
@@ -204,17 +195,22 @@ class WaveSums:
         return found
 
     def _beside_frequency(
-        self, wave: Wave, sums: dict[float, tuple[StrandSums, float]], places: _Places
+        self,
+        wave: Wave,
+        sums: dict[float, tuple[StrandSums, float]],
+        beside: Beside,
+        base: float,
+        offsets: FloatArray,
     ) -> Iterator[Values]:
         """That part on each side of the frequency, and nothing on the other side."""
-        b, w = wave.rate, places.w
-        above = places.side > 0.0 if b == places.pivot else w >= b
+        b, w = wave.rate, beside.radii(base, offsets)
+        above = beside.side > 0.0 if b == beside.pivot else w >= b
         for side, (slow, left_out) in sums.items():
             here = np.broadcast_to(above == (side > 0.0), w.shape)
             if not here.any():
                 continue
-            if b == places.pivot:
-                found = slow.at(places.base, places.offsets)
+            if b == beside.pivot:
+                found = slow.at(base, offsets)
             else:
                 # The frequency itself is a distance of its rounding from it.
                 distance = np.maximum(side * (w[here] - b), EPS * b)
@@ -252,7 +248,8 @@ class WaveSums:
         sizes = []
         for wave in self._turning:
             x = np.log(wave.rate * np.array([1.0 - _BESIDE, 1.0 + _BESIDE]))
-            sizes.append(_largest(self._in_zone(self._key(wave.rate), _Places(0.0, 1.0, 0.0, x))))
+            found = self._in_zone(self._key(wave.rate), Beside(self), 0.0, x)
+            sizes.append(_largest(found))
         return max(sizes)
 
     def _bounds(self, key: tuple[int, ...]) -> tuple[float, float]:
@@ -295,17 +292,14 @@ class WaveSums:
                 f"The kernel {kernel.expr} is singular too close to the real axis. A "
                 "callable with decay= or support= is read by its values (docs/callables.md)."
             )
-
-        def values(s: float, bits: int) -> Ball:
-            return self.plane.ray(angle, bits)(s)
-
         begin = min(self.plane.reach.scale, -log(self._turning[-1].rate))
         growth = self._turning[-1].rate
-        return self._strand(values, begin=begin, growth=growth, angle=angle, room=angle)
+        ray = partial(self.plane.ray, angle)
+        return Strand(ray, self.dim, angle, begin=begin, growth=growth, room=angle)
 
     def _strand(self, values: Callable[[float, int], Ball], **options: Any) -> Strand:
-        options = {"dim": self.dim, "angle": self.angle, "room": self.angle} | options
-        return Strand(values, **options)
+        options = {"angle": self.angle, "room": self.angle} | options
+        return Strand(to_any_bits(values, options["angle"]), self.dim, **options)
 
     def _strands(self, key: tuple[int, ...]) -> list[Strand]:
         """The integrals of a zone that depend on log w."""
