@@ -14,6 +14,7 @@ tanh-sinh rule.  Sums over every second point tell the error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from math import exp, factorial, log, pi
 
@@ -91,8 +92,7 @@ class Stretch:
     """
 
     def __init__(self, point: Callable[[float], _Point | None], *, falls: bool) -> None:
-        self._point, self._falls = point, falls
-        self._known: dict[float, _Point | None] = {}
+        self._at, self._falls = cache(point), falls
 
     def at(self, row: NDArray[np.float64]) -> tuple[float, float]:
         """Its share of mu at one frequency, ascending and positive, and its error.
@@ -176,11 +176,6 @@ class Stretch:
 
     def _part(self, term: Ball, dim: int) -> Ball:
         return term.imag if self._falls and dim % 2 == 0 else term.real
-
-    def _at(self, t: float) -> _Point | None:
-        if t not in self._known:
-            self._known[t] = self._point(t)
-        return self._known[t]
 
 
 def _unseen(u: Ball, dim: int) -> Ball:

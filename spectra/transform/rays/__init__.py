@@ -12,5 +12,5 @@ parts: ``windows``).  Strands are summed at equal steps of log z for a whole blo
 Who has which strands: ``sums`` (the kernel on one ray, the cheapest), ``strands`` (several at
 once), and for kernels with waves ``wave``, ``slow_turn`` (beside a frequency) and ``wave_sums``.
 Without strands: ``even`` (a shorter way in odd dimension), ``taylor`` and ``beyond`` (the expansion
-at zero, and what it leaves out).
+at zero, and what it leaves out).  ``kept`` is how objects here remember their answers.
 """

@@ -19,6 +19,7 @@ from spectra.formula.program import steps_of
 from spectra.formula.rules import Step
 from spectra.transform.rays.amplitudes import HankelAmplitude, hankel_amplitude
 from spectra.transform.rays.bessel_k import bessel_k, k_half_way
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.precision import Ball, working
 
 __all__ = ["Continuation", "number", "planned"]
@@ -105,7 +106,6 @@ class Continuation:
 
     def __init__(self, expr: sympy.Expr) -> None:
         self.expr = expr
-        self._programs: dict[int, list[tuple[Callable[..., Ball], tuple[int, ...]]]] = {}
         for node in sympy.preorder_traversal(expr):
             known = node.is_Symbol or node.is_number or node.is_Add or node.is_Mul or node.is_Pow
             if not (
@@ -127,7 +127,7 @@ class Continuation:
             with working(work + _SPARE):
                 z = place()
             with working(work):
-                value = self._evaluated(z)
+                value = self._registers(z)[-1]
             if value.is_finite() and (
                 value.rel_accuracy_bits() > bits - _LOST or _below(value, -8 * bits)
             ):
@@ -138,29 +138,27 @@ class Continuation:
     def parts(self, z: Ball, bits: int) -> list[Ball]:
         """The values of all functions and powers in the formula; sums and products of them, whose
         bounds know nothing of what they have in common, are left out."""
-        if bits not in self._programs:
-            with working(bits):
-                self._programs[bits] = steps_of(self.expr, Z, _planned)
         with working(bits):
             registers = self._registers(z)
-        functions = (function for function, _ in self._programs[bits])
+        functions = (function for function, _ in self._program(bits))
         return [
             value
             for function, value in zip(functions, registers[1:], strict=True)
             if function not in (_sum, _product)
         ]
 
-    def _evaluated(self, z: Ball) -> Ball:
-        bits = flint.ctx.prec
-        if bits not in self._programs:
-            self._programs[bits] = steps_of(self.expr, Z, _planned)
-        return self._registers(z)[-1]
-
     def _registers(self, z: Ball) -> list[Ball]:
+        """The values of all parts at z, at the working precision, those of the whole last."""
         registers = [z]
-        for function, operands in self._programs[flint.ctx.prec]:
+        for function, operands in self._program(flint.ctx.prec):
             registers.append(function(*[registers[i] for i in operands]))
         return registers
+
+    @kept
+    def _program(self, bits: int) -> list[tuple[Callable[..., Ball], tuple[int, ...]]]:
+        """The steps of the formula, with its numbers to so many bits."""
+        with working(bits):
+            return steps_of(self.expr, Z, _planned)
 
 
 def _below(value: Ball, exponent: int) -> bool:

@@ -14,6 +14,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.rays.beyond import Beyond, Detour
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_place
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.ray import Ray, Reach, reach_of
 from spectra.transform.rays.sampled import Shape
@@ -66,17 +67,11 @@ class Plane:
 
     def __init__(self, expr: sympy.Expr) -> None:
         self.kernel = Continuation(expr)
-        self._rays: dict[tuple[float, int], Ray] = {}
-        self._strips: dict[tuple[float, float, float], bool] = {}
-        self._beyonds: dict[int, Beyond] = {}
-        self._ends: dict[int, tuple[float, float]] = {}
 
+    @kept
     def ray(self, angle: float, bits: int) -> Ray:
         """The kernel on one ray."""
-        key = (angle, bits)
-        if key not in self._rays:
-            self._rays[key] = Ray(partial(self._along, angle), angle, bits)
-        return self._rays[key]
+        return Ray(partial(self._along, angle), angle, bits)
 
     def _along(self, angle: float, s: float, bits: int) -> Ball:
         """k at exp(s + i angle)."""
@@ -105,21 +100,21 @@ class Plane:
         inside = tuple(sorted(inside, key=lambda a: abs(np.log(a / (0.5 * inside[0])))))
         return (*inside, 0.0) if np.isfinite(self.reach.end) else inside
 
+    @kept
     def _serving(self, dim: int) -> tuple[float, ...]:
         """The angles that serve, the widest first."""
         far, _ = self._end(dim)
         found: list[float] = []
         for inner, outer in pairwise((0.0, *ANGLES[::-1])):
-            strip = (inner, outer, far)
-            if strip not in self._strips:
-                low = self.reach.scale - DEEP
-                self._strips[strip] = self._decays(outer, dim) and is_analytic(
-                    self.kernel, Box(low, far, inner, outer)
-                )
-            if not self._strips[strip]:
+            if not (self._decays(outer, dim) and self._is_clear(far, inner, outer)):
                 break
             found.insert(0, outer)
         return tuple(found)
+
+    @kept
+    def _is_clear(self, far: float, inner: float, outer: float) -> bool:
+        """Whether the kernel is analytic between two angles."""
+        return is_analytic(self.kernel, Box(self.reach.scale - DEEP, far, inner, outer))
 
     def _decays(self, angle: float, dim: int) -> bool:
         """Whether the kernel ends on a ray as it does on the half-line."""
@@ -203,11 +198,10 @@ class Plane:
         scale = float(np.exp(self.reach.scale))
         return Shape(scale, reach, fast, self._log_size, beyond=self.beyond(dim))
 
+    @kept
     def beyond(self, dim: int) -> Beyond:
         """What is seen of the kernel beside its expansion at zero."""
-        if dim not in self._beyonds:
-            self._beyonds[dim] = Beyond(dim, self._detours(dim))
-        return self._beyonds[dim]
+        return Beyond(dim, self._detours(dim))
 
     def _detours(self, dim: int) -> Iterator[Detour]:
         """Up an axis, along an arc and on a ray; or, where it decays fast, on a line."""
@@ -322,18 +316,17 @@ class Plane:
             for s in lows
         )
 
+    @kept
     def _end(self, dim: int) -> tuple[float, float]:
         """log z beyond which k z^(d-1) is negligible, and the logarithm of its largest value."""
-        if dim not in self._ends:
-            axis, scale = self.ray(0.0, SURVEY_BITS), self.reach.scale
-            s = np.arange(scale - _BEFORE, scale + _AFTER, _COARSE)
-            log = np.array([axis.log_size(float(x)) + (dim - 1) * x for x in s])
-            log[~(log < np.inf)] = -np.inf
-            alive = np.flatnonzero(log > log.max() + _NEGLIGIBLE)
-            last = min(int(alive[-1]) + 1, s.size - 1)
-            end = float(s[last]) if np.isfinite(self.reach.end) else scale + _AFTER
-            self._ends[dim] = (end, float(log.max()))
-        return self._ends[dim]
+        axis, scale = self.ray(0.0, SURVEY_BITS), self.reach.scale
+        s = np.arange(scale - _BEFORE, scale + _AFTER, _COARSE)
+        log = np.array([axis.log_size(float(x)) + (dim - 1) * x for x in s])
+        log[~(log < np.inf)] = -np.inf
+        alive = np.flatnonzero(log > log.max() + _NEGLIGIBLE)
+        last = min(int(alive[-1]) + 1, s.size - 1)
+        end = float(s[last]) if np.isfinite(self.reach.end) else scale + _AFTER
+        return end, float(log.max())
 
     def _log_size(self, z: FloatArray) -> FloatArray:
         """log|k| at distances, from its values at neighbouring places."""

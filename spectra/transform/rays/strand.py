@@ -8,11 +8,12 @@ with a function A of log z, for most the kernel, and with the waves G of :mod:`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp, inf, log, sin
 
 from spectra.numeric import FloatArray
 from spectra.transform.rays.hankel import hankel_waves
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.plane import SURVEY_BITS
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.ray import Ray
@@ -60,25 +61,21 @@ class Strand:
     growth: float = 0.0
     room: float = 0.5
     weight: Callable[[float], Ball] | None = None
-    _windowed: dict[tuple[int, Window], Ray] = field(default_factory=dict, init=False)
 
+    @kept
     def windowed(self, bits: int, window: Window) -> Ray:
         """A times a window, which is 1 to all bits but beside its edges."""
-        low, high = window
+        ray, more, (low, high) = self.ray(bits), bits + _SPARE_BITS, window
         if low is None and high is None:
-            return self.ray(bits)
-        key = (bits, window)
-        if key not in self._windowed:
-            ray, more = self.ray(bits), bits + _SPARE_BITS
-            depth = more * log(2.0)
-            first = -inf if low is None else low.place + low.reach(depth, self.angle)
-            last = inf if high is None else high.place - high.reach(depth, self.angle)
+            return ray
+        depth = more * log(2.0)
+        first = -inf if low is None else low.place + low.reach(depth, self.angle)
+        last = inf if high is None else high.place - high.reach(depth, self.angle)
 
-            def values(s: float, _bits: int) -> Ball:
-                return ray(s) if first <= s <= last else ray(s) * window(s, self.angle)
+        def values(s: float, _bits: int) -> Ball:
+            return ray(s) if first <= s <= last else ray(s) * window(s, self.angle)
 
-            self._windowed[key] = Ray(values, self.angle, more)
-        return self._windowed[key]
+        return Ray(values, self.angle, more)
 
     def waves(self, bits: int) -> Ray:
         """G."""

@@ -16,6 +16,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.rays.blocks import Block, Sums
 from spectra.transform.rays.blockwise import DEPTH, FIRST_SPACING, GOOD, Blockwise
 from spectra.transform.rays.grid import MARGIN
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.strand import Strand
 from spectra.transform.rays.windows import Piece, Span, Window, pieces
 
@@ -60,7 +61,6 @@ class StrandSums(Blockwise):
     ) -> None:
         super().__init__(dim, first_step)
         self.strands, self.bounds, self.widest, self.name = strands, bounds, widest, name
-        self._ranges: dict[tuple[float, float, float], tuple[Span, list[Span | None]] | None] = {}
         self._depths: dict[float, float] = {}
 
     def _new_block(self, x: float) -> tuple[float, float, int]:
@@ -100,46 +100,43 @@ class StrandSums(Blockwise):
         return sums
 
     def _span(self, block: Block, angle: float) -> Span | None:
-        found = self._looked_at(block)
+        found = self._spans(block.ends, self._depth)
         return None if found is None else found[0]
 
-    def _looked_at(self, block: Block) -> tuple[Span, list[Span | None]] | None:
+    @kept
+    def _spans(
+        self, ends: tuple[float, float], depth: float
+    ) -> tuple[Span, list[Span | None]] | None:
         """Where the terms of all strands are above exp(-depth) of the largest one, and where those
-        of each are."""
-        key = (*block.ends, self._depth)
-        if key not in self._ranges:
-            self._ranges[key] = self._found(block)
-        return self._ranges[key]
-
-    def _found(self, block: Block) -> tuple[Span, list[Span | None]] | None:
+        of each are, at either end of a block."""
         profiles: list[tuple[FloatArray, FloatArray]] = []
         for strand in self.strands:
-            end = max(strand.end(x, self._depth) for x in block.ends)
+            end = max(strand.end(x, depth) for x in ends)
             if end == inf:
                 return None
-            start = max(strand.low, strand.begin - self._depth)
+            start = max(strand.low, strand.begin - depth)
             s = _LOOK * np.arange(floor(start / _LOOK), ceil(end / _LOOK) + 1.0)
             looks = [tuple((s + t).tolist()) for t in (0.0, _BESIDE)]
-            log_terms = [strand.log_terms(x, look) for x in block.ends for look in looks]
+            log_terms = [strand.log_terms(x, look) for x in ends for look in looks]
             profiles.append((s, np.max(log_terms, axis=0)))
         peak = max(float(terms.max()) for _, terms in profiles)
         if not peak < inf:
             return None
         spans: list[Span | None] = []
         for strand, (s, terms) in zip(self.strands, profiles, strict=True):
-            seen = s[terms > peak - self._depth]
+            seen = s[terms > peak - depth]
             if not seen.size:
                 spans.append(None)
                 continue
             low, high = float(seen[0]) - _LOOK, float(seen[-1]) + _LOOK
-            calm = high if strand.angle == 0.0 else min(high, strand.begin, -block.ends[1])
+            calm = high if strand.angle == 0.0 else min(high, strand.begin, -ends[1])
             spans.append(Span(low, high, peak, calm))
         known = [span for span in spans if span is not None]
         return Span(min(p.low for p in known), max(p.high for p in known), peak, 0.0), spans
 
     def _each(self, block: Block) -> Iterator[tuple[int, Strand, Span]]:
         """The strands that have terms, and where."""
-        found = self._looked_at(block)
+        found = self._spans(block.ends, self._depth)
         assert found is not None
         for i, (strand, span) in enumerate(zip(self.strands, found[1], strict=True)):
             if span is not None:

@@ -11,7 +11,7 @@ real axis, angle 0, J stands in the place of H, and nothing has to be continued.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -28,6 +28,7 @@ from spectra.transform.rays.blockwise import (
     MOST_TERMS,
     Blockwise,
 )
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.precision import log_of
 from spectra.transform.rays.strand import Strand
@@ -68,10 +69,6 @@ class RaySums(Blockwise):
         self._width = BLOCK
         self._spacing = FIRST_SPACING
         self._rooms: dict[float, float] = {}
-        self._strands: dict[float, Strand] = {}
-        self._span_at = cache(self._seen_at)
-        self._largest_beyond = cache(self._falling)
-        self._largest_before = cache(self._rising)
         self._strip = max((_STRIP, *plane.angles(dim)))
         # Waves turn beyond it.
         self._border = float(np.floor(-plane.reach.scale / BLOCK) * BLOCK)
@@ -180,10 +177,9 @@ class RaySums(Blockwise):
         if room > 0.0 and fallen > 0.0:
             self._rooms[angle] = room * min(max(needed / fallen, 1.0 / _LONGER), 1.0)
 
-    def _strand(self, angle: float, of: int = 0) -> Strand:
-        if angle not in self._strands:
-            self._strands[angle] = Strand(partial(self.plane.ray, angle), self.dim, angle)
-        return self._strands[angle]
+    @kept
+    def _strand(self, angle: float, of: int) -> Strand:
+        return Strand(partial(self.plane.ray, angle), self.dim, angle)
 
     # --- where terms are --------------------------------------------------------------------------
 
@@ -203,9 +199,10 @@ class RaySums(Blockwise):
             max(span.half for span in known),
         )
 
-    def _seen_at(self, x: float, angle: float, depth: float) -> Span | None:
+    @kept
+    def _span_at(self, x: float, angle: float, depth: float) -> Span | None:
         """The same at log w = x; None where the terms do not end."""
-        strand, reach = self._strand(angle), self.plane.reach
+        strand, reach = self._strand(angle, 0), self.plane.reach
         ray, waves = strand.ray(SURVEY_BITS), strand.waves(SURVEY_BITS)
 
         def log_term(s: float) -> float:
@@ -254,7 +251,8 @@ class RaySums(Blockwise):
             half -= _COARSE / 4.0
         return Span(low, high, peak, half)
 
-    def _falling(self, angle: float) -> tuple[FloatArray, FloatArray]:
+    @kept
+    def _largest_beyond(self, angle: float) -> tuple[FloatArray, FloatArray]:
         """The largest k z^((d+1)/2) beyond places on a ray."""
         apart = min(_COARSE, 2.0 ** (2 - self.plane.resolution))
         end = np.log(self.plane.shape(self.dim).reach)
@@ -262,7 +260,8 @@ class RaySums(Blockwise):
         weighted = self._log_sizes(angle, places) + 0.5 * (self.dim + 1) * places
         return places, np.maximum.accumulate(weighted[::-1])[::-1]
 
-    def _rising(self, angle: float) -> tuple[FloatArray, FloatArray]:
+    @kept
+    def _largest_before(self, angle: float) -> tuple[FloatArray, FloatArray]:
         """The largest k before places on a ray."""
         scale = np.floor(self.plane.reach.scale)
         places = np.arange(scale - DEEP, scale + _COARSE, _COARSE)

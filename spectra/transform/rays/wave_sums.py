@@ -27,6 +27,7 @@ from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.transform.rays.blockwise import IGNORED, as_sampled
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of
 from spectra.transform.rays.ray import to_any_bits
@@ -114,8 +115,6 @@ class WaveSums:
     def __init__(self, plane: Plane, waves: Sequence[Wave], dim: int) -> None:
         self.plane, self.waves, self.dim = plane, tuple(waves), dim
         self._turning = [wave for wave in waves if wave.rate > 0.0]
-        self._zones: dict[tuple[int, ...], StrandSums] = {}
-        self._near: dict[tuple[Wave, float, float], tuple[StrandSums, float]] = {}
         first = log(self._radius(False, self._turning[-1].rate)) - reach(0.0)
         middle = 0.5 * min(wave.widest(first, first + _FAR) for wave in waves)
         self.angle = min(middle, _STEEPEST)
@@ -220,29 +219,27 @@ class WaveSums:
             wrong[here] += left_out * np.exp2(-exponent[here])
             yield value, wrong, exponent
 
+    @kept
     def _slow(self, wave: Wave, side: float, radius: float) -> tuple[StrandSums, float]:
         """The part beside a frequency by the distance from it, and what its series leaves out."""
-        place = (wave, side, radius)
-        if place not in self._near:
-            rates = (1.0 - _NEAR) * wave.rate, (1.0 + _NEAR) * wave.rate
-            strands, left_out = slow_turn(wave, side, edge_at(radius), self.angle, self.dim, rates)
-            bounds = (-inf, log(_WHOLE * wave.rate))
-            self._near[place] = self._sums(strands, bounds, _WIDE), left_out
-        return self._near[place]
+        rates = (1.0 - _NEAR) * wave.rate, (1.0 + _NEAR) * wave.rate
+        strands, left_out = slow_turn(wave, side, edge_at(radius), self.angle, self.dim, rates)
+        return self._sums(strands, (-inf, log(_WHOLE * wave.rate)), _WIDE), left_out
 
+    @kept
     def _zone(self, key: tuple[int, ...]) -> StrandSums:
-        if key not in self._zones:
-            strands = [self._whole()] if min(key) == 1 else self._strands(key)
-            self._zones[key] = zone = self._sums(
-                strands, self._bounds(key), _WIDE if max(key) == -1 else _NARROW
-            )
-            if max(key) == -1:
-                zone.rise = float(self.dim)
-                zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
-            elif min(key) == 1 and np.isfinite(self.plane.reach.end):
-                zone.floor = self._highest() * IGNORED
-        return self._zones[key]
+        """The sums at log w of a zone."""
+        strands = [self._whole()] if min(key) == 1 else self._strands(key)
+        widest = _WIDE if max(key) == -1 else _NARROW
+        zone = self._sums(strands, self._bounds(key), widest)
+        if max(key) == -1:
+            zone.rise = float(self.dim)
+            zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
+        elif min(key) == 1 and np.isfinite(self.plane.reach.end):
+            zone.floor = self._highest() * IGNORED
+        return zone
 
+    @kept
     def _highest(self) -> Ball:
         """About the largest |F|, which is beside a frequency where a kernel decays fast."""
         sizes = []
