@@ -8,9 +8,11 @@ of a block a density is interpolated.
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import flint
 import numpy as np
+from numpy.typing import NDArray
 
 from spectra.numeric import FloatArray
 from spectra.transform.rays.blocks import Block, Sums, over_block
@@ -194,12 +196,7 @@ class Blockwise(Sampler):
         aside = Block(low + offset, _CHECKED, max(int(width * 2.0**_CHECKED), 1))
         sums = self._again(aside, found)
         value, wrong, exponent, _ = grid.at(low, np.array(aside.places) - low)
-        with working(SURVEY_BITS):
-            units = [flint.arb(2) ** -int(e) for e in exponent]
-            exact = np.array(
-                [float((v * u).mid()) for v, u in zip(sums.values, units, strict=True)]
-            )
-            sizes = np.array([float((z * u).mid()) for z, u in zip(sums.sizes, units, strict=True)])
+        exact, sizes = (_in_doubles(balls, exponent) for balls in (sums.values, sums.sizes))
         missed = float((np.abs(value - exact) - wrong - sums.worst * sizes).max())
         return _MISSED * max(missed, 0.0), missed <= RESOLVED * float(np.abs(exact).max())
 
@@ -208,17 +205,15 @@ class Blockwise(Sampler):
         if found.worst < _KNOWN:
             self._top = self._highest(found.sizes, found.block)
         ln2 = float(np.log(2.0))
-        exponent = [round(log_of(z) / ln2) if z > 0 else -LARGEST_BITS for z in found.sizes]
-        with working(SURVEY_BITS):
-            units = [flint.arb(2) ** -e for e in exponent]
-            value = [float((v * u).mid()) for v, u in zip(found.values, units, strict=True)]
-            size = [float((z * u).mid()) for z, u in zip(found.sizes, units, strict=True)]
+        exponent = np.array(
+            [round(log_of(z) / ln2) if z > 0 else -LARGEST_BITS for z in found.sizes]
+        )
         return Grid(
             found.block.start,
             2.0**-found.block.spacing,
-            np.array(value),
-            np.array(exponent),
-            found.worst * np.array(size),
+            _in_doubles(found.values, exponent),
+            exponent,
+            found.worst * _in_doubles(found.sizes, exponent),
         )
 
     # --- bits, lengths and steps ------------------------------------------------------------------
@@ -341,14 +336,17 @@ class Blockwise(Sampler):
         return True
 
 
+def _in_doubles(balls: list[Ball], exponents: NDArray[Any]) -> FloatArray:
+    """Balls divided by powers of two."""
+    with working(SURVEY_BITS):
+        units = [flint.arb(2) ** -int(e) for e in exponents]
+        return np.array([float((x * u).mid()) for x, u in zip(balls, units, strict=True)])
+
+
 def _envelope(values: list[Ball]) -> list[Ball]:
     """The largest of neighbouring sizes: a density may pass through zero at a node."""
     sizes = [abs(v).mid() for v in values]
-    found = []
-    for i in range(len(sizes)):
-        near = sizes[max(i - _NEIGHBOURS, 0) : i + _NEIGHBOURS + 1]
-        found.append(max(near))
-    return found
+    return [max(sizes[max(i - _NEIGHBOURS, 0) : i + _NEIGHBOURS + 1]) for i in range(len(sizes))]
 
 
 def as_sampled(

@@ -96,14 +96,7 @@ def slow_turn(
         return power**m * front
 
     powers = [
-        Strand(
-            to_any_bits(partial(values, m), angle),
-            dim=1,
-            angle=angle,
-            low=low,
-            room=angle,
-            weight=partial(weight, m),
-        )
+        Strand(to_any_bits(partial(values, m), angle), 1, angle, low, weight=partial(weight, m))
         for m in range(count)
     ]
     return powers, left_out

@@ -23,6 +23,8 @@ __all__ = ["Strand"]
 
 # A strand is looked at until its wave alone has fallen that many times as deep, and more.
 _FAR, _MORE = 2.0, 100.0
+# Kernels with waves are taken to be analytic so far beside the half-line.
+_BESIDE_AXIS = 0.7
 # Values times windows have so many bits more than their sums.
 _SPARE_BITS = 16
 
@@ -45,8 +47,6 @@ class Strand:
         Before this s its terms fall at least like exp(s).
     growth : float
         A grows like exp(growth |Im z|).
-    room : float
-        It is analytic so far beside its ray.
     weight : callable, optional
         g, of x.
     """
@@ -59,8 +59,12 @@ class Strand:
     begin: float = 0.0
     regular: bool = False
     growth: float = 0.0
-    room: float = 0.5
     weight: Callable[[float], Ball] | None = None
+
+    @property
+    def room(self) -> float:
+        """A is analytic so far beside its ray: as far as the half-line; beside that, as is seen."""
+        return self.angle or _BESIDE_AXIS
 
     @kept
     def windowed(self, bits: int, window: Window) -> Ray:

@@ -14,11 +14,10 @@ frequencies one ray from 0 carries the whole kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import inf, log
-from typing import Any
 
 import flint
 import numpy as np
@@ -292,11 +291,7 @@ class WaveSums:
         begin = min(self.plane.reach.scale, -log(self._turning[-1].rate))
         growth = self._turning[-1].rate
         ray = partial(self.plane.ray, angle)
-        return Strand(ray, self.dim, angle, begin=begin, growth=growth, room=angle)
-
-    def _strand(self, values: Callable[[float, int], Ball], **options: Any) -> Strand:
-        options = {"angle": self.angle, "room": self.angle} | options
-        return Strand(to_any_bits(values, options["angle"]), self.dim, **options)
+        return Strand(ray, self.dim, angle, begin=begin, growth=growth)
 
     def _strands(self, key: tuple[int, ...]) -> list[Strand]:
         """The integrals of a zone that depend on log w."""
@@ -309,20 +304,24 @@ class WaveSums:
         if ups:
             growth = max((wave.rate for wave in downs), default=-min(wave.rate for wave in ups))
             waves = [(wave, False) for wave in ups] + [(wave, True) for wave in downs]
-            strands.append(self._outside(waves, radius, growth=growth))
+            strands.append(self._outside(waves, radius, growth))
         if still:
-            waves = [(wave, False) for wave in still] * 2
-            slowest = still[0].rate
-            strands.append(
-                self._outside(waves, self._leaving(still, radius), regular=True, growth=-slowest)
-            )
+            waves, leaving = [(wave, False) for wave in still] * 2, self._leaving(still, radius)
+            strands.append(self._outside(waves, leaving, -still[0].rate, regular=True))
         return strands
 
     def _leaving(self, still: Sequence[Wave], radius: float) -> float:
         """Where waves faster than w leave the half-line: Hankel's series is none of theirs."""
         return min(radius, self._radius(False, still[0].rate))
 
-    def _outside(self, waves: Sequence[tuple[Wave, bool]], radius: float, **options: Any) -> Strand:
+    def _outside(
+        self,
+        waves: Sequence[tuple[Wave, bool]],
+        radius: float,
+        growth: float,
+        *,
+        regular: bool = False,
+    ) -> Strand:
         """Waves, or what is conjugate to them, from a radius on."""
         edge = edge_at(radius)
 
@@ -331,15 +330,14 @@ class WaveSums:
             terms = (wave.carried(z, bits, conjugate=down) for wave, down in waves)
             return sum(terms, flint.acb(0)) * edge.above(s, self.angle)
 
-        return self._strand(values, low=edge.place - reach(self.angle), **options)
+        ray, low = to_any_bits(values, self.angle), edge.place - reach(self.angle)
+        return Strand(ray, self.dim, self.angle, low, regular=regular, growth=growth)
 
     def _on_axis(self, radius: float, still: Sequence[Wave]) -> list[Strand]:
         """What is left on the half-line: up to a radius, and without fast waves from where these
         leave it."""
-        first, last = (
-            edge_at(self._leaving(still, radius) if still else radius),
-            edge_at(radius),
-        )
+        first = edge_at(self._leaving(still, radius) if still else radius)
+        last = edge_at(radius)
         window = Window(first, last)
         axis, far, fastest = self.plane.ray, reach(0.0), self._turning[-1].rate
 
@@ -351,15 +349,13 @@ class WaveSums:
             fast = sum((wave.carried(z, bits) for wave in still), flint.acb(0)).real
             return (axis(0.0, bits)(s) - 2 * fast) * window(s)
 
-        options: dict[str, Any] = {"angle": 0.0, "regular": True, "room": 0.7}
-        begin = min(self.plane.reach.scale, first.place)
-        found = [
-            self._strand(inside, begin=begin, high=first.place + far, growth=fastest, **options)
-        ]
+        ray, begin = to_any_bits(inside, 0.0), min(self.plane.reach.scale, first.place)
+        high = first.place + far
+        found = [Strand(ray, self.dim, 0.0, high=high, begin=begin, growth=fastest)]
         if first != last:
-            slow = max(wave.rate for wave in self.waves if wave not in still)
-            ends = {"low": first.place - far, "high": last.place + far}
-            found.append(self._strand(between, growth=slow, **ends, **options))
+            ray, slow = to_any_bits(between, 0.0), max(w.rate for w in self.waves if w not in still)
+            low, high = first.place - far, last.place + far
+            found.append(Strand(ray, self.dim, 0.0, low, high, growth=slow))
         return found
 
 
