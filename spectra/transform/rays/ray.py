@@ -62,8 +62,9 @@ class Ray:
         """Its real and its imaginary part, for sums of products."""
         found = self._parts.get(s)
         if found is None:
-            re, im = self(s).real, self(s).imag
-            found = self._parts[s] = split(re), (NOTHING if im.is_zero() else split(im))
+            value = self(s)
+            beside = NOTHING if value.imag.is_zero() else split(value.imag)
+            found = self._parts[s] = split(value.real), beside
         return found
 
     def log_size(self, s: float) -> float:
