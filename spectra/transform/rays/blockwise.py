@@ -14,6 +14,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
 from spectra.transform.rays.blocks import Block, Sums, over_block
 from spectra.transform.rays.grid import RESOLVED, Grid
@@ -89,20 +90,21 @@ class Blockwise(Sampler):
     # --- what is summed ---------------------------------------------------------------------------
 
     @abstractmethod
-    def _best(self, block: Block) -> Sums:
-        """Sums over a block, as good as they are found."""
+    def _best(self, block: Block) -> Sums | None:
+        """Sums over a block, as good as they are found; None where their terms do not end."""
 
     @abstractmethod
-    def _again(self, block: Block, found: Sums) -> Sums:
-        """Sums over another block in the way of those that were found."""
+    def _unreached(self, block: Block) -> str:
+        """What is said where there are none."""
 
     @abstractmethod
     def _new_block(self, x: float) -> tuple[float, float, int]:
         """The lower end, the width and the first spacing of a block with a place."""
 
     @abstractmethod
-    def _span(self, block: Block, angle: float) -> Span | None:
-        """Where the terms of a sum are; None where they do not end."""
+    def _span(self, block: Block, angle: float, depth: float) -> Span | None:
+        """Where the terms of a sum are above exp(-depth) of the largest one, at either end of a
+        block; None where they do not end."""
 
     @abstractmethod
     def _expected_step(self, block: Block, angle: float, span: Span, depth: float) -> int:
@@ -136,7 +138,7 @@ class Blockwise(Sampler):
     def look(self, x: float) -> tuple[Sampled, FloatArray]:
         """Values at a few radii from log w = x on, and their log w: sums, and nothing between."""
         block = Block(x, FIRST_SPACING, _LOOKED_AT)
-        grid = self._grid(self._best(block))
+        grid = self._grid(self._reached(block, self._best(block)))
         places = np.array(block.places)
         exponent = grid.exponent.astype(float)
         found = as_sampled(self.dim, grid.mantissa, grid.error, exponent, x, places - x)
@@ -161,10 +163,20 @@ class Blockwise(Sampler):
             if low <= x < low + width:
                 return low, width
         low, width, spacing = self._new_block(x)
-        found = self._best(Block.over(low, width, spacing))
+        block = Block.over(low, width, spacing)
+        found = self._reached(block, self._best(block))
         self._keep_width(found, width)
         self._grids[low, width] = (found, self._grid(found))
         return low, width
+
+    def _again(self, block: Block, found: Sums) -> Sums:
+        """Sums over another block in the way of those that were found."""
+        return self._reached(block, self._refined(block, found.angle, first=found.step))
+
+    def _reached(self, block: Block, sums: Sums | None) -> Sums:
+        if sums is None:
+            raise NoRouteError(self._unreached(block))
+        return sums
 
     def _in_block(
         self, low: float, width: float, base: float, offsets: FloatArray
@@ -222,7 +234,7 @@ class Blockwise(Sampler):
         self, block: Block, angle: float, *, first: int | None = None, most: float = MOST_TERMS
     ) -> Sums | None:
         """Sums of smaller and smaller steps; None where their terms do not end, or are too many."""
-        span = self._span(block, angle)
+        span = self._span(block, angle, self._depth)
         if span is None:
             return None
         step = self._first if first is None else first
@@ -231,7 +243,7 @@ class Blockwise(Sampler):
         best: Sums | None = None
         before = np.inf
         while step <= _LAST_STEP:
-            span = self._span(block, angle)
+            span = self._span(block, angle, self._depth)
             if span is None:
                 return best
             if coarse is None:

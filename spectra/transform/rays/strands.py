@@ -80,27 +80,23 @@ class StrandSums(Blockwise):
         ends = growth == 0.0 or exp(high) <= _RANGE * (exp(low) - growth)
         return ends and self.bounds[0] <= low and high <= self.bounds[1]
 
-    def _best(self, block: Block) -> Sums:
+    def _best(self, block: Block) -> Sums | None:
         # What one block has asked for is dear on others far from it.
         nearest = min(self._depths, key=lambda start: abs(start - block.start), default=None)
         self._depth = _FIRST_DEPTH if nearest is None else self._depths[nearest]
         found = self._refined(block, 0.0)
         self._depths[block.start] = self._depth
-        if found is None:
-            raise NoRouteError(
-                f"The density of {self.name} is not reached near w = {exp(block.start):.6g}: one "
-                "of its waves does not end on its ray. Design a finite measure for your range of "
-                "distances (design)."
-            )
         return found
 
-    def _again(self, block: Block, found: Sums) -> Sums:
-        sums = self._refined(block, 0.0, first=found.step)
-        assert sums is not None
-        return sums
+    def _unreached(self, block: Block) -> str:
+        return (
+            f"The density of {self.name} is not reached near w = {exp(block.start):.6g}: one of "
+            "its waves does not end on its ray. Design a finite measure for your range of "
+            "distances (design)."
+        )
 
-    def _span(self, block: Block, angle: float) -> Span | None:
-        found = self._spans(block.ends, self._depth)
+    def _span(self, block: Block, angle: float, depth: float) -> Span | None:
+        found = self._spans(block.ends, depth)
         return None if found is None else found[0]
 
     @kept

@@ -16,7 +16,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
 from spectra.transform.rays.blocks import Block, Sums
 from spectra.transform.rays.blockwise import (
@@ -92,7 +91,7 @@ class RaySums(Blockwise):
         # The neighbours of wide steps would reach far beyond a block that needs small ones.
         self._spacing = spacing
 
-    def _best(self, block: Block) -> Sums:
+    def _best(self, block: Block) -> Sums | None:
         """The first sums that are good, or else the best."""
         best: Sums | None = None
         for angle, most in self._order(block):
@@ -101,27 +100,20 @@ class RaySums(Blockwise):
                 best = found
             if best is not None and best.worst <= GOOD:
                 return best
-        return self._reached(block, best)
+        return best
 
-    def _again(self, block: Block, found: Sums) -> Sums:
-        """Sums over another block as those that were found."""
-        sums = self._refined(block, found.angle, first=found.step)
-        return self._reached(block, sums)
-
-    def _reached(self, block: Block, sums: Sums | None) -> Sums:
-        if sums is None:
-            raise NoRouteError(
-                f"The density of {self.plane.kernel.expr} is not reached near log w = "
-                f"{block.start:.4g}: the kernel is singular, or grows, too close to the real axis. "
-                "A callable with decay= or support= is read by its values (docs/callables.md)."
-            )
-        return sums
+    def _unreached(self, block: Block) -> str:
+        return (
+            f"The density of {self.plane.kernel.expr} is not reached near log w = "
+            f"{block.start:.4g}: the kernel is singular, or grows, too close to the real axis. "
+            "A callable with decay= or support= is read by its values (docs/callables.md)."
+        )
 
     def _order(self, block: Block) -> Iterator[tuple[float, float]]:
         """The angles, those first that are expected to take the fewest terms, and how many terms
         each may take: as many as the next one is expected to; in the end as many as can be."""
         ends = bool(np.isfinite(self.plane.reach.end))
-        on_axis = self._span(block, 0.0) if ends else None
+        on_axis = self._span(block, 0.0, self._depth) if ends else None
         largest = np.inf if on_axis is None else on_axis.peak
         here = np.inf if self.plane.is_tame(self.dim) else self._expected_terms(block, 0.0, largest)
         if here <= _FEW_TERMS:
@@ -137,14 +129,14 @@ class RaySums(Blockwise):
 
     def _expected_terms(self, block: Block, angle: float, largest: float) -> float:
         """As many as would take that long; terms larger than on the axis take more bits."""
-        span = self._span(block, angle)
+        span = self._span(block, angle, self._depth)
         if span is None:
             return np.inf
         lost = max(span.peak - largest, 0.0)
         if not lost < LARGEST_BITS:
             return np.inf
         depth = max(self._depth, DEPTH + lost)
-        span = self._over(block, angle, depth)
+        span = self._span(block, angle, depth)
         if span is None:
             return np.inf
         step = self._expected_step(block, angle, span, depth)
@@ -183,11 +175,7 @@ class RaySums(Blockwise):
 
     # --- where terms are --------------------------------------------------------------------------
 
-    def _span(self, block: Block, angle: float) -> Span | None:
-        return self._over(block, angle, self._depth)
-
-    def _over(self, block: Block, angle: float, depth: float) -> Span | None:
-        """Where terms are above exp(-depth) of the largest one, at either end of a block."""
+    def _span(self, block: Block, angle: float, depth: float) -> Span | None:
         spans = [self._span_at(x, angle, depth) for x in block.ends]
         known = [span for span in spans if span is not None]
         if len(known) < len(spans):
@@ -201,7 +189,7 @@ class RaySums(Blockwise):
 
     @kept
     def _span_at(self, x: float, angle: float, depth: float) -> Span | None:
-        """The same at log w = x; None where the terms do not end."""
+        """Where terms are above exp(-depth) of the largest one, at one log w."""
         strand, reach = self._strand(angle, 0), self.plane.reach
         ray, waves = strand.ray(SURVEY_BITS), strand.waves(SURVEY_BITS)
 
