@@ -8,6 +8,7 @@ ray and the half-line have different sums, which ``ray`` looks at before it uses
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import flint
@@ -42,23 +43,15 @@ def _bessel_j(order: Ball, z: Ball) -> Ball:
     return value
 
 
-def _bessel_i(order: Ball, z: Ball) -> Ball:
-    return _of_ends(lambda x: x.bessel_i(order), order, z)
-
-
-def _bessel_k(order: Ball, z: Ball) -> Ball:
-    return _of_ends(lambda x: x.bessel_k(order), order, z)
-
-
-def _of_ends(function: Callable[[Ball], Ball], order: Ball, z: Ball) -> Ball:
+def _of_ends(function: Callable[[Ball, Ball], Ball], order: Ball, z: Ball) -> Ball:
     """I and K of z; on an interval of positive numbers I rises and K falls (DLMF 10.37), so that
     their values at its ends bound them, which series of intervals do not."""
     x = z.real
     real = z.imag.is_zero() and order.imag.is_zero() and order.real >= 0 and x > 0
     if real and x.rad() > _WIDE * x.mid():
-        low, high = (function(flint.acb(end)).real for end in (x.lower(), x.upper()))
+        low, high = (function(flint.acb(end), order).real for end in (x.lower(), x.upper()))
         return flint.acb(low.union(high))
-    return function(z)
+    return function(z, order)
 
 
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
@@ -78,8 +71,8 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.erfc: lambda z: z.erfc(),
     sympy.besselj: _bessel_j,
     sympy.bessely: lambda n, z: z.bessel_y(n),
-    sympy.besseli: _bessel_i,
-    sympy.besselk: _bessel_k,
+    sympy.besseli: partial(_of_ends, flint.acb.bessel_i),
+    sympy.besselk: partial(_of_ends, flint.acb.bessel_k),
     sympy.expint: lambda s, z: z.expint(s),
 }
 
@@ -129,7 +122,7 @@ class Continuation:
             with working(work):
                 value = self._registers(z)[-1]
             if value.is_finite() and (
-                value.rel_accuracy_bits() > bits - _LOST or _below(value, -8 * bits)
+                value.rel_accuracy_bits() > bits - _LOST or abs(value) < flint.arb(2) ** (-8 * bits)
             ):
                 break
             work *= 2
@@ -159,10 +152,6 @@ class Continuation:
         """The steps of the formula, with its numbers to so many bits."""
         with working(bits):
             return steps_of(self.expr, Z, _planned)
-
-
-def _below(value: Ball, exponent: int) -> bool:
-    return bool(abs(value) < flint.arb(2) ** exponent)
 
 
 def _planned(node: sympy.Basic) -> Step:

@@ -152,14 +152,10 @@ def _steps(expr: sympy.Expr) -> list[tuple[Callable[..., _Values], tuple[int, ..
         return steps_of(expr, Z, _step)
 
 
-def _constant(value: Ball) -> Callable[..., _Values]:
-    known = _of(value)
-    return lambda: known
-
-
 def _step(node: sympy.Expr) -> tuple[Callable[..., _Values], tuple[sympy.Basic, ...]]:
     if not node.free_symbols:
-        return _constant(number(node)), ()
+        known = _of(number(node))
+        return (lambda: known), ()
     if node.is_Add:
         return _sum, node.args
     if node.is_Mul:

@@ -63,7 +63,7 @@ class Strand:
 
     @property
     def room(self) -> float:
-        """A is analytic so far beside its ray: as far as the half-line; beside that, as is seen."""
+        """How far beside its ray A is taken to be analytic: as far as the half-line is."""
         return self.angle or _BESIDE_AXIS
 
     @kept
