@@ -14,6 +14,7 @@ tanh-sinh rule.  Sums over every second point tell the error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from math import exp, factorial, log, pi
 
@@ -91,8 +92,7 @@ class Stretch:
     """
 
     def __init__(self, point: Callable[[float], _Point | None], *, falls: bool) -> None:
-        self._point, self._falls = point, falls
-        self._known: dict[float, _Point | None] = {}
+        self._at, self._falls = cache(point), falls
 
     def at(self, row: NDArray[np.float64]) -> tuple[float, float]:
         """Its share of mu at one frequency, ascending and positive, and its error.
@@ -177,11 +177,6 @@ class Stretch:
     def _part(self, term: Ball, dim: int) -> Ball:
         return term.imag if self._falls and dim % 2 == 0 else term.real
 
-    def _at(self, t: float) -> _Point | None:
-        if t not in self._known:
-            self._known[t] = self._point(t)
-        return self._known[t]
-
 
 def _unseen(u: Ball, dim: int) -> Ball:
     """What of exp(i u) has no share in the integral, and would make differences of small w grow.
@@ -227,7 +222,7 @@ def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Stretch:
     def point(t: float) -> _Point:
         with working(_BITS):
             z = flint.acb(flint.arb(t), flint.arb(angle)).exp()
-            return _exact(first + z), ray(t)[0] * z
+            return _exact(first + z), ray(t) * z
 
     return Stretch(point, falls=angle > 0.0)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import flint
 
 from spectra.transform.rays.grid import MARGIN
-from spectra.transform.rays.hankel import HankelWaves
 from spectra.transform.rays.precision import Ball
 from spectra.transform.rays.products import correlated
 from spectra.transform.rays.ray import Ray
@@ -16,28 +15,6 @@ __all__ = ["Block", "Sums", "over_block"]
 
 # Products take as long as so many terms one by one.
 _FEW = 1000.0
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Sums at equal steps of log w: balls, and errors relative to the envelope of all of them."""
-
-    values: list[Ball]
-    sizes: list[Ball]
-    worst: float
-    angle: float
-    step: int
-
-    def interleaved(self, between: Sums) -> Sums:
-        """With those half-way between them."""
-        # Interpolation asks for fewer e-folds of neighbours now.
-        inner = slice(MARGIN - 1, -MARGIN)
-        values, sizes = (
-            [x for pair in zip(a, [*b, None], strict=True) for x in pair][:-1][inner]
-            for a, b in ((self.values, between.values), (self.sizes, between.sizes))
-        )
-        step, worst = max(self.step, between.step), max(self.worst, between.worst)
-        return Sums(values, sizes, worst, self.angle, step)
 
 
 @dataclass(frozen=True)
@@ -75,7 +52,30 @@ class Block:
         return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
 
 
-def over_block(ray: Ray, s: list[float], block: Block, waves: HankelWaves) -> list[Ball]:
+@dataclass(frozen=True)
+class Sums:
+    """Sums over a block: balls, and errors relative to the envelope of all of them."""
+
+    block: Block
+    values: list[Ball]
+    sizes: list[Ball]
+    worst: float
+    angle: float
+    step: int
+
+    def interleaved(self, between: Sums) -> Sums:
+        """With those half-way between them."""
+        # Interpolation asks for fewer e-folds of neighbours now.
+        inner = slice(MARGIN - 1, -MARGIN)
+        values, sizes = (
+            [x for pair in zip(a, [*b, None], strict=True) for x in pair][:-1][inner]
+            for a, b in ((self.values, between.values), (self.sizes, between.sizes))
+        )
+        step, worst = max(self.step, between.step), max(self.worst, between.worst)
+        return Sums(self.block.halved(), values, sizes, worst, self.angle, step)
+
+
+def over_block(ray: Ray, s: list[float], block: Block, waves: Ray) -> list[Ball]:
     """Re sum_n k(s_n) G(x_j + s_n) at all x_j, each by itself or all by products."""
     h, spacing = s[1] - s[0], 2.0**-block.spacing
     if block.count * len(s) < _FEW * (max(h, spacing) / min(h, spacing)):
@@ -83,22 +83,21 @@ def over_block(ray: Ray, s: list[float], block: Block, waves: HankelWaves) -> li
     return _by_products(ray, s, block, waves)
 
 
-def _one_by_one(ray: Ray, s: list[float], block: Block, waves: HankelWaves) -> list[Ball]:
-    kernel = [ray(t)[0] for t in s]
+def _one_by_one(ray: Ray, s: list[float], block: Block, waves: Ray) -> list[Ball]:
+    kernel = [ray(t) for t in s]
     rows = [[waves(x + t) for t in s] for x in block.places]
-    found = _product(rows, 0, [k.real for k in kernel])
+    found = _product([[g.real for g in row] for row in rows], [k.real for k in kernel])
     if waves.angle:
-        turned = _product(rows, 1, [k.imag for k in kernel])
+        turned = _product([[g.imag for g in row] for row in rows], [k.imag for k in kernel])
         found = [a - b for a, b in zip(found, turned, strict=True)]
     return found
 
 
-def _product(rows: list[list[tuple[Ball, Ball]]], which: int, column: list[Ball]) -> list[Ball]:
-    matrix = flint.arb_mat([[g[which] for g in row] for row in rows])
-    return list((matrix * flint.arb_mat(len(column), 1, column)).entries())
+def _product(rows: list[list[Ball]], column: list[Ball]) -> list[Ball]:
+    return list((flint.arb_mat(rows) * flint.arb_mat(len(column), 1, column)).entries())
 
 
-def _by_products(ray: Ray, s: list[float], block: Block, waves: HankelWaves) -> list[Ball]:
+def _by_products(ray: Ray, s: list[float], block: Block, waves: Ray) -> list[Ball]:
     """By products of polynomials at the wider of both steps."""
     h, spacing = s[1] - s[0], 2.0**-block.spacing
     found = [flint.arb(0)] * block.count

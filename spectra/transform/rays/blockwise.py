@@ -8,16 +8,20 @@ of a block a density is interpolated.
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import flint
 import numpy as np
+from numpy.typing import NDArray
 
+from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
-from spectra.transform.rays.blocks import Block, Sums
+from spectra.transform.rays.blocks import Block, Sums, over_block
 from spectra.transform.rays.grid import RESOLVED, Grid
 from spectra.transform.rays.plane import SURVEY_BITS
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
 from spectra.transform.rays.sampled import Sampled, Sampler
+from spectra.transform.rays.strand import Strand
 from spectra.transform.rays.windows import Piece, Span
 
 __all__ = [
@@ -80,26 +84,27 @@ class Blockwise(Sampler):
         self._top: tuple[float, Ball] | None = None
         #: What is smaller than that, times exp(rise x), is not resolved.
         self.floor, self.rise = flint.arb(0), 0.0
-        self._grids: dict[tuple[float, float], tuple[Block, Sums, Grid]] = {}
+        self._grids: dict[tuple[float, float], tuple[Sums, Grid]] = {}
         self._missed: dict[tuple[float, float, int], tuple[float, bool]] = {}
 
     # --- what is summed ---------------------------------------------------------------------------
 
     @abstractmethod
-    def _best(self, block: Block) -> Sums:
-        """Sums over a block, as good as they are found."""
+    def _best(self, block: Block) -> Sums | None:
+        """Sums over a block, as good as they are found; None where their terms do not end."""
 
     @abstractmethod
-    def _again(self, block: Block, found: Sums) -> Sums:
-        """Sums over another block in the way of those that were found."""
+    def _unreached(self, block: Block) -> str:
+        """What is said where there are none."""
 
     @abstractmethod
     def _new_block(self, x: float) -> tuple[float, float, int]:
         """The lower end, the width and the first spacing of a block with a place."""
 
     @abstractmethod
-    def _span(self, block: Block, angle: float) -> Span | None:
-        """Where the terms of a sum are; None where they do not end."""
+    def _span(self, block: Block, angle: float, depth: float) -> Span | None:
+        """Where the terms of a sum are above exp(-depth) of the largest one, at either end of a
+        block; None where they do not end."""
 
     @abstractmethod
     def _expected_step(self, block: Block, angle: float, span: Span, depth: float) -> int:
@@ -110,15 +115,15 @@ class Blockwise(Sampler):
         """The sum in parts."""
 
     @abstractmethod
-    def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
-        """The sum of a part over some s = log z at all radii of a block."""
+    def _strand(self, angle: float, of: int) -> Strand:
+        """What a part is of."""
 
     def _learn(
         self, block: Block, angle: float, span: Span, step: int, fallen: float, needed: float
     ) -> None:
         """Keep that the error of a step has fallen by so many e-folds where so many were needed."""
 
-    def _keep_width(self, block: Block, found: Sums, width: float) -> None:
+    def _keep_width(self, found: Sums, width: float) -> None:
         """Keep what a block says of how wide the next one may be."""
 
     def _keep_spacing(self, spacing: int) -> None:
@@ -133,7 +138,7 @@ class Blockwise(Sampler):
     def look(self, x: float) -> tuple[Sampled, FloatArray]:
         """Values at a few radii from log w = x on, and their log w: sums, and nothing between."""
         block = Block(x, FIRST_SPACING, _LOOKED_AT)
-        grid = self._grid(block, self._best(block))
+        grid = self._grid(self._reached(block, self._best(block)))
         places = np.array(block.places)
         exponent = grid.exponent.astype(float)
         found = as_sampled(self.dim, grid.mantissa, grid.error, exponent, x, places - x)
@@ -159,66 +164,68 @@ class Blockwise(Sampler):
                 return low, width
         low, width, spacing = self._new_block(x)
         block = Block.over(low, width, spacing)
-        found = self._best(block)
-        self._keep_width(block, found, width)
-        self._grids[low, width] = (block, found, self._grid(block, found))
+        found = self._reached(block, self._best(block))
+        self._keep_width(found, width)
+        self._grids[low, width] = (found, self._grid(found))
         return low, width
+
+    def _again(self, block: Block, found: Sums) -> Sums:
+        """Sums over another block in the way of those that were found."""
+        return self._reached(block, self._refined(block, found.angle, first=found.step))
+
+    def _reached(self, block: Block, sums: Sums | None) -> Sums:
+        if sums is None:
+            raise NoRouteError(self._unreached(block))
+        return sums
 
     def _in_block(
         self, low: float, width: float, base: float, offsets: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values between the equal steps, which are halved until they resolve the density."""
         while True:
-            block, found, grid = self._grids[low, width]
+            found, grid = self._grids[low, width]
+            block = found.block
             value, wrong, exponent, resolved = grid.at(base, offsets)
             key = (low, width, block.spacing)
             if resolved and key not in self._missed:
-                self._missed[key] = self._between(low, width, block, found, grid)
+                self._missed[key] = self._between(low, width, found, grid)
             missed, is_little = self._missed.get(key, (0.0, False))
             if block.spacing == _LAST_SPACING or (resolved and is_little):
                 self._keep_spacing(block.spacing)
                 return value, wrong + missed, exponent
-            halved, sums = block.halved(), found.interleaved(self._again(block.between(), found))
-            self._grids[low, width] = (halved, sums, self._grid(halved, sums))
+            found = found.interleaved(self._again(block.between(), found))
+            self._grids[low, width] = (found, self._grid(found))
 
-    def _between(
-        self, low: float, width: float, block: Block, found: Sums, grid: Grid
-    ) -> tuple[float, bool]:
+    def _between(self, low: float, width: float, found: Sums, grid: Grid) -> tuple[float, bool]:
         """What the grid misses of sums that are not on it beyond its errors, in its own units, and
         whether that is of no account.
 
         Waves that turn by a whole number at each step are seen there only.
         """
-        fine = max(2.0 ** -(found.step + 1), 2.0 ** -(block.spacing + _FINER))
-        offset = round(_ASIDE * 2.0**-block.spacing / fine) * fine
+        spacing = found.block.spacing
+        fine = max(2.0 ** -(found.step + 1), 2.0 ** -(spacing + _FINER))
+        offset = round(_ASIDE * 2.0**-spacing / fine) * fine
         aside = Block(low + offset, _CHECKED, max(int(width * 2.0**_CHECKED), 1))
         sums = self._again(aside, found)
         value, wrong, exponent, _ = grid.at(low, np.array(aside.places) - low)
-        with working(SURVEY_BITS):
-            units = [flint.arb(2) ** -int(e) for e in exponent]
-            exact = np.array(
-                [float((v * u).mid()) for v, u in zip(sums.values, units, strict=True)]
-            )
-            sizes = np.array([float((z * u).mid()) for z, u in zip(sums.sizes, units, strict=True)])
+        exact, sizes = (_in_doubles(balls, exponent) for balls in (sums.values, sums.sizes))
         missed = float((np.abs(value - exact) - wrong - sums.worst * sizes).max())
         return _MISSED * max(missed, 0.0), missed <= RESOLVED * float(np.abs(exact).max())
 
-    def _grid(self, block: Block, found: Sums) -> Grid:
+    def _grid(self, found: Sums) -> Grid:
         # What is all error says nothing of what is negligible elsewhere.
         if found.worst < _KNOWN:
-            self._top = self._highest(found.sizes, block)
+            self._top = self._highest(found.sizes, found.block)
         ln2 = float(np.log(2.0))
-        exponent = [round(log_of(z) / ln2) if z > 0 else -LARGEST_BITS for z in found.sizes]
-        with working(SURVEY_BITS):
-            units = [flint.arb(2) ** -e for e in exponent]
-            value = [float((v * u).mid()) for v, u in zip(found.values, units, strict=True)]
-            size = [float((z * u).mid()) for z, u in zip(found.sizes, units, strict=True)]
+        exponent = np.array(
+            [round(log_of(z) / ln2) if z > 0 else -LARGEST_BITS for z in found.sizes]
+        )
         return Grid(
-            block.start,
-            2.0**-block.spacing,
-            np.array(value),
-            np.array(exponent),
-            found.worst * np.array(size),
+            found.block.start,
+            2.0**-found.block.spacing,
+            _in_doubles(found.values, exponent),
+            exponent,
+            found.worst * _in_doubles(found.sizes, exponent),
         )
 
     # --- bits, lengths and steps ------------------------------------------------------------------
@@ -227,7 +234,7 @@ class Blockwise(Sampler):
         self, block: Block, angle: float, *, first: int | None = None, most: float = MOST_TERMS
     ) -> Sums | None:
         """Sums of smaller and smaller steps; None where their terms do not end, or are too many."""
-        span = self._span(block, angle)
+        span = self._span(block, angle, self._depth)
         if span is None:
             return None
         step = self._first if first is None else first
@@ -236,7 +243,7 @@ class Blockwise(Sampler):
         best: Sums | None = None
         before = np.inf
         while step <= _LAST_STEP:
-            span = self._span(block, angle)
+            span = self._span(block, angle, self._depth)
             if span is None:
                 return best
             if coarse is None:
@@ -262,7 +269,7 @@ class Blockwise(Sampler):
             blur, cancelled = self._lost(values, block, span)
             # What is cut off falls from there on, at least like z, or like the exponential.
             cut = float(np.exp(min(cancelled - self._depth, 0.0)))
-            found = Sums(values, sizes, seen + blur + cut, angle, step)
+            found = Sums(block, values, sizes, seen + blur + cut, angle, step)
             if best is None or found.worst < best.worst:
                 best = found
             largest = max(log_of(a) for a in apart)
@@ -290,6 +297,15 @@ class Blockwise(Sampler):
                 sums = self._of_piece(block, angle, piece, s)
                 total = [t + h * x for t, x in zip(total, sums, strict=True)]
         return total
+
+    def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
+        """The sum of a part over some s = log z at all radii of a block."""
+        strand = self._strand(angle, piece.of)
+        ray, waves = strand.windowed(self._bits, piece.window), strand.waves(self._bits)
+        sums = over_block(ray, s, block, waves)
+        if strand.weight is None:
+            return sums
+        return [v * strand.weight(x) for v, x in zip(sums, block.places, strict=True)]
 
     def _sizes(self, values: list[Ball], block: Block) -> list[Ball]:
         """The envelope; beyond the largest value known what is negligible is not resolved."""
@@ -332,14 +348,17 @@ class Blockwise(Sampler):
         return True
 
 
+def _in_doubles(balls: list[Ball], exponents: NDArray[Any]) -> FloatArray:
+    """Balls divided by powers of two."""
+    with working(SURVEY_BITS):
+        units = [flint.arb(2) ** -int(e) for e in exponents]
+        return np.array([float((x * u).mid()) for x, u in zip(balls, units, strict=True)])
+
+
 def _envelope(values: list[Ball]) -> list[Ball]:
     """The largest of neighbouring sizes: a density may pass through zero at a node."""
     sizes = [abs(v).mid() for v in values]
-    found = []
-    for i in range(len(sizes)):
-        near = sizes[max(i - _NEIGHBOURS, 0) : i + _NEIGHBOURS + 1]
-        found.append(max(near))
-    return found
+    return [max(sizes[max(i - _NEIGHBOURS, 0) : i + _NEIGHBOURS + 1]) for i in range(len(sizes))]
 
 
 def as_sampled(

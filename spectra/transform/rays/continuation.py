@@ -8,6 +8,7 @@ ray and the half-line have different sums, which ``ray`` looks at before it uses
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import flint
@@ -19,6 +20,7 @@ from spectra.formula.program import steps_of
 from spectra.formula.rules import Step
 from spectra.transform.rays.amplitudes import HankelAmplitude, hankel_amplitude
 from spectra.transform.rays.bessel_k import bessel_k, k_half_way
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.precision import Ball, working
 
 __all__ = ["Continuation", "number", "planned"]
@@ -41,23 +43,15 @@ def _bessel_j(order: Ball, z: Ball) -> Ball:
     return value
 
 
-def _bessel_i(order: Ball, z: Ball) -> Ball:
-    return _of_ends(lambda x: x.bessel_i(order), order, z)
-
-
-def _bessel_k(order: Ball, z: Ball) -> Ball:
-    return _of_ends(lambda x: x.bessel_k(order), order, z)
-
-
-def _of_ends(function: Callable[[Ball], Ball], order: Ball, z: Ball) -> Ball:
+def _of_ends(function: Callable[[Ball, Ball], Ball], order: Ball, z: Ball) -> Ball:
     """I and K of z; on an interval of positive numbers I rises and K falls (DLMF 10.37), so that
     their values at its ends bound them, which series of intervals do not."""
     x = z.real
     real = z.imag.is_zero() and order.imag.is_zero() and order.real >= 0 and x > 0
     if real and x.rad() > _WIDE * x.mid():
-        low, high = (function(flint.acb(end)).real for end in (x.lower(), x.upper()))
+        low, high = (function(flint.acb(end), order).real for end in (x.lower(), x.upper()))
         return flint.acb(low.union(high))
-    return function(z)
+    return function(z, order)
 
 
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
@@ -77,8 +71,8 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.erfc: lambda z: z.erfc(),
     sympy.besselj: _bessel_j,
     sympy.bessely: lambda n, z: z.bessel_y(n),
-    sympy.besseli: _bessel_i,
-    sympy.besselk: _bessel_k,
+    sympy.besseli: partial(_of_ends, flint.acb.bessel_i),
+    sympy.besselk: partial(_of_ends, flint.acb.bessel_k),
     sympy.expint: lambda s, z: z.expint(s),
 }
 
@@ -105,7 +99,6 @@ class Continuation:
 
     def __init__(self, expr: sympy.Expr) -> None:
         self.expr = expr
-        self._programs: dict[int, list[tuple[Callable[..., Ball], tuple[int, ...]]]] = {}
         for node in sympy.preorder_traversal(expr):
             known = node.is_Symbol or node.is_number or node.is_Add or node.is_Mul or node.is_Pow
             if not (
@@ -127,9 +120,9 @@ class Continuation:
             with working(work + _SPARE):
                 z = place()
             with working(work):
-                value = self._evaluated(z)
+                value = self._registers(z)[-1]
             if value.is_finite() and (
-                value.rel_accuracy_bits() > bits - _LOST or _below(value, -8 * bits)
+                value.rel_accuracy_bits() > bits - _LOST or abs(value) < flint.arb(2) ** (-8 * bits)
             ):
                 break
             work *= 2
@@ -138,33 +131,27 @@ class Continuation:
     def parts(self, z: Ball, bits: int) -> list[Ball]:
         """The values of all functions and powers in the formula; sums and products of them, whose
         bounds know nothing of what they have in common, are left out."""
-        if bits not in self._programs:
-            with working(bits):
-                self._programs[bits] = steps_of(self.expr, Z, _planned)
         with working(bits):
             registers = self._registers(z)
-        functions = (function for function, _ in self._programs[bits])
+        functions = (function for function, _ in self._program(bits))
         return [
             value
             for function, value in zip(functions, registers[1:], strict=True)
             if function not in (_sum, _product)
         ]
 
-    def _evaluated(self, z: Ball) -> Ball:
-        bits = flint.ctx.prec
-        if bits not in self._programs:
-            self._programs[bits] = steps_of(self.expr, Z, _planned)
-        return self._registers(z)[-1]
-
     def _registers(self, z: Ball) -> list[Ball]:
+        """The values of all parts at z, at the working precision, those of the whole last."""
         registers = [z]
-        for function, operands in self._programs[flint.ctx.prec]:
+        for function, operands in self._program(flint.ctx.prec):
             registers.append(function(*[registers[i] for i in operands]))
         return registers
 
-
-def _below(value: Ball, exponent: int) -> bool:
-    return bool(abs(value) < flint.arb(2) ** exponent)
+    @kept
+    def _program(self, bits: int) -> list[tuple[Callable[..., Ball], tuple[int, ...]]]:
+        """The steps of the formula, with its numbers to so many bits."""
+        with working(bits):
+            return steps_of(self.expr, Z, _planned)
 
 
 def _planned(node: sympy.Basic) -> Step:

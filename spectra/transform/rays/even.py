@@ -21,6 +21,7 @@ import numpy as np
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.plane import SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
 from spectra.transform.rays.sampled import Sampled, Sampler, envelope, sampled
@@ -67,8 +68,6 @@ class EvenSums(Sampler):
         self._bits = SURVEY_BITS
         self._depth = _DEPTH + _DEEPER
         self._top = -np.inf
-        self._values: dict[tuple[int, float], Ball] = {}
-        self._matrices: dict[tuple[int, int, int, int], list[flint.arb_mat]] = {}
         self._share = _FIRST_SHARE
 
     @staticmethod
@@ -113,7 +112,7 @@ class EvenSums(Sampler):
                         f"The kernel {self.plane.kernel.expr} is not known between "
                         f"{_MOST_TERMS} values: it is singular too close to the line."
                     )
-                terms = [self._value(n * 2.0**-j) for n in range(count)]
+                terms = [self._value(self._bits, n * 2.0**-j) for n in range(count)]
                 read = [_between(terms, z * flint.arb(2) ** j) for z in places]
                 wrong = max(abs(a - b).upper() for a, b in zip(read, exact, strict=True))
                 if wrong <= _READ * max(abs(t) for t in (*exact, *terms)).upper():
@@ -178,7 +177,7 @@ class EvenSums(Sampler):
         s, peak, below = reach.scale - _BEFORE, -np.inf, 0
         last = s
         while below < _ENDED or s < reach.end:
-            term = axis(s)[1] + s + grow * max(s + log_w, 0.0)
+            term = axis.log_size(s) + s + grow * max(s + log_w, 0.0)
             peak = max(peak, term)
             last, below = (s, 0) if term > peak - depth else (last, below + 1)
             s += _LOOK
@@ -200,7 +199,7 @@ class EvenSums(Sampler):
             waves = flint.arb_mat(
                 [[x.real for x in row] + [x.imag for x in row] for row in columns]
             )
-            values = self._in_blocks(step, count, block, odd)
+            values = self._in_blocks(self._bits, step, count, block, odd)
             for (power, sine, factor), matrix in zip(_wave(self.dim), values, strict=True):
                 inner = matrix * waves
                 for m, w in enumerate(radii):
@@ -212,31 +211,28 @@ class EvenSums(Sampler):
         scale = (8 / flint.arb.pi()).sqrt() * flint.arb(2) ** -step * front(self.dim, self._bits)
         return [(scale * a, scale * (a + b) / 2) for a, b in found]
 
-    def _in_blocks(self, step: int, count: int, block: int, odd: int) -> list[flint.arb_mat]:
+    @kept
+    def _in_blocks(
+        self, bits: int, step: int, count: int, block: int, odd: int
+    ) -> list[flint.arb_mat]:
         """For each power of z in the wave: k z^power at even or at odd places, in rows."""
-        key = (self._bits, step, count, odd)
-        if key not in self._matrices:
-            h = 2.0**-step
-            values = [self._value(n * h) for n in range(count)]
-            values[0] = values[0] / 2
-            values += [flint.arb(0)] * (-count % block)
-            found = []
-            for power, _, _ in _wave(self.dim):
-                terms = [v * flint.arb(n * h) ** power for n, v in enumerate(values)]
-                rows = [terms[i + odd : i + block : 2] for i in range(0, len(terms), block)]
-                found.append(flint.arb_mat(rows))
-            self._matrices[key] = found
-        return self._matrices[key]
+        h, found = 2.0**-step, []
+        values = [self._value(bits, n * h) for n in range(count)]
+        values[0] = values[0] / 2
+        values += [flint.arb(0)] * (-count % block)
+        for power, _, _ in _wave(self.dim):
+            terms = [v * flint.arb(n * h) ** power for n, v in enumerate(values)]
+            rows = [terms[i + odd : i + block : 2] for i in range(0, len(terms), block)]
+            found.append(flint.arb_mat(rows))
+        return found
 
-    def _value(self, z: float) -> Ball:
+    @kept
+    def _value(self, bits: int, z: float) -> Ball:
         """k(z); at 0 beside it, where an even function differs by the square."""
-        key = (self._bits, z)
-        if key not in self._values:
-            scale = float(np.exp(self.plane.reach.scale))
-            with working(self._bits + 16):
-                at = flint.arb(z) if z else flint.arb(scale) * flint.arb(2) ** -self._bits
-                self._values[key] = self.plane.kernel(flint.acb(at), self._bits).real
-        return self._values[key]
+        scale = float(np.exp(self.plane.reach.scale))
+        with working(bits + 16):
+            at = flint.arb(z) if z else flint.arb(scale) * flint.arb(2) ** -bits
+            return self.plane.kernel(flint.acb(at), bits).real
 
 
 def _whole(count: float) -> int:

@@ -12,14 +12,13 @@ stable for K.  J is a power series, and Hankel's asymptotic one where that has a
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import exp, log
 from typing import Any
 
 import flint
 import numpy as np
 
-from spectra.numeric import FloatArray
 from spectra.transform.rays.bessel_k import (
     bits_up_to,
     bucket_of,
@@ -27,21 +26,20 @@ from spectra.transform.rays.bessel_k import (
     terms_needed,
 )
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.rays.products import NOTHING, Split, split
+from spectra.transform.rays.ray import Ray
 
-__all__ = ["HankelWaves", "hankel_waves"]
+__all__ = ["hankel_waves"]
 
-_I, _ZERO = flint.acb(0, 1), flint.arb(0)
+_I = flint.acb(0, 1)
 # J is the small one of J and Y below its turning point, where it is summed as a power series.
 _TURNING = 1.25
 # Arguments of a quarter of an e-fold share the terms of Hankel's series.
 _BUCKETS = 4.0
-# Sizes at so many ranges of places are kept.
-_ROWS = 64
 
 
-class HankelWaves:
-    """G on one ray, each value computed once.
+@lru_cache(maxsize=48)
+def hankel_waves(dim: int, angle: float, bits: int, *, regular: bool = False) -> Ray:
+    """G on a ray, kept for the next kernel.
 
     Parameters
     ----------
@@ -54,121 +52,102 @@ class HankelWaves:
     regular : bool
         Whether J stands in the place of H, as it does on the real axis.
     """
+    if angle == 0.0:
+        return Ray(partial(_on_axis, dim), angle, bits)
+    return Ray(partial(_regular if regular else _outgoing, dim, angle), angle, bits)
 
-    def __init__(self, dim: int, angle: float, bits: int, *, regular: bool = False) -> None:
-        self.dim, self.angle, self.bits = dim, angle, bits
-        self.regular = regular or angle == 0.0
-        self._known: dict[float, tuple[Ball, Ball]] = {}
-        self._logs: dict[float, float] = {}
-        self._parts: dict[float, tuple[Split, Split]] = {}
-        self.log_sizes = lru_cache(maxsize=_ROWS)(self._log_sizes)
-        with working(bits):
-            # 2/(i pi) exp(-i pi n/2) = 2/pi exp(-i pi d/4)
-            turn = flint.acb(0, -flint.arb.pi() * dim / 4)
-            self._front = 2 / flint.arb.pi() * turn.exp()
-            if dim % 2:
-                # K = sqrt(pi/(2q)) exp(-q) p(1/q), and sqrt(y/q) = exp(i pi/4).
-                self._front *= (flint.arb.pi() / 2).sqrt() * (flint.acb.pi() * _I / 4).exp()
 
-    def __call__(self, x: float) -> tuple[Ball, Ball]:
-        """Re G and Im G at y = exp(x + i psi)."""
-        found = self._known.get(x)
-        if found is None:
-            with working(self.bits):
-                found = self._known[x] = self._computed(x)
-        return found
+def _on_axis(dim: int, about: float, bits: int) -> Ball:
+    """G with J at exp(about)."""
+    x = flint.arb(about)
+    found = _far_j(dim, x, about, bits)
+    if found is None:
+        half = flint.arb(dim) / 2
+        found = ((half + 1) * x).exp() * _bessel_j(dim, x, about, bits)
+    return flint.acb(found)
 
-    def parts(self, x: float) -> tuple[Split, Split]:
-        """Re G and Im G, for sums of products."""
-        found = self._parts.get(x)
-        if found is None:
-            re, im = self(x)
-            found = self._parts[x] = (split(re), split(im) if self.angle else NOTHING)
-        return found
 
-    def log_size(self, x: float) -> float:
-        """log|G|."""
-        if x not in self._logs:
-            re, im = self(x)
-            size = (re.mid() ** 2 + im.mid() ** 2).mid()
-            self._logs[x] = 0.5 * float(size.log().mid()) if size > 0 else -np.inf
-        return self._logs[x]
+def _regular(dim: int, angle: float, about: float, _bits: int) -> Ball:
+    """G with J beside the real axis."""
+    log_y, half = flint.acb(about, flint.arb(angle)), flint.arb(dim) / 2
+    return ((half + 1) * log_y).exp() * log_y.exp().bessel_j(half - 1)
 
-    def _log_sizes(self, x: tuple[float, ...]) -> FloatArray:
-        """log|G| at places."""
-        return np.array([self.log_size(t) for t in x])
 
-    def _computed(self, about: float) -> tuple[Ball, Ball]:
-        x = flint.arb(about)
-        if self.angle == 0.0:
-            found = self._far_j(x, about)
-            if found is None:
-                half = flint.arb(self.dim) / 2
-                found = ((half + 1) * x).exp() * self._bessel_j(x, about)
-            return found, _ZERO
-        log_y = flint.acb(x, flint.arb(self.angle))
-        if self.regular:
-            half = flint.arb(self.dim) / 2
-            value = ((half + 1) * log_y).exp() * log_y.exp().bessel_j(half - 1)
-            return value.real, value.imag
-        # q = -iy, and the power of y that goes before K, with all factors.
-        q = -_I * log_y.exp()
-        exponent = flint.arb(self.dim + (1 if self.dim % 2 else 2)) / 2
-        power = self._front * (exponent * log_y).exp()
-        if self.dim % 2 == 0 and self._is_a_sum(about):
-            value = power * _near_k(self.dim // 2 - 1, self._log_q(x), about, self.bits)
-            return value.real, value.imag
-        if self.dim % 2:
-            low = high = power * (-q).exp()
-            wanted, twice_order = (self.dim - 1) // 2, 1
-        else:
-            low, high = k_zero_and_one(lambda: self._log_q(x), about, self.bits)
-            low, high = power * low, power * high
-            wanted, twice_order = self.dim // 2 - 1, 2
-        # low and high are of neighbouring orders, and wanted counts from the lower one.
-        if wanted > 1:
-            inverse = 1 / q
-            for _ in range(wanted - 1):
-                low, high = high, low + twice_order * (inverse * high)
-                twice_order += 2
-        value = high if wanted else low
-        return value.real, value.imag
+def _outgoing(dim: int, angle: float, about: float, bits: int) -> Ball:
+    """G with H, which falls upwards."""
+    x = flint.arb(about)
+    log_y = flint.acb(x, flint.arb(angle))
+    # q = -iy, and the power of y that goes before K, with all factors.
+    q = -_I * log_y.exp()
+    exponent = flint.arb(dim + (1 if dim % 2 else 2)) / 2
+    power = _front(dim, bits) * (exponent * log_y).exp()
 
-    def _is_a_sum(self, about: float) -> bool:
-        """Whether what K has beside its negative powers is below all bits."""
-        return about < -1.0 and (self.dim - 2) * (about - log(2.0)) < -(self.bits + 8) * log(2.0)
+    def log_q() -> Ball:
+        return flint.acb(x, flint.arb(angle) - flint.arb.pi() / 2)
 
-    def _log_q(self, x: Ball) -> Ball:
-        return flint.acb(x, flint.arb(self.angle) - flint.arb.pi() / 2)
+    if dim % 2 == 0 and _is_a_sum(dim, about, bits):
+        return power * _near_k(dim // 2 - 1, log_q(), about, bits)
+    if dim % 2:
+        low = high = power * (-q).exp()
+        wanted, twice_order = (dim - 1) // 2, 1
+    else:
+        low, high = k_zero_and_one(log_q, about, bits)
+        low, high = power * low, power * high
+        wanted, twice_order = dim // 2 - 1, 2
+    # low and high are of neighbouring orders, and wanted counts from the lower one.
+    if wanted > 1:
+        inverse = 1 / q
+        for _ in range(wanted - 1):
+            low, high = high, low + twice_order * (inverse * high)
+            twice_order += 2
+    return high if wanted else low
 
-    def _far_j(self, x: Ball, about: float) -> Ball | None:
-        """G by Hankel's series of J (DLMF 10.17.3), where that has as many bits."""
-        least = np.floor(_BUCKETS * about) / _BUCKETS
-        if exp(least) < _TURNING * 0.5 * self.dim:
-            return None
-        series = _series_of_hankel(self.dim, self.bits, least)
-        if series is None:
-            return None
+
+@lru_cache(maxsize=48)
+def _front(dim: int, bits: int) -> Ball:
+    """2/(i pi) exp(-i pi n/2) = 2/pi exp(-i pi d/4)."""
+    with working(bits):
+        front = 2 / flint.arb.pi() * flint.acb(0, -flint.arb.pi() * dim / 4).exp()
+        if dim % 2:
+            # K = sqrt(pi/(2q)) exp(-q) p(1/q), and sqrt(y/q) = exp(i pi/4).
+            front *= (flint.arb.pi() / 2).sqrt() * (flint.acb.pi() * _I / 4).exp()
+        return front
+
+
+def _is_a_sum(dim: int, about: float, bits: int) -> bool:
+    """Whether what K has beside its negative powers is below all bits."""
+    return about < -1.0 and (dim - 2) * (about - log(2.0)) < -(bits + 8) * log(2.0)
+
+
+def _far_j(dim: int, x: Ball, about: float, bits: int) -> Ball | None:
+    """G by Hankel's series of J (DLMF 10.17.3), where that has as many bits."""
+    least = np.floor(_BUCKETS * about) / _BUCKETS
+    if exp(least) < _TURNING * 0.5 * dim:
+        return None
+    series = _series_of_hankel(dim, bits, least)
+    if series is None:
+        return None
+    y = x.exp()
+    inverse = 1 / y
+    square = inverse * inverse
+    even, odd, after_even, after_odd = series
+    p = even(square) + flint.arb(0, after_even)
+    q = odd(square) * inverse + flint.arb(0, after_odd)
+    sine, cosine = (y - flint.arb.pi() * (dim - 1) / 4).sin_cos()
+    front = (x * (dim + 1) / 2).exp() * (2 / flint.arb.pi()).sqrt()
+    return front * (p * cosine - q * sine)
+
+
+def _bessel_j(dim: int, x: Ball, about: float, bits: int) -> Ball:
+    """J of order d/2 - 1 by its power series."""
+    bucket = bucket_of(about)
+    more = bits_up_to(bucket, bits)
+    with working(more):
+        series = _series_of_j(dim, more, bucket)
         y = x.exp()
-        inverse = 1 / y
-        square = inverse * inverse
-        even, odd, after_even, after_odd = series
-        p = even(square) + flint.arb(0, after_even)
-        q = odd(square) * inverse + flint.arb(0, after_odd)
-        sine, cosine = (y - flint.arb.pi() * (self.dim - 1) / 4).sin_cos()
-        front = (x * (self.dim + 1) / 2).exp() * (2 / flint.arb.pi()).sqrt()
-        return front * (p * cosine - q * sine)
-
-    def _bessel_j(self, x: Ball, about: float) -> Ball:
-        """J of order d/2 - 1 by its power series."""
-        bucket = bucket_of(about)
-        bits = bits_up_to(bucket, self.bits)
-        with working(bits):
-            series = _series_of_j(self.dim, bits, bucket)
-            y = x.exp()
-            order = flint.arb(self.dim) / 2 - 1
-            front = (order * (x - flint.arb(2).log())).exp() / (order + 1).gamma()
-            return front * series(-y * y / 4)
+        order = flint.arb(dim) / 2 - 1
+        front = (order * (x - flint.arb(2).log())).exp() / (order + 1).gamma()
+        return front * series(-y * y / 4)
 
 
 def _near_k(order: int, log_q: Ball, about: float, bits: int) -> Ball:
@@ -235,9 +214,3 @@ def _series_of_hankel(dim: int, bits: int, log_least: float) -> tuple[Any, Any, 
         signed = [-t if i % 4 in (2, 3) else t for i, t in enumerate(terms[:-2])]
         after = sizes[-2:] if len(terms) % 2 == 0 else sizes[:-3:-1]
         return flint.arb_poly(signed[::2]), flint.arb_poly(signed[1::2]), after[0], after[1]
-
-
-@lru_cache(maxsize=48)
-def hankel_waves(dim: int, angle: float, bits: int, *, regular: bool = False) -> HankelWaves:
-    """G in a dimension on a ray, kept for the next kernel."""
-    return HankelWaves(dim, angle, bits, regular=regular)

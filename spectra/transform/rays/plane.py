@@ -14,10 +14,11 @@ from spectra.numeric import FloatArray
 from spectra.transform.rays.beyond import Beyond, Detour
 from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_place
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.ray import Ray, Reach, reach_of
 from spectra.transform.rays.sampled import Shape
-from spectra.transform.rays.sector import Box, Sector
+from spectra.transform.rays.sector import Box, is_analytic, log_most
 
 __all__ = ["DEEP", "SURVEY_BITS", "Plane"]
 
@@ -66,18 +67,11 @@ class Plane:
 
     def __init__(self, expr: sympy.Expr) -> None:
         self.kernel = Continuation(expr)
-        self._rays: dict[tuple[float, int], Ray] = {}
-        self._sector = Sector(self.kernel)
-        self._strips: dict[tuple[float, float, float], bool] = {}
-        self._beyonds: dict[int, Beyond] = {}
-        self._ends: dict[int, tuple[float, float]] = {}
 
+    @kept
     def ray(self, angle: float, bits: int) -> Ray:
         """The kernel on one ray."""
-        key = (angle, bits)
-        if key not in self._rays:
-            self._rays[key] = Ray(partial(self._along, angle), angle, bits)
-        return self._rays[key]
+        return Ray(partial(self._along, angle), angle, bits)
 
     def _along(self, angle: float, s: float, bits: int) -> Ball:
         """k at exp(s + i angle)."""
@@ -106,21 +100,21 @@ class Plane:
         inside = tuple(sorted(inside, key=lambda a: abs(np.log(a / (0.5 * inside[0])))))
         return (*inside, 0.0) if np.isfinite(self.reach.end) else inside
 
+    @kept
     def _serving(self, dim: int) -> tuple[float, ...]:
         """The angles that serve, the widest first."""
         far, _ = self._end(dim)
         found: list[float] = []
         for inner, outer in pairwise((0.0, *ANGLES[::-1])):
-            strip = (inner, outer, far)
-            if strip not in self._strips:
-                low = self.reach.scale - DEEP
-                self._strips[strip] = self._decays(outer, dim) and self._sector.is_analytic(
-                    Box(low, far, inner, outer)
-                )
-            if not self._strips[strip]:
+            if not (self._decays(outer, dim) and self._is_clear(far, inner, outer)):
                 break
             found.insert(0, outer)
         return tuple(found)
+
+    @kept
+    def _is_clear(self, far: float, inner: float, outer: float) -> bool:
+        """Whether the kernel is analytic between two angles."""
+        return is_analytic(self.kernel, Box(self.reach.scale - DEEP, far, inner, outer))
 
     def _decays(self, angle: float, dim: int) -> bool:
         """Whether the kernel ends on a ray as it does on the half-line."""
@@ -128,8 +122,8 @@ class Plane:
         ray, axis = (self.ray(a, SURVEY_BITS) for a in (angle, 0.0))
         if np.isfinite(self.reach.end):
             beyond = (end + s for s in _BEYOND)
-            return all(ray(s)[1] + (dim - 1) * s < top + _NEGLIGIBLE for s in beyond)
-        here, there = (max(r(end - s)[1] for s in _BEYOND) for r in (ray, axis))
+            return all(ray.log_size(s) + (dim - 1) * s < top + _NEGLIGIBLE for s in beyond)
+        here, there = (max(r.log_size(end - s) for s in _BEYOND) for r in (ray, axis))
         return here < there + _SAME_POWER
 
     @property
@@ -162,9 +156,9 @@ class Plane:
             box = Box(float(s), float(s) + _WIDE, 0.0, 0.0)
             least = top + _NEGLIGIBLE - (dim - 1) * box.high
             allowed = max(least, before + _PLAIN)
-            most = self._sector.log_most(box, least, _HALVINGS)
+            most = log_most(self.kernel, box, least, _HALVINGS)
             if allowed < most < np.inf:
-                most = self._sector.log_most(box, allowed, 2 * _HALVINGS)
+                most = log_most(self.kernel, box, allowed, 2 * _HALVINGS)
                 if allowed < most:
                     return float(np.exp(s + 0.5 * _WIDE))
             before = most
@@ -204,11 +198,10 @@ class Plane:
         scale = float(np.exp(self.reach.scale))
         return Shape(scale, reach, fast, self._log_size, beyond=self.beyond(dim))
 
+    @kept
     def beyond(self, dim: int) -> Beyond:
         """What is seen of the kernel beside its expansion at zero."""
-        if dim not in self._beyonds:
-            self._beyonds[dim] = Beyond(dim, self._detours(dim))
-        return self._beyonds[dim]
+        return Beyond(dim, self._detours(dim))
 
     def _detours(self, dim: int) -> Iterator[Detour]:
         """Up an axis, along an arc and on a ray; or, where it decays fast, on a line."""
@@ -218,7 +211,7 @@ class Plane:
         far = np.arange(end, self._gone(end) + _WIDE, _WIDE)
         last = float(far[-1])
         for angle in rays:
-            if not self._sector.is_analytic(Box(end, last, 0.0, angle)):
+            if not is_analytic(self.kernel, Box(end, last, 0.0, angle)):
                 continue
             after = self._bounded(partial(complex, imag=angle), far, dim)
             for disc in discs:
@@ -242,19 +235,19 @@ class Plane:
             return end
         axis, last = self.ray(0.0, SURVEY_BITS), self.reach.scale + _AFTER
         places = np.arange(end, last, _COARSE)
-        return next((float(s) for s in places if axis(float(s))[1] < _GONE), last)
+        return next((float(s) for s in places if axis.log_size(float(s)) < _GONE), last)
 
     def _bounded(self, path: Callable[[float], complex], far: FloatArray, dim: int) -> Detour:
         """A path on which the kernel is next to nothing, by what it is at most.
 
         Waves are largest where a part of it begins, but for a power of z.
         """
-        little = self.ray(0.0, SURVEY_BITS)(self.reach.scale)[1] + _LITTLE
+        little = self.ray(0.0, SURVEY_BITS).log_size(self.reach.scale) + _LITTLE
 
         def most(a: float, b: float, halvings: int = _HALVINGS) -> float:
             x, y = path(a), path(b)
             box = Box(x.real, y.real, min(x.imag, y.imag), max(x.imag, y.imag))
-            found = self._sector.log_most(box, little, 0)
+            found = log_most(self.kernel, box, little, 0)
             if halvings == 0 or found < little:
                 return found
             middle = 0.5 * (a + b)
@@ -279,7 +272,7 @@ class Plane:
         if not discs or not self._is_real_beside(top := discs[-1], SURVEY_BITS):
             return False
         half_ring = Box(top - 1.0, top, 0.0, 2.0 * _UPRIGHT)
-        return self._sector.is_analytic(half_ring) and self._is_real_beside(top, _EVEN_BITS)
+        return is_analytic(self.kernel, half_ring) and self._is_real_beside(top, _EVEN_BITS)
 
     def _is_real_beside(self, log_radius: float, bits: int) -> bool:
         with working(bits):
@@ -299,7 +292,7 @@ class Plane:
             ring = Box(scale + low, scale + high, angle, _UPRIGHT + _PAST)
             # Far above the scale a kernel is large, and slow to look at in many bits.
             above = {"excuses": 0} if low >= _FAR_ABOVE else {}
-            if not self._sector.is_analytic(ring, **above):
+            if not is_analytic(self.kernel, ring, **above):
                 break
             found.insert(0, scale + high)
             low = high
@@ -317,30 +310,29 @@ class Plane:
         """Whether the kernel is analytic between the half-line and one at a height."""
         lows = np.arange(log_height, end, _LOOK)
         return all(
-            self._sector.is_analytic(
-                Box(s, s + _LOOK, 0.0, float(np.arcsin(np.exp(log_height - s))))
+            is_analytic(
+                self.kernel, Box(s, s + _LOOK, 0.0, float(np.arcsin(np.exp(log_height - s))))
             )
             for s in lows
         )
 
+    @kept
     def _end(self, dim: int) -> tuple[float, float]:
         """log z beyond which k z^(d-1) is negligible, and the logarithm of its largest value."""
-        if dim not in self._ends:
-            axis, scale = self.ray(0.0, SURVEY_BITS), self.reach.scale
-            s = np.arange(scale - _BEFORE, scale + _AFTER, _COARSE)
-            log = np.array([axis(float(x))[1] + (dim - 1) * x for x in s])
-            log[~(log < np.inf)] = -np.inf
-            alive = np.flatnonzero(log > log.max() + _NEGLIGIBLE)
-            last = min(int(alive[-1]) + 1, s.size - 1)
-            end = float(s[last]) if np.isfinite(self.reach.end) else scale + _AFTER
-            self._ends[dim] = (end, float(log.max()))
-        return self._ends[dim]
+        axis, scale = self.ray(0.0, SURVEY_BITS), self.reach.scale
+        s = np.arange(scale - _BEFORE, scale + _AFTER, _COARSE)
+        log = np.array([axis.log_size(float(x)) + (dim - 1) * x for x in s])
+        log[~(log < np.inf)] = -np.inf
+        alive = np.flatnonzero(log > log.max() + _NEGLIGIBLE)
+        last = min(int(alive[-1]) + 1, s.size - 1)
+        end = float(s[last]) if np.isfinite(self.reach.end) else scale + _AFTER
+        return end, float(log.max())
 
     def _log_size(self, z: FloatArray) -> FloatArray:
         """log|k| at distances, from its values at neighbouring places."""
         axis = self.ray(0.0, SURVEY_BITS)
         s = np.log(z)
         grid = np.arange(np.floor(s.min() * 16.0) - 1.0, np.ceil(s.max() * 16.0) + 2.0) / 16.0
-        log = np.array([axis(float(x))[1] for x in grid])
+        log = np.array([axis.log_size(float(x)) for x in grid])
         log[~(log < np.inf)] = -np.inf
         return np.asarray(np.interp(s, grid, np.maximum(log, _NOTHING)))

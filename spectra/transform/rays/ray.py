@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import log
 
 import numpy as np
@@ -14,7 +14,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.products import NOTHING, Split, split
 
-__all__ = ["Ray", "Reach", "in_parts", "reach_of"]
+__all__ = ["Ray", "Reach", "reach_of", "to_any_bits"]
 
 _NEGLIGIBLE = -60.0
 # Kernels are looked at from exp(-100) to exp(100); by then each has fallen by exp(-1/2) or more.
@@ -45,34 +45,44 @@ class Ray:
     def __init__(self, values: Callable[[float, int], Ball], angle: float, bits: int) -> None:
         self.angle, self.bits = angle, bits
         self._values = values
-        self._known: dict[float, tuple[Ball, float]] = {}
+        self._known: dict[float, Ball] = {}
+        self._logs: dict[float, float] = {}
         self._parts: dict[float, tuple[Split, Split]] = {}
         self.log_sizes = lru_cache(maxsize=_ROWS)(self._log_sizes)
+
+    def __call__(self, s: float) -> Ball:
+        """Its value."""
+        found = self._known.get(s)
+        if found is None:
+            with working(self.bits):
+                found = self._known[s] = self._values(s, self.bits)
+        return found
 
     def parts(self, s: float) -> tuple[Split, Split]:
         """Its real and its imaginary part, for sums of products."""
         found = self._parts.get(s)
         if found is None:
-            found = self._parts[s] = in_parts(self(s)[0])
+            value = self(s)
+            beside = NOTHING if value.imag.is_zero() else split(value.imag)
+            found = self._parts[s] = split(value.real), beside
         return found
 
-    def __call__(self, s: float) -> tuple[Ball, float]:
-        """Its value, and the logarithm of its size."""
-        found = self._known.get(s)
+    def log_size(self, s: float) -> float:
+        """The logarithm of its size."""
+        found = self._logs.get(s)
         if found is None:
             with working(self.bits):
-                value = self._values(s, self.bits)
-                found = self._known[s] = (value, log_of(value))
+                found = self._logs[s] = log_of(self(s))
         return found
 
     def _log_sizes(self, s: tuple[float, ...]) -> FloatArray:
-        """The logarithms of its sizes."""
-        return np.array([self(t)[1] for t in s])
+        """Those at places."""
+        return np.array([self.log_size(t) for t in s])
 
 
-def in_parts(value: Ball) -> tuple[Split, Split]:
-    """A complex ball for sums of products."""
-    return split(value.real), (NOTHING if value.imag.is_zero() else split(value.imag))
+def to_any_bits(values: Callable[[float, int], Ball], angle: float) -> Callable[[int], Ray]:
+    """A function on one ray, by the working precision."""
+    return cache(lambda bits: Ray(values, angle, bits))
 
 
 @dataclass(frozen=True)
@@ -100,7 +110,7 @@ def reach_of(axis: Ray) -> Reach:
         Where it does not decay.
     """
     s = np.arange(-2.0 * _FARTHEST, 2.0 * _FARTHEST + 1.0) / 2.0
-    sizes = np.array([axis(float(x))[1] for x in s])
+    sizes = np.array([axis.log_size(float(x)) for x in s])
     # What is exp(-exp(z)) or less leaves even the exponents of Arb, which has no value for it then.
     lost = np.flatnonzero(sizes == np.inf)
     if lost.size and lost[0] > 0 and sizes[lost[0] - 1] < _VANISHED:

@@ -9,6 +9,7 @@ and are halved until on each of them every function in the formula is finite and
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import flint
@@ -21,7 +22,7 @@ from spectra.transform.rays.amplitudes import HankelAmplitude
 from spectra.transform.rays.continuation import Continuation, number, planned
 from spectra.transform.rays.precision import Ball, log_of, working
 
-__all__ = ["Box", "Sector"]
+__all__ = ["Box", "is_analytic", "log_most"]
 
 _BITS = 192
 # Boxes are halved down to this size, and no more of them than that are looked at in one strip.
@@ -76,99 +77,85 @@ class _Values(NamedTuple):
     least: Ball
 
 
-class _NotAnalyticError(Exception):
-    """A function is not seen to be analytic on a box."""
+# Where a function is not seen to be analytic.
+_UNKNOWN = _Values(flint.acb("nan"), flint.arb(0))
 
 
-class Sector:
-    """A kernel beside the half-line.
-
-    Parameters
-    ----------
-    kernel : Continuation
-        The kernel.
+def is_analytic(kernel: Continuation, box: Box, *, excuses: int = _MOST_EXCUSED) -> bool:
+    """Whether a kernel is proved to be analytic on a box, but for removable singularities on so
+    many of its parts.
 
     Examples
     --------
-    >>> sector = Sector(Continuation(1 / (1 + Z**2)))
-    >>> sector.is_analytic(Box(-9.0, 9.0, 0.0, 1.5)), sector.is_analytic(Box(-9.0, 9.0, 0.0, 1.6))
+    >>> kernel = Continuation(1 / (1 + Z**2))
+    >>> is_analytic(kernel, Box(-9.0, 9.0, 0.0, 1.5)), is_analytic(kernel, Box(-9.0, 9.0, 0.0, 1.6))
     (True, False)
     """
-
-    def __init__(self, kernel: Continuation) -> None:
-        self._kernel = kernel
+    boxes, left, excused = [box], _MOST_BOXES, 0
+    while boxes:
+        box = boxes.pop()
+        left -= 1
         with working(_BITS):
-            self._steps = steps_of(kernel.expr, Z, _step)
-
-    def is_analytic(self, box: Box, *, excuses: int = _MOST_EXCUSED) -> bool:
-        """Whether the kernel is proved to be analytic on a box, but for removable singularities on
-        so many of its parts."""
-        boxes, left, excused = [box], _MOST_BOXES, 0
-        while boxes:
-            box = boxes.pop()
-            left -= 1
-            if self._is_fine(box):
+            if _on(kernel, box) is not None:
                 continue
-            if left <= 0:
-                return False
-            if box.size > _SMALLEST:
-                boxes += box.halves()
-            elif excused == excuses or not self._is_removable(box):
-                return False
-            else:
-                excused += 1
-        return True
+        if left <= 0:
+            return False
+        if box.size > _SMALLEST:
+            boxes += box.halves()
+        elif excused == excuses or not _is_removable(kernel, box):
+            return False
+        else:
+            excused += 1
+    return True
 
-    def log_most(self, box: Box, little: float, halvings: int) -> float:
-        """Logarithm of what the kernel is at most on a box, halved so often while that is not
-        little; infinite where it is not known."""
-        with working(_BITS):
-            ball = self._on(box)
-            most = np.inf if ball is None else log_of(abs(ball).upper())
-        if halvings == 0 or most < little:
-            return most
-        return max(self.log_most(half, little, halvings - 1) for half in box.halves())
 
-    def _is_fine(self, box: Box) -> bool:
-        with working(_BITS):
-            return self._on(box) is not None
+def log_most(kernel: Continuation, box: Box, little: float, halvings: int) -> float:
+    """Logarithm of what a kernel is at most on a box, halved so often while that is not little;
+    infinite where it is not known."""
+    with working(_BITS):
+        ball = _on(kernel, box)
+        most = np.inf if ball is None else log_of(abs(ball).upper())
+    if halvings == 0 or most < little:
+        return most
+    return max(log_most(kernel, half, little, halvings - 1) for half in box.halves())
 
-    def _on(self, box: Box) -> Ball | None:
-        """The kernel on a box; None where it is not seen to be analytic."""
-        logs = box.logs()
-        values = [_Values(logs.exp(), _least_exp(logs))]
-        try:
-            for step, operands in self._steps:
-                values.append(step(*[values[i] for i in operands]))
-                if not values[-1].ball.is_finite():
-                    return None
-        except _NotAnalyticError:
+
+def _on(kernel: Continuation, box: Box) -> Ball | None:
+    """The kernel on a box; None where it is not seen to be analytic."""
+    logs = box.logs()
+    values = [_Values(logs.exp(), _least_exp(logs))]
+    for step, operands in _steps(kernel.expr):
+        values.append(step(*[values[i] for i in operands]))
+        if not values[-1].ball.is_finite():
             return None
-        return values[-1].ball
-
-    def _is_removable(self, box: Box) -> bool:
-        with working(_CIRCLE_BITS):
-            centre = box.middle()
-            radius = _AROUND * box.size * abs(centre)
-            if not log_of(self._kernel(centre + radius, _BITS)) < _IMMENSE:
-                return False
-            roots = [(2 * flint.acb.pi() * flint.acb(0, j) / _POINTS).exp() for j in range(_POINTS)]
-            around = [self._kernel(centre + radius * root, _CIRCLE_BITS) for root in roots]
-            sizes = [
-                abs(sum((v * roots[-n * j % _POINTS] for j, v in enumerate(around)), flint.acb(0)))
-                for n in range(_POINTS)
-            ]
-            return bool(max(sizes[_POINTS // 2 :]) < _NOTHING * max(sizes))
+    return values[-1].ball
 
 
-def _constant(value: Ball) -> Callable[..., _Values]:
-    known = _of(value)
-    return lambda: known
+def _is_removable(kernel: Continuation, box: Box) -> bool:
+    with working(_CIRCLE_BITS):
+        centre = box.middle()
+        radius = _AROUND * box.size * abs(centre)
+        if not log_of(kernel(centre + radius, _BITS)) < _IMMENSE:
+            return False
+        roots = [(2 * flint.acb.pi() * flint.acb(0, j) / _POINTS).exp() for j in range(_POINTS)]
+        around = [kernel(centre + radius * root, _CIRCLE_BITS) for root in roots]
+        sizes = [
+            abs(sum((v * roots[-n * j % _POINTS] for j, v in enumerate(around)), flint.acb(0)))
+            for n in range(_POINTS)
+        ]
+        return bool(max(sizes[_POINTS // 2 :]) < _NOTHING * max(sizes))
+
+
+@lru_cache(maxsize=64)
+def _steps(expr: sympy.Expr) -> list[tuple[Callable[..., _Values], tuple[int, ...]]]:
+    with working(_BITS):
+        return steps_of(expr, Z, _step)
 
 
 def _step(node: sympy.Expr) -> tuple[Callable[..., _Values], tuple[sympy.Basic, ...]]:
     if not node.free_symbols:
-        return _constant(number(node)), ()
+        known = _of(number(node))
+        return (lambda: known), ()
     if node.is_Add:
         return _sum, node.args
     if node.is_Mul:
@@ -187,7 +174,7 @@ def _step(node: sympy.Expr) -> tuple[Callable[..., _Values], tuple[sympy.Basic, 
     def step(*values: _Values) -> _Values:
         argument = values[0] if node.is_Pow else values[-1]
         if cut is not None and cut(argument.ball):
-            raise _NotAnalyticError
+            return _UNKNOWN
         return _of(function(*[v.ball for v in values]))
 
     return step, operands
@@ -235,7 +222,7 @@ def _power(x: _Values, n: int) -> _Values:
     if n >= 0:
         return _Values(ball, max(_least(ball), (x.least**n).lower()))
     if not x.least > 0:
-        raise _NotAnalyticError
+        return _UNKNOWN
     if not ball.is_finite():
         most = flint.arb(0, (x.least**n).upper())
         ball = flint.acb(most, most)

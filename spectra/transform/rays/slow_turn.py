@@ -20,7 +20,8 @@ import numpy as np
 from spectra.transform.rays.continuation import number
 from spectra.transform.rays.plane import SURVEY_BITS
 from spectra.transform.rays.precision import Ball, log_of, working
-from spectra.transform.rays.strands import Strand
+from spectra.transform.rays.ray import to_any_bits
+from spectra.transform.rays.strand import Strand
 from spectra.transform.rays.wave import Wave
 from spectra.transform.rays.windows import Edge
 
@@ -75,14 +76,14 @@ def slow_turn(
         z = flint.acb(s, flint.arb(angle)).exp()
         return wave.at(z, bits, conjugate=side > 0.0) * edge.above(s, angle)
 
-    shared = Strand(amplitude, dim=1, angle=angle, low=low, room=angle)
+    shared = to_any_bits(amplitude, angle)
 
     def values(m: int, s: float, bits: int) -> Ball:
         log_z = flint.acb(s, flint.arb(angle))
         phase = flint.acb(0, -int(side)) * flint.acb.pi() * (dim - 1) / 4
         front = (phase + log_z * (dim - 1 - 2 * m) / 2).exp()
         series = _series(dim, int(side), count, m, bits)((-log_z).exp() / number(wave.frequency))
-        return front * series * shared.ray(bits)(s)[0]
+        return front * series * shared(bits)(s)
 
     @lru_cache(maxsize=_KEPT)
     def place(x: float, _bits: int) -> tuple[Ball, Ball]:
@@ -95,9 +96,7 @@ def slow_turn(
         return power**m * front
 
     powers = [
-        Strand(
-            partial(values, m), dim=1, angle=angle, low=low, room=angle, weight=partial(weight, m)
-        )
+        Strand(to_any_bits(partial(values, m), angle), 1, angle, low, weight=partial(weight, m))
         for m in range(count)
     ]
     return powers, left_out

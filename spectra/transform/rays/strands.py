@@ -1,119 +1,34 @@
 r"""Densities that are sums of several integrals, each along a ray of its own.
 
 .. math:: F(x) = \sum_i g_i(x)\,\Re\, h\sum_n A_i(s_n + i\psi_i)\,G_i(x + s_n + i\psi_i),
-
-with functions A of log z, and with the waves G of :mod:`.hankel` in some dimension.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from math import ceil, exp, floor, inf, log, log2, pi, sin
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import ceil, exp, floor, inf, log, log2, pi
 
 import numpy as np
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
-from spectra.transform.rays.blocks import Block, Sums, over_block
+from spectra.transform.rays.blocks import Block, Sums
 from spectra.transform.rays.blockwise import DEPTH, FIRST_SPACING, GOOD, Blockwise
 from spectra.transform.rays.grid import MARGIN
-from spectra.transform.rays.hankel import HankelWaves, hankel_waves
-from spectra.transform.rays.plane import SURVEY_BITS
-from spectra.transform.rays.precision import Ball, log_of, working
-from spectra.transform.rays.ray import Ray
-from spectra.transform.rays.windows import Piece, Span, Window, pieces, windowed
+from spectra.transform.rays.kept import kept
+from spectra.transform.rays.strand import Strand
+from spectra.transform.rays.windows import Piece, Span, Window, pieces
 
-__all__ = ["Strand", "StrandSums"]
+__all__ = ["StrandSums"]
 
 # Terms are looked at in such steps of log z, the larger of two beside each place.
 _LOOK, _BESIDE = 0.25, 1.0 / 16.0
-# A strand is looked at until its wave alone has fallen that many times as deep, and more.
-_FAR, _MORE = 2.0, 100.0
 # Sums are so deep at first: products of what grows and what falls have doubles for bounds.
 _FIRST_DEPTH = 64.0
 # Blocks have these widths, and steps 2^-k up to a last k; on one of them products of what grows and
 # what falls range over so many times their depth, since they have doubles for bounds.
 _WIDTHS, _LAST_SPACING, _RANGE = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125), 10, 9.0
-
-
-@dataclass(eq=False)
-class Strand:
-    """One of the integrals.
-
-    Attributes
-    ----------
-    values : callable
-        A at exp(s + i angle), of s and bits.
-    dim, regular : int, bool
-        The dimension of its waves, and whether they are J.
-    angle : float
-        psi.
-    low, high : float
-        Beyond these s it is nothing.
-    begin : float
-        Before this s its terms fall at least like exp(s).
-    growth : float
-        A grows like exp(growth |Im z|).
-    room : float
-        It is analytic so far beside its ray.
-    weight : callable, optional
-        g, of x.
-    """
-
-    values: Callable[[float, int], Ball]
-    dim: int
-    angle: float
-    low: float = -inf
-    high: float = inf
-    begin: float = 0.0
-    regular: bool = False
-    growth: float = 0.0
-    room: float = 0.5
-    weight: Callable[[float], Ball] | None = None
-    _rays: dict[int, Ray] = field(default_factory=dict, init=False)
-    _windowed: dict[tuple[int, Window], Ray] = field(default_factory=dict, init=False)
-
-    def ray(self, bits: int) -> Ray:
-        """A."""
-        if bits not in self._rays:
-            self._rays[bits] = Ray(self.values, self.angle, bits)
-        return self._rays[bits]
-
-    def windowed(self, bits: int, window: Window) -> Ray:
-        """A times a window."""
-        key = (bits, window)
-        if key not in self._windowed:
-            self._windowed[key] = windowed(self.ray(bits), window)
-        return self._windowed[key]
-
-    def waves(self, bits: int) -> HankelWaves:
-        """G."""
-        return hankel_waves(self.dim, self.angle, bits, regular=self.regular)
-
-    def log_terms(self, x: float, s: tuple[float, ...]) -> FloatArray:
-        """log|g A G| at places."""
-        ray, waves = self.ray(SURVEY_BITS), self.waves(SURVEY_BITS)
-        log_terms = ray.log_sizes(s) + waves.log_sizes(tuple([x + t for t in s]))
-        if self.weight is None:
-            return log_terms
-        with working(SURVEY_BITS):
-            return log_terms + log_of(self.weight(x))
-
-    def end(self, x: float, depth: float) -> float:
-        """log z from which the wave has fallen so deep."""
-        if self.angle == 0.0:
-            return self.high
-        w = exp(x)
-        rate = -self.growth - w if self.regular else w - self.growth
-        if rate <= 0.0:
-            return inf
-        far = log((_FAR * depth + _MORE + 10.0 * self.dim) / (rate * sin(self.angle)))
-        return min(self.high, max(far, self.low + 1.0))
-
-    def phase(self, x: float, high: float) -> float:
-        """How far waves turn by the end, on the half-line."""
-        return (exp(x) + self.growth) * exp(high) if self.angle == 0.0 else 0.0
 
 
 class StrandSums(Blockwise):
@@ -146,7 +61,6 @@ class StrandSums(Blockwise):
     ) -> None:
         super().__init__(dim, first_step)
         self.strands, self.bounds, self.widest, self.name = strands, bounds, widest, name
-        self._ranges: dict[tuple[float, float, float], tuple[Span, list[Span | None]] | None] = {}
         self._depths: dict[float, float] = {}
 
     def _new_block(self, x: float) -> tuple[float, float, int]:
@@ -166,66 +80,59 @@ class StrandSums(Blockwise):
         ends = growth == 0.0 or exp(high) <= _RANGE * (exp(low) - growth)
         return ends and self.bounds[0] <= low and high <= self.bounds[1]
 
-    def _best(self, block: Block) -> Sums:
+    def _best(self, block: Block) -> Sums | None:
         # What one block has asked for is dear on others far from it.
         nearest = min(self._depths, key=lambda start: abs(start - block.start), default=None)
         self._depth = _FIRST_DEPTH if nearest is None else self._depths[nearest]
         found = self._refined(block, 0.0)
         self._depths[block.start] = self._depth
-        if found is None:
-            raise NoRouteError(
-                f"The density of {self.name} is not reached near w = {exp(block.start):.6g}: one "
-                "of its waves does not end on its ray. Design a finite measure for your range of "
-                "distances (design)."
-            )
         return found
 
-    def _again(self, block: Block, found: Sums) -> Sums:
-        sums = self._refined(block, 0.0, first=found.step)
-        assert sums is not None
-        return sums
+    def _unreached(self, block: Block) -> str:
+        return (
+            f"The density of {self.name} is not reached near w = {exp(block.start):.6g}: one of "
+            "its waves does not end on its ray. Design a finite measure for your range of "
+            "distances (design)."
+        )
 
-    def _span(self, block: Block, angle: float) -> Span | None:
-        found = self._looked_at(block)
+    def _span(self, block: Block, angle: float, depth: float) -> Span | None:
+        found = self._spans(block.ends, depth)
         return None if found is None else found[0]
 
-    def _looked_at(self, block: Block) -> tuple[Span, list[Span | None]] | None:
+    @kept
+    def _spans(
+        self, ends: tuple[float, float], depth: float
+    ) -> tuple[Span, list[Span | None]] | None:
         """Where the terms of all strands are above exp(-depth) of the largest one, and where those
-        of each are."""
-        key = (*block.ends, self._depth)
-        if key not in self._ranges:
-            self._ranges[key] = self._found(block)
-        return self._ranges[key]
-
-    def _found(self, block: Block) -> tuple[Span, list[Span | None]] | None:
+        of each are, at either end of a block."""
         profiles: list[tuple[FloatArray, FloatArray]] = []
         for strand in self.strands:
-            end = max(strand.end(x, self._depth) for x in block.ends)
+            end = max(strand.end(x, depth) for x in ends)
             if end == inf:
                 return None
-            start = max(strand.low, strand.begin - self._depth)
+            start = max(strand.low, strand.begin - depth)
             s = _LOOK * np.arange(floor(start / _LOOK), ceil(end / _LOOK) + 1.0)
             looks = [tuple((s + t).tolist()) for t in (0.0, _BESIDE)]
-            log_terms = [strand.log_terms(x, look) for x in block.ends for look in looks]
+            log_terms = [strand.log_terms(x, look) for x in ends for look in looks]
             profiles.append((s, np.max(log_terms, axis=0)))
         peak = max(float(terms.max()) for _, terms in profiles)
         if not peak < inf:
             return None
         spans: list[Span | None] = []
         for strand, (s, terms) in zip(self.strands, profiles, strict=True):
-            seen = s[terms > peak - self._depth]
+            seen = s[terms > peak - depth]
             if not seen.size:
                 spans.append(None)
                 continue
             low, high = float(seen[0]) - _LOOK, float(seen[-1]) + _LOOK
-            calm = high if strand.angle == 0.0 else min(high, strand.begin, -block.ends[1])
+            calm = high if strand.angle == 0.0 else min(high, strand.begin, -ends[1])
             spans.append(Span(low, high, peak, calm))
         known = [span for span in spans if span is not None]
         return Span(min(p.low for p in known), max(p.high for p in known), peak, 0.0), spans
 
     def _each(self, block: Block) -> Iterator[tuple[int, Strand, Span]]:
         """The strands that have terms, and where."""
-        found = self._looked_at(block)
+        found = self._spans(block.ends, self._depth)
         assert found is not None
         for i, (strand, span) in enumerate(zip(self.strands, found[1], strict=True)):
             if span is not None:
@@ -251,10 +158,5 @@ class StrandSums(Blockwise):
         ]
         return max(ceil(log2(max(rooms) / (2.0 * pi))), self._first)
 
-    def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
-        strand, bits = self.strands[piece.of], self._bits
-        ray = strand.windowed(bits, piece.window)
-        sums = over_block(ray, s, block, strand.waves(bits))
-        if strand.weight is None:
-            return sums
-        return [v * strand.weight(x) for v, x in zip(sums, block.places, strict=True)]
+    def _strand(self, angle: float, of: int) -> Strand:
+        return self.strands[of]

@@ -11,12 +11,13 @@ real axis, angle 0, J stands in the place of H, and nothing has to be continued.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from spectra.errors import NoRouteError
-from spectra.transform.rays.blocks import Block, Sums, over_block
+from spectra.numeric import FloatArray
+from spectra.transform.rays.blocks import Block, Sums
 from spectra.transform.rays.blockwise import (
     BLOCK,
     DEPTH,
@@ -26,12 +27,11 @@ from spectra.transform.rays.blockwise import (
     MOST_TERMS,
     Blockwise,
 )
-from spectra.transform.rays.hankel import hankel_waves
-from spectra.transform.rays.plane import Plane
-from spectra.transform.rays.precision import Ball, log_of
-from spectra.transform.rays.ray import Ray
-from spectra.transform.rays.spans import Spans
-from spectra.transform.rays.windows import Piece, Span, Window, pieces, windowed
+from spectra.transform.rays.kept import kept
+from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
+from spectra.transform.rays.precision import log_of
+from spectra.transform.rays.strand import Strand
+from spectra.transform.rays.windows import Piece, Span, Window, pieces
 
 __all__ = ["RaySums"]
 
@@ -47,6 +47,8 @@ _FEW_TERMS = 8000
 _LONGER = 4.0
 # The kernel is taken to be analytic so far beside the half-line, until that is seen.
 _STRIP = 0.2
+# Terms are looked at in such steps of log z, and beside each place; longer sums do not end.
+_COARSE, _BESIDE, _ENDLESS = 0.5, 1.0 / 16.0, 400.0
 
 
 class RaySums(Blockwise):
@@ -66,11 +68,9 @@ class RaySums(Blockwise):
         self._width = BLOCK
         self._spacing = FIRST_SPACING
         self._rooms: dict[float, float] = {}
-        self._spans = Spans(plane, dim)
         self._strip = max((_STRIP, *plane.angles(dim)))
         # Waves turn beyond it.
         self._border = float(np.floor(-plane.reach.scale / BLOCK) * BLOCK)
-        self._windowed: dict[tuple[float, int, Window], Ray] = {}
 
     def _new_block(self, x: float) -> tuple[float, float, int]:
         before = x < self._border
@@ -80,10 +80,10 @@ class RaySums(Blockwise):
         first = _CALM_SPACING if width > BLOCK else FIRST_SPACING
         return float(np.floor(x / width) * width), width, max(self._spacing - 1, first)
 
-    def _keep_width(self, block: Block, found: Sums, width: float) -> None:
+    def _keep_width(self, found: Sums, width: float) -> None:
         """Up to twice as many e-folds, as far as a density that rises or falls so fast allows."""
         logs = np.array([log_of(size) for size in found.sizes])
-        falls = -np.diff(logs[np.isfinite(logs)]) * 2.0**block.spacing
+        falls = -np.diff(logs[np.isfinite(logs)]) * 2.0**found.block.spacing
         most = min(2.0 * width, _WIDEST, _RISE / self.dim, _FALL / max(falls.max(initial=0.0), 1.0))
         self._width = float(2.0 ** np.floor(np.log2(max(most, BLOCK))))
 
@@ -91,7 +91,7 @@ class RaySums(Blockwise):
         # The neighbours of wide steps would reach far beyond a block that needs small ones.
         self._spacing = spacing
 
-    def _best(self, block: Block) -> Sums:
+    def _best(self, block: Block) -> Sums | None:
         """The first sums that are good, or else the best."""
         best: Sums | None = None
         for angle, most in self._order(block):
@@ -100,27 +100,20 @@ class RaySums(Blockwise):
                 best = found
             if best is not None and best.worst <= GOOD:
                 return best
-        return self._reached(block, best)
+        return best
 
-    def _again(self, block: Block, found: Sums) -> Sums:
-        """Sums over another block as those that were found."""
-        sums = self._refined(block, found.angle, first=found.step)
-        return self._reached(block, sums)
-
-    def _reached(self, block: Block, sums: Sums | None) -> Sums:
-        if sums is None:
-            raise NoRouteError(
-                f"The density of {self.plane.kernel.expr} is not reached near log w = "
-                f"{block.start:.4g}: the kernel is singular, or grows, too close to the real axis. "
-                "A callable with decay= or support= is read by its values (docs/callables.md)."
-            )
-        return sums
+    def _unreached(self, block: Block) -> str:
+        return (
+            f"The density of {self.plane.kernel.expr} is not reached near log w = "
+            f"{block.start:.4g}: the kernel is singular, or grows, too close to the real axis. "
+            "A callable with decay= or support= is read by its values (docs/callables.md)."
+        )
 
     def _order(self, block: Block) -> Iterator[tuple[float, float]]:
         """The angles, those first that are expected to take the fewest terms, and how many terms
         each may take: as many as the next one is expected to; in the end as many as can be."""
         ends = bool(np.isfinite(self.plane.reach.end))
-        on_axis = self._span(block, 0.0) if ends else None
+        on_axis = self._span(block, 0.0, self._depth) if ends else None
         largest = np.inf if on_axis is None else on_axis.peak
         here = np.inf if self.plane.is_tame(self.dim) else self._expected_terms(block, 0.0, largest)
         if here <= _FEW_TERMS:
@@ -136,14 +129,14 @@ class RaySums(Blockwise):
 
     def _expected_terms(self, block: Block, angle: float, largest: float) -> float:
         """As many as would take that long; terms larger than on the axis take more bits."""
-        span = self._span(block, angle)
+        span = self._span(block, angle, self._depth)
         if span is None:
             return np.inf
         lost = max(span.peak - largest, 0.0)
         if not lost < LARGEST_BITS:
             return np.inf
         depth = max(self._depth, DEPTH + lost)
-        span = self._spans.over(block.ends, angle, depth)
+        span = self._span(block, angle, depth)
         if span is None:
             return np.inf
         step = self._expected_step(block, angle, span, depth)
@@ -176,15 +169,93 @@ class RaySums(Blockwise):
         if room > 0.0 and fallen > 0.0:
             self._rooms[angle] = room * min(max(needed / fallen, 1.0 / _LONGER), 1.0)
 
-    def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
-        waves = hankel_waves(self.dim, angle, self._bits)
-        return over_block(self._values(angle, piece.window), s, block, waves)
+    @kept
+    def _strand(self, angle: float, of: int) -> Strand:
+        return Strand(partial(self.plane.ray, angle), self.dim, angle)
 
-    def _values(self, angle: float, window: Window) -> Ray:
-        key = (angle, self._bits, window)
-        if key not in self._windowed:
-            self._windowed[key] = windowed(self.plane.ray(angle, self._bits), window)
-        return self._windowed[key]
+    # --- where terms are --------------------------------------------------------------------------
 
-    def _span(self, block: Block, angle: float) -> Span | None:
-        return self._spans.over(block.ends, angle, self._depth)
+    def _span(self, block: Block, angle: float, depth: float) -> Span | None:
+        spans = [self._span_at(x, angle, depth) for x in block.ends]
+        known = [span for span in spans if span is not None]
+        if len(known) < len(spans):
+            return None
+        return Span(
+            min(span.low for span in known),
+            max(span.high for span in known),
+            max(span.peak for span in known),
+            max(span.half for span in known),
+        )
+
+    @kept
+    def _span_at(self, x: float, angle: float, depth: float) -> Span | None:
+        """Where terms are above exp(-depth) of the largest one, at one log w."""
+        strand, reach = self._strand(angle, 0), self.plane.reach
+        ray, waves = strand.ray(SURVEY_BITS), strand.waves(SURVEY_BITS)
+
+        def log_term(s: float) -> float:
+            # The larger of two: a kernel may pass through zero at a place that is looked at.
+            return max(ray.log_size(t) + waves.log_size(x + t) for t in (s, s + _BESIDE))
+
+        def later(s: float) -> float:
+            """What terms beyond a place may be: a kernel may rise again, and G grows like
+            y^((d+1)/2) at most."""
+            places, most = self._largest_beyond(angle)
+            i = int(np.searchsorted(places, s))
+            if i == places.size:
+                return -np.inf
+            return waves.log_size(x + s) - 0.5 * (self.dim + 1) * s + float(most[i])
+
+        def earlier(s: float) -> float:
+            """The same of terms before a place, where a kernel may be small: there G rises."""
+            places, most = self._largest_before(angle)
+            i = int(np.searchsorted(places, s)) - 1
+            return -np.inf if i < 0 else waves.log_size(x + s) + float(most[i])
+
+        turn = np.log(0.5 * self.dim + 0.5) - x
+        begin, high = sorted((reach.scale, min(turn, reach.end + 1.0)))
+        # Whole multiples of the spacing, so that other blocks meet the same places.
+        low = float(np.floor(begin / _COARSE) * _COARSE)
+        peak, s = -np.inf, low
+        while True:
+            term = log_term(s)
+            if not term < np.inf:
+                if angle == 0.0 and s > reach.end:
+                    break
+                return None
+            peak = max(peak, term)
+            if s >= high and max(term, later(s)) < peak - depth:
+                break
+            if s - low > _ENDLESS:
+                return None
+            s += _COARSE
+        high = s
+        while max(term := log_term(low), earlier(low)) > peak - depth:
+            peak, low = max(peak, term), low - _COARSE
+            if high - low > 2.0 * _ENDLESS:
+                return None
+        half = high
+        while log_term(half) < peak - 0.5 * depth:
+            half -= _COARSE / 4.0
+        return Span(low, high, peak, half)
+
+    @kept
+    def _largest_beyond(self, angle: float) -> tuple[FloatArray, FloatArray]:
+        """The largest k z^((d+1)/2) beyond places on a ray."""
+        apart = min(_COARSE, 2.0 ** (2 - self.plane.resolution))
+        end = np.log(self.plane.shape(self.dim).reach)
+        places = np.arange(np.floor(self.plane.reach.scale), end + apart, apart)
+        weighted = self._log_sizes(angle, places) + 0.5 * (self.dim + 1) * places
+        return places, np.maximum.accumulate(weighted[::-1])[::-1]
+
+    @kept
+    def _largest_before(self, angle: float) -> tuple[FloatArray, FloatArray]:
+        """The largest k before places on a ray."""
+        scale = np.floor(self.plane.reach.scale)
+        places = np.arange(scale - DEEP, scale + _COARSE, _COARSE)
+        return places, np.maximum.accumulate(self._log_sizes(angle, places))
+
+    def _log_sizes(self, angle: float, places: FloatArray) -> FloatArray:
+        """log|k| on a ray, the larger of two beside each place."""
+        ray = self.plane.ray(angle, SURVEY_BITS)
+        return np.array([max(ray.log_size(float(t)) for t in (s, s + _BESIDE)) for s in places])

@@ -14,7 +14,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.rays.continuation import Continuation, number
 from spectra.transform.rays.plane import ANGLES, SURVEY_BITS
 from spectra.transform.rays.precision import Ball, log_of, working
-from spectra.transform.rays.sector import Box, Sector
+from spectra.transform.rays.sector import Box, is_analytic
 
 __all__ = ["Wave"]
 
@@ -64,7 +64,7 @@ class Wave:
     def widest(self, low: float, high: float) -> float:
         """The widest angle on both sides of the half-line up to which f is analytic between these
         log z, and ends as it does there; 0 without one."""
-        sector, s = Sector(self._continued), np.arange(low, high, _LOOK)
+        s = np.arange(low, high, _LOOK)
         axis = self.log_sizes(s, 0.0)
         alive = np.flatnonzero(axis > axis.max() + _NEGLIGIBLE)
         end = float(s[alive[-1]])
@@ -74,8 +74,8 @@ class Wave:
         for inner, outer in pairwise(_ANGLES):
             for sign in (1.0, -1.0):
                 strip = sorted((sign * inner, sign * outer))
-                if np.any(self.log_sizes(last, sign * outer) > allowed) or not sector.is_analytic(
-                    Box(low, end if ends_fast else high, *strip)
+                if np.any(self.log_sizes(last, sign * outer) > allowed) or not is_analytic(
+                    self._continued, Box(low, end if ends_fast else high, *strip)
                 ):
                     return found
             found = outer

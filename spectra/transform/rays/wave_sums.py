@@ -14,26 +14,27 @@ frequencies one ray from 0 carries the whole kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, log
-from typing import Any, NamedTuple
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 from spectra.transform.rays.blockwise import IGNORED, as_sampled
+from spectra.transform.rays.kept import kept
 from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.precision import Ball, front, log_of
+from spectra.transform.rays.ray import to_any_bits
 from spectra.transform.rays.sampled import Sampled, Sampler
-from spectra.transform.rays.sector import Box, Sector
+from spectra.transform.rays.sector import Box, is_analytic
 from spectra.transform.rays.slow_turn import edge_at, reach, slow_turn
-from spectra.transform.rays.strands import Strand, StrandSums
+from spectra.transform.rays.strand import Strand
+from spectra.transform.rays.strands import StrandSums
 from spectra.transform.rays.wave import Wave
 from spectra.transform.rays.windows import Window
 
@@ -63,43 +64,32 @@ _LOOKS = 1.05 ** np.arange(60.0)
 _STEEPEST = 0.45
 
 
-class _Places(NamedTuple):
-    """Radii w = pivot + side * exp(base + offsets), whose distance from the pivot is exact."""
-
-    pivot: float
-    side: float
-    base: float
-    offsets: FloatArray
-
-    @property
-    def w(self) -> FloatArray:
-        """The radii."""
-        return self.pivot + self.side * np.exp(self.base + self.offsets)
-
-    def among(self, here: NDArray[np.bool_]) -> _Places:
-        """Some of them."""
-        return self._replace(offsets=self.offsets[here])
-
-
 #: F, its errors, and the exponents of two that both are to be multiplied by.
 Values = tuple[FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
 class Beside(Sampler):
-    """The density of a kernel with waves by the distance above (1) or below (-1) a pivot."""
+    """The density of a kernel with waves by the distance above (1) or below (-1) a pivot.
+
+    The distance is exact, where the radius is rounded.
+    """
 
     sums: WaveSums
     pivot: float = 0.0
     side: float = 1.0
 
+    def radii(self, base: float, offsets: FloatArray) -> FloatArray:
+        """w at logarithms of the distance."""
+        return self.pivot + self.side * np.exp(base + offsets)
+
     def at_nodes(self, base: float, offsets: FloatArray, power: float) -> Sampled:
         """Values at logarithms of the distance."""
-        value, wrong, exponent = self.sums.at(_Places(self.pivot, self.side, base, offsets))
+        value, wrong, exponent = self.sums.at(self, base, offsets)
         dim = self.sums.dim
         if self.pivot == 0.0:
             return as_sampled(dim, value, wrong, exponent, base, offsets)
-        w = self.pivot + self.side * np.exp(base + offsets)
+        w = self.radii(base, offsets)
         return as_sampled(dim, value / w, wrong / w, exponent, 0.0, np.zeros(w.size))
 
 
@@ -124,8 +114,6 @@ class WaveSums:
     def __init__(self, plane: Plane, waves: Sequence[Wave], dim: int) -> None:
         self.plane, self.waves, self.dim = plane, tuple(waves), dim
         self._turning = [wave for wave in waves if wave.rate > 0.0]
-        self._zones: dict[tuple[int, ...], StrandSums] = {}
-        self._near: dict[tuple[Wave, float, float], tuple[StrandSums, float]] = {}
         first = log(self._radius(False, self._turning[-1].rate)) - reach(0.0)
         middle = 0.5 * min(wave.widest(first, first + _FAR) for wave in waves)
         self.angle = min(middle, _STEEPEST)
@@ -138,13 +126,14 @@ class WaveSums:
                 "its values (docs/callables.md)."
             )
 
-    def at(self, places: _Places) -> Values:
-        """F at radii, each as it is found in its zone."""
-        found = tuple(np.empty(places.offsets.size) for _ in range(3))
-        keys = [self._key(x) for x in places.w.tolist()]
+    def at(self, beside: Beside, base: float, offsets: FloatArray) -> Values:
+        """F at logarithms of the distance from a pivot, each as it is found in its zone."""
+        found = tuple(np.empty(offsets.size) for _ in range(3))
+        keys = [self._key(w) for w in beside.radii(base, offsets).tolist()]
         for key in set(keys):
             here = np.array([k == key for k in keys])
-            for whole, part in zip(found, self._in_zone(key, places.among(here)), strict=True):
+            parts = self._in_zone(key, beside, base, offsets[here])
+            for whole, part in zip(found, parts, strict=True):
                 whole[here] = part
         value, wrong, exponent = found
         return value, wrong, exponent
@@ -158,19 +147,19 @@ class WaveSums:
             for wave in self._turning
         )
 
-    def _in_zone(self, key: tuple[int, ...], places: _Places) -> Values:
+    def _in_zone(
+        self, key: tuple[int, ...], beside: Beside, base: float, offsets: FloatArray
+    ) -> Values:
         """The sums at log w, and those at distances from the frequencies nearby."""
-        if min(key) == 1 and places.w.min() >= self._unseen_from:
-            return self._unseen(places.w)
+        w = beside.radii(base, offsets)
+        if min(key) == 1 and w.min() >= self._unseen_from:
+            return self._unseen(w)
         zone = self._zone(key)
-        if places.pivot == 0.0:
-            parts = [zone.at(places.base, places.offsets)]
-        else:
-            parts = [_rounded(zone, np.log(places.w))]
+        parts = [zone.at(base, offsets) if beside.pivot == 0.0 else _rounded(zone, np.log(w))]
         for wave, about in zip(self._turning, key, strict=True):
             if about == 0:
                 sums = self._slow_sums(wave, key, _largest(parts[0]))
-                parts += self._beside_frequency(wave, sums, places)
+                parts += self._beside_frequency(wave, sums, beside, base, offsets)
         exponent = np.max([e for _, _, e in parts], axis=0)
         value, wrong = (
             np.sum([p[i] * np.exp2(p[2] - exponent) for p in parts], axis=0) for i in (0, 1)
@@ -204,17 +193,22 @@ class WaveSums:
         return found
 
     def _beside_frequency(
-        self, wave: Wave, sums: dict[float, tuple[StrandSums, float]], places: _Places
+        self,
+        wave: Wave,
+        sums: dict[float, tuple[StrandSums, float]],
+        beside: Beside,
+        base: float,
+        offsets: FloatArray,
     ) -> Iterator[Values]:
         """That part on each side of the frequency, and nothing on the other side."""
-        b, w = wave.rate, places.w
-        above = places.side > 0.0 if b == places.pivot else w >= b
+        b, w = wave.rate, beside.radii(base, offsets)
+        above = beside.side > 0.0 if b == beside.pivot else w >= b
         for side, (slow, left_out) in sums.items():
             here = np.broadcast_to(above == (side > 0.0), w.shape)
             if not here.any():
                 continue
-            if b == places.pivot:
-                found = slow.at(places.base, places.offsets)
+            if b == beside.pivot:
+                found = slow.at(base, offsets)
             else:
                 # The frequency itself is a distance of its rounding from it.
                 distance = np.maximum(side * (w[here] - b), EPS * b)
@@ -224,35 +218,34 @@ class WaveSums:
             wrong[here] += left_out * np.exp2(-exponent[here])
             yield value, wrong, exponent
 
+    @kept
     def _slow(self, wave: Wave, side: float, radius: float) -> tuple[StrandSums, float]:
         """The part beside a frequency by the distance from it, and what its series leaves out."""
-        place = (wave, side, radius)
-        if place not in self._near:
-            rates = (1.0 - _NEAR) * wave.rate, (1.0 + _NEAR) * wave.rate
-            strands, left_out = slow_turn(wave, side, edge_at(radius), self.angle, self.dim, rates)
-            bounds = (-inf, log(_WHOLE * wave.rate))
-            self._near[place] = self._sums(strands, bounds, _WIDE), left_out
-        return self._near[place]
+        rates = (1.0 - _NEAR) * wave.rate, (1.0 + _NEAR) * wave.rate
+        strands, left_out = slow_turn(wave, side, edge_at(radius), self.angle, self.dim, rates)
+        return self._sums(strands, (-inf, log(_WHOLE * wave.rate)), _WIDE), left_out
 
+    @kept
     def _zone(self, key: tuple[int, ...]) -> StrandSums:
-        if key not in self._zones:
-            strands = [self._whole()] if min(key) == 1 else self._strands(key)
-            self._zones[key] = zone = self._sums(
-                strands, self._bounds(key), _WIDE if max(key) == -1 else _NARROW
-            )
-            if max(key) == -1:
-                zone.rise = float(self.dim)
-                zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
-            elif min(key) == 1 and np.isfinite(self.plane.reach.end):
-                zone.floor = self._highest() * IGNORED
-        return self._zones[key]
+        """The sums at log w of a zone."""
+        strands = [self._whole()] if min(key) == 1 else self._strands(key)
+        widest = _WIDE if max(key) == -1 else _NARROW
+        zone = self._sums(strands, self._bounds(key), widest)
+        if max(key) == -1:
+            zone.rise = float(self.dim)
+            zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
+        elif min(key) == 1 and np.isfinite(self.plane.reach.end):
+            zone.floor = self._highest() * IGNORED
+        return zone
 
+    @kept
     def _highest(self) -> Ball:
         """About the largest |F|, which is beside a frequency where a kernel decays fast."""
         sizes = []
         for wave in self._turning:
             x = np.log(wave.rate * np.array([1.0 - _BESIDE, 1.0 + _BESIDE]))
-            sizes.append(_largest(self._in_zone(self._key(wave.rate), _Places(0.0, 1.0, 0.0, x))))
+            found = self._in_zone(self._key(wave.rate), Beside(self), 0.0, x)
+            sizes.append(_largest(found))
         return max(sizes)
 
     def _bounds(self, key: tuple[int, ...]) -> tuple[float, float]:
@@ -287,25 +280,18 @@ class WaveSums:
     def _whole(self) -> Strand:
         """Above all frequencies: the kernel on one ray from 0."""
         low, high = self.plane.reach.scale - DEEP, log(self._radius(False, self._turning[0].rate))
-        sector = Sector(self.plane.kernel)
-        angles = (a for a in self._from_zero if sector.is_analytic(Box(low, high, 0.0, a)))
+        kernel = self.plane.kernel
+        angles = (a for a in self._from_zero if is_analytic(kernel, Box(low, high, 0.0, a)))
         angle = next(angles, None)
         if angle is None:
             raise NoRouteError(
-                f"The kernel {self.plane.kernel.expr} is singular too close to the real axis. A "
+                f"The kernel {kernel.expr} is singular too close to the real axis. A "
                 "callable with decay= or support= is read by its values (docs/callables.md)."
             )
-
-        def values(s: float, bits: int) -> Ball:
-            return self.plane.ray(angle, bits)(s)[0]
-
         begin = min(self.plane.reach.scale, -log(self._turning[-1].rate))
         growth = self._turning[-1].rate
-        return self._strand(values, begin=begin, growth=growth, angle=angle, room=angle)
-
-    def _strand(self, values: Callable[[float, int], Ball], **options: Any) -> Strand:
-        options = {"dim": self.dim, "angle": self.angle, "room": self.angle} | options
-        return Strand(values, **options)
+        ray = partial(self.plane.ray, angle)
+        return Strand(ray, self.dim, angle, begin=begin, growth=growth)
 
     def _strands(self, key: tuple[int, ...]) -> list[Strand]:
         """The integrals of a zone that depend on log w."""
@@ -318,20 +304,24 @@ class WaveSums:
         if ups:
             growth = max((wave.rate for wave in downs), default=-min(wave.rate for wave in ups))
             waves = [(wave, False) for wave in ups] + [(wave, True) for wave in downs]
-            strands.append(self._outside(waves, radius, growth=growth))
+            strands.append(self._outside(waves, radius, growth))
         if still:
-            waves = [(wave, False) for wave in still] * 2
-            slowest = still[0].rate
-            strands.append(
-                self._outside(waves, self._leaving(still, radius), regular=True, growth=-slowest)
-            )
+            waves, leaving = [(wave, False) for wave in still] * 2, self._leaving(still, radius)
+            strands.append(self._outside(waves, leaving, -still[0].rate, regular=True))
         return strands
 
     def _leaving(self, still: Sequence[Wave], radius: float) -> float:
         """Where waves faster than w leave the half-line: Hankel's series is none of theirs."""
         return min(radius, self._radius(False, still[0].rate))
 
-    def _outside(self, waves: Sequence[tuple[Wave, bool]], radius: float, **options: Any) -> Strand:
+    def _outside(
+        self,
+        waves: Sequence[tuple[Wave, bool]],
+        radius: float,
+        growth: float,
+        *,
+        regular: bool = False,
+    ) -> Strand:
         """Waves, or what is conjugate to them, from a radius on."""
         edge = edge_at(radius)
 
@@ -340,35 +330,32 @@ class WaveSums:
             terms = (wave.carried(z, bits, conjugate=down) for wave, down in waves)
             return sum(terms, flint.acb(0)) * edge.above(s, self.angle)
 
-        return self._strand(values, low=edge.place - reach(self.angle), **options)
+        ray, low = to_any_bits(values, self.angle), edge.place - reach(self.angle)
+        return Strand(ray, self.dim, self.angle, low, regular=regular, growth=growth)
 
     def _on_axis(self, radius: float, still: Sequence[Wave]) -> list[Strand]:
         """What is left on the half-line: up to a radius, and without fast waves from where these
         leave it."""
-        first, last = (
-            edge_at(self._leaving(still, radius) if still else radius),
-            edge_at(radius),
-        )
+        first = edge_at(self._leaving(still, radius) if still else radius)
+        last = edge_at(radius)
         window = Window(first, last)
         axis, far, fastest = self.plane.ray, reach(0.0), self._turning[-1].rate
 
         def inside(s: float, bits: int) -> Ball:
-            return axis(0.0, bits)(s)[0] * first.below(s)
+            return axis(0.0, bits)(s) * first.below(s)
 
         def between(s: float, bits: int) -> Ball:
             z = flint.acb(flint.arb(s).exp())
             fast = sum((wave.carried(z, bits) for wave in still), flint.acb(0)).real
-            return (axis(0.0, bits)(s)[0] - 2 * fast) * window(s)
+            return (axis(0.0, bits)(s) - 2 * fast) * window(s)
 
-        options: dict[str, Any] = {"angle": 0.0, "regular": True, "room": 0.7}
-        begin = min(self.plane.reach.scale, first.place)
-        found = [
-            self._strand(inside, begin=begin, high=first.place + far, growth=fastest, **options)
-        ]
+        ray, begin = to_any_bits(inside, 0.0), min(self.plane.reach.scale, first.place)
+        high = first.place + far
+        found = [Strand(ray, self.dim, 0.0, high=high, begin=begin, growth=fastest)]
         if first != last:
-            slow = max(wave.rate for wave in self.waves if wave not in still)
-            ends = {"low": first.place - far, "high": last.place + far}
-            found.append(self._strand(between, growth=slow, **ends, **options))
+            ray, slow = to_any_bits(between, 0.0), max(w.rate for w in self.waves if w not in still)
+            low, high = first.place - far, last.place + far
+            found.append(Strand(ray, self.dim, 0.0, low, high, growth=slow))
         return found
 
 

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, floor, inf, log, log2, pi, sqrt
+from math import exp, floor, log2, pi, sqrt
 from typing import NamedTuple
 
 import flint
 
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.rays.ray import Ray
 
-__all__ = ["Edge", "Piece", "Span", "Window", "pieces", "windowed"]
+__all__ = ["Edge", "Piece", "Span", "Window", "pieces"]
 
 # An edge is so many e-folds below the one before, and steps are so many times longer there.
 _APART, _LONGER = 1.5, 4
@@ -34,8 +33,6 @@ _FIRST_APART = 2.0
 _GROWTH, _COST = 4.0, 24.0
 # Edges that are softer part nothing.
 _SOFTEST = 2.0
-# Values have so many bits more than their sums.
-_SPARE_BITS = 16
 # Edges are at multiples of 1/16; on other rays than the half-line, where many blocks are to have
 # them in common, of 4.
 _PLACES, _PLACES_ASIDE = 16.0, 0.25
@@ -118,20 +115,6 @@ class Piece:
     def terms(self, step: int) -> float:
         """How many there are at steps 2**-step of the finest part."""
         return (self.high - self.low) * 2.0**step / self.coarser
-
-
-def windowed(ray: Ray, window: Window) -> Ray:
-    """The values of a ray times a window, which is 1 to all bits but beside its edges."""
-    low, high = window
-    depth = (ray.bits + _SPARE_BITS) * log(2.0)
-    first = -inf if low is None else low.place + low.reach(depth, ray.angle)
-    last = inf if high is None else high.place - high.reach(depth, ray.angle)
-
-    def values(s: float, _bits: int) -> Ball:
-        value = ray(s)[0]
-        return value if first <= s <= last else value * window(s, ray.angle)
-
-    return Ray(values, ray.angle, ray.bits + _SPARE_BITS)
 
 
 def pieces(
