@@ -1,9 +1,9 @@
 """Is a kernel positive definite? Proofs, each of which holds up to some dimension.
 
 Read in this order: ``sectors`` (complete Bernstein functions of z^2), ``monotone`` (completely
-monotone ones), ``closed_forms`` (families
-whose largest dimension is known), ``one_sign`` and ``hats`` (criteria of Polya's type), ``proofs``
-(the strongest of them, also for sums, products and power series of positive definite functions).
+monotone ones), ``closed_forms`` (families whose largest dimension is known), ``one_sign`` (that a
+formula keeps its sign) and ``hats`` (criteria of Polya's type), ``proofs`` (the strongest of them,
+also for sums, products and power series of positive definite functions).
 """
 
 from spectra.definiteness.monotone import is_completely_monotone

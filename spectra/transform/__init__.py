@@ -51,13 +51,13 @@ ROUTES: Mapping[str, Route] = MappingProxyType(
         "lookup": lookup,
         "periodic": periodic,
         "series": series,
-        "symbolic": symbolic,
         "numeric": numeric,
+        "symbolic": symbolic,
     }
 )
 #: What "auto" tries, in this order.  The symbolic route adds a formula to numbers that the others
 #: have, and takes seconds, so it is for those who ask for it.
-AUTO = ("lookup", "periodic", "series", "numeric")
+AUTO = tuple(name for name in ROUTES if name != "symbolic")
 
 # A ladder of dimensions, and what follows it, ask for so many densities of one kernel.
 _RECENT = 8

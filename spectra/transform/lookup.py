@@ -7,6 +7,7 @@ from typing import Any
 import sympy
 
 from spectra.density import Atom, Component, SpectralDensity
+from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.kernel import Kernel
 from spectra.transform.on_balls.ball_formula import compact_formula
@@ -14,7 +15,6 @@ from spectra.transform.on_balls.ball_reading import ball_form
 from spectra.transform.on_balls.compact import BallComponent
 from spectra.transform.smooth_pairs import PAIRS
 from spectra.transform.smooth_pairs.pair import CONSTANT, Pair
-from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
 from spectra.transform.summands import read, summands, tidy
 
 __all__ = ["known_part", "lookup", "unknown_summand"]
@@ -29,7 +29,7 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
     Parameters
     ----------
     kernel : Kernel
-        Any kernel; pieces of finite support go to :mod:`.compact`.
+        Any kernel; pieces of finite support go to :mod:`.on_balls.compact`.
     dim : int
         Dimension d >= 1.
 
@@ -94,11 +94,14 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom],
     """
     known, rest = _claimed(expr)
     if rest:
-        if any(pair is PlaneWaveMean and key[0] < dim for pair, key in known):
-            return [], [], expr
         # The limit of what is left may be minus that, and no atom is there: 1 - sqrt(z/(1 + z)).
         rest.append(known.pop((None, CONSTANT), sympy.Integer(0)))
-    smooth, atoms = _transform(known, dim)
+    try:
+        smooth, atoms = _transform(known, dim)
+    except NoRouteError:
+        if not rest:
+            raise
+        return [], [], expr
     if not smooth and not atoms:
         return [], [], expr if rest else sympy.Integer(0)
     return smooth, atoms, sympy.Add(*rest)

@@ -2,7 +2,8 @@ r"""The series route: kernels whose Mellin transform is a product of Gamma funct
 
 On the half-line: powers of z times exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z), erfc(c z), waves
 that fall exponentially, and sums of them; their densities are pFq and Meijer functions, computed
-from their Mellin transform (:mod:`.mellin_component`).  Pieces on a ball are those of look-up.
+from their Mellin transform (:mod:`.mellin_sums.mellin_component`).  Pieces on a ball are those of
+look-up.
 """
 
 from __future__ import annotations
