@@ -20,7 +20,7 @@ from spectra.density import Component
 from spectra.quadrature import Enclosure
 from spectra.transform.smooth_pairs.gaussian import Gaussian
 from spectra.transform.smooth_pairs.matern import Matern
-from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
+from spectra.transform.smooth_pairs.pair import Pair
 from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 __all__ = ["MassBalls", "law_of", "mixture_masses", "signed_ranges"]
@@ -47,10 +47,8 @@ _LAWS: dict[type[Component], Callable[[Any], Law]] = {
 
 def one_signed_total(component: Component) -> Ball | None:
     """The signed mass of a component whose density has one sign, or None."""
-    if isinstance(component, Matern | RationalQuadratic | PlaneWaveMean):
-        return exact_ball(component.coefficient)
-    if isinstance(component, Gaussian) and len(component.coefficients) == 1:
-        return exact_ball(component.coefficients[0])
+    if isinstance(component, Pair) and component.has_one_sign:
+        return exact_ball(component.exact_total)
     return None
 
 

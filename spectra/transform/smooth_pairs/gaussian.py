@@ -81,6 +81,11 @@ class Gaussian(CentredPair):
         return cls(dim, rate, tuple(reversed(sympy.Poly(coefficient, Z).all_coeffs()[::2])))
 
     @property
+    def exact_total(self) -> sympy.Expr:
+        """The total as an exact number."""
+        return self.coefficients[0]
+
+    @property
     def has_one_sign(self) -> bool:  # type: ignore[override]
         """Whether it is a Gaussian without a polynomial."""
         return len(self.coefficients) == 1

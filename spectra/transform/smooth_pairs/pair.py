@@ -56,6 +56,8 @@ class Pair(Component):
     It is made as ``cls(dim, *key, coefficient)``, with the keys that :meth:`claim` returns.
     """
 
+    coefficient: sympy.Expr
+
     @classmethod
     @abstractmethod
     def claim(cls, s: Summand) -> list[Term] | None:
@@ -76,6 +78,11 @@ class Pair(Component):
             Where it is known and is not a measure.
         """
         return cls(dim, *key, coefficient)  # type: ignore[call-arg]
+
+    @property
+    def exact_total(self) -> sympy.Expr:
+        """The total as an exact number."""
+        return self.coefficient
 
     @abstractmethod
     def formula(self) -> sympy.Expr | None:
