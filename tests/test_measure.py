@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 import sympy
-from grids import graded
+from grids import by_turns, graded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -27,6 +27,7 @@ from spectra.families import catalogue
 from spectra.kernel import radial, zonal
 from spectra.measure import SpectralMeasure, measure_of, truncate
 from spectra.quadrature import Enclosure, bracketed_roots, legendre_inverse, resolve
+from spectra.tabulation import tabulate
 from spectra.transform import spectral_density
 
 DIMS = (1, 2, 3, 7, 16, 64, 256, 1000)
@@ -439,6 +440,27 @@ def test_the_law_of_a_part_is_the_chi_law():
         s.panels.integrals[s.panels.edges[1:] <= np.log(2.0) + 1e-12].sum() for s in part.stretches
     )
     assert inside <= stats.chi(5).cdf(2.0) + 1e-12
+
+
+POLES = [
+    ("z**(2/5)*besselj(-2/5, z) + exp(-z**2)", 1),
+    ("z**(-1/10)*besselj(1/10, z) + exp(-z**2)", 2),
+    ("besselj(0, z) + besselj(0, 2*z)", 1),
+    ("besselj(0, z) + exp(-z)", 1),
+    ("sin(z)/z + exp(-z**2)", 2),
+]
+
+
+@pytest.mark.parametrize(("text", "dim"), by_turns(POLES, every=2))
+def test_a_pole_within_the_spectrum_of_another_component_has_all_of_its_mass(text, dim):
+    kernel = radial(text)
+    m = measure_of(spectral_density(kernel, dim))
+    assert m.parts("apart")[0].total == pytest.approx(kernel.at_zero, rel=1e-13)
+    table = tabulate(m)
+    z = np.array([0.3, 1.0, 3.0, 10.0, 50.0])
+    missed = np.abs(table.expected_kernel(z) - kernel(z))
+    assert np.all(missed <= table.expected_kernel_error(z) + table.mass_error)
+    assert missed.max() <= 1e-12
 
 
 @pytest.mark.parametrize(("m", "dim"), [(2, 1), (3, 2), (4.5, 3), (4.5, 4), (16, 15), (64.5, 64)])

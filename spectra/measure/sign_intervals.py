@@ -144,11 +144,15 @@ def _segments(density: RadialSum, cut: float) -> tuple[list[tuple[Chart, FloatAr
 
 
 def _depths(components: Sequence[Component]) -> dict[float, float]:
-    """How many e-folds of the distance to each break or end matter: what is beyond is rounding."""
+    """How many e-folds of the distance to each break or end matter: what is beyond is rounding.
+
+    What lies beyond at the end of all of them is closed with the power seen there.
+    """
     found: dict[float, float] = {}
+    last = max(component.end for component in components)
     for component in components:
         for radius, exponent in component.breaks:
-            depth = _END_DEPTH if radius == component.end else _END_DEPTH / (1.0 + exponent)
+            depth = _END_DEPTH if radius == last else _END_DEPTH / (1.0 + exponent)
             found[radius] = max(found.get(radius, 0.0), depth)
     return found
 

@@ -103,9 +103,9 @@ def _mixed_wave(
 ) -> tuple[FloatArray, FloatArray]:
     """The mean of a sum of radial waves at z / s, where s^2 has the law Beta(1/2, (D - 1)/2).
 
-    On panels that halve until what is left is small; that of a sum may be so long before that of
-    its summands.  Where laws end in lobes of a frequency, the kernel is not smooth at that radius,
-    at which one of the panels ends.
+    On panels that halve until what is left of every summand is small: a sum may vanish where it has
+    not begun.  Where laws end in lobes of a frequency, the kernel is not smooth at that radius, at
+    which one of the panels ends.
     """
     z = np.abs(differences).sum(axis=-1)
     size = sum(abs(weight) for weight, _ in weighted)
@@ -119,17 +119,18 @@ def _mixed_wave(
         wide = 0.5 * (high - low)[active, None]
         s = low[active, None] + wide * (1.0 + _POINTS)
         share = wide * scale * (1.0 - s**2) ** (half - 1.0)
-        wave, lost = np.zeros((2, *s.shape))
+        wave, lost, sizes = np.zeros((3, *s.shape))
         for weight, part in weighted:
             found = part.plane_wave(ambient, (z[active, None] / s).ravel())
             own, own_error = (a.reshape(s.shape) for a in found)
             wave += weight * own
             lost += abs(weight) * own_error
+            sizes += abs(weight) * np.abs(own)
         fine, coarse = np.vecdot(wave * share, _FINE), np.vecdot((wave * share)[:, ::2], _COARSE)
         value[active] += fine
         error[active] += np.abs(fine - coarse) + np.vecdot(lost * share, _FINE)
         high, low = low, 0.5 * low
-        left = scale * high[active] * np.abs(wave).max(axis=1)
+        left = scale * high[active] * sizes.max(axis=1)
         done = left < _LEFT * size
         error[active[done]] += left[done]
         active = active[~done]

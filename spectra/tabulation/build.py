@@ -114,16 +114,17 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
             "the error that this makes in the kernel has no bound, and a table of it would "
             "represent nothing. Design a finite measure for your range of distances instead."
         )
-    parts, reached, total = [], 0.0, 0.0
+    parts, reached = [], 0.0
     held = measure.parts("apart")
+    # What the masses miss k(0) by is the density's own error, as far as it can be seen beside the
+    # rounding of a larger mass: all of it may be that of one part.
+    total = sum(part.mass.mid for part in held)
+    missed = abs(sum(part.sign * part.mass.mid for part in held) - measure.k_zero)
     for part in held:
         law, error = _tabulate_part(part, measure.radius, aim)
         parts.append(Part(part.mass.mid, part.mass.rad, part.phase, law))
-        reached = max(reached, error)
-        total += part.sign * part.mass.mid
-    if parts:
-        # What the two masses miss k(0) by is the density's own error, as far as it can be seen.
-        reached += abs(total - measure.k_zero) / sum(p.mass for p in parts)
+        unseen = missed + 2.0 * EPS * (total - part.mass.mid)
+        reached = max(reached, error + min(unseen, part.mass.rad) / part.mass.mid)
     if reached > accepted:
         raise AccuracyError(
             f"The table of {measure.kernel} on R^{measure.dim} reached an error of {reached:.2e} "
