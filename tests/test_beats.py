@@ -217,6 +217,21 @@ def test_components_of_one_support_share_an_orbit():
     assert found.mass.rad <= 1e-12
 
 
+NEAR = [
+    ("-468233/1000000*max(1 - z/{}, 0) + 63249/100000*max(1 - z/{}, 0) - 3/4*max(1 - z/{}, 0)"
+     " + 1/2*max(1 - z/{}, 0)", (1.5, 3, 4.5, 6), 0.0834239564627),
+    ("1518899/1000000*max(1 - z/{}, 0) - 83/50*max(1 - z/{}, 0) + 3/4*max(1 - z/{}, 0)",
+     (100, 200, 300), 0.608899000449599385195),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "radii", "positive"), NEAR)
+def test_a_lobe_between_two_near_zeros_is_not_missed(text, radii, positive):
+    """Sums over 800 lobes by mpmath; places of panels nearly meet those of the grid of signs."""
+    m = measure(text.format(*radii), 1)
+    assert abs(m.positive_mass.mid - positive) <= m.positive_mass.rad + 1e-13
+
+
 def test_the_sign_changes_of_a_sum_are_all_of_its_zeros():
     m = measure(TWO_RADII, 3)
     changes = m.sign_changes(up_to=250.0)

@@ -30,6 +30,8 @@ _END_DEPTH = 40.0
 # on a grid, then on one between the neighbours of its lowest point, to 1e-10 of the first.
 _MINIMUM_GRID = np.linspace(0.0, 1.0, 33)
 _MINIMUM_ROUNDS = 8
+# Places of a grid that are closer in t are one.
+_SAME_PLACE = 1e-9
 # So many steps around each sign change are halved, until no more changes are found, so often at
 # most: a wave of constant frequency is ever shorter in log w, and no sign changes are seen for a
 # dozen steps where they are a period long.
@@ -189,9 +191,14 @@ def _grid(components: Sequence[Component], low: float, high: float) -> FloatArra
 
 
 def _joined(chart: Chart, t: FloatArray, places: FloatArray) -> FloatArray:
-    """A grid with the places that lie between its ends."""
+    """A grid with the places that lie between its ends.
+
+    Of two that differ by rounding one is kept, or a minimum is sought on the wrong side of both.
+    """
     low, high = chart.radius(t[[0, -1]])
-    return np.union1d(t, chart.variable(places[(places > low) & (places < high)]))
+    joined = np.union1d(t, chart.variable(places[(places > low) & (places < high)]))
+    apart = np.diff(joined[:-1], prepend=-np.inf) > _SAME_PLACE
+    return np.append(joined[:-1][apart], joined[-1])
 
 
 def _roots_on_grid(

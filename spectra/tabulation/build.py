@@ -37,8 +37,8 @@ _ACCEPTED = 1e-9
 # Between the places at which the error is measured rounding may be larger by this.
 _UNSEEN = 1.25
 # Places in each panel at which its error is measured, more than its series can pass through, and
-# closer to its ends; none is a node of the fit.
-_MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * (np.arange(48) + 0.5) / 48)
+# closer to its ends, which are two of them; none is a node of the fit.
+_MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * np.arange(51) / 50)
 
 
 @staged(
