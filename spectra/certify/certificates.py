@@ -25,7 +25,7 @@ class PartCertificate:
     not_ascending : float
         Probability of the panels and cells inside which the radius was not proved to ascend; 0
         where it ascends everywhere.  At the ends, where a panel holds 1e-18, the radius is a
-        constant.
+        constant; between two clusters of radii next to no probability spans a part of the radius.
     step_back : float
         The largest step back from one panel or cell to the next, relative to the radius; computed
         in doubles, with their rounding added.

@@ -49,8 +49,10 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     r"""Tabulate the law of the radius of each Jordan part of a finite measure.
 
     The table of a part is an inverse CDF P with :math:`|F(P(u)) - u|` at most ``u_error``, and
-    at most 1e-7 of min(u, 1 - u), so that its tails keep their shape; where a part ends at a
-    finite radius, up to 1e-14 of that radius, which is more of 1 - u there.  The fit aims three
+    at most 1e-7 of min(u, 1 - u) down to 2^-64, so that its tails keep their shape; where a part
+    ends at a finite radius, up to 1e-14 of that radius, which is more of 1 - u there.  Between two
+    clusters of radii, where a panel holds a few units of rounding, the radius may fall by percents
+    while the probability does not.  The fit aims three
     digits below ``u_error``; by default it goes down to the rounding of a probability, a few
     1e-15, where the density has the digits for it, and accepts 1e-9 where it has not. The error is
     measured afterwards, off the nodes of the fit, against a quadrature twice as fine and against
