@@ -51,7 +51,7 @@ _CHI_TERMS = 160
 # The same where there are no means.
 _LISTED_LOBES = 400
 # Points for each half wave of the highest frequency, at which zeros are sought.
-_POINTS = 8
+_POINTS = 24
 # Sign changes that are nearer than this share of a step have a parabola between them.
 _BESIDE = 1e-3
 # A minimum below this fraction of the waves is a double zero.

@@ -17,26 +17,27 @@ Owners = NDArray[np.intp]
 Value = Callable[[FloatArray, Owners], FloatArray]
 Slopes = Callable[[FloatArray, Owners], tuple[FloatArray, FloatArray]]
 
-_NEWTON_STEPS = 6
+_NEWTON_STEPS = 8
 
 
 def lowest(grid: FloatArray, values: FloatArray, slopes: Slopes) -> tuple[FloatArray, Owners]:
-    """Where sizes have a minimum between points of one sign, by Newton's method, and whose.
+    """Where sizes have a minimum between points of one sign, by Newton's method and halving.
 
-    The values are those on an even grid, one row for each function.  The sign at the minimum itself
-    does not count: on a double zero it is that of a rounding.
+    The values are those on an even grid, one row for each function, whose numbers are returned too.
+    The sign at the minimum itself does not count: on a double zero it is that of a rounding.
     """
     size, sign = np.abs(values), np.sign(values)
     inner = size[:, 1:-1] <= np.minimum(size[:, :-2], size[:, 2:])
     inner &= sign[:, :-2] == sign[:, 2:]
     who, place = np.nonzero(inner)
-    near = grid[place + 1]
-    x, step = near.copy(), grid[1] - grid[0]
+    low, x, high = grid[place], grid[place + 1], grid[place + 2]
     for _ in range(_NEWTON_STEPS):
         slope, curve = slopes(x, who)
+        falls = slope * sign[who, place] < 0.0
+        low, high = np.where(falls, x, low), np.where(falls, high, x)
         with np.errstate(divide="ignore", invalid="ignore"):
             new = x - slope / curve
-        x = np.where(np.isfinite(new) & (np.abs(new - near) <= step), new, x)
+        x = np.where((low <= new) & (new <= high), new, 0.5 * (low + high))
     return x, who
 
 
