@@ -238,6 +238,18 @@ def test_a_lobe_between_two_near_zeros_is_not_missed(text, radii, positive):
     assert abs(m.positive_mass.mid - positive) <= m.positive_mass.rad + 1e-13
 
 
+def test_a_zero_without_a_change_of_sign_is_none_at_the_end_of_a_list():
+    # rho ~ (1 - cos w)(2 cos w - 1)/w^2
+    m = measure("Max(0, 1 - z/2) - 3*Max(0, 1 - z)/2", 1)
+    for n in (1, 14, 100, 137, 1000):
+        found, error = m.sign_changes(up_to=2.0 * np.pi * n, return_error=True)
+        periods = 2.0 * np.pi * np.arange(n)
+        exact = np.sort([*(periods + np.pi / 3), *(periods + 5 * np.pi / 3)])
+        assert found.size == exact.size
+        assert np.all(np.abs(found - exact) <= error)
+        assert error.max() <= 1e-12 * found[-1]
+
+
 def test_the_sign_changes_of_a_sum_are_all_of_its_zeros():
     m = measure(TWO_RADII, 3)
     changes = m.sign_changes(up_to=250.0)

@@ -296,6 +296,23 @@ def test_the_sign_changes_of_a_ball_are_zeros_of_a_bessel_function():
         m.sign_changes()
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_changes_of_sign_are_as_far_off_as_is_said(dim):
+    found, error = measure("(1 - z**2/4)**2", dim, 2).sign_changes(up_to=200.0, return_error=True)
+    with mp.workdps(25):
+        exact = [mp.besseljzero(mp.mpf(dim) / 2 + 2, n) / 2 for n in range(1, 60)]
+    for w, wrong, zero in zip(found, error, exact, strict=False):
+        assert abs(w - zero) <= wrong <= 1e-12 * w
+
+
+def test_a_change_of_sign_that_no_digit_shows_is_said_to_be_far_off():
+    # Where 1e9 phi(w) falls below the other bell, at 17.66, both are 1e-59 of what is rounded.
+    found, error = measure("10**9*exp(-z**2/2) - exp(-z**2/100)*cos(20*z)", 1).sign_changes(
+        return_error=True
+    )
+    assert abs(found[0] - 17.6630657343205) <= error[0] <= 17.0
+
+
 def test_a_smooth_summand_moves_the_lobes_and_keeps_the_total():
     k = radial("(1 - z**2/4)**2", support=2) + radial("exp(-z)") * 0.2 - radial("exp(-z**2)") * 0.1
     for dim in (1, 2, 3):

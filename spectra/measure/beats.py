@@ -52,6 +52,8 @@ _CHI_TERMS = 160
 _LISTED_LOBES = 400
 # Points for each half wave of the highest frequency, at which zeros are sought.
 _POINTS = 24
+# Changes are sought up to this many times what is asked.
+_BEYOND = 1.0 + 1e-9
 # Sign changes that are nearer than this share of a step have a parabola between them.
 _BESIDE = 1e-3
 # A minimum below this fraction of the waves is a double zero.
@@ -141,8 +143,9 @@ class BeatingTail:
         return self._masses[sign < 0] if self.has_means else self._bounded[1]
 
     def changes(self, up_to: float) -> FloatArray:
-        """Sign changes of rho from that radius on."""
-        return self.zeros(self.listed_to, max(up_to, self.listed_to))
+        """Sign changes of rho from that radius on, to about a radius: beyond it, too, or of two
+        that are one but for rounding one alone would be seen."""
+        return self.zeros(self.listed_to, max(up_to, self.listed_to) * _BEYOND)
 
     @cached_property
     def _settled(self) -> float:

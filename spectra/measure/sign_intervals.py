@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from spectra.charts import Chart, RadialSum, charts_between, require_moderate_scale
 from spectra.density import Component
 from spectra.numeric import FloatArray
-from spectra.quadrature import bracketed_roots
+from spectra.quadrature import EPS, bracketed_roots
 
-__all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Intervals", "sign_intervals"]
+__all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Intervals", "sign_intervals", "unseen_around"]
 
 # A component is followed until it falls below exp(-92) = 1e-40 of its peak.
 NEGLIGIBLE = 92.0
@@ -30,6 +30,11 @@ _END_DEPTH = 40.0
 # on a grid, then on one between the neighbours of its lowest point, to 1e-10 of the first.
 _MINIMUM_GRID = np.linspace(0.0, 1.0, 33)
 _MINIMUM_ROUNDS = 8
+# A radius and its logarithm are rounded to so many units of rounding.
+_ROUNDED = 4.0
+# Signs that errors hide are sought so much farther each time, which passes over no part of a
+# density whose width is a fifth of its distance.
+_FARTHER = 1.2
 # Places of a grid that are closer in t are one.
 _SAME_PLACE = 1e-9
 # So many steps around each sign change are halved, until no more changes are found, so often at
@@ -117,6 +122,25 @@ def sign_intervals(
         )
         for i, (chart, _) in enumerate(segments)
     ), np.array(sorted(changes))
+
+
+def unseen_around(density: RadialSum, w: FloatArray) -> FloatArray:
+    """How far from radii, on both sides, the error of a density may hide its sign.
+
+    Beside a change of sign that is how far off it may be; up to a fifth more is said.
+    """
+    t = np.log(w)
+    sides = np.repeat([[-1.0], [1.0]], w.size, axis=1)
+    reach = sides * _ROUNDED * EPS * (1.0 + np.abs(t))
+    hidden = np.ones(sides.shape, dtype=bool)
+    while hidden.any():
+        at = np.clip(t + reach, -_FARTHEST, _FARTHEST)
+        ratio, bound = density.balance(Chart(), at[hidden])
+        # Where there is nothing at all, nothing is hidden.
+        seen = (np.abs(ratio) > TRUST * bound) | ((ratio == 0.0) & (bound == 0.0))
+        hidden[hidden] = ~seen & (np.abs(at[hidden]) < _FARTHEST)
+        reach[hidden] *= _FARTHER
+    return np.asarray((w * np.abs(np.expm1(reach))).max(axis=0, initial=0.0))
 
 
 def _segments(density: RadialSum, cut: float) -> tuple[list[tuple[Chart, FloatArray]], bool]:

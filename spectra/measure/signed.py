@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from spectra.measure.apart import taken_apart
 from spectra.measure.beats import BeatingTail
 from spectra.measure.lobes import LobedTailMass, waves_of
 from spectra.measure.part import MeasurePart
-from spectra.measure.sign_intervals import Intervals, sign_intervals
+from spectra.measure.sign_intervals import Intervals, sign_intervals, unseen_around
 from spectra.measure.stretches import ZERO, Stretch, overlap, stretches_of
 from spectra.numeric import FloatArray, checked_dim, real_array
 from spectra.progress import staged
@@ -189,13 +189,32 @@ class SpectralMeasure:
         both = both - self._continuous_mass(1) - self._continuous_mass(-1)
         return atoms + Enclosure(0.5 * both.mid, 0.5 * both.rad)
 
-    def sign_changes(self, *, up_to: float = np.inf) -> FloatArray:
+    @overload
+    def sign_changes(
+        self, *, up_to: float = ..., return_error: Literal[False] = ...
+    ) -> FloatArray: ...
+
+    @overload
+    def sign_changes(
+        self, *, up_to: float = ..., return_error: Literal[True]
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+    def sign_changes(
+        self, *, up_to: float = np.inf, return_error: bool = False
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Radii at which the density changes sign, ascending, up to a radius.
 
         Parameters
         ----------
         up_to : float
             Largest radius; needed where there are infinitely many sign changes.
+        return_error : bool
+            Whether to tell how far off each of them may be, too: as far as the error of the
+            density may hide its sign.
+
+        Returns
+        -------
+        ndarray, or two of them with ``return_error=True``
 
         Raises
         ------
@@ -205,7 +224,7 @@ class SpectralMeasure:
         if real_array(up_to, "up_to").ndim or not up_to >= 0.0:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
         if not self.components:
-            return np.empty(0)
+            return (np.empty(0), np.empty(0)) if return_error else np.empty(0)
         found, lobes = self._listed[1], self._lobes
         if lobes is not None and all(
             m.mid >= m.rad and m.mid > 0.0 for m in map(lobes.mass, (1, -1))
@@ -217,7 +236,8 @@ class SpectralMeasure:
                     f"radius {up_to:g}. Ask with a smaller up_to=..."
                 )
             found = np.concatenate([found, lobes.changes(up_to)])
-        return np.asarray(found[found <= up_to])
+        found = np.asarray(found[found <= up_to])
+        return (found, unseen_around(self._sum, found)) if return_error else found
 
     def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
         """The positive and the negative part; one of zero mass is left out.
