@@ -17,7 +17,7 @@ from spectra.errors import AccuracyError
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS
 
-__all__ = ["Chart", "RadialSum", "charts_between", "require_moderate_scale"]
+__all__ = ["Chart", "RadialSum", "break_depths", "charts_between", "require_moderate_scale"]
 
 # log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
 # and squares, powers and products of radii must stay doubles.
@@ -88,6 +88,31 @@ def charts_between(
     elif np.exp(high) > last * (1.0 + rounded):
         ranges.append((Chart(last), start, float(np.log(np.exp(high) - last))))
     return [(chart, start, stop) for chart, start, stop in ranges if stop > start]
+
+
+def break_depths(components: Iterable[Component], depth: float) -> dict[float, float]:
+    """How many e-folds of the distance to each break matter: of it, and from it to the width.
+
+    Parameters
+    ----------
+    components : iterable of Component
+        The breaks are theirs.
+    depth : float
+        What falls like exp(-depth) is rounding.
+
+    Returns
+    -------
+    dict of radius to e-folds
+        As :func:`charts_between` takes them.
+    """
+    found: dict[float, float] = {}
+    for component in components:
+        for radius, exponent in component.breaks:
+            sides = (component.beside(radius, side) for side in (-1.0, 1.0))
+            width = min((seen.bulk[1] for seen in sides if seen is not None), default=radius)
+            folds = depth / (1.0 + min(exponent, 0.0)) + max(float(np.log(radius / width)), 0.0)
+            found[radius] = max(found.get(radius, 0.0), folds)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

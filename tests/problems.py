@@ -236,6 +236,19 @@ def _ball_polynomial_density(*coefficients: str) -> Callable[[Any, int], Any]:
     return density  # fmt: skip
 
 
+def _spectral_mixture_density(*terms: tuple[str, str, str]) -> Callable[[Any, int], Any]:
+    """Normal laws at the frequencies and at their negatives; in space, a slope of that."""
+
+    def on_the_line(w: Any) -> Any:
+        laws = ((mp.mpf(c), mp.mpf(b), 1 / mp.mpf(length)) for c, b, length in terms)
+        return mp.fsum(c / 2 * (mp.npdf(w, b, s) + mp.npdf(w, -b, s)) for c, b, s in laws)
+
+    def density(w: Any, d: int) -> Any:
+        return on_the_line(w) if d == 1 else -mp.diff(on_the_line, w) / (2 * mp.pi * w)
+
+    return density
+
+
 def _hole_effect_density(w: Any, d: int) -> Any:
     """(1 - z) exp(-z): exp(-a z) and its derivative in a, at a = 1."""
     half, q = mp.mpf(d + 1) / 2, 1 + w * w
@@ -470,6 +483,12 @@ _TABLE = (
     Problem("superspherical_13/10", _named("superspherical", nu=1.3),
             finite=5 * D < 28, positive_definite=5 * D <= 18, dims=(1, 2, 3, 4, 5),
             density=_superspherical_density("1.3"), tags=_tags("compact lobed")),
+    # bells beside the origin and far from it, with a closed pair in these dimensions
+    Problem("spectral_mixture", _named("spectral_mixture", weights=[1, 0.5],
+                                       frequencies=[0.5, 20], lengths=[1, 3]),
+            k_zero="3/2", positive_definite=D <= 1, dims=(1, 3),
+            density=_spectral_mixture_density(("1", "0.5", "1"), ("0.5", "20", "3")),
+            tags=_tags("smooth signed")),
 )  # fmt: skip
 
 #: Every problem by its id.

@@ -47,10 +47,43 @@ def _matern(nu: sympy.Expr, length: sympy.Expr) -> Kernel:
 _LARGEST_ELEMENTARY_ORDER = 20
 
 
+def _weights() -> Parameter:
+    return Parameter(
+        "weights",
+        (sympy.Integer(1),),
+        sympy.Ne(_symbol("weights"), 0),
+        "weight of each summand, of either sign",
+        sequence=True,
+    )
+
+
+def _lengths() -> Parameter:
+    return Parameter(
+        "lengths",
+        (sympy.Integer(1),),
+        _symbol("lengths") > 0,
+        "length of each summand",
+        sequence=True,
+    )
+
+
 def _gaussian_mixture(weights: tuple[sympy.Expr, ...], lengths: tuple[sympy.Expr, ...]) -> Kernel:
     terms = [f"w{i}*exp(-z**2/(2*l{i}**2))" for i in range(len(weights))]
     values = {f"w{i}": w for i, w in enumerate(weights)}
     values |= {f"l{i}": length for i, length in enumerate(lengths)}
+    return radial(" + ".join(terms), **values)
+
+
+def _spectral_mixture(
+    weights: tuple[sympy.Expr, ...],
+    frequencies: tuple[sympy.Expr, ...],
+    lengths: tuple[sympy.Expr, ...],
+) -> Kernel:
+    parameters = zip(weights, frequencies, lengths, strict=True)
+    values = {
+        f"{name}{i}": x for i, p in enumerate(parameters) for name, x in zip("wbl", p, strict=True)
+    }
+    terms = (f"w{i}*exp(-z**2/(2*l{i}**2))*cos(b{i}*z)" for i in range(len(weights)))
     return radial(" + ".join(terms), **values)
 
 
@@ -196,22 +229,30 @@ ENTRIES: tuple[Entry, ...] = (
         finite=_TRUE,
         positive_definite=None,
         reference=f"{_LIU}, section 2 (linear combinations of positive definite kernels)",
+        parameters=(_weights(), _lengths()),
+    ),
+    Entry(
+        id="spectral_mixture",
+        title="Spectral mixture, a sum of Gaussians times waves",
+        formula="sum of weight*exp(-z**2/(2*length**2))*cos(frequency*z)",
+        build=_spectral_mixture,
+        finite=_TRUE,
+        positive_definite=None,
+        reference="Wilson and Adams, Gaussian process kernels for pattern discovery and "
+        "extrapolation, ICML 2013, equation (12)",
         parameters=(
+            _weights(),
             Parameter(
-                "weights",
+                "frequencies",
                 (sympy.Integer(1),),
-                sympy.Ne(_symbol("weights"), 0),
-                "weight of each summand, of either sign",
+                _symbol("frequencies") >= 0,
+                "angular frequency of each summand, 2 pi times that of the paper",
                 sequence=True,
             ),
-            Parameter(
-                "lengths",
-                (sympy.Integer(1),),
-                _symbol("lengths") > 0,
-                "length of each summand",
-                sequence=True,
-            ),
+            _lengths(),
         ),
+        note="On the line, d = 1, it is positive definite for weights above zero: its measure has "
+        "a bell of width 1/length at each frequency.",
     ),
     Entry(
         id="delta_gaussian",

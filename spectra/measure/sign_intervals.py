@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.charts import Chart, RadialSum, charts_between, require_moderate_scale
+from spectra.charts import (
+    Chart,
+    RadialSum,
+    break_depths,
+    charts_between,
+    require_moderate_scale,
+)
 from spectra.density import Component
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, bracketed_roots
@@ -51,6 +57,8 @@ class Intervals:
     ----------
     density : RadialSum
     chart : Chart
+    grid : ndarray
+        Places in t that are close where the density changes much.
     bounds : ndarray of shape (n + 1,)
         The t between the ranges, and at both ends.
     signs : ndarray of shape (n,)
@@ -62,6 +70,7 @@ class Intervals:
 
     density: RadialSum
     chart: Chart
+    grid: FloatArray
     bounds: FloatArray
     signs: NDArray[np.int_]
     first: bool
@@ -114,13 +123,14 @@ def sign_intervals(
         Intervals(
             density,
             chart,
+            grid,
             bounds[i],
             np.array([s or known for s in signs[i]]),
             first=i == 0,
             # A closure belongs to what runs to the end of a spectrum.
             last=chart.origin < cut if chart.way < 0.0 else i == len(segments) - 1 and not is_cut,
         )
-        for i, (chart, _) in enumerate(segments)
+        for i, (chart, grid) in enumerate(segments)
     ), np.array(sorted(changes))
 
 
@@ -170,17 +180,10 @@ def _segments(density: RadialSum, cut: float) -> tuple[list[tuple[Chart, FloatAr
 
 
 def _depths(components: Sequence[Component]) -> dict[float, float]:
-    """How many e-folds of the distance to each break or end matter: what is beyond is rounding.
-
-    What lies beyond at the end of all of them is closed with the power seen there.
-    """
-    found: dict[float, float] = {}
+    """How deep breaks and ends are followed; the end of all is closed with the power seen there."""
+    found = break_depths(components, _END_DEPTH)
     last = max(component.end for component in components)
-    for component in components:
-        for radius, exponent in component.breaks:
-            depth = _END_DEPTH if radius == last else _END_DEPTH / (1.0 + exponent)
-            found[radius] = max(found.get(radius, 0.0), depth)
-    return found
+    return {r: _END_DEPTH if r == last else depth for r, depth in found.items()}
 
 
 def _extent(component: Component, side: float) -> float:

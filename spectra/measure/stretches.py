@@ -33,6 +33,10 @@ __all__ = ["ZERO", "Stretch", "closed", "overlap", "refined", "stretches_of"]
 _UNDERFLOW = 1e-260
 # Beside the ends of a range, points are so many times nearer from one to the next, so many times.
 _NEARER, _NEAREST = 4.0, 12
+# Places nearer than this share of a step are one.
+_SAME = 1e-9
+# A panel begins with no more of the places at which signs are read.
+_MOST_PLACES = 64
 
 
 #: A mass beyond the last panel, where the density per unit of t falls like exp(-rate |t|), and that
@@ -144,17 +148,18 @@ def _integrate(function: Integrand, run: Intervals) -> list[Stretch]:
     The integrand is asked about all ranges at a time; one of zero mass is left out.
     """
     ends = list(pairwise(run.bounds))
-    grids = [np.linspace(a, b, 33 + int((b - a) / COARSE_STEP)) for a, b in ends]
+    grids = [_grid(run, a, b) for a, b in ends]
     seen = _sampled(function, grids)
     doubts = _doubts(seen, _sampled(function, [_near_the_ends(t) for t in grids]))
     last = [run.last and i == len(ends) - 1 for i in range(len(ends))]
     ranges = [_relevant(*s, closes=c) for s, c in zip(seen, last, strict=True)]
-    resolved = iter(resolve(function, [_first_edges(*r) for r in ranges if r is not None]))
+    edges = [_first_edges(*r, run.grid) for r in ranges if r is not None]
+    resolved = iter(resolve(function, edges))
     found: list[Stretch] = []
     for i, (sample, part, doubt) in enumerate(zip(seen, ranges, doubts, strict=True)):
         t, sign = sample[0], int(run.signs[i])
         if part is None:
-            lost = _size(sample, t == t) * (t[-1] - t[0]) / t.size
+            lost = _size(sample, t == t)
             empty = LegendrePanels(t[[0, -1]], np.zeros((1, ORDER)), np.array([lost]))
             if lost:
                 found.append(Stretch(sign, run.chart, empty, function, doubt=lost))
@@ -198,14 +203,14 @@ def _doubts(seen: Sequence[_Sample], near: Sequence[_Sample]) -> list[float]:
 
 
 def _size(sample: _Sample, some: NDArray[np.bool_]) -> float:
-    """The sum of the sizes of some values, with their errors."""
-    _, value, error = sample
-    return float((np.abs(value[some]) + error[some]).sum())
+    """The integral of the size of what is at some places, with its error."""
+    t, value, error = sample
+    return float(((np.abs(value) + error) * np.gradient(t))[some].sum())
 
 
 def _left_out(sample: _Sample, beyond: NDArray[np.bool_]) -> Enclosure:
     """The mass of a range beyond its panels, towards a zero, where no sign can be trusted."""
-    return Enclosure(0.0, _size(sample, beyond) * float(sample[0][1] - sample[0][0]))
+    return Enclosure(0.0, _size(sample, beyond))
 
 
 def _relevant(
@@ -227,8 +232,23 @@ def _relevant(
     return low, high
 
 
-def _first_edges(low: float, high: float) -> FloatArray:
-    return np.linspace(low, high, 2 + int((high - low) / 4.0))
+def _grid(run: Intervals, low: float, high: float) -> FloatArray:
+    """Places between two t, even ones and those that show what changes much."""
+    even = np.linspace(low, high, 33 + int((high - low) / COARSE_STEP))
+    inside = run.grid[(run.grid > low) & (run.grid < high)]
+    near = np.searchsorted(even, inside)
+    apart = np.minimum(inside - even[near - 1], even[near] - inside)
+    return np.sort(np.concatenate([even, inside[apart > _SAME * (even[1] - even[0])]]))
+
+
+def _first_edges(low: float, high: float, grid: FloatArray) -> FloatArray:
+    """Panels with so few places of a grid that none of what changes much is passed over."""
+    edges = np.linspace(low, high, 2 + int((high - low) / 4.0))
+    while True:
+        full = np.flatnonzero(np.diff(np.searchsorted(grid, edges)) > _MOST_PLACES)
+        if not full.size:
+            return edges
+        edges = np.insert(edges, full + 1, 0.5 * (edges[full] + edges[full + 1]))
 
 
 def _close(function: Integrand, at: float, inward: float, sample: _Sample) -> Closure:
@@ -238,7 +258,7 @@ def _close(function: Integrand, at: float, inward: float, sample: _Sample) -> Cl
     step = min(1.0, 0.5 * abs(at - float(grid[-1 if inward > 0 else 0])))
     f, e = function(at + inward * step * np.array([0.0, 0.5, 1.0]))
     if not (f[0] > TRUST * e[0] and f[1] > f[0] and f[2] > f[1]):
-        noise = _size(sample, grid < at if inward > 0 else grid > at) * float(grid[1] - grid[0])
+        noise = _size(sample, grid < at if inward > 0 else grid > at)
         return Enclosure(0.0, noise + abs(float(f[0])) + float(e[0])), np.inf
     return closed(f, e, step)
 

@@ -191,7 +191,7 @@ def fit_pieces(
             if piece.is_atom:
                 done.append(_row(piece, piece.ends[0].radius, 0.0, PanelKind.LINEAR, 1.0))
             elif piece.negligible:
-                done.append(_end_panel(law, piece))
+                done.append(_end_panel(law, piece, from_above=from_above))
             elif piece.kind is None:
                 waiting.extend(piece.halves())
             else:
@@ -304,6 +304,9 @@ def _try(
     # Where a radius cannot be told from the exact one in floating point, it is right.
     wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     wrong[:, -2:] = apart & ~noisy
+    # Beside a gap, where radii are rounding, a series may turn back; a line between them does not.
+    rise = w[:, -2] - w[:, -1] if from_above else w[:, -1] - w[:, -2]
+    wrong[:, -1] |= rise < -_JOIN * w[:, -2:].max(axis=1)
     rows = [
         (p.low, p.high, f, PanelKind(int(k)), p.exponent)
         for p, f, k in zip(trial, fits, kinds, strict=True)
@@ -370,9 +373,12 @@ def _row(piece: Piece, first: float, second: float, kind: PanelKind, exponent: f
     return piece.low, piece.high, coefficients, kind, exponent
 
 
-def _end_panel(law: MeasurePart, piece: Piece) -> _Row:
+def _end_panel(law: MeasurePart, piece: Piece, *, from_above: bool) -> _Row:
     """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
-    w = law.radius(*piece.masses_at([1.0, 0.5, 0.0]))
+    # Beside a gap rounding may exchange radii, or put one on its other side.
+    w = np.sort(law.radius(*piece.masses_at([1.0, 0.5, 0.0])))[:: 1 if from_above else -1]
+    known = [end.radius for end in (piece.ends[::-1] if from_above else piece.ends)]
+    w = np.fmin(np.fmax(w, known[0]), known[1])
     if piece.tail:
         rate = float(np.log(2.0) / max(np.log(w[1] / w[0]), 1e-12))
         if abs(rate - law.rates[1]) <= _SETTLED_POWER * law.rates[1]:

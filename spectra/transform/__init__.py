@@ -182,7 +182,7 @@ def _not_believed(kernel: Kernel, dim: int, refuted: list[str]) -> str:
 
 def _refusal(kernel: Kernel, dim: int, route: str, names: tuple[str, ...]) -> NoRouteError:
     """What was not found, and what can be done for this kernel."""
-    unknown = unknown_summand(kernel)
+    unknown = unknown_summand(kernel, dim)
     if unknown is None:
         return NoRouteError(
             f"The {route} route leaves {kernel} to look-up, which knows all its summands in "

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.charts import Chart, RadialSum, require_moderate_scale
+from spectra.charts import Chart, RadialSum, break_depths, require_moderate_scale
 from spectra.density import SpectralDensity
 from spectra.formula.expansions.kinks import KINKS
 from spectra.kernel import Kernel
@@ -231,10 +231,7 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledI
     origin = min(c.origin_exponent for c in components)
     low = max(-np.log(widest) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
     high = np.log((_REACH + np.sqrt(density.dim)) / narrowest)
-    depths: dict[float, float] = {}
-    for radius, exponent in (b for c in components for b in c.breaks):
-        depth = _DEPTH / (1.0 + min(exponent, 0.0))
-        depths[radius] = max(depths.get(radius, 0.0), depth)
+    depths = break_depths(components, _DEPTH)
     high = min(high, np.log(max(c.end for c in components)))
     waves = [(c.tail.frequency, np.inf) for c in components if c.tail is not None]
     waves += [(w.centre, (_REACH + 1.0) / w.width) for w in windows]

@@ -62,7 +62,7 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
             components.append(BallComponent.of(form, dim))
             formulas.append(compact_formula(form, dim))
             continue
-        known, rest = _claimed(piece.expr)
+        known, rest = _claimed(piece.expr, dim)
         if rest:
             return None
         smooth, points = _transform(known, dim)
@@ -92,7 +92,7 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom],
     NoRouteError
         As :func:`lookup` does.
     """
-    known, rest = _claimed(expr)
+    known, rest = _claimed(expr, dim)
     if rest:
         # The limit of what is left may be minus that, and no atom is there: 1 - sqrt(z/(1 + z)).
         rest.append(known.pop((None, CONSTANT), sympy.Integer(0)))
@@ -107,21 +107,22 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom],
     return smooth, atoms, sympy.Add(*rest)
 
 
-def unknown_summand(kernel: Kernel) -> str | None:
+def unknown_summand(kernel: Kernel, dim: int) -> str | None:
     """The first summand of a kernel that is in no family, as text; None where all are known."""
     for piece in kernel.pieces:
         if piece.support != sympy.oo:
             if ball_form(piece.expr, piece.support) is None:
                 return f"{piece.expr} on z <= {piece.support}"
             continue
-        _, rest = _claimed(piece.expr)
+        _, rest = _claimed(piece.expr, dim)
         if rest:
             return str(rest[0])
     return None
 
 
-def _claimed(expr: sympy.Expr) -> tuple[_Claims, list[sympy.Expr]]:
+def _claimed(expr: sympy.Expr, dim: int) -> tuple[_Claims, list[sympy.Expr]]:
     """The exact sum of the summands that each pair claims, by their keys; and the others."""
+    serving = [pair for pair in PAIRS if pair.serves(dim)]
     known: _Claims = {}
     rest = []
     for term in summands(expr):
@@ -129,7 +130,7 @@ def _claimed(expr: sympy.Expr) -> tuple[_Claims, list[sympy.Expr]]:
             known[None, CONSTANT] = tidy(known.get((None, CONSTANT), 0) + term)
             continue
         summand = read(term)
-        for pair in PAIRS:
+        for pair in serving:
             parts = pair.claim(summand)
             if parts is not None:
                 break

@@ -1,13 +1,14 @@
 """Closed pairs on the half-line, one to a file.
 
 ``pair`` says what each of them must know, and what most share, a logarithm that keeps its digits in
-every dimension; ``bessel_k`` is a function.  The pairs: ``gaussian``, ``matern``, ``damped_wave``,
-``rational_quadratic``, ``plane_wave_mean``.  A new one is a file beside ``matern`` (a good one to
-begin from), its name in :data:`PAIRS` and among those above.
+every dimension; ``bessel_k`` is a function.  The pairs: ``gaussian``, ``gaussian_wave``,
+``matern``, ``damped_wave``, ``rational_quadratic``, ``plane_wave_mean``.  A new one is a file
+beside ``matern`` (a good one to begin from), its name in :data:`PAIRS` and among those above.
 """
 
 from spectra.transform.smooth_pairs.damped_wave import DampedWave
 from spectra.transform.smooth_pairs.gaussian import Gaussian
+from spectra.transform.smooth_pairs.gaussian_wave import GaussianWave
 from spectra.transform.smooth_pairs.matern import Matern
 from spectra.transform.smooth_pairs.pair import Pair
 from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
@@ -16,4 +17,11 @@ from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 __all__ = ["PAIRS"]
 
 #: The pairs; the first one that claims a summand has it.
-PAIRS: tuple[type[Pair], ...] = (Gaussian, Matern, DampedWave, RationalQuadratic, PlaneWaveMean)
+PAIRS: tuple[type[Pair], ...] = (
+    Gaussian,
+    GaussianWave,
+    Matern,
+    DampedWave,
+    RationalQuadratic,
+    PlaneWaveMean,
+)

@@ -59,6 +59,11 @@ class Pair(Component):
     coefficient: sympy.Expr
 
     @classmethod
+    def serves(cls, dim: int) -> bool:
+        """Whether the transform is known in a dimension."""
+        return True
+
+    @classmethod
     @abstractmethod
     def claim(cls, s: Summand) -> list[Term] | None:
         """A summand as a sum of kernels of the family; None where it is none."""

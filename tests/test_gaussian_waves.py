@@ -1,0 +1,144 @@
+"""Waves under a Gaussian: the closed pair in d = 1 and 3, and what other dimensions are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import mp
+
+import spectra as sp
+from spectra.errors import ParameterError
+from spectra.transform import spectral_density
+from spectra.transform.smooth_pairs.gaussian_wave import GaussianWave
+
+POSITIVE = st.fractions(min_value="1/1000", max_value=1000, max_denominator=1000)
+
+
+def exact_radial(a: Any, b: Any, w: Any, dim: int) -> Any:
+    """rho of exp(-a z^2) cos(b z), by normal laws; the slope by their derivative."""
+    s = mp.sqrt(2 * a)
+    if dim == 1:
+        return mp.npdf(w, b, s) + mp.npdf(w, -b, s)
+    return w / s**2 * ((w - b) * mp.npdf(w, b, s) + (w + b) * mp.npdf(w, -b, s))
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+@given(a=POSITIVE, b=POSITIVE, share=st.floats(1e-3, 6.0))
+def test_values_are_right_within_their_errors(dim, a, b, share):
+    pair = GaussianWave(dim, sympy.Rational(a), sympy.Rational(b), sympy.Integer(-2))
+    w = np.array([share * max(np.sqrt(2.0 * float(a)), float(b) / 3.0)], dtype=float)
+    sign, log = pair.signed_log(w)
+    bound = pair.relative_error(w) * np.exp(pair.log_envelope(w))
+    with mp.workdps(40):
+        true = -2 * exact_radial(sympy_to_mp(a), sympy_to_mp(b), mp.mpf(w[0]), dim)
+        assert abs(sign[0] * mp.exp(mp.mpf(log[0])) - true) <= bound[0] + 1e-300
+    bell = (w[0] - float(b)) ** 2 / (4.0 * float(a))
+    assert pair.relative_error(w)[0] <= 4e-15 * (10.0 + bell)
+
+
+def sympy_to_mp(value: Any) -> Any:
+    return mp.mpf(value.numerator) / value.denominator
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_bell_far_narrower_than_its_frequency_is_rounded_has_its_shape(dim, side):
+    """Its width is 1e-20, and the doubles beside the square root of 2 are 2e-16 apart."""
+    a = sympy.Rational(1, 2 * 10**40)
+    pair = GaussianWave(dim, a, sympy.sqrt(2), sympy.Integer(1))
+    seen = pair.beside(float(np.sqrt(2.0)), side)
+    assert seen is not None
+    with mp.workdps(60):
+        b, middle = mp.sqrt(2), mp.mpf(float(np.sqrt(2.0)))
+        # Half a width beyond the frequency, as a distance from the double beside it.
+        distance = side * (b - middle + side * mp.mpf("5e-21"))
+        if distance <= 0:
+            return
+        x = np.array([float(distance)])
+        sign, log = seen.signed_log(x)
+        bound = seen.relative_error(x) * np.exp(seen.log_envelope(x))
+        true = exact_radial(mp.mpf("5e-41"), b, middle + side * mp.mpf(x[0]), dim)
+        # The distance is rounded to 1e-16 of 1e-16, a share of the width.
+        assert abs(sign[0] * mp.exp(mp.mpf(log[0])) - true) <= bound[0] + 1e-11 * abs(true)
+    assert pair.beside(1.0, side) is None
+
+
+@pytest.mark.parametrize("b", ["1/100", "1", "20", "100000"])
+def test_on_the_line_all_of_the_mass_is_positive(b):
+    m = sp.spectral_measure(sp.radial(f"3*exp(-z**2/100)*cos({b}*z)"), 1)
+    assert abs(m.positive_mass.mid - 3.0) <= m.positive_mass.rad <= 1e-12
+    assert (m.negative_mass.mid, m.negative_mass.rad) == (0.0, 0.0)
+    assert m.sign_changes().size == 0
+
+
+@pytest.mark.parametrize(("a", "b"), [("1/2", "1"), ("1/2", "3"), ("1/100", "20"), ("1", "500")])
+def test_in_space_the_masses_of_both_signs_are_those_of_the_line_by_parts(a, b):
+    m = sp.spectral_measure(sp.radial(f"exp(-({a})*z**2)*cos({b}*z)"), 3)
+    with mp.workdps(30):
+        rate, frequency = (sympy_to_mp(sympy.Rational(x)) for x in (a, b))
+        width = mp.sqrt(2 * rate)
+
+        def slope(w):
+            return exact_radial(rate, frequency, w, 3)
+
+        if frequency <= width:  # the density has no zero: w >= b tanh(b w/(2a))
+            negative = mp.mpf(0)
+        else:
+            zero = mp.findroot(
+                lambda w: w - frequency * mp.tanh(frequency * w / (2 * rate)), frequency
+            )
+            cuts = [max(zero - k * width, 0) for k in (40, 20, 10, 5, 2, 1, 0)]
+            negative = -mp.quad(slope, sorted(set(cuts)))
+        assert abs(m.negative_mass.mid - negative) <= m.negative_mass.rad + 1e-25
+        assert abs(m.positive_mass.mid - 1 - negative) <= m.positive_mass.rad
+    assert m.mass.rad <= 1e-12 * m.mass.mid
+
+
+CLUSTERS = (
+    "exp(-z**2/2) + exp(-z**2/50)*cos(100*z)",
+    "exp(-z**2/2) - exp(-z**2/50)*cos(100*z)/2",
+    "exp(-z**2/2)*cos(10*z) + exp(-z**2/5000000)*cos(1000*z)",
+    "exp(-z**2/2) + exp(-z**2/5000000)*cos(z)",
+    "exp(-z**2/2) + exp(-z**2/8)*cos(3*z)/2 + exp(-z**2/50)*cos(400*z)/4",
+)
+
+
+@pytest.mark.parametrize("text", CLUSTERS)
+@pytest.mark.parametrize("dim", [1, 3])
+def test_tables_of_clusters_of_radii_far_apart_ascend_and_give_back_their_kernel(text, dim):
+    kernel = sp.radial(text)
+    table = sp.derive(kernel, dim)
+    z = np.geomspace(1e-4, 4.0, 40)
+    missed = np.abs(table.expected_kernel(z) - kernel(z))
+    assert np.all(missed <= table.expected_kernel_error(z) + table.u_error * table.mass)
+    assert table.u_error <= 2e-13
+    u = np.sort(np.random.default_rng(0).uniform(size=20_000))
+    for part in table.parts:
+        assert np.all(np.diff(part.law.ppf(u)) >= -1e-9 * part.law.ppf(u[1:]))
+
+
+@pytest.mark.slow
+def test_a_narrow_bell_in_the_plane_is_not_passed_over():
+    """All of its mass lies within a thousandth of its radius, far beyond noise."""
+    m = sp.spectral_measure(sp.radial("exp(-z**2/100)*cos(100*z)"), 2)
+    assert abs(m.positive_mass.mid - m.negative_mass.mid - 1.0) <= m.mass.rad <= 1e-8
+    assert m.positive_mass.mid > 19.0
+
+
+def test_even_dimensions_have_no_closed_pair():
+    kernel = sp.radial("exp(-z**2/2)*cos(3*z)")
+    assert spectral_density(kernel, 1).route == spectral_density(kernel, 3).route == "lookup"
+    assert spectral_density(kernel, 2).route == spectral_density(kernel, 7).route == "numeric"
+    assert not GaussianWave.serves(5)
+
+
+def test_a_mixture_needs_as_many_of_each_parameter():
+    with pytest.raises(ParameterError, match="frequencies"):
+        sp.catalogue["spectral_mixture"](weights=[1, 2], frequencies=[1], lengths=[1, 1])
+    plain = sp.catalogue["spectral_mixture"](weights=[2], frequencies=[0], lengths=[3])
+    assert plain(1.5) == pytest.approx(2.0 * np.exp(-(0.5**2) / 2.0), rel=1e-15)
