@@ -114,7 +114,6 @@ def test_pictures_of_several_groups_share_no_names() -> None:
         ("Max(2 - z, 0)", "2", 1, 0),
         pytest.param("Max(1 - z, 0) + exp(-z)", "2", 1, 1, marks=pytest.mark.slow),
         pytest.param("(1 + z)*exp(-2*z)", "3", 0, 1, marks=pytest.mark.slow),
-        pytest.param("exp(-z) + exp(-2*z)", "2", 0, 2, marks=pytest.mark.slow),
         pytest.param("exp(-z) + exp(-2*z)", "3", 0, 2, marks=pytest.mark.slow),
         ("exp(-z)", "1", 0, 0),
     ],
@@ -150,7 +149,7 @@ def test_a_finite_mass_without_a_law_is_refused_with_the_way_out() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["groups", "l1"])
 def test_the_error_is_that_of_draws(kind: str) -> None:
-    draws, n, rng = 3000, 32, np.random.default_rng(0)
+    draws, n, rng = 1500, 32, np.random.default_rng(0)
     if kind == "groups":
         kernel = radial("exp(-z**2/2)").on([0, 1]) * radial("exp(-z)").on([2])
         table = derive(kernel, 3, cache=False)
@@ -171,4 +170,4 @@ def test_the_error_is_that_of_draws(kind: str) -> None:
         squares[i] = np.mean((sample.estimate(D) - kernel(D)) ** 2)
     scale, error = np.mean(kernel(D) ** 2), np.std(squares) / np.sqrt(draws)
     assert abs(squares.mean() - found[2] ** 2 * scale) <= 6 * error
-    assert error < 0.05 * squares.mean()
+    assert error < 0.07 * squares.mean()

@@ -71,7 +71,7 @@ def weighted(
 ) -> ScaledIntegrals:
     """Integrals of a function against each weight, over pieces made by :func:`panels`.
 
-    What bisection does not resolve is counted as an error of the integrals.
+    All that bisection does not resolve is counted as an error of the integrals.
 
     Examples
     --------
@@ -104,7 +104,8 @@ def weighted(
         fine = tail <= np.maximum(_RESOLVED * absolute[:, None], wrong)
         fine |= _is_rounding(coefficients, value, before, level)
         good = np.all(fine, axis=0) | (level == _ROUNDS - 1 or left.size > _MOST_PANELS)
-        rows = (half * (value @ WEIGHTS), tail + wrong, size)
+        # Of a wave that is not resolved the last coefficients tell nothing.
+        rows = (half * (value @ WEIGHTS), np.where(fine, tail, size) + wrong, size)
         sums += np.array([row[:, good].sum(axis=1) for row in rows])
         if np.all(good):
             break
