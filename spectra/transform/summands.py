@@ -18,6 +18,7 @@ __all__ = [
     "LARGEST_POWER",
     "Summand",
     "polynomial",
+    "positive_rate",
     "read",
     "scaled_argument",
     "summands",
@@ -154,7 +155,11 @@ def scaled_argument(
     if not isinstance(factor, head):
         return None
     order, argument = factor.args
+    rate = positive_rate(argument)
+    return None if rate is None or not order.is_real else (order, rate)
+
+
+def positive_rate(argument: sympy.Expr) -> sympy.Expr | None:
+    """a > 0 of an argument a z; None for any other."""
     rate = sympy.cancel(argument / Z)
-    if rate.has(Z) or not rate.is_positive or not order.is_real:
-        return None
-    return order, rate
+    return None if rate.has(Z) or not rate.is_positive else rate

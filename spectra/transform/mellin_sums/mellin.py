@@ -18,7 +18,7 @@ import sympy
 from spectra.formula.parsing import Z
 from spectra.transform.rays.continuation import number
 from spectra.transform.rays.precision import Ball, working
-from spectra.transform.summands import read, scaled_argument
+from spectra.transform.summands import positive_rate, read, scaled_argument
 
 __all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product"]
 
@@ -271,8 +271,8 @@ def _complementary_error(factor: sympy.Expr) -> GammaProduct | None:
     """erfc(c z): Gamma((s+1)/2) / (sqrt(pi) s), DLMF 7.7."""
     if not isinstance(factor, sympy.erfc):
         return None
-    rate = sympy.cancel(factor.args[0] / Z)
-    if rate.has(Z) or not rate.is_positive:
+    rate = positive_rate(factor.args[0])
+    if rate is None:
         return None
     above = ((_HALF, _HALF), (sympy.Integer(0), _ONE))
     return GammaProduct(1 / sympy.sqrt(sympy.pi), rate, above, ((_ONE, _ONE),))

@@ -8,11 +8,10 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.matern import in_matern
 from spectra.transform.smooth_pairs.pair import Pair, Term, W
-from spectra.transform.summands import LARGEST_POWER, Summand, tidy, to_mpf
+from spectra.transform.summands import LARGEST_POWER, Summand, positive_rate, tidy, to_mpf
 
 __all__ = ["DampedWave"]
 
@@ -82,8 +81,8 @@ class DampedWave(Pair):
         (wave,) = s.factors
         if not isinstance(wave, sympy.cos | sympy.sin):
             return None
-        frequency = sympy.cancel(wave.args[0] / Z)
-        if frequency.has(Z) or not frequency.is_positive:
+        frequency = positive_rate(wave.args[0])
+        if frequency is None:
             return None
         rate = tidy(s.linear) - sympy.I * tidy(frequency)
         value = s.coefficient * (1 if isinstance(wave, sympy.cos) else -sympy.I)

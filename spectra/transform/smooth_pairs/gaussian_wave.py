@@ -10,10 +10,9 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.pair import DIGITS, ROUNDING, Pair, Term, W
-from spectra.transform.summands import Summand, tidy, to_mpf
+from spectra.transform.summands import Summand, positive_rate, tidy, to_mpf
 
 __all__ = ["GaussianWave"]
 
@@ -81,8 +80,8 @@ class GaussianWave(Pair):
         (wave,) = s.factors
         if not isinstance(wave, sympy.cos):
             return None
-        frequency = sympy.cancel(wave.args[0] / Z)
-        if frequency.has(Z) or not frequency.is_positive:
+        frequency = positive_rate(wave.args[0])
+        if frequency is None:
             return None
         return [((tidy(s.quadratic), tidy(frequency)), s.coefficient)]
 

@@ -12,7 +12,6 @@ from scipy.special import betaincinv
 
 from spectra.density import Atom
 from spectra.errors import NoRouteError
-from spectra.formula.parsing import Z
 from spectra.numeric import FloatArray
 from spectra.transform.smooth_pairs.pair import (
     DIGITS,
@@ -22,7 +21,7 @@ from spectra.transform.smooth_pairs.pair import (
     W,
     log_ratio,
 )
-from spectra.transform.summands import Summand, scaled_argument, tidy, to_mpf
+from spectra.transform.summands import Summand, positive_rate, scaled_argument, tidy, to_mpf
 
 __all__ = ["PlaneWaveMean"]
 
@@ -76,9 +75,9 @@ class PlaneWaveMean(CentredPair):
         if factor is None:
             return None
         if isinstance(factor, sympy.cos | sympy.sin):
-            rate = sympy.cancel(factor.args[0] / Z)
+            rate = positive_rate(factor.args[0])
             wanted = 0 if isinstance(factor, sympy.cos) else -1
-            if rate.has(Z) or not rate.is_positive or s.power != wanted:
+            if rate is None or s.power != wanted:
                 return None
             return [((sympy.Integer(1 - 2 * wanted), tidy(rate)), s.coefficient * rate**-wanted)]
         match = scaled_argument(factor, sympy.besselj)
