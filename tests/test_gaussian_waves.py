@@ -52,7 +52,6 @@ def test_a_bell_far_narrower_than_its_frequency_is_rounded_has_its_shape(dim, si
     a = sympy.Rational(1, 2 * 10**40)
     pair = GaussianWave(dim, a, sympy.sqrt(2), sympy.Integer(1))
     seen = pair.beside(float(np.sqrt(2.0)), side)
-    assert seen is not None
     with mp.workdps(60):
         b, middle = mp.sqrt(2), mp.mpf(float(np.sqrt(2.0)))
         # Half a width beyond the frequency, as a distance from the double beside it.
@@ -65,7 +64,19 @@ def test_a_bell_far_narrower_than_its_frequency_is_rounded_has_its_shape(dim, si
         true = exact_radial(mp.mpf("5e-41"), b, middle + side * mp.mpf(x[0]), dim)
         # The distance is rounded to 1e-16 of 1e-16, a share of the width.
         assert abs(sign[0] * mp.exp(mp.mpf(log[0])) - true) <= bound[0] + 1e-11 * abs(true)
-    assert pair.beside(1.0, side) is None
+
+
+def test_bells_closer_than_their_widths_are_seen_from_each_other():
+    """A millionth of a width apart: what their difference leaves is their slope."""
+    bell, other = "exp(-z**2/10**8)*cos(100*z)", "exp(-z**2/10**8)*cos(1000000000001*z/10**10)"
+    both = sp.spectral_measure(sp.radial(f"{bell} + {other}"), 1)
+    assert abs(both.positive_mass.mid - 2.0) <= both.positive_mass.rad <= 1e-12
+    apart = sp.spectral_measure(sp.radial(f"{bell} - {other}"), 1)
+    with mp.workdps(40):
+        width, gap = mp.sqrt(2) / 10**4, mp.mpf(10) ** -10
+        # The total variation of two normal laws, a gap apart
+        mass = mp.erf(gap / (2 * width * mp.sqrt(2)))
+        assert abs(apart.positive_mass.mid - mass) <= apart.positive_mass.rad <= 1e-12
 
 
 @pytest.mark.parametrize("b", ["1/100", "1", "20", "100000"])

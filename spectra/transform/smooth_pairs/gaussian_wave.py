@@ -64,7 +64,8 @@ class GaussianWave(Pair):
     _quarter: float = field(init=False, repr=False, compare=False)
     _middle: float = field(init=False, repr=False, compare=False)
     _rest: float = field(init=False, repr=False, compare=False)
-    #: Whether radii are distances from the middle, beyond it (1) or before it (-1).
+    #: Radii are given as distances from this one, beyond it (1) or before it (-1).
+    _pivot: float = field(init=False, repr=False, compare=False)
     _side: float = field(init=False, repr=False, compare=False)
 
     @classmethod
@@ -105,15 +106,20 @@ class GaussianWave(Pair):
                 _quarter=float(1 / (4 * a)),
                 _middle=middle,
                 _rest=float(b - middle),
-                _side=0.0,
+                _pivot=0.0,
+                _side=1.0,
             )
 
-    def beside(self, radius: float, side: float) -> Self | None:
-        """The same bell by the distance from its middle."""
-        if radius != self._middle:
-            return None
+    def beside(self, radius: float, side: float) -> Self:
+        """The same bell by the distance from any radius: its own middle may be close to that."""
         seen, width = copy(self), float(np.sqrt(0.5 / self._quarter))
-        seen._set(_side=side, bulk=(_LEAST * width, _BULK * width), breaks=(), origin_exponent=0.0)
+        seen._set(
+            _pivot=radius,
+            _side=side,
+            bulk=(_LEAST * width, _BULK * width),
+            breaks=(),
+            origin_exponent=0.0,
+        )
         return seen
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -137,12 +143,9 @@ class GaussianWave(Pair):
         return np.asarray(ROUNDING * (2.0 + np.where(np.isfinite(log), terms, 0.0)))
 
     def _apart(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """w - b and w, to all digits."""
-        w = np.asarray(w, dtype=float)
-        if self._side:
-            apart = self._side * w - self._rest
-            return apart, self._middle + self._side * w
-        return (w - self._middle) - self._rest, w
+        """w - b to all digits, and w."""
+        step = self._side * np.asarray(w, dtype=float)
+        return (step + (self._pivot - self._middle)) - self._rest, self._pivot + step
 
     def _parts(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Logarithm of what the bell at b and the front are, what that is multiplied by, and the
