@@ -193,16 +193,17 @@ class RadialSum:
     def balance(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(positive - negative) / envelope in [-1, 1], and its error.
 
-        Both are 0 where the density is exactly zero.
+        Both are 0 where there is nothing.
         """
         (positive, negative), errors, size = self.logs(chart, t)
         total = np.logaddexp(positive, negative)
-        alive = np.isfinite(total)
+        # A value may be 0 by rounding where the summand is not.
+        is_there, alive = np.isfinite(size), np.isfinite(total)
         ratio = np.zeros(t.shape)
         bound = np.zeros(t.shape)
         ratio[alive] = np.tanh(0.5 * (positive[alive] - negative[alive]))
         ratio[alive] *= np.exp(total[alive] - size[alive])
-        bound[alive] = np.exp(np.logaddexp(*errors)[alive] - size[alive])
+        bound[is_there] = np.exp(np.logaddexp(*errors)[is_there] - size[is_there])
         return ratio, bound
 
 

@@ -325,6 +325,69 @@ def test_a_change_of_sign_that_no_digit_shows_is_said_to_be_far_off():
     assert error[0] > 1e-3
 
 
+def test_lobes_that_become_ever_narrower_are_not_taken_for_double_zeros():
+    """rho ~ -(1 + cos w - 2 sin(w)/w)/w^2, with a lobe of width 4/w beside each (2k + 1) pi."""
+    m = measure("z - z**2", 1, 1)
+    with mp.workdps(30):
+
+        def primitive(w):
+            return 2 / mp.pi * (1 / w - mp.sin(w) / w**2)
+
+        def begin(k):  # tan(w/2) = w/2
+            x = (k + mp.mpf(1) / 2) * mp.pi
+            for _ in range(60):
+                x = k * mp.pi + mp.atan(x)
+            return 2 * x
+
+        lobes = [primitive((2 * k + 1) * mp.pi) - primitive(begin(k)) for k in range(1, 1200)]
+        # The rest falls like k^-5.
+        mass = primitive(mp.pi) + mp.fsum(map(abs, lobes)) + abs(lobes[-1]) * 1200 / 4
+        assert abs(m.positive_mass.mid - mass) <= m.positive_mass.rad <= 1e-13
+        assert abs(m.negative_mass.mid - mass) <= m.negative_mass.rad <= 1e-13
+        found, error = m.sign_changes(up_to=8000.0, return_error=True)
+        zeros = sorted(
+            [(2 * k - 1) * mp.pi for k in range(1, 1274)] + [*map(begin, range(1, 1273))]
+        )
+        assert found.size == len(zeros)
+        for w, wrong, zero in zip(found[::50], error[::50], zeros[::50], strict=True):
+            assert abs(w - zero) <= wrong <= 1e-6
+    with pytest.raises(ParameterError, match="infinitely often"):
+        m.sign_changes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("formula", "dim", "missed"),
+    [
+        ("(1-z)/2 + (1-z**2)**2/2", 1, 1.5e-8),
+        ("1 - z + 5*z**2*(1-z)**2", 1, 1.6e-7),
+        ("(1-z)**2*(1+z/2)/2 + (1-z**2)**3/2", 3, 3.6e-7),
+    ],
+)
+def test_narrow_lobes_beyond_fifty_have_mass(formula, dim, missed):
+    """Of each sign as the density shows them on a grid; so much of it was once left out."""
+    m = measure(formula, dim, 1)
+    assert m.negative_mass.rad <= 1e-10
+    w = np.linspace(160.0, 1000.0, 400_001)
+    values, doubt = m.density.radial(w), m.density.error(w)
+    seen = -np.minimum(values + 4.0 * doubt, 0.0).sum() * (w[1] - w[0])
+    assert 0.5 * missed <= seen <= 2.0 * missed
+    part = next(part for part in m.parts("jordan") if part.sign < 0)
+    beyond = part.split_at(np.array([160.0]))[1][0]
+    assert beyond == pytest.approx(seen, rel=0.05)
+    table = tabulate(m)
+    z = np.linspace(0.0, 2.0, 40)
+    missed_by = np.abs(table.expected_kernel(z) - m.kernel(z))
+    assert np.all(missed_by <= table.expected_kernel_error(z) + table.u_error * table.mass)
+
+
+def test_a_background_that_falls_off_before_lobes_touch_is_passed():
+    table = tabulate(measure("max(1-z,0) + exp(-10000*z**2)/1000", 1))
+    z = np.linspace(0.0, 2.0, 40)
+    kernel = radial("max(1-z,0) + exp(-10000*z**2)/1000")
+    assert np.max(np.abs(table.expected_kernel(z) - kernel(z))) <= 1e-13
+
+
 def test_a_smooth_summand_moves_the_lobes_and_keeps_the_total():
     k = radial("(1 - z**2/4)**2", support=2) + radial("exp(-z)") * 0.2 - radial("exp(-z**2)") * 0.1
     for dim in (1, 2, 3):

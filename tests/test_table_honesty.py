@@ -12,7 +12,7 @@ from problems import PROBLEMS
 import spectra as sp
 
 # Laws reach this, with lobes or none: a unit of rounding of one part is thirty of another.
-FLOOR = 2e-14
+FLOOR = 3e-14
 # One case of every problem, of which every third is run by default.
 DEFAULT = {
     ("gaussian", 16), ("gaussian_long", 1), ("laplace", 2), ("matern_0.1", 16), ("matern_3/2", 7),

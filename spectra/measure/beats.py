@@ -52,8 +52,8 @@ _CHI_TERMS = 160
 _LISTED_LOBES = 400
 # Points for each half wave of the highest frequency, at which zeros are sought.
 _POINTS = 24
-# Changes are sought up to this many times what is asked.
-_BEYOND = 1.0 + 1e-9
+# Where the sign between two zeros is looked at: at one of the places there may be a double zero.
+_BETWEEN = np.array([0.25, 0.5, 0.75])
 # Sign changes that are nearer than this share of a step have a parabola between them.
 _BESIDE = 1e-3
 # A minimum below this fraction of the waves is a double zero.
@@ -143,9 +143,10 @@ class BeatingTail:
         return self._masses[sign < 0] if self.has_means else self._bounded[1]
 
     def changes(self, up_to: float) -> FloatArray:
-        """Sign changes of rho from that radius on, to about a radius: beyond it, too, or of two
-        that are one but for rounding one alone would be seen."""
-        return self.zeros(self.listed_to, max(up_to, self.listed_to) * _BEYOND)
+        """Sign changes of rho from that radius on, to a little beyond a radius: the sign on both
+        sides of a zero that lies there is to be seen."""
+        beyond = 0.25 * np.pi / (_POINTS * self.fastest)
+        return self.zeros(self.listed_to, max(up_to, self.listed_to) + beyond)
 
     @cached_property
     def _settled(self) -> float:
@@ -206,7 +207,13 @@ class BeatingTail:
         rounding = 8.0 * EPS * (1.0 + self.fastest * between) * envelope
         apart = (np.diff(changes) > _BESIDE * step) | (np.abs(value) > rounding)
         runs = np.split(changes, np.flatnonzero(apart) + 1)
-        return np.array([run[run.size // 2] for run in runs if run.size % 2])
+        found_once = np.array([run[run.size // 2] for run in runs if run.size])
+        # On a double zero rounding may change its sign an odd number of times, too.
+        edges = np.concatenate([[low], found_once, [high]])
+        between = edges[:-1] + np.diff(edges) * _BETWEEN[:, None]
+        values = self.values(between.ravel())[0].reshape(between.shape)
+        signs = np.sign(values.max(axis=0) + values.min(axis=0))
+        return np.asarray(found_once[signs[1:] != signs[:-1]])
 
     def touches(self, low: float, high: float) -> bool:
         """Whether rho comes as near to zero as rounding tells without a change of sign."""

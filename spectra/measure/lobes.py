@@ -40,8 +40,12 @@ _STEP = 2.0
 _EULER_MACLAURIN = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)
 # |background| and amplitude that agree to this fraction at every large radius are called equal.
 _TOUCHING = 1e-10
+# Where they still differ by more than this, what joins the background has not fallen off.
+_NEARLY = 1e-3
 # Logarithm of 1e200: amplitudes that fall further leave the doubles.
 _DEEPEST = 460.0
+# Narrow lobes are listed one by one up to so many, and what may be beyond is looked at as far.
+_MOST_NARROW, _OCTAVES = 1000, 24
 _ITERATIONS = 60
 # Newton's method for the radius has ended with a step of this relative size: rounding.
 _LAST_STEP = 16.0 * EPS
@@ -174,10 +178,34 @@ class LobedTailMass:
             return np.asarray(self.background(w)[0] / self.amplitude(w))
 
     @cached_property
+    def _becomes_equal(self) -> bool:
+        """Whether |background| = amplitude far out, to rounding."""
+        return bool(np.all(np.abs(np.abs(self._far_ratio[1][-60:]) - 1.0) < _TOUCHING))
+
+    @cached_property
     def touching(self) -> bool:
-        """Whether |background| = amplitude at every large radius, to rounding: double zeros."""
-        _, ratio = self._far_ratio
-        return bool(np.all(np.abs(np.abs(ratio[-60:]) - 1.0) < _TOUCHING))
+        """Whether that is so, and nowhere before is the wave larger: double zeros."""
+        return self._becomes_equal and bool(np.all(np.abs(self._far_ratio[1]) > 1.0 - _TOUCHING))
+
+    @cached_property
+    def narrow(self) -> int:
+        """The sign of lobes that become ever narrower, as the wave does not stay larger; or 0.
+
+        Those that are not listed have no mass here; what they may have is :attr:`hidden`.
+        """
+        is_narrow = self._becomes_equal and not self.touching
+        return -int(np.sign(self._far_ratio[1][-1])) if is_narrow else 0
+
+    @cached_property
+    def hidden(self) -> float:
+        """Mass, at most, of narrow lobes beyond the listed ones."""
+        return self._hidden_beyond(float(self.first_index)) if self.narrow else 0.0
+
+    def _hidden_beyond(self, index: float) -> float:
+        """The narrow lobes from an index on, each as large as the first one before its double."""
+        s = np.asarray(index * np.exp2(np.arange(_OCTAVES)))
+        masses, _ = self.lobe_masses(s, self.narrow)
+        return float(np.maximum(masses, 0.0) @ s)
 
     @cached_property
     def first_index(self) -> int:
@@ -193,13 +221,18 @@ class LobedTailMass:
         w, ratio = self._far_ratio
         start = float(self.tail.phase(np.array([self.tail.start]))[0]) / np.pi
         lowest = max(start / (1.0 - _WINDOW) + 2.0, start + _EXPLICIT_LOBES, _EXPLICIT_LOBES)
-        if not self.touching:
-            # The only sign of all lobes, or 0 where there are both.
-            only = np.where(np.abs(ratio) > 1.0, np.sign(ratio), 0.0)
-            crossings = np.flatnonzero(only[1:] != only[:-1])
-            if crossings.size:
-                crossed = float(self.tail.phase(w[crossings[-1] + 1 : crossings[-1] + 2])[0])
-                lowest = max(lowest, 2.0 * crossed / np.pi)
+        # The only sign of all lobes, or 0 where there are both; or how much larger one is.
+        only = np.where(np.abs(ratio) > 1.0, np.sign(ratio), 0.0)
+        if self._becomes_equal:
+            only = np.abs(np.abs(ratio) - 1.0) > _NEARLY
+        crossings = np.flatnonzero(only[1:] != only[:-1])
+        if crossings.size:
+            crossed = float(self.tail.phase(w[crossings[-1] + 1 : crossings[-1] + 2])[0])
+            lowest = max(lowest, 2.0 * crossed / np.pi)
+        if self.narrow:
+            hidden, most = EPS * abs(self.oscillating.total), start + _MOST_NARROW
+            while self._hidden_beyond(lowest) > hidden and lowest < most:
+                lowest = min(2.0 * lowest, most)
         if self.beyond > self.tail.start:
             passed = float(self.tail.phase(np.array([self.beyond]))[0])
             lowest = max(lowest, passed / np.pi + 2.0)
@@ -268,7 +301,11 @@ class LobedTailMass:
         for sign in (1, -1):
             mine = (index % 2 == 0) == (sign > 0)
             found[mine] = self._starts_of(index[mine].astype(float), sign)
-        return found
+        if not self.narrow:
+            return found
+        # Both ends of a lobe that is no wider than rounding are none.
+        close = np.flatnonzero(np.diff(found) < np.sqrt(_TOUCHING) / self.fastest)
+        return np.delete(found, np.union1d(close, close + 1))
 
     def shift(self, w: FloatArray) -> FloatArray:
         """phase(w) - frequency w, which tends to a constant."""
@@ -338,7 +375,7 @@ class LobedTailMass:
         """m(s) over t = log s, from ``low`` to beyond ``high`` and closed; None where it is 0."""
         per_efold = partial(self._per_efold, sign=sign)
         probe, _ = per_efold(low + np.array([0.0, 1.0]))
-        if probe[0] <= 0.0:
+        if probe[0] <= 0.0 or sign == self.narrow:
             return None
         rate = max(-float(np.log(probe[1] / probe[0])), 0.05)
         last = max(low + min(_E_FOLDS, _FALL / rate), high + _MARGIN)
@@ -376,10 +413,10 @@ class LobedTailMass:
         """Total mass of the lobes index, index + 2, ... of one sign.
 
         Where amplitude and background agree to rounding, the error holds the lobes of the other
-        sign that could be hidden in the rounding.
+        sign that are hidden.
         """
         total, error = self.mass_beyond(np.array([float(index)]), sign)
-        return Enclosure(float(total[0]), float(error[0]))
+        return Enclosure(float(total[0]), float(error[0]) + self.hidden)
 
     def mass(self, sign: int) -> Enclosure:
         """Total mass of the lobes of a sign that are not listed."""

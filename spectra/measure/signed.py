@@ -189,6 +189,15 @@ class SpectralMeasure:
         both = both - self._continuous_mass(1) - self._continuous_mass(-1)
         return atoms + Enclosure(0.5 * both.mid, 0.5 * both.rad)
 
+    @property
+    def hidden_mass(self) -> float:
+        """Mass, at most, of infinitely many narrow lobes that neither part holds.
+
+        They are those of a wave that nearly touches zero, beyond a thousand of them, and are part
+        of the errors of both masses.
+        """
+        return self._lobes.hidden if isinstance(self._lobes, LobedTailMass) else 0.0
+
     @overload
     def sign_changes(
         self, *, up_to: float = ..., return_error: Literal[False] = ...
@@ -226,8 +235,9 @@ class SpectralMeasure:
         if not self.components:
             return (np.empty(0), np.empty(0)) if return_error else np.empty(0)
         found, lobes = self._listed[1], self._lobes
-        if lobes is not None and all(
-            m.mid >= m.rad and m.mid > 0.0 for m in map(lobes.mass, (1, -1))
+        if lobes is not None and (
+            (isinstance(lobes, LobedTailMass) and lobes.narrow)
+            or all(m.mid >= m.rad and m.mid > 0.0 for m in map(lobes.mass, (1, -1)))
         ):
             count = up_to * lobes.fastest / np.pi
             if count > _MOST_CHANGES:

@@ -50,14 +50,13 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
 
     The table of a part is an inverse CDF P with :math:`|F(P(u)) - u|` at most ``u_error``, and
     at most 1e-7 of min(u, 1 - u) down to 2^-64, so that its tails keep their shape; where a part
-    ends at a finite radius, up to 1e-14 of that radius, which is more of 1 - u there.  Between two
-    clusters of radii, where a panel holds a few units of rounding, the radius may fall by percents
-    while the probability does not.  The fit aims three
-    digits below ``u_error``; by default it goes down to the rounding of a probability, a few
-    1e-15, where the density has the digits for it, and accepts 1e-9 where it has not. The error is
-    measured afterwards, off the nodes of the fit, against a quadrature twice as fine and against
-    k(0). Where neighbouring doubles are further apart in probability than that, at a pole of the
-    density, it counts from the nearest of them.
+    ends at a finite radius, up to 1e-14 of that radius, which is more of 1 - u there.  It ascends,
+    up to 1e-9 of the radius.  The fit aims three digits below ``u_error``; by default it goes down
+    to the rounding of a probability, a few 1e-15, where the density has the digits for it, and
+    accepts 1e-9 where it has not. The error is measured afterwards, off the nodes of the fit,
+    against a quadrature twice as fine and against k(0). Where neighbouring doubles are further
+    apart in probability than that, at a pole of the density or in a bell that is far narrower than
+    its radius is large, it counts from the nearest of them: a radius is a double.
 
     Where lobes of several frequencies beat, as those of a sum of kernels that end at different
     radii, they have no law. Such a table holds the Jordan parts up to a thousand lobes, and beyond
@@ -125,8 +124,8 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     for part in held:
         law, error = _tabulate_part(part, measure.radius, aim)
         parts.append(Part(part.mass.mid, part.mass.rad, part.phase, law))
-        unseen = missed + 2.0 * EPS * (total - part.mass.mid)
-        reached = max(reached, error + min(unseen, part.mass.rad) / part.mass.mid)
+        unseen = min(missed + 2.0 * EPS * (total - part.mass.mid), part.mass.rad)
+        reached = max(reached, error + (unseen + measure.hidden_mass) / part.mass.mid)
     if reached > accepted:
         raise AccuracyError(
             f"The table of {measure.kernel} on R^{measure.dim} reached an error of {reached:.2e} "

@@ -159,7 +159,7 @@ class GaussianWave(Pair):
         if self.dim == 1:
             return log, 1.0 + other, 1.0 + other
         width = np.sqrt(0.5 / self._quarter)
-        lost = -self._middle * -np.expm1(-turn)
+        lost = self._middle * np.expm1(-turn)
         far, near = (u, (w + self._middle) * other), (w * (1.0 + other), lost)
         is_near = turn < 1.0
         value = np.where(is_near, near[0] + near[1], far[0] + far[1])
