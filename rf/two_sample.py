@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
+from rf.couplings import COUPLINGS
 from rf.frequencies import allocate, draw_frequencies
 from rf.lengths import checked_lengths, lengths_for
 from rf.spectrum import Spectrum, resolve_spectrum
@@ -139,6 +140,9 @@ def two_sample_test(
         raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
     if not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
         raise ParameterError(f"n_permutations = {n_permutations!r}: give a whole number above 0.")
+    if not isinstance(coupling, str) or coupling not in COUPLINGS:
+        known = ", ".join(map(repr, COUPLINGS))
+        raise ParameterError(f"coupling = {coupling!r} is not one of {known}.")
     rng = np.random.default_rng(random_state)
     pooled = np.concatenate([X, Y])
     rows = pooled / _lengths(pooled, length_scale, rng)

@@ -130,6 +130,8 @@ def test_the_standard_error_is_that_over_samples(n_components: int | None) -> No
         (np.eye(2), {"length_scale": "mean"}, ParameterError),
         (np.eye(2), {"length_scale": -1.0}, ParameterError),
         (np.eye(2), {"n_permutations": 0}, ParameterError),
+        (np.eye(2), {"coupling": "orthogonl"}, ParameterError),
+        (np.eye(2), {"coupling": []}, ParameterError),
     ],
 )
 def test_what_cannot_be_tested_is_refused(X, options: dict, error: type) -> None:

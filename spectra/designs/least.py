@@ -172,7 +172,7 @@ def _refuse_below_rounding(tol: float, size: float) -> None:
         raise AccuracyError(
             f"tol = {tol:g} is beyond double precision: the kernel is of size {size:.3g}, sums of "
             "its waves are rounded to 7e-15 of that, and a design compares their errors to 0.2 % "
-            f"of the tolerance. Ask for tol >= {least:.2g}."
+            f"of the tolerance. Ask for tol >= {1.1 * least:.2g}."
         )
 
 

@@ -252,7 +252,9 @@ ENTRIES: tuple[Entry, ...] = (
             _lengths(),
         ),
         note="On the line, d = 1, it is positive definite for weights above zero: its measure has "
-        "a bell of width 1/length at each frequency.",
+        "a bell of width 1/length at each frequency. In more columns it is a kernel of |x - y|, of "
+        "both signs as a rule, and not that of the paper, which is a product of such kernels of "
+        "single columns: radial(...).on([0])*radial(...).on([1]).",
     ),
     Entry(
         id="delta_gaussian",
