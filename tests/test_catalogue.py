@@ -69,6 +69,8 @@ def test_a_family_names_the_offending_parameter() -> None:
         matern(sigma=1)
     with pytest.raises(ParameterError, match="'length'"):
         catalogue["gaussian"](length=0)
+    with pytest.raises(ParameterError, match=r"write catalogue\[\"matern\"\]\(nu=0.5\)"):
+        matern(0.5)
     with pytest.raises(ParameterError, match="'p'"):
         catalogue["spherical_polynomial"](a=2, p=1.5)
     with pytest.raises(ParameterError, match="sequence"):

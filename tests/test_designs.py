@@ -345,7 +345,8 @@ def test_what_cannot_be_is_refused_with_the_way_out():
         design(GAUSS, 1, domain=(0, 2), tol=1e-2)
     with pytest.raises(DataError, match="Widen"):
         design(GAUSS, 3, domain=(0, 2), tol=1e-2, distances=[1.0, 2.5])
-    for bad in ({"tol": 0.0}, {"objective": "size"}, {"coupling": "haar"}, {"domain": (2, 1)}):
+    wrong_domains: list[dict[str, object]] = [{"domain": x} for x in ((2, 1), 2.0, None, [], "ab")]
+    for bad in ({"tol": 0.0}, {"objective": "size"}, {"coupling": "haar"}, *wrong_domains):
         with pytest.raises(ParameterError):
             design(GAUSS, 3, **{"domain": (0, 2), "tol": 1e-2, **bad})
     with pytest.raises(ParameterError, match="n_components"):

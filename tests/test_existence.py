@@ -55,7 +55,8 @@ def test_the_condition_on_d_is_the_known_one(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kernel", "largest"), by_turns(HOSTILE, every=5), ids=[h[0][:40] for h in HOSTILE]
+    ("name", "kernel", "largest"),
+    by_turns([pytest.param(*h, id=h[0][:40]) for h in HOSTILE], every=5),
 )
 def test_a_kernel_made_to_mislead_misleads_not(
     name: str, kernel: Kernel, largest: sympy.Expr

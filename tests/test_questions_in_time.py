@@ -141,7 +141,9 @@ def test_a_sample_of_the_questions_ends_within_the_limit_of_a_step(question):
     assert late(question, cases, steps.DEFAULT) == {}
 
 
-@pytest.mark.parametrize("text", by_turns(HEAVY.values(), every=5), ids=HEAVY)
+@pytest.mark.parametrize(
+    "text", by_turns([pytest.param(text, id=name) for name, text in HEAVY.items()], every=5)
+)
 def test_verdicts_take_seconds_whatever_the_text(text):
     """A tower of exponentials had numbers of a billion digits, in one call that nothing stops."""
     k = next((kernel(name) for name, t in HEAVY.items() if t == text), None)

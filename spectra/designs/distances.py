@@ -118,7 +118,13 @@ def check_domain(domain: tuple[float, float]) -> tuple[float, float]:
     >>> check_domain((0, 2))
     (0.0, 2.0)
     """
-    low, high = (float(end) for end in domain)
+    try:
+        low, high = (float(end) for end in domain)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"domain = {domain!r} is not a pair of distances (z_min, z_max): give the range of "
+            "those in your data, such as (0, 2)."
+        ) from None
     if not 0.0 <= low < high < np.inf:
         raise ParameterError(
             f"The domain ({low:g}, {high:g}) is not a range of distances 0 <= z_min < z_max < inf."

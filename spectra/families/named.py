@@ -52,14 +52,20 @@ class Family:
 
     entry: Entry
 
-    def __call__(self, **parameters: Any) -> Kernel:
-        """Make the kernel; parameters left out have their defaults.
+    def __call__(self, *unnamed: Any, **parameters: Any) -> Kernel:
+        """Make the kernel; parameters, which go by their names, have defaults where left out.
 
         Raises
         ------
         ParameterError
             For an unknown parameter or one outside its range; it is named.
         """
+        if unnamed:
+            first = next(iter(self.entry.defaults))
+            raise ParameterError(
+                f"The parameters of {self.entry.id} go by their names, and {unnamed[0]!r} has "
+                f'none: write catalogue["{self.entry.id}"]({first}={unnamed[0]!r}).'
+            )
         return _build(self.entry, _checked(self.entry, parameters))
 
     def __repr__(self) -> str:

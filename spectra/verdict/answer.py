@@ -130,10 +130,11 @@ class Verdict(Decision):
             raise UndecidedError(
                 f"Whether the spectral measure of {self.kernel} has finite mass in d = {self.dim} "
                 f"is undecided. {why}",
-                in_python="State what you know with assume=, or make a finite measure with "
+                in_python="State what you know, existence(kernel, dim, assume={...}), whose "
+                "measure is there where a route finds the density; or make a finite measure with "
                 "design(kernel, dim, domain, tol).",
-                at_shell="State what you know with --assume, or make a finite measure with "
-                "'spectra design'.",
+                at_shell="For a verdict, state what you know: 'spectra check' with --assume. A "
+                "finite measure for the distances of your data is made by 'spectra design'.",
             )
         _refuse_extreme_values(self.analysis)
         return measure_of(spectral_density(kernel, self.dim))
