@@ -146,7 +146,8 @@ def test_tables_of_clusters_of_radii_far_apart_ascend_and_give_back_their_kernel
     for law in (part.law for part in table.parts):
         for panels, radius in ((law.left, law.ppf), (law.right, law.isf)):
             c = panels.edges[:-1, None] + np.diff(panels.edges)[:, None] * np.linspace(0, 1, 101)
-            w = radius(c)[:, :: 1 if panels is law.left else -1]
+            held = c[:, -1] - c[:, 0] > 1024 * np.finfo(float).eps * c[:, -1]
+            w = radius(c[held])[:, :: 1 if panels is law.left else -1]
             assert np.all(np.diff(w, axis=1) >= -1e-9 * w[:, 1:])
 
 

@@ -51,12 +51,13 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     The table of a part is an inverse CDF P with :math:`|F(P(u)) - u|` at most ``u_error``, and
     at most 1e-7 of min(u, 1 - u) down to 2^-64, so that its tails keep their shape; where a part
     ends at a finite radius, up to 1e-14 of that radius, which is more of 1 - u there.  It ascends,
-    up to 1e-9 of the radius.  The fit aims three digits below ``u_error``; by default it goes down
-    to the rounding of a probability, a few 1e-15, where the density has the digits for it, and
-    accepts 1e-9 where it has not. The error is measured afterwards, off the nodes of the fit,
-    against a quadrature twice as fine and against k(0). Where neighbouring doubles are further
-    apart in probability than that, at a pole of the density or in a bell that is far narrower than
-    its radius is large, it counts from the nearest of them: a radius is a double.
+    up to 1e-9 of the radius where a panel holds more than rounding.  The fit aims three digits
+    below ``u_error``; by default it goes down to the rounding of a probability, a few 1e-15, where
+    the density has the digits for it, and accepts 1e-9 where it has not. The error is measured
+    afterwards, off the nodes of the fit, against a quadrature twice as fine and against k(0). Where
+    neighbouring doubles are further apart in probability than that, at a pole of the density or in
+    a bell that is far narrower than its radius is large, it counts from the nearest of them: a
+    radius is a double.
 
     Where lobes of several frequencies beat, as those of a sum of kernels that end at different
     radii, they have no law. Such a table holds the Jordan parts up to a thousand lobes, and beyond

@@ -48,6 +48,8 @@ _MOST_PANELS = 12_000
 _LARGEST_POWER = 6.0
 # A series through fewer probabilities than about this many swings between them: a line does not.
 _PLACES = 16.0
+# A panel that is shorter than so many units of rounding may turn back: exact radii do, too.
+_ROUNDED = 1024.0
 # Pieces that span more than this ratio of probabilities are cut at the geometric mean.
 _WIDE = 8.0
 _SHARE_NEAR_END = 0.25
@@ -305,10 +307,11 @@ def _try(
     # Where a radius cannot be told from the exact one in floating point, it is right.
     wrong &= np.abs(w - exact) > 8.0 * EPS * exact
     wrong[:, -2:] = apart & ~noisy
-    # Beside a gap, where radii are rounding, a series may turn back; a line between them does not.
+    # Beside a gap, where radii are rounding, a series may turn back; a shorter one does not.
     along = fits @ _DENSE.T
     steps = np.diff(along, axis=1) * (-1.0 if from_above else 1.0)
-    wrong[:, -1] |= np.any(steps < -_JOIN * along[:, 1:], axis=1)
+    is_long = (high - low)[:, 0] > _ROUNDED * EPS * high[:, 0]
+    wrong[:, -1] |= is_long & np.any(steps < -_JOIN * along[:, 1:], axis=1)
     rows = [
         (p.low, p.high, f, PanelKind(int(k)), p.exponent)
         for p, f, k in zip(trial, fits, kinds, strict=True)
