@@ -25,7 +25,7 @@ from spectra.errors import SpectraError
 #: A limit under which most questions are refused that are refused under any.
 SHORT = 0.25
 #: One question in so many is asked under the limit that holds where nothing is said.
-SHARE = 11 if WHOLE_GRID else 99
+SHARE = 11 if WHOLE_GRID else 66
 DIMS = (1, 3, 16)
 #: Formulas that took long, or that no rule reads, beside those of the other tables.
 LISTED = {
