@@ -36,7 +36,7 @@ _NEARER, _NEAREST = 4.0, 12
 # Places nearer than this share of a step are one.
 _SAME = 1e-9
 # A panel begins with no more of the places at which signs are read.
-_MOST_PLACES = 64
+_MOST_PLACES = 160
 
 
 #: A mass beyond the last panel, where the density per unit of t falls like exp(-rate |t|), and that
