@@ -121,12 +121,13 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     # What the masses miss k(0) by is the density's own error, as far as it can be seen beside the
     # rounding of a larger mass: all of it may be that of one part.
     total = sum(part.mass.mid for part in held)
+    hidden = sum(wave.hidden for wave in {id(w): w for p in held for w in p.lobes}.values())
     missed = abs(sum(part.sign * part.mass.mid for part in held) - measure.k_zero)
     for part in held:
         law, error = _tabulate_part(part, measure.radius, aim)
         parts.append(Part(part.mass.mid, part.mass.rad, part.phase, law))
         unseen = min(missed + 2.0 * EPS * (total - part.mass.mid), part.mass.rad)
-        reached = max(reached, error + (unseen + measure.hidden_mass) / part.mass.mid)
+        reached = max(reached, error + (unseen + hidden) / part.mass.mid)
     if reached > accepted:
         raise AccuracyError(
             f"The table of {measure.kernel} on R^{measure.dim} reached an error of {reached:.2e} "
