@@ -657,6 +657,15 @@ def test_probabilities_undo_quantiles_on_both_sides(formula, support, dim):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("formula", ["exp(-z**2/2)", "exp(-z**2)", "exp(-z)", "1/(1+z**2)"])
+def test_probabilities_beside_the_origin_have_digits_of_their_own(formula, dim):
+    (part,) = tabulate(spectral_measure(radial(formula), dim)).parts
+    u = np.geomspace(1e-290, 1e-3, 100)
+    assert np.max(np.abs(part.law.cdf(part.law.ppf(u)) / u - 1.0)) < 1e-11
+    assert part.law.cdf(0.0) == 0.0
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7, 64])
 def test_the_law_of_a_gaussian_has_the_density_of_chi(dim):
     law, chi = chi_law(dim), stats.chi(dim)
     w = chi.ppf(np.linspace(1e-6, 1.0 - 1e-6, 301))

@@ -44,6 +44,8 @@ __all__ = [
 # Places (1 + t)/2 of the first panel, from radius 0 on, below which its radius is a product with
 # the place (chosen): where that product is as exact as the sum of powers, which the proofs bound.
 _BESIDE_ORIGIN = 2.0**-8
+# The least place whose radius is inverted there; halvings of logarithms from it to neighbours.
+_LEAST_PLACE, _HALVINGS = 1e-300, 64
 # A panel that starts at 0 does so up to the rounding of its coefficients: to 1 unit of their sum in
 # all tables that were looked at.
 _ROUNDED_ZERO = 2.0 * float(np.finfo(float).eps)
@@ -147,7 +149,10 @@ class Panels:
         """Radii at t = -1 and t = 1 of every panel, shape (n, 2); finite in a TAIL_POWER panel."""
         rows = self.coefficients
         signs = np.where(np.arange(rows.shape[1]) % 2, -1.0, 1.0)
-        return np.stack([rows @ signs, rows.sum(axis=1)], axis=1)
+        ends = np.stack([rows @ signs, rows.sum(axis=1)], axis=1)
+        if self._slope_at_origin is not None:
+            ends[0, 0] = 0.0
+        return ends
 
     @property
     def are_atoms(self) -> bool:
@@ -179,9 +184,29 @@ class Panels:
             place = _place_from_low_end(kinds[first], exponents[first], x[first])
             near = place < _BESIDE_ORIGIN
             place = place[near]
-            slope = polynomial.polyval(2.0 * place - 1.0, self._slope_at_origin)
-            w[first[near]] = 2.0 * place * slope
+            w[first[near]] = self._radii_near_origin(place)
         return w
+
+    def _radii_near_origin(self, place: FloatArray) -> FloatArray:
+        """Radii of the first panel, which starts at the origin, at places (1 + t)/2."""
+        return 2.0 * place * polynomial.polyval(2.0 * place - 1.0, self._slope_at_origin)
+
+    def places_near_origin(self, w: FloatArray) -> FloatArray:
+        """Places (1 + t)/2 of radii that the first panel takes beside the origin, else nan.
+
+        The inverse of :meth:`radii` there, to the digits of w; 0 is at 0.
+        """
+        places = np.full(w.shape, np.nan)
+        if self._slope_at_origin is None:
+            return places
+        near = np.flatnonzero(w < self._radii_near_origin(np.array(_BESIDE_ORIGIN)))
+        low, high = np.full(near.size, _LEAST_PLACE), np.full(near.size, _BESIDE_ORIGIN)
+        for _ in range(_HALVINGS):
+            middle = np.sqrt(low) * np.sqrt(high)
+            short = self._radii_near_origin(middle) < w[near]
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        places[near] = np.where(w[near] > 0.0, high, 0.0)
+        return places
 
     @cached_property
     def _slope_at_origin(self) -> FloatArray | None:
@@ -250,17 +275,16 @@ def powers_of_chebyshev(count: int) -> FloatArray:
     return out
 
 
-def local_share(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> FloatArray:
-    """Share x = (c - c0)/(c1 - c0) at the local variable t, for rows of panels: shape (n, m).
+def local_share(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray) -> FloatArray:
+    """Share x = (c - c0)/(c1 - c0) at the place (1 + t)/2, for rows of panels: shape (n, m).
 
     Examples
     --------
     >>> kinds = np.array([PanelKind.LINEAR, PanelKind.POWER_LOW], np.int8)
-    >>> local_share(kinds, np.array([1.0, 2.0]), np.zeros((2, 1))).ravel()
+    >>> local_share(kinds, np.array([1.0, 2.0]), np.full((2, 1), 0.5)).ravel()
     array([0.5 , 0.25])
     """
-    u = 0.5 * (1.0 + t)
-    e = exponent[:, None]
+    u, e = place, exponent[:, None]
     kinds = kind[:, None]
     x = np.where(kinds == PanelKind.POWER_LOW, u**e, u)
     x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
@@ -296,16 +320,15 @@ def _place_from_low_end(kind: NDArray[np.int8], exponent: FloatArray, x: FloatAr
     return place
 
 
-def local_slope(kind: NDArray[np.int8], exponent: FloatArray, t: FloatArray) -> FloatArray:
+def local_slope(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray) -> FloatArray:
     """dx/dt of :func:`local_share`; infinite where a power below 1 begins.
 
     Examples
     --------
-    >>> local_slope(np.array([PanelKind.LINEAR], np.int8), np.ones(1), np.zeros((1, 1)))
+    >>> local_slope(np.array([PanelKind.LINEAR], np.int8), np.ones(1), np.full((1, 1), 0.5))
     array([[0.5]])
     """
-    u = 0.5 * (1.0 + t)
-    e = exponent[:, None]
+    u, e = place, exponent[:, None]
     kinds = kind[:, None]
     with np.errstate(divide="ignore"):
         slope = np.where(kinds == PanelKind.POWER_LOW, e * u ** (e - 1.0), 1.0)

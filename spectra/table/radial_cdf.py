@@ -85,11 +85,15 @@ def _inside(
         short = sign * _values(rows, middle) < sign * w
         before, after = np.where(short, middle, before), np.where(short, after, middle)
     after = np.where(sign * _values(rows, np.full(w.shape, -1.0)) >= sign * w, -1.0, after)
-    t = after[:, None]
-    share = local_share(kinds, exponents, t)[:, 0]
+    place = 0.5 * (1.0 + after)
+    first = np.flatnonzero(i == 0)
+    near_origin = panels.places_near_origin(w[first])
+    place[first] = np.where(np.isnan(near_origin), place[first], near_origin)
+    share = local_share(kinds, exponents, place[:, None])[:, 0]
     slopes = rows[:, 1:] * np.arange(1.0, rows.shape[1])
     with np.errstate(divide="ignore", invalid="ignore"):
-        density = width * local_slope(kinds, exponents, t)[:, 0] / np.abs(_values(slopes, after))
+        slope = local_slope(kinds, exponents, place[:, None])[:, 0]
+        density = width * slope / np.abs(_values(slopes, 2.0 * place - 1.0))
     power = kinds == PanelKind.TAIL_POWER
     share[power] = (w[power] / rows[power, 0]) ** -exponents[power]
     density[power] = width[power] * exponents[power] * share[power] / w[power]

@@ -235,7 +235,7 @@ def _fits(
 ) -> FloatArray:
     """Chebyshev coefficients of the radius, a row for each piece."""
     nodes = np.broadcast_to(_NODES, (len(pieces), _NODES.size))
-    _, _, radii = _exact(law, pieces, local_share(kinds, exponents, nodes))
+    _, _, radii = _exact(law, pieces, local_share(kinds, exponents, 0.5 * (1.0 + nodes)))
     fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
     if not from_above and law.head > 0:
         # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
@@ -274,7 +274,7 @@ def _try(
     exponents = np.array([p.exponent for p in trial])
     fits = _fits(law, trial, kinds, exponents, from_above=from_above)
     t = _places(kinds, exponents)
-    x = local_share(kinds, exponents, t)
+    x = local_share(kinds, exponents, 0.5 * (1.0 + t))
     below, above, exact = _exact(law, trial, x)
     low, high = np.array([(p.low, p.high) for p in trial]).T[:, :, None]
     c = low + (high - low) * x
@@ -348,7 +348,7 @@ def _fit_from_double_zero(
     rounding; a fit by least squares in probability, through the point itself, does not see it.
     """
     kind, exponent = np.array([piece.kind], dtype=np.int8), np.array([piece.exponent])
-    x = local_share(kind, exponent, _MANY_NODES[None])[0]
+    x = local_share(kind, exponent, 0.5 * (1.0 + _MANY_NODES[None]))[0]
     away = 1.0 + _MANY_NODES if at_low else 1.0 - _MANY_NODES
     weight = away ** (piece.exponent - 1.0)
     moved = (law.radius(*piece.masses_at(x)) - radius) * weight
