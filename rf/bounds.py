@@ -22,14 +22,15 @@ ask-2022    a ball     **no**: He et al. (2022), Proposition 6 as published, who
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rf.common_keys import composite_rule
+from rf.frequencies import refuse_other_than_table
 from rf.variance import part_variance
 from spectra.errors import ParameterError
+from spectra.numeric import positive_number, whole_number
 from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -98,13 +99,11 @@ def frequencies_for(
         For a bound that lacks n_points or diameter, numbers outside their meaning, or (over a
         ball) a law of radii without a finite second moment.
     """
-    if not all(isinstance(x, Real) for x in (eps, delta)) or not (
-        0 < eps < math.inf and 0 < delta < 1
-    ):
-        raise ParameterError(
-            f"eps = {eps!r} and delta = {delta!r}: the error must be a positive finite number and "
-            "the probability of failure a number between 0 and 1."
-        )
+    refuse_other_than_table(table)
+    eps = positive_number(eps, "eps", why=", the error")
+    delta = positive_number(delta, "delta", why=" below 1, the probability of failure")
+    if not delta < 1:
+        raise ParameterError(f"delta = {delta!r}: a probability of failure is below 1.")
     if bound not in BOUNDS:
         raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")
     masses = np.array([float(p.mass) for p in table.parts])
@@ -113,25 +112,19 @@ def frequencies_for(
             f"allocation = {allocation!r} is not covered by the bound {bound!r}: 'equal' always "
             f"is, 'mass' by {' and '.join(_FINITE)}."
         )
-    if bound in _FINITE and (not isinstance(n_points, Integral) or n_points < 2):
-        raise ParameterError(
-            f"The bound {bound!r} is over the pairs of n_points rows, and n_points is "
-            f"{n_points!r}: give the number of rows, a whole number of at least 2."
-        )
+    if bound in _FINITE:
+        pairs = f", as the bound {bound!r} is over the pairs of that many rows"
+        n_points = whole_number(n_points, "n_points", least=2, why=pairs)
     if bound not in _FINITE and diameter is None:
         raise ParameterError(f"The bound {bound!r} is over a ball: give its diameter.")
-    if diameter is not None and not (isinstance(diameter, Real) and 0 < diameter < math.inf):
-        raise ParameterError(
-            f"diameter = {diameter!r}: the largest distance is a positive finite number."
-        )
+    if diameter is not None:
+        diameter = positive_number(diameter, "diameter", why=", the largest distance")
     # The square of a number below 1e-154 or so is no double.
     frequencies = math.inf
     if eps**2 > 0.0:
         if n_points is not None and bound in _FINITE:
             fractions = masses / masses.sum() if allocation == "mass" else 1.0 / len(masses)
-            frequencies = _finite(
-                table, eps, delta, int(n_points), diameter, bound, masses, fractions
-            )
+            frequencies = _finite(table, eps, delta, n_points, diameter, bound, masses, fractions)
         elif diameter is not None:
             frequencies = len(masses) * _compact(table, eps, delta, diameter, bound, masses)
     if not frequencies < _MOST:

@@ -108,7 +108,7 @@ def load_dataset(
     >>> load_dataset("digits").X_train.shape
     (1200, 64)
     """
-    if name not in NAMES:
+    if not isinstance(name, str) or name not in NAMES:
         raise ParameterError(f"There is no data set {name!r}: choose one of {', '.join(NAMES)}.")
     if scaling not in SCALINGS:
         raise ParameterError(f"scaling = {scaling!r} is not one of {', '.join(SCALINGS)}.")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar, final
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +25,12 @@ from rf.radii import RADII, Radii
 from rf.variance import VarianceModel
 from rf.walsh import WalshBlock
 from spectra.errors import ParameterError
+from spectra.numeric import random_source, whole_number
+from spectra.table import SpectralTable
 from spectra.table.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from spectra.table import GroupedTable, L1Table, SpectralTable
+    from spectra.table import GroupedTable, L1Table
 
 __all__ = [
     "ALLOCATIONS",
@@ -125,7 +127,8 @@ def draw_frequencies(
     ----------
     table : SpectralTable
     counts : sequence of int
-        Number of frequencies of each part, at least one; see :func:`allocate`.
+        Number of frequencies of each part, at least one; see :func:`allocate`.  A number alone is
+        that of a single part.
     coupling : str
         One of those listed in :mod:`rf.couplings`.
     radii : str
@@ -191,10 +194,12 @@ def draw_repeatedly(
     >>> bool(abs(np.mean(values) - np.sin(1.0)) < 6 * np.std(values) / 1000**0.5)
     True
     """
-    rng = np.random.default_rng(rng)
-    parts = table.parts
-    if draws < 1:
-        raise ParameterError(f"draws = {draws}: ask for at least one draw.")
+    refuse_other_than_table(table)
+    rng, parts = random_source(rng, "rng"), table.parts
+    draws = whole_number(draws, "draws")
+    counts = [
+        whole_number(n, "counts", least=0) for n in np.ravel(np.asarray(counts, dtype=object))
+    ]
     if len(counts) != len(parts) or min(counts, default=0) < 1:
         raise ParameterError(
             f"counts = {tuple(counts)} for a table of {len(parts)} part(s): every part needs its "
@@ -202,7 +207,7 @@ def draw_repeatedly(
         )
     chosen = _choice(COUPLINGS, coupling, "coupling")
     rule = _choice(RADII, radii, "radii")
-    asked = Request([int(n) for n in counts], table.dim, draws, rule, rng)
+    asked = Request(counts, table.dim, draws, rule, rng)
     drawn, units = chosen.draw_with_blocks(asked)
     frequencies = np.concatenate(
         [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
@@ -219,6 +224,15 @@ def draw_repeatedly(
         )
         for i, one in enumerate(frequencies)
     )
+
+
+def refuse_other_than_table(table: Any) -> None:
+    """A ParameterError for what is no table of radial laws."""
+    if not isinstance(table, SpectralTable):
+        raise ParameterError(
+            f"A SpectralTable is asked for, and a {type(table).__name__} was passed: make one with "
+            "spectra.derive(kernel, dim)."
+        )
 
 
 def pooled_frequencies(

@@ -174,6 +174,8 @@ class KreinModel(OnFeatures):
             Where the models have other features or targets.
         """
         self._refuse_without_sums()
+        if not isinstance(other, type(self)):
+            raise ParameterError(f"{other!r} is no {type(self).__name__}: its rows are not known.")
         ours, theirs = self._kept(), other._kept()
         if (
             self.n_features_in_ != other.n_features_in_
@@ -378,6 +380,10 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         """
         self._validate_params()
         self._refuse_without_sums()
+        if not isinstance(chunks, Iterable):
+            raise ParameterError(
+                f"{chunks!r} holds no chunks: give an iterable of (X, y) or (X, y, sample_weight)."
+            )
         each = iter(chunks)
         first = next(each, None)
         if first is None:

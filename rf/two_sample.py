@@ -25,7 +25,7 @@ from rf.lengths import checked_lengths, lengths_for
 from rf.spectrum import Spectrum, resolve_spectrum
 from rf.waves import wave_columns
 from spectra.errors import DataError, ParameterError
-from spectra.numeric import real_array
+from spectra.numeric import random_source, real_array, whole_number
 from spectra.table import SpectralTable
 from spectra.table.arrays import FloatArray
 
@@ -138,12 +138,11 @@ def two_sample_test(
     X, Y = _sample(X, "X"), _sample(Y, "Y")
     if X.shape[1] != Y.shape[1]:
         raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
-    if not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
-        raise ParameterError(f"n_permutations = {n_permutations!r}: give a whole number above 0.")
+    n_permutations = whole_number(n_permutations, "n_permutations")
     if not isinstance(coupling, str) or coupling not in COUPLINGS:
         known = ", ".join(map(repr, COUPLINGS))
         raise ParameterError(f"coupling = {coupling!r} is not one of {known}.")
-    rng = np.random.default_rng(random_state)
+    rng = random_source(random_state, "random_state")
     pooled = np.concatenate([X, Y])
     rows = pooled / _lengths(pooled, length_scale, rng)
     spectrum = _positive(kernel, rows.shape[1])
@@ -230,11 +229,7 @@ def _witness(
 def _features(
     spectrum: Spectrum, rows: FloatArray, n_components: int, coupling: str, rng: np.random.Generator
 ) -> list[FloatArray]:
-    if (
-        not isinstance(n_components, int | np.integer)
-        or n_components < 1
-        or (n_components % (2 * _DRAWS))
-    ):
+    if whole_number(n_components, "n_components") % (2 * _DRAWS):
         raise ParameterError(
             f"n_components = {n_components!r}: give a multiple of {2 * _DRAWS}, a cosine and a "
             f"sine for each frequency of {_DRAWS} independent draws."

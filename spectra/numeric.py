@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 import re
+from contextlib import suppress
 from decimal import ROUND_CEILING, Context, Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,17 @@ __all__ = [
     "differences_of_rows",
     "format_within",
     "matching_rows",
+    "positive_number",
+    "random_source",
     "real_array",
+    "whole_number",
 ]
 
 #: An array of doubles.
 FloatArray = NDArray[np.float64]
+
+#: No array has more entries, nor has anyone the time to draw more.
+MOST_ENTRIES = 2**48
 
 # Python's format of a float: what places it, and what says how its digits are written.
 _FORMAT = re.compile(
@@ -49,8 +57,12 @@ def real_array(
     """
     try:
         array = np.asarray(value)
+        if array.dtype.kind == "O" and all(isinstance(entry, Integral) for entry in array.flat):
+            array = array.astype(float)  # whole numbers beyond 64 bits
     except ValueError as cause:
         raise error(f"{name} must be real numbers in a full array; its rows differ.") from cause
+    except OverflowError as cause:
+        raise error(f"{name} must be real numbers, and {value!r:.30} is beyond doubles.") from cause
     if array.dtype.kind not in "fiub":
         found = type(value).__name__
         if isinstance(value, np.ndarray):
@@ -135,6 +147,68 @@ def check_unit_norms(norms: FloatArray, what: str) -> None:
         )
 
 
+def whole_number(
+    value: Any, name: str, *, least: int = 1, most: float = MOST_ENTRIES, why: str = ""
+) -> int:
+    """Return a whole number as an int, or refuse it, saying why it is asked for.
+
+    Examples
+    --------
+    >>> whole_number(np.int64(3), "size")
+    3
+    >>> whole_number(True, "size", least=0)
+    Traceback (most recent call last):
+    spectra.errors.ParameterError: size = True: give a whole number of at least 0.
+    """
+    try:
+        whole = None if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        whole = None
+    if whole is None or not least <= whole <= most:
+        end = f" and at most {most}" if whole is not None and whole > most else ""
+        raise ParameterError(
+            f"{name} = {value!r}: give a whole number of at least {least}{end}{why}."
+        )
+    return whole
+
+
+def positive_number(value: Any, name: str, *, why: str = "") -> float:
+    """Return a positive finite number as a float, or refuse it, saying why it is asked for.
+
+    Examples
+    --------
+    >>> positive_number(1, "tol")
+    1.0
+    >>> positive_number("1", "tol", why=", an error allowed")
+    Traceback (most recent call last):
+    spectra.errors.ParameterError: tol = '1': give a positive finite number, an error allowed.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+        # A whole number may be too large for a double.
+        with suppress(OverflowError):
+            number = float(value)
+            if 0.0 < number < np.inf:
+                return number
+    raise ParameterError(f"{name} = {value!r}: give a positive finite number{why}.")
+
+
+def random_source(seed: Any, name: str) -> np.random.Generator:
+    """The generator of a seed, or the one that was passed.
+
+    Examples
+    --------
+    >>> random_source("x", "random_state")
+    Traceback (most recent call last):
+    spectra.errors.ParameterError: random_state = 'x': give a numpy Generator, a seed >= 0 or None.
+    """
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as cause:
+        raise ParameterError(
+            f"{name} = {seed!r}: give a numpy Generator, a seed >= 0 or None."
+        ) from cause
+
+
 def checked_dim(dim: Any, *, least: int = 1) -> int:
     """Return the dimension as an int >= ``least``, or refuse it.
 
@@ -143,17 +217,7 @@ def checked_dim(dim: Any, *, least: int = 1) -> int:
     >>> checked_dim(np.int64(3))
     3
     """
-    try:
-        if isinstance(dim, bool | np.bool_):
-            raise TypeError
-        whole = operator.index(dim)
-    except TypeError as cause:
-        raise ParameterError(
-            f"A dimension is a whole number, at least {least}, and {dim!r} was passed."
-        ) from cause
-    if whole < least:
-        raise ParameterError(f"A dimension is at least {least} here, and {whole} was passed.")
-    return whole
+    return whole_number(dim, "The dimension", least=least)
 
 
 def bound_text(bound: float) -> str:

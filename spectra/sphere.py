@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from numbers import Integral
 
 import numpy as np
 import sympy
@@ -29,7 +28,7 @@ from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.parsing import U, Z
 from spectra.harmonics import gegenbauer_sequence, harmonic_count
 from spectra.kernel import Kernel
-from spectra.numeric import checked_dim
+from spectra.numeric import checked_dim, whole_number
 from spectra.progress import stage
 from spectra.singularity.branches import branch_radii
 
@@ -120,15 +119,13 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
             "one with zonal(...), radial(...) or catalogue[name]."
         )
     dim = checked_dim(dim, least=2)
-    if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 0:
-        raise ParameterError(f"A degree is an integer n >= 0, and {degree!r} is not.")
+    degree = whole_number(degree, "degree", least=0)
     if degree > MOST_DEGREES:
         raise ParameterError(
             f"Gegenbauer coefficients are integrated one by one in {_DIGITS} digits, up to degree "
             f"{MOST_DEGREES}, and {degree} was asked. What lies beyond is in the tail: ask "
             "existence(kernel, dim).on_sphere()."
         )
-    degree = int(degree)
     with stage(f"expanding on the sphere, d = {dim}", of=kernel):
         exact, change = _coefficients(kernel, dim, degree)
     counts = [harmonic_count(n, dim) for n in range(degree + 1)]

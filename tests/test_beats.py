@@ -455,6 +455,12 @@ def test_a_mixed_tail_comes_back_from_files_and_pickles(tmp_path):
             assert np.array_equal(before.law.ppf(u), after.law.ppf(u))
 
 
+@pytest.mark.slow
+def test_lobes_that_no_series_holds_beside_other_waves_are_refused_in_words():
+    with pytest.raises(AccuracyError, match="Tabulate the summands"):
+        table("max(1 - z, 0) + max(1 - z, 0)**2*z**2 + max(1 - z/sqrt(2), 0)", 1)
+
+
 def test_a_mixed_tail_begins_in_the_first_lobes_of_its_members():
     one = LobedTail(2.0, 1.0, 1.0, [0.5], [[0.25, 0.25]])
     for start in (1.9, 3.1):

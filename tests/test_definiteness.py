@@ -161,7 +161,7 @@ PROVED = (
     (radial("Max(exp(-z), 1/2)"), 1),
     (radial("1 - sqrt(z)", support=1), 1),
     (radial("(1 - z)**2*exp(-z)", support=1), 3),
-    (radial("exp(-z**2)*cos(z)"), 1),
+    (radial("exp(-z**2)*cos(z)"), 3),
     (radial("exp(-z)*cos(z)/(1 + z)"), 2),
     (radial("besselj(0, z)*exp(-z)"), 2),
     (radial("(sin(z)/z)**2"), 3),
@@ -182,6 +182,14 @@ def test_the_largest_dimension_of_a_proof_is_the_known_one(kernel: Kernel, large
     proof = proved_on_space(kernel, analyse(kernel))
     assert proof is not None
     assert proof.largest == largest, proof.reason
+
+
+@pytest.mark.parametrize(("square", "answer"), [("2", True), ("1999/1000", True), ("51/25", False)])
+def test_a_gaussian_wave_is_positive_definite_in_space_up_to_twice_its_rate(square, answer):
+    """exp(-z^2) cos(b z) in R^3: its spectrum is as w - b tanh(b w/2), so that b^2 <= 2."""
+    kernel = radial(f"exp(-z**2)*cos(sqrt({square})*z)")
+    assert existence(kernel, 3).positive_definite.answer is answer
+    assert existence(kernel, 1).positive_definite.answer is True
 
 
 @pytest.mark.parametrize(
@@ -212,7 +220,7 @@ def test_what_is_indefinite_is_not_proved_to_be_positive(kernel: Kernel) -> None
         [
             (radial("1 - 3*z/2 + z**3/2", support=1), 3),
             (radial("exp(-z) - exp(-2*z)/2"), 7),
-            (radial("exp(-z**2)*cos(z)"), 1),
+            (radial("exp(-z**2)*cos(z)"), 3),
             (radial("1/cosh(z)"), 3),
             (radial("erfc(z)"), 16),
         ],

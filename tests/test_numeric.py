@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+import rf
 import spectra as sp
+from rf.bounds import n_components_for
 from spectra.errors import DataError, ParameterError
 from spectra.special import plane_wave_mean
 
 GAUSSIAN = sp.radial("exp(-z**2/2)")
+X = np.random.default_rng(0).standard_normal((20, 2))
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +54,9 @@ def test_rows_without_columns_have_no_distance():
         GAUSSIAN.gram(np.ones((3, 0)))
 
 
-@pytest.mark.parametrize("size", [-1, 2.5, "3", None, True])
+@pytest.mark.parametrize("size", [-1, 2.5, "3", None, True, 10**30])
 def test_a_number_of_draws_is_a_count(size, table):
-    with pytest.raises(ParameterError, match="number of draws"):
+    with pytest.raises(ParameterError, match="size = "):
         table.sample(size)
 
 
@@ -76,3 +79,38 @@ def test_a_missing_folder_is_named_before_anything_is_written(table, tmp_path):
 def test_sign_changes_are_listed_up_to_a_radius(bad):
     with pytest.raises(ParameterError, match="up_to"):
         sp.spectral_measure(GAUSSIAN, 2).sign_changes(up_to=bad)
+
+
+MISTAKES = {
+    "random_state = 'x'": lambda table: rf.two_sample_test(X, X + 1, random_state="x"),
+    "n_permutations = 1000.0": lambda table: rf.two_sample_test(X, X + 1, n_permutations=1e3),
+    "a str was passed": lambda table: rf.draw_frequencies("exp(-z)", (2,)),
+    "a list was passed": lambda table: n_components_for([table], 0.1, 0.1, n_points=10),
+    "counts = 2.5": lambda table: rf.draw_frequencies(table, (2.5,)),
+    "tol = 'x'": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol="x"),
+    "max_mass = inf": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol=0.1, max_mass=np.inf),
+    r"objective = \[\]": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol=0.1, objective=[]),
+    "at most": lambda table: sp.design("max(1-z, 0)", 10**30, (0, 2), tol=0.1),
+    "named by text": lambda table: rf.SpectralFeatures("gaussian", kernel_params={1: 2}).fit(X),
+    "no KreinRidge": lambda table: rf.KreinRidge().fit(X, X[:, 0]).merge(3),
+    "holds no chunks": lambda table: rf.KreinRidge().fit_chunks(3),
+    "no data set": lambda table: rf.load_dataset(np.zeros(3)),
+    "size = 1000": lambda table: table.parts[0].law.rvs(10**30),
+    "breaks = 0.5": lambda table: sp.radial(lambda z: np.exp(-z), breaks=0.5),
+    r"shape \(2,\)": lambda table: rf.GaussianField(GAUSSIAN, 2).condition(
+        X, X[:, 0], noise=np.array([0.1, 0.2])
+    ),
+    "n_paths = 0": lambda table: rf.GaussianField(GAUSSIAN, 2).sample(X, n_paths=0),
+}
+
+
+@pytest.mark.parametrize("said", MISTAKES)
+def test_what_cannot_be_meant_is_refused_by_its_name(said, table):
+    with pytest.raises(ParameterError, match=said):
+        MISTAKES[said](table)
+
+
+def test_whole_numbers_beyond_64_bits_are_numbers():
+    assert GAUSSIAN(10**30) == 0.0
+    with pytest.raises(ParameterError, match="beyond doubles"):
+        GAUSSIAN(10**400)

@@ -97,7 +97,12 @@ class ConditionedField:
             )
         if not len(X):
             raise DataError("There are no points to condition on: use the field itself.")
-        noise = float(real_array(noise, "noise"))
+        deviation = real_array(noise, "noise")
+        if deviation.ndim:
+            raise ParameterError(
+                f"noise has the shape {deviation.shape}: it is one standard deviation, of all rows."
+            )
+        noise = float(deviation)
         if not 0.0 <= noise < np.inf:
             raise ParameterError(f"noise = {noise} is a standard deviation: at least 0, finite.")
         if solver not in ("auto", "cholesky", "cg"):

@@ -14,7 +14,7 @@ from rf.lengths import checked_lengths
 from rf.rows import check_cross_distances
 from rf.spectrum import resolve_spectrum, without_lengths
 from spectra.errors import DataError, ParameterError, SpectraError
-from spectra.numeric import checked_dim, real_array
+from spectra.numeric import checked_dim, real_array, whole_number
 from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
 from spectra.table.arrays import FloatArray
 
@@ -237,7 +237,10 @@ class GaussianField:
     def sample(self, X: ArrayLike, *, n_paths: int = 1) -> FloatArray:
         """Values of the first paths at the rows of X: shape (n_paths, rows)."""
         X = self._points(X)
-        return np.stack([self.path(j)(X) for j in range(_count(n_paths))])
+        values = np.empty((whole_number(n_paths, "n_paths"), len(X)))
+        for number, row in enumerate(values):
+            row[:] = self.path(number)(X)
+        return values
 
     def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray:
         """Values of a path on the grid of d axes; see :meth:`rf.fields.Path.on_grid`."""
@@ -310,7 +313,7 @@ class GaussianField:
         return slopes / self._lengths()
 
     def _stream(self, number: int, stream: int) -> np.random.Generator:
-        key = (_count(number, least=0, what="number"), stream)
+        key = (whole_number(number, "number", least=0), stream)
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
     def _known(self) -> Covariance:
@@ -417,7 +420,7 @@ def _spread(law: RadialLaw) -> float:
 
 
 def _even(n_components: Any) -> int:
-    n = _count(n_components, least=2, what="n_components")
+    n = whole_number(n_components, "n_components", least=2)
     if n % 2:
         raise ParameterError(
             f"n_components = {n} is odd, and a wave of a field has a cosine and a sine: give an "
@@ -426,13 +429,7 @@ def _even(n_components: Any) -> int:
     return n
 
 
-def _count(value: Any, *, least: int = 1, what: str = "n_paths") -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ParameterError(f"{what} = {value!r}: give a whole number of at least {least}.")
-    return int(value)
-
-
 def _seed(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    return _count(random_state, least=0, what="random_state")
+    return whole_number(random_state, "random_state", least=0, most=np.inf)

@@ -22,6 +22,7 @@ __all__ = [
     "known_largest_dimension",
     "largest_of_damped_cosine",
     "largest_of_edge",
+    "shown_of_gaussian_wave",
 ]
 
 _NIL = sympy.Integer(0)
@@ -150,3 +151,14 @@ def largest_of_damped_cosine(expr: sympy.Expr) -> tuple[float, str] | None:
     while compare((a / b, _NIL), (sympy.cot(sympy.pi / (2 * guess)), _NIL)) < 0:
         guess -= 1
     return guess, "exp(-a z) cos(b z) is positive definite exactly for a/b >= cot(pi/(2d))."
+
+
+def shown_of_gaussian_wave(expr: sympy.Expr) -> int:
+    r"""A dimension in which exp(-a z^2) cos(b z) is positive definite: 3 for b^2 <= 2a, else 1.
+
+    Its spectrum in R^3 is a positive multiple of :math:`w - b\tanh(bw/(2a))`, and
+    :math:`\tanh y \le y`: for larger b it is negative at w = 0.
+    """
+    bell, wave = (next(f for f in expr.args if f.func == kind) for kind in (sympy.exp, sympy.cos))
+    a, b = (sympy.expand(-bell.args[0] / Z**2), sympy.expand(wave.args[0] / Z))
+    return 3 if sign(2 * a - b**2) >= 0 else 1

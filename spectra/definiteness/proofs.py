@@ -16,6 +16,7 @@ from spectra.definiteness.closed_forms import (
     known_largest_dimension,
     largest_of_damped_cosine,
     largest_of_edge,
+    shown_of_gaussian_wave,
 )
 from spectra.definiteness.hats import hat_dimension
 from spectra.definiteness.monotone import is_completely_monotone
@@ -54,7 +55,7 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
     >>> from spectra.singularity import analyse
     >>> k = radial("exp(-z**2)*cos(z)")
     >>> proved_on_space(k, analyse(k)).largest
-    1
+    3
     """
     pieces = _resolved(kernel, analysis)
     if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
@@ -168,7 +169,9 @@ def _atom(expr: sympy.Expr) -> float:
 
 def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
     """Factors that are a mean of plane waves together, or a damped one, with their dimensions."""
-    damping = [f for f in product.args if f.func == sympy.exp and not (f.args[0] / Z).has(Z)]
+    exponentials = [f for f in product.args if f.func == sympy.exp]
+    damping = [f for f in exponentials if not (f.args[0] / Z).has(Z)]
+    bells = [f for f in exponentials if sympy.expand(f.args[0] / Z**2).is_negative]
     for factor in product.args:
         base, power = factor.as_base_exp()
         if not (power.is_Integer and power > 0) or not base.args or base.args[-1].has(1 / Z):
@@ -185,6 +188,7 @@ def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
                 known = largest_of_damped_cosine(f * factor)
                 if known is not None:
                     yield f * factor, known[0]
+            yield from ((f * factor, shown_of_gaussian_wave(f * factor)) for f in bells)
 
 
 _SPACE = Closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))

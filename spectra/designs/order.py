@@ -22,7 +22,7 @@ from spectra.designs.tail import design_with_tail
 from spectra.errors import ParameterError
 from spectra.families import Family, kernel_named
 from spectra.kernel import Kernel
-from spectra.numeric import checked_dim
+from spectra.numeric import checked_dim, positive_number
 from spectra.progress import stage
 
 __all__ = ["design"]
@@ -134,6 +134,15 @@ def design(
             f"tol = {tol} and n_components = {n_components}: a design is made for a tolerance or "
             "for a number of columns. Give one of the two."
         )
+    if tol is not None:
+        tol = positive_number(tol, "tol", why=", an error allowed")
+    if max_mass is not None:
+        max_mass = positive_number(max_mass, "max_mass")
+    if max_radius is not None:
+        max_radius = positive_number(max_radius, "max_radius")
+    for name, value in (("objective", objective), ("coupling", coupling)):
+        if not isinstance(value, str | None):
+            raise ParameterError(f"{name} = {value!r}: give a name.")
     if coupling is None:
         coupling = "orthogonal" if n_components is None else "shared"
     bounds: dict[str, Any] = {"max_mass": max_mass, "max_radius": max_radius}

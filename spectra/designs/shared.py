@@ -46,6 +46,8 @@ AngularMeans = Callable[[int], FloatArray]
 # Error that a unit of mass adds to float32 features.  As a part of the objective it keeps masses
 # from cancelling more than pays.
 _ROUNDING = ULPS_PER_MASS * FLOAT32_ROUNDING
+# The least error whose logarithm is asked for.
+_TINY = float(np.finfo(float).tiny)
 # Radii tried, in units of sqrt(d) / z_max: from nearly a parabola to a narrow peak at z = 0.
 _TRIED = np.geomspace(0.05, 60.0, 48)
 # Where a descent from the radii tried, which are a sixth apart, would have to gain more than this
@@ -237,12 +239,12 @@ class _Fit:
             chosen = least(np.concatenate([repeated, others[:, None]], axis=1))
         start = np.log(self.tried[chosen])
         unmoved = np.sort(start)
-        if self.at(np.exp(unmoved), n, means)[0] > _MOST_GAIN * worth:
+        if self.at(np.exp(unmoved), n, means)[0] >= _MOST_GAIN * worth:
             return np.asarray(np.exp(unmoved))
         low, high = np.log(self.tried[0]), np.log(self.tried[-1])
 
         def log_value(log_radii: FloatArray) -> float:
-            return float(np.log(self.at(np.exp(log_radii), n, means)[0]))
+            return float(np.log(max(self.at(np.exp(log_radii), n, means)[0], _TINY)))
 
         result = minimize(
             log_value,

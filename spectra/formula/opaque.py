@@ -7,7 +7,7 @@ so that kernels made of it add, scale and compare like all others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -296,6 +296,11 @@ def _origin(value: Any) -> sympy.Expr:
 def _stated_breaks(
     breaks: Any, support: sympy.Expr
 ) -> tuple[tuple[sympy.Expr, sympy.Expr | None], ...]:
+    if isinstance(breaks, str) or not isinstance(breaks, Iterable):
+        raise ParameterError(
+            f"breaks = {breaks!r}: give the radii as a list, or as a mapping of radii to the "
+            "exponents of z - r beside them."
+        )
     exponents = dict(breaks) if isinstance(breaks, Mapping) else dict.fromkeys(breaks)
     found = []
     for radius, exponent in exponents.items():

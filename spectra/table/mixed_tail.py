@@ -28,7 +28,7 @@ from spectra.table.lobe_shares import share_before, share_slope
 from spectra.table.lobed_tail import LobedTail
 from spectra.table.lobed_waves import lobed_plane_wave
 
-__all__ = ["MixedTail", "density_at", "mass_beyond"]
+__all__ = ["MixedTail", "density_at", "mass_beyond", "starts_at"]
 
 # The index at which a lobe begins at a radius is a fixed point, which is nearly the radius itself;
 # and the place along a lobe is the root of a series that is nearly linear.
@@ -77,9 +77,8 @@ class MixedTail:
         if not self.members or not all(isinstance(m, LobedTail) for m in self.members):
             raise ParameterError("A mixed tail needs a tuple of at least one LobedTail.")
         for m in self.members:
-            first, second = m.radius(m.kappa + np.arange(2.0), np.zeros(1)).real[:, 0]
-            slack = _ROUNDING * abs(self.start)
-            if not first - slack <= self.start <= second + slack:
+            if not starts_at(m, self.start):
+                first, second = _first_lobes(m)
                 raise ParameterError(
                     f"A mixed tail starts at the radius {self.start}, and a member has its first "
                     f"lobes at {first} and {second}: it must begin in the first one or after it."
@@ -205,6 +204,18 @@ def _part_of_lobe(
     s = np.array([tail.kappa + lobe])
     share = share_slope(tail.zeros, v) * tail.lobe_mass(s).real
     return np.real(tail.radius(s, v)).ravel(), weights * share
+
+
+def _first_lobes(member: LobedTail) -> tuple[float, float]:
+    first, second = member.radius(member.kappa + np.arange(2.0), np.zeros(1)).real[:, 0]
+    return float(first), float(second)
+
+
+def starts_at(member: LobedTail, radius: float) -> bool:
+    """Whether a radius is in the first lobe of a tail, or in the gap after it."""
+    first, second = _first_lobes(member)
+    slack = _ROUNDING * abs(radius)
+    return first - slack <= radius <= second + slack
 
 
 def mass_beyond(tail: LobedTail, w: FloatArray) -> FloatArray:

@@ -189,7 +189,9 @@ class Panels:
 
     def _radii_near_origin(self, place: FloatArray) -> FloatArray:
         """Radii of the first panel, which starts at the origin, at places (1 + t)/2."""
-        return 2.0 * place * polynomial.polyval(2.0 * place - 1.0, self._slope_at_origin)
+        slope = self._slope_at_origin
+        assert slope is not None
+        return np.asarray(2.0 * place * polynomial.polyval(2.0 * place - 1.0, slope))
 
     def places_near_origin(self, w: FloatArray) -> FloatArray:
         """Places (1 + t)/2 of radii that the first panel takes beside the origin, else nan.

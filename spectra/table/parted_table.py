@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.errors import DataError, ParameterError, TableFileError
-from spectra.numeric import real_array
+from spectra.numeric import random_source, real_array, whole_number
 from spectra.table.arrays import FloatArray, IntArray
 from spectra.table.radial_law import Seed
 from spectra.table.table_file import Arrays, read_arrays, write_arrays
@@ -245,19 +245,10 @@ class PartedTable(ABC):
         """
         if not self.parts:
             raise ParameterError("The measure is zero: there are no frequencies to draw.")
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise ParameterError(
-                f"The number of draws is a whole number >= 0, and {size!r} was given."
-            )
-        try:
-            generator = np.random.default_rng(rng)
-        except (TypeError, ValueError) as cause:
-            raise ParameterError(
-                f"rng must be a numpy Generator, a seed >= 0 or None, and {rng!r} was given."
-            ) from cause
+        size, generator = whole_number(size, "size", least=0), random_source(rng, "rng")
         sizes = np.array(self._sizes())
         ends = np.cumsum(sizes)[:-1] / sizes.sum()
-        chosen = np.searchsorted(ends, generator.random(int(size)), side="right")
+        chosen = np.searchsorted(ends, generator.random(size), side="right")
         phases = np.array([0.0 if p.sign > 0 else np.pi for p in self.parts])[chosen]
         drawn = FrequencySample(
             np.zeros((chosen.size, self.dim)), np.full(chosen.size, self.mass), phases

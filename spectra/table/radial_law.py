@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.errors import ParameterError
-from spectra.numeric import real_array
+from spectra.numeric import checked_dim, random_source, real_array, whole_number
 from spectra.table.arrays import FloatArray, frozen_array, made_again
 from spectra.table.cells import Cells
 from spectra.table.lobed_tail import LobedTail
@@ -240,13 +240,9 @@ class RadialLaw:
         >>> sorted(set(law.rvs(100, random_state=0).tolist()))
         [1.0, 2.0]
         """
-        counts = size if isinstance(size, tuple) else (size,)
-        if not all(isinstance(n, int | np.integer) and n >= 0 for n in counts):
-            raise ParameterError(
-                f"The size of a sample must be a whole number of at least 0, or a tuple of them; "
-                f"got {size!r}."
-            )
-        u = np.random.default_rng(random_state).random(size)
+        shape = size if isinstance(size, tuple) else (size,)
+        counts = [whole_number(n, "size", least=0, why=", or a tuple of them") for n in shape]
+        u = random_source(random_state, "random_state").random(counts)
         if not isinstance(self.tail, MixedTail):
             return self.ppf(u)
         # A draw needs no inverse of the sum of several tails.
@@ -281,8 +277,7 @@ class RadialLaw:
     def plane_wave_enclosure(self, dim: int, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Values of :meth:`expected_plane_wave` and an estimate of their absolute errors."""
         z = np.asarray(z, dtype=float)
-        if isinstance(dim, bool) or not isinstance(dim, int) or dim < 1:
-            raise ParameterError(f"The dimension must be an integer of at least 1; got {dim!r}.")
+        dim = checked_dim(dim)
         if not np.all((z >= 0.0) & np.isfinite(z)):
             raise ParameterError("Distances must be finite and not negative.")
         if np.any(z * min(self._median, 1.0) > _FARTHEST / max(self._median, 1.0)):

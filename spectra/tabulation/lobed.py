@@ -8,13 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from spectra.errors import AccuracyError
 from spectra.measure import MeasurePart
 from spectra.measure.lobes import LobedTailMass
 from spectra.numeric import FloatArray
 from spectra.quadrature import EPS, legendre_inverse
 from spectra.table.lobe_shares import share_before
 from spectra.table.lobed_tail import LobedTail
-from spectra.table.mixed_tail import MixedTail
+from spectra.table.mixed_tail import MixedTail, starts_at
 from spectra.tabulation.fit import END_PROBABILITY
 
 __all__ = ["fit_tail"]
@@ -65,7 +66,14 @@ def fit_tail(part: MeasurePart) -> tuple[LobedTail | MixedTail | None, float]:
             error += _lobed_tail_error(tails[-1], wave, sign, mass)
     if not tails:
         return None, 0.0
-    mixed = MixedTail(waves[0].listed_to, tuple(tails))
+    start = waves[0].listed_to
+    if not all(starts_at(tail, start) for tail in tails):
+        raise AccuracyError(
+            f"Lobes of both signs of the density become equal so slowly beyond w = {start:.4g}, "
+            "beside waves of other frequencies, that no series holds where each begins. Tabulate "
+            "the summands of the kernel apart."
+        )
+    mixed = MixedTail(start, tuple(tails))
     return mixed, error + abs(mixed.mass - part.beyond / mass)
 
 
