@@ -42,7 +42,8 @@ def by_turns(
     """Cases that prove the same as parameters: one of so many by default, the others slow.
 
     Of a product of axes ``every`` is coprime to their lengths, so that the values of each go by
-    turns.  Where it is three or more, every second round of the others is left to the whole grid.
+    turns.  Of the others every second round is asked in the slow run, every third where it is three
+    or more, and the rest is left to the whole grid.
     Cases that are marked slow already stay so, and do not count; those that are ``dear`` are slow
     whatever their turn.
 
@@ -64,9 +65,9 @@ def by_turns(
                 turn % every == first and (values if len(values) > 1 else values[0]) not in dear
             )
             marks = () if is_asked else (pytest.mark.slow,)
-            left_out = every > 2 and turn // every % 2 == 1 and not (is_asked or WHOLE_GRID)
+            is_kept = is_asked or WHOLE_GRID or turn // every % min(every, 3) == 0
             turn += 1
-            if left_out:
+            if not is_kept:
                 continue
         found.append(pytest.param(*values, marks=marks, id=name))
     return found
