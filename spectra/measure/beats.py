@@ -109,7 +109,7 @@ class BeatingTail:
     @property
     def has_means(self) -> bool:
         """Whether there are few enough free phases, and lobes before all is smooth."""
-        several = [o for o in self.orbits if len(o.members) > 1]
+        several = [o for o in self.orbits if len(o) > 1]
         settles = self._settled * self.fastest <= np.pi * _MOST_UNSETTLED
         return len(several) <= 1 and len(self.orbits) <= MOST_FREE_WAVES and settles
 
@@ -307,8 +307,9 @@ class BeatingTail:
 
         It is relative to the mean.
         """
-        bases = np.array([o.base for o in self.orbits])
-        highest = np.array([float(o.highest) for o in self.orbits])
+        firsts = [next(iter(o.items())) for o in self.orbits]
+        bases = np.array([self.waves[i].tail.frequency / multiple for i, multiple in firsts])
+        highest = np.array([float(max(o.values())) for o in self.orbits])
         modes = _near_resonances(tuple(bases))
         turns = 0.5 * cut * np.abs(modes @ bases)
         root = np.sqrt(np.maximum(_STEEPNESS**2 - turns**2, 0.0))

@@ -13,7 +13,6 @@ mean is singular; on an orbit the primitive of the sum is known, and only its ze
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -28,6 +27,9 @@ from spectra.quadrature import EPS
 
 __all__ = ["MOST_FREE_WAVES", "Orbit", "mean_size", "mode_sizes", "orbits_of"]
 
+#: Waves whose frequencies are multiples of one, so that they return together: the multiple of each,
+#: by the number of the wave.
+Orbit = dict[int, int]
 Owners = NDArray[np.intp]
 #: Derivatives of some order of one of several functions at each of some places.
 Sums = Callable[[FloatArray, Owners, int], FloatArray]
@@ -49,57 +51,32 @@ _COLUMNS = 32
 _FINE, _COARSE = (0.125, 3.25), (0.22, 2.86)
 
 
-@dataclass(frozen=True)
-class Orbit:
-    """Waves whose frequencies are multiples of one, so that they return together.
-
-    Attributes
-    ----------
-    base : float
-        The common frequency.
-    multiples : tuple of int
-        The frequency of each member, in units of ``base``.
-    members : tuple of int
-        Which waves they are.
-    """
-
-    base: float
-    multiples: tuple[int, ...]
-    members: tuple[int, ...]
-
-    @property
-    def highest(self) -> int:
-        """The largest multiple."""
-        return max(self.multiples)
-
-
 def orbits_of(frequencies: tuple[float, ...]) -> tuple[Orbit, ...]:
     """Frequencies in classes of rational ratios, those of most members first.
 
     Examples
     --------
-    >>> [(o.multiples, o.members) for o in orbits_of((1.0, 2.0**0.5, 1.5))]
-    [((2, 3), (0, 2)), ((1,), (1,))]
+    >>> orbits_of((1.0, 2.0**0.5, 1.5))
+    ({0: 2, 2: 3}, {1: 1})
     """
-    found: list[list[tuple[int, Fraction]]] = []
+    # The ratios of each class to its first frequency.
+    found: list[dict[int, Fraction]] = []
     for i, frequency in enumerate(frequencies):
-        for members in found:
-            ratio = frequency / frequencies[members[0][0]]
+        for ratios in found:
+            ratio = frequency / frequencies[next(iter(ratios))]
             near = Fraction(ratio).limit_denominator(_HIGHEST)
-            common = lcm(near.denominator, *(f.denominator for _, f in members))
-            highest = max(near, *(f for _, f in members)) * common
+            common = lcm(near.denominator, *(f.denominator for f in ratios.values()))
+            highest = max(near, *ratios.values()) * common
             if abs(float(near) - ratio) <= _SAME_RATIO * ratio and highest <= _HIGHEST:
-                members.append((i, near))
+                ratios[i] = near
                 break
         else:
-            found.append([(i, Fraction(1))])
+            found.append({i: Fraction(1)})
     orbits = []
-    for members in found:
-        common = lcm(*(f.denominator for _, f in members))
-        base = frequencies[members[0][0]] / common
-        multiples = tuple(int(f * common) for _, f in members)
-        orbits.append(Orbit(base, multiples, tuple(i for i, _ in members)))
-    return tuple(sorted(orbits, key=lambda o: -len(o.members)))
+    for ratios in found:
+        common = lcm(*(f.denominator for f in ratios.values()))
+        orbits.append({i: int(f * common) for i, f in ratios.items()})
+    return tuple(sorted(orbits, key=len, reverse=True))
 
 
 def mean_size(
@@ -122,13 +99,12 @@ def mean_size(
     >>> round(float(mean_size(orbits_of((1.0,)), one, 0 * one, np.zeros(1))[0]), 12)
     0.636619772368
     """
-    free = [amplitudes[o.members[0]] for o in orbits if len(o.members) == 1]
+    free = [amplitudes[wave] for o in orbits if len(o) == 1 for wave in o]
     free.sort(key=lambda a: -float(a.max()))
-    if len(orbits[0].members) == 1:
+    if len(orbits[0]) == 1:
         blocks = [slice(i, i + _COLUMNS) for i in range(0, centre.size, _COLUMNS)]
         return np.concatenate([_free_mean([a[b] for a in free], centre[b]) for b in blocks])
-    members = list(orbits[0].members)
-    multiples = np.array(orbits[0].multiples, dtype=float)
+    members, multiples = _with_multiples(orbits[0])
     sums = _sums(multiples, amplitudes[members], phases[members])
     return _orbit_mean(sums, centre, multiples.max(), free)
 
@@ -165,16 +141,12 @@ def mode_sizes(
     >>> bool(abs(found[0, 0] - 8 / np.pi**2) < 1e-6)
     True
     """
-    around, alone = orbits
-    members = list(around.members)
-    free = alone.members[0]
+    around, (free,) = orbits
+    members, multiples = _with_multiples(around)
     turns = np.abs(modes).astype(float)
     if len(members) == 1 and amplitudes[members[0]].max() > amplitudes[free].max():
         # The mean over the larger wave is the smoother one.
         members, free, turns = [free], members[0], turns[:, ::-1]
-        multiples = np.ones(1)
-    else:
-        multiples = np.array(around.multiples, dtype=float)
     sums = _sums(multiples, amplitudes[members], phases[members])
     out = np.empty((modes.shape[0], centre.size))
     for i, (n, m) in enumerate(turns):
@@ -186,6 +158,10 @@ def mode_sizes(
             inner = _free_mode(amplitudes[free, j], centre[j] + sums(psi, who, 0), m)
             out[i, j] = abs(np.mean(inner * turn))
     return out
+
+
+def _with_multiples(orbit: Orbit) -> tuple[list[int], FloatArray]:
+    return list(orbit), np.array(list(orbit.values()), dtype=float)
 
 
 def _free_mode(a: float, y: FloatArray, m: float) -> FloatArray:
