@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.functions import KINKS
-from spectra.formula.lost_digits import SHAKEN, LostDigits
+from spectra.formula.lost_digits import SHAKEN, mending
 from spectra.formula.opaque import Opaque
 from spectra.formula.program import Program
 from spectra.formula.resolved import ResolvedValue, resolving_function
@@ -111,7 +111,7 @@ def numpy_function(
         pairs = zip(points.tolist(), quick(points).tolist(), strict=True)
         return np.array([_in_many_digits(resolving(), point, value) for point, value in pairs])
 
-    lost_digits = cache(lambda: LostDigits(quick, _shaken(expr, symbol), exact, end))
+    mend = cache(lambda: mending(quick, _shaken(expr, symbol), exact, end))
     may_cancel = expr.has(*_CANCELLING) and expr.has(symbol) and not expr.has(Opaque)
 
     def evaluate(x: Any) -> Array:
@@ -123,7 +123,7 @@ def numpy_function(
         if value.shape != points.shape or value is points:
             value = np.array(np.broadcast_to(value, points.shape))
         if may_cancel and points.dtype == float:
-            lost_digits().mend(points, value)
+            mend()(points, value)
         lost = ~np.isfinite(value) & np.isfinite(points)
         if np.any(lost):
             value[lost] = _beyond_doubles(expr, resolving(), points[lost], value[lost])

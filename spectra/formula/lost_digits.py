@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.polynomial import Chebyshev, chebyshev
 from numpy.typing import NDArray
 
-__all__ = ["SHAKEN", "LostDigits"]
+__all__ = ["SHAKEN", "lost_octaves", "mending"]
 
 Array = NDArray[Any]
 Values = Callable[[Array], Array]
@@ -39,8 +39,10 @@ _DEGREE, _MANY = 24, 64
 _CHECKS, _RESOLVED = np.array([1e-6, 0.013, 0.171, 0.437, 0.719, 0.983]), 4e-15
 
 
-class LostDigits:
-    """The octaves in which doubles lose digits of a function, and its values there.
+def mending(
+    quick: Values, shaken: Values, exact: Values, end: float
+) -> Callable[[Array, Array], None]:
+    """Make what puts the digits that doubles lose of a function into its values at points.
 
     Parameters
     ----------
@@ -49,75 +51,72 @@ class LostDigits:
         values in as many digits as they ask for.
     end : float
         The largest distance at which the function is asked for.
+    """
+    lost = lost_octaves(quick, shaken, end)
+    asked: Counter[int] = Counter()
+
+    @cache
+    def many(octave: int) -> Values:
+        return _on_octave(exact, octave)
+
+    def mend(points: Array, value: Array) -> None:
+        if not lost.any():
+            return
+        octave = np.clip(np.frexp(points)[1] - 1, _FIRST, _LAST - 1)
+        here = (points > 0.0) & (points < np.inf) & lost[octave - _FIRST]
+        for n in map(int, np.unique(octave[here])):
+            mine = here & (octave == n)
+            asked[n] += int(np.count_nonzero(mine))
+            values = exact if asked[n] < _MANY else many(n)
+            value[mine] = values(points[mine])
+
+    return mend
+
+
+def lost_octaves(quick: Values, shaken: Values, end: float) -> NDArray[np.bool_]:
+    """Whether digits are lost between 2^n and 2^(n+1), n = -300, ..., 299, or beside it.
 
     Examples
     --------
     >>> def sine(z):
     ...     return np.sin(z) / z
-    >>> LostDigits(sine, sine, sine).octaves.any()
+    >>> lost_octaves(sine, sine, np.inf).any()
     np.False_
     """
+    n = np.arange(_FIRST, _LAST)
+    n = n[np.ldexp(1.0, n) <= 2.0 * end]
+    z = np.ldexp(1.0 + (_PLACE + n * _GOLDEN) % 1.0, n)
+    with np.errstate(all="ignore"):
+        value = quick(z)
+        moved_at_random = np.array([shaken(z) for _ in range(_RUNS)]) - value
+        moved = np.array([quick(z * (1.0 + s * SHAKEN)) for s in _MOVED]) - value
+        size = np.abs(np.where(np.isfinite(value), value, 0.0))
+        # What leaves the doubles when shaken is noise; what leaves its domain says nothing.
+        noise = np.abs(np.where(np.isnan(moved_at_random), 0.0, moved_at_random)).max(axis=0)
+        allowed = np.abs(np.where(np.isfinite(moved), moved, 0.0)).max(axis=0)
+        allowed = _CONDITION * _beside(allowed).max(axis=0)
+        error = np.maximum(noise - allowed, 0.0) * (_ROUNDING / SHAKEN)
+        # What has cancelled may be of any size; three digits say that a value is none of that.
+        known = (z <= end) & (error <= _KNOWN * size) & np.isfinite(moved_at_random).all(axis=0)
+        largest = np.max(size, where=known, initial=0.0)
+        lost = np.zeros(_LAST - _FIRST, dtype=bool)
+        lost[: n.size] = (error > _LOST * largest) & np.isfinite(value)
+    return np.asarray(_beside(lost).any(axis=0))
 
-    def __init__(self, quick: Values, shaken: Values, exact: Values, end: float = np.inf) -> None:
-        self._quick, self._shaken, self._exact, self._end = quick, shaken, exact, end
-        self._series: dict[int, Values] = {}
-        self._asked: Counter[int] = Counter()
 
-    @cached_property
-    def octaves(self) -> NDArray[np.bool_]:
-        """Whether digits are lost between 2^n and 2^(n+1), n = -300, ..., 299, or beside it."""
-        n = np.arange(_FIRST, _LAST)
-        n = n[np.ldexp(1.0, n) <= 2.0 * self._end]
-        z = np.ldexp(1.0 + (_PLACE + n * _GOLDEN) % 1.0, n)
-        with np.errstate(all="ignore"):
-            value = self._quick(z)
-            shaken = np.array([self._shaken(z) for _ in range(_RUNS)]) - value
-            moved = np.array([self._quick(z * (1.0 + s * SHAKEN)) for s in _MOVED]) - value
-            size = np.abs(np.where(np.isfinite(value), value, 0.0))
-            # What leaves the doubles when shaken is noise; what leaves its domain says nothing.
-            noise = np.abs(np.where(np.isnan(shaken), 0.0, shaken)).max(axis=0)
-            allowed = np.abs(np.where(np.isfinite(moved), moved, 0.0)).max(axis=0)
-            allowed = _CONDITION * _beside(allowed).max(axis=0)
-            error = np.maximum(noise - allowed, 0.0) * (_ROUNDING / SHAKEN)
-            # What has cancelled may be of any size; three digits say that a value is none of that.
-            known = (z <= self._end) & (error <= _KNOWN * size) & np.isfinite(shaken).all(axis=0)
-            largest = np.max(size, where=known, initial=0.0)
-            lost = np.zeros(_LAST - _FIRST, dtype=bool)
-            lost[: n.size] = (error > _LOST * largest) & np.isfinite(value)
-        return np.asarray(_beside(lost).any(axis=0))
-
-    def mend(self, points: Array, value: Array) -> None:
-        """Put the digits that are lost into values at points."""
-        if not self.octaves.any():
-            return
-        octave = np.clip(np.frexp(points)[1] - 1, _FIRST, _LAST - 1)
-        here = (points > 0.0) & (points < np.inf) & self.octaves[octave - _FIRST]
-        for n in np.unique(octave[here]):
-            mine = here & (octave == n)
-            value[mine] = self._within(int(n), points[mine])
-
-    def _within(self, octave: int, points: Array) -> Array:
-        if octave not in self._series:
-            self._asked[octave] += points.size
-            if self._asked[octave] < _MANY:
-                return self._exact(points)
-            self._series[octave] = self._read(octave)
-        return self._series[octave](points)
-
-    def _read(self, octave: int) -> Values:
-        """The polynomial on an octave, or every value on its own."""
-        if octave in (_FIRST, _LAST - 1):
-            return self._exact
-        low, high = np.ldexp(1.0, [octave, octave + 1])
-        nodes = low + 0.5 * (high - low) * (1.0 + chebyshev.chebpts1(_DEGREE + 1))
-        between = low + (high - low) * _CHECKS
-        true, values = self._exact(between), self._exact(nodes)
-        if not (np.isfinite(values).all() and np.isfinite(true).all()):
-            return self._exact
-        series = Chebyshev.fit(nodes, values, _DEGREE, domain=[low, high])
-        if np.all(np.abs(series(between) - true) <= _RESOLVED * np.abs(true)):
-            return series
-        return self._exact
+def _on_octave(exact: Values, octave: int) -> Values:
+    """The polynomial on an octave, or every value on its own."""
+    if octave in (_FIRST, _LAST - 1):
+        return exact
+    low, high = np.ldexp(1.0, [octave, octave + 1])
+    nodes = low + 0.5 * (high - low) * (1.0 + chebyshev.chebpts1(_DEGREE + 1))
+    between = low + (high - low) * _CHECKS
+    true, values = exact(between), exact(nodes)
+    if not (np.isfinite(values).all() and np.isfinite(true).all()):
+        return exact
+    series = Chebyshev.fit(nodes, values, _DEGREE, domain=[low, high])
+    close = np.abs(series(between) - true) <= _RESOLVED * np.abs(true)
+    return series if np.all(close) else exact
 
 
 def _beside(octaves: Array) -> Array:
