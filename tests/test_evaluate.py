@@ -17,7 +17,7 @@ from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function, numpy_function
 from spectra.formula.functions import FUNCTIONS
 from spectra.formula.parsing import U, Z, parse_formula
-from spectra.formula.program import Program
+from spectra.formula.program import function_of
 
 
 def radial(text: str) -> sympy.Expr:
@@ -359,7 +359,7 @@ def test_many_values_where_terms_cancel_are_those_of_each_on_its_own() -> None:
 def test_doubles_serve_where_nothing_cancels(text: str) -> None:
     """Nothing is lost where a distance moved by a little moves the value as much."""
     expr = radial(text)
-    quick = Program(expr, Z, "numpy")
+    quick = function_of(expr, Z, "numpy")
     z = np.geomspace(1e-8, 1e8, 1000)
     np.testing.assert_array_equal(numpy_function(expr, Z)(z), quick(z))
 

@@ -17,7 +17,7 @@ from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.functions import KINKS
 from spectra.formula.lost_digits import SHAKEN, mending
 from spectra.formula.opaque import Opaque
-from spectra.formula.program import Program
+from spectra.formula.program import function_of
 from spectra.formula.resolved import ResolvedValue, resolving_function
 
 __all__ = ["mpmath_function", "numpy_function"]
@@ -99,13 +99,13 @@ def numpy_function(
     [0.5]
     """
     _refuse_other_symbols(expr, symbol)
-    program = Program(expr, symbol, "numpy")
+    in_doubles = function_of(expr, symbol, "numpy")
     resolving = cache(partial(resolving_function, expr, symbol))
     kink = _kink(expr)
 
     def quick(points: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.asarray(program(points), dtype=points.dtype)
+            return np.asarray(in_doubles(points), dtype=points.dtype)
 
     def exact(points: Array) -> Array:
         pairs = zip(points.tolist(), quick(points).tolist(), strict=True)
@@ -141,8 +141,8 @@ def _shaken(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Array], Array]:
         units = source.uniform(1.0, 2.0, shape) * source.choice((-1.0, 1.0), shape)
         return value * (1.0 + SHAKEN * units)
 
-    program = Program(expr, symbol, "numpy", rounding=moved)
-    return lambda points: np.asarray(program(points), dtype=float)
+    function = function_of(expr, symbol, "numpy", rounding=moved)
+    return lambda points: np.asarray(function(points), dtype=float)
 
 
 def _in_many_digits(
@@ -219,13 +219,13 @@ def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], A
     0.716531310573789250425604096925
     """
     _refuse_other_symbols(expr, symbol)
-    program = Program(expr, symbol, "mpmath")
+    function = function_of(expr, symbol, "mpmath")
     kink = _kink(expr)
 
     def evaluate(x: Any) -> Any:
         point = mp.mpmathify(x)
         if kink is not None and isinstance(point, mpmath.mpc):
             raise _complex_refusal(kink)
-        return program(point)
+        return function(point)
 
     return evaluate

@@ -20,9 +20,10 @@ from spectra.errors import FormulaError
 from spectra.formula.opaque import Opaque
 from spectra.formula.rules import RULES, Step, to_float
 
-__all__ = ["Program", "steps_of"]
+__all__ = ["function_of", "steps_of"]
 
 Array = NDArray[Any]
+Evaluate = Callable[[Any], Any]
 
 # The exponent of the largest number that a function is given (chosen): its cost grows with that,
 # and e^(2^100000) is far beyond what a double, or a bound of one, can need.
@@ -60,7 +61,13 @@ def steps_of(
     return steps
 
 
-class Program:
+def function_of(
+    expr: sympy.Basic,
+    symbol: sympy.Symbol,
+    backend: str,
+    *,
+    rounding: Callable[[Any], Any] | None = None,
+) -> Evaluate:
     """A function of one number (mpmath) or array (NumPy) from an expression.
 
     Register 0 is the variable; instruction i writes register i + 1; the last is the value.  An
@@ -75,83 +82,72 @@ class Program:
     rounding
         Applied to every number that the program computes.
     """
+    of_part = partial(function_of, symbol=symbol, backend=backend, rounding=rounding)
 
-    def __init__(
-        self,
-        expr: sympy.Basic,
-        symbol: sympy.Symbol,
-        backend: str,
-        *,
-        rounding: Callable[[Any], Any] | None = None,
-    ) -> None:
-        self._symbol = symbol
-        self._backend = backend
-        self._rounding = rounding
-        steps = steps_of(expr, symbol, self._plan)
-        last_use: dict[int, int] = {}
-        for index, (_, operands) in enumerate(steps):
-            last_use.update(dict.fromkeys(operands, index))
-        self._instructions = [
-            (f, operands, [i for i, n in last_use.items() if n == index])
-            for index, (f, operands) in enumerate(steps)
-        ]
+    def plan(node: sympy.Basic) -> Step:
+        function, operands = _rule(node, symbol, backend, of_part)
+        if not operands:
+            return function, operands
+        if backend == "mpmath":
+            function = _strict(function, None if node.is_Boolean else rounding)
+            if isinstance(node, _REDUCING) or (node.is_Pow and not node.exp.is_Rational):
+                function = _bounded(function, falls=node.func is sympy.exp)
+        elif rounding is not None and not node.is_Boolean:
+            function = _rounded(function, rounding)
+        return function, operands
 
-    def __call__(self, x: Any) -> Any:
+    steps = steps_of(expr, symbol, plan)
+    last_use: dict[int, int] = {}
+    for index, (_, operands) in enumerate(steps):
+        last_use.update(dict.fromkeys(operands, index))
+    instructions = [
+        (f, operands, [i for i, n in last_use.items() if n == index])
+        for index, (f, operands) in enumerate(steps)
+    ]
+
+    def run(x: Any) -> Any:
         registers: list[Any] = [x]
-        for function, operands, finished in self._instructions:
+        for function, operands, finished in instructions:
             registers.append(function(*[registers[i] for i in operands]))
             for i in finished:
                 registers[i] = None
         return registers[-1]
 
-    def _plan(self, node: sympy.Basic) -> Step:
-        function, operands = self._rule(node)
-        if not operands:
-            return function, operands
-        if self._backend == "mpmath":
-            function = _strict(function, None if node.is_Boolean else self._rounding)
-            if isinstance(node, _REDUCING) or (node.is_Pow and not node.exp.is_Rational):
-                function = _bounded(function, falls=node.func is sympy.exp)
-        elif self._rounding is not None and not node.is_Boolean:
-            function = _rounded(function, self._rounding)
-        return function, operands
+    return run
 
-    def _rule(self, node: sympy.Basic) -> Step:
-        if node in (sympy.true, sympy.false):
-            truth = float(bool(node))
-            return lambda: truth, ()
-        if not node.free_symbols and (self._backend == "numpy" or not node.args):
-            return self._number(node), ()
-        if isinstance(node, sympy.Piecewise):
-            return self._plan_piecewise(node)
-        if isinstance(node, Opaque):
-            return node.planned(self._backend)
-        if node.func not in RULES:
-            raise FormulaError(
-                f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
-            )
-        in_numpy, in_mpmath = RULES[node.func]
-        return in_numpy(node) if self._backend == "numpy" else in_mpmath(node)
 
-    def _number(self, node: sympy.Basic) -> Callable[[], Any]:
-        if self._backend == "numpy":
-            value = to_float(node)
-            return lambda: value
-        if node.is_Rational:
-            p, q = int(node.p), int(node.q)
-            return lambda: mp.mpf(p) / q
-        if node in (sympy.pi, sympy.E):
-            constant = mp.pi if node is sympy.pi else mp.e
-            return lambda: +constant
-        raise FormulaError(f"cannot evaluate the constant {node}: it is not a real number")
+def _rule(
+    node: sympy.Basic, symbol: sympy.Symbol, backend: str, of_part: Callable[..., Evaluate]
+) -> Step:
+    if node in (sympy.true, sympy.false):
+        truth = float(bool(node))
+        return lambda: truth, ()
+    if not node.free_symbols and (backend == "numpy" or not node.args):
+        return _number(node, backend), ()
+    if isinstance(node, sympy.Piecewise):
+        branches = tuple((of_part(condition), of_part(expr)) for expr, condition in node.args)
+        return partial(_np_piecewise if backend == "numpy" else _mp_piecewise, branches), (symbol,)
+    if isinstance(node, Opaque):
+        return node.planned(backend)
+    if node.func not in RULES:
+        raise FormulaError(
+            f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
+        )
+    in_numpy, in_mpmath = RULES[node.func]
+    return in_numpy(node) if backend == "numpy" else in_mpmath(node)
 
-    def _plan_piecewise(self, node: sympy.Piecewise) -> Step:
-        branches = tuple((self._of_part(cond), self._of_part(expr)) for expr, cond in node.args)
-        choose = _np_piecewise if self._backend == "numpy" else _mp_piecewise
-        return partial(choose, branches), (self._symbol,)
 
-    def _of_part(self, node: sympy.Basic) -> Program:
-        return Program(node, self._symbol, self._backend, rounding=self._rounding)
+def _number(node: sympy.Basic, backend: str) -> Callable[[], Any]:
+    if backend == "numpy":
+        value = to_float(node)
+        return lambda: value
+    if node.is_Rational:
+        p, q = int(node.p), int(node.q)
+        return lambda: mp.mpf(p) / q
+    if node in (sympy.pi, sympy.E):
+        constant = mp.pi if node is sympy.pi else mp.e
+        return lambda: +constant
+    raise FormulaError(f"cannot evaluate the constant {node}: it is not a real number")
 
 
 def _rounded(function: Callable[..., Any], rounding: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -203,7 +199,7 @@ def _strict(
     return evaluate
 
 
-def _np_piecewise(branches: tuple[tuple[Program, Program], ...], x: Any) -> Array:
+def _np_piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array:
     """Evaluate each branch on its own points only: none is asked outside its domain."""
     points = np.asarray(x)
     flat = points.reshape(-1)
@@ -218,7 +214,7 @@ def _np_piecewise(branches: tuple[tuple[Program, Program], ...], x: Any) -> Arra
     return out.reshape(points.shape)
 
 
-def _mp_piecewise(branches: tuple[tuple[Program, Program], ...], x: Any) -> Any:
+def _mp_piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Any:
     for condition, value in branches:
         truth = condition(x)
         if mp.isnan(truth):

@@ -19,7 +19,7 @@ from typing import Any
 import sympy
 from mpmath import mp
 
-from spectra.formula.program import Program
+from spectra.formula.program import function_of
 
 __all__ = ["ResolvedValue", "resolving_function"]
 
@@ -84,9 +84,9 @@ def resolving_function(
     >>> print(found.value, found.digits, found.is_resolved)
     0.5 280 True
     """
-    exact = Program(expr, symbol, "mpmath")
+    exact = function_of(expr, symbol, "mpmath")
     source = random.Random(_SEED)
-    shaken = Program(expr, symbol, "mpmath", rounding=lambda value: _moved(value, source))
+    shaken = function_of(expr, symbol, "mpmath", rounding=lambda value: _moved(value, source))
 
     def evaluate(point: Any, wanted: int, most: int) -> ResolvedValue:
         source.seed(_SEED)
