@@ -18,7 +18,7 @@ from spectra.formula.functions import KINKS
 from spectra.formula.lost_digits import SHAKEN, mending
 from spectra.formula.opaque import Opaque
 from spectra.formula.program import function_of
-from spectra.formula.resolved import ResolvedValue, resolving_function
+from spectra.formula.resolved import Resolving, resolving_function
 
 __all__ = ["mpmath_function", "numpy_function"]
 
@@ -145,18 +145,14 @@ def _shaken(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Array], Array]:
     return lambda points: np.asarray(function(points), dtype=float)
 
 
-def _in_many_digits(
-    function: Callable[[Any, int, int], ResolvedValue], point: float, ieee: float
-) -> float:
+def _in_many_digits(function: Resolving, point: float, ieee: float) -> float:
     try:
-        return float(function(mp.mpf(point), _DOUBLE_DIGITS, _MOST_DIGITS).value)
+        return float(function(mp.mpf(point), _DOUBLE_DIGITS, _MOST_DIGITS)[0])
     except OverflowError:
         return ieee
 
 
-def _beyond_doubles(
-    expr: sympy.Expr, function: Callable[[Any, int, int], ResolvedValue], points: Array, ieee: Array
-) -> Array:
+def _beyond_doubles(expr: sympy.Expr, function: Resolving, points: Array, ieee: Array) -> Array:
     """Compute again, with unbounded exponents, what came out infinite or nan in doubles."""
     known: dict[Any, Any] = {}
     for point, value in zip(points.tolist(), ieee.tolist(), strict=True):
@@ -165,20 +161,18 @@ def _beyond_doubles(
     return np.array([known[point] for point in points.tolist()], dtype=points.dtype)
 
 
-def _beyond_doubles_at(
-    expr: sympy.Expr, function: Callable[[Any, int, int], ResolvedValue], point: Any, ieee: Any
-) -> Any:
+def _beyond_doubles_at(expr: sympy.Expr, function: Resolving, point: Any, ieee: Any) -> Any:
     try:
-        found = function(mp.mpmathify(point), _DOUBLE_DIGITS, _MOST_DIGITS)
+        value, moved = function(mp.mpmathify(point), _DOUBLE_DIGITS, _MOST_DIGITS)
     except OverflowError as error:
         if not np.isnan(ieee):
             return ieee
         raise _unresolved(expr, point) from error
-    if not mp.isfinite(found.value):
+    if not mp.isfinite(value):
         return ieee  # undefined, or a pole, where the sign of IEEE arithmetic stands
-    if not found.is_resolved and found.error > _LEAST_DOUBLE:
+    if moved > _LEAST_DOUBLE:
         raise _unresolved(expr, point)
-    return type(point)(found.value)
+    return type(point)(value)
 
 
 def _unresolved(expr: sympy.Expr, point: Any) -> AccuracyError:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import sympy
@@ -21,7 +20,10 @@ from mpmath import mp
 
 from spectra.formula.program import function_of
 
-__all__ = ["ResolvedValue", "resolving_function"]
+__all__ = ["Resolving", "resolving_function"]
+
+#: ``f(point, wanted, most)`` of :func:`resolving_function`: a value and its error.
+Resolving = Callable[[Any, int, int], tuple[Any, Any]]
 
 # Two intermediate results that should cancel are moved alike with probability 2**-20 in one run.
 _SHAKE_BITS = 20
@@ -31,31 +33,7 @@ _SEED = 20_040_377
 _SPARE_DIGITS = 20
 
 
-@dataclass(frozen=True)
-class ResolvedValue:
-    """A value and what is known of it.
-
-    Attributes
-    ----------
-    value : mpf or mpc
-        nan where the formula is undefined over the reals, however its roundings are shaken.
-    error : mpf
-        How far shaking moved the value; 0 where the value is infinite or nan in every run.
-    digits : int
-        The decimal digits it was computed with.
-    is_resolved : bool
-        Whether the error is as small as was wanted.
-    """
-
-    value: Any
-    error: Any
-    digits: int
-    is_resolved: bool
-
-
-def resolving_function(
-    expr: sympy.Expr, symbol: sympy.Symbol
-) -> Callable[[Any, int, int], ResolvedValue]:
+def resolving_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Resolving:
     """Make a function of one mpmath number that raises its precision until the value stands.
 
     Parameters
@@ -67,7 +45,9 @@ def resolving_function(
     -------
     callable
         ``f(point, wanted, most)`` with ``wanted`` the significant digits of the value and ``most``
-        the digits of the last attempt, whose value is returned as it is if none is resolved.
+        the digits of the last attempt.  It returns the value, which is nan where the formula is
+        undefined over the reals however its roundings are shaken, and how far shaking moved that
+        of the last attempt, or 0 where it is resolved.
 
     Raises
     ------
@@ -80,25 +60,23 @@ def resolving_function(
     >>> import sympy
     >>> z = sympy.Symbol("z", nonnegative=True)
     >>> f = resolving_function((1 - sympy.cos(z)) / z**2, z)
-    >>> found = f(mp.ldexp(1, -200), 15, 400)
-    >>> print(found.value, found.digits, found.is_resolved)
-    0.5 280 True
+    >>> print(*f(mp.ldexp(1, -200), 15, 400))
+    0.5 0.0
     """
     exact = function_of(expr, symbol, "mpmath")
     source = random.Random(_SEED)
     shaken = function_of(expr, symbol, "mpmath", rounding=lambda value: _moved(value, source))
 
-    def evaluate(point: Any, wanted: int, most: int) -> ResolvedValue:
+    def evaluate(point: Any, wanted: int, most: int) -> tuple[Any, Any]:
         source.seed(_SEED)
         for digits in _ladder(wanted + _SPARE_DIGITS, most):
             with mp.workdps(digits):
                 value = exact(point)
                 error = max(_distance(shaken(point), value) for _ in range(_RUNS))
                 # A value that is infinite or nan in every run has no error.
-                resolved = bool(error == 0 or error <= abs(value) * mp.mpf(10) ** -wanted)
-            if resolved:
-                break
-        return ResolvedValue(value, error, digits, resolved)
+                if error == 0 or error <= abs(value) * mp.mpf(10) ** -wanted:
+                    return value, mp.zero
+        return value, error
 
     return evaluate
 
