@@ -344,8 +344,8 @@ def _l1_values(table: L1Table, first: float) -> FloatArray:
     beyond = _IN_A_DECADE * _BEYOND
     grid = 10.0 ** (_FIRST_DECADE + np.arange(count + beyond) / _IN_A_DECADE)
     z, values = first * grid[:count], np.zeros(count)
-    for hat in table.hats:
-        values += hat.weight * np.maximum(hat.radius - z, 0.0)
+    for weight, radius in table.hats:
+        values += weight * np.maximum(radius - z, 0.0)
     if table.mixture is not None:
         s = grid[0] / grid[: beyond + 1]
         simpson = np.where(np.arange(beyond + 1) % 2 == 1, 4.0, 2.0)

@@ -206,7 +206,7 @@ def hats_and_companion(kernel: L1Kernel, dim: int) -> tuple[tuple[Hat, ...], Ver
 
     Returns
     -------
-    tuple of Hat
+    tuple of (weight, radius)
         The truncated distances that are taken out of it.
     Verdict or None
         On the radial companion of the rest, of finite mass; None where nothing is left.
@@ -223,7 +223,7 @@ def hats_and_companion(kernel: L1Kernel, dim: int) -> tuple[tuple[Hat, ...], Ver
     >>> from spectra import l1
     >>> hats, companion = hats_and_companion(l1("Max(1 - z, 0)"), 2)
     >>> hats, companion
-    ((Hat(weight=1.0, radius=1.0),), None)
+    (((1.0, 1.0),), None)
     """
     verdict = existence(kernel, dim)
     verdict.refuse()
@@ -232,7 +232,7 @@ def hats_and_companion(kernel: L1Kernel, dim: int) -> tuple[tuple[Hat, ...], Ver
     if dim in DIMENSIONS:
         split = hats_and_rest(verdict.line.analysis)
         if split is not None and split[0]:
-            hats = tuple(Hat(weight, radius) for weight, radius in split[0])
+            hats = tuple(split[0])
             verdict = existence(L1Kernel(split[1]), dim)
     if hats and not verdict.kernel.profile.pieces:
         return hats, None

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 import spectra as sp
 from spectra.errors import NoRouteError, ParameterError, TableFileError
 from spectra.measure.hat_masses import hat_mass
-from spectra.table import Hat, L1Table
+from spectra.table import L1Table
 from spectra.table.hats import (
     _PROPOSALS,
     dominance,
@@ -368,13 +368,13 @@ def test_the_error_of_a_wave_holds_where_differences_add_up_to_nothing(dim, D):
     D = np.array(D[:dim])
     exact = float(exact_wave(D, dim))
     hat = max(1.0 - np.abs(D).sum(), 0.0)
-    for part in L1Table(dim=dim, mixture=None, hats=(Hat(1.0, 1.0),), formula="f").parts:
+    for part in L1Table(dim=dim, mixture=None, hats=((1.0, 1.0),), formula="f").parts:
         value, error = (v[0] for v in part.wave(D[None]))
         c = dominance(dim)
         assert abs(value - (c * exact + part.sign * hat) / (c + part.sign)) <= error
         assert error <= 1e-6
     # What is 0.1 of that length is rounded before it is added.
-    long = L1Table(dim=dim, mixture=None, hats=(Hat(0.1, 10.0),), formula="f").parts[0]
+    long = L1Table(dim=dim, mixture=None, hats=((0.1, 10.0),), formula="f").parts[0]
     value, error = long.wave(10.0 * D[None])
     assert abs(value[0] - (c * exact + hat) / (c + 1.0)) <= error[0]
 
@@ -404,10 +404,10 @@ def test_a_table_comes_back_from_its_file_to_the_last_bit(kernel, dim, tmp_path)
 def test_what_does_not_fit_is_no_table():
     radial = sp.derive(sp.radial("exp(-z)"), 2)
     for wrong in (
-        {"dim": 1, "mixture": None, "hats": (Hat(1.0, 1.0),)},
-        {"dim": 4, "mixture": None, "hats": (Hat(1.0, 1.0),)},
+        {"dim": 1, "mixture": None, "hats": ((1.0, 1.0),)},
+        {"dim": 4, "mixture": None, "hats": ((1.0, 1.0),)},
         {"dim": 2, "mixture": radial, "hats": ()},
-        {"dim": 2, "mixture": None, "hats": (Hat(0.0, 1.0),)},
+        {"dim": 2, "mixture": None, "hats": ((0.0, 1.0),)},
     ):
         with pytest.raises(ParameterError):
             L1Table(formula="f", **wrong)

@@ -98,10 +98,10 @@ class L1Answers:
         table = self._table
         tables: tuple[Grid, ...] = ()
         if hats:
-            parts = table.parts[-2 * len(hats) :]
+            masses = [f"{p.mass:.6g}" for p in table.parts[-2 * len(hats) :]]
             rows = tuple(
-                (f"{hat.weight:.6g}", f"{hat.radius:.6g}", *(f"{p.mass:.6g}" for p in own))
-                for hat, own in zip(hats, zip(parts[::2], parts[1::2], strict=True), strict=True)
+                (f"{weight:.6g}", f"{radius:.6g}", up, down)
+                for (weight, radius), up, down in zip(hats, masses[::2], masses[1::2], strict=True)
             )
             head = ("weight", "radius", "M₊ drawn", "M₋ drawn")
             tables = (Grid("Truncated distances weight · (radius − z)₊", head, rows, is_open=True),)

@@ -35,6 +35,9 @@ from spectra.table.table_file import Arrays
 
 __all__ = ["Hat", "L1Part", "L1Table"]
 
+#: The weight and the radius of weight * max(radius - |x - y|_1, 0).
+Hat = tuple[float, float]
+
 # Panels of the mean over S_1, of which the last are near s = 2^-60; what is left away of it; the
 # nodes of one, whose error is told by every second of them.
 _PANELS, _LEFT = 60, 1e-10
@@ -54,20 +57,6 @@ def _clenshaw_curtis(order: int) -> FloatArray:
 
 _POINTS = np.cos(np.pi * np.arange(_ORDER + 1) / _ORDER)
 _FINE, _COARSE = _clenshaw_curtis(_ORDER), _clenshaw_curtis(_ORDER // 2)
-
-
-@final
-@dataclass(frozen=True)
-class Hat:
-    """weight * max(radius - |x - y|_1, 0)."""
-
-    weight: float
-    radius: float
-
-    @property
-    def at_zero(self) -> float:
-        """The value at x = y."""
-        return self.weight * self.radius
 
 
 @final
@@ -159,22 +148,25 @@ def _mixed_draw(
 
 def _of_hat(hat: Hat, dim: int, sign: float) -> L1Part:
     """(c q + s mu)/2 of a hat: its share of one sign, of mass (c |k(0)| + s k(0))/2."""
-    mass = 0.5 * (dominance(dim) * abs(hat.at_zero) + sign * hat.at_zero)
-    own = sign * float(np.sign(hat.weight))
-    wave, draw = partial(_hat_wave, hat, own), partial(_hat_draw, hat, own, dim)
+    weight, radius = hat
+    mass = 0.5 * (dominance(dim) * abs(weight * radius) + sign * weight * radius)
+    own = sign * float(np.sign(weight))
+    wave, draw = partial(_hat_wave, radius, own), partial(_hat_draw, radius, own, dim)
     return L1Part(mass, _ROUNDING * mass, sign, wave, draw)
 
 
-def _hat_wave(hat: Hat, sign: float, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
-    scaled = differences / hat.radius
+def _hat_wave(radius: float, sign: float, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+    scaled = differences / radius
     c = dominance(differences.shape[-1])
     value = c * proposal_wave(scaled)
     value = value + sign * np.maximum(1.0 - np.abs(scaled).sum(axis=-1), 0.0)
     return value / (c + sign), c / (c + sign) * proposal_wave_error(scaled)
 
 
-def _hat_draw(hat: Hat, sign: float, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
-    return drawn_hat(size, dim, sign, rng) / hat.radius
+def _hat_draw(
+    radius: float, sign: float, dim: int, size: int, rng: np.random.Generator
+) -> FloatArray:
+    return drawn_hat(size, dim, sign, rng) / radius
 
 
 @final
@@ -188,7 +180,7 @@ class L1Table(PartedTable):
         Number of columns of the data.
     mixture : SpectralTable or None
         The radial laws in an odd dimension D >= dim whose l1 kernel is part of this one.
-    hats : tuple of Hat
+    hats : tuple of (weight, radius)
         Truncated l1 distances; dim is then 2 or 3.
     formula : str
 
@@ -234,10 +226,10 @@ class L1Table(PartedTable):
                 f"of {self.dim} columns needs a radial one at all distances, in an odd dimension "
                 "of at least 3 and of at least as many."
             )
-        for hat in self.hats:
+        for weight, radius in self.hats:
             dominance(self.dim)
-            if not (np.isfinite(hat.weight) and hat.weight != 0.0 and 0.0 < hat.radius < np.inf):
-                raise ParameterError(f"{hat} is no truncated distance.")
+            if not (np.isfinite(weight) and weight != 0.0 and 0.0 < radius < np.inf):
+                raise ParameterError(f"{weight} max({radius} - z, 0) is no truncated distance.")
 
     def __repr__(self) -> str:
         return (
@@ -266,7 +258,7 @@ class L1Table(PartedTable):
     def k_zero(self) -> float:
         """k(0)."""
         own = 0.0 if self.mixture is None else self.mixture.k_zero
-        return float(own + sum(hat.at_zero for hat in self.hats))
+        return float(own + sum(weight * radius for weight, radius in self.hats))
 
     @property
     def u_error(self) -> float:
@@ -305,7 +297,7 @@ class L1Table(PartedTable):
             drawn.frequencies[rows] = part.draw(rows.size, rng)
 
     def _members(self) -> tuple[dict[str, Any], Arrays]:
-        own = {"hats": [{"weight": h.weight, "radius": h.radius} for h in self.hats]}
+        own = {"hats": [{"weight": weight, "radius": radius} for weight, radius in self.hats]}
         mixture, arrays = (None, {}) if self.mixture is None else self.mixture.members()
         return own | {"mixture": mixture}, arrays
 
@@ -315,6 +307,6 @@ class L1Table(PartedTable):
         return cls(
             dim=header["dim"],
             mixture=None if inner is None else SpectralTable.of_members(inner, arrays, path),
-            hats=tuple(Hat(float(h["weight"]), float(h["radius"])) for h in header["hats"]),
+            hats=tuple((float(h["weight"]), float(h["radius"])) for h in header["hats"]),
             formula=str(header["formula"]),
         )
