@@ -84,7 +84,7 @@ def test_what_is_analytic_is_seen_to_be(text):
 @pytest.mark.parametrize("dim", [1, 3, 16, 64])
 def test_what_is_seen_beyond_an_expansion_is_no_less_than_it_is(dim):
     """The Gaussian is even, so that all of its density is beyond its expansion at zero."""
-    beyond = Plane(sympy.exp(-(Z**2) / 2)).shape(dim).beyond
+    beyond = Plane(sympy.exp(-(Z**2) / 2)).beyond(dim)
     w = np.sqrt(dim) * np.array([1.0, 2.0, 3.0, 6.0])
     exact = (dim - 1) * np.log(w) - w**2 / 2 - (dim / 2 - 1) * np.log(2) - gammaln(dim / 2)
     bounds = np.array([beyond.log_bound(float(x)) for x in w])
@@ -243,9 +243,7 @@ def test_an_odd_power_far_behind_the_others_is_the_end_of_a_density(dim):
 
 def test_a_pole_far_below_the_scale_is_seen_at_radii_as_far_out():
     """exp(-w/10^12)/10^42 is left of the Gaussian in d = 1."""
-    beyond = (
-        Plane(sp.radial("exp(-z**2)+1/(10**30*(1+10**24*z**2))").pieces[0].expr).shape(1).beyond
-    )
+    beyond = Plane(sp.radial("exp(-z**2)+1/(10**30*(1+10**24*z**2))").pieces[0].expr).beyond(1)
     for w in (1e3, 1e12, 3.8e13, 1e15):
         assert beyond.log_bound(w) >= -42.0 * np.log(10.0) - w / 1e12
 
@@ -253,7 +251,7 @@ def test_a_pole_far_below_the_scale_is_seen_at_radii_as_far_out():
 def test_a_lobe_where_the_kernel_has_long_been_negligible_is_seen_beside_it():
     """At z = 30 a Gaussian is exp(-900); a lobe of exp(-152) there falls like exp(-w^2/3600)."""
     text = "exp(-z**2)+exp(-(z**2-900)**2/4)/10**66"
-    beyond = Plane(sp.radial(text).pieces[0].expr).shape(3).beyond
+    beyond = Plane(sp.radial(text).pieces[0].expr).beyond(3)
     z = np.linspace(29.0, 31.0, 4001)
     lobe = z * np.exp(-((z**2 - 900.0) ** 2) / 4.0)
     for w in (120.0, 200.0, 240.0):
@@ -265,7 +263,7 @@ def test_a_lobe_where_the_kernel_has_long_been_negligible_is_seen_beside_it():
     "text", ["exp(-z**2)/(1+exp(z**2-100))", "exp(-z-z**3)", "exp(-cosh(z))", "z*besselk(1,z)"]
 )
 def test_what_ends_is_bounded_all_the_way(text):
-    assert Plane(sp.radial(text).pieces[0].expr).shape(3).beyond.log_bound(1e4) < -500.0
+    assert Plane(sp.radial(text).pieces[0].expr).beyond(3).log_bound(1e4) < -500.0
 
 
 @pytest.mark.parametrize("dim", by_turns([2, 3], every=2))
@@ -288,7 +286,7 @@ def test_a_kernel_that_is_nearly_zero_before_its_bulk_is_summed_from_where_it_be
 
 @pytest.mark.parametrize("dim", [1, 3, 64])
 def test_a_fall_is_no_faster_than_what_is_seen_between_and_beyond_the_looks(dim):
-    beyond = Plane(1 / sympy.cosh(Z)).shape(dim).beyond
+    beyond = Plane(1 / sympy.cosh(Z)).beyond(dim)
     start, rate = beyond.fall(-96.0, (200.0 + dim) * 1.25 ** np.arange(40))
     w = start * np.geomspace(1.0, 1e6, 101)
     bounds = np.array([beyond.log_bound(float(x)) for x in w])
@@ -309,7 +307,7 @@ def test_a_box_that_waves_cross_is_bounded_wherever_no_pole_is():
 
 def test_lines_are_found_as_high_as_a_kernel_is_analytic_however_early_it_falls():
     plane = Plane(sympy.exp(-(Z**2)) * (1 / (1 + 30 * Z) - sympy.Rational(1, 2)))
-    assert plane.disc(3) >= plane.reach.scale + 3.0
+    assert plane.disc(3) >= plane.scale + 3.0
 
 
 @pytest.mark.parametrize("dim", [1, 3])

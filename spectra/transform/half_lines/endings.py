@@ -201,7 +201,7 @@ def remainder(plane: Plane, zero: Expansion, dim: int, least: float) -> Detour |
     top = plane.disc(dim)
     if top is None:
         return None
-    log_t = np.arange(top, plane.reach.scale - _DEEP, -_STEP)
+    log_t = np.arange(top, plane.scale - _DEEP, -_STEP)
     bits = _SPARE + int(max(-2.0 * least, 0.0) / log(2.0))
     with working(bits):
         terms = [(_number(a, bits), q, _number(c, bits)) for a, q, c in zero]

@@ -113,8 +113,7 @@ def _ways(found: Expanded, dim: int) -> Iterator[Callable[[Expanded, int], Build
 
 
 def _by_even_sums(found: Expanded, dim: int) -> Builder:
-    rays = plane(found.expr)
-    return Builder.at_origin(found, rays.shape(dim), EvenSums(rays, dim), dim)
+    return Builder.at_origin(found, EvenSums(plane(found.expr), dim), dim)
 
 
 def _parts(found: Expanded, dim: int) -> list[Expanded]:
@@ -137,19 +136,17 @@ def _parts(found: Expanded, dim: int) -> list[Expanded]:
 def _phase(found: Expanded) -> float:
     """How far waves turn before the kernel is negligible."""
     fastest = max((wave.rate for wave in found.waves), default=0.0)
-    return fastest * float(np.exp(plane(found.expr).reach.end)) if fastest else 0.0
+    return fastest * float(np.exp(plane(found.expr).end)) if fastest else 0.0
 
 
 def _by_rays(found: Expanded, dim: int) -> Builder:
     rays = plane(found.expr)
     sums = RaySums(rays, dim)
     # Where waves turn that often before the series serves, more of its terms are cheaper.
-    if _start_of_series(found.zero, dim) * float(np.exp(rays.reach.end)) > _MANY_TURNS:
+    if _start_of_series(found.zero, dim) * float(np.exp(rays.end)) > _MANY_TURNS:
         found = replace(found, zero=_with_more_terms(found))
-    shape = rays.shape(dim)
-    if _phase(found) > _MOST_PHASE:
-        shape = replace(shape, frequencies=tuple(wave.rate for wave in found.waves))
-    return Builder.at_origin(found, shape, sums, dim)
+    fast = found.waves if _phase(found) > _MOST_PHASE else ()
+    return Builder.at_origin(found, sums, dim, tuple(wave.rate for wave in fast))
 
 
 def _start_of_series(zero: Expansion, dim: int) -> float:
@@ -165,7 +162,7 @@ def _with_more_terms(found: Expanded) -> Expansion:
     powers are whole, and with more of the exact ones elsewhere."""
     if all(q == 0 and a.is_Integer for a, q, _ in found.zero):
         rays = plane(found.expr)
-        circle = taylor(rays.kernel, _WIDEST * float(np.exp(rays.reach.scale)), _TERMS)
+        circle = taylor(rays.kernel, _WIDEST * float(np.exp(rays.scale)), _TERMS)
         exact = {int(a): c for a, _, c in found.zero}
         if circle is not None and all(_holds(circle[n], c) for n, c in exact.items() if n < _TERMS):
             more = [

@@ -16,7 +16,9 @@ from spectra.transform.half_lines.ends import long_expansion_of
 from spectra.transform.half_lines.prepared import Expanded, plane
 from spectra.transform.panel import Panel, bulk_of, panel_through
 from spectra.transform.panelled import Panelled
-from spectra.transform.rays.sampled import Sampled, Sampler, Shape
+from spectra.transform.rays.beyond import Beyond
+from spectra.transform.rays.plane import Plane
+from spectra.transform.rays.sampled import Sampled, Sampler
 
 __all__ = ["Builder"]
 
@@ -69,7 +71,7 @@ class Builder:
     ----------
     found : Expanded
         The kernel, expanded at both ends.
-    shape : Shape
+    rays : Plane
         Where it is.
     sample : Sampler
         Its density.
@@ -79,6 +81,10 @@ class Builder:
         It begins at distance 0 like distance**exponent,
     with_log : bool
         times a logarithm.
+    frequencies : tuple of float
+        Those of its waves that panels have to meet.
+    beyond : Beyond or None
+        What is seen of the kernel beside its expansion at zero.
     pivot, side : float
         The density is taken at w = pivot + side * distance, as a function of the distance.
     peak : float
@@ -86,20 +92,31 @@ class Builder:
     """
 
     found: Expanded
-    shape: Shape
+    rays: Plane
     sample: Sampler
     dim: int
     exponent: float
-    with_log: bool = False
+    with_log: bool
+    frequencies: tuple[float, ...]
+    beyond: Beyond | None
     pivot: float = 0.0
     side: float = 1.0
     peak: float = -np.inf
 
     @classmethod
-    def at_origin(cls, found: Expanded, shape: Shape, sample: Sampler, dim: int) -> Builder:
+    def at_origin(
+        cls, found: Expanded, sample: Sampler, dim: int, frequencies: tuple[float, ...] = ()
+    ) -> Builder:
         """That of the density as a function of the radius, which begins as the kernel decays."""
-        decay = next((a for a, _, _ in found.infinity), np.inf)
-        return cls(found, shape, sample, dim, float(min(decay, dim) - 1), with_log=decay == dim)
+        rays, decay = plane(found.expr), next((a for a, _, _ in found.infinity), np.inf)
+        exponent, with_log = float(min(decay, dim) - 1), decay == dim
+        beyond = rays.beyond(dim)
+        return cls(found, rays, sample, dim, exponent, with_log, frequencies, beyond)
+
+    @property
+    def _scale(self) -> float:
+        """The distance at which the kernel has fallen to half of its largest value."""
+        return float(np.exp(self.rays.scale))
 
     def up_to(self, distance: float) -> Panelled:
         """The density from distance 0 to this one, and a little beyond."""
@@ -130,7 +147,7 @@ class Builder:
         return ending
 
     def _vanishing(self) -> Panelled:
-        centre, beyond = self._centre(), self.shape.beyond
+        centre, beyond = self._centre(), self.beyond
         right = self._to_the_right(centre, np.exp(centre))
         if (last := self._last_seen(right)) is not None:
             right += self._to_the_right(right[-1].high, last)
@@ -190,22 +207,21 @@ class Builder:
 
         A kernel of fast waves has its mass at their frequencies; and no bulk is in a tail.
         """
-        shape = self.shape
         if self.pivot:
             return _dyadic(float(np.log(self.pivot)))
-        places = [0.5 * self.dim / shape.scale]
-        if shape.decays_fast:
-            places += [b for b in shape.frequencies if b > 0.0]
-        if self.dim > _LOW_DIMENSION and shape.decays_fast:
-            z = np.geomspace(1e-3 * shape.scale, shape.reach, _CENTRE_GRID)
-            log = shape.log_size(z) + (self.dim - 1) * np.log(z)
+        rays, scale = self.rays, self._scale
+        places = [0.5 * self.dim / scale]
+        if rays.decays_fast:
+            places += [b for b in self.frequencies if b > 0.0]
+        if self.dim > _LOW_DIMENSION and rays.decays_fast:
+            z = np.geomspace(1e-3 * scale, rays.reach(self.dim), _CENTRE_GRID)
+            log = rays.log_size(z) + (self.dim - 1) * np.log(z)
             # It comes first, so that what is negligible elsewhere is seen to be.
             places.insert(0, self.dim / float(z[int(np.argmax(log))]))
         places = [w for w in places if np.log(w) < np.log(tail) - _FIRST_WIDTH] or places[:1]
         # Beside a frequency a density may be as narrow as the amplitude of its wave is wide.
         centres = [
-            _dyadic(float(np.log(w)), finer=_FINE if w in shape.frequencies else 1.0)
-            for w in places
+            _dyadic(float(np.log(w)), finer=_FINE if w in self.frequencies else 1.0) for w in places
         ]
         heights = []
         for x in centres if len(centres) > 1 else ():
@@ -280,13 +296,13 @@ class Builder:
         What falls exponentially is in no series, and in high dimension it grows beside one before
         it falls; nor are powers that come after those which were looked at.
         """
-        first, beyond = ending.start, self.shape.beyond
+        first, beyond = ending.start, self.beyond
         if beyond is None:
             return first
         looks: FloatArray = first * _NEXT_LOOK ** np.arange(float(_MOST_LOOKS))
         allowed = ending.signed_log(looks)[1] + np.log(_SHARE * ending.relative_error(looks))
         least = float(allowed.min())
-        axis = remainder(plane(self.found.expr), self.found.zero, self.dim, least)
+        axis = remainder(self.rays, self.found.zero, self.dim, least)
         for w, log in zip(looks[::-1], allowed[::-1], strict=True):
             if beyond.is_below(float(log), float(w), axis):
                 continue
@@ -298,7 +314,7 @@ class Builder:
 
     def _last_seen(self, panels: list[Panel]) -> float | None:
         """The last radius at which a density that has become negligible is not, if any."""
-        end, beyond = float(np.exp(panels[-1].high)), self.shape.beyond
+        end, beyond = float(np.exp(panels[-1].high)), self.beyond
         if beyond is None:
             return None
         for w in end * _NEXT_LOOK ** np.arange(_MOST_LOOKS - 1.0, 0.0, -1.0):
@@ -340,7 +356,7 @@ class Builder:
         x, width = start, _FIRST_WIDTH
         # Beside w^(d-1) the density of a kernel without powers at infinity is smooth at w = 0.
         exponent, is_smooth = self.exponent, not (self.pivot or self.found.infinity)
-        first = float(np.log(min(_LINEAR_REACH / self.shape.scale, self._before_waves())))
+        first = float(np.log(min(_LINEAR_REACH / self._scale, self._before_waves())))
         while True:
             if is_smooth and x <= first:
                 try:
@@ -384,16 +400,16 @@ class Builder:
     def _is_noise(self, panel: Panel) -> bool:
         """Whether a kernel of fast waves has next to nothing on a panel, and errors as small."""
         height = panel.level + (panel.slope + 1.0) * panel.high + float(np.log(panel.error))
-        return bool(self.shape.frequencies) and height < self.peak + _NOISE
+        return bool(self.frequencies) and height < self.peak + _NOISE
 
     def _largest_below(self, panel: Panel) -> float:
         """What w^(1-d) rho may be below a panel, relative to what it is at its lower end.
 
         |w^(1-d) rho| is largest where no wave cancels: 2^(2-d)/Gamma(d/2)^2 int |k| z^(d-1) dz.
         """
-        shape = self.shape
-        x = np.linspace(np.log(_LEAST_DISTANCE * shape.scale), np.log(shape.reach), _SUM_NODES)
-        terms = shape.log_size(np.exp(x)) + self.dim * x
+        low, high = _LEAST_DISTANCE * self._scale, self.rays.reach(self.dim)
+        x = np.linspace(np.log(low), np.log(high), _SUM_NODES)
+        terms = self.rays.log_size(np.exp(x)) + self.dim * x
         top = float(terms.max())
         log = top + float(np.log(np.exp(terms - top).sum() * (x[1] - x[0])))
         log += (2.0 - self.dim) * float(np.log(2.0)) - 2.0 * float(gammaln(0.5 * self.dim))
@@ -404,7 +420,7 @@ class Builder:
 
     def _before_waves(self) -> float:
         """A radius that is small against every frequency."""
-        turning = (b for b in self.shape.frequencies if b > 0.0)
+        turning = (b for b in self.frequencies if b > 0.0)
         return _SHARE_OF_FREQUENCY * min(turning, default=np.inf)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 import sympy
 
 from spectra.errors import FormulaError, NoRouteError
@@ -100,7 +99,7 @@ def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], Expansion, dict[sympy.E
 def decays_fast(expr: sympy.Expr) -> bool:
     """Whether values on the half-line fall faster than every power of interest."""
     try:
-        return bool(np.isfinite(plane(expr).reach.end))
+        return plane(expr).decays_fast
     except FormulaError:
         return False
 

@@ -151,10 +151,10 @@ class BetweenWaves(Component):
 
 def by_waves(found: Expanded, dim: int) -> Builder:
     """Panels of a density from the sums of its waves."""
-    shape = replace(plane(found.expr).shape(dim), frequencies=tuple(w.rate for w in found.waves))
-    if shape.beyond is not None and not shape.beyond.is_known:
-        shape = replace(shape, beyond=None)
-    return Builder.at_origin(found, shape, Beside(wave_sums(found, dim)), dim)
+    beyond, rates = plane(found.expr).beyond(dim), tuple(wave.rate for wave in found.waves)
+    known = beyond if beyond.is_known else None
+    builder = Builder.at_origin(found, Beside(wave_sums(found, dim)), dim, rates)
+    return replace(builder, beyond=known)
 
 
 def without_spheres(found: Expanded, dim: int) -> tuple[list[Atom], Expanded | None]:

@@ -73,7 +73,7 @@ class EvenSums(Sampler):
     @staticmethod
     def serves(plane: Plane, dim: int) -> bool:
         """Whether dimension and kernel are of the kind."""
-        ends = bool(np.isfinite(plane.reach.end))
+        ends = plane.decays_fast
         return ends and dim % 2 == 1 and dim <= _HIGHEST_DIMENSION and plane.is_even
 
     def at_nodes(self, base: float, offsets: FloatArray, power: float) -> Sampled:
@@ -98,7 +98,7 @@ class EvenSums(Sampler):
     def _resolving(self) -> int:
         """Steps 2^-j from which the kernel is read between its values:
         k(z) = sum_n k(n h) sinc(z/h - n)."""
-        scale, end = self.plane.reach.scale, float(np.exp(self.plane.reach.end))
+        scale, end = self.plane.scale, float(np.exp(self.plane.end))
         j = int(
             np.ceil(max(np.log2(_FIRST_STEPS) - scale / np.log(2.0), -np.log2(self.plane.finest)))
         )
@@ -172,11 +172,11 @@ class EvenSums(Sampler):
 
     def _range(self, log_w: float, depth: float) -> tuple[float, float]:
         """Logarithm of the largest term at most, and where terms are exp(-depth) of it."""
-        axis, reach = self.plane.ray(0.0, SURVEY_BITS), self.plane.reach
+        axis = self.plane.ray(0.0, SURVEY_BITS)
         grow = 0.5 * (self.dim - 1)
-        s, peak, below = reach.scale - _BEFORE, -np.inf, 0
+        s, peak, below = self.plane.scale - _BEFORE, -np.inf, 0
         last = s
-        while below < _ENDED or s < reach.end:
+        while below < _ENDED or s < self.plane.end:
             term = axis.log_size(s) + s + grow * max(s + log_w, 0.0)
             peak = max(peak, term)
             last, below = (s, 0) if term > peak - depth else (last, below + 1)
@@ -229,7 +229,7 @@ class EvenSums(Sampler):
     @kept
     def _value(self, bits: int, z: float) -> Ball:
         """k(z); at 0 beside it, where an even function differs by the square."""
-        scale = float(np.exp(self.plane.reach.scale))
+        scale = float(np.exp(self.plane.scale))
         with working(bits + 16):
             at = flint.arb(z) if z else flint.arb(scale) * flint.arb(2) ** -bits
             return self.plane.kernel(flint.acb(at), bits).real

@@ -16,8 +16,7 @@ from spectra.transform.rays.continuation import Continuation
 from spectra.transform.rays.hidden import hidden_place
 from spectra.transform.rays.kept import kept
 from spectra.transform.rays.precision import Ball, log_of, working
-from spectra.transform.rays.ray import Ray, Reach, reach_of
-from spectra.transform.rays.sampled import Shape
+from spectra.transform.rays.ray import Ray, reach_of
 from spectra.transform.rays.sector import Box, is_analytic, log_most
 
 __all__ = ["DEEP", "SURVEY_BITS", "Plane"]
@@ -80,9 +79,23 @@ class Plane:
         return self.kernel.along(lambda: flint.acb(s, angle).exp(), bits)
 
     @cached_property
-    def reach(self) -> Reach:
-        """Where the kernel is."""
+    def _reach(self) -> tuple[float, float]:
         return reach_of(self.ray(0.0, SURVEY_BITS))
+
+    @property
+    def scale(self) -> float:
+        """log z where the kernel has fallen to half of its largest value."""
+        return self._reach[0]
+
+    @property
+    def end(self) -> float:
+        """log z beyond which it is negligible, or infinity where it decays like a power."""
+        return self._reach[1]
+
+    @property
+    def decays_fast(self) -> bool:
+        """Whether it decays faster than every power."""
+        return bool(np.isfinite(self.end))
 
     def serves(self, angle: float, dim: int) -> bool:
         """Whether the ray has the integrals of the half-line: the kernel is analytic between them,
@@ -98,12 +111,12 @@ class Plane:
         inside = self._serving(dim)[:_INSIDE]
         # The convergence is that of the nearer side of the sector.
         inside = tuple(sorted(inside, key=lambda a: abs(np.log(a / (0.5 * inside[0])))))
-        return (*inside, 0.0) if np.isfinite(self.reach.end) else inside
+        return (*inside, 0.0) if self.decays_fast else inside
 
     @kept
     def _serving(self, dim: int) -> tuple[float, ...]:
         """The angles that serve, the widest first."""
-        far, _ = self._end(dim)
+        far, _ = self._weighted_end(dim)
         found: list[float] = []
         for inner, outer in pairwise((0.0, *ANGLES[::-1])):
             if not (self._decays(outer, dim) and self._is_clear(far, inner, outer)):
@@ -114,13 +127,13 @@ class Plane:
     @kept
     def _is_clear(self, far: float, inner: float, outer: float) -> bool:
         """Whether the kernel is analytic between two angles."""
-        return is_analytic(self.kernel, Box(self.reach.scale - DEEP, far, inner, outer))
+        return is_analytic(self.kernel, Box(self.scale - DEEP, far, inner, outer))
 
     def _decays(self, angle: float, dim: int) -> bool:
         """Whether the kernel ends on a ray as it does on the half-line."""
-        end, top = self._end(dim)
+        end, top = self._weighted_end(dim)
         ray, axis = (self.ray(a, SURVEY_BITS) for a in (angle, 0.0))
-        if np.isfinite(self.reach.end):
+        if self.decays_fast:
             beyond = (end + s for s in _BEYOND)
             return all(ray.log_size(s) + (dim - 1) * s < top + _NEGLIGIBLE for s in beyond)
         here, there = (max(r.log_size(end - s) for s in _BEYOND) for r in (ray, axis))
@@ -142,7 +155,7 @@ class Plane:
         k, place = self._narrow
         if k > _SHORT_STEP:
             return place
-        return self._risen(dim) if np.isfinite(self.reach.end) else None
+        return self._risen(dim) if self.decays_fast else None
 
     def _risen(self, dim: int) -> float | None:
         """A distance, beyond those looked at, at which a kernel may be more than before and is not
@@ -150,7 +163,7 @@ class Plane:
 
         Bounds that are wide everywhere say nothing.
         """
-        end, top = self._end(dim)
+        end, top = self._weighted_end(dim)
         start, before = self._looked_at[1], np.inf
         for s in np.arange(start - _WIDE, max(self._gone(end), start) + _WIDE, _WIDE):
             box = Box(float(s), float(s) + _WIDE, 0.0, 0.0)
@@ -167,8 +180,8 @@ class Plane:
     @property
     def _looked_at(self) -> tuple[float, float]:
         """Ends of log z between which it is looked at for what is narrow, in every dimension."""
-        low, high = self.reach.scale - _BESIDE, self.reach.scale + _BESIDE
-        return low, min(high, self.reach.end + 1.0)
+        low, high = self.scale - _BESIDE, self.scale + _BESIDE
+        return low, min(high, self.end + 1.0)
 
     def _hides(self, k: int) -> float | None:
         """A distance beside which steps 2^-k of log z miss something."""
@@ -191,12 +204,9 @@ class Plane:
             place = found
         return _SHORT_STEP + 1, place
 
-    def shape(self, dim: int) -> Shape:
-        """Where the kernel is, and where z^(d-1) times it becomes negligible."""
-        fast = bool(np.isfinite(self.reach.end))
-        reach = float(np.exp(self._end(dim)[0]))
-        scale = float(np.exp(self.reach.scale))
-        return Shape(scale, reach, fast, self._log_size, beyond=self.beyond(dim))
+    def reach(self, dim: int) -> float:
+        """The distance beyond which k z^(d-1) is negligible."""
+        return float(np.exp(self._weighted_end(dim)[0]))
 
     @kept
     def beyond(self, dim: int) -> Beyond:
@@ -205,7 +215,7 @@ class Plane:
 
     def _detours(self, dim: int) -> Iterator[Detour]:
         """Up an axis, along an arc and on a ray; or, where it decays fast, on a line."""
-        end, _ = self._end(dim)
+        end, _ = self._weighted_end(dim)
         rays, look = self._serving(dim), 2.0**-self.resolution
         discs = self._discs(max(rays, default=0.0))
         far = np.arange(end, self._gone(end) + _WIDE, _WIDE)
@@ -218,9 +228,9 @@ class Plane:
                 arc = disc + 1j * np.arange(_UPRIGHT, angle, -look)
                 ray = np.arange(disc, end + look, look) + 1j * angle
                 yield self._detour([*arc, *ray]).followed_by(after)
-        heights = self.reach.scale + np.array(_HEIGHTS)
+        heights = self.scale + np.array(_HEIGHTS)
         for height in heights[heights < max(discs, default=-np.inf)]:
-            if np.isfinite(self.reach.end) and self._is_analytic_below(float(height), last):
+            if self.decays_fast and self._is_analytic_below(float(height), last):
 
                 def line(s: float, above: complex = 1j * np.exp(height)) -> complex:
                     return complex(np.log(np.exp(s) + above))
@@ -231,9 +241,9 @@ class Plane:
 
     def _gone(self, end: float) -> float:
         """log z from which a kernel that ends is nothing at all."""
-        if not np.isfinite(self.reach.end):
+        if not self.decays_fast:
             return end
-        axis, last = self.ray(0.0, SURVEY_BITS), self.reach.scale + _AFTER
+        axis, last = self.ray(0.0, SURVEY_BITS), self.scale + _AFTER
         places = np.arange(end, last, _COARSE)
         return next((float(s) for s in places if axis.log_size(float(s)) < _GONE), last)
 
@@ -242,7 +252,7 @@ class Plane:
 
         Waves are largest where a part of it begins, but for a power of z.
         """
-        little = self.ray(0.0, SURVEY_BITS).log_size(self.reach.scale) + _LITTLE
+        little = self.ray(0.0, SURVEY_BITS).log_size(self.scale) + _LITTLE
 
         def most(a: float, b: float, halvings: int = _HALVINGS) -> float:
             x, y = path(a), path(b)
@@ -286,7 +296,7 @@ class Plane:
 
     def _discs(self, angle: float) -> list[float]:
         """log|z| up to which the kernel is analytic between an angle and the axis, and less."""
-        scale, low = self.reach.scale, -DEEP
+        scale, low = self.scale, -DEEP
         found: list[float] = []
         for high in _DISCS:
             ring = Box(scale + low, scale + high, angle, _UPRIGHT + _PAST)
@@ -317,18 +327,18 @@ class Plane:
         )
 
     @kept
-    def _end(self, dim: int) -> tuple[float, float]:
+    def _weighted_end(self, dim: int) -> tuple[float, float]:
         """log z beyond which k z^(d-1) is negligible, and the logarithm of its largest value."""
-        axis, scale = self.ray(0.0, SURVEY_BITS), self.reach.scale
+        axis, scale = self.ray(0.0, SURVEY_BITS), self.scale
         s = np.arange(scale - _BEFORE, scale + _AFTER, _COARSE)
         log = np.array([axis.log_size(float(x)) + (dim - 1) * x for x in s])
         log[~(log < np.inf)] = -np.inf
         alive = np.flatnonzero(log > log.max() + _NEGLIGIBLE)
         last = min(int(alive[-1]) + 1, s.size - 1)
-        end = float(s[last]) if np.isfinite(self.reach.end) else scale + _AFTER
+        end = float(s[last]) if self.decays_fast else scale + _AFTER
         return end, float(log.max())
 
-    def _log_size(self, z: FloatArray) -> FloatArray:
+    def log_size(self, z: FloatArray) -> FloatArray:
         """log|k| at distances, from its values at neighbouring places."""
         axis = self.ray(0.0, SURVEY_BITS)
         s = np.log(z)

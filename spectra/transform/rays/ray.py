@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import log
 
@@ -14,7 +13,7 @@ from spectra.numeric import FloatArray
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.products import NOTHING, Split, split
 
-__all__ = ["Ray", "Reach", "reach_of", "to_any_bits"]
+__all__ = ["Ray", "reach_of", "to_any_bits"]
 
 _NEGLIGIBLE = -60.0
 # Kernels are looked at from exp(-100) to exp(100); by then each has fallen by exp(-1/2) or more.
@@ -85,24 +84,9 @@ def to_any_bits(values: Callable[[float, int], Ball], angle: float) -> Callable[
     return cache(lambda bits: Ray(values, angle, bits))
 
 
-@dataclass(frozen=True)
-class Reach:
-    """Where the kernel is, in log z.
-
-    Attributes
-    ----------
-    scale : float
-        Where it has fallen to half of its largest value.
-    end : float
-        Beyond which it is negligible, or infinity where it decays like a power.
-    """
-
-    scale: float
-    end: float
-
-
-def reach_of(axis: Ray) -> Reach:
-    """The reach of a kernel, from values on the half-line.
+def reach_of(axis: Ray) -> tuple[float, float]:
+    """log z where a kernel has fallen to half of its largest value, and beyond which it is
+    negligible, or infinity where it decays like a power: from values on the half-line.
 
     Raises
     ------
@@ -131,4 +115,4 @@ def reach_of(axis: Ray) -> Reach:
         next_one = alive
     slope = (after[next_one] - after[next_one - 2]) / 1.0
     end = float(s[alive + 1]) if alive + 1 < s.size and slope < -_FAST else np.inf
-    return Reach(float(s[low]), end)
+    return float(s[low]), end

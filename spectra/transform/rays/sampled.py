@@ -1,9 +1,9 @@
-"""What panels ask of a density and of its kernel: values at nodes, and where the kernel is."""
+"""What panels ask of a density: values at their nodes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import flint
@@ -11,10 +11,9 @@ import numpy as np
 
 from spectra.numeric import FloatArray
 from spectra.quadrature import NODES
-from spectra.transform.rays.beyond import Beyond
 from spectra.transform.rays.precision import Ball, log_of, working
 
-__all__ = ["Sampled", "Sampler", "Shape", "envelope", "sampled"]
+__all__ = ["Sampled", "Sampler", "envelope", "sampled"]
 
 _BITS, _NEIGHBOURS = 128, 2
 # The width of a panel that is only looked at.
@@ -55,32 +54,6 @@ class Sampler(ABC):
         """Values at a few radii from log w = x on, which is dyadic, and their log w."""
         places = x + 0.5 * _NARROW * (1.0 + NODES)
         return self.on_panel(x, x + _NARROW), places
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """Where a kernel is, as far as panels ask.
-
-    Attributes
-    ----------
-    scale, reach : float
-        Where it has fallen to half of its largest value, and beyond which k z^(d-1) is negligible.
-    decays_fast : bool
-        Whether it decays faster than every power.
-    log_size : callable
-        log|k| at distances, its waves counted by their amplitudes.
-    frequencies : tuple of float
-        Those of its waves.
-    beyond : Beyond, optional
-        What is seen of it beside its expansion at zero.
-    """
-
-    scale: float
-    reach: float
-    decays_fast: bool
-    log_size: Callable[[FloatArray], FloatArray]
-    frequencies: tuple[float, ...] = ()
-    beyond: Beyond | None = None
 
 
 def sampled(values: Sequence[Ball], errors: Sequence[Ball]) -> Sampled:

@@ -70,7 +70,7 @@ class RaySums(Blockwise):
         self._rooms: dict[float, float] = {}
         self._strip = max((_STRIP, *plane.angles(dim)))
         # Waves turn beyond it.
-        self._border = float(np.floor(-plane.reach.scale / BLOCK) * BLOCK)
+        self._border = float(np.floor(-plane.scale / BLOCK) * BLOCK)
 
     def _new_block(self, x: float) -> tuple[float, float, int]:
         before = x < self._border
@@ -112,7 +112,7 @@ class RaySums(Blockwise):
     def _order(self, block: Block) -> Iterator[tuple[float, float]]:
         """The angles, those first that are expected to take the fewest terms, and how many terms
         each may take: as many as the next one is expected to; in the end as many as can be."""
-        ends = bool(np.isfinite(self.plane.reach.end))
+        ends = self.plane.decays_fast
         on_axis = self._span(block, 0.0, self._depth) if ends else None
         largest = np.inf if on_axis is None else on_axis.peak
         here = np.inf if self.plane.is_tame(self.dim) else self._expected_terms(block, 0.0, largest)
@@ -190,7 +190,7 @@ class RaySums(Blockwise):
     @kept
     def _span_at(self, x: float, angle: float, depth: float) -> Span | None:
         """Where terms are above exp(-depth) of the largest one, at one log w."""
-        strand, reach = self._strand(angle, 0), self.plane.reach
+        strand, scale, end = self._strand(angle, 0), self.plane.scale, self.plane.end
         ray, waves = strand.ray(SURVEY_BITS), strand.waves(SURVEY_BITS)
 
         def log_term(s: float) -> float:
@@ -213,14 +213,14 @@ class RaySums(Blockwise):
             return -np.inf if i < 0 else waves.log_size(x + s) + float(most[i])
 
         turn = np.log(0.5 * self.dim + 0.5) - x
-        begin, high = sorted((reach.scale, min(turn, reach.end + 1.0)))
+        begin, high = sorted((scale, min(turn, end + 1.0)))
         # Whole multiples of the spacing, so that other blocks meet the same places.
         low = float(np.floor(begin / _COARSE) * _COARSE)
         peak, s = -np.inf, low
         while True:
             term = log_term(s)
             if not term < np.inf:
-                if angle == 0.0 and s > reach.end:
+                if angle == 0.0 and s > end:
                     break
                 return None
             peak = max(peak, term)
@@ -243,15 +243,15 @@ class RaySums(Blockwise):
     def _largest_beyond(self, angle: float) -> tuple[FloatArray, FloatArray]:
         """The largest k z^((d+1)/2) beyond places on a ray."""
         apart = min(_COARSE, 2.0 ** (2 - self.plane.resolution))
-        end = np.log(self.plane.shape(self.dim).reach)
-        places = np.arange(np.floor(self.plane.reach.scale), end + apart, apart)
+        end = np.log(self.plane.reach(self.dim))
+        places = np.arange(np.floor(self.plane.scale), end + apart, apart)
         weighted = self._log_sizes(angle, places) + 0.5 * (self.dim + 1) * places
         return places, np.maximum.accumulate(weighted[::-1])[::-1]
 
     @kept
     def _largest_before(self, angle: float) -> tuple[FloatArray, FloatArray]:
         """The largest k before places on a ray."""
-        scale = np.floor(self.plane.reach.scale)
+        scale = np.floor(self.plane.scale)
         places = np.arange(scale - DEEP, scale + _COARSE, _COARSE)
         return places, np.maximum.accumulate(self._log_sizes(angle, places))
 

@@ -170,7 +170,7 @@ class WaveSums:
     def _unseen_from(self) -> float:
         """The radius above all frequencies from which the density is proved to be negligible: an
         even kernel leaves none to the powers of its expansion at zero."""
-        if not (np.isfinite(self.plane.reach.end) and self.plane.is_even):
+        if not (self.plane.decays_fast and self.plane.is_even):
             return inf
         looks = (1.0 + _NEAR) * self._turning[-1].rate * _LOOKS
         negligible = self._highest() * IGNORED * front(self.dim, SURVEY_BITS) / looks[0]
@@ -234,7 +234,7 @@ class WaveSums:
         if max(key) == -1:
             zone.rise = float(self.dim)
             zone.floor = self._highest() * flint.arb(_GAP - self.dim * zone.bounds[1]).exp()
-        elif min(key) == 1 and np.isfinite(self.plane.reach.end):
+        elif min(key) == 1 and self.plane.decays_fast:
             zone.floor = self._highest() * IGNORED
         return zone
 
@@ -279,7 +279,7 @@ class WaveSums:
 
     def _whole(self) -> Strand:
         """Above all frequencies: the kernel on one ray from 0."""
-        low, high = self.plane.reach.scale - DEEP, log(self._radius(False, self._turning[0].rate))
+        low, high = self.plane.scale - DEEP, log(self._radius(False, self._turning[0].rate))
         kernel = self.plane.kernel
         angles = (a for a in self._from_zero if is_analytic(kernel, Box(low, high, 0.0, a)))
         angle = next(angles, None)
@@ -288,7 +288,7 @@ class WaveSums:
                 f"The kernel {kernel.expr} is singular too close to the real axis. A "
                 "callable with decay= or support= is read by its values (docs/callables.md)."
             )
-        begin = min(self.plane.reach.scale, -log(self._turning[-1].rate))
+        begin = min(self.plane.scale, -log(self._turning[-1].rate))
         growth = self._turning[-1].rate
         ray = partial(self.plane.ray, angle)
         return Strand(ray, self.dim, angle, begin=begin, growth=growth)
@@ -349,7 +349,7 @@ class WaveSums:
             fast = sum((wave.carried(z, bits) for wave in still), flint.acb(0)).real
             return (axis(0.0, bits)(s) - 2 * fast) * window(s)
 
-        ray, begin = to_any_bits(inside, 0.0), min(self.plane.reach.scale, first.place)
+        ray, begin = to_any_bits(inside, 0.0), min(self.plane.scale, first.place)
         high = first.place + far
         found = [Strand(ray, self.dim, 0.0, high=high, begin=begin, growth=fastest)]
         if first != last:
