@@ -301,7 +301,7 @@ class Blockwise(Sampler):
     def _of_piece(self, block: Block, angle: float, piece: Piece, s: list[float]) -> list[Ball]:
         """The sum of a part over some s = log z at all radii of a block."""
         strand = self._strand(angle, piece.of)
-        ray, waves = strand.windowed(self._bits, piece.window), strand.waves(self._bits)
+        ray, waves = strand.windowed(self._bits, *piece.edges), strand.waves(self._bits)
         sums = over_block(ray, s, block, waves)
         if strand.weight is None:
             return sums

@@ -17,7 +17,7 @@ from spectra.transform.rays.kept import kept
 from spectra.transform.rays.plane import SURVEY_BITS
 from spectra.transform.rays.precision import Ball, log_of, working
 from spectra.transform.rays.ray import Ray
-from spectra.transform.rays.windows import Window
+from spectra.transform.rays.windows import Edge, window
 
 __all__ = ["Strand"]
 
@@ -67,9 +67,9 @@ class Strand:
         return self.angle or _BESIDE_AXIS
 
     @kept
-    def windowed(self, bits: int, window: Window) -> Ray:
+    def windowed(self, bits: int, low: Edge | None, high: Edge | None) -> Ray:
         """A times a window, which is 1 to all bits but beside its edges."""
-        ray, more, (low, high) = self.ray(bits), bits + _SPARE_BITS, window
+        ray, more = self.ray(bits), bits + _SPARE_BITS
         if low is None and high is None:
             return ray
         depth = more * log(2.0)
@@ -77,7 +77,7 @@ class Strand:
         last = inf if high is None else high.place - high.reach(depth, self.angle)
 
         def values(s: float, _bits: int) -> Ball:
-            return ray(s) if first <= s <= last else ray(s) * window(s, self.angle)
+            return ray(s) if first <= s <= last else ray(s) * window(low, high, s, self.angle)
 
         return Ray(values, self.angle, more)
 

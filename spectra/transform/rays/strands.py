@@ -18,7 +18,7 @@ from spectra.transform.rays.blockwise import DEPTH, FIRST_SPACING, GOOD, Blockwi
 from spectra.transform.rays.grid import MARGIN
 from spectra.transform.rays.kept import kept
 from spectra.transform.rays.strand import Strand
-from spectra.transform.rays.windows import Piece, Span, Window, pieces
+from spectra.transform.rays.windows import Piece, Span, pieces
 
 __all__ = ["StrandSums"]
 
@@ -143,7 +143,7 @@ class StrandSums(Blockwise):
         found: list[Piece] = []
         for i, strand, own in self._each(block):
             if strand.low > -inf:
-                found.append(Piece(Window(None, None), 1, own.low, own.high, i))
+                found.append(Piece(1, own.low, own.high, of=i))
                 continue
             phase = strand.phase(block.ends[1], own.half)
             parts = pieces(own, phase, self._depth, step, self._first, strand.angle)

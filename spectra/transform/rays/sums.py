@@ -31,7 +31,7 @@ from spectra.transform.rays.kept import kept
 from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.precision import log_of
 from spectra.transform.rays.strand import Strand
-from spectra.transform.rays.windows import Piece, Span, Window, pieces
+from spectra.transform.rays.windows import Piece, Span, pieces
 
 __all__ = ["RaySums"]
 
@@ -157,7 +157,7 @@ class RaySums(Blockwise):
 
     def _pieces(self, block: Block, angle: float, span: Span, step: int) -> list[Piece]:
         if angle:
-            return [Piece(Window(None, None), 1, span.low, span.high)]
+            return [Piece(1, span.low, span.high)]
         return pieces(span, self._phase(block, span), self._depth, step, self._first)
 
     def _learn(

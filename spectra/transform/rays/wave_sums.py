@@ -36,7 +36,7 @@ from spectra.transform.rays.slow_turn import edge_at, reach, slow_turn
 from spectra.transform.rays.strand import Strand
 from spectra.transform.rays.strands import StrandSums
 from spectra.transform.rays.wave import Wave
-from spectra.transform.rays.windows import Window
+from spectra.transform.rays.windows import window
 
 __all__ = ["Beside", "WaveSums"]
 
@@ -338,7 +338,6 @@ class WaveSums:
         leave it."""
         first = edge_at(self._leaving(still, radius) if still else radius)
         last = edge_at(radius)
-        window = Window(first, last)
         axis, far, fastest = self.plane.ray, reach(0.0), self._turning[-1].rate
 
         def inside(s: float, bits: int) -> Ball:
@@ -347,7 +346,7 @@ class WaveSums:
         def between(s: float, bits: int) -> Ball:
             z = flint.acb(flint.arb(s).exp())
             fast = sum((wave.carried(z, bits) for wave in still), flint.acb(0)).real
-            return (axis(0.0, bits)(s) - 2 * fast) * window(s)
+            return (axis(0.0, bits)(s) - 2 * fast) * window(first, last, s)
 
         ray, begin = to_any_bits(inside, 0.0), min(self.plane.scale, first.place)
         high = first.place + far

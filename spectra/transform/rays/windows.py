@@ -22,7 +22,7 @@ import flint
 
 from spectra.transform.rays.precision import Ball, working
 
-__all__ = ["Edge", "Piece", "Span", "Window", "pieces"]
+__all__ = ["Edge", "Piece", "Span", "pieces", "window"]
 
 # An edge is so many e-folds below the one before, and steps are so many times longer there.
 _APART, _LONGER = 1.5, 4
@@ -70,21 +70,16 @@ class Edge(NamedTuple):
         return _half_erfc(self.sharpness * (s - self.place), self.sharpness * angle)
 
 
-class Window(NamedTuple):
-    """What lies between two edges, or beyond one where the other is None."""
-
-    low: Edge | None
-    high: Edge | None
-
-    def __call__(self, s: float, angle: float = 0.0) -> Ball:
-        """W(s + i angle), with as many digits where it is small."""
-        if self.low is None:
-            return flint.arb(1) if self.high is None else self.high.below(s, angle)
-        if self.high is None:
-            return self.low.above(s, angle)
-        if s < 0.5 * (self.low.place + self.high.place):
-            return self.low.above(s, angle) - self.high.above(s, angle)
-        return self.high.below(s, angle) - self.low.below(s, angle)
+def window(low: Edge | None, high: Edge | None, s: float, angle: float = 0.0) -> Ball:
+    """W(s + i angle) between two edges, or beyond one where the other is None; with as many digits
+    where it is small."""
+    if low is None:
+        return flint.arb(1) if high is None else high.below(s, angle)
+    if high is None:
+        return low.above(s, angle)
+    if s < 0.5 * (low.place + high.place):
+        return low.above(s, angle) - high.above(s, angle)
+    return high.below(s, angle) - low.below(s, angle)
 
 
 def _half_erfc(x: float, y: float) -> Ball:
@@ -103,13 +98,13 @@ def _real_half_erfc(x: float, bits: int) -> Ball:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a ray, ``coarser`` times fewer steps on it, and where its terms are; of several
-    rays, of which."""
+    """A part of a ray between two edges, ``coarser`` times fewer steps on it, and where its terms
+    are; of several rays, of which."""
 
-    window: Window
     coarser: int
     low: float
     high: float
+    edges: tuple[Edge | None, Edge | None] = (None, None)
     of: int = 0
 
     def terms(self, step: int) -> float:
@@ -152,14 +147,10 @@ def pieces(
         edges.append(edge)
     found = []
     for i, (high, low) in enumerate(zip([None, *edges], [*edges, None], strict=True)):
-        found.append(
-            Piece(
-                Window(low, high),
-                _LONGER**i,
-                span.low if low is None else low.place - low.reach(depth, angle),
-                span.high
-                if high is None
-                else min(high.place + high.reach(depth, angle), span.high),
-            )
-        )
+        first, last = span.low, span.high
+        if low is not None:
+            first = low.place - low.reach(depth, angle)
+        if high is not None:
+            last = min(high.place + high.reach(depth, angle), span.high)
+        found.append(Piece(_LONGER**i, first, last, (low, high)))
     return found
