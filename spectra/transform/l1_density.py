@@ -30,7 +30,7 @@ from spectra.formula.parsing import Z
 from spectra.l1_kernel import L1Kernel
 from spectra.numeric import FloatArray, checked_dim, real_array
 from spectra.singularity.local import profile
-from spectra.transform.l1_sums import Stretch, apart, divided, stretch
+from spectra.transform.l1_sums import Share, apart, divided, share_of
 from spectra.transform.rays.continuation import number
 from spectra.transform.rays.precision import Ball, working
 from spectra.transform.summands import Summand, read
@@ -89,7 +89,7 @@ class L1Density:
     kernel: L1Kernel
     dim: int
     _terms: tuple[_Term, ...]
-    _stretches: tuple[Stretch, ...] = ()
+    _shares: tuple[Share, ...] = ()
 
     def __call__(self, w: ArrayLike) -> FloatArray:
         """mu at frequencies of shape (..., d)."""
@@ -98,7 +98,7 @@ class L1Density:
     @property
     def is_proved(self) -> bool:
         """Whether the errors are: all of f is made of terms c z^n exp(-t z)."""
-        return not self._stretches
+        return not self._shares
 
     def enclosure(self, w: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """mu at frequencies of shape (..., d), and the error of each.
@@ -140,8 +140,8 @@ class L1Density:
     def _everything(self, row: FloatArray) -> tuple[float, float]:
         ascending = np.sort(np.abs(row))
         value, error = self._at(ascending) if self._terms else (0.0, 0.0)
-        for part in self._stretches:
-            more, lost = part.at(ascending)
+        for share in self._shares:
+            more, lost = share(ascending)
             value, error = value + more, error + lost + 2.0**-53 * abs(value + more)
         return value, error
 
@@ -195,7 +195,7 @@ def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
         raise NoRouteError(_refusal(kernel, "its branches could not be told apart"))
     constant = sympy.expand(cut.exprs[-1]).as_independent(Z, as_Add=True)[0]
     terms: list[_Term] = []
-    stretches: list[Stretch] = []
+    shares: list[Share] = []
     for i, expr in enumerate(cut.exprs):
         start, end, left = ends[i], ends[i + 1], sympy.Integer(0)
         for whole in sympy.Add.make_args(expr - constant):
@@ -208,10 +208,10 @@ def l1_density(kernel: L1Kernel, dim: int) -> L1Density:
                 left += whole
         if left != 0:
             try:
-                stretches.append(stretch(left, start, end, dim))
+                shares.append(share_of(left, start, end, dim))
             except FormulaError as fault:
                 raise NoRouteError(_refusal(kernel, f"of {left} {fault}")) from fault
-    return L1Density(kernel, dim, tuple(terms), tuple(stretches))
+    return L1Density(kernel, dim, tuple(terms), tuple(shares))
 
 
 def _has_transform(s: Summand, end: sympy.Expr) -> bool:

@@ -14,7 +14,7 @@ tanh-sinh rule.  Sums over every second point tell the error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from math import exp, factorial, log, pi
 
@@ -30,7 +30,7 @@ from spectra.transform.rays.hidden import hidden_place, refuse_hidden
 from spectra.transform.rays.plane import Plane
 from spectra.transform.rays.precision import Ball, log_of, working
 
-__all__ = ["Stretch", "apart", "divided", "stretch"]
+__all__ = ["Share", "apart", "divided", "share_of"]
 
 # Frequencies closer than this are moved apart by as much, and the bits that a difference then
 # loses: twice as many, since squares differ less where they are small.
@@ -78,104 +78,102 @@ def divided(values: Sequence[Ball], nodes: Sequence[Ball]) -> Ball:
 
 #: s and f(s) ds at one point of a rule, without the step.
 _Point = tuple[Ball, Ball]
+#: The point at t; None where that is at an end to all digits.
+_Rule = Callable[[float], _Point | None]
+#: What one formula of f on one interval adds to mu at one frequency, ascending and positive, and
+#: the error of that.
+Share = Callable[[NDArray[np.float64]], tuple[float, float]]
 
 
-class Stretch:
-    """What one formula of f on one interval adds to the density; :func:`stretch` makes it.
+def _summed(rule: _Rule, row: NDArray[np.float64]) -> tuple[float, float]:
+    """A share by its rule.
 
-    Parameters
-    ----------
-    point : callable
-        t -> the point of the rule, or None where it is at an end to all digits.
-    falls : bool
-        Whether waves are exp(i w s), for s in the upper half plane, or real.
+    Raises
+    ------
+    AccuracyError
+        Where the sums do not settle.
     """
+    dim = len(row)
+    bits = _BITS + _LOST_BITS * (dim - 1)
+    with working(bits):
+        nodes = apart(row, _APART_BITS)
+    scale = (-1) ** (dim - 1) / pi**dim
+    first, last = _support(rule, nodes, bits)
+    # Sums of terms, of their sizes, and of what moving frequencies and rounding lose.
+    total = size = lost = 0.0
+    count, value, error = 1, np.inf, np.inf
+    for k in _STEPS if max(abs(first), abs(last)) < _FARTHEST else ():
+        # An e-fold more on both sides: first all points of a step, then those between them.
+        count, every = 1 << k, 1 if k == _STEPS[0] else 2
+        for n in range((first - 1) * count + every - 1, (last + 1) * count + 1, every):
+            term, here, wrong = _term(rule(n / count), nodes, bits)
+            total, size = total + term, size + here
+            lost += wrong + 2.0**-53 * (abs(total) + here)
+        before, value = value, total / count
+        error = abs(value - before) + lost / count
+        if error <= _SETTLED * size / count:
+            break
+    size /= count
+    if not (error <= _REFUSED * size < np.inf):
+        raise AccuracyError(
+            f"The transform at w = {[float(v) for v in row]} did not settle: its sums differ "
+            f"by {error:.3g} where their terms add up to {size:.3g}. The density may be "
+            "infinite there, too small to be told from 0, or f has a part between all values."
+        )
+    return scale * value, abs(scale) * (error + _NOTHING * size) + _UNDERFLOW
 
-    def __init__(self, point: Callable[[float], _Point | None], *, falls: bool) -> None:
-        self._at, self._falls = cache(point), falls
 
-    def at(self, row: NDArray[np.float64]) -> tuple[float, float]:
-        """Its share of mu at one frequency, ascending and positive, and its error.
+def _support(rule: _Rule, nodes: list[Ball], bits: int) -> tuple[int, int]:
+    """The first and the last whole e-fold with a term that counts beside the largest.
 
-        Raises
-        ------
-        AccuracyError
-            Where the sums do not settle.
-        """
-        dim = len(row)
-        bits = _BITS + _LOST_BITS * (dim - 1)
-        with working(bits):
-            nodes = apart(row, _APART_BITS)
-        scale = (-1) ** (dim - 1) / pi**dim
-        first, last = self._support(nodes, bits)
-        # Sums of terms, of their sizes, and of what moving frequencies and rounding lose.
-        total = size = lost = 0.0
-        count, value, error = 1, np.inf, np.inf
-        for k in _STEPS if max(abs(first), abs(last)) < _FARTHEST else ():
-            # An e-fold more on both sides: first all points of a step, then those between them.
-            count, every = 1 << k, 1 if k == _STEPS[0] else 2
-            for n in range((first - 1) * count + every - 1, (last + 1) * count + 1, every):
-                term, here, wrong = self._share(n / count, nodes, bits)
-                total, size = total + term, size + here
-                lost += wrong + 2.0**-53 * (abs(total) + here)
-            before, value = value, total / count
-            error = abs(value - before) + lost / count
-            if error <= _SETTLED * size / count:
-                break
-        size /= count
-        if not (error <= _REFUSED * size < np.inf):
-            raise AccuracyError(
-                f"The transform at w = {[float(v) for v in row]} did not settle: its sums differ "
-                f"by {error:.3g} where their terms add up to {size:.3g}. The density may be "
-                "infinite there, too small to be told from 0, or f has a part between all values."
-            )
-        return scale * value, abs(scale) * (error + _NOTHING * size) + _UNDERFLOW
+    A sum that began anywhere would end where waves, or f, have fallen below all doubles.
+    """
+    logs = {}
+    for t in range(-_FARTHEST, _FARTHEST + 1):
+        point = rule(float(t))
+        if point is not None:
+            with working(bits):
+                logs[t] = log_of(_whole(point, nodes).mid())
+    known = {t: size for t, size in logs.items() if np.isfinite(size)}
+    least = max(known.values(), default=0.0) + log(_NOTHING) - _BETWEEN
+    counted = [t for t, size in known.items() if size > least]
+    return min(counted, default=0), max(counted, default=0)
 
-    def _support(self, nodes: list[Ball], bits: int) -> tuple[int, int]:
-        """The first and the last whole e-fold with a term that counts beside the largest.
 
-        A sum that began anywhere would end where waves, or f, have fallen below all doubles.
-        """
-        logs = {}
-        for t in range(-_FARTHEST, _FARTHEST + 1):
-            point = self._at(float(t))
-            if point is not None:
-                with working(bits):
-                    logs[t] = log_of(self._term(point, nodes).mid())
-        known = {t: size for t, size in logs.items() if np.isfinite(size)}
-        least = max(known.values(), default=0.0) + log(_NOTHING) - _BETWEEN
-        counted = [t for t, size in known.items() if size > least]
-        return min(counted, default=0), max(counted, default=0)
+def _whole(point: _Point, nodes: list[Ball]) -> Ball:
+    """The difference at a point, of which the real or the imaginary part counts."""
+    s, weighted = point
+    waves = [_wave(w, s, len(nodes)) for w in nodes]
+    return divided(waves, nodes) * weighted
 
-    def _term(self, point: _Point, nodes: list[Ball]) -> Ball:
-        s, weighted = point
-        waves = [self._wave(w, s, len(nodes)) for w in nodes]
-        return divided(waves, nodes) * weighted
 
-    def _share(self, t: float, nodes: list[Ball], bits: int) -> tuple[float, float, float]:
-        """A term, its size, and what is not known of it; zeros where there is none."""
-        point, dim = self._at(t), len(nodes)
-        if point is None:
-            return 0.0, 0.0, 0.0
-        with working(bits):
-            whole = self._term(point, nodes)
-            term, size = self._part(whole, dim), abs(complex(whole.mid()))
-        s, weighted = map(complex, point)
-        falling = exp(-float(nodes[0]) * s.imag) if self._falls else 1.0
-        reach = abs(s) ** dim * falling * abs(weighted)
-        moved = 2.0 * dim**2 * 2.0**-_APART_BITS / factorial(dim) * reach
-        return float(term.mid()), size, float(term.rad()) + moved
+def _term(point: _Point | None, nodes: list[Ball], bits: int) -> tuple[float, float, float]:
+    """A term, its size, and what is not known of it; zeros where there is none."""
+    if point is None:
+        return 0.0, 0.0, 0.0
+    dim = len(nodes)
+    with working(bits):
+        whole = _whole(point, nodes)
+        term = whole.imag if _falls(point[0]) and dim % 2 == 0 else whole.real
+        size = abs(complex(whole.mid()))
+    s, weighted = map(complex, point)
+    reach = abs(s) ** dim * exp(-float(nodes[0]) * s.imag) * abs(weighted)
+    moved = 2.0 * dim**2 * 2.0**-_APART_BITS / factorial(dim) * reach
+    return float(term.mid()), size, float(term.rad()) + moved
 
-    def _wave(self, w: Ball, s: Ball, dim: int) -> Ball:
-        power, u = (-(w * w)) ** (dim // 2), w * s
-        if self._falls:
-            wave = (flint.acb(0, 1) * u).exp() - _unseen(u, dim)
-        else:
-            wave = u.cos() if dim % 2 else u.sin()
-        return power * wave if dim % 2 else power * wave / w
 
-    def _part(self, term: Ball, dim: int) -> Ball:
-        return term.imag if self._falls and dim % 2 == 0 else term.real
+def _falls(s: Ball) -> bool:
+    """Whether waves fall at a point, as exp(i w s), and are not real."""
+    return not s.imag.is_zero()
+
+
+def _wave(w: Ball, s: Ball, dim: int) -> Ball:
+    power, u = (-(w * w)) ** (dim // 2), w * s
+    if _falls(s):
+        wave = (flint.acb(0, 1) * u).exp() - _unseen(u, dim)
+    else:
+        wave = u.cos() if dim % 2 else u.sin()
+    return power * wave if dim % 2 else power * wave / w
 
 
 def _unseen(u: Ball, dim: int) -> Ball:
@@ -193,8 +191,8 @@ def _unseen(u: Ball, dim: int) -> Ball:
     return (flint.acb(0, 1) if dim % 2 else 1) * (-u).exp() * total
 
 
-def stretch(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr, dim: int) -> Stretch:
-    """The rule for a formula in Z between two radii, in a dimension.
+def share_of(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr, dim: int) -> Share:
+    """The share of a formula in Z between two radii, in a dimension.
 
     Raises
     ------
@@ -208,7 +206,7 @@ def stretch(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr, dim: int) -> S
     return _between(expr, start, end)
 
 
-def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Stretch:
+def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Share:
     plane = Plane(expr.subs(Z, start + Z))
     refuse_hidden(expr, lambda: plane.hidden(dim))
     angles = plane.angles(dim)
@@ -224,10 +222,10 @@ def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Stretch:
             z = flint.acb(flint.arb(t), flint.arb(angle)).exp()
             return _exact(first + z), ray(t) * z
 
-    return Stretch(point, falls=angle > 0.0)
+    return partial(_summed, cache(point))
 
 
-def _between(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
+def _between(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Share:
     kernel = Continuation(expr)
     with working(2 * _BITS):
         low, high = number(start).real, number(end).real
@@ -246,7 +244,7 @@ def _between(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr) -> Stretch:
             slope = flint.arb.pi() * flint.arb(t).cosh() * share
         return _exact(flint.acb(s)), kernel(flint.acb(s), 2 * _BITS) * slope
 
-    return Stretch(point, falls=False)
+    return partial(_summed, cache(point))
 
 
 def _exact(s: Ball) -> Ball:
