@@ -18,7 +18,7 @@ rounding: 1e-13 of the absolute integral.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import gammaln, ive
@@ -74,35 +74,33 @@ _SHARE = 12.0
 _SAMPLES, _KERNEL_ROUNDING = 129, 8.0
 
 
-@dataclass(frozen=True)
-class _Window:
-    """The Gaussian of standard deviation ``width`` around the sphere |z| = ``centre``."""
+#: The radius r of the sphere around which a Gaussian is, and its standard deviation s.
+_Window = tuple[float, float]
 
-    centre: float
-    width: float
-    dim: int
 
-    def at_radius(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and logarithm of its weight at frequencies of length w."""
-        log = -0.5 * (self.width * w) ** 2
-        if self.centre == 0.0:
-            return np.ones_like(w), log
-        sign, wave = signed_log_0f1(0.5 * self.dim, self.centre * w)
-        return sign, log + wave
+def _at_radius(window: _Window, dim: int, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sign and logarithm of the weight of a window at frequencies of length w."""
+    r, s = window
+    log = -0.5 * (s * w) ** 2
+    if r == 0.0:
+        return np.ones_like(w), log
+    sign, wave = signed_log_0f1(0.5 * dim, r * w)
+    return sign, log + wave
 
-    def at_distance(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign (always 1) and logarithm of the density of |centre e + width N| at z."""
-        d, r, s = self.dim, self.centre, self.width
-        x = z / s
-        if r == 0.0:
-            front = (1.0 - 0.5 * d) * np.log(2.0) - gammaln(0.5 * d) - np.log(s)
-            return np.ones_like(z), front + (d - 1.0) * np.log(x) - 0.5 * x * x
-        argument = r / s * x
-        with np.errstate(divide="ignore"):
-            bessel = np.log(ive(0.5 * d - 1.0, np.minimum(argument, _IVE_REACH)))
-        bessel -= 0.5 * np.log(np.maximum(argument / _IVE_REACH, 1.0))
-        log = 0.5 * d * np.log(z) - (0.5 * d - 1.0) * np.log(r) - 2.0 * np.log(s)
-        return np.ones_like(z), log - 0.5 * ((z - r) / s) ** 2 + bessel
+
+def _at_distance(window: _Window, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sign (always 1) and logarithm of the density of |r e + s N| at z."""
+    r, s = window
+    x = z / s
+    if r == 0.0:
+        front = (1.0 - 0.5 * dim) * np.log(2.0) - gammaln(0.5 * dim) - np.log(s)
+        return np.ones_like(z), front + (dim - 1.0) * np.log(x) - 0.5 * x * x
+    argument = r / s * x
+    with np.errstate(divide="ignore"):
+        bessel = np.log(ive(0.5 * dim - 1.0, np.minimum(argument, _IVE_REACH)))
+    bessel -= 0.5 * np.log(np.maximum(argument / _IVE_REACH, 1.0))
+    log = 0.5 * dim * np.log(z) - (0.5 * dim - 1.0) * np.log(r) - 2.0 * np.log(s)
+    return np.ones_like(z), log - 0.5 * ((z - r) / s) ** 2 + bessel
 
 
 def contradiction(density: SpectralDensity) -> str:
@@ -142,12 +140,12 @@ def contradiction(density: SpectralDensity) -> str:
     # Both signs, so that what remains is their difference, with all errors.
     log_unit, missed, error, size = added(given, wanted * [[1.0], [-1.0], [1.0], [1.0]])
     allowed = error + _ROUNDING * size
-    for i, window in enumerate(windows):
+    for i, (centre, width) in enumerate(windows):
         if not abs(missed[i]) <= allowed[i]:
             sizes = [integral[i] * np.exp(log[i]) for log, integral, *_ in (given, wanted)]
             return (
-                f"averaged over a Gaussian of width {window.width:.4g} around z = "
-                f"{window.centre:.4g}, the density gives {sizes[0]:.10g} and the kernel "
+                f"averaged over a Gaussian of width {width:.4g} around z = "
+                f"{centre:.4g}, the density gives {sizes[0]:.10g} and the kernel "
                 f"{sizes[1]:.10g}; their errors allow a difference of "
                 f"{allowed[i] * np.exp(log_unit[i]):.1e}"
             )
@@ -186,13 +184,13 @@ def _windows(density: SpectralDensity) -> list[_Window]:
         narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_LOBES))
     widest = max(widest, 4.0 * narrowest)
     count = int(np.clip(np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
-    found = [_Window(0.0, float(s), dim) for s in np.geomspace(narrowest, widest, count)]
+    found = [(0.0, float(s)) for s in np.geomspace(narrowest, widest, count)]
     ends = {c.tail.frequency for c in density.components if c.tail is not None}
     middle = root / float(np.sqrt(min(radii) * max(radii)))
     for radius in sorted({*edges, *ends}):
-        found.append(_Window(radius, radius / (_SHARE * root), dim))
+        found.append((radius, radius / (_SHARE * root)))
     if not edges:
-        found.append(_Window(middle, middle / (_SHARE * root), dim))
+        found.append((middle, middle / (_SHARE * root)))
     return found
 
 
@@ -227,20 +225,20 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledI
     if not components:
         return found
     total = RadialSum(components, density.dim)
-    narrowest, widest = min(w.width for w in windows), max(w.width for w in windows)
+    widths = [s for _, s in windows]
     origin = min(c.origin_exponent for c in components)
-    low = max(-np.log(widest) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
-    high = np.log((_REACH + np.sqrt(density.dim)) / narrowest)
+    low = max(-np.log(max(widths)) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
+    high = np.log((_REACH + np.sqrt(density.dim)) / min(widths))
     depths = break_depths(components, _DEPTH)
     high = min(high, np.log(max(c.end for c in components)))
     waves = [(c.tail.frequency, np.inf) for c in components if c.tail is not None]
-    waves += [(w.centre, (_REACH + 1.0) / w.width) for w in windows]
+    waves += [(r, (_REACH + 1.0) / s) for r, s in windows]
 
     def values(chart: Chart, t: FloatArray) -> Parts:
         (above, under), errors, _ = total.logs(chart, t)
         return above, under, np.logaddexp(*errors)
 
-    weights = [w.at_radius for w in windows]
+    weights = [partial(_at_radius, window, density.dim) for window in windows]
     inner = weighted(values, panels(low, high, depths, waves, density.dim), weights)
     return added(found, inner, below(values, weights, low, 1.0 + origin))
 
@@ -251,7 +249,7 @@ def _of_atoms(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledInt
         return found
     radii, masses, errors = np.array([(a.radius, a.mass, a.error) for a in density.atoms]).T
     for i, window in enumerate(windows):
-        sign, log = window.at_radius(radii)
+        sign, log = _at_radius(window, density.dim, radii)
         unit = log.max()
         if unit > -np.inf:
             share = np.exp(log - unit)
@@ -263,8 +261,8 @@ def _of_atoms(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledInt
 def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
     """The averages of the kernel's values."""
     kernel, dim = density.kernel, density.dim
-    narrowest, root = min(w.width for w in windows), float(np.sqrt(density.dim))
-    high = np.log(max(w.centre + w.width * (_REACH + root) for w in windows))
+    narrowest, root = min(s for _, s in windows), float(np.sqrt(density.dim))
+    high = np.log(max(r + s * (_REACH + root) for r, s in windows))
     t = np.linspace(np.log(narrowest), high, _SAMPLES)
     k = kernel(np.exp(t))
     deep = kernel(np.exp(t[:1] - _SHALLOW))[0] - kernel.at_zero
@@ -289,7 +287,7 @@ def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIn
         above, under = (np.where(way * k > 0.0, size, -np.inf) for way in (1.0, -1.0))
         return above, under, size + np.log(_KERNEL_ROUNDING * EPS)
 
-    weights = [w.at_distance for w in windows]
+    weights = [partial(_at_distance, window, dim) for window in windows]
     waves = [(radius, np.inf) for radius in radii]
     inner = weighted(values, panels(low, high, edges, waves, dim), weights)
     return added(inner, below(values, weights, low, float(dim)))
