@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import flint
 
-from spectra.transform.rays.grid import MARGIN
 from spectra.transform.rays.precision import Ball
 from spectra.transform.rays.products import correlated
 from spectra.transform.rays.ray import Ray
 
-__all__ = ["Block", "Sums", "over_block"]
+__all__ = ["MARGIN", "Block", "over_block"]
+
+#: Values on either side of a place that interpolation asks for.
+MARGIN = 20
 
 # Products take as long as so many terms one by one.
 _FEW = 1000.0
@@ -50,29 +52,6 @@ class Block:
     def ends(self) -> tuple[float, float]:
         """The first and the last log w."""
         return self.start, self.start + (self.count - 1) * 2.0**-self.spacing
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Sums over a block: balls, and errors relative to the envelope of all of them."""
-
-    block: Block
-    values: list[Ball]
-    sizes: list[Ball]
-    worst: float
-    angle: float
-    step: int
-
-    def interleaved(self, between: Sums) -> Sums:
-        """With those half-way between them."""
-        # Interpolation asks for fewer e-folds of neighbours now.
-        inner = slice(MARGIN - 1, -MARGIN)
-        values, sizes = (
-            [x for pair in zip(a, [*b, None], strict=True) for x in pair][:-1][inner]
-            for a, b in ((self.values, between.values), (self.sizes, between.sizes))
-        )
-        step, worst = max(self.step, between.step), max(self.worst, between.worst)
-        return Sums(self.block.halved(), values, sizes, worst, self.angle, step)
 
 
 def over_block(ray: Ray, s: list[float], block: Block, waves: Ray) -> list[Ball]:

@@ -8,16 +8,14 @@ of a block a density is interpolated.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
-from spectra.transform.rays.blocks import Block, Sums, over_block
-from spectra.transform.rays.grid import RESOLVED, Grid
+from spectra.transform.rays.blocks import Block, over_block
+from spectra.transform.rays.grid import RESOLVED, Sums, in_doubles
 from spectra.transform.rays.plane import SURVEY_BITS
 from spectra.transform.rays.precision import Ball, front, log_of, ratio, working
 from spectra.transform.rays.sampled import Sampled, Sampler
@@ -57,9 +55,9 @@ BLOCK, FIRST_SPACING = 0.5, 5
 _LAST_SPACING = 10
 # A look is at so many of those.
 _LOOKED_AT = 4
-# A grid is compared with sums at so many radii an e-fold, beside it by that share of its steps, on
-# places that sums of the kernel share where they can; what it misses there it may miss elsewhere,
-# so many times.
+# What is between sums is compared with others at so many radii an e-fold, beside them by that share
+# of their steps, on places that sums of the kernel share where they can; what is missed there may
+# be missed elsewhere, so many times.
 _CHECKED, _ASIDE, _FINER, _MISSED = 3, 0.38, 3, 2.0
 # Errors less than exp(8) above what is cut off, or rounded, may be that.
 _UNSEEN = 8.0
@@ -84,8 +82,8 @@ class Blockwise(Sampler):
         self._top: tuple[float, Ball] | None = None
         #: What is smaller than that, times exp(rise x), is not resolved.
         self.floor, self.rise = flint.arb(0), 0.0
-        self._grids: dict[tuple[float, float], tuple[Sums, Grid]] = {}
-        self._missed: dict[tuple[float, float, int], tuple[float, bool]] = {}
+        self._blocks: dict[tuple[float, float], Sums] = {}
+        self._missed: dict[Sums, tuple[float, bool]] = {}
 
     # --- what is summed ---------------------------------------------------------------------------
 
@@ -138,11 +136,10 @@ class Blockwise(Sampler):
     def look(self, x: float) -> tuple[Sampled, FloatArray]:
         """Values at a few radii from log w = x on, and their log w: sums, and nothing between."""
         block = Block(x, FIRST_SPACING, _LOOKED_AT)
-        grid = self._grid(self._reached(block, self._best(block)))
-        places = np.array(block.places)
-        exponent = grid.exponent.astype(float)
-        found = as_sampled(self.dim, grid.mantissa, grid.error, exponent, x, places - x)
-        return found, places
+        found = self._seen(self._reached(block, self._best(block)))
+        places, exponent = np.array(block.places), found.exponent.astype(float)
+        seen = as_sampled(self.dim, found.mantissa, found.error, exponent, x, places - x)
+        return seen, places
 
     def at(self, base: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """F at log w = base + offsets, its errors, and exponents of two that both are to be
@@ -159,14 +156,14 @@ class Blockwise(Sampler):
 
     def _covering(self, x: float) -> tuple[float, float]:
         """The lower end and the width of a block with a place: one that is known, or the next."""
-        for low, width in self._grids:
+        for low, width in self._blocks:
             if low <= x < low + width:
                 return low, width
         low, width, spacing = self._new_block(x)
         block = Block.over(low, width, spacing)
         found = self._reached(block, self._best(block))
         self._keep_width(found, width)
-        self._grids[low, width] = (found, self._grid(found))
+        self._blocks[low, width] = self._seen(found)
         return low, width
 
     def _again(self, block: Block, found: Sums) -> Sums:
@@ -183,21 +180,19 @@ class Blockwise(Sampler):
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values between the equal steps, which are halved until they resolve the density."""
         while True:
-            found, grid = self._grids[low, width]
-            block = found.block
-            value, wrong, exponent, resolved = grid.at(base, offsets)
-            key = (low, width, block.spacing)
-            if resolved and key not in self._missed:
-                self._missed[key] = self._between(low, width, found, grid)
-            missed, is_little = self._missed.get(key, (0.0, False))
-            if block.spacing == _LAST_SPACING or (resolved and is_little):
-                self._keep_spacing(block.spacing)
+            found = self._blocks[low, width]
+            value, wrong, exponent, resolved = found.at(base, offsets)
+            if resolved and found not in self._missed:
+                self._missed[found] = self._between(low, width, found)
+            missed, is_little = self._missed.get(found, (0.0, False))
+            if found.block.spacing == _LAST_SPACING or (resolved and is_little):
+                self._keep_spacing(found.block.spacing)
                 return value, wrong + missed, exponent
-            found = found.interleaved(self._again(block.between(), found))
-            self._grids[low, width] = (found, self._grid(found))
+            between = self._again(found.block.between(), found)
+            self._blocks[low, width] = self._seen(found.interleaved(between))
 
-    def _between(self, low: float, width: float, found: Sums, grid: Grid) -> tuple[float, bool]:
-        """What the grid misses of sums that are not on it beyond its errors, in its own units, and
+    def _between(self, low: float, width: float, found: Sums) -> tuple[float, bool]:
+        """What sums miss of others between them beyond their errors, in their own units, and
         whether that is of no account.
 
         Waves that turn by a whole number at each step are seen there only.
@@ -207,26 +202,16 @@ class Blockwise(Sampler):
         offset = round(_ASIDE * 2.0**-spacing / fine) * fine
         aside = Block(low + offset, _CHECKED, max(int(width * 2.0**_CHECKED), 1))
         sums = self._again(aside, found)
-        value, wrong, exponent, _ = grid.at(low, np.array(aside.places) - low)
-        exact, sizes = (_in_doubles(balls, exponent) for balls in (sums.values, sums.sizes))
+        value, wrong, exponent, _ = found.at(low, np.array(aside.places) - low)
+        exact, sizes = (in_doubles(balls, exponent) for balls in (sums.values, sums.sizes))
         missed = float((np.abs(value - exact) - wrong - sums.worst * sizes).max())
         return _MISSED * max(missed, 0.0), missed <= RESOLVED * float(np.abs(exact).max())
 
-    def _grid(self, found: Sums) -> Grid:
-        # What is all error says nothing of what is negligible elsewhere.
+    def _seen(self, found: Sums) -> Sums:
+        """The sums, whose largest value is noted unless they are all error."""
         if found.worst < _KNOWN:
             self._top = self._highest(found.sizes, found.block)
-        ln2 = float(np.log(2.0))
-        exponent = np.array(
-            [round(log_of(z) / ln2) if z > 0 else -LARGEST_BITS for z in found.sizes]
-        )
-        return Grid(
-            found.block.start,
-            2.0**-found.block.spacing,
-            _in_doubles(found.values, exponent),
-            exponent,
-            found.worst * _in_doubles(found.sizes, exponent),
-        )
+        return found
 
     # --- bits, lengths and steps ------------------------------------------------------------------
 
@@ -346,13 +331,6 @@ class Blockwise(Sampler):
             # A little more, so that the next look is the last one.
             self._depth += min(cancelled + DEPTH + _SLACK - self._depth, _DEPTH_AT_ONCE)
         return True
-
-
-def _in_doubles(balls: list[Ball], exponents: NDArray[Any]) -> FloatArray:
-    """Balls divided by powers of two."""
-    with working(SURVEY_BITS):
-        units = [flint.arb(2) ** -int(e) for e in exponents]
-        return np.array([float((x * u).mid()) for x, u in zip(balls, units, strict=True)])
 
 
 def _envelope(values: list[Ball]) -> list[Ball]:

@@ -1,4 +1,4 @@
-r"""A function of log w from its values at equal steps, with the error of the interpolation.
+r"""A function of log w from sums at equal steps, with the error of the interpolation.
 
 A density falls by hundreds of e-folds where it ends, so that a cubic through the logarithms of its
 sizes is taken out before a polynomial goes through neighbouring values:
@@ -12,17 +12,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
+import flint
 import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from spectra.numeric import FloatArray
+from spectra.transform.rays.blocks import MARGIN, Block
+from spectra.transform.rays.plane import SURVEY_BITS
+from spectra.transform.rays.precision import Ball, log_of, working
 
-__all__ = ["MARGIN", "RESOLVED", "Grid"]
+__all__ = ["RESOLVED", "Sums", "in_doubles"]
 
-#: Values on either side of a place that the polynomial goes through.
-MARGIN = 20
+# The shorter polynomial goes through so many values on either side of a place.
 _FEWER = MARGIN - 2
 #: Differences below this share of the envelope nearby, so many values on either side, are of no
 # account.
@@ -32,29 +36,59 @@ _BEYOND = 2.0
 _ROUNDING = 4.0 * float(np.finfo(float).eps)
 # Sizes below this share of the largest one nearby belong to a change of sign.
 _FLOOR, _DEGREE = 1e-3, 3
+# The exponent of what is nothing.
+_NOTHING = -8192
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
-    """Values at ``start + i * step``: mantissas times powers of two.
+class Sums:
+    """Sums over a block, and the function of log w that they are values of.
 
     Attributes
     ----------
-    start, step : float
-        Dyadic, so that distances to the values are exact.
-    mantissa : ndarray
-        Values divided by 2**exponent.
-    exponent : ndarray of int
-        About log2 of the envelope.
-    error : ndarray
-        Bounds of the errors, divided by 2**exponent.
+    block : Block
+        Its start is dyadic, so that distances to its radii are exact.
+    values, sizes : list of balls
+        The sums, and the envelope of all of them.
+    worst : float
+        Bound of their errors, relative to the envelope.
+    angle, step : float, int
+        They are along this ray, at steps 2**-step of log z.
     """
 
-    start: float
-    step: float
-    mantissa: FloatArray
-    exponent: NDArray[np.int64]
-    error: FloatArray
+    block: Block
+    values: list[Ball]
+    sizes: list[Ball]
+    worst: float
+    angle: float
+    step: int
+
+    def interleaved(self, between: Sums) -> Sums:
+        """With those half-way between them."""
+        # Interpolation asks for fewer e-folds of neighbours now.
+        inner = slice(MARGIN - 1, -MARGIN)
+        values, sizes = (
+            [x for pair in zip(a, [*b, None], strict=True) for x in pair][:-1][inner]
+            for a, b in ((self.values, between.values), (self.sizes, between.sizes))
+        )
+        step, worst = max(self.step, between.step), max(self.worst, between.worst)
+        return Sums(self.block.halved(), values, sizes, worst, self.angle, step)
+
+    @cached_property
+    def exponent(self) -> NDArray[np.int64]:
+        """About log2 of the envelope."""
+        ln2 = float(np.log(2.0))
+        return np.array([round(log_of(z) / ln2) if z > 0 else _NOTHING for z in self.sizes])
+
+    @cached_property
+    def mantissa(self) -> FloatArray:
+        """The sums divided by 2**exponent."""
+        return in_doubles(self.values, self.exponent)
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """Bounds of their errors, divided by 2**exponent."""
+        return self.worst * in_doubles(self.sizes, self.exponent)
 
     def at(
         self, base: float, offsets: FloatArray
@@ -64,8 +98,9 @@ class Grid:
         ``base`` is dyadic.
         """
         # Whole steps and shares of one apart, so that no place is rounded to the block.
-        whole, share = np.divmod((base - self.start) / self.step, 1.0)
-        steps, rest = np.divmod(offsets / self.step, 1.0)
+        step = 2.0**-self.block.spacing
+        whole, share = np.divmod((base - self.block.start) / step, 1.0)
+        steps, rest = np.divmod(offsets / step, 1.0)
         first = (whole + steps + np.floor(share + rest)).astype(int) - MARGIN + 1
         first = np.clip(first, 0, self.mantissa.size - 2 * MARGIN)
         window = first[:, None] + np.arange(2 * MARGIN)
@@ -107,6 +142,13 @@ class Grid:
             rise -= self._trend.deriv(m)(place)[:, None] * power
         exponent = (self.exponent[window] - unit[:, None]).astype(float)
         return np.exp(rise) * np.exp2(exponent), rise
+
+
+def in_doubles(balls: list[Ball], exponents: NDArray[Any]) -> FloatArray:
+    """Balls divided by powers of two."""
+    with working(SURVEY_BITS):
+        units = [flint.arb(2) ** -int(e) for e in exponents]
+        return np.array([float((x * u).mid()) for x, u in zip(balls, units, strict=True)])
 
 
 @lru_cache(maxsize=4)

@@ -13,9 +13,9 @@ import numpy as np
 
 from spectra.errors import NoRouteError
 from spectra.numeric import FloatArray
-from spectra.transform.rays.blocks import Block, Sums
+from spectra.transform.rays.blocks import MARGIN, Block
 from spectra.transform.rays.blockwise import DEPTH, FIRST_SPACING, GOOD, Blockwise
-from spectra.transform.rays.grid import MARGIN
+from spectra.transform.rays.grid import Sums
 from spectra.transform.rays.kept import kept
 from spectra.transform.rays.strand import Strand
 from spectra.transform.rays.windows import Piece, Span, pieces

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from spectra.numeric import FloatArray
-from spectra.transform.rays.blocks import Block, Sums
+from spectra.transform.rays.blocks import Block
 from spectra.transform.rays.blockwise import (
     BLOCK,
     DEPTH,
@@ -27,6 +27,7 @@ from spectra.transform.rays.blockwise import (
     MOST_TERMS,
     Blockwise,
 )
+from spectra.transform.rays.grid import Sums
 from spectra.transform.rays.kept import kept
 from spectra.transform.rays.plane import DEEP, SURVEY_BITS, Plane
 from spectra.transform.rays.precision import log_of
