@@ -161,7 +161,7 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=NUMBER",
-        help="value of a parameter; may be repeated",
+        help="value of a parameter, or [A,B,...] of one that is a sequence; may be repeated",
     )
 
 

@@ -28,6 +28,12 @@ def test_a_verdict_is_printed_for_a_person_and_for_a_program(capsys):
     assert json.loads(capsys.readouterr().out)["status"] == "INFINITE"
 
 
+def test_a_sequence_of_numbers_is_a_parameter_too(capsys):
+    sets = ("weights=[1, 2]", "frequencies=(1, (3 + 1)/2)", "lengths=[1, max(1/2, 1)]")
+    assert main(["check", "spectral_mixture", *(a for s in sets for a in ("--set", s))]) == 0
+    assert "weights=(1, 2), frequencies=(1, 2), lengths=(1, 1)" in capsys.readouterr().out
+
+
 def test_parameters_are_numbers_in_the_language_of_formulas(capsys):
     assert main(["check", "matern", "--set", "nu=3/2", "--set", "length=sqrt(2)"]) == 0
     assert "matern(nu=3/2" in capsys.readouterr().out

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 from spectra.errors import ParameterError
@@ -143,7 +144,7 @@ def kernel_named(named: Kernel | Family | str, asked: str) -> Kernel:
     return kernel
 
 
-def split_call(text: str) -> tuple[str, dict[str, Any]]:
+def split_call(text: str) -> tuple[str, dict[str, str]]:
     """A name of the catalogue and the texts of its parameters; any other text without parameters.
 
     Raises
@@ -162,7 +163,7 @@ def split_call(text: str) -> tuple[str, dict[str, Any]]:
     name = found[1] if found else ""
     if found is None or not (name in catalogue or name in catalogue.asymmetric):
         return text, {}
-    values: dict[str, Any] = {}
+    values: dict[str, str] = {}
     for argument in filter(None, (part.strip() for part in _at_commas(found[2], text))):
         parameter, equals, value = (part.strip() for part in argument.partition("="))
         if not (equals and parameter.isidentifier() and value) or parameter in values:
@@ -170,9 +171,7 @@ def split_call(text: str) -> tuple[str, dict[str, Any]]:
                 f"{text!r}: the kernel {name} of the catalogue takes parameter=value, each once, "
                 f"and {argument!r} is not that."
             )
-        sequence = value[0] in "([" and value[-1] in ")]" and "," in value
-        inner = _at_commas(value[1:-1], text) if sequence else []
-        values[parameter] = [v.strip() for v in inner if v.strip()] if sequence else value
+        values[parameter] = value
     return name, values
 
 
@@ -186,8 +185,8 @@ def read_numbers(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> read_numbers({"nu": "5/2", "length": 2})
-    {'nu': 5/2, 'length': 2}
+    >>> read_numbers({"nu": "5/2", "length": 2, "weights": "[1, 2/3]"})
+    {'nu': 5/2, 'length': 2, 'weights': [1, 2/3]}
     """
     return {name: _number(value) for name, value in parameters.items()}
 
@@ -210,7 +209,16 @@ def _at_commas(text: str, whole: str) -> list[str]:
 
 
 def _number(value: Any) -> Any:
-    """Read numbers that were typed; anything else goes to the checks of the kernel itself."""
-    if isinstance(value, list):
-        return [_number(v) for v in value]
-    return parse_formula(value, variable="z") if isinstance(value, str) else value
+    """Read what was typed, a number or a sequence of them, such as [1, 2] or (1, 2).
+
+    Anything else goes to the checks of the kernel itself.
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    depths = list(accumulate((c in "([") - (c in ")]") for c in text))
+    is_enclosed = bool(depths) and min(depths[:-1], default=0) > 0 == depths[-1]
+    pieces = _at_commas(text[1:-1], text) if is_enclosed else []
+    if len(pieces) > 1 or (pieces and text[0] == "["):
+        return [_number(v) for v in pieces if v.strip()]
+    return parse_formula(value, variable="z")
