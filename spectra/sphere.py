@@ -20,7 +20,7 @@ import sympy
 from mpmath import mp
 from numpy.typing import NDArray
 
-from spectra.definiteness import has_nonnegative_taylor_series
+from spectra.definiteness import proved_on_sphere
 from spectra.errors import AccuracyError, ParameterError
 from spectra.families.reading import kernel_from_text
 from spectra.formula.evaluate import mpmath_function
@@ -32,7 +32,7 @@ from spectra.numeric import checked_dim, whole_number
 from spectra.progress import stage
 from spectra.singularity.branches import branch_radii
 
-__all__ = ["SphereCoefficients", "has_nonnegative_taylor_series", "sphere_coefficients"]
+__all__ = ["SphereCoefficients", "sphere_coefficients"]
 
 _DIGITS = 40
 #: The largest degree: its integrals take some ten seconds, and the work grows with its square.
@@ -134,7 +134,7 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
     multiplicity = np.array([float(n) for n in counts])
     formula = kernel.zonal
     negative = bool(np.any(values < -error))
-    proved = formula is not None and not negative and has_nonnegative_taylor_series(formula)
+    proved = not negative and proved_on_sphere(kernel, dim) is not None
     polynomial = formula is not None and formula.is_polynomial(U)
     nonnegative: bool | None = None
     tail = float("inf")

@@ -12,11 +12,12 @@ from grids import by_turns
 from scipy.integrate import quad
 from scipy.special import eval_gegenbauer
 
+from spectra.definiteness import has_nonnegative_taylor_series
 from spectra.errors import ParameterError
 from spectra.families import catalogue
 from spectra.formula.parsing import parse_formula
 from spectra.kernel import radial, zonal
-from spectra.sphere import has_nonnegative_taylor_series, sphere_coefficients
+from spectra.sphere import sphere_coefficients
 
 # Of the theory notes, checked there to more digits.
 KNOWN = {
@@ -93,9 +94,18 @@ def test_the_indefinite_polynomial_of_the_papers_is_indefinite() -> None:
 
 
 def test_finitely_many_signs_prove_nothing() -> None:
-    found = sphere_coefficients(radial("exp(-z)"), 3, degree=8)
+    found = sphere_coefficients(radial("1 - 3*z/2 + z**3/2", support=1), 3, degree=8)
     assert found.nonnegative is None
     assert found.tail_bound == float("inf")
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_what_is_positive_definite_in_space_has_a_tail_on_the_sphere(dim: int) -> None:
+    kernel = radial("exp(-z**2)*cos(z)")
+    few, more = (sphere_coefficients(kernel, dim, degree=n) for n in (4, 12))
+    assert few.nonnegative is True
+    beyond = np.sum((more.values * more.multiplicity)[5:])
+    assert beyond <= few.tail_bound <= beyond + more.tail_bound + 1e-15
 
 
 @pytest.mark.parametrize(
