@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rf.common_keys import composite_rule
-from rf.frequencies import refuse_other_than_table
-from rf.variance import part_variance
+from rf.variance import part_variance, refuse_other_than_table
 from spectra.errors import ParameterError
 from spectra.numeric import positive_number, whole_number
 from spectra.table.arrays import FloatArray
+from spectra.table.parted_table import PartedTable
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw, SpectralTable
@@ -99,13 +99,16 @@ def frequencies_for(
         For a bound that lacks n_points or diameter, numbers outside their meaning, or (over a
         ball) a law of radii without a finite second moment.
     """
-    refuse_other_than_table(table)
+    refuse_other_than_table(table, PartedTable)
     eps = positive_number(eps, "eps", why=", the error")
     delta = positive_number(delta, "delta", why=" below 1, the probability of failure")
     if not delta < 1:
         raise ParameterError(f"delta = {delta!r}: a probability of failure is below 1.")
     if bound not in BOUNDS:
         raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")
+    if bound != "hoeffding":
+        of_radii = f", of which the bound {bound!r} reads the radii; 'hoeffding' reads masses alone"
+        refuse_other_than_table(table, why=of_radii)
     masses = np.array([float(p.mass) for p in table.parts])
     if allocation not in ("equal", "mass") or (allocation == "mass" and bound not in _FINITE):
         raise ParameterError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,37 @@ from spectra.files import whole_file
 from spectra.progress import progress
 from spectra.table.arrays import FloatArray
 
-__all__ = ["sums_of_chunks"]
+__all__ = ["checked_chunks", "sums_of_chunks"]
 
 # Seconds between two states on disk: what a machine that is switched off takes with it.
 _EVERY = 60.0
 # Rows by which a file knows its features and its chunks again, and to how much of their features:
 # other draws differ in the first digit, and numpy and numba in the last one.
 _MARKS, _AGREE = 3, 1e-5
+
+
+def checked_chunks(chunks: Any) -> Iterator[tuple[Any, ...]]:
+    """Each (X, y) or (X, y, sample_weight) of what is to hold them.
+
+    Raises
+    ------
+    ParameterError
+        Where there is nothing to go through, or something else in it.
+    """
+    try:
+        each = iter(chunks)
+    except TypeError as cause:
+        raise ParameterError(
+            f"A {type(chunks).__name__} holds no chunks: give an iterable of (X, y) or "
+            "(X, y, sample_weight)."
+        ) from cause
+    for number, chunk in enumerate(each):
+        if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+            raise ParameterError(
+                f"Chunk {number} is of type {type(chunk).__name__} and not (X, y) or "
+                "(X, y, sample_weight)."
+            )
+        yield tuple(chunk)
 
 
 def sums_of_chunks(

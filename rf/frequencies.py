@@ -14,7 +14,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
+from math import trunc
+from numbers import Real
+from typing import TYPE_CHECKING, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,15 +24,14 @@ from numpy.typing import ArrayLike
 from rf.couplings import COUPLINGS
 from rf.couplings.coupling import Request, UnitBlock
 from rf.radii import RADII, Radii
-from rf.variance import VarianceModel
+from rf.variance import VarianceModel, refuse_other_than_table
 from rf.walsh import WalshBlock
 from spectra.errors import ParameterError
 from spectra.numeric import random_source, whole_number
-from spectra.table import SpectralTable
 from spectra.table.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from spectra.table import GroupedTable, L1Table
+    from spectra.table import GroupedTable, L1Table, SpectralTable
 
 __all__ = [
     "ALLOCATIONS",
@@ -197,8 +198,11 @@ def draw_repeatedly(
     refuse_other_than_table(table)
     rng, parts = random_source(rng, "rng"), table.parts
     draws = whole_number(draws, "draws")
+    asked_for = np.ravel(np.asarray(counts, dtype=object))
+    # Masses times a number give whole numbers as floats.
     counts = [
-        whole_number(n, "counts", least=0) for n in np.ravel(np.asarray(counts, dtype=object))
+        whole_number(trunc(n) if isinstance(n, Real) and n % 1 == 0 else n, "counts", least=0)
+        for n in asked_for
     ]
     if len(counts) != len(parts) or min(counts, default=0) < 1:
         raise ParameterError(
@@ -224,15 +228,6 @@ def draw_repeatedly(
         )
         for i, one in enumerate(frequencies)
     )
-
-
-def refuse_other_than_table(table: Any) -> None:
-    """A ParameterError for what is no table of radial laws."""
-    if not isinstance(table, SpectralTable):
-        raise ParameterError(
-            f"A SpectralTable is asked for, and a {type(table).__name__} was passed: make one with "
-            "spectra.derive(kernel, dim)."
-        )
 
 
 def pooled_frequencies(

@@ -17,7 +17,6 @@ Two solves are offered through an eigenproblem of the size of the features, and 
     alpha <f, f>_K.  It exists and is unique iff -alpha is no eigenvalue of K, and it blows up near
     one, so it is refused there.  Ong, Mary, Canu, Smola, "Learning with non-positive kernels",
     ICML 2004.
-
 ``iterative``
     The stationary point by MINRES, through products with K that hold neither it nor Z nor sums of
     columns squared: for more columns than the other two have memory for.  What is left of the
@@ -50,7 +49,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from rf.chunk_sums import sums_of_chunks
+from rf.chunk_sums import checked_chunks, sums_of_chunks
 from rf.dask_arrays import first_chunk, first_rows, is_dask, sums_of_dask
 from rf.krein_sums import GramSums, KreinSpace, KreinSums, in_double, krein_solve
 from rf.signs import signature_of
@@ -174,8 +173,8 @@ class KreinModel(OnFeatures):
             Where the models have other features or targets.
         """
         self._refuse_without_sums()
-        if not isinstance(other, type(self)):
-            raise ParameterError(f"{other!r} is no {type(self).__name__}: its rows are not known.")
+        if not isinstance(other, KreinModel):
+            raise ParameterError(f"{other!r} is no model of this kind: its rows are not known.")
         ours, theirs = self._kept(), other._kept()
         if (
             self.n_features_in_ != other.n_features_in_
@@ -380,11 +379,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         """
         self._validate_params()
         self._refuse_without_sums()
-        if not isinstance(chunks, Iterable):
-            raise ParameterError(
-                f"{chunks!r} holds no chunks: give an iterable of (X, y) or (X, y, sample_weight)."
-            )
-        each = iter(chunks)
+        each = checked_chunks(chunks)
         first = next(each, None)
         if first is None:
             raise ParameterError("There is no chunk of rows to fit: the iterable is empty.")

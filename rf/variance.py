@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,17 +53,24 @@ from rf.radii import RADII, Layers, Radii
 from rf.splits import least_split
 from rf.strata import NODES
 from spectra.errors import ParameterError
+from spectra.table import SpectralTable
 from spectra.table.arrays import FloatArray
 
-if TYPE_CHECKING:
-    from spectra.table import SpectralTable
-
-__all__ = ["VarianceModel", "part_variance", "variance"]
+__all__ = ["VarianceModel", "part_variance", "refuse_other_than_table", "variance"]
 
 # Two parts, the law of the cosine, whether radii have one key, and whether it is a rough one.
 _Key = tuple[int, int, CosineLaw, bool, bool]
 # Strata that stand for more of them in a ranking.
 _ROUGH_STRATA = 64
+
+
+def refuse_other_than_table(table: Any, kind: type = SpectralTable, why: str = "") -> None:
+    """A ParameterError for what is no table of a kind, by default of radial laws."""
+    if not isinstance(table, kind):
+        raise ParameterError(
+            f"A {kind.__name__}, made by spectra.derive(kernel, dim), is asked for{why}; what was "
+            f"passed is of type {type(table).__name__}."
+        )
 
 
 @dataclass(frozen=True, eq=False)

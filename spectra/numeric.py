@@ -183,7 +183,7 @@ def positive_number(value: Any, name: str, *, why: str = "") -> float:
     Traceback (most recent call last):
     spectra.errors.ParameterError: tol = '1': give a positive finite number, an error allowed.
     """
-    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+    if isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_):
         # A whole number may be too large for a double.
         with suppress(OverflowError):
             number = float(value)

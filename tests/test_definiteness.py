@@ -162,6 +162,8 @@ PROVED = (
     (radial("1 - sqrt(z)", support=1), 1),
     (radial("(1 - z)**2*exp(-z)", support=1), 3),
     (radial("exp(-z**2)*cos(z)"), 3),
+    (radial("exp(-z**2 - z)*cos(z)**2"), 3),  # a half of the Gaussian each
+    (radial("exp(-z**2)*cos(z)**3"), 1),
     (radial("exp(-z)*cos(z)/(1 + z)"), 2),
     (radial("besselj(0, z)*exp(-z)"), 2),
     (radial("(sin(z)/z)**2"), 3),

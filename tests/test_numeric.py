@@ -84,16 +84,18 @@ def test_sign_changes_are_listed_up_to_a_radius(bad):
 MISTAKES = {
     "random_state = 'x'": lambda table: rf.two_sample_test(X, X + 1, random_state="x"),
     "n_permutations = 1000.0": lambda table: rf.two_sample_test(X, X + 1, n_permutations=1e3),
-    "a str was passed": lambda table: rf.draw_frequencies("exp(-z)", (2,)),
-    "a list was passed": lambda table: n_components_for([table], 0.1, 0.1, n_points=10),
+    "of type str": lambda table: rf.draw_frequencies("exp(-z)", (2,)),
+    "of type list": lambda table: n_components_for([table], 0.1, 0.1, n_points=10),
     "counts = 2.5": lambda table: rf.draw_frequencies(table, (2.5,)),
     "tol = 'x'": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol="x"),
     "max_mass = inf": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol=0.1, max_mass=np.inf),
     r"objective = \[\]": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol=0.1, objective=[]),
     "at most": lambda table: sp.design("max(1-z, 0)", 10**30, (0, 2), tol=0.1),
     "named by text": lambda table: rf.SpectralFeatures("gaussian", kernel_params={1: 2}).fit(X),
-    "no KreinRidge": lambda table: rf.KreinRidge().fit(X, X[:, 0]).merge(3),
+    "no model of this kind": lambda table: rf.KreinRidge().fit(X, X[:, 0]).merge(3),
     "holds no chunks": lambda table: rf.KreinRidge().fit_chunks(3),
+    "Chunk 0 is of type NoneType": lambda table: rf.KreinRidge().fit_chunks([None]),
+    "Chunk 0 is of type tuple": lambda table: rf.KreinRidge().fit_chunks([(X,)]),
     "no data set": lambda table: rf.load_dataset(np.zeros(3)),
     "size = 1000": lambda table: table.parts[0].law.rvs(10**30),
     "breaks = 0.5": lambda table: sp.radial(lambda z: np.exp(-z), breaks=0.5),
@@ -114,3 +116,27 @@ def test_whole_numbers_beyond_64_bits_are_numbers():
     assert GAUSSIAN(10**30) == 0.0
     with pytest.raises(ParameterError, match="beyond doubles"):
         GAUSSIAN(10**400)
+
+
+def test_a_bound_on_masses_alone_serves_every_table():
+    kernels = (GAUSSIAN.on([0]) * GAUSSIAN.on([1]), sp.l1("exp(-z)"), GAUSSIAN)
+    found = {
+        n_components_for(sp.derive(k, 2), 0.1, 0.1, n_points=99, bound="hoeffding") for k in kernels
+    }
+    assert len(found) == 1  # all have one part of mass 1
+    with pytest.raises(ParameterError, match="reads the radii"):
+        n_components_for(sp.derive(kernels[0], 2), 0.1, 0.1, n_points=99)
+
+
+def test_whole_counts_are_counts_however_they_are_written(table):
+    for counts in (5, [5], (5.0,), np.array([5]), np.array([5.0])):
+        assert len(rf.draw_frequencies(table, counts, rng=0)) == 5
+
+
+def test_chunks_are_whatever_python_goes_through():
+    class Chunks:
+        def __getitem__(self, number):
+            return [(X[:10], X[:10, 0]), [X[10:], X[10:, 0]]][number]
+
+    whole = rf.KreinRidge().fit(X, X[:, 0])
+    assert np.allclose(rf.KreinRidge().fit_chunks(Chunks()).predict(X), whole.predict(X))

@@ -153,12 +153,10 @@ def largest_of_damped_cosine(expr: sympy.Expr) -> tuple[float, str] | None:
     return guess, "exp(-a z) cos(b z) is positive definite exactly for a/b >= cot(pi/(2d))."
 
 
-def shown_of_gaussian_wave(expr: sympy.Expr) -> int:
+def shown_of_gaussian_wave(rate: sympy.Expr, frequency: sympy.Expr) -> int:
     r"""A dimension in which exp(-a z^2) cos(b z) is positive definite: 3 for b^2 <= 2a, else 1.
 
     Its spectrum in R^3 is a positive multiple of :math:`w - b\tanh(bw/(2a))`, and
     :math:`\tanh y \le y`: for larger b it is negative at w = 0.
     """
-    bell, wave = (next(f for f in expr.args if f.func == kind) for kind in (sympy.exp, sympy.cos))
-    a, b = (sympy.expand(-bell.args[0] / Z**2), sympy.expand(wave.args[0] / Z))
-    return 3 if sign(2 * a - b**2) >= 0 else 1
+    return 3 if sign(2 * rate - frequency**2) >= 0 else 1

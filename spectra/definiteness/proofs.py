@@ -171,7 +171,8 @@ def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
     """Factors that are a mean of plane waves together, or a damped one, with their dimensions."""
     exponentials = [f for f in product.args if f.func == sympy.exp]
     damping = [f for f in exponentials if not (f.args[0] / Z).has(Z)]
-    bells = [f for f in exponentials if sympy.expand(f.args[0] / Z**2).is_negative]
+    squares = [-sympy.expand(f.args[0]).coeff(Z, 2) for f in exponentials]
+    rates = [rate for rate in squares if rate.is_positive]
     for factor in product.args:
         base, power = factor.as_base_exp()
         if not (power.is_Integer and power > 0) or not base.args or base.args[-1].has(1 / Z):
@@ -183,12 +184,15 @@ def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
         elif base.func == sympy.besselj and base.args[0] >= -sympy.Rational(1, 2):
             order = base.args[0]
             yield (base / Z**order) ** power, int(sympy.floor(2 * order + 2))
-        elif base.func == sympy.cos and power == 1:
-            for f in damping:
+        elif base.func == sympy.cos:
+            for f in damping if power == 1 else ():
                 known = largest_of_damped_cosine(f * factor)
                 if known is not None:
                     yield f * factor, known[0]
-            yield from ((f * factor, shown_of_gaussian_wave(f * factor)) for f in bells)
+            for rate in rates:
+                # Each of the waves has its share of the Gaussian.
+                dim = shown_of_gaussian_wave(rate / power, base.args[0] / Z)
+                yield sympy.exp(-rate * Z**2) * factor, dim
 
 
 _SPACE = Closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))

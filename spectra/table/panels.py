@@ -203,11 +203,13 @@ class Panels:
             return places
         near = np.flatnonzero(w < self._radii_near_origin(np.array(_BESIDE_ORIGIN)))
         low, high = np.full(near.size, _LEAST_PLACE), np.full(near.size, _BESIDE_ORIGIN)
+        least = self._radii_near_origin(low)
         for _ in range(_HALVINGS):
             middle = np.sqrt(low) * np.sqrt(high)
             short = self._radii_near_origin(middle) < w[near]
             low, high = np.where(short, middle, low), np.where(short, high, middle)
-        places[near] = np.where(w[near] > 0.0, high, 0.0)
+        # Below the least place the radius is as good as proportional to it.
+        places[near] = np.where(w[near] < least, _LEAST_PLACE * (w[near] / least), high)
         return places
 
     @cached_property

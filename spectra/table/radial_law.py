@@ -194,6 +194,9 @@ class RadialLaw:
     def cdf(self, w: ArrayLike) -> FloatArray:
         """Probability of radii up to w, the inverse of :meth:`ppf`.
 
+        Like those quantiles it has digits of its own down to 2^-65, of which no draw comes, and
+        below that follows the power of the radius seen there.
+
         Raises
         ------
         ParameterError
@@ -242,6 +245,7 @@ class RadialLaw:
         """
         shape = size if isinstance(size, tuple) else (size,)
         counts = [whole_number(n, "size", least=0, why=", or a tuple of them") for n in shape]
+        whole_number(math.prod(counts), "The product of the sizes", least=0)
         u = random_source(random_state, "random_state").random(counts)
         if not isinstance(self.tail, MixedTail):
             return self.ppf(u)
