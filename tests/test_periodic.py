@@ -42,7 +42,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("kernel", "rate", "exact"), by_turns(CASES, every=2), ids=[str(c[0])[:24] for c in CASES]
+    ("kernel", "rate", "exact"),
+    by_turns(CASES, every=2),
+    ids=lambda x: str(x)[:24] if isinstance(x, sp.Kernel) else None,
 )
 def test_coefficients_are_exact_and_nothing_is_left_away_without_a_word(kernel, rate, exact):
     density = spectral_density(kernel, 1)
