@@ -73,6 +73,17 @@ def by_turns(
     return found
 
 
+def but_for_dear(cases: Iterable[Any], *names: str) -> list[Any]:
+    """The cases, without those that are dear unless the whole grid is asked; by their names.
+
+    Examples
+    --------
+    >>> [c.id for c in but_for_dear([pytest.param(1, id="a"), pytest.param(2, id="b")], "b")]
+    ['a']
+    """
+    return [case for case in cases if WHOLE_GRID or case.id not in names]
+
+
 def low_and_high(dims: Collection[int], turn: int) -> tuple[int, int]:
     """Two of some dimensions, which go by turns: one of the lower half, one of the upper.
 

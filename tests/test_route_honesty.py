@@ -271,7 +271,7 @@ def formula_misses(name: str, dim: int, formula: Any) -> Any:
     return worst
 
 
-@pytest.mark.parametrize(("name", "route", "dim"), by_turns(cases(), every=2, dear=DEAR))
+@pytest.mark.parametrize(("name", "route", "dim"), by_turns(cases(), every=4, dear=DEAR))
 def test_the_true_error_is_at_most_the_stated_one_and_small(name, route, dim):
     density = answer(name, route, dim)
     beyond = is_beyond_doubles(name, route, dim)
