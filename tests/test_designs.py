@@ -255,7 +255,7 @@ def test_a_design_is_a_measure_like_any_other():
     m = d.measure
     assert m.mass.mid == pytest.approx(d.mass, rel=1e-14)
     assert m.k_zero == pytest.approx(float(d(0.0)), abs=1e-14)
-    assert m.kernel is SQUARE
+    assert m.kernel == SQUARE
 
 
 @pytest.mark.slow
