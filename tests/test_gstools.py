@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
-from grids import WHOLE_GRID
+from grids import WHOLE_GRID, by_turns
 from problems import DIMENSION
 from sympy import Rational
 
@@ -36,12 +37,12 @@ OWN = [
     ("JBessel", {"nu": 2.5}, (1, 2, 3)),
     ("TPLSimple", {"nu": 2.0}, (1, 2, 3)),
     ("SuperSpherical", {"nu": 1.3}, (1, 2, 3)),
-    ("TPLGaussian", {"hurst": 0.3}, (1, 2, 3)),
-    ("TPLExponential", {"hurst": 0.3}, (1, 2, 3)),
-    ("TPLStable", {"hurst": 0.6, "alpha": 1.5}, (1, 2, 3)),
-    ("TPLGaussian", {"hurst": 0.3, "len_low": 0.5}, (1, 2, 3)),
-    ("TPLExponential", {"hurst": 0.6, "len_low": 0.02}, (1, 2, 3)),
-    ("TPLStable", {"hurst": 0.3, "alpha": 0.7, "len_low": 2.0}, (1, 2, 3)),
+    ("TPLGaussian", {"hurst": 0.3}, (1,)),
+    ("TPLExponential", {"hurst": 0.3}, (2,)),
+    ("TPLStable", {"hurst": 0.6, "alpha": 1.5}, (3,)),
+    ("TPLGaussian", {"hurst": 0.3, "len_low": 0.5}, (2,)),
+    ("TPLExponential", {"hurst": 0.6, "len_low": 0.02}, (3,)),
+    ("TPLStable", {"hurst": 0.3, "alpha": 0.7, "len_low": 2.0}, (1,)),
     ("Exponential", {}, (1, 2, 3)),
     ("Gaussian", {}, (1, 2, 3)),
 ]
@@ -138,12 +139,12 @@ def test_truncated_power_laws_have_the_correlation_of_gstools(name: str, low: fl
         assert np.abs(kernel(r / model.len_rescaled) - model.correlation(r)).max() < 1e-11
 
 
-SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize("dim", [pytest.param(1, marks=SLOW), 2, pytest.param(7, marks=SLOW)])
-@pytest.mark.parametrize("low", [pytest.param(1e-4, marks=SLOW), 0.5, pytest.param(30, marks=SLOW)])
-@pytest.mark.parametrize("name", ["TPLGaussian", "TPLExponential", "TPLStable"])
+@pytest.mark.parametrize(
+    ("name", "low", "dim"),
+    by_turns(
+        product(["TPLGaussian", "TPLExponential", "TPLStable"], [1e-4, 0.5, 30], [1, 2, 7]), every=8
+    ),
+)
 def test_a_lower_length_costs_no_time_and_no_digits(name: str, low: float, dim: int) -> None:
     model = getattr(gstools, name)(dim=1, len_scale=3.0, len_low=low, hurst=0.35)
     law = law_of(model)
