@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import spectra as sp
 from rf import KreinRidgeClassifier, SpectralFeatures, load_dataset
-from rf.rivals import IndefiniteNystroem
+from rf.papers.baselines import IndefiniteNystroem
 
 FloatArray = NDArray[np.float64]
 SHOWN, SEEDS = 2000, 5

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 import spectra as sp
 from rf import GaussianField
-from spectra.plot import pyplot
+from spectra.cli.plot_kernel import pyplot
 
 DPI, SIDE, SEED = 75, 90, 0
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import gstools
 import numpy as np
 
-from spectra.plot import pyplot
+from spectra.base.special.bessel import plane_wave_mean
+from spectra.cli.plot_kernel import pyplot
 from spectra.plugins.gstools import of
-from spectra.special import plane_wave_mean
 
 LAGS = np.linspace(0.0, 1.5, 61)
 SEEDS, MODES, DPI = 20, 1000, 75

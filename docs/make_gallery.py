@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rf import GORF, GRFF, SignatureWarning, SpectralFeatures
-from rf.rivals import PublishedGRFF
-from rf.rivals.samplers import grid_mean
+from rf.papers.baselines import PublishedGRFF
+from rf.papers.baselines.samplers import grid_mean
 from spectra import design, radial, spectral_density, zonal
+from spectra.cli.plot_design import draw_atoms, draw_certificate, draw_error, draw_price
+from spectra.cli.plot_kernel import pyplot
 from spectra.designs import price_curve
-from spectra.kernel import Kernel
-from spectra.plot import pyplot
-from spectra.plot_design import draw_atoms, draw_certificate, draw_error, draw_price
+from spectra.kernels.kernel import Kernel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

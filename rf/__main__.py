@@ -2,7 +2,7 @@
 
 import sys
 
-from rf.cli import main
+from rf.cli.parser import main
 
 if __name__ == "__main__":
     sys.exit(main())

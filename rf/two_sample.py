@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from rf.couplings import COUPLINGS
-from rf.frequencies import allocate, draw_frequencies
-from rf.lengths import checked_lengths, lengths_for
-from rf.spectrum import Spectrum, resolve_spectrum
-from rf.waves import wave_columns
+from rf.feature_maps.fourier_features import wave_columns
+from rf.inputs.lengths import checked_lengths, lengths_for
+from rf.inputs.tables import Spectrum, resolve_spectrum
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.frequencies import allocate, draw_frequencies
+from spectra.base.arrays import FloatArray
+from spectra.base.numbers import random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError
-from spectra.numeric import random_source, real_array, whole_number
 from spectra.table import SpectralTable
-from spectra.table.arrays import FloatArray
 
 __all__ = ["TwoSampleResult", "two_sample_test"]
 

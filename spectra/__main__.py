@@ -2,7 +2,7 @@
 
 import sys
 
-from spectra.cli import main
+from spectra.cli.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

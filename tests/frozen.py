@@ -29,9 +29,9 @@ from asking import Asker
 from problems import PROBLEMS
 from typed_formulas import TYPED, typed_kernel
 
-from spectra.kernel import Kernel
-from spectra.tabulation import tabulate
-from spectra.transform import spectral_density
+from spectra.density import spectral_density
+from spectra.kernels.kernel import Kernel
+from spectra.measure.tabulation import tabulate
 from spectra.verdict import existence
 
 DIMS = (1, 3, 16, 64)

@@ -31,8 +31,8 @@ from asking import Answer, Asker
 from flint import arb
 from real_axis import RealKernel, radial_densities
 
-from spectra.kernel import Kernel, radial, zonal
-from spectra.transform import spectral_density
+from spectra.density import spectral_density
+from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = ["Density", "generated", "judge", "toolkit_kernel", "toolkit_values"]
 

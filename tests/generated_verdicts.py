@@ -8,9 +8,9 @@ from __future__ import annotations
 import sympy
 from hypothesis import strategies as st
 
-from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece
-from spectra.kernel import Kernel, zonal
+from spectra.formula.reader.parsing import U, Z
+from spectra.kernels.kernel import Kernel, zonal
 
 __all__ = ["GENERATED", "coefficients", "edges", "rationals"]
 

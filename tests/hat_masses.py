@@ -1,4 +1,4 @@
-"""The masses of :mod:`spectra.measure.hat_masses`, integrated between changes of sign.
+"""The masses of :mod:`spectra.measure.l1_masses`, integrated between changes of sign.
 
 The innermost integrals are sine and cosine integrals between changes of sign, which are roots in
 known intervals: one of h cot h = s cot s in each period, one of phi_a(c) = phi_a(b) between two
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import sici
 
-from spectra.numeric import FloatArray
-from spectra.quadrature import bracketed_roots
+from spectra.base.enclosures import bracketed_roots
+from spectra.base.numbers import FloatArray
 
 # Shells of each dimension, and the first that the expansion is fitted to.
 _SHELLS, _FITTED_FROM = {2: 40, 3: 20}, {2: 10, 3: 6}

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sympy
 from verdicts import ALL
 
-from spectra.formula.parsing import parse_formula
 from spectra.formula.pieces import Piece
-from spectra.kernel import Kernel, radial, zonal
+from spectra.formula.reader.parsing import parse_formula
+from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = ["HOSTILE"]
 

@@ -13,8 +13,8 @@ from numpy.polynomial import chebyshev
 from scipy import special, stats
 
 from spectra.table import Part, SpectralTable
-from spectra.table.panels import PanelKind, Panels
-from spectra.table.radial_law import RadialLaw
+from spectra.table.radial.panels import PanelKind, Panels
+from spectra.table.radial.radial_law import RadialLaw
 
 # Panels halve towards both ends, down to a probability that no test can see.
 _LEVELS = 60

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from spectra.kernel import radial
+from spectra.density import spectral_density
+from spectra.kernels.kernel import radial
 from spectra.measure import SpectralMeasure, measure_of
-from spectra.transform import spectral_density
 
 
 @cache

@@ -17,13 +17,13 @@ import flint
 import sympy
 from mpmath import mp
 
+from spectra.base.precision import working
+from spectra.density.summands import to_mpf
 from spectra.errors import FormulaError
-from spectra.formula.evaluate import mpmath_function
-from spectra.formula.parsing import Z
+from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.pieces import Piece
-from spectra.kernel import Kernel
-from spectra.transform.rays.precision import working
-from spectra.transform.summands import to_mpf
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.kernel import Kernel
 
 __all__ = ["hankel_quadrature"]
 
@@ -50,7 +50,7 @@ def hankel_quadrature(kernel: Kernel, dim: int, w: Any) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> from spectra.kernel import radial
+    >>> from spectra.kernels.kernel import radial
     >>> value, size = hankel_quadrature(radial("exp(-z)"), 3, 2)
     >>> bool(abs(value - 1 / (mp.pi**2 * 25)) < 1e-15)
     True

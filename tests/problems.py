@@ -15,11 +15,11 @@ from typing import Any
 import sympy
 from mpmath import mp
 
-from spectra.families import catalogue
-from spectra.families.entry import DIMENSION
-from spectra.formula.evaluate import mpmath_function
-from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, radial, zonal
+from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.catalogue.entry import DIMENSION
+from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = ["DIMENSION", "PROBLEMS", "Problem", "naive_density", "tagged"]
 

@@ -12,21 +12,15 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GRFF, AsKRFF, SpectralFeatures
-from rf.axial import (
-    AxialPlan,
-    Decomposed,
-    jordan_masses,
-    layer_rule,
-    layered_variance,
-)
-from rf.frequencies import RADII
-from rf.plans import Scheme, TablePlan, plan_table
-from rf.rivals.ask import DroppedPartWarning
-from spectra.asymmetric_measure import asymmetric_table
+from rf.features.ask import DroppedPartWarning
+from rf.sampling.frequencies import RADII
+from rf.schemes.complex import AxialPlan, Decomposed, jordan_masses, layer_rule, layered_variance
+from rf.schemes.scheme import Scheme, TablePlan, plan_table
+from spectra.base.limits.time_limit import time_limit
+from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import AccuracyError, DataError, ParameterError
-from spectra.families import catalogue
-from spectra.kernel import radial
-from spectra.steps import time_limit
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import radial
 
 GAUSSIAN = radial("exp(-z**2/8)")
 
@@ -403,20 +397,20 @@ def test_the_presets_for_symmetric_kernels_say_so():
         AsKRFF(GAUSSIAN).fit(X)
 
 
-@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
+@pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
 @parametrize_with_checks([AsKRFF()])
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
+@pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
 @parametrize_with_checks([AsKRFF(n_components=1)])
 def test_the_contract_of_scikit_learn_with_one_column(estimator, check):
     check(estimator)
 
 
-@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
+@pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
 @pytest.mark.parametrize(
     "estimator", [AsKRFF(random_state=0), AsKRFF(masses="least-squares", random_state=0)]
 )

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from grids import by_turns
 
-from rf.axial import SELECTIONS, AxisLaw, Decomposed, Modulation, jordan_masses
-from spectra.asymmetric import AsymmetricKernel
-from spectra.asymmetric_measure import asymmetric_table
+from rf.schemes.complex import SELECTIONS, AxisLaw, Decomposed, Modulation, jordan_masses
+from spectra.density import spectral_density
+from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import DataError, NoRouteError, ParameterError, TableFileError
-from spectra.families import catalogue
-from spectra.kernel import radial, zonal
+from spectra.kernels.asymmetric import AsymmetricKernel
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import radial, zonal
+from spectra.measure.tabulation import tabulate
 from spectra.table import SpectralTable
 from spectra.table.table_file import read_arrays, write_arrays
-from spectra.tabulation import tabulate
-from spectra.transform import spectral_density
 from spectra.verdict import Status, existence, spectral_measure
 
 GAUSSIAN = radial("exp(-z**2/8)")

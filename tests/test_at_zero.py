@@ -7,11 +7,11 @@ import sympy
 from mpmath import mp
 from problems import PROBLEMS
 
-from spectra.families import catalogue
-from spectra.formula.at_zero import value_at_zero
-from spectra.formula.evaluate import mpmath_function
-from spectra.formula.parsing import Z
-from spectra.formula.resolved import resolving_function
+from spectra.formula.evaluation.cancellation import resolving_function
+from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.catalogue import catalogue
 
 R = sympy.Rational
 

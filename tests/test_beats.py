@@ -17,10 +17,11 @@ from scipy.special import gammaln, jv, zeta
 
 import spectra as sp
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure import beats, measure_of
-from spectra.measure.phase_means import mean_size, mode_sizes, orbits_of
-from spectra.table.lobed_tail import LobedTail
-from spectra.table.mixed_tail import MixedTail
+from spectra.measure import measure_of
+from spectra.measure.oscillating import several_frequencies as beats
+from spectra.measure.oscillating.phase_means import mean_size, mode_sizes, orbits_of
+from spectra.table.tails.lobed_tail import LobedTail
+from spectra.table.tails.mixed_tail import MixedTail
 
 TWO_RADII = "max(1 - z**2, 0)**2 + max(1 - z**2/2, 0)**2"
 DOUBLE_RADIUS = "max(1 - z**2, 0)**{p} + max(1 - z**2/4, 0)**{p}"

@@ -7,9 +7,9 @@ import pytest
 from grids import by_turns
 from laws import gaussian_atoms, table_of
 
-from rf.bounds import BOUNDS, _radial_moments, frequencies_for, n_components_for
-from rf.directions import iid
-from rf.spectrum import resolve_spectrum
+from rf.inputs.tables import resolve_spectrum
+from rf.sampling.directions import iid
+from rf.variance.bounds import BOUNDS, _radial_moments, frequencies_for, n_components_for
 from spectra.errors import ParameterError
 
 

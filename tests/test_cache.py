@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import spectra as sp
-from spectra import cache as cache_room
-from spectra.cache import TableCache, address_of, default_cache
-from spectra.cli import main
+from spectra.cli.commands import main
+from spectra.cli.plot_kernel import plot_measure
+from spectra.derivation import cache as cache_room
+from spectra.derivation.cache import TableCache, address_of, default_cache
 from spectra.errors import InfiniteMassError, ParameterError
-from spectra.plot import plot_measure
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
 
@@ -29,7 +29,7 @@ def underivable(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the table was derived again")
 
-    monkeypatch.setattr("spectra.derivation.tabulate", refuse)
+    monkeypatch.setattr("spectra.derivation.kernel_to_table.tabulate", refuse)
 
 
 def bits(table):
@@ -91,7 +91,7 @@ def test_all_that_decides_a_table_is_in_its_address():
 @pytest.mark.slow
 def test_an_address_is_the_same_in_every_process():
     code = (
-        "import spectra as sp; from spectra.cache import address_of;"
+        "import spectra as sp; from spectra.derivation.cache import address_of;"
         f"print(address_of(sp.radial({KERNEL!r}), 3, u_error=1e-12))"
     )
     runs = {
@@ -270,7 +270,7 @@ def test_the_command_lists_and_clears_only_what_the_cache_wrote(tmp_path, monkey
 
 def test_features_read_what_was_kept(tmp_path, monkeypatch, request):
     from rf import SpectralFeatures
-    from rf.spectrum import _table_of
+    from rf.inputs.tables import _table_of
 
     monkeypatch.setenv("SPECTRA_CACHE", str(tmp_path))
     sp.derive(sp.radial(KERNEL), 3)

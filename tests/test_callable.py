@@ -11,10 +11,10 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
-from spectra.cache import address_of
+from spectra.derivation.cache import address_of
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, ParameterError
 from spectra.formula.expansions.exact_numbers import ExpansionError
-from spectra.formula.expansions.expansion import expand_at
+from spectra.formula.expansions.expand import expand_at
 
 slow = pytest.mark.slow
 RADII = np.geomspace(1e-2, 1e4, 61)

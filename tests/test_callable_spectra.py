@@ -9,8 +9,8 @@ from mpmath import mp
 from problems import naive_density
 
 import spectra as sp
+from spectra.density import spectral_density
 from spectra.errors import AccuracyError
-from spectra.transform import spectral_density
 
 STATED = {"decay": "gaussian", "origin": "smooth", "breaks": ()}
 RADII = np.concatenate([np.geomspace(1e-2, 1.0, 6), np.linspace(1.2, 24.0, 39)])

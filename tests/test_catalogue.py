@@ -14,15 +14,15 @@ from grids import by_turns, graded
 from mpmath import mp
 from problems import DIMENSION, PROBLEMS, Problem, naive_density, tagged
 
+from spectra.density import ROUTES, spectral_density
+from spectra.density.closed_pairs.pair import W
+from spectra.density.summands import summands
 from spectra.errors import NoRouteError, ParameterError
-from spectra.families import Family, UnknownKernelError, catalogue
-from spectra.families.entry import Entry
-from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, radial
-from spectra.tabulation import tabulate
-from spectra.transform import ROUTES, spectral_density
-from spectra.transform.smooth_pairs.pair import W
-from spectra.transform.summands import summands
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.catalogue import Family, UnknownKernelError, catalogue
+from spectra.kernels.catalogue.entry import Entry
+from spectra.kernels.kernel import Kernel, radial
+from spectra.measure.tabulation import tabulate
 from spectra.verdict import existence
 
 NAMES = list(catalogue)

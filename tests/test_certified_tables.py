@@ -20,9 +20,9 @@ from spectra.certify.cauchy_law import CauchyLaw
 from spectra.certify.lobes import proved_lobes
 from spectra.certify.nodes import chosen_nodes, largest_on_segment
 from spectra.certify.waves import integrated
+from spectra.density.closed_pairs.rational_quadratic import RationalQuadratic
 from spectra.errors import ParameterError
 from spectra.table import LobedTail, Panels, RadialLaw
-from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
 
 
 def measure(kernel, dim):

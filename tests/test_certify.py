@@ -11,6 +11,7 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
+from spectra.base.enclosures import Enclosure
 from spectra.certify.ball_kernels import ball_density, bessel_density
 from spectra.certify.balls import Unproved, enclosure, exact_ball, precision
 from spectra.certify.expansions import (
@@ -21,10 +22,9 @@ from spectra.certify.expansions import (
 )
 from spectra.certify.signs import enclosed_zero, proved_ranges
 from spectra.certify.waves import absolute_tail
-from spectra.density import Atom
+from spectra.density.spectral_density import Atom
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure, truncate
-from spectra.quadrature import Enclosure
 
 
 def measure(kernel, dim):

@@ -6,8 +6,8 @@ import re
 import pytest
 
 import spectra as sp
-from rf.cli import main as rf_main
-from spectra.cli import main
+from rf.cli.parser import main as rf_main
+from spectra.cli.commands import main
 
 
 def test_a_kernel_is_derived_to_a_table_and_a_picture(tmp_path, capsys):

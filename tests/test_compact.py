@@ -10,12 +10,12 @@ import pytest
 import sympy
 from grids import by_turns, graded
 
-from spectra.formula.parsing import Z
-from spectra.kernel import radial, zonal
-from spectra.special import plane_wave_mean
-from spectra.transform.on_balls.ball_formula import compact_formula
-from spectra.transform.on_balls.ball_reading import ball_form
-from spectra.transform.on_balls.compact import BallComponent
+from spectra.base.special.bessel import plane_wave_mean
+from spectra.density.ball.ball_formula import compact_formula
+from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.read_ball_form import ball_form
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.kernel import radial, zonal
 
 DIMS = (1, 2, 3, 5, 7, 16, 64, 256)
 

@@ -9,12 +9,12 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
-from spectra.formula.evaluate import mpmath_function
-from spectra.formula.parsing import Z
+from spectra.density.ball.numeric.compact_numeric import compact_numeric_components, split_at_breaks
+from spectra.density.ball.numeric.power_series import power_series
+from spectra.density.ball.numeric.tanh_sinh import moment_stream
+from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.pieces import Piece
-from spectra.transform.on_balls.compact_numeric import compact_numeric_components, split_at_breaks
-from spectra.transform.on_balls.power_series import power_series
-from spectra.transform.on_balls.tanh_sinh import moment_stream
+from spectra.formula.reader.parsing import Z
 
 slow = pytest.mark.slow
 RADII = np.geomspace(1e-3, 1e4, 43)

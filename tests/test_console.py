@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import rf.cli
-import rf.commands
-import spectra.cli
-from spectra.console import PICTURES, answered, check_writable
+import rf.cli.commands
+import rf.cli.parser
+import spectra.cli.commands
+from spectra.base.console import PICTURES, answered, check_writable
 from spectra.errors import ParameterError
 
 
@@ -40,7 +40,10 @@ def test_a_mistake_in_the_code_is_not_explained_away():
 
 @pytest.mark.parametrize(
     ("command", "place", "action"),
-    [(spectra.cli, spectra.cli, "_catalogue"), (rf.cli, rf.commands, "_datasets")],
+    [
+        (spectra.cli.commands, spectra.cli.commands, "_catalogue"),
+        (rf.cli.parser, rf.cli.commands, "_datasets"),
+    ],
 )
 def test_an_interruption_says_what_is_left(command, place, action, monkeypatch, capsys):
     name = command.__name__.partition(".")[0]
@@ -49,7 +52,7 @@ def test_an_interruption_says_what_is_left(command, place, action, monkeypatch, 
     assert capsys.readouterr().err.startswith(f"{name}: interrupted; ")
 
 
-@pytest.mark.parametrize("command", [spectra.cli, rf.cli])
+@pytest.mark.parametrize("command", [spectra.cli.commands, rf.cli.parser])
 def test_the_help_names_what_the_environment_decides(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         command.main(["--help"])

@@ -5,15 +5,15 @@ import pytest
 from grids import by_turns
 from laws import gaussian_mixture, table_of
 
-from rf.cosines import angular_means
-from rf.couplings import COUPLINGS
-from rf.couplings.coupling import Request, dependent_pairs
-from rf.couplings.kerdock import kerdock_bases, kerdock_lines
-from rf.designed_directions import angular_means as means_of_a_set
-from rf.radii import RADII
-from rf.ranking import candidates, ranked_plans
-from rf.variance import VarianceModel
-from spectra.harmonics import gegenbauer
+from rf.sampling.cosines import angular_means
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.couplings.coupling import Request, dependent_pairs
+from rf.sampling.couplings.kerdock import kerdock_bases, kerdock_lines
+from rf.sampling.designed_directions import angular_means as means_of_a_set
+from rf.sampling.radii import RADII
+from rf.variance.coupling_score import candidates, ranked_plans
+from rf.variance.variance import VarianceModel
+from spectra.base.special.harmonics import gegenbauer
 from spectra.table import RadialLaw
 
 KNOWN = [name for name, coupling in COUPLINGS.items() if coupling.known]

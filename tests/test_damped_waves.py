@@ -5,7 +5,7 @@ import pytest
 from mpmath import mp
 
 import spectra as sp
-from spectra.transform.lookup import lookup
+from spectra.density.lookup import lookup
 
 RADII = np.geomspace(1e-3, 1e5, 9)
 # (formula, [(weight, power of z, rate)]): the kernel is Re sum weight z^power exp(-rate z).

@@ -13,10 +13,11 @@ from grids import by_turns
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 
-from rf import KreinRidge, SpectralFeatures, krein
-from rf.krein_sums import GramSums, KreinSums
+from rf import KreinRidge, SpectralFeatures
+from rf.krein import ridge as krein
+from rf.krein.sums import GramSums, KreinSums
 from spectra.errors import DataError, ParameterError
-from spectra.kernel import radial
+from spectra.kernels.kernel import radial
 
 da = pytest.importorskip("dask.array", reason='pip install "kernel-spectra[dask]"')
 

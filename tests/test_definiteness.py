@@ -11,20 +11,20 @@ import sympy
 from grids import by_turns
 from mpmath import mp
 
-from spectra.definiteness import (
+from spectra.density import spectral_density
+from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.reader.parsing import U, Z, parse_formula
+from spectra.kernels.kernel import Kernel, radial, zonal
+from spectra.singularities import analyse
+from spectra.singularities.definiteness import (
     has_nonnegative_taylor_series,
     is_completely_monotone,
     proved_on_space,
     proved_on_sphere,
 )
-from spectra.definiteness.sectors import is_complete_bernstein, is_stieltjes
-from spectra.formula.evaluate import mpmath_function
-from spectra.formula.parsing import U, Z, parse_formula
-from spectra.kernel import Kernel, radial, zonal
-from spectra.singularity import analyse
-from spectra.sphere import sphere_coefficients
-from spectra.transform import spectral_density
+from spectra.singularities.definiteness.sectors import is_complete_bernstein, is_stieltjes
 from spectra.verdict import Status, existence
+from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
 
 EVERY = math.inf
 

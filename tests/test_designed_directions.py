@@ -5,8 +5,8 @@ import pytest
 from scipy.special import eval_gegenbauer
 from scipy.stats import kstest
 
-from rf.couplings import COUPLINGS
-from rf.designed_directions import (
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.designed_directions import (
     angular_means,
     cosh_energy,
     coupled_sizes,
@@ -14,7 +14,7 @@ from rf.designed_directions import (
     designed_angular_means,
     least_energy,
 )
-from rf.directions import orthogonal
+from rf.sampling.directions import orthogonal
 from spectra.errors import ParameterError
 
 

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from grids import but_for_dear, by_turns, graded
 
-from rf.designed_directions import designed, designed_angular_means
-from rf.directions import orthogonal
-from rf.variance import VarianceModel
-from spectra.cli import main
+from rf.sampling.designed_directions import designed, designed_angular_means
+from rf.sampling.directions import orthogonal
+from rf.variance.variance import VarianceModel
+from spectra.base.limits.time_limit import time_limit
+from spectra.base.special.bessel import plane_wave_mean
+from spectra.cli.commands import main
 from spectra.designs import design, price_curve
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import Distances
-from spectra.designs.waves import angular_means, block_variance, tabulated_wave
+from spectra.designs.wave_columns import angular_means, block_variance, tabulated_wave
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
-from spectra.kernel import radial, zonal
-from spectra.special import plane_wave_mean
-from spectra.steps import time_limit
+from spectra.kernels.kernel import radial, zonal
 
 SQUARE = radial("(1 - z**2/4)**2")
 LINEAR = radial("1 - z**2/9")

@@ -8,14 +8,14 @@ import pytest
 import scipy.linalg
 from grids import by_turns
 
-from rf.couplings import COUPLINGS
-from rf.couplings.haar import haar, haar_order
-from rf.couplings.hadamard import hadamard
-from rf.couplings.simplex import simplex
-from rf.directions import iid, orthogonal
-from rf.sobol import sobol
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.couplings.haar import haar, haar_order
+from rf.sampling.couplings.hadamard import hadamard
+from rf.sampling.couplings.simplex import simplex
+from rf.sampling.directions import iid, orthogonal
+from rf.sampling.sobol import sobol
+from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
-from spectra.special import plane_wave_mean
 
 DIRECTIONS = {name: coupling.directions for name, coupling in COUPLINGS.items()}
 UNIFORM = [name for name, coupling in COUPLINGS.items() if coupling.uniform]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spectra.cli import main
+from spectra.cli.commands import main
 
 PAGE = Path(__file__).parent.parent / "docs" / "errata.md"
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 from spectra.errors import AccuracyError, FormulaError
-from spectra.formula.evaluate import mpmath_function, numpy_function
+from spectra.formula.evaluation.evaluate import mpmath_function, numpy_function
+from spectra.formula.evaluation.program import function_of
 from spectra.formula.functions import FUNCTIONS
-from spectra.formula.parsing import U, Z, parse_formula
-from spectra.formula.program import function_of
+from spectra.formula.reader.parsing import U, Z, parse_formula
 
 
 def radial(text: str) -> sympy.Expr:

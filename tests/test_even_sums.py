@@ -12,11 +12,11 @@ from mpmath import mp
 sys.path.insert(0, str(Path(__file__).parent))
 from real_axis import RealKernel, radial_densities
 
+from spectra.base.enclosures import NODES
+from spectra.density.continuation.analytic_region import Plane
+from spectra.density.half_line.sums.even_kernels import EvenSums
 from spectra.errors import NoRouteError
-from spectra.formula.parsing import Z
-from spectra.quadrature import NODES
-from spectra.transform.rays.even import EvenSums
-from spectra.transform.rays.plane import Plane
+from spectra.formula.reader.parsing import Z
 
 EVEN = {
     "exp(-z**4)*cosh(z)*(1 - z**2)": sympy.exp(-(Z**4)) * sympy.cosh(Z) * (1 - Z**2),

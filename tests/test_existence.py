@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from verdicts import ALL, CASES, Case
 
+from spectra.density import spectral_density
 from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
-from spectra.families import Family, catalogue
-from spectra.kernel import Kernel, radial, zonal
-from spectra.transform import spectral_density
+from spectra.kernels.catalogue import Family, catalogue
+from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.verdict import D, Status, Verdict, existence, spectral_measure
 
 DIMENSIONS = (1, 2, 3, 5, 7, 16, 64)

@@ -8,20 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rf.cli import main
-from rf.datasets import DATA_VARIABLE
-from rf.experiments import (
-    EXPERIMENTS,
-    ask_accuracy,
-    ask_errors,
-    gorf_variance,
-    liu_sampling,
-    methods,
-    nystroem_losses,
-)
-from rf.experiments.gorf_variance import GORF_VARIANCE
-from rf.experiments.ledger import Ledger
-from rf.experiments.methods import (
+from rf.cli.parser import main
+from rf.papers.datasets import DATA_VARIABLE
+from rf.papers.experiments import EXPERIMENTS, methods
+from rf.papers.experiments.he import ask_accuracy, ask_errors
+from rf.papers.experiments.ledger import Ledger
+from rf.papers.experiments.liu import nystroem_losses
+from rf.papers.experiments.liu import sampling as liu_sampling
+from rf.papers.experiments.luo import gorf_variance
+from rf.papers.experiments.luo.gorf_variance import GORF_VARIANCE
+from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     GAUSSIAN,
     LINEAR_POLYNOMIAL,
@@ -30,12 +26,12 @@ from rf.experiments.methods import (
     features_of,
     mean_gram,
 )
-from rf.experiments.pages import quick_look, write_results
-from rf.experiments.tables import Cell, Experiment, run_experiment
-from rf.experiments.tally import tally
+from rf.papers.experiments.pages import quick_look, write_results
+from rf.papers.experiments.tables import Cell, Experiment, run_experiment
+from rf.papers.experiments.tally import tally
 from spectra import radial
+from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import DataError, ParameterError
-from spectra.special import plane_wave_mean
 
 KERNELS = (GAUSSIAN, DELTA_GAUSSIAN, NEAR_GAUSSIANS, LINEAR_POLYNOMIAL, SQUARED_POLYNOMIAL)
 
@@ -151,7 +147,7 @@ def test_a_group_without_data_is_left_out_and_the_others_are_computed(
     assert found[0] == [0.5, 0.1]
     assert all(isinstance(values, DataError) for values in found[1:])
     experiment = Experiment("A title", "A paper", "Errors", lambda _: cells, notes="What it is.")
-    monkeypatch.setattr("rf.commands.EXPERIMENTS", {"gorf-errors": experiment})
+    monkeypatch.setattr("rf.cli.commands.EXPERIMENTS", {"gorf-errors": experiment})
     assert main(["reproduce", "gorf-errors", "--folder", str(tmp_path), "--runs", "2"]) == 0
     assert "Not computed: without. The data set 'x'" in capsys.readouterr().out
     page = (tmp_path / "gorf-errors.md").read_text()
@@ -287,7 +283,7 @@ def test_the_summary_says_what_became_of_every_published_number():
 @pytest.mark.parametrize("name", sorted(p.stem for p in PAGES.glob("*.jsonl")))
 def test_a_page_of_results_says_what_its_numbers_are(name, tmp_path, monkeypatch):
     """The pages that are shown are those that the results of their run make today."""
-    monkeypatch.setattr("rf.experiments.pages._draw", lambda path, *rest: path.touch())
+    monkeypatch.setattr("rf.papers.experiments.pages._draw", lambda path, *rest: path.touch())
     experiment, ledger, runs = _kept(name)
     write_results(name, experiment, experiment.cells(None), ledger, runs, tmp_path)
     for ending in ("csv", "md"):

@@ -16,18 +16,18 @@ import pytest
 pytest.importorskip("flask", reason='pip install -e ".[explore]" brings what serves the page')
 pytest.importorskip("matplotlib", reason='pip install -e ".[plot]" brings what draws')
 
-from rf.explore.answers import ANSWERS, Answers
+from rf.explore.answers.answer import ANSWERS, Answers
 from rf.explore.columns import errors_by_coupling
 from rf.explore.panel import Panel
 from rf.explore.question import Question
 from rf.explore.server import HOST, TITLES, page_on
 from rf.explore.workers import MOST, Superseded, Workers
-from rf.frequencies import draw_repeatedly
+from rf.sampling.frequencies import draw_repeatedly
 from spectra import derive, existence, radial
-from spectra.cli import main
+from spectra.cli.commands import main
+from spectra.cli.plot_kernel import draw_density, pyplot
 from spectra.errors import ParameterError
-from spectra.families import catalogue
-from spectra.plot import draw_density, pyplot
+from spectra.kernels.catalogue import catalogue
 
 #: The verdict on it takes all the time that a step has, on whatever machine.
 WITHOUT_END = "sqrt(1+" * 12 + "z" + ")" * 12

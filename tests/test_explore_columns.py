@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("flask", reason='pip install -e ".[explore]" brings what serves the page')
 pytest.importorskip("matplotlib", reason='pip install -e ".[plot]" brings what draws')
 
-from rf.explore.answers import ANSWERS, Answers
+from rf.explore.answers.answer import ANSWERS, Answers
 from rf.explore.columns import distances, errors_of_groups, errors_of_l1
 from rf.explore.panel import Panel
 from rf.explore.question import Question
-from rf.grouped import draw_grouped
-from rf.l1_features import drawn_l1
+from rf.schemes.grouped import draw_grouped
+from rf.schemes.l1 import drawn_l1
 from spectra import derive, existence, l1, radial
 
 PRODUCT = "(exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2]) - 0.5*(exp(-z)).on([2])"

@@ -23,15 +23,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GORF, GRFF, ORF, RFF, LengthScaleWarning, SignatureWarning, SpectralFeatures
-from rf.frequencies import draw_repeatedly, pooled_frequencies
-from rf.rivals import PublishedGRFF
-from rf.waves import wave_columns
+from rf.feature_maps.fourier_features import wave_columns
+from rf.papers.baselines import PublishedGRFF
+from rf.sampling.frequencies import draw_repeatedly, pooled_frequencies
 from spectra.errors import DataError, InfiniteMassError, ParameterError
-from spectra.families import catalogue
-from spectra.kernel import radial
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import radial
+from spectra.measure.tabulation import tabulate
 from spectra.table import Part, SpectralTable
-from spectra.table.radial_law import RadialLaw
-from spectra.tabulation import tabulate
+from spectra.table.radial.radial_law import RadialLaw
 from spectra.verdict import spectral_measure
 
 ESTIMATORS = [SpectralFeatures, RFF, ORF, GRFF, GORF]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 import spectra as sp
+from spectra.density import spectral_density
+from spectra.density.closed_pairs.gaussian_wave import GaussianWave
 from spectra.errors import ParameterError
-from spectra.transform import spectral_density
-from spectra.transform.smooth_pairs.gaussian_wave import GaussianWave
 
 POSITIVE = st.fractions(min_value="1/1000", max_value=1000, max_denominator=1000)
 

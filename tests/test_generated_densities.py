@@ -11,9 +11,9 @@ from generated_densities import Density, generated, judge, toolkit_kernel, toolk
 from grids import by_turns
 from real_axis import RealKernel, radial_densities
 
+from spectra.base.limits.time_limit import DEFAULT, time_limit
+from spectra.density import spectral_density
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
-from spectra.steps import DEFAULT, time_limit
-from spectra.transform import spectral_density
 
 SEED = 0
 #: What a sample may leave without an answer.  Measured: none of 21.

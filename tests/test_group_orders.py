@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import spectra as sp
 from rf import KreinRidge, SpectralFeatures
-from rf.features import UselessFeaturesWarning
+from rf.features.spectral_features import UselessFeaturesWarning
 from spectra.errors import DataError, InfiniteMassError, ParameterError
 
 GAUSS, LAPLACE, RAMP = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)"), sp.radial("z")

@@ -7,10 +7,10 @@ import pytest
 
 import spectra as sp
 from rf import SpectralFeatures
-from spectra.cli import main
+from spectra.cli.commands import main
 from spectra.errors import FormulaError, ParameterError
-from spectra.families import kernel_from_text
-from spectra.families.group_text import named_by_text
+from spectra.kernels.catalogue import kernel_from_text
+from spectra.kernels.catalogue.grouped_text import named_by_text
 from spectra.table import GroupedTable, L1Table
 
 SPACE, TIME = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)")

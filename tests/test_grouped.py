@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 import spectra as sp
 from rf import GRFF, RFF, AsKRFF, KreinRidge, SpectralFeatures
-from rf.grouped import GroupedModel, draw_grouped
+from rf.schemes.grouped import GroupedModel, draw_grouped
 from spectra.errors import DataError, ParameterError, TableFileError
 from spectra.table import Group, GroupedTable
 

@@ -14,8 +14,8 @@ from problems import DIMENSION
 from sympy import Rational
 
 import spectra as sp
+from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
-from spectra.special import plane_wave_mean
 
 gstools = pytest.importorskip("gstools", reason="GSTools is an extra: pip install gstools")
 from spectra.plugins.gstools import _law_of as law_of  # noqa: E402

@@ -13,12 +13,12 @@ from mpmath import mp
 from problems import PROBLEMS, naive_density
 
 import spectra as sp
-from spectra import transform
-from spectra.density import Atom, Component, SpectralDensity
+from spectra import density as transform
+from spectra.density import AUTO, ROUTES, spectral_density
+from spectra.density.guard import contradiction
+from spectra.density.spectral_density import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, SpectraError
-from spectra.kernel import radial
-from spectra.transform import AUTO, ROUTES, spectral_density
-from spectra.transform.guard import contradiction
+from spectra.kernels.kernel import radial
 
 DIMS = (1, 2, 3, 7, 16, 64, 256)
 

@@ -10,17 +10,17 @@ from grids import by_turns, graded
 from mpmath import mp
 
 import spectra as sp
-from spectra.density import SpectralDensity
+from spectra.density import spectral_density
+from spectra.density.continuation.continuation import Continuation
+from spectra.density.continuation.sector import Box, is_analytic
+from spectra.density.half_line.endings import power_ending
+from spectra.density.half_line.ends import expansion_of
+from spectra.density.half_line.half_line import half_line
+from spectra.density.spectral_density import SpectralDensity
 from spectra.errors import NoRouteError
-from spectra.formula.parsing import Z
-from spectra.kernel import radial
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.kernel import radial
 from spectra.measure import measure_of
-from spectra.transform import spectral_density
-from spectra.transform.half_lines.endings import power_ending
-from spectra.transform.half_lines.ends import expansion_of
-from spectra.transform.half_lines.half_line import half_line
-from spectra.transform.rays.continuation import Continuation
-from spectra.transform.rays.sector import Box, is_analytic
 
 DIMS = (1, 2, 3, 16)
 RADII = np.geomspace(1e-3, 1e4, 8)

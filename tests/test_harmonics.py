@@ -9,7 +9,7 @@ from flint import arb, ctx
 from grids import by_turns
 from scipy.special import roots_jacobi
 
-from spectra.harmonics import (
+from spectra.base.special.harmonics import (
     gegenbauer,
     gegenbauer_at_zero,
     gegenbauer_sequence,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectra.errors import DataError, FormulaError, ParameterError
-from spectra.kernel import Kernel, radial, zonal
+from spectra.kernels.kernel import Kernel, radial, zonal
 
 ARC_COSINE_1 = "(u*(pi - acos(u)) + sqrt(1 - u**2))/pi"
 DISTANCES = np.array([0.0, 1e-9, 0.3, 1.0, 1.999, 2.0, 2.5, 40.0])

@@ -14,11 +14,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GRFF, SpectralFeatures
-from rf.krein import KreinRidge, krein_solve
-from rf.krein_classifier import KreinRidgeClassifier
-from rf.rivals import ExactPolynomial, IndefiniteNystroem
+from rf.krein.classifier import KreinRidgeClassifier
+from rf.krein.ridge import KreinRidge, krein_solve
+from rf.papers.baselines import ExactPolynomial, IndefiniteNystroem
 from spectra.errors import AccuracyError, ParameterError
-from spectra.kernel import radial
+from spectra.kernels.kernel import radial
 
 
 def indefinite(X, Y):

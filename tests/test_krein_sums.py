@@ -15,8 +15,8 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import FlippedFeatures, KreinRidge, KreinRidgeClassifier, SpectralFeatures
-from rf.krein_sums import GramSums, KreinSpace, KreinSums
-from rf.rivals import ExactPolynomial, IndefiniteNystroem
+from rf.krein.sums import GramSums, KreinSpace, KreinSums
+from rf.papers.baselines import ExactPolynomial, IndefiniteNystroem
 from spectra.errors import AccuracyError, DataError, ParameterError
 
 SIGNED = "exp(-z**2/2) - exp(-z**2/8)"
@@ -249,7 +249,7 @@ def test_a_ridge_on_rows_in_single_precision_is_that_on_double(data):
 def test_a_fit_to_a_memory_map_in_single_precision_is_that_to_its_rows_in_double(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("rf.krein._HELD", 0)
+    monkeypatch.setattr("rf.krein.ridge._HELD", 0)
     rng = np.random.default_rng(3)
     X = rng.normal(scale=0.2, size=(40_000, 64)).astype(np.float32)
     np.save(tmp_path / "rows.npy", X)

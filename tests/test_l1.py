@@ -11,9 +11,9 @@ from scipy.stats import t as student
 
 import spectra as sp
 from spectra.errors import NoRouteError, ParameterError, TableFileError
-from spectra.measure.hat_masses import hat_mass
+from spectra.measure.l1_masses import hat_mass
 from spectra.table import L1Table
-from spectra.table.hats import (
+from spectra.table.l1.truncated import (
     _PROPOSALS,
     dominance,
     drawn_hat,
@@ -22,7 +22,7 @@ from spectra.table.hats import (
     proposal_wave,
 )
 from spectra.verdict import Status
-from spectra.verdict.by_l1 import companion_of
+from spectra.verdict.composed.l1 import companion_of
 from tests.hat_masses import integrated_mass, shell_of_three, shell_of_two
 
 TL1 = sp.l1("Max(tau - z, 0)", tau=2)

@@ -8,7 +8,7 @@ from grids import by_turns
 
 import spectra as sp
 from spectra.errors import AccuracyError, NoRouteError
-from spectra.table.hats import hat_density, proposal_density
+from spectra.table.l1.truncated import hat_density, proposal_density
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
 NODES, WEIGHTS = 0.5 * (NODES + 1.0), 0.5 * WEIGHTS

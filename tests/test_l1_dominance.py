@@ -10,7 +10,13 @@ and q = (t(a) + t(b))/2 (u(a - b) + u(a + b))/2, t and u proportional to (1 + (x
 import numpy as np
 import pytest
 
-from spectra.table.hats import _PROPOSALS, _student, dominance, hat_density, proposal_density
+from spectra.table.l1.truncated import (
+    _PROPOSALS,
+    _student,
+    dominance,
+    hat_density,
+    proposal_density,
+)
 
 COMMON, OFFSET = _PROPOSALS[2]
 # The slope of mu in one coordinate is the mean of |x_1| over the pyramid, 1/6, over (2 pi)^2.

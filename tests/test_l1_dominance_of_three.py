@@ -18,7 +18,13 @@ of three tubes, in which bounds of one variable do.
 import numpy as np
 import pytest
 
-from spectra.table.hats import _PROPOSALS, _student, dominance, hat_density, proposal_density
+from spectra.table.l1.truncated import (
+    _PROPOSALS,
+    _student,
+    dominance,
+    hat_density,
+    proposal_density,
+)
 
 COMMON, OFFSET = _PROPOSALS[3]
 # Doubles err by far less than this, and no bound is as near to c.

@@ -15,7 +15,7 @@ from mpmath import mp
 from problems import DIMENSION, PROBLEMS
 
 import spectra as sp
-from spectra.charts import Chart, RadialSum
+from spectra.density.charts import Chart, RadialSum
 from spectra.errors import InfiniteMassError
 
 DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 1.9, 2.0, 2.6, 5.3])

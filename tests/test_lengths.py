@@ -24,13 +24,7 @@ from rf import (
     SpectralFeatures,
     two_sample_test,
 )
-from rf.lengths import (
-    _where_it_varies,
-    divided,
-    lengths_for,
-    warn_of_lengths,
-    warn_of_units,
-)
+from rf.inputs.lengths import _where_it_varies, divided, lengths_for, warn_of_lengths, warn_of_units
 from spectra.errors import DataError, ParameterError
 
 SYSTEMS = [SpectralFeatures, RFF, ORF, GRFF, GORF]

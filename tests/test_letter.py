@@ -9,10 +9,10 @@ import pytest
 from laws import gaussian_mixture
 
 from rf import SpectralFeatures, load_dataset
-from rf.datasets import DATA_VARIABLE
-from rf.experiments.approximation import sample_rows
-from rf.frequencies import draw_frequencies
-from rf.variance import VarianceModel
+from rf.papers.datasets import DATA_VARIABLE
+from rf.papers.experiments.approximation import sample_rows
+from rf.sampling.frequencies import draw_frequencies
+from rf.variance.variance import VarianceModel
 from spectra.errors import DataError, ParameterError
 
 needs_letter = pytest.mark.skipif(

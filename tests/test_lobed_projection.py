@@ -10,13 +10,13 @@ import pytest
 
 import spectra as sp
 from rf import SpectralFeatures
-from rf.lobed_projection import LobedProjection
-from rf.projection import Projection, projection_of
-from rf.variance import VarianceModel
+from rf.variance.radii.lobed_projection import LobedProjection
+from rf.variance.radii.projection import Projection, projection_of
+from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
 from spectra.table import Panels, Part, RadialLaw, SpectralTable
-from spectra.table.lobed_tail import LobedTail
-from spectra.table.mixed_tail import MixedTail
+from spectra.table.tails.lobed_tail import LobedTail
+from spectra.table.tails.mixed_tail import MixedTail
 from tests.test_variance import monte_carlo
 
 BEATING = "max(1 - z**2, 0)**2 + max(1 - z**2/2, 0)**2"

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from grids import by_turns
 
+from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import AccuracyError, ParameterError
-from spectra.special import plane_wave_mean
 from spectra.table import LobedTail, Panels, RadialLaw
-from spectra.table.lobe_shares import place_in_lobe, share_before, share_slope
-from spectra.table.lobed_waves import lobed_plane_wave
+from spectra.table.tails.lobe_shares import place_in_lobe, share_before, share_slope
+from spectra.table.tails.lobed_waves import lobed_plane_wave
 
 
 def lobes(sigma, kappa=5.25):

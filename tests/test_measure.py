@@ -16,19 +16,14 @@ from numpy.polynomial import Polynomial
 from scipy import stats
 from scipy.special import betainc, gammaln
 
-from spectra.density import (
-    Atom,
-    Component,
-    OscillatingTail,
-    SpectralDensity,
-)
+from spectra.base.enclosures import Enclosure, bracketed_roots, legendre_inverse, resolve
+from spectra.density import spectral_density
+from spectra.density.spectral_density import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
-from spectra.families import catalogue
-from spectra.kernel import radial
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import radial
 from spectra.measure import SpectralMeasure, measure_of, truncate
-from spectra.quadrature import Enclosure, bracketed_roots, legendre_inverse, resolve
-from spectra.tabulation import tabulate
-from spectra.transform import spectral_density
+from spectra.measure.tabulation import tabulate
 
 DIMS = (1, 2, 3, 7, 16, 64, 256, 1000)
 DELTA_GAUSSIAN = radial("exp(-z**2/2) - exp(-z**2/200)")

@@ -8,11 +8,11 @@ import sympy
 from masses import holds_total, measure
 from mpmath import mp
 
+from spectra.density import spectral_density
 from spectra.errors import AccuracyError, ParameterError
-from spectra.kernel import radial, zonal
+from spectra.kernels.kernel import radial, zonal
 from spectra.measure import measure_of
-from spectra.tabulation import tabulate
-from spectra.transform import spectral_density
+from spectra.measure.tabulation import tabulate
 
 BOCHNER_RIESZ = {
     (1, 1): "1.2325411052580975742",

@@ -13,12 +13,12 @@ from pooling import estimates, mean_score, random_differences, variance_score
 from scipy import linalg, stats
 from sklearn.kernel_approximation import Nystroem
 
-from rf.couplings.hadamard import hadamard_blocks
-from rf.directions import iid, orthogonal
-from rf.frequencies import draw_repeatedly
-from rf.rivals import IndefiniteNystroem, RandomMaclaurin
-from rf.rivals.dot_product import taylor_coefficients
-from rf.variance import VarianceModel
+from rf.papers.baselines import IndefiniteNystroem, RandomMaclaurin
+from rf.papers.baselines.dot_product.power_series import taylor_coefficients
+from rf.sampling.couplings.hadamard import hadamard_blocks
+from rf.sampling.directions import iid, orthogonal
+from rf.sampling.frequencies import draw_repeatedly
+from rf.variance.variance import VarianceModel
 
 DRAWS = 2000
 DISTANCES = np.array([0.3, 1.0, 2.0])

@@ -7,10 +7,10 @@ import pytest
 import sympy
 from mpmath import mp
 
-from spectra.asymmetric import AsymmetricKernel
 from spectra.errors import ParameterError
-from spectra.families import catalogue
-from spectra.kernel import Kernel, radial
+from spectra.kernels.asymmetric import AsymmetricKernel
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import Kernel, radial
 from spectra.verdict import Status, existence
 
 GAUSSIAN = radial("exp(-z**2/2)")

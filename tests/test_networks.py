@@ -9,9 +9,9 @@ from grids import by_turns
 from scipy.integrate import quad
 from scipy.special import eval_gegenbauer
 
-from spectra.kernel import radial, zonal
-from spectra.sphere import sphere_coefficients
+from spectra.kernels.kernel import radial, zonal
 from spectra.verdict import D, Status, existence
+from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
 
 
 def step(c: object) -> object:

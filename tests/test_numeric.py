@@ -5,9 +5,9 @@ import pytest
 
 import rf
 import spectra as sp
-from rf.bounds import n_components_for
+from rf.variance.bounds import n_components_for
+from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import DataError, ParameterError
-from spectra.special import plane_wave_mean
 
 GAUSSIAN = sp.radial("exp(-z**2/2)")
 X = np.random.default_rng(0).standard_normal((20, 2))

@@ -12,7 +12,7 @@ from sklearn.kernel_approximation import RBFSampler
 
 import spectra as sp
 from rf import RFF, KreinRidge, SpectralFeatures
-from rf import operators as module
+from rf.features import operators as module
 from spectra.errors import AccuracyError, DataError, ParameterError
 
 

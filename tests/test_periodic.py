@@ -8,9 +8,9 @@ from grids import by_turns
 
 import spectra as sp
 from rf import SpectralFeatures
+from spectra.density import spectral_density
+from spectra.density.periodic import fourier_atoms, periodic
 from spectra.errors import AccuracyError, NoRouteError
-from spectra.transform import spectral_density
-from spectra.transform.periodic import fourier_atoms, periodic
 
 SEASON = "exp(-2*sin(pi*z/p)**2/l**2)"
 

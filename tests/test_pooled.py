@@ -13,12 +13,12 @@ from grids import by_turns, graded
 from laws import gaussian_mixture
 from pooling import estimates, mean_score, random_differences, variance_score
 
-from rf.axial import AxialPlan, Decomposed
-from rf.frequencies import COUPLINGS, RADII, draw_frequencies, draw_repeatedly
-from rf.plans import TablePlan
-from rf.variance import VarianceModel
-from spectra.asymmetric_measure import asymmetric_table
-from spectra.kernel import radial
+from rf.sampling.frequencies import COUPLINGS, RADII, draw_frequencies, draw_repeatedly
+from rf.schemes.complex import AxialPlan, Decomposed
+from rf.schemes.scheme import TablePlan
+from rf.variance.variance import VarianceModel
+from spectra.derivation.asymmetric_measure import asymmetric_table
+from spectra.kernels.kernel import radial
 
 DIMS = (1, 2, 3, 7, 16, 64)
 DRAWS = 2000

@@ -11,18 +11,18 @@ from grids import but_for_dear
 from sklearn.base import clone
 
 from rf import RFF, SpectralFeatures, UselessFeaturesWarning, draw_frequencies
-from rf.couplings import COUPLINGS
-from rf.directions import orthogonal
-from rf.portfolio.choice import select
-from rf.portfolio.designed_waves import design_offers
-from rf.portfolio.exact_powers import exact_offers, powers_of_square
-from rf.portfolio.neurons import arc_cosine_weights, neuron_offers
-from rf.portfolio.offer import Order
-from rf.portfolio.zonal_features import gegenbauer_offers
-from rf.rows import range_of_distances
+from rf.dot_product.candidate import Order
+from rf.dot_product.comparison import select
+from rf.dot_product.designed_waves import design_offers
+from rf.dot_product.exact_powers import exact_offers, powers_of_square
+from rf.dot_product.neurons import arc_cosine_weights, neuron_offers
+from rf.dot_product.zonal_features import gegenbauer_offers
+from rf.inputs.rows import range_of_distances
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.directions import orthogonal
 from spectra.designs import design
 from spectra.errors import DataError, ParameterError
-from spectra.kernel import radial, zonal
+from spectra.kernels.kernel import radial, zonal
 
 RAMP = "(u*(pi - acos(u)) + sqrt(1 - u**2))/pi"
 NTK = "(2*u*(pi - acos(u)) + sqrt(1 - u**2))/pi"

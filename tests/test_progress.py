@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import spectra as sp
-from rf import designed_directions
-from spectra import progress as room
-from spectra.progress import progress, stage
+from rf.sampling import designed_directions
+from spectra.base.limits import progress as room
+from spectra.base.limits.progress import progress, stage
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
 # Much longer than any line takes to appear, so that no test waits for it in vain.

@@ -5,19 +5,19 @@ import pytest
 from grids import by_turns
 from scipy.special import gamma, hyp2f1
 
-from rf.frequencies import draw_frequencies
-from rf.rivals import PublishedGRFF
-from rf.rivals.samplers import (
+from rf.papers.baselines import PublishedGRFF
+from rf.papers.baselines.samplers import (
     grid_frequencies,
     grid_mean,
     importance_frequencies,
     leverage_frequencies,
 )
+from rf.sampling.frequencies import draw_frequencies
+from spectra.density import spectral_density
 from spectra.errors import ParameterError
-from spectra.families import catalogue
-from spectra.kernel import radial
-from spectra.tabulation import tabulate
-from spectra.transform import spectral_density
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import radial
+from spectra.measure.tabulation import tabulate
 from spectra.verdict import spectral_measure
 
 Z = np.array([0.3, 1.0, 1.7])

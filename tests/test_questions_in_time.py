@@ -19,7 +19,7 @@ from grids import WHOLE_GRID, by_turns
 from test_time_limit import HEAVY, LATE
 
 import spectra as sp
-from spectra import steps
+from spectra.base.limits import time_limit as steps
 from spectra.errors import SpectraError
 
 #: A limit under which most questions are refused that are refused under any.

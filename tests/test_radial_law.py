@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 from scipy import stats
 
-from spectra.compiled import using
+from spectra.base.compiled import using
+from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
-from spectra.kernel import radial
-from spectra.special import plane_wave_mean
-from spectra.table import PanelKind, Panels, RadialLaw, panel_integrals
-from spectra.table.plane_wave import hankel_amplitude, wave_envelope, wave_region
-from spectra.tabulation import tabulate
+from spectra.kernels.kernel import radial
+from spectra.measure.tabulation import tabulate
+from spectra.table import PanelKind, Panels, RadialLaw
+from spectra.table.radial import panel_integrals
+from spectra.table.radial.plane_wave import hankel_amplitude, wave_envelope, wave_region
 from spectra.verdict import spectral_measure
 
 Z = np.array([0.0, 1e-8, 1e-3, 0.3, 1.0, 2.7, 10.0, 51.3, 333.3, 1000.0])

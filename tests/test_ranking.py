@@ -11,13 +11,13 @@ from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
-from rf.couplings import COUPLINGS
-from rf.directions import iid
-from rf.frequencies import draw_repeatedly
-from rf.plans import Scheme, plan_table
-from rf.ranking import best_split, candidates, ranked_plans
-from rf.rows import KnownRows, sample_of_rows, typical_distances
-from rf.variance import VarianceModel
+from rf.inputs.rows import KnownRows, sample_of_rows, typical_distances
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.directions import iid
+from rf.sampling.frequencies import draw_repeatedly
+from rf.schemes.scheme import Scheme, plan_table
+from rf.variance.coupling_score import best_split, candidates, ranked_plans
+from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
 from spectra.table import RadialLaw
 

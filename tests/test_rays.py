@@ -20,20 +20,20 @@ sys.path.insert(0, str(Path(__file__).parent))
 from real_axis import RealKernel, radial_densities
 
 import spectra as sp
+from spectra.base.enclosures import NODES
+from spectra.base.precision import working
+from spectra.density.continuation.analytic_region import Plane
+from spectra.density.continuation.bessel_k import bessel_k, k_half_way
+from spectra.density.continuation.continuation import Continuation, number
+from spectra.density.continuation.taylor import taylor
+from spectra.density.half_line.endings import Vanishing
+from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.sums.hankel import hankel_waves
+from spectra.density.half_line.sums.products import correlated, split
+from spectra.density.half_line.sums.ray_sums import RaySums
+from spectra.density.half_line.waves.windows import Piece, Span, pieces, window
 from spectra.errors import FormulaError, NoRouteError
-from spectra.formula.parsing import Z
-from spectra.quadrature import NODES
-from spectra.transform.half_lines.endings import Vanishing
-from spectra.transform.half_lines.half_line import half_line
-from spectra.transform.rays.bessel_k import bessel_k, k_half_way
-from spectra.transform.rays.continuation import Continuation, number
-from spectra.transform.rays.hankel import hankel_waves
-from spectra.transform.rays.plane import Plane
-from spectra.transform.rays.precision import working
-from spectra.transform.rays.products import correlated, split
-from spectra.transform.rays.sums import RaySums
-from spectra.transform.rays.taylor import taylor
-from spectra.transform.rays.windows import Piece, Span, pieces, window
+from spectra.formula.reader.parsing import Z
 
 SLOW = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rf.cli import main as rf
-from spectra.cli import main as spectra
+from rf.cli.parser import main as rf
+from spectra.cli.commands import main as spectra
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import spectra as sp
 from rf import GaussianField, SpectralFeatures
+from spectra.base.enclosures import Enclosure
 from spectra.errors import SpectraError
-from spectra.quadrature import Enclosure
 
 ROWS = np.random.default_rng(0).normal(size=(30, 3))
 

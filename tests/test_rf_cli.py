@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from rf.cli import main
-from rf.datasets import DATA_VARIABLE
-from rf.experiments import EXPERIMENTS, tables
-from rf.experiments.ledger import Ledger
-from rf.experiments.tables import Cell, Experiment
+from rf.cli.parser import main
+from rf.papers.datasets import DATA_VARIABLE
+from rf.papers.experiments import EXPERIMENTS, tables
+from rf.papers.experiments.ledger import Ledger
+from rf.papers.experiments.tables import Cell, Experiment
 from spectra.errors import DataError
 
 DELTA = "exp(-z**2/2) - exp(-z**2/200)"
@@ -35,7 +35,7 @@ def two_cells(monkeypatch):
         ]
 
     experiment = Experiment("A title", "A paper", "Errors", cells)
-    monkeypatch.setattr("rf.commands.EXPERIMENTS", {"gorf-errors": experiment})
+    monkeypatch.setattr("rf.cli.commands.EXPERIMENTS", {"gorf-errors": experiment})
     return state
 
 

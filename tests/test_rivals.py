@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rf.portfolio.zonal_features import gegenbauer_coefficients
-from rf.rivals import (
+from rf.dot_product.zonal_features import gegenbauer_coefficients
+from rf.papers.baselines import (
     DIGMM,
     RIVALS,
     SORF,
@@ -30,9 +30,9 @@ from rf.rivals import (
     TensorizedRandomProjection,
     TensorSketch,
 )
-from rf.rivals.dot_product import spherical_polynomial, taylor_coefficients
+from rf.papers.baselines.dot_product.power_series import spherical_polynomial, taylor_coefficients
+from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import DataError, ParameterError
-from spectra.special import plane_wave_mean
 
 
 def sphere_rows(n, dim, seed=0):
@@ -75,14 +75,14 @@ FEW = ("fastfood", "random-maclaurin")
 OURS = ("rff", "orf", "grff", "gorf")
 
 
-@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
+@pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
 @parametrize_with_checks([RIVALS[name]() for name in FEW])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
+@pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
 @parametrize_with_checks(
     [
         NormalisedGegenbauer(),
@@ -93,7 +93,7 @@ def test_scikit_learn_contract_of_the_others(estimator, check):
     check(estimator)
 
 
-@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
+@pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
 @pytest.mark.parametrize("name", by_turns(sorted(RIVALS), dear={"ask-rff", "digmm"}))
 def test_each_rival_takes_sparse_rows_float32_and_data_frames(name):
     pandas = pytest.importorskip("pandas")
@@ -116,7 +116,7 @@ def test_each_rival_takes_sparse_rows_float32_and_data_frames(name):
         clone(maker).fit(frame).transform(frame.rename(columns={"a": "z"}))
 
 
-@pytest.mark.filterwarnings("ignore::rf.rivals.ask.DroppedPartWarning")
+@pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
 @pytest.mark.parametrize("name", sorted(RIVALS))
 def test_each_rival_clones_pickles_names_its_columns_and_repeats(name):
     X = sphere_rows(30, 5)
@@ -542,7 +542,7 @@ def test_sorf_has_the_mean_of_waves_of_one_norm_where_directions_are_nearly_unif
     mean, error = np.mean(draws, axis=0), np.std(draws, axis=0) / np.sqrt(199)
     distance = np.linalg.norm(X[:, None] - X[None], axis=-1)
     one_norm = plane_wave_mean(dim, np.sqrt(dim) * distance)
-    # What directions of order 64 are off by: below .002, by the docstring of rf.couplings.hadamard.
+    # What directions of order 64 are off by: below .002, by its docstring.
     close = np.all(np.abs(mean - one_norm) < 6 * error + 2e-3)
     assert close == (dim == 64)
     if dim == 2:

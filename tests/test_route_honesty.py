@@ -30,13 +30,13 @@ from grids import WHOLE_GRID, by_turns
 from mpmath import mp
 from problems import PROBLEMS
 
-from spectra.density import SpectralDensity
+from spectra.density import ROUTES, spectral_density
+from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.numeric import compact_numeric
+from spectra.density.half_line.half_line import half_line
+from spectra.density.spectral_density import SpectralDensity
 from spectra.errors import SpectraError
-from spectra.kernel import Kernel
-from spectra.transform import ROUTES, spectral_density
-from spectra.transform.half_lines.half_line import half_line
-from spectra.transform.on_balls import compact_numeric
-from spectra.transform.on_balls.compact import BallComponent
+from spectra.kernels.kernel import Kernel
 
 EPS = float(np.finfo(float).eps)
 LARGEST = float(np.finfo(float).max)

@@ -13,17 +13,17 @@ from real_axis import RealKernel, radial_densities
 from scipy.special import gammaln
 
 import spectra as sp
+from spectra.base.enclosures import NODES
+from spectra.density import spectral_density
+from spectra.density.continuation.analytic_region import Plane
+from spectra.density.continuation.continuation import Continuation
+from spectra.density.continuation.negligible import Beyond
+from spectra.density.continuation.sector import Box, is_analytic, log_most
+from spectra.density.half_line.endings import Vanishing
+from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.sums.ray_sums import RaySums
 from spectra.errors import NoRouteError, SpectraError
-from spectra.formula.parsing import Z
-from spectra.quadrature import NODES
-from spectra.transform import spectral_density
-from spectra.transform.half_lines.endings import Vanishing
-from spectra.transform.half_lines.half_line import half_line
-from spectra.transform.rays.beyond import Beyond
-from spectra.transform.rays.continuation import Continuation
-from spectra.transform.rays.plane import Plane
-from spectra.transform.rays.sector import Box, is_analytic, log_most
-from spectra.transform.rays.sums import RaySums
+from spectra.formula.reader.parsing import Z
 
 
 def continued(text):

@@ -12,16 +12,16 @@ from naive_hankel import hankel_quadrature
 from problems import naive_density
 
 import spectra as sp
-from spectra.formula.parsing import Z, parse_formula
-from spectra.transform.formulas.gamma_formula import gamma_formula
-from spectra.transform.lookup import lookup
-from spectra.transform.mellin_sums.mellin import gamma_product
-from spectra.transform.mellin_sums.mellin_component import mellin_component
-from spectra.transform.numeric import numeric
-from spectra.transform.on_balls.ball_formula import compact_formula
-from spectra.transform.on_balls.ball_reading import ball_form
-from spectra.transform.series import gamma_products, series
-from spectra.transform.smooth_pairs.pair import W
+from spectra.density.ball.ball_formula import compact_formula
+from spectra.density.ball.read_ball_form import ball_form
+from spectra.density.closed_pairs.pair import W
+from spectra.density.gamma_sums.gamma_component import mellin_component
+from spectra.density.gamma_sums.gamma_product import gamma_product
+from spectra.density.lookup import lookup
+from spectra.density.numeric import numeric
+from spectra.density.series import gamma_products, series
+from spectra.formula.reader.parsing import Z, parse_formula
+from spectra.symbolic.gamma_formula import gamma_formula
 
 DIMS = (1, 2, 3, 5, 16)
 FREQUENCIES = np.geomspace(1e-3, 1e4, 15)

@@ -12,9 +12,9 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from rf import KreinRidge, KreinRidgeClassifier, SpectralFeatures
-from rf.signs import signature_of
+from rf.krein.signs import signature_of
 from spectra.errors import ParameterError
-from spectra.kernel import radial
+from spectra.kernels.kernel import radial
 
 SIGNED = "exp(-z**2/2) - exp(-z**2/8)"
 

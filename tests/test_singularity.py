@@ -11,20 +11,20 @@ import sympy
 from grids import by_turns
 from mpmath import mp
 
-from spectra.families import catalogue
-from spectra.formula.evaluate import mpmath_function
+from spectra.density import spectral_density
+from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError, bessel_value
-from spectra.formula.expansions.expansion import expand_at
-from spectra.formula.expansions.germs import ZERO, Germ, Series
+from spectra.formula.expansions.expand import expand_at
+from spectra.formula.expansions.expansion import ZERO, Germ, Series
 from spectra.formula.expansions.kinks import resolve
 from spectra.formula.expansions.verification import expansion_agrees
-from spectra.formula.parsing import Z, parse_formula
-from spectra.kernel import Kernel, radial
-from spectra.singularity import analyse
-from spectra.singularity.branches import branch_radii, is_analytic_at, value_at
-from spectra.singularity.wave_formulas import is_periodic, recurs
-from spectra.singularity.zeros import positive_zeros, same_radius
-from spectra.transform import spectral_density
+from spectra.formula.reader.parsing import Z, parse_formula
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import Kernel, radial
+from spectra.singularities import analyse
+from spectra.singularities.branches import branch_radii, is_analytic_at, value_at
+from spectra.singularities.wave_formulas import is_periodic, recurs
+from spectra.singularities.zeros import positive_zeros, same_radius
 
 oo = sympy.oo
 

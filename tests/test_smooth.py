@@ -17,15 +17,15 @@ from problems import naive_density
 from scipy import stats
 from scipy.special import kve
 
-from spectra.density import Component
+from spectra.density import spectral_density
+from spectra.density.closed_pairs.gaussian import Gaussian
+from spectra.density.closed_pairs.log_bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
+from spectra.density.closed_pairs.matern import Matern
+from spectra.density.closed_pairs.plane_wave_mean import PlaneWaveMean
+from spectra.density.closed_pairs.rational_quadratic import RationalQuadratic
+from spectra.density.spectral_density import Component
 from spectra.errors import ParameterError
-from spectra.kernel import radial
-from spectra.transform import spectral_density
-from spectra.transform.smooth_pairs.bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
-from spectra.transform.smooth_pairs.gaussian import Gaussian
-from spectra.transform.smooth_pairs.matern import Matern
-from spectra.transform.smooth_pairs.plane_wave_mean import PlaneWaveMean
-from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
+from spectra.kernels.kernel import radial
 
 R = sympy.Rational
 ONE = sympy.Integer(1)

@@ -12,12 +12,12 @@ from grids import by_turns
 from scipy.integrate import quad
 from scipy.special import eval_gegenbauer
 
-from spectra.definiteness import has_nonnegative_taylor_series
 from spectra.errors import ParameterError
-from spectra.families import catalogue
-from spectra.formula.parsing import parse_formula
-from spectra.kernel import radial, zonal
-from spectra.sphere import sphere_coefficients
+from spectra.formula.reader.parsing import parse_formula
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import radial, zonal
+from spectra.singularities.definiteness import has_nonnegative_taylor_series
+from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
 
 # Of the theory notes, checked there to more digits.
 KNOWN = {

@@ -15,20 +15,19 @@ from mpmath import mp
 from naive_hankel import hankel_quadrature
 
 import spectra as sp
-from spectra.cli import main
+from spectra.cli.commands import main
+from spectra.density import symbolic_density
+from spectra.density.closed_pairs.pair import W
+from spectra.density.guard import contradiction
+from spectra.density.lookup import lookup
 from spectra.errors import FormulaError, NoRouteError, ParameterError
-from spectra.families.entry import DIMENSION as D
-from spectra.formula.parsing import Z
-from spectra.transform import symbolic as route
-from spectra.transform import symbolic_density
-from spectra.transform.formulas import sympy_limit
-from spectra.transform.formulas.mellin_reading import read_mellin
-from spectra.transform.formulas.sympy_limit import ask_sympy
-from spectra.transform.guard import contradiction
-from spectra.transform.lookup import lookup
-from spectra.transform.smooth_pairs.pair import W
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.catalogue.entry import DIMENSION as D
+from spectra.symbolic import route, sympy_limit
+from spectra.symbolic.mellin_reading import read_mellin
+from spectra.symbolic.sympy_limit import ask_sympy
 
-symbolic_module = sys.modules["spectra.transform.symbolic"]
+symbolic_module = sys.modules["spectra.symbolic.route"]
 S = sympy.Symbol("s")
 RADII = (0.11, 1.3, 8.0)
 

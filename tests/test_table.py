@@ -12,8 +12,8 @@ import zipfile
 import numpy as np
 import pytest
 
+from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError, TableFileError
-from spectra.special import plane_wave_mean
 from spectra.table import LobedTail, PanelKind, Panels, Part, RadialLaw, SpectralTable
 from spectra.table.table_file import read_arrays, write_arrays
 

@@ -14,13 +14,13 @@ from mpmath import mp
 from scipy import stats
 from scipy.special import betainc, betaincinv
 
+from spectra.base.special.bessel import plane_wave_mean
+from spectra.density import spectral_density
 from spectra.errors import AccuracyError, ParameterError
-from spectra.families import catalogue
-from spectra.kernel import radial, zonal
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import radial, zonal
 from spectra.measure import SpectralMeasure, measure_of, truncate
-from spectra.special import plane_wave_mean
-from spectra.tabulation import tabulate
-from spectra.transform import spectral_density
+from spectra.measure.tabulation import tabulate
 
 Z = np.array([0.0, 1e-4, 0.1, 0.7, 1.0, 1.9, 2.0, 5.0])
 SMALL = np.geomspace(1e-15, 0.4, 40)

@@ -10,10 +10,10 @@ from mpmath import mp
 from real_axis import RealKernel, radial_densities
 
 import spectra as sp
-from spectra.transform.half_lines.endings import power_ending
-from spectra.transform.half_lines.ends import long_expansion_of
-from spectra.transform.half_lines.half_line import half_line
-from spectra.transform.half_lines.prepared import expanded
+from spectra.density.half_line.endings import power_ending
+from spectra.density.half_line.ends import long_expansion_of
+from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.prepared import expanded
 
 
 def _wave(w):

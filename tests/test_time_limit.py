@@ -23,13 +23,13 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
-import spectra.designs.least
+import spectra.designs.methods.least_mass
 from rf import SpectralFeatures
-from spectra import steps
+from spectra.base.limits import time_limit as steps
+from spectra.base.limits.progress import stage, staged
 from spectra.errors import AccuracyError, FormulaError, ParameterError, SpectraError, TimeLimitError
-from spectra.formula.evaluate import mpmath_function
-from spectra.formula.parsing import Z
-from spectra.progress import stage, staged
+from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.reader.parsing import Z
 
 SHORT = 0.2
 # A thread is told within a tick of the watch, half a second; on a loaded machine the watch waits
@@ -273,7 +273,7 @@ def test_the_watch_ends_when_there_is_nothing_to_watch():
 def test_a_forked_process_watches_its_own_steps():
     code = """
 import os, sys, spectra as sp, test_time_limit as tests
-from spectra.progress import stage
+from spectra.base.limits.progress import stage
 with stage("the parent has a watch"):
     child = os.fork()
     if child == 0:
@@ -463,7 +463,7 @@ def test_a_verdict_is_refused_under_a_limit_and_the_same_afterwards():
 
 
 def test_the_command_takes_a_limit(capsys):
-    from spectra.cli import main
+    from spectra.cli.commands import main
 
     asked = ["check", HEAVY["nested roots"], "--dim", "3", "--time-limit", str(SHORT)]
     assert main(asked) == 2
@@ -594,7 +594,7 @@ def test_kernels_on_a_ball_that_took_minutes_take_seconds_and_are_right(text, k,
 @pytest.mark.slow
 def test_a_linear_programme_is_stopped_in_time_though_the_solver_is_compiled(monkeypatch):
     # Below the rounding of its sums, where the solver finds no end.
-    monkeypatch.setattr(spectra.designs.least, "_ROUNDING_OF_A_SUM", 0.0)
+    monkeypatch.setattr(spectra.designs.methods.least_mass, "_ROUNDING_OF_A_SUM", 0.0)
     kernel = sp.radial("exp(-z**2/2)")
 
     def asked():

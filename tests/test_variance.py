@@ -12,27 +12,23 @@ from grids import by_turns, graded
 from laws import gaussian_atoms, gaussian_mixture, matern_law
 from scipy.stats import chi
 
-from rf import radial_means
-from rf.common_keys import ranks_of_ranks
-from rf.cosines import Fixed, gegenbauer_means
-from rf.couplings import COUPLINGS as EVERY_COUPLING
-from rf.couplings.haar import CutColumns, haar_cosine
-from rf.couplings.hadamard import hadamard_blocks, hadamard_order
-from rf.designed_directions import angular_means, designed
-from rf.directions import iid
-from rf.frequencies import ALLOCATIONS, allocate, draw_repeatedly
-from rf.radii import RADII
-from rf.variance import (
-    VarianceModel,
-    part_variance,
-    variance,
-)
+from rf.sampling.cosines import Fixed, gegenbauer_means
+from rf.sampling.couplings import COUPLINGS as EVERY_COUPLING
+from rf.sampling.couplings.haar import CutColumns, haar_cosine
+from rf.sampling.couplings.hadamard import hadamard_blocks, hadamard_order
+from rf.sampling.designed_directions import angular_means, designed
+from rf.sampling.directions import iid
+from rf.sampling.frequencies import ALLOCATIONS, allocate, draw_repeatedly
+from rf.sampling.radii import RADII
+from rf.variance.radii import radial_means
+from rf.variance.radii.shared_quantiles import ranks_of_ranks
+from rf.variance.variance import VarianceModel, part_variance, variance
+from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.special.harmonics import wave_coefficients
 from spectra.errors import ParameterError
-from spectra.harmonics import wave_coefficients
-from spectra.special import plane_wave_mean
 from spectra.table import Part, SpectralTable
-from spectra.table.panels import PanelKind, Panels
-from spectra.table.radial_law import RadialLaw
+from spectra.table.radial.panels import PanelKind, Panels
+from spectra.table.radial.radial_law import RadialLaw
 
 COUPLINGS = [name for name, coupling in EVERY_COUPLING.items() if coupling.known]
 

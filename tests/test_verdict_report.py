@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from grids import by_turns
 
-from spectra.cli import main
+from spectra.cli.commands import main
+from spectra.cli.plot_verdict import plot_verdict
 from spectra.errors import ParameterError
-from spectra.plot_verdict import plot_verdict
 from spectra.verdict import existence
 
 

@@ -9,11 +9,11 @@ from grids import by_turns
 from laws import gaussian_law, gaussian_mixture, table_of
 
 from rf import SpectralFeatures
-from rf.backend import walsh_kernel
-from rf.frequencies import draw_frequencies, draw_repeatedly
-from rf.walsh import walsh_transform
-from rf.waves import wave_columns
-from spectra.compiled import using
+from rf.feature_maps.backend import walsh_kernel
+from rf.feature_maps.fourier_features import wave_columns
+from rf.feature_maps.walsh import walsh_transform
+from rf.sampling.frequencies import draw_frequencies, draw_repeatedly
+from spectra.base.compiled import using
 
 TYPES = [np.float64, np.float32]
 DEAR = set(product([1024], TYPES, "CF"))

@@ -14,17 +14,17 @@ from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
+from spectra.base.precision import working
+from spectra.density import spectral_density
+from spectra.density.continuation.amplitudes import hankel_amplitude
+from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.prepared import expanded
+from spectra.density.half_line.waves.read_waves import read_waves
+from spectra.density.half_line.waves.slow_waves import by_waves
 from spectra.errors import NoRouteError
-from spectra.formula.parsing import Z
+from spectra.formula.reader.parsing import Z
 from spectra.measure import measure_of
-from spectra.tabulation import tabulate
-from spectra.transform import spectral_density
-from spectra.transform.half_lines.half_line import half_line
-from spectra.transform.half_lines.prepared import expanded
-from spectra.transform.half_lines.slow_waves import by_waves
-from spectra.transform.half_lines.waves import read_waves
-from spectra.transform.rays.amplitudes import hankel_amplitude
-from spectra.transform.rays.precision import working
+from spectra.measure.tabulation import tabulate
 
 DISTANCES = np.array([0.0, 1e-3, 0.05, 0.3, 1.0, 1.9, 2.6, 5.3, 11.0, 20.0])
 

@@ -13,11 +13,11 @@ from mpmath import mp, mpf
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rf
-from rf.backend import wave_kernel
-from rf.sincos import LIMIT
-from rf.threads import on_threads, serial_blas
-from rf.waves import Rays, wave_columns
-from spectra.compiled import VARIABLE, implementation, using
+from rf.feature_maps.backend import wave_kernel
+from rf.feature_maps.fourier_features import Rays, wave_columns
+from rf.feature_maps.sincos import LIMIT
+from rf.feature_maps.threads import on_threads, serial_blas
+from spectra.base.compiled import VARIABLE, implementation, using
 from spectra.errors import ParameterError
 
 IMPLEMENTATIONS = ["numpy", "numba"]
@@ -123,7 +123,7 @@ class TestConstants:
     @pytest.mark.parametrize(("name", "digits", "bits"), [("DOUBLE", 53, 20), ("SINGLE", 24, 13)])
     def test_the_polynomials_are_minimax(self, name, digits, bits):
         pytest.importorskip("numba")
-        from rf import compiled_sincos
+        from rf.feature_maps import compiled_sincos
 
         constants = getattr(compiled_sincos, name)
         with mp.workdps(60):
@@ -144,7 +144,7 @@ class TestConstants:
     @pytest.mark.parametrize(("name", "digits", "bits"), [("DOUBLE", 53, 20), ("SINGLE", 24, 13)])
     def test_products_with_the_parts_of_half_pi_are_exact(self, name, digits, bits):
         pytest.importorskip("numba")
-        from rf import compiled_sincos
+        from rf.feature_maps import compiled_sincos
 
         constants = getattr(compiled_sincos, name)
         assert constants.limit <= 2.0**bits

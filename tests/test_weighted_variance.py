@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from grids import by_turns
 
-from rf.axial import Decomposed, layered_variance
-from rf.couplings import COUPLINGS
-from rf.plans import Scheme, TablePlan, plan_table
-from rf.radii import RADII
-from rf.variance import VarianceModel
-from rf.weighted_variance import WeightedModel
-from spectra.asymmetric_measure import asymmetric_table
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.radii import RADII
+from rf.schemes.complex import Decomposed, layered_variance
+from rf.schemes.scheme import Scheme, TablePlan, plan_table
+from rf.variance.variance import VarianceModel
+from rf.variance.weighted_variance import WeightedModel
+from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import ParameterError
-from spectra.families import catalogue
-from spectra.kernel import radial
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import radial
 
 GAUSSIAN = radial("exp(-z**2/8)")
 MATERN = catalogue["matern"](nu=1.5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spectra.kernel import Kernel, radial, zonal
+from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = ["TYPED", "typed_kernel"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import sympy
 
-from spectra.families import catalogue
-from spectra.formula.parsing import parse_formula
 from spectra.formula.pieces import Piece
-from spectra.kernel import Kernel, radial, zonal
+from spectra.formula.reader.parsing import parse_formula
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import Kernel, radial, zonal
 
 ALL = sympy.oo
 

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import spectra as sp
-from rf.variance import variance
+from rf.variance.variance import variance
 
 table = sp.derive("matern(nu=3/2)", 16)
 z = np.linspace(0.1, 6.0, 60)

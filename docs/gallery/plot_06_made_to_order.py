@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import spectra as sp
-from spectra.plot_design import draw_error
+from spectra.cli.plot_design import draw_error
 
 ntk = sp.catalogue["ntk"]
 print(sp.existence(ntk, dim=16))

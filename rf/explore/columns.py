@@ -8,19 +8,19 @@ from typing import final
 
 import numpy as np
 
-from rf.couplings import COUPLINGS
-from rf.frequencies import allocate, apportion
-from rf.grouped import GroupedModel, allocated_to_groups
-from rf.l1_features import l1_part_variance
-from rf.variance import VarianceModel
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.frequencies import allocate, apportion
+from rf.schemes.grouped import GroupedModel, allocated_to_groups
+from rf.schemes.l1 import l1_part_variance
+from rf.variance.variance import VarianceModel
+from spectra.base.arrays import FloatArray
+from spectra.base.limits.progress import stage, staged
+from spectra.base.limits.time_limit import seconds_left, time_limit
 from spectra.errors import TimeLimitError
-from spectra.grouped import GroupedKernel
-from spectra.kernel import Kernel
-from spectra.l1_kernel import L1Kernel
-from spectra.progress import stage, staged
-from spectra.steps import seconds_left, time_limit
+from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.kernel import Kernel
+from spectra.kernels.l1_kernel import L1Kernel
 from spectra.table import GroupedTable, L1Table, SpectralTable
-from spectra.table.arrays import FloatArray
 
 __all__ = ["Errors", "distances", "errors_by_coupling", "errors_of_groups", "errors_of_l1"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from rf.explore.columns import Errors
 from rf.explore.panel import Grid, Panel
 from rf.explore.pictures import COLOURS, NEGATIVE, POSITIVE, drawn
-from spectra.numeric import bound_text
-from spectra.plot import label_decades
+from spectra.base.arrays import FloatArray
+from spectra.base.numbers import bound_text
+from spectra.cli.plot_kernel import label_decades
 from spectra.table import GroupedTable, L1Table, SpectralTable
-from spectra.table.arrays import FloatArray
 
 __all__ = ["columns_panel", "curve", "places", "table_panel"]
 

@@ -52,7 +52,7 @@ class Refusal:
 
     Examples
     --------
-    >>> from spectra.formula.parsing import parse_formula
+    >>> from spectra.formula.reader.parsing import parse_formula
     >>> try:
     ...     parse_formula("exp(-q*z)", variable="z")
     ... except SpectraError as error:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from spectra.plot import NEGATIVE, POSITIVE, pyplot
+from spectra.cli.plot_kernel import NEGATIVE, POSITIVE, pyplot
 
 __all__ = ["COLOURS", "NEGATIVE", "POSITIVE", "drawn"]
 

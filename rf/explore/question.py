@@ -10,15 +10,15 @@ from typing import final
 
 import numpy as np
 
+from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
-from spectra.families import catalogue
-from spectra.families.group_text import named_by_text
-from spectra.families.reading import split_call
-from spectra.formula.parsing import parse_formula
-from spectra.grouped import GroupedKernel
-from spectra.kernel import Kernel
-from spectra.l1_kernel import L1Kernel
-from spectra.numeric import checked_dim
+from spectra.formula.reader.parsing import parse_formula
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.catalogue.grouped_text import named_by_text
+from spectra.kernels.catalogue.reading import split_call
+from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.kernel import Kernel
+from spectra.kernels.l1_kernel import L1Kernel
 
 __all__ = ["Question"]
 

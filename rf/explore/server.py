@@ -14,7 +14,7 @@ from rf.explore.question import Question
 from rf.explore.workers import Superseded, Workers
 from spectra import __version__
 from spectra.errors import MissingExtraError, ParameterError
-from spectra.families import catalogue
+from spectra.kernels.catalogue import catalogue
 
 if TYPE_CHECKING:
     from flask import Flask

@@ -1,7 +1,7 @@
 """A process for each tab: what one tab asks never waits for another, and what is stale is ended.
 
 Processes, not threads: mpmath and Arb have one working precision for a whole process.  The time of
-every step is limited there as everywhere (:mod:`spectra.steps`).
+every step is limited there as everywhere (:mod:`spectra.base.limits.time_limit`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from rf.explore.panel import Panel
 from rf.explore.question import Question
-from spectra.steps import limit_from, time_limit
+from spectra.base.limits.time_limit import limit_from, time_limit
 
 __all__ = ["Superseded", "Workers"]
 
@@ -30,7 +30,7 @@ __all__ = ["Superseded", "Workers"]
 MOST = 6
 _KEPT = 8
 # What a process needs is loaded once, and each is a copy of the one that has it.
-_NEEDED = ["rf.explore.answers", "sympy", "flint", "matplotlib.backends.backend_svg"]
+_NEEDED = ["rf.explore.answers.answer", "sympy", "flint", "matplotlib.backends.backend_svg"]
 
 
 class Superseded(Exception):
@@ -127,7 +127,7 @@ class Workers:
 
 def _work(wire: Connection, limit: str | None) -> None:
     """Answer until the other end is closed."""
-    from rf.explore.answers import Answers
+    from rf.explore.answers.answer import Answers
 
     os.environ["SPECTRA_PROGRESS"] = "off"
     known: OrderedDict[Question, Answers] = OrderedDict()

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
 
+from spectra.base.arrays import FloatArray
+from spectra.base.numbers import real_array
 from spectra.errors import AccuracyError, DataError, ParameterError
-from spectra.numeric import real_array
-from spectra.table.arrays import FloatArray
 
 if TYPE_CHECKING:
     from rf.fields.gaussian_field import GaussianField

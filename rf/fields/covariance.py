@@ -15,21 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from rf.fields.slopes import (
+from rf.fields.gradients import (
     gradient_of_products,
     gradient_of_radial,
     slope_of_kernel,
     slope_of_table,
 )
-from rf.frequencies import Frequencies, allocate, apportion, draw_frequencies
-from rf.grouped import GroupedModel, draw_grouped
-from rf.l1_features import drawn_l1, l1_variance
-from rf.plans import checked_differences
-from rf.variance import VarianceModel
+from rf.sampling.frequencies import Frequencies, allocate, apportion, draw_frequencies
+from rf.schemes.grouped import GroupedModel, draw_grouped
+from rf.schemes.l1 import drawn_l1, l1_variance
+from rf.schemes.scheme import checked_differences
+from rf.variance.variance import VarianceModel
+from spectra.base.arrays import FloatArray
+from spectra.base.numbers import real_array
 from spectra.errors import ParameterError
-from spectra.numeric import real_array
 from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
-from spectra.table.arrays import FloatArray
 
 __all__ = ["Covariance", "covariance_of"]
 

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from rf.fields.conditioned import ConditionedField
 from rf.fields.covariance import Covariance, covariance_of
 from rf.fields.paths import Path
-from rf.lengths import checked_lengths
-from rf.rows import check_cross_distances
-from rf.spectrum import resolve_spectrum, without_lengths
+from rf.inputs.lengths import checked_lengths
+from rf.inputs.rows import check_cross_distances
+from rf.inputs.tables import resolve_spectrum, without_lengths
+from spectra.base.arrays import FloatArray
+from spectra.base.numbers import checked_dim, real_array, whole_number
 from spectra.errors import DataError, ParameterError, SpectraError
-from spectra.numeric import checked_dim, real_array, whole_number
 from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
-from spectra.table.arrays import FloatArray
 
 __all__ = ["GaussianField"]
 
@@ -83,7 +83,7 @@ class GaussianField:
     ----------
     M. Shinozuka and C.-M. Jan, "Digital simulation of random processes and its applications",
     J. Sound Vib. 25 (1972) 111, doi:10.1016/0022-460X(72)90600-1; for the error of the covariance
-    see :mod:`rf.variance`.
+    see :mod:`rf.variance.variance`.
 
     Examples
     --------

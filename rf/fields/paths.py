@@ -16,11 +16,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.frequencies import Frequencies
-from rf.waves import wave_columns
+from rf.feature_maps.fourier_features import wave_columns
+from rf.sampling.frequencies import Frequencies
+from spectra.base.arrays import FloatArray
+from spectra.base.numbers import real_array
 from spectra.errors import DataError
-from spectra.numeric import real_array
-from spectra.table.arrays import FloatArray
 
 __all__ = ["Path"]
 

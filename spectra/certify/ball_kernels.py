@@ -24,10 +24,10 @@ import sympy
 from spectra.certify.ball_densities import BallDensity, Term
 from spectra.certify.balls import EXACT_BITS, Unproved, exact_ball, precision
 from spectra.certify.waves import discs_of
-from spectra.families import catalogue
-from spectra.transform.on_balls.ball import BallForm
-from spectra.transform.on_balls.ball_reading import ball_form
-from spectra.transform.on_balls.compact import BallComponent
+from spectra.density.ball.ball_form import BallForm
+from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.read_ball_form import ball_form
+from spectra.kernels.catalogue import catalogue
 
 __all__ = ["ball_density", "bessel_density"]
 

@@ -16,8 +16,8 @@ from typing import Any
 import flint
 import sympy
 
-from spectra.formula.parsing import Z
-from spectra.quadrature import EPS, Enclosure
+from spectra.base.enclosures import EPS, Enclosure
+from spectra.formula.reader.parsing import Z
 
 __all__ = [
     "EXACT_BITS",

@@ -18,7 +18,7 @@ import sympy
 
 from spectra.certify.balls import EXACT_BITS, Ball, Unproved, exact_ball, hull, precision
 from spectra.certify.laws import EXPONENTIAL, Law
-from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
+from spectra.density.closed_pairs.rational_quadratic import RationalQuadratic
 
 __all__ = ["CauchyLaw"]
 

@@ -1,4 +1,4 @@
-r"""Proofs of the cells through which radii are drawn: see :mod:`spectra.table.cells`.
+r"""Proofs of the cells through which radii are drawn: see :mod:`spectra.table.radial.cells`.
 
 On a cell the radius is a polynomial q(s) of the share s in [0, 1], and the probability u(s) is
 exactly linear, whatever panels the cell was made from.  So :math:`g(s) = F(q(s)) - u(s)` is
@@ -22,12 +22,12 @@ from math import comb
 import flint
 import numpy as np
 
+from spectra.base.arrays import FloatArray
+from spectra.base.enclosures import EPS
 from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.signed_laws import SignedLaw
-from spectra.quadrature import EPS
 from spectra.table import RadialLaw
-from spectra.table.arrays import FloatArray
 
 __all__ = ["cell_proof"]
 

@@ -26,8 +26,8 @@ import flint
 import sympy
 
 from spectra.certify.balls import Ball, exact_ball, precision, sizes
-from spectra.transform.smooth_pairs.gaussian import Gaussian
-from spectra.transform.smooth_pairs.matern import Matern
+from spectra.density.closed_pairs.gaussian import Gaussian
+from spectra.density.closed_pairs.matern import Matern
 
 __all__ = ["EXPONENTIAL", "POWER", "GaussianLaw", "Law", "MaternLaw"]
 

@@ -20,15 +20,15 @@ import flint
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from spectra.base.enclosures import EPS
 from spectra.certify.ball_densities import BallDensity
 from spectra.certify.balls import Ball, Unproved, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.nodes import chebyshev_poly, chosen_nodes, largest_on_segment
 from spectra.certify.signed_laws import SignedLaw
 from spectra.certify.waves import Wave, integrated
-from spectra.quadrature import EPS
 from spectra.table import LobedTail, RadialLaw
-from spectra.table.panels import powers_of_chebyshev
+from spectra.table.radial.panels import powers_of_chebyshev
 
 __all__ = ["lobed_tail_proof"]
 

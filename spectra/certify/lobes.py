@@ -18,7 +18,7 @@ from spectra.certify.mixtures import MassBalls
 from spectra.certify.signed_laws import SignedLaw
 from spectra.certify.signs import enclosed_zero, proved_ranges
 from spectra.certify.waves import OUTER, Wave, absolute_tail, background_tail, discs_of
-from spectra.transform.on_balls.compact import BallComponent
+from spectra.density.ball.compact import BallComponent
 
 __all__ = ["lobed_masses", "proved_lobes"]
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import flint
 
+from spectra.base.enclosures import Enclosure
+from spectra.base.limits.progress import stage
 from spectra.certify.balls import Ball, Unproved, enclosure, precision
 from spectra.certify.lobes import lobed_masses
 from spectra.certify.mixtures import MassBalls, mixture_masses
-from spectra.density import Atom
+from spectra.density.ball.compact import BallComponent
+from spectra.density.spectral_density import Atom
 from spectra.measure import SpectralMeasure
-from spectra.progress import stage
-from spectra.quadrature import Enclosure
-from spectra.transform.on_balls.compact import BallComponent
 
 __all__ = ["CertifiedMasses", "proved_masses"]
 
@@ -88,7 +88,7 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
 
     Examples
     --------
-    >>> from spectra.kernel import radial
+    >>> from spectra.kernels.kernel import radial
     >>> from spectra.verdict import existence
     >>> kernel = radial("exp(-z**2/2) - exp(-z**2/200)")
     >>> found = proved_masses(existence(kernel, dim=16).measure)

@@ -12,16 +12,16 @@ from typing import Any
 
 import flint
 
+from spectra.base.enclosures import Enclosure
 from spectra.certify.balls import Ball, Unproved, enclosure, exact_ball, precision
 from spectra.certify.cauchy_law import CauchyLaw
 from spectra.certify.laws import GaussianLaw, Law, MaternLaw
 from spectra.certify.signs import Range, merged_ranges, proved_ranges
-from spectra.density import Component
-from spectra.quadrature import Enclosure
-from spectra.transform.smooth_pairs.gaussian import Gaussian
-from spectra.transform.smooth_pairs.matern import Matern
-from spectra.transform.smooth_pairs.pair import Pair
-from spectra.transform.smooth_pairs.rational_quadratic import RationalQuadratic
+from spectra.density.closed_pairs.gaussian import Gaussian
+from spectra.density.closed_pairs.matern import Matern
+from spectra.density.closed_pairs.pair import Pair
+from spectra.density.closed_pairs.rational_quadratic import RationalQuadratic
+from spectra.density.spectral_density import Component
 
 __all__ = ["MassBalls", "law_of", "mixture_masses", "signed_ranges"]
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import flint
 import numpy as np
 
+from spectra.base.enclosures import EPS
 from spectra.certify.balls import Ball, Unproved, hull, sizes, upper_double
 from spectra.certify.certificates import PartCertificate
 from spectra.certify.nodes import chosen_nodes, largest_on_segment
 from spectra.certify.signed_laws import SignedLaw
-from spectra.quadrature import EPS
 from spectra.table import PanelKind, Panels, RadialLaw
 
 __all__ = ["panel_proof"]

@@ -14,7 +14,7 @@ import flint
 from spectra.certify.ball_densities import BallDensity
 from spectra.certify.balls import Ball, Unproved, hull, precision
 from spectra.certify.mixtures import law_of, signed_ranges
-from spectra.density import Component
+from spectra.density.spectral_density import Component
 
 __all__ = ["MixtureDensity", "SignedLaw", "law_of_mixture"]
 

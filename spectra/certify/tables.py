@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spectra.base.limits.progress import stage
 from spectra.certify.ball_kernels import ball_density
 from spectra.certify.balls import Unproved, precision
 from spectra.certify.cell_proofs import cell_proof
@@ -20,12 +21,11 @@ from spectra.certify.lobed_tails import lobed_tail_proof
 from spectra.certify.lobes import proved_lobes
 from spectra.certify.panel_proofs import panel_proof
 from spectra.certify.signed_laws import SignedLaw, law_of_mixture
+from spectra.density.ball.compact import BallComponent
 from spectra.errors import ParameterError, SpectraError
-from spectra.families import kernel_from_text
+from spectra.kernels.catalogue import kernel_from_text
 from spectra.measure import SpectralMeasure
-from spectra.progress import stage
 from spectra.table import LobedTail, Part, RadialLaw, SpectralTable
-from spectra.transform.on_balls.compact import BallComponent
 from spectra.verdict import spectral_measure
 
 __all__ = ["proved_table"]
@@ -68,8 +68,8 @@ def proved_table(table: SpectralTable, measure: SpectralMeasure | None) -> Table
 
     Examples
     --------
-    >>> from spectra.kernel import radial
-    >>> from spectra.tabulation import tabulate
+    >>> from spectra.kernels.kernel import radial
+    >>> from spectra.measure.tabulation import tabulate
     >>> from spectra.verdict import existence
     >>> measure = existence(radial("exp(-z**2/2)"), dim=3).measure
     >>> (proof,) = proved_table(tabulate(measure), measure)

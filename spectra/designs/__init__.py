@@ -9,8 +9,8 @@ error on the whole domain), ``waves`` (variances of plane waves), ``distances`` 
 law), ``powers`` (what exact features serve).
 """
 
-from spectra.designs.order import design
-from spectra.designs.price import PriceCurve, price_curve
-from spectra.designs.spheres import Design
+from spectra.designs.designed_measure import Design
+from spectra.designs.solve import design
+from spectra.designs.tradeoff import PriceCurve, price_curve
 
 __all__ = ["Design", "PriceCurve", "design", "price_curve"]

@@ -22,13 +22,13 @@ import sympy
 from scipy.fft import dct
 from scipy.special import gammaln
 
+from spectra.base.enclosures import EPS, Enclosure
+from spectra.base.numbers import FloatArray
+from spectra.base.special.bessel import plane_wave_mean
 from spectra.certify.balls import Ball, Unproved, ball_of, hull, precision
-from spectra.designs.waves import wave_moment
+from spectra.designs.wave_columns import wave_moment
 from spectra.errors import AccuracyError, NoRouteError
-from spectra.kernel import Kernel
-from spectra.numeric import FloatArray
-from spectra.quadrature import EPS, Enclosure
-from spectra.special import plane_wave_mean
+from spectra.kernels.kernel import Kernel
 
 __all__ = ["estimated_sup_error", "proved_sup_error"]
 
@@ -101,7 +101,7 @@ def estimated_sup_error(
 
     Examples
     --------
-    >>> from spectra.kernel import radial
+    >>> from spectra.kernels.kernel import radial
     >>> k, w, c = radial("cos(2*z)"), np.array([2.0]), np.array([1.25])
     >>> error = estimated_sup_error(k, 1, w, c, (0.0, 3.0), tol=0.25)
     >>> 0.25 in error and error.rad < 0.003
@@ -157,7 +157,7 @@ def proved_sup_error(
 
     Examples
     --------
-    >>> from spectra.kernel import radial
+    >>> from spectra.kernels.kernel import radial
     >>> k, w, c = radial("cos(2*z)"), np.array([2.0]), np.array([1.25])
     >>> error = proved_sup_error(k, 1, w, c, (0.0, 3.0), tol=0.25)
     >>> 0.25 in error, error.rigorous

@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spectra.base.numbers import FloatArray
 from spectra.errors import DataError, ParameterError
-from spectra.kernel import Kernel
-from spectra.numeric import FloatArray
+from spectra.kernels.kernel import Kernel
 
 __all__ = ["Distances", "check_domain"]
 
@@ -54,7 +54,7 @@ class Distances:
 
         Examples
         --------
-        >>> from spectra.kernel import radial
+        >>> from spectra.kernels.kernel import radial
         >>> served = Distances.of(radial("exp(-z)"), (0.0, 2.0), [0.5, 1.0, 1.5])
         >>> round(float(served.nodes @ served.weights), 3)
         1.0

@@ -19,7 +19,7 @@ from mpmath import mp
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
-from spectra.formula.balls import in_balls
+from spectra.formula.ball_functions import in_balls
 
 __all__ = [
     "CONSTANTS",

@@ -11,6 +11,6 @@ mass of the truncated l1 distance: ``hat_masses``.
 
 from spectra.measure.making import measure_of, truncate
 from spectra.measure.part import MeasurePart
-from spectra.measure.signed import SpectralMeasure
+from spectra.measure.spectral_measure import SpectralMeasure
 
 __all__ = ["MeasurePart", "SpectralMeasure", "measure_of", "truncate"]

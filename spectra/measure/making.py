@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectra.density import Component, SpectralDensity
+from spectra.base.numbers import real_array
+from spectra.density.spectral_density import Component, SpectralDensity
 from spectra.errors import InfiniteMassError, ParameterError
-from spectra.measure.signed import SpectralMeasure, merged_atoms
-from spectra.numeric import real_array
+from spectra.measure.spectral_measure import SpectralMeasure, merged_atoms
 
 __all__ = ["measure_of", "truncate"]
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from spectra.density import Atom
-from spectra.measure.lobes import LobedTailMass
+from spectra.base.enclosures import Enclosure, legendre_antiderivative, legendre_inverse
+from spectra.base.numbers import FloatArray
+from spectra.density.spectral_density import Atom
+from spectra.measure.oscillating.one_frequency import LobedTailMass
 from spectra.measure.stretches import ZERO, Stretch
-from spectra.numeric import FloatArray
-from spectra.quadrature import Enclosure, legendre_antiderivative, legendre_inverse
 
 __all__ = ["MeasurePart"]
 

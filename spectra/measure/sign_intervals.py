@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.charts import (
+from spectra.base.enclosures import EPS, bracketed_roots
+from spectra.base.numbers import FloatArray
+from spectra.density.charts import (
     Chart,
     RadialSum,
     break_depths,
     charts_between,
     require_moderate_scale,
 )
-from spectra.density import Component
-from spectra.numeric import FloatArray
-from spectra.quadrature import EPS, bracketed_roots
+from spectra.density.spectral_density import Component
 
 __all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Intervals", "sign_intervals", "unseen_around"]
 

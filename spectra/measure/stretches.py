@@ -14,10 +14,7 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.charts import Chart
-from spectra.measure.sign_intervals import COARSE_STEP, NEGLIGIBLE, TRUST, Intervals
-from spectra.numeric import FloatArray
-from spectra.quadrature import (
+from spectra.base.enclosures import (
     EPS,
     ORDER,
     Enclosure,
@@ -26,6 +23,9 @@ from spectra.quadrature import (
     legendre_antiderivative,
     resolve,
 )
+from spectra.base.numbers import FloatArray
+from spectra.density.charts import Chart
+from spectra.measure.sign_intervals import COARSE_STEP, NEGLIGIBLE, TRUST, Intervals
 
 __all__ = ["ZERO", "Stretch", "closed", "overlap", "refined", "stretches_of"]
 

@@ -19,16 +19,16 @@ import sympy
 from numpy.typing import ArrayLike
 from sympy.core.function import AppliedUndef
 
-from spectra.density import SpectralDensity
-from spectra.derivation import derive
+from spectra.base.numbers import FloatArray, checked_dim, real_array
+from spectra.density import spectral_density
+from spectra.density.spectral_density import SpectralDensity
+from spectra.derivation.kernel_to_table import derive
 from spectra.errors import AccuracyError, ParameterError, SpectraError
-from spectra.families import Family, kernel_from_text
-from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
-from spectra.kernel import Kernel, radial
-from spectra.numeric import FloatArray, checked_dim, real_array
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.catalogue import Family, kernel_from_text
+from spectra.kernels.kernel import Kernel, radial
 from spectra.table import SpectralTable
-from spectra.transform import spectral_density
 from spectra.verdict import existence
 
 __all__ = ["RadialCovariance", "positive_table", "radial_kernel"]

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import sympy
 
-from spectra.density import SpectralDensity
+from spectra.base.numbers import FloatArray
+from spectra.density import spectral_density
+from spectra.density.spectral_density import SpectralDensity
 from spectra.errors import MissingExtraError, ParameterError
-from spectra.families import catalogue
-from spectra.kernel import Kernel, radial
-from spectra.numeric import FloatArray
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import Kernel, radial
 from spectra.plugins.covariance import positive_table, radial_kernel
 from spectra.plugins.length_mean import LengthMean
 from spectra.table import SpectralTable
-from spectra.transform import spectral_density
 
 if TYPE_CHECKING:
     import gstools

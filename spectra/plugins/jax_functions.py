@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from spectra.base.numbers import FloatArray
 from spectra.errors import MissingExtraError
-from spectra.numeric import FloatArray
 
 __all__ = ["elementwise", "imported_jax"]
 

@@ -19,14 +19,14 @@ import numpy as np
 import sympy
 from scipy.special import roots_legendre
 
-from spectra.density import Component, SpectralDensity
-from spectra.families import catalogue
-from spectra.kernel import Kernel, radial
+from spectra.base.numbers import FloatArray
+from spectra.density import spectral_density
+from spectra.density.spectral_density import Component, SpectralDensity
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import Kernel, radial
 from spectra.measure.making import measure_of
-from spectra.numeric import FloatArray
+from spectra.measure.tabulation import tabulate
 from spectra.table import SpectralTable
-from spectra.tabulation import tabulate
-from spectra.transform import spectral_density
 
 __all__ = ["LengthMean"]
 

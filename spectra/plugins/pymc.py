@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectra.base.numbers import FloatArray
 from spectra.errors import MissingExtraError, ParameterError
-from spectra.numeric import FloatArray
 from spectra.plugins.covariance import RadialCovariance, radial_kernel
 
 if TYPE_CHECKING:

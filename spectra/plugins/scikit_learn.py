@@ -17,8 +17,8 @@ from sklearn.gaussian_process.kernels import (
     StationaryKernelMixin,
 )
 
+from spectra.base.numbers import FloatArray
 from spectra.errors import ParameterError
-from spectra.numeric import FloatArray
 from spectra.plugins.covariance import RadialCovariance, radial_kernel
 
 __all__ = ["RadialGPKernel"]

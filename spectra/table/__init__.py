@@ -13,15 +13,15 @@ all tables share, ``arrays`` what all arrays are.
 """
 
 from spectra.table.grouped_table import Group, GroupedTable, ProductPart
-from spectra.table.l1_table import Hat, L1Table
-from spectra.table.lobed_tail import LobedTail
-from spectra.table.mixed_tail import MixedTail
-from spectra.table.panels import PanelKind, Panels
+from spectra.table.l1.l1_table import Hat, L1Table
 from spectra.table.part import Part
 from spectra.table.parted_table import FrequencySample
-from spectra.table.radial_law import RadialLaw, Seed
+from spectra.table.radial.panels import PanelKind, Panels
+from spectra.table.radial.radial_law import RadialLaw, Seed
 from spectra.table.shifts import Shifts
 from spectra.table.spectral_table import SpectralTable
+from spectra.table.tails.lobed_tail import LobedTail
+from spectra.table.tails.mixed_tail import MixedTail
 
 __all__ = [
     "FrequencySample",

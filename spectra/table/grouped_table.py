@@ -20,9 +20,9 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spectra.base.arrays import FloatArray, IntArray, frozen_array
+from spectra.base.numbers import bound_text
 from spectra.errors import ParameterError
-from spectra.numeric import bound_text
-from spectra.table.arrays import FloatArray, IntArray, frozen_array
 from spectra.table.part import Part
 from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.spectral_table import SpectralTable

@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
+from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
-from spectra.table.arrays import FloatArray
-from spectra.table.radial_law import RadialLaw
+from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.shifts import Shifts
 
 __all__ = ["Part"]

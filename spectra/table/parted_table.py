@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spectra.base.arrays import FloatArray, IntArray
+from spectra.base.numbers import random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError, TableFileError
-from spectra.numeric import random_source, real_array, whole_number
-from spectra.table.arrays import FloatArray, IntArray
-from spectra.table.radial_law import Seed
+from spectra.table.radial.radial_law import Seed
 from spectra.table.table_file import Arrays, read_arrays, write_arrays
 
 __all__ = ["FrequencySample", "PartedTable"]

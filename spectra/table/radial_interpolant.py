@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from spectra.table.arrays import FloatArray
+from spectra.base.arrays import FloatArray
 
 __all__ = ["interpolated"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spectra.base.arrays import ComplexArray, FloatArray, IntArray, frozen_array
 from spectra.errors import ParameterError
-from spectra.table.arrays import ComplexArray, FloatArray, IntArray, frozen_array
 
 __all__ = ["Shifts"]
 

@@ -5,9 +5,10 @@ A finite signed measure is a short list of parts, each a mass m, a phase and a l
 .. math:: k(D) = \sum_{parts} m\,E\cos(w \cdot D + \mathrm{phase})
 
 with phase 0 for a positive part and pi for a negative one.  The direction of w is uniform on the
-sphere and independent of its length, whose law is a :class:`~spectra.table.radial_law.RadialLaw`.
-A part of an asymmetric kernel is such a law under shifts (:mod:`spectra.table.shifts`): its draws
-have weights and phases of their own.  Numpy and scipy only: rf and saved tables never need sympy.
+sphere and independent of its length, whose law is a
+:class:`~spectra.table.radial.radial_law.RadialLaw`. A part of an asymmetric kernel is such a law
+under shifts (:mod:`spectra.table.shifts`): its draws have weights and phases of their own.  Numpy
+and scipy only: rf and saved tables never need sympy.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spectra.base.arrays import FloatArray, IntArray
+from spectra.base.numbers import bound_text, real_array
 from spectra.errors import ParameterError
-from spectra.numeric import bound_text, real_array
-from spectra.table.arrays import FloatArray, IntArray
 from spectra.table.part import Part
 from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.table_file import Arrays

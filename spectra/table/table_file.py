@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spectra.base.files import whole_file
 from spectra.errors import TableFileError
-from spectra.files import whole_file
 
 __all__ = ["Arrays", "read_arrays", "write_arrays"]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectra.table.lobed_tail import LobedTail
-from spectra.table.mixed_tail import MixedTail
-from spectra.table.panels import Panels
 from spectra.table.part import Part
-from spectra.table.radial_law import RadialLaw
+from spectra.table.radial.panels import Panels
+from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.shifts import Shifts
 from spectra.table.table_file import Arrays
+from spectra.table.tails.lobed_tail import LobedTail
+from spectra.table.tails.mixed_tail import MixedTail
 
 if TYPE_CHECKING:
     from spectra.table.spectral_table import SpectralTable

@@ -8,14 +8,14 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.definiteness.monotone import is_completely_monotone
-from spectra.definiteness.sectors import is_complete_bernstein
+from spectra.density import spectral_density
 from spectra.errors import SpectraError
-from spectra.formula.at_zero import value_at_zero
-from spectra.formula.evaluate import mpmath_function
-from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, radial
-from spectra.transform import spectral_density
+from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.kernel import Kernel, radial
+from spectra.singularities.definiteness.monotone import is_completely_monotone
+from spectra.singularities.definiteness.sectors import is_complete_bernstein
 from spectra.verdict import Definiteness, Status, existence
 
 __all__ = ["decide", "limit_far_out"]

@@ -15,13 +15,13 @@ from typing import Any, final
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
+from spectra.base.numbers import checked_dim
 from spectra.errors import FormulaError, ParameterError
-from spectra.families.named import catalogue
-from spectra.families.reading import kernel_from_text, split_call
-from spectra.formula.parameters import exact_parameter
-from spectra.formula.parsing import Z
-from spectra.kernel import Kernel, radial
-from spectra.numeric import checked_dim
+from spectra.formula.reader.parameters import exact_parameter
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.catalogue.named import catalogue
+from spectra.kernels.catalogue.reading import kernel_from_text, split_call
+from spectra.kernels.kernel import Kernel, radial
 from spectra.table import SpectralTable
 from spectra.variograms.decision import decide, limit_far_out
 from spectra.variograms.region import covariance_on_region

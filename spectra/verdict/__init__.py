@@ -1,8 +1,8 @@
 """The verdict on a kernel: does a positive decomposition exist, and is it positive definite?
 
 ``decide`` holds :func:`existence`, ``answer`` the :class:`Verdict`, ``status`` the three answers.
-Facts come from :mod:`spectra.singularity`, and from ``stated`` and ``assumed`` where a caller says
-them.  Rules are in :mod:`spectra.singularity.rules`; ``spherical`` reads them on the sphere,
+Facts come from :mod:`spectra.singularities`, and from ``stated`` and ``assumed`` where a caller
+says them.  Rules are in :mod:`spectra.singularities.rules`; ``spherical`` reads them on the sphere,
 ``on_range`` on a range of distances, ``moved`` adds those of shifts and tilts, and
 ``by_group`` decides on groups of columns, ``by_l1`` on kernels of the l1 distance.  ``decision``
 combines what is certain with what is open, ``definite`` decides on positive definiteness, and
@@ -11,13 +11,13 @@ combines what is certain with what is open, ``definite`` decides on positive def
 ``report`` prints a verdict in full, ``composed`` is what verdicts on sums of kernels share.
 """
 
-from spectra.verdict.answer import Verdict
-from spectra.verdict.by_group import GroupedVerdict
-from spectra.verdict.by_l1 import L1Verdict
+from spectra.verdict.composed.grouped import GroupedVerdict
+from spectra.verdict.composed.l1 import L1Verdict
 from spectra.verdict.decide import existence, spectral_measure
 from spectra.verdict.definite import Definiteness
-from spectra.verdict.ladder import Ladder, mass_ladder
+from spectra.verdict.partial_masses import Ladder, mass_ladder
 from spectra.verdict.status import D, DomainVerdict, SphereVerdict, Status
+from spectra.verdict.verdict import Verdict
 
 __all__ = [
     "D",

@@ -1,8 +1,8 @@
 r"""The verdict: is a kernel the difference of two continuous positive definite kernels on R^d?
 
 It is exactly where its spectral measure has finite total mass.  A verdict that decides follows from
-requirements that are proved (facts by the local analysis of :mod:`spectra.singularity`, rules in
-:mod:`spectra.singularity.rules`); whatever could not be shown is a gap, and a gap that matters
+requirements that are proved (facts by the local analysis of :mod:`spectra.singularities`, rules in
+:mod:`spectra.singularities.rules`); whatever could not be shown is a gap, and a gap that matters
 makes the verdict UNDECIDED.
 """
 
@@ -12,25 +12,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, overload
 
-from spectra.asymmetric import AsymmetricKernel
+from spectra.base.limits.progress import stage, staged
+from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
-from spectra.families.asymmetric import AsymmetricFamily
-from spectra.families.group_text import named_by_text
-from spectra.families.named import Family
-from spectra.grouped import GroupedKernel
-from spectra.kernel import Kernel
-from spectra.l1_kernel import L1Kernel
+from spectra.kernels.asymmetric import AsymmetricKernel
+from spectra.kernels.catalogue.asymmetric import AsymmetricFamily
+from spectra.kernels.catalogue.grouped_text import named_by_text
+from spectra.kernels.catalogue.named import Family
+from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.kernel import Kernel
+from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
-from spectra.numeric import checked_dim
-from spectra.progress import stage, staged
-from spectra.singularity.places import Ending, LocalAnalysis
-from spectra.verdict.answer import Verdict
-from spectra.verdict.assumed import callable_places, checked_assumptions, with_assumptions
-from spectra.verdict.by_group import GroupedVerdict, verdict_by_group
-from spectra.verdict.by_l1 import L1Verdict, verdict_by_l1
+from spectra.singularities.places import Ending, LocalAnalysis
+from spectra.verdict.assumptions import callable_places, checked_assumptions, with_assumptions
+from spectra.verdict.callables import analysed
+from spectra.verdict.composed.asymmetric import moved_dimension, moved_places
+from spectra.verdict.composed.grouped import GroupedVerdict, verdict_by_group
+from spectra.verdict.composed.l1 import L1Verdict, verdict_by_l1
 from spectra.verdict.decision import closed_by_proof, decided
-from spectra.verdict.moved import moved_dimension, moved_places
-from spectra.verdict.stated import analysed
+from spectra.verdict.verdict import Verdict
 
 __all__ = ["existence", "spectral_measure"]
 
@@ -86,9 +86,9 @@ def existence(
         A kernel, or text: a formula, or a name of the catalogue, "matern(nu=5/2)".  A shift keeps
         the verdict, a tilt needs a kernel that decays faster than it grows, and summands of
         infinite mass must not cancel.  One of groups of columns is decided group by group, each in
-        its own dimension, and one of the l1 distance by what :mod:`spectra.verdict.by_l1` says.  A
-        bare callable shows nothing of itself, and only ``assume`` decides (values of a function
-        prove neither smoothness nor decay).
+        its own dimension, and one of the l1 distance by what :mod:`spectra.verdict.composed.l1`
+        says.  A bare callable shows nothing of itself, and only ``assume`` decides (values of a
+        function prove neither smoothness nor decay).
     dim : int, optional
         The dimension d >= 1; without it the verdict has a condition on d.  The vectors of an
         asymmetric kernel fix it.
@@ -110,7 +110,7 @@ def existence(
 
     Examples
     --------
-    >>> from spectra.kernel import radial
+    >>> from spectra.kernels.kernel import radial
     >>> k = radial("(1 - z**2/4)**2", support=2)
     >>> existence(k).condition
     d < 5

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import sympy
 
-from spectra.definiteness import proved_on_space
-from spectra.kernel import Kernel
-from spectra.singularity.places import Ending, Gap, LocalAnalysis, Requirement
+from spectra.kernels.kernel import Kernel
+from spectra.singularities.definiteness import proved_on_space
+from spectra.singularities.places import Ending, Gap, LocalAnalysis, Requirement
 from spectra.verdict.status import D, Decision, Status
 
 __all__ = ["closed_by_proof", "decided"]

@@ -10,19 +10,19 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.asymmetric import AsymmetricKernel
-from spectra.definiteness import Proof, proved_on_space
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, SpectraError, UndecidedError
-from spectra.formula.evaluate import mpmath_function
+from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import sign
-from spectra.formula.expansions.germs import compare
-from spectra.formula.parsing import Z
-from spectra.kernel import Kernel
-from spectra.singularity.places import LocalAnalysis, Singularity
+from spectra.formula.expansions.expansion import compare
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.asymmetric import AsymmetricKernel
+from spectra.kernels.kernel import Kernel
+from spectra.singularities.definiteness import Proof, proved_on_space
+from spectra.singularities.places import LocalAnalysis, Singularity
 from spectra.verdict.status import D, Status
 
 if TYPE_CHECKING:
-    from spectra.verdict.answer import Verdict
+    from spectra.verdict.verdict import Verdict
 
 __all__ = ["Definiteness", "definiteness"]
 

@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from spectra.errors import AccuracyError, NoRouteError
-from spectra.kernel import Kernel
-from spectra.verdict.answer import Verdict
-from spectra.verdict.composed import ComposedVerdict
+from spectra.kernels.kernel import Kernel
+from spectra.verdict.composed.compositions import ComposedVerdict
 from spectra.verdict.definite import Definiteness
-from spectra.verdict.ladder import Ladder
+from spectra.verdict.partial_masses import Ladder
 from spectra.verdict.status import in_words
+from spectra.verdict.verdict import Verdict
 
 __all__ = ["as_data", "as_text", "with_ladder"]
 
@@ -23,7 +23,7 @@ def with_ladder(verdict: Verdict) -> tuple[Verdict, Ladder | None]:
 
     Examples
     --------
-    >>> from spectra.kernel import radial
+    >>> from spectra.kernels.kernel import radial
     >>> from spectra.verdict import existence
     >>> verdict, ladder = with_ladder(existence(radial("(1 - z)**2", support=1), 7))
     >>> verdict.status.name, ladder.predicted, ladder.agrees

@@ -9,8 +9,8 @@ from typing import NoReturn
 import sympy
 
 from spectra.errors import SpectraError
-from spectra.singularity.places import Singularity
-from spectra.sphere import SphereCoefficients
+from spectra.singularities.places import Singularity
+from spectra.verdict.regions.sphere_coefficients import SphereCoefficients
 
 __all__ = ["D", "Decision", "DomainVerdict", "SphereVerdict", "Status", "in_words"]
 

@@ -8,7 +8,7 @@ import gstools
 import numpy as np
 
 from rf import GaussianField
-from spectra.compiled import implementation
+from spectra.base.compiled import implementation
 
 from .timing import Table, number, say
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spectra.plot import pyplot
+from spectra.cli.plot_kernel import pyplot
 
 from .timing import Table
 

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.interpolate import CubicSpline
 
 import spectra as sp
-from spectra.transform import ROUTES
+from spectra.density import ROUTES
 
 from .timing import Table, number, patiently, say, seconds
 
@@ -200,8 +200,8 @@ def _compact(kernel: Any) -> bool:
 
 
 def _in_mpmath(kernel: Any) -> Callable[[Any], Any]:
-    from spectra.formula.evaluate import mpmath_function
-    from spectra.formula.parsing import Z
+    from spectra.formula.evaluation.evaluate import mpmath_function
+    from spectra.formula.reader.parsing import Z
 
     functions = [mpmath_function(p.expr, Z) for p in kernel.pieces]
     return lambda z: sum(f(z) for f in functions)

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from rf import KreinRidge, SpectralFeatures
-from rf.experiments.ledger import Ledger
-from rf.threads import serial_blas
-from spectra.table.arrays import FloatArray
+from rf.feature_maps.threads import serial_blas
+from rf.papers.experiments.ledger import Ledger
+from spectra.base.arrays import FloatArray
 
 from .timing import Table, number, patiently, say
 

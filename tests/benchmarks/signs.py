@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from rf import KreinRidge, KreinRidgeClassifier, SpectralFeatures
-from rf.datasets import load_dataset
+from rf.papers.datasets import load_dataset
 
 from .timing import Table
 

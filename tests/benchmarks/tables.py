@@ -13,7 +13,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.stats.sampling import NumericalInverseHermite, NumericalInversePolynomial
 
 import spectra as sp
-from spectra.compiled import using
+from spectra.base.compiled import using
 
 from ..exact_radii import EXACT, ExactLaw
 from .timing import Table, best_time, number, patiently, say, seconds

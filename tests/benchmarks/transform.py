@@ -14,7 +14,7 @@ from sklearn.kernel_approximation import RBFSampler
 from threadpoolctl import threadpool_limits
 
 from rf import SpectralFeatures
-from spectra.compiled import using
+from spectra.base.compiled import using
 
 from .pictures import PICTURE, draw_times
 from .timing import Table, number, say

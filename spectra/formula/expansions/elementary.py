@@ -11,7 +11,7 @@ from spectra.formula.expansions.exact_numbers import (
     is_zero,
     sign,
 )
-from spectra.formula.expansions.germs import ONE, ZERO, Germ, Series, Size, compare
+from spectra.formula.expansions.expansion import ONE, ZERO, Germ, Series, Size, compare
 from spectra.formula.expansions.taylor_series import hypergeometric_series, log_series
 
 __all__ = ["exp", "limit", "log"]

@@ -9,7 +9,7 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import SpectraError
-from spectra.formula.balls import in_balls
+from spectra.formula.ball_functions import in_balls
 
 __all__ = [
     "PRECISE",

@@ -1,285 +1,382 @@
-r"""One-sided expansions of formulas: at a radius, at zero and at infinity.
+r"""The algebra of one-sided expansions: sums of c t^a L^q exp(phi), t -> 0+, L = log(1/t).
 
-The formula is walked from its leaves, and each function of the formula language has one rule on
-:class:`~spectra.formula.expansions.germs.Germ`.  No rule guesses: what has no such expansion raises
-:class:`~spectra.formula.expansions.exact_numbers.ExpansionError`.
+A :class:`Germ` is a finite sum of exponentials exp(phi(t)), each times a :class:`Series` of terms
+:math:`c\,t^a L^q` with an order of what was left out.  The exponents phi are exact series of what
+does not tend to a constant (such as -1/t, or i w/t for an oscillation at infinity).  Coefficients
+are exact sympy numbers.  The *size* of :math:`t^a L^q` is the pair (a, -q): sizes add under
+multiplication, and a larger size is a smaller function.  Who reads a size reads both numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial, reduce
-from itertools import count
-from operator import add, mul
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cmp_to_key
 
 import sympy
 
-from spectra.formula.expansions.bessel_expansions import (
-    bessel_at_infinity,
-    bessel_at_zero,
-    bessel_k_at_zero,
+from spectra.formula.expansions.exact_numbers import (
+    ExpansionError,
+    MoreTermsNeeded,
+    is_zero,
+    sign,
+    tidy,
+    vanishes,
 )
-from spectra.formula.expansions.elementary import exp, limit, log
-from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
-from spectra.formula.expansions.germs import ZERO, Germ, Series
-from spectra.formula.expansions.hyperexpansion import expand_hyper
-from spectra.formula.expansions.taylor_series import hypergeometric_series, trigonometric_series
-from spectra.formula.opaque import Opaque
-from spectra.formula.parsing import Z
+from spectra.formula.expansions.taylor_series import binomial_series
 
-__all__ = ["expand_at"]
+__all__ = [
+    "EXACT",
+    "FLAT",
+    "ONE",
+    "ZERO",
+    "Germ",
+    "Series",
+    "Size",
+    "by_size",
+    "coarsest",
+    "compare",
+]
 
-#: The germ of a part of the formula.
-Visit = Callable[[sympy.Expr], Germ]
+Size = tuple[sympy.Expr, sympy.Expr]
+#: What was left out is smaller than every power of t, yet not zero.
+FLAT: Size = (sympy.oo, sympy.Integer(0))
+#: Nothing was left out.
+EXACT = None
+Order = Size | None
 
-_HALF = sympy.Rational(1, 2)
-_ONE = sympy.Integer(1)
-_NIL = sympy.Integer(0)
-_X = sympy.Symbol("x")
-#: Derivatives of a special function at a finite point grow in length: no more are taken.
-_MOST_DERIVATIVES = 12
+ONE: Size = (sympy.Integer(0), sympy.Integer(0))
+#: The most terms that a series of a composition (a power, an exponential) is carried to.
+_MOST_TERMS = 80
+#: The most terms that a series keeps: mixed powers and logarithms multiply quickly.
+_LONGEST = 100
 
 
-def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Germ:
-    """Expand a formula in z at ``point``, from one side, as a germ in t -> 0+.
+def compare(a: Size, b: Size) -> int:
+    """-1 if a is smaller as a size (a larger function), 0 if equal, 1 if larger."""
+    for x, y in zip(a, b, strict=True):  # lexicographic
+        if x == y:
+            continue
+        if x.is_Rational and y.is_Rational:
+            return -1 if x < y else 1
+        if x is sympy.oo or y is sympy.oo:
+            return 1 if x is sympy.oo else -1
+        s = sign(x - y)
+        if s:
+            return s
+    return 0
 
-    Parameters
+
+#: The key that sorts sizes.
+by_size = cmp_to_key(compare)
+
+
+def coarsest(*orders: Order) -> Order:
+    """The coarsest of several orders."""
+    return min((o for o in orders if o is not None), key=by_size, default=EXACT)
+
+
+def _plus(a: Size, b: Size) -> Size:
+    if a[0] is sympy.oo or b[0] is sympy.oo:
+        return FLAT
+    return (a[0] + b[0], a[1] + b[1])
+
+
+@dataclass(frozen=True)
+class Series:
+    """Terms c t^a L^q, largest first, and the order of what was left out."""
+
+    terms: tuple[tuple[Size, sympy.Expr], ...]
+    order: Order = EXACT
+
+    @staticmethod
+    def of(terms: Iterable[tuple[Size, sympy.Expr]], order: Order = EXACT) -> Series:
+        """Collect, drop zeros, sort, and cut at the order."""
+        merged: dict[Size, list[sympy.Expr]] = {}
+        for size, c in terms:
+            merged.setdefault(size, []).append(c)
+        kept: list[tuple[Size, sympy.Expr]] = []
+        for size, summands in merged.items():
+            if order is not None and compare(size, order) >= 0:
+                continue
+            c = tidy(sympy.Add(*map(tidy, summands)))
+            if not vanishes(c, summands):
+                kept.append((size, c))
+        kept.sort(key=lambda term: by_size(term[0]))
+        if len(kept) > _LONGEST:
+            return Series(tuple(kept[:_LONGEST]), kept[_LONGEST][0])
+        return Series(tuple(kept), order)
+
+    @property
+    def lead(self) -> Order:
+        """Size of the largest term; of what was left out where there is none."""
+        return self.terms[0][0] if self.terms else self.order
+
+    @property
+    def growth(self) -> int:
+        """Whether |exp(phi)| of this phi grows (1), decays (-1), or has modulus one (0)."""
+        for _, c in self.terms:
+            s = sign(c)
+            if s:
+                return s
+        return 0
+
+    def __add__(self, other: Series) -> Series:
+        return Series.of((*self.terms, *other.terms), coarsest(self.order, other.order))
+
+    def __neg__(self) -> Series:
+        return self.scaled(sympy.Integer(-1))
+
+    def scaled(self, c: sympy.Expr, size: Size = ONE) -> Series:
+        """The series times c t^a L^q."""
+        order = None if self.order is None else _plus(self.order, size)
+        terms = tuple((_plus(s, size), tidy(x * c)) for s, x in self.terms)
+        return Series(terms, order)
+
+    def times(self, other: Series, window: int) -> Series:
+        """Product, kept to a relative precision of ``window`` powers of t."""
+        a, b = self.lead, other.lead
+        if a is None or b is None:
+            return Series(())
+        pairs = ((a, other.order), (b, self.order))
+        order = coarsest(*(_plus(lead, o) for lead, o in pairs if o is not None))
+        if len(self.terms) * len(other.terms) > _MOST_TERMS or order is not None:
+            lead = _plus(a, b)
+            if lead[0] is not sympy.oo:
+                order = coarsest(order, (lead[0] + window, sympy.Integer(0)))
+        return Series.of(
+            ((_plus(s, t), x * y) for s, x in self.terms for t, y in other.terms),
+            order,
+        )
+
+    def derivative(self) -> Series:
+        """d/dt, term by term (dL/dt = -1/t); valid for germs of a Hardy field."""
+        terms = []
+        for (a, mq), c in self.terms:
+            terms.append(((a - 1, mq), c * a))
+            if mq != 0:
+                terms.append(((a - 1, mq + 1), c * mq))
+        order = self.order
+        if order is not None and order[0] is not sympy.oo:
+            order = (order[0] - 1, order[1])
+        return Series.of(terms, order)
+
+    def integral(self) -> Series:
+        """Antiderivative without constant, term by term.
+
+        Raises
+        ------
+        ExpansionError
+            Where a negative or fractional power of the logarithm has none in this class.
+        """
+        terms: list[tuple[Size, sympy.Expr]] = []
+        for (a, mq), c in self.terms:
+            q = -mq
+            if not (q.is_Integer and q >= 0):
+                raise ExpansionError("the integral of a negative power of a logarithm is needed")
+            if a == -1:
+                terms.append(((sympy.Integer(0), -(q + 1)), -c / (q + 1)))
+                continue
+            while q >= 0:
+                terms.append(((a + 1, -q), c / (a + 1)))
+                c = c * q / (a + 1)
+                q -= 1
+        order = self.order
+        if order is not None and order[0] is not sympy.oo:
+            if compare(order, (sympy.Integer(-1), sympy.Integer(0))) <= 0:
+                raise MoreTermsNeeded("more terms are needed under an integral")
+            order = (order[0] + 1, order[1])
+        return Series.of(terms, order)
+
+
+#: The exponent of what has no exponential beside it; as a series, exactly zero.
+ZERO = Series(())
+
+
+@dataclass(frozen=True)
+class Germ:
+    """A finite sum of exp(phi) times a series, with one part for each phi.
+
+    Germs add, multiply and divide, with numbers too, and are raised to numbers.
+
+    Attributes
     ----------
-    expr
-        A formula in z without Abs, Min, Max, Heaviside and Piecewise.
-    point
-        A radius >= 0, or ``oo``.
-    side
-        1 for z = point + t, -1 for z = point - t; at infinity z = 1/t.
-    window
-        How many powers of t are kept, relative to the largest.
-
-    Raises
-    ------
-    ExpansionError
-        Where no rule applies, or more terms are needed (a wider window may then help).
-
-    Examples
-    --------
-    >>> germ = expand_at(sympy.acos(1 - Z), sympy.Integer(0), 1, 2)
-    >>> germ.part().terms[0]
-    ((1/2, 0), sqrt(2))
+    parts : tuple of (phi, series)
+    window : int
+        How many powers of t, relative to the largest, a product of this germ keeps in each part.
     """
-    nothing = Germ((), window)
-    at, rate, power = (_NIL, _ONE, -_ONE) if point is sympy.oo else (point, side, _ONE)
-    moving = Series.of([((power, _NIL), sympy.Integer(rate))])
-    known = {Z: nothing.constant(at) + nothing.of([(ZERO, moving)])}
 
-    def visit(node: sympy.Expr) -> Germ:
-        """Each node is expanded once."""
-        if node not in known:
-            known[node] = _expanded(node, visit) if node.free_symbols else nothing.constant(node)
-        return known[node]
+    parts: tuple[tuple[Series, Series], ...]
+    window: int
 
-    return visit(expr)
+    def of(self, parts: Iterable[tuple[Series, Series]]) -> Germ:
+        """A germ of the same window: parts of equal phi are added, those that are 0 dropped."""
+        merged: dict[Series, Series] = {}
+        for phase, series in parts:
+            merged[phase] = merged[phase] + series if phase in merged else series
+        kept = tuple((p, s) for p, s in merged.items() if s.terms or s.order is not None)
+        return replace(self, parts=kept)
 
+    def constant(self, c: sympy.Expr | int) -> Germ:
+        """A constant, of the same window."""
+        return self.of([(ZERO, Series.of([(ONE, sympy.sympify(c, strict=True))]))])
 
-def _expanded(node: sympy.Expr, visit: Visit) -> Germ:
-    if node.is_Add:
-        return reduce(add, map(visit, node.args))
-    if node.is_Mul:
-        return reduce(mul, map(visit, node.args))
-    if node.is_Pow:
-        base, exponent = node.args
-        if exponent.free_symbols:
-            return exp(visit(exponent) * log(visit(base)))
-        found: Germ = visit(base) ** exponent
-        return found
-    if isinstance(node, Opaque):
-        raise ExpansionError(f"the callable {node.func.__name__} shows no formula")
-    return _RULES.get(node.func, _analytic)(node, visit)
+    @property
+    def flat(self) -> Germ:
+        """What is left out of this germ where it is smaller than every power of t."""
+        return replace(self, parts=((ZERO, Series((), FLAT)),))
 
+    @property
+    def grows(self) -> bool:
+        """Whether a part grows exponentially."""
+        return any(p.growth > 0 for p, _ in self.parts)
 
-# --- elementary functions --------------------------------------------------------------------
+    @property
+    def waves(self) -> tuple[tuple[Series, Series], ...]:
+        """The parts that oscillate, under an exponential of modulus one."""
+        return tuple((p, s) for p, s in self.parts if p != ZERO and p.growth == 0)
 
+    def part(self, phase: Series = ZERO) -> Series:
+        """The series of one phi (exactly zero where there is none)."""
+        return dict(self.parts).get(phase, ZERO)
 
-def _circular(node: sympy.Expr, visit: Visit) -> Germ:
-    """Sine, cosine, and their quotient."""
-    if node.func == sympy.tan:
-        return visit(sympy.sin(node.args[0]) / sympy.cos(node.args[0]))
-    g = visit(node.args[0])
-    if g.waves:
-        if not g.small:
-            raise ExpansionError("the sine or cosine of an oscillating argument")
-        value: sympy.Expr | None = _NIL
-    else:
-        value = limit(g)
-    if value is None:
-        plus, minus = exp(g * sympy.I), exp(g * -sympy.I)
-        return ((plus + minus) if node.func == sympy.cos else (minus - plus) * sympy.I) / 2
-    s, c = sympy.sin(value), sympy.cos(value)
-    start = (c, -s) if node.func == sympy.cos else (s, c)
-    delta: Germ = g - value
-    return delta.compose(trigonometric_series(*start))
+    def __add__(self, other: Germ | sympy.Expr | int) -> Germ:
+        germ = other if isinstance(other, Germ) else self.constant(other)
+        return self.of((*self.parts, *germ.parts))
 
+    def __neg__(self) -> Germ:
+        return self * -1
 
-def _hyperbolic(node: sympy.Expr, visit: Visit) -> Germ:
-    """Hyperbolic sine, cosine, and their quotient."""
-    x = node.args[0]
-    if node.func == sympy.tanh:
-        return visit(sympy.sinh(x) / sympy.cosh(x))
-    g = visit(x)
-    plus, minus = exp(g), exp(-g)
-    return (plus - minus if node.func == sympy.sinh else plus + minus) / 2
+    def __sub__(self, other: Germ | sympy.Expr | int) -> Germ:
+        return self + -other
 
+    def __mul__(self, other: Germ | sympy.Expr | int) -> Germ:
+        if not isinstance(other, Germ):
+            c = sympy.sympify(other, strict=True)
+            return replace(self, parts=tuple((p, s.scaled(c)) for p, s in self.parts if c != 0))
+        return self.of(
+            (p + q, s.times(t, self.window)) for p, s in self.parts for q, t in other.parts
+        )
 
-def _primitive(
-    node: sympy.Expr,
-    visit: Visit,
-    slope: Callable[[Germ], Germ],
-    ends: tuple[sympy.Expr, ...] = (),
-) -> Germ:
-    """A function by integrating its derivative f'(g) g' in t; ``ends`` are f(-oo), f(oo)."""
-    argument = visit(node.args[0])
-    series = argument.plain
-    g = argument.of([(ZERO, series)])
-    value = limit(g)
-    if value is not None:
-        constant = node.func(value)
-    elif ends:
-        constant = ends[sign(series.terms[0][1]) > 0]
-    else:
-        raise ExpansionError(f"{node.func.__name__} of an unbounded argument")
-    prime = g.of([(ZERO, series.derivative())])
-    if not prime.parts:
-        return g.constant(constant)
-    rate = (prime * slope(g)).plain
-    found: Germ = g.of([(ZERO, rate.integral())]) + constant
-    return found
+    def __truediv__(self, other: Germ | sympy.Expr | int) -> Germ:
+        inverse = other**-1 if isinstance(other, Germ) else 1 / sympy.sympify(other, strict=True)
+        return self * inverse
 
+    def __pow__(self, exponent: sympy.Expr | int) -> Germ:
+        """Whole powers of anything, others of what is positive near the place."""
+        s = sympy.sympify(exponent, strict=True)
+        if s.is_Integer and s >= 0:
+            result, square, n = self.constant(1), self, int(s)
+            while n:
+                if n % 2:
+                    result = result * square
+                n //= 2
+                if n:
+                    square = square * square
+            return result
+        phase, (a, mq), c, delta = self.split_lead()
+        if not s.is_Integer and (sign(c) <= 0 or not is_zero(sympy.im(c))):
+            raise ExpansionError("a fractional power of a number that is not positive")
+        head = self.of([(phase.scaled(s), Series.of([((a * s, mq * s), c**s)]))])
+        return head * delta.compose(binomial_series(s))
 
-# --- special functions -----------------------------------------------------------------------
+    @property
+    def plain(self) -> Series:
+        """The series, where the germ does not oscillate or grow; decaying parts are flat.
 
+        Raises
+        ------
+        ExpansionError
+            Where the germ has an oscillating or growing part.
+        """
+        order: Order = EXACT
+        for phase, _ in self.parts:
+            if phase != ZERO:
+                if phase.growth >= 0:
+                    raise ExpansionError("a function of an oscillating or growing argument")
+                order = FLAT
+        base = self.part()
+        return Series(base.terms, coarsest(base.order, order))
 
-def _erf(node: sympy.Expr, visit: Visit) -> Germ:
-    g = visit(node.args[0])
-    if limit(g) is not None:
-        scale = 2 / sympy.sqrt(sympy.pi)
-        return _primitive(node, visit, lambda h: exp(-(h * h)) * scale)
-    s = sign(g.plain.terms[0][1])
-    return (-_erfc_tail(g * s) + 1) * s
+    def split_lead(self) -> tuple[Series, Size, sympy.Expr, Germ]:
+        """Write the germ as c t^a L^q exp(phi) (1 + delta) with delta -> 0.
 
+        Raises
+        ------
+        ExpansionError
+            Where no single term leads, or more terms are needed to see it.
+        """
+        if not self.parts:
+            raise ExpansionError("the logarithm or a negative power of zero is needed")
+        best = 0
+        for i in range(1, len(self.parts)):
+            if _dominates(self.parts[i], self.parts[best]):
+                best = i
+        phase, series = self.parts[best]
+        if not series.terms:
+            raise MoreTermsNeeded("more terms are needed to see which one leads")
+        size, c = series.terms[0]
+        inverse = (-size[0], -size[1])
+        rest, flat = [], False
+        for i, (p, s) in enumerate(self.parts):
+            if i == best:
+                body = Series(s.terms[1:], s.order)
+                rest.append((ZERO, body.scaled(1 / c, inverse)))
+                continue
+            relative = p + -phase
+            if relative.growth < 0:
+                flat = True
+            else:
+                rest.append((relative, s.scaled(1 / c, inverse)))
+        if flat:
+            rest.append((ZERO, Series((), FLAT)))
+        delta = self.of(rest)
+        if not delta.small:
+            if any(x.terms and not _is_small(p, x) for p, x in delta.parts):
+                raise ExpansionError("no single term leads")
+            raise MoreTermsNeeded("more terms are needed to see which one leads")
+        return phase, size, c, delta
 
-def _erfc(node: sympy.Expr, visit: Visit) -> Germ:
-    g = visit(node.args[0])
-    if limit(g) is None and sign(g.plain.terms[0][1]) > 0:
-        return _erfc_tail(g)
-    return -visit(sympy.erf(node.args[0])) + 1
+    @property
+    def small(self) -> bool:
+        """Whether every part tends to zero."""
+        return all(_is_small(p, s) for p, s in self.parts)
 
-
-def _bessel(node: sympy.Expr, visit: Visit) -> Germ:
-    order, g = node.args[0], visit(node.args[1])
-    value = limit(g)
-    if value is None:
-        if sign(g.plain.terms[0][1]) < 0:
-            raise ExpansionError(f"{node.func.__name__} at -infinity")
-        return bessel_at_infinity(node.func, order, g)
-    if not is_zero(value):
-        return _analytic(node, visit)
-    if node.func == sympy.besselk:
-        return bessel_k_at_zero(order, g)
-    return bessel_at_zero(order, g, -1 if node.func == sympy.besselj else 1)
-
-
-def _expint(node: sympy.Expr, visit: Visit) -> Germ:
-    """E_s(g) by DLMF 8.19.8, 8.19.10 and 8.20.2."""
-    s, g = node.args[0], visit(node.args[1])
-    value = limit(g)
-    if value is None:
-        if sign(g.plain.terms[0][1]) < 0:
-            raise ExpansionError("an exponential integral at -infinity")
-        falling = hypergeometric_series((s, _ONE), (), -_ONE)
-        return exp(-g) / g * (g**-1).compose(falling)
-    if not is_zero(value):
-        return _analytic(node, visit)
-    # The order of a pole joins the logarithm where s is whole.
-    order = s - 1 if s.is_Integer and s > 0 else None
-    front = g ** (s - 1)
-    if order is None:
-        rough = front * sympy.gamma(1 - s)
-    else:
-        rough = (-log(g) + (sympy.harmonic(order) - sympy.EulerGamma)) * front
-        rough = rough * ((-_ONE) ** order / sympy.factorial(order))
-    coefficients = (
-        _NIL if k == order else (-_ONE) ** k / sympy.factorial(k) / (s - 1 - k) for k in count()
-    )
-    found: Germ = rough + g.compose(coefficients)
-    return found
-
-
-def _gamma(node: sympy.Expr, visit: Visit) -> Germ:
-    """Stirling's series at infinity, DLMF 5.11.1; derivatives elsewhere."""
-    argument = node.args[0]
-    g = visit(argument)
-    value = limit(g)
-    if value is not None and value.is_Integer and value <= 0:  # a pole
-        n = 1 - int(value)
-        return visit(sympy.gamma(argument + n) / sympy.Mul(*(argument + k for k in range(n))))
-    if value is not None:
-        return _analytic(node, visit)
-    if sign(g.plain.terms[0][1]) < 0:
-        raise ExpansionError("gamma at -infinity")
-    coefficients = (sympy.bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in count(1))
-    inverse = g**-1
-    tail = (inverse * inverse).compose(coefficients) * inverse
-    return exp((g - _HALF) * log(g) - g + sympy.log(2 * sympy.pi) / 2 + tail)
+    def compose(self, coefficients: Iterator[sympy.Expr]) -> Germ:
+        """Sum of c_k delta^k, k >= 0, of this germ, which must be small; the c_k may end."""
+        if not self.small:
+            raise MoreTermsNeeded("more terms are needed")
+        total = self.constant(next(coefficients))
+        if not self.parts:
+            return total
+        steps = [s.lead for p, s in self.parts if s.lead is not None and p.growth == 0]
+        step = min(steps, key=by_size, default=FLAT)
+        power, size = self.constant(1), ONE
+        for count, c in enumerate(coefficients, start=1):
+            size = _plus(size, step)
+            if step == FLAT:  # only parts that decay exponentially: a few powers serve
+                beyond = count > 3
+            else:
+                beyond = compare(size, (sympy.Integer(self.window), ONE[1])) >= 0
+            if beyond or count > _MOST_TERMS or (step[0] == 0 and count > 4):
+                return total + self.of([(ZERO, Series((), size))])
+            power = power * self
+            if c != 0:
+                total = total + power * c
+        return total
 
 
-def _hyper(node: sympy.Expr, visit: Visit) -> Germ:
-    g = visit(node.argument)
-    found = expand_hyper(node, g, limit(g))
-    return _analytic(node, visit) if found is None else found
+def _is_small(phase: Series, series: Series) -> bool:
+    """Whether exp(phi) times a series tends to zero."""
+    lead = series.lead
+    return phase.growth < 0 or lead is None or (phase.growth == 0 and compare(lead, ONE) > 0)
 
 
-def _analytic(node: sympy.Expr, visit: Visit) -> Germ:
-    """A function at a finite argument where it is analytic, by its derivatives."""
-    g = visit(node.args[-1])
-    value = limit(g)
-    if value is None:
-        raise ExpansionError(f"{node.func.__name__} of an unbounded argument")
-    head = node.func(*node.args[:-1], _X)  # the last argument is the variable one
-
-    def coefficients() -> Iterator[sympy.Expr]:
-        slope = head
-        for k in range(_MOST_DERIVATIVES):
-            c = slope.subs(_X, value) / sympy.factorial(k)
-            if c.has(sympy.oo, sympy.zoo, sympy.nan):
-                raise ExpansionError(f"{node.func.__name__} at {value}")
-            yield c
-            slope = sympy.diff(slope, _X)
-        raise ExpansionError(f"more than {_MOST_DERIVATIVES} derivatives of {node.func}")
-
-    found: Germ = (g - value).compose(coefficients())
-    return found
-
-
-def _erfc_tail(g: Germ) -> Germ:
-    """erfc(g) ~ exp(-g^2)/(g sqrt(pi)) sum (-1)^k (1/2)_k g^(-2k), DLMF 7.12.1."""
-    square = g * g
-    falling = hypergeometric_series((_HALF, _ONE), (), -_ONE)
-    found: Germ = exp(-square) / g * (square**-1).compose(falling) / sympy.sqrt(sympy.pi)
-    return found
-
-
-_RULES: dict[object, Callable[[sympy.Expr, Visit], Germ]] = {
-    sympy.exp: lambda node, visit: exp(visit(node.args[0])),
-    sympy.log: lambda node, visit: log(visit(node.args[0])),
-    **dict.fromkeys((sympy.sin, sympy.cos, sympy.tan), _circular),
-    **dict.fromkeys((sympy.sinh, sympy.cosh, sympy.tanh), _hyperbolic),
-    sympy.asin: partial(_primitive, slope=lambda g: (-(g * g) + 1) ** -_HALF),
-    sympy.acos: partial(_primitive, slope=lambda g: -((-(g * g) + 1) ** -_HALF)),
-    sympy.atan: partial(
-        _primitive, slope=lambda g: (g * g + 1) ** -1, ends=(-sympy.pi / 2, sympy.pi / 2)
-    ),
-    sympy.erf: _erf,
-    sympy.erfc: _erfc,
-    **dict.fromkeys((sympy.besselj, sympy.besseli, sympy.besselk), _bessel),
-    sympy.gamma: _gamma,
-    sympy.expint: _expint,
-    sympy.hyper: _hyper,
-}
+def _dominates(a: tuple[Series, Series], b: tuple[Series, Series]) -> bool:
+    growth = (a[0] + -b[0]).growth
+    if growth:
+        return growth > 0
+    x, y = a[1].lead, b[1].lead
+    if x is None or y is None:
+        return y is None and x is not None
+    return compare(x, y) < 0

@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
-from spectra.formula.expansions.expansion import expand_at
+from spectra.formula.expansions.expand import expand_at
 from spectra.formula.functions import KINKS
 
 __all__ = ["KINKS", "resolve", "sign_near_zero"]
@@ -33,7 +33,7 @@ def resolve(expr: sympy.Expr, sign_of: Callable[[sympy.Expr], Any]) -> sympy.Exp
 
     Examples
     --------
-    >>> from spectra.formula.parsing import Z
+    >>> from spectra.formula.reader.parsing import Z
     >>> resolve(sympy.Abs(sympy.sin(Z) - 1), sign_near_zero)
     1 - sin(z)
     """

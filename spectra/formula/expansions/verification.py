@@ -9,11 +9,11 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError, FormulaError
-from spectra.formula.evaluate import mpmath_function
+from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import PRECISE, ExpansionError
-from spectra.formula.expansions.expansion import expand_at
-from spectra.formula.expansions.germs import FLAT, Germ, Series
-from spectra.formula.parsing import Z
+from spectra.formula.expansions.expand import expand_at
+from spectra.formula.expansions.expansion import FLAT, Germ, Series
+from spectra.formula.reader.parsing import Z
 
 __all__ = ["expansion_agrees", "verified_expansion"]
 
@@ -33,7 +33,7 @@ def verified_expansion(expr: sympy.Expr, place: sympy.Expr, side: int, window: i
     Raises
     ------
     ExpansionError
-        As :func:`~spectra.formula.expansions.expansion.expand_at`, and where they disagree.
+        As :func:`~spectra.formula.expansions.expand.expand_at`, and where they disagree.
     """
     germ = expand_at(expr, place, side, window)
     if not expansion_agrees(expr, germ, place, side):

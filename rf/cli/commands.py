@@ -1,0 +1,242 @@
+"""What the command ``rf`` does: errors of the couplings, published tables re-run, data sets."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from scipy.spatial.distance import pdist, squareform
+
+from rf.features.spectral_features import SpectralFeatures
+from rf.inputs.tables import named_kernel
+from rf.papers.datasets import DATA_VARIABLE, NAMES, SCALINGS, load_dataset
+from rf.papers.experiments import EXPERIMENTS
+from rf.papers.experiments.approximation import ROWS, RUNS, sample_rows, summarise
+from rf.papers.experiments.ledger import Ledger
+from rf.papers.experiments.pages import quick_look, write_results
+from rf.papers.experiments.tables import run_experiment, table_lines
+from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII
+from spectra.base.console import PICTURES, check_writable
+from spectra.errors import DataError, ParameterError
+from spectra.table import SpectralTable
+from spectra.table.radial_interpolant import interpolated
+
+__all__ = ["add_approximate", "add_datasets", "add_reproduce"]
+
+# Error of the matrix of a bare table, far below that of any features.
+_GRAM_ERROR = 1e-10
+# All but "designed", whose sets cost seconds for every size.
+_DEFAULT_COUPLINGS = ("auto", *(c for c in COUPLINGS if c != "designed"))
+
+
+def add_approximate(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``rf approximate``."""
+    parser.add_argument("data", help=f"a data set: {', '.join(NAMES)}")
+    parser.add_argument(
+        "--kernel", required=True, help="a formula in z or u, a name of the catalogue, or a .npz"
+    )
+    parser.add_argument("--support", help="the kernel is zero beyond this distance")
+    parser.add_argument(
+        "--columns", type=int, nargs="+", required=True, metavar="N", help="numbers of columns"
+    )
+    parser.add_argument(
+        "--coupling",
+        nargs="+",
+        choices=("auto", *COUPLINGS),
+        default=_DEFAULT_COUPLINGS,
+        help="by default all but 'designed'",
+    )
+    parser.add_argument("--radii", choices=tuple(RADII), default="stratified")
+    parser.add_argument("--allocation", choices=ALLOCATIONS, default="optimal")
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"by default {ROWS}")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"by default {RUNS}")
+    parser.add_argument("--scaling", choices=tuple(SCALINGS), default="unit")
+    parser.add_argument("--plot", type=Path, help="draw the errors here (.png)")
+    parser.set_defaults(run=_approximate)
+
+
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``rf reproduce``."""
+    parser.add_argument("name", choices=("all", *EXPERIMENTS), help="which")
+    parser.add_argument("--out", type=Path, help="keep results here, and go on from them")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="keep results here, and write tidy numbers, a page and a picture of each table",
+    )
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"by default {RUNS}")
+    parser.add_argument(
+        "--quick", action="store_true", help="one run of the first column of the first block"
+    )
+    parser.add_argument("--only", default="", help="only groups whose name contains this")
+    parser.add_argument("--column", help="only this column, such as s=2d")
+    parser.set_defaults(run=_reproduce)
+
+
+def add_datasets(parser: argparse.ArgumentParser) -> None:
+    """``rf datasets`` has no arguments."""
+    parser.set_defaults(run=_datasets)
+
+
+def _approximate(arguments: argparse.Namespace) -> int:
+    _check_counts(rows=arguments.rows, runs=arguments.runs, columns=min(arguments.columns))
+    check_writable(arguments.plot, PICTURES)
+    X = sample_rows(arguments.data, scaling=arguments.scaling, rows=arguments.rows)
+    spectrum = named_kernel(_spectrum(arguments.kernel, arguments.support))
+    first = SpectralFeatures(
+        spectrum,
+        n_components=max(arguments.columns),
+        coupling=arguments.coupling[0],
+        allocation="mass",
+        mixed_signature="ignore",
+        random_state=0,
+    ).fit(X)
+    table = first.table_
+    formula = str(first.kernel_) if table is None else table.formula
+    if table is not None and not table.is_radial:
+        raise ParameterError(
+            f"{formula} is asymmetric, and this command compares couplings of symmetric kernels. "
+            "See rf reproduce ask-errors, or SpectralFeatures(...).variance."
+        )
+    kernel: Any = first.kernel_
+    exact = _gram_of_table(spectrum, X) if kernel is None else kernel.gram(X)
+    print(f"{formula} on {len(X)} rows of {arguments.data} in R^{X.shape[1]}")
+    print(f"|K - K^|/|K|, mean and deviation of {arguments.runs} runs\n")
+    width = 18
+    print("columns".ljust(14) + "".join(str(n).rjust(width) for n in arguments.columns))
+    means: dict[str, list[float]] = {}
+    for coupling in arguments.coupling:
+        radii = "iid" if coupling == "qmc" else arguments.radii
+        cells = []
+        for n in arguments.columns:
+            summary = summarise(
+                lambda seed, n=n, coupling=coupling, radii=radii: SpectralFeatures(  # type: ignore[misc]
+                    spectrum,
+                    n_components=n,
+                    coupling=coupling,
+                    radii=radii,
+                    allocation=arguments.allocation,
+                    mixed_signature="ignore",
+                    random_state=seed,
+                ),
+                X,
+                exact,
+                arguments.runs,
+            )
+            means.setdefault(coupling, []).append(summary[0])
+            cells.append(str(summary).rjust(width))
+        print(coupling.ljust(14) + "".join(cells), flush=True)
+    if arguments.plot is not None:
+        _draw(arguments.plot, arguments.columns, means, formula)
+        print(f"\ndrew {arguments.plot}")
+    return 0
+
+
+def _spectrum(kernel: str, support: str | None) -> Any:
+    if kernel.endswith(".npz"):
+        return SpectralTable.load(kernel)
+    if support is None:
+        return kernel
+    from spectra.kernels.catalogue import kernel_from_text
+
+    return kernel_from_text(kernel, support=support)
+
+
+def _gram_of_table(table: SpectralTable, X: Any) -> Any:
+    """The kernel that a bare table stands for, at the distances of the rows."""
+    distance = squareform(pdist(X))
+    kernel = interpolated(table.expected_kernel, float(distance.max()), _GRAM_ERROR)
+    return kernel(distance)
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    _check_counts(runs=arguments.runs)
+    every = arguments.name == "all"
+    if arguments.out is not None and (every or arguments.folder is not None):
+        raise ParameterError(
+            "--out names the file of one table: give --folder alone, which keeps a file for each."
+        )
+    names = list(EXPERIMENTS) if every else [arguments.name]
+    found = [_reproduced(name, arguments) for name in names]
+    if not any(found):
+        column = "" if arguments.column is None else f" and has a column {arguments.column!r}"
+        raise ParameterError(f"No group of {arguments.name} contains {arguments.only!r}{column}.")
+    return 0
+
+
+def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
+    """Run a table and print it; False where no group of it is wanted."""
+    experiment, runs = EXPERIMENTS[name], 1 if arguments.quick else arguments.runs
+    cells = [
+        cell
+        for cell in experiment.cells(None)
+        if arguments.only in cell.group and arguments.column in (None, cell.column)
+    ]
+    if not cells:
+        return False
+    cells = quick_look(cells) if arguments.quick else cells
+    kept = arguments.out
+    if arguments.folder is not None:
+        arguments.folder.mkdir(parents=True, exist_ok=True)
+        kept = arguments.folder / f"{name}.jsonl"
+    ledger = Ledger(kept)
+    wanted = sum(cell.compute is not None for cell in cells)
+    missing: dict[str, DataError] = {}
+    for done, cell, values in run_experiment(cells, ledger, runs=runs):
+        if isinstance(values, DataError):
+            missing[cell.group] = values
+        found = "no data" if isinstance(values, DataError) else f"{values[0]:.4f}"
+        text = f"[{done}/{wanted}] {cell.group} | {cell.method} | {cell.column}: {found}"
+        print(text, file=sys.stderr, flush=True)
+    print(f"{experiment.title}. {experiment.source}")
+    print(f"{experiment.measures}; mean of {runs} run{'s' * (runs > 1)}")
+    for line in table_lines(cells, ledger, runs=runs, digits=experiment.digits):
+        print(line)
+    for group, error in missing.items():
+        print(f"\nNot computed: {group}. {error}")
+    if len(missing) == len({cell.group for cell in cells if cell.compute is not None}):
+        if arguments.name != "all":
+            raise next(iter(missing.values()))
+    elif arguments.folder is not None:
+        # What earlier runs left in the folder is on the page too.
+        shown = cells if arguments.quick else experiment.cells(None)
+        for path in write_results(name, experiment, shown, ledger, runs, arguments.folder):
+            print(f"wrote {path}")
+    return True
+
+
+def _datasets(_: argparse.Namespace) -> int:
+    for name in NAMES:
+        try:
+            data = load_dataset(name, scaling="raw", fetch=False)
+        except DataError as error:
+            print(f"{name:12s}-  {error}")
+            continue
+        rows, dim = data.X_train.shape
+        print(f"{name:12s}{rows} + {len(data.X_test)} rows in R^{dim}; {data.origin}")
+    print(f"\nThe folder of data is the environment variable {DATA_VARIABLE}.")
+    return 0
+
+
+def _check_counts(**counts: int) -> None:
+    for name, value in counts.items():
+        if value < 1:
+            raise ParameterError(f"--{name} is {value}, and at least 1 is needed.")
+
+
+def _draw(path: Path, columns: Sequence[int], means: dict[str, list[float]], title: str) -> None:
+    from spectra.cli.plot_kernel import pyplot, write_figure
+
+    plt = pyplot()
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    for coupling, values in means.items():
+        axes.loglog(columns, values, marker="o", label=coupling)
+    axes.set(xlabel="columns", ylabel=r"$\|K - \hat K\| / \|K\|$")
+    axes.set_title(title, fontsize=9)
+    axes.set_xticks(columns, [str(n) for n in columns])
+    axes.minorticks_off()
+    axes.legend(frameon=False, fontsize=8)
+    write_figure(figure, path, dpi=110)

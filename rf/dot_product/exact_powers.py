@@ -1,0 +1,181 @@
+r"""The exact map of a polynomial in <x, y> or in |x - y|^2, where it fits: no error but rounding.
+
+On the sphere a polynomial in <x, y> has the monomials of x for its columns.  A polynomial in z^2
+is one for rows anywhere: with a = |x|^2, b = |y|^2, t = <x, y>,
+
+.. math:: \sum_p c_p (a + b - 2t)^p = \sum_n t^n \sum_{i,j} M^{(n)}_{ij} a^i b^j, \qquad
+          M^{(n)}_{ij} = c_{i+j+n} \frac{(i+j+n)!}{i!\,j!\,n!} (-2)^n,
+
+and with the eigenvectors of the symmetric matrices M the columns are
+:math:`\sqrt{|\lambda|} \sum_i v_i a^i` times the monomials of degree n, of the sign of lambda.
+Rows are measured from their mean, in units of the largest distance, so that little cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import comb, factorial
+from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from rf.dot_product.candidate import DrawnMap, Offer, Order, dense, monomial_part
+from rf.feature_maps.monomials import MonomialMap, monomial_columns
+from spectra.base.arrays import FloatArray
+from spectra.formula.reader.parsing import U, Z
+
+if TYPE_CHECKING:
+    from spectra.kernels.kernel import Kernel
+
+__all__ = ["ExactMap", "RadialMap", "exact_offers", "powers_of", "powers_of_square"]
+
+# Eigenvalues below this part of the largest are rounding.
+_ROUNDING = 1e-15
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class ExactMap(DrawnMap):
+    """The columns of all monomials."""
+
+    monomials: MonomialMap
+    signature: FloatArray
+
+    def columns(self, X: Any) -> NDArray[Any]:
+        return monomial_part(self.monomials, X)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class RadialMap(DrawnMap):
+    """The columns of a polynomial in |x - y|^2, for rows anywhere.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (d,)
+    unit : float
+    parts : tuple of (weights, monomials)
+        For each degree n: columns of coefficients of 1, |x|^2, |x|^4, ..., and the monomials that
+        each of them multiplies.
+    signature : ndarray
+    """
+
+    centre: FloatArray
+    unit: float
+    parts: tuple[tuple[FloatArray, MonomialMap], ...]
+    signature: FloatArray
+
+    @classmethod
+    def of(cls, powers: Sequence[float], centre: FloatArray, unit: float) -> Self:
+        """The map of sum_p powers[p] |x - y|^(2 p)."""
+        degree = len(powers) - 1
+        scaled = [c * unit ** (2 * p) for p, c in enumerate(powers)]
+        parts, signs = [], []
+        for n in range(degree + 1):
+            size = degree - n + 1
+            matrix = np.zeros((size, size))
+            for i in range(size):
+                for j in range(size - i):
+                    p = i + j + n
+                    ways = factorial(p) / (factorial(i) * factorial(j) * factorial(n))
+                    matrix[i, j] = scaled[p] * ways * (-2.0) ** n
+            values, vectors = np.linalg.eigh(matrix)
+            kept = np.abs(values) > _ROUNDING * np.abs(values).max(initial=0.0)
+            monomials = MonomialMap.of(centre.size, [*[0.0] * n, 1.0])
+            parts.append((vectors[:, kept] * np.sqrt(np.abs(values[kept])), monomials))
+            signs.append(np.repeat(np.sign(values[kept]), monomials.signature.size))
+        return cls(centre, unit, tuple(parts), np.concatenate(signs))
+
+    def columns(self, X: Any) -> NDArray[Any]:
+        rows = (np.asarray(dense(X), dtype=float) - self.centre) / self.unit
+        square = np.sum(rows**2, axis=1, keepdims=True)
+        columns = []
+        for weights, monomials in self.parts:
+            radial = square ** np.arange(len(weights)) @ weights
+            both = radial[:, :, None] * monomials.columns(rows)[:, None, :]
+            columns.append(both.reshape(len(rows), -1))
+        return np.concatenate(columns, axis=1).astype(X.dtype, copy=False)
+
+
+def powers_of_square(kernel: Kernel, z_max: float) -> Sequence[float] | None:
+    """Coefficients of a kernel that is a polynomial in z^2 up to z_max, or None.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import radial
+    >>> powers_of_square(radial("(1 - z**2/4)**2", support=2), 2.0)
+    [1.0, -0.5, 0.0625]
+    """
+    if any(float(piece.support) < z_max for piece in kernel.pieces):
+        return None
+    formula = sympy.Add(*(piece.expr for piece in kernel.pieces))
+    if not formula.is_polynomial(Z):
+        return None
+    powers = [float(a) for a in reversed(sympy.Poly(formula, Z).all_coeffs())]
+    return None if any(powers[1::2]) else powers[::2]
+
+
+def powers_of(kernel: Kernel, dim: int) -> Sequence[float] | None:
+    """Coefficients of a kernel that is a polynomial in u, or None.
+
+    In dimension 1 the sphere is two points, on which every kernel is a + b u.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import zonal
+    >>> powers_of(zonal("((1 + u)/2)**2"), 16)
+    [0.25, 0.5, 0.25]
+    """
+    if dim == 1:
+        here, across = kernel(np.array([0.0, 2.0])).tolist()
+        return [0.5 * (here + across), 0.5 * (here - across)]
+    formula = kernel.zonal
+    if formula is None or not formula.is_polynomial(U):
+        return None
+    return [float(a) for a in reversed(sympy.Poly(formula, U).all_coeffs())]
+
+
+def exact_offers(order: Order) -> list[Offer] | str:
+    """The exact polynomial map, or why there is none.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import zonal
+    >>> order = Order(zonal("((1 + u)/2)**2"), 16, 200, 2.0, np.ones(1))
+    >>> [offer.columns for offer in exact_offers(order)]
+    [153]
+    """
+    if not order.kernel.is_zonal:
+        return _radial_offers(order)
+    powers = powers_of(order.kernel, order.dim)
+    if powers is None:
+        return "the kernel is no polynomial in u"
+    columns = monomial_columns(order.dim, powers)
+    if columns > order.n_components:
+        return f"needs {columns} columns"
+    chart = MonomialMap.of(order.dim, powers)
+    name = f"exact polynomial of degree {len(powers) - 1}"
+    return [Offer(name, columns, True, partial(_exact, ExactMap(chart, chart.signature)))]
+
+
+def _exact(drawn: DrawnMap, rng: np.random.Generator) -> DrawnMap:
+    """Nothing is drawn."""
+    return drawn
+
+
+def _radial_offers(order: Order) -> list[Offer] | str:
+    powers = powers_of_square(order.kernel, order.z_max)
+    if powers is None:
+        return "the kernel is no polynomial in z^2"
+    # Before any map is made: 1 + degree - n radial factors at most for the monomials of degree n.
+    most = sum((len(powers) - n) * comb(order.dim + n - 1, n) for n in range(len(powers)))
+    if most > order.n_components:
+        return f"needs {most} columns"
+    centre = np.zeros(order.dim) if order.centre is None else order.centre
+    drawn = RadialMap.of(powers, centre, order.z_max)
+    name = f"exact polynomial of degree {len(powers) - 1} in z^2"
+    return [Offer(name, drawn.signature.size, False, partial(_exact, drawn))]

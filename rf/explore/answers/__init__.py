@@ -1,0 +1,1 @@
+"""What the page shows, one kind of kernel to a file."""

@@ -1,0 +1,99 @@
+"""Exact features of a polynomial in <x, y>: all weighted monomials of the coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.base.arrays import FloatArray
+
+__all__ = ["MonomialMap", "monomial_columns"]
+
+
+def monomial_columns(dim: int, coefficients: Sequence[float]) -> int:
+    """Columns of the exact map: C(d + n - 1, n) for each degree n of a coefficient that is not 0.
+
+    Examples
+    --------
+    >>> monomial_columns(16, [0.25, 0.5, 0.25])
+    153
+    """
+    return sum(math.comb(dim + n - 1, n) for n, a in enumerate(coefficients) if a != 0)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MonomialMap:
+    r"""Columns :math:`\sqrt{|a_n|\,n!/m!}\;x^m` over all |m| = n, with the sign of a_n.
+
+    .. math:: \sum_n a_n \langle x, y \rangle^n
+              = \sum_n a_n \sum_{|m| = n} \frac{n!}{m!}\, x^m y^m
+
+    Attributes
+    ----------
+    dim : int
+    powers : tuple of (parent, factor)
+        A column of degree n is the column ``parent`` of degree n - 1 times a coordinate.
+    weights : tuple of ndarray
+        Of each degree.
+    kept : tuple of int
+        Degrees whose coefficient is not 0.
+    signature : ndarray
+
+    Examples
+    --------
+    >>> X = np.array([[0.6, 0.8], [1.0, 0.0]])
+    >>> chart = MonomialMap.of(2, [0.25, 0.5, 0.25])
+    >>> Z = chart.columns(X)
+    >>> ((Z * chart.signature) @ Z.T).round(12)
+    array([[1.  , 0.64],
+           [0.64, 1.  ]])
+    """
+
+    dim: int
+    powers: tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]
+    weights: tuple[FloatArray, ...]
+    kept: tuple[int, ...]
+    signature: FloatArray
+
+    @classmethod
+    def of(cls, dim: int, coefficients: Sequence[float]) -> Self:
+        """The map of sum_n coefficients[n] <x, y>^n in a dimension."""
+        powers, weights = [], []
+        index: dict[tuple[int, ...], int] = {(): 0}
+        for n, a in enumerate(coefficients):
+            if n:
+                words = list(combinations_with_replacement(range(dim), n))
+                parent = np.array([index[word[:-1]] for word in words], dtype=np.intp)
+                factor = np.array([word[-1] for word in words], dtype=np.intp)
+                powers.append((parent, factor))
+                index = {word: i for i, word in enumerate(words)}
+            multinomial = [
+                math.factorial(n) / math.prod(map(math.factorial, Counter(word).values()))
+                for word in index
+            ]
+            weights.append(np.sqrt(abs(a) * np.array(multinomial)))
+        kept = tuple(n for n, a in enumerate(coefficients) if a != 0)
+        signs = [np.full(weights[n].size, math.copysign(1.0, coefficients[n])) for n in kept]
+        signature = np.concatenate([np.zeros(0), *signs])
+        return cls(dim, tuple(powers), tuple(weights), kept, signature)
+
+    def columns(self, X: FloatArray) -> FloatArray:
+        """The columns at the rows of X."""
+        monomials = np.ones((X.shape[0], 1), dtype=X.dtype)
+        columns = [np.zeros((X.shape[0], 0), dtype=X.dtype)]
+        last = max(self.kept, default=0)
+        for n, weights in enumerate(self.weights[: last + 1]):
+            if n:
+                parent, factor = self.powers[n - 1]
+                monomials = monomials[:, parent] * X[:, factor]
+            if n in self.kept:
+                columns.append(monomials * weights.astype(X.dtype))
+        return np.concatenate(columns, axis=1)

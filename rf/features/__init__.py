@@ -1,0 +1,1 @@
+"""The estimators: SpectralFeatures, RFF, ORF, GRFF, GORF and AsKRFF."""

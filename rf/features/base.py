@@ -1,0 +1,436 @@
+r"""The one estimator behind every random-feature system: fit, transform, gram, signature.
+
+A plan (:mod:`rf.schemes.scheme`) says how the features of a kernel are made, and gives a feature
+map (:mod:`rf.feature_maps.feature_map`): left and right columns, and their signs.  With the
+signature +1 for a positive part and -1 for a negative one, ``(Z * signature_) @ Z.T`` estimates
+the kernel matrix without bias, and for a radial kernel its diagonal is k(0) exactly (an odd number
+of columns leaves out one sine: see ``n_components``).
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from rf.feature_maps.feature_map import FeatureMap
+from rf.features.operators import FeatureOperator, checked_ridge
+from rf.inputs.arrays import beside, is_foreign, on_host, refuse_other_library, validated_rows
+from rf.inputs.callers import outside
+from rf.inputs.dask_arrays import by_chunks
+from rf.inputs.lengths import divided, lengths_for, warn_of_units
+from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of, check_size
+from rf.inputs.tables import Spectrum, resolve_spectrum, without_lengths
+from rf.sampling.frequencies import Radii
+from rf.schemes.grouped import plan_groups
+from rf.schemes.l1 import plan_l1
+from rf.schemes.scheme import FeaturePlan, Scheme, plan_table
+from rf.variance.bounds import n_components_for
+from rf.variance.coupling_score import Plan
+from spectra.base.arrays import FloatArray
+from spectra.base.limits.progress import stage
+from spectra.base.numbers import real_array
+from spectra.errors import ParameterError
+from spectra.table import GroupedTable, L1Table, SpectralTable
+
+__all__ = ["BaseSpectralFeatures", "MixedSignature", "SignatureWarning"]
+
+MixedSignature = Literal["warn", "ignore", "error"]
+
+
+class SignatureWarning(UserWarning):
+    """The features carry signs that a model on Z alone does not see."""
+
+
+class BaseSpectralFeatures(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    ABC,
+):
+    """All that the estimators share; a subclass names its parameters and its scheme."""
+
+    kernel: Any
+    n_components: int
+    random_state: Any
+    mixed_signature: MixedSignature = "ignore"
+    length_scale: Any = None
+    # What fit leaves, whatever was given.
+    table_: SpectralTable | GroupedTable | L1Table | None
+    kernel_: Any
+    length_scale_: FloatArray | None
+    coupling_: str
+    counts_: tuple[int, ...]
+    plans_: tuple[Plan, ...]
+    decomposition_: str
+    signature_: Any
+    mass_: float
+    feature_map_: FeatureMap
+    _plan: FeaturePlan
+    _radii: Radii
+    _rows: Any  # a RowRange, or what checks rows as it does
+    _lengths: FloatArray | None
+    _radial: Any
+
+    @abstractmethod
+    def _scheme(self) -> Scheme:
+        """The scheme that the parameters stand for."""
+
+    def _planned(self, X: Any) -> tuple[FeaturePlan, Any]:
+        """How the features are made for the rows X, and the exact kernel where it is known."""
+        return self._plan_table(resolve_spectrum(self._radial, X.shape[1]), X)
+
+    def _plan_table(self, spectrum: Spectrum, X: Any) -> tuple[FeaturePlan, Any]:
+        """The plan that draws from a table."""
+        table = spectrum.table
+        if isinstance(table, GroupedTable | L1Table):
+            self._check_groups(table)
+        else:
+            self._check_table(table)
+        if not table.parts:
+            raise ParameterError(
+                f"The spectral measure of {table.formula} is 0 to within the error of its masses, "
+                "so there is nothing to draw: the kernel is 0, or a difference that cancels below "
+                "what can be computed. Check the formula, or scale the difference up."
+            )
+        if table.sphere:
+            self._refuse_lengths(table.formula)
+        self._serve(table.domain, table.formula if table.sphere else "", X)
+        warn_of_units(table if spectrum.kernel is None else spectrum.kernel, X)
+        with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
+            n = -(-self.n_components // 2)
+            if isinstance(table, GroupedTable):
+                return plan_groups(table, n, self._scheme(), X), spectrum.kernel
+            if isinstance(table, L1Table):
+                return plan_l1(table, n, self._scheme(), X), spectrum.kernel
+            plan = self._plan_frequencies(table, self._laid_out(spectrum), X)
+        return plan, spectrum.kernel
+
+    def _plan_frequencies(self, table: SpectralTable, scheme: Scheme, X: Any) -> FeaturePlan:
+        """How many frequencies of each part, and which coupling, for half the columns."""
+        return plan_table(table, -(-self.n_components // 2), scheme, X)
+
+    def _laid_out(self, spectrum: Spectrum) -> Scheme:
+        """The scheme, with the coupling and the split of a design that was made for them."""
+        scheme, layout = self._scheme(), spectrum.layout
+        if layout is None:
+            return scheme
+        if scheme.coupling not in ("auto", layout.coupling):
+            raise ParameterError(
+                f"The design was made for coupling={layout.coupling!r}, with which alone its "
+                f"masses cancel, and coupling={scheme.coupling!r} was asked for. Take "
+                f"coupling='auto' or {layout.coupling!r}."
+            )
+        if self.n_components < layout.columns:
+            raise ParameterError(
+                f"The design fills {layout.columns} columns, and n_components is "
+                f"{self.n_components}. Ask for as many, or design for fewer (budget=)."
+            )
+        return replace(scheme, coupling=layout.coupling, counts=layout.counts)
+
+    def _check_table(self, table: SpectralTable) -> None:
+        """Refuse a table that this system does not cover; by default one of shifted parts."""
+        if not table.is_radial:
+            raise ParameterError(
+                f"{type(self).__name__} samples symmetric kernels, and {table.formula} is "
+                "asymmetric. Take AsKRFF, or SpectralFeatures."
+            )
+
+    def _check_groups(self, table: GroupedTable | L1Table) -> None:
+        """Refuse a table of no radial kernel that this system does not cover; by default none."""
+
+    def _serve(self, domain: float, sphere: str, X: Any) -> None:
+        """Take note of the rows that are served, of which those of X must be."""
+        self._rows = RowRange(domain, sphere, centre_of(X))
+        self._rows.check(X, at_any_distance=self._at_any_distance)
+
+    def _refuse_lengths(self, kernel: str) -> None:
+        """Rows of a kernel on the sphere cannot be divided."""
+        if self._lengths is not None:
+            raise ParameterError(
+                f"{kernel} lives on the unit sphere, which rows over a length leave. Leave "
+                "length_scale away, or write the kernel as a radial one, with rescale(1)."
+            )
+
+    @property
+    def _at_any_distance(self) -> bool:
+        """Whether rows are let pass that are further apart than is served."""
+        return False
+
+    def _draw(self, plan: FeaturePlan, X: Any, rng: np.random.Generator) -> FeatureMap:
+        """Draw the features of a plan; some systems look at the rows."""
+        return plan.draw(self.n_components, self._radii, rng)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Resolve the kernel for the dimension of X, and draw the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; their distances choose the coupling and the allocation where these are "auto"
+            and "optimal".
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            For more parts than frequencies, or what names no kernel.
+        DataError
+            Where the table was made for another dimension, rows are off the sphere of a zonal
+            kernel, or two rows are further apart than the table's domain.
+        InfiniteMassError, UndecidedError, NoRouteError, FormulaError
+            Where the kernel has no table.
+        """
+        self._validate_params()
+        given = validated_rows(self, X, reset=True)
+        self.length_scale_ = lengths_for(self.length_scale, on_host(given))
+        self._radial, own = without_lengths(self.kernel, given.shape[1])
+        self._lengths = _product(own, self.length_scale_)
+        given = divided(given, self._lengths)
+        X = on_host(given)
+        seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+        # A plan is a function of the rows; the first of these streams once sampled them.
+        _, for_draw = np.random.default_rng(seed.tolist()).spawn(2)
+        check_size(X)
+        plan, kernel = self._planned(X)
+        self.kernel_ = kernel if own is None else self.kernel
+        self._plan, self.table_, self._radii = plan, plan.table, self._scheme().radii
+        self.coupling_, self.counts_ = plan.coupling, plan.counts
+        self.plans_, self.decomposition_ = plan.compared, plan.decomposition
+        with stage("drawing features", of=self._formula, advice=FITTING_ADVICE):
+            self._take(self._draw(plan, X, for_draw))
+            self.mass_ = self.feature_map_.mass(X)
+        self._announce()
+        if is_foreign(given):
+            self.signature_ = beside(self.signature_, given, double=True)
+        return self
+
+    def _take(self, features: FeatureMap) -> None:
+        self.feature_map_ = features
+        self.frequencies_ = features.frequencies
+        self.signature_ = features.signature
+        self._n_features_out = len(features.signature)
+
+    @property
+    def _formula(self) -> str:
+        return str(self.kernel_) if self.table_ is None else self.table_.formula
+
+    @property
+    def expected_error_(self) -> float:
+        """Expected relative error of the kernel matrix of the fitted rows, in Frobenius norm."""
+        check_is_fitted(self)
+        return self._plan.expected_error(self._radii, self.feature_map_.extra_variance)
+
+    @by_chunks
+    def transform(self, X: Any, *, out: NDArray[Any] | None = None) -> Any:
+        """The (left) features Z of rows: K is estimated by (Z * signature_) @ Z.T.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        out : ndarray of shape (n_samples, n_components), optional
+            Contiguous, of the type that is returned: Z is written here, which spares the fresh
+            memory that costs more than the work.  Chunks of rows may share one array.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            float32 where X is float32, float64 otherwise.
+
+        Raises
+        ------
+        DataError
+            As :meth:`fit` does for the rows.
+        ParameterError
+            For an ``out`` of another shape, type or layout.
+        """
+        X = self._validated(X)
+        return self.feature_map_.left(X, out)
+
+    @by_chunks
+    def transform_right(self, X: Any, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """The right features: K(X, Y) ~ (transform(X) * signature_) @ transform_right(Y).T.
+
+        They equal :meth:`transform` unless a part has a phase other than 0 and pi.
+        """
+        X = self._validated(X)
+        return self.feature_map_.right(X, out)
+
+    @by_chunks
+    def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:
+        """The estimated kernel matrix, to set beside ``kernel_.gram(X, Y)``.
+
+        Returns
+        -------
+        ndarray of shape (len(X), len(Y))
+
+        Raises
+        ------
+        DataError
+            As :meth:`fit` does, and where a row of X and one of Y are too far apart.
+        """
+        X, Y = self._two(X, Y)
+        features = self.feature_map_
+        left = features.left(X)
+        right = left if Y is X and features.symmetric else features.right(Y)
+        matrix: NDArray[Any] = (left * beside(self.signature_, left)) @ right.T
+        return matrix
+
+    def operator(self, X: Any, Y: Any = None, *, ridge: float = 0.0) -> FeatureOperator:
+        """The estimated kernel matrix as a linear operator, which holds neither it nor Z.
+
+        A product takes the time of two transforms and the memory of a few blocks of features, for
+        any number of rows: for the iterative solvers of ``scipy.sparse.linalg``.
+
+        Parameters
+        ----------
+        X, Y : array-like or sparse matrix of shape (n_samples, n_features)
+            As for :meth:`gram`.
+        ridge : float, default=0.0
+            Added to the diagonal of the matrix of X with itself.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator of shape (len(X), len(Y))
+            Its products, and those of its transpose, equal those of gram(X, Y) + ridge I.
+
+        Raises
+        ------
+        DataError
+            As :meth:`gram` does.
+        ParameterError
+            For a ridge beside a Y, or one that is not a finite number.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from scipy.sparse.linalg import cg
+        >>> from rf import SpectralFeatures
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> K = SpectralFeatures("gaussian", random_state=0).fit(X).operator(X, ridge=0.1)
+        >>> solution, _ = cg(K, X[:, 0], rtol=1e-10)
+        >>> bool(np.allclose(K @ solution, X[:, 0]))
+        True
+        """
+        ridge = checked_ridge(ridge, of_two=Y is not None)
+        X, Y = (on_host(rows) for rows in self._two(X, Y, "operator"))
+        features = self.feature_map_
+        return FeatureOperator(X, Y, features.left, features.right, features.signature, ridge=ridge)
+
+    def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
+        """Exact variance of the estimate of k at distances z, for the fitted draw's scheme.
+
+        With coupling "hadamard" the directions are not quite uniform, and the error depends on the
+        axis of the difference: this is its mean square over all axes, the squared bias included.
+        Beyond order 4 the cosines between its rows are sampled, which leaves an error of a few
+        percent in d = 5 to 15 and less elsewhere; every other number is right to about 1e-8 of
+        the squared mass, or 1e-4 for a kernel whose lobes beat
+        (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).
+
+        Parameters
+        ----------
+        z : array_like
+            Distances; for an asymmetric kernel differences x - y, shape (n, d).  Both are those of
+            rows that are divided by their lengths.
+        radii : {"iid", "stratified", "systematic"}, optional
+            By default those of the estimator.
+
+        Raises
+        ------
+        ParameterError
+            Where it is not known: coupling "qmc", and features made to order.
+        """
+        check_is_fitted(self)
+        z = real_array(z, "the distances")
+        value = self._plan.variance(z, radii or self._radii)
+        return value + self.feature_map_.extra_variance
+
+    def n_components_for(
+        self,
+        eps: float,
+        delta: float,
+        *,
+        n_points: int | None = None,
+        diameter: float | None = None,
+        bound: str = "bernstein",
+        allocation: str = "equal",
+    ) -> int:
+        """Columns with which every entry errs by at most eps, with probability 1 - delta.
+
+        See :func:`rf.variance.bounds.frequencies_for`.  The bounds are for coupling "iid";
+        couplings of less variance need fewer columns, but no bound is proved for them.
+
+        Raises
+        ------
+        ParameterError
+            For asymmetric kernels and features made to order, for which no bound is known.
+        """
+        check_is_fitted(self)
+        return n_components_for(
+            self._plan.radial_table("A bound of the number of columns"),
+            eps,
+            delta,
+            n_points=n_points,
+            diameter=diameter,
+            bound=bound,
+            allocation=allocation,
+        )
+
+    def _validated(self, X: Any, method: str = "transform") -> Any:
+        check_is_fitted(self)
+        X = validated_rows(self, X, reset=False)
+        refuse_other_library(self, X, self.signature_, method)
+        X = divided(X, self._lengths)
+        check_size(X)
+        self._rows.check(X, at_any_distance=self._at_any_distance)
+        return X
+
+    def _two(self, X: Any, Y: Any, method: str = "gram") -> tuple[Any, Any]:
+        """Both sets of rows, the same one where Y is None, no two rows too far apart."""
+        X = self._validated(X, method)
+        if Y is None:
+            return X, X
+        Y = self._validated(Y, method)
+        if not self._at_any_distance:
+            self._rows.check_between(X, Y)
+        return X, Y
+
+    def _announce(self) -> None:
+        negative = int(np.sum(self.signature_ < 0))
+        if negative == 0 or self.mixed_signature == "ignore":
+            return
+        text = (
+            f"{negative} of {len(self.signature_)} columns of Z have signature -1, because the "
+            "kernel, or the measure made for it, has negative mass. The kernel matrix is "
+            "(Z * signature_) @ Z.T; a model that is given Z alone learns with Z @ Z.T, which is "
+            "another kernel. Use gram(), or a model that takes signature_ (rf.KreinRidge); "
+            "mixed_signature='ignore' ends this warning."
+        )
+        if self.mixed_signature == "error":
+            raise ParameterError(text)
+        warnings.warn(text, SignatureWarning, stacklevel=outside())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _product(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
+    """The product of two lists of lengths, either of which may be left away."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first * second

@@ -1,0 +1,239 @@
+"""The papers' systems for real measures: which coupling draws the frequencies, and nothing else."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, final
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rf.features.base import BaseSpectralFeatures, MixedSignature
+from rf.inputs.lengths import LENGTHS
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.frequencies import ALLOCATIONS, Allocation
+from rf.schemes.scheme import Scheme
+from spectra.errors import ParameterError
+from spectra.table import GroupedTable, L1Table, SpectralTable
+
+__all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedSystem"]
+
+_COMMON: dict[str, Any] = {
+    "kernel": "no_validation",
+    "n_components": [Interval(Integral, 1, None, closed="left")],
+    "length_scale": LENGTHS,
+    "random_state": ["random_state"],
+}
+
+
+@final
+class RFF(BaseSpectralFeatures):
+    """Random Fourier features of Rahimi and Recht: one positive measure, iid frequencies.
+
+    Parameters
+    ----------
+    kernel, n_components, length_scale, random_state
+        As in :class:`rf.SpectralFeatures`, whose attributes it has too.
+
+    Raises
+    ------
+    ParameterError
+        At fit, where the kernel has negative spectral mass: take :class:`GRFF`.
+
+    References
+    ----------
+    Rahimi and Recht, "Random features for large-scale kernel machines", NeurIPS 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import RFF
+    >>> RFF("laplace", n_components=8, random_state=0).fit_transform(np.eye(3)).shape
+    (3, 8)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = _COMMON
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        length_scale: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.length_scale = length_scale
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme("iid", "iid", "equal")
+
+    def _check_table(self, table: SpectralTable) -> None:
+        super()._check_table(table)
+        phases = [float(p.phase) for p in table.parts]
+        if phases != [0.0]:
+            raise ParameterError(
+                f"RFF samples one positive measure, and the spectral measure of {table.formula} in "
+                f"dimension {table.dim} has {len(phases)} part(s) with phases {phases} (0: "
+                "positive, pi: negative). Take GRFF, or SpectralFeatures, whose features carry a "
+                "signature."
+            )
+
+    def _check_groups(self, table: GroupedTable | L1Table) -> None:
+        if table.negative_mass > 0.0:
+            raise ParameterError(
+                f"RFF samples one positive measure, and that of {table.formula} has the negative "
+                f"mass {table.negative_mass:.6g}. Take GRFF, or SpectralFeatures, whose features "
+                "carry a signature."
+            )
+
+
+class SignedSystem(BaseSpectralFeatures):
+    """A system whose frequencies are split over the parts of a signed measure.
+
+    Parameters
+    ----------
+    kernel, n_components, mixed_signature, length_scale, random_state
+        As in :class:`rf.SpectralFeatures`, whose attributes it has too.
+    allocation : {"equal", "mass", "optimal"}, default="equal"
+    """
+
+    #: The coupling of the paper.
+    _coupling: ClassVar[str] = "iid"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_COMMON,
+        "allocation": [StrOptions(set(ALLOCATIONS))],
+        "mixed_signature": [StrOptions({"warn", "ignore", "error"})],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        allocation: Allocation = "equal",
+        mixed_signature: MixedSignature = "warn",
+        length_scale: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.allocation = allocation
+        self.mixed_signature = mixed_signature
+        self.length_scale = length_scale
+        self.random_state = random_state
+
+    def _scheme(self) -> Scheme:
+        return Scheme(self._coupling, "iid", self.allocation)
+
+
+@final
+class ORF(SignedSystem):
+    """Orthogonal random features of Yu et al.: orthogonal d x d blocks within each part.
+
+    The paper treats one positive part; with signed parts the blocks of different parts are
+    independent.  The parameters are those of :class:`GRFF`.
+
+    References
+    ----------
+    Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NeurIPS 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import ORF
+    >>> ORF("matern", n_components=8, random_state=0).fit_transform(np.eye(3)).shape
+    (3, 8)
+    """
+
+    _coupling = "orthogonal"
+
+
+@final
+class GRFF(SignedSystem):
+    """Generalised random Fourier features of Liu et al.: the Jordan parts, iid frequencies.
+
+    The papers' imaginary unit on the negative part is the -1 of ``signature_``, and the radius
+    has its full law, with the factor w^(d-1).
+
+    Parameters
+    ----------
+    kernel, n_components, mixed_signature, length_scale, random_state
+        As in :class:`rf.SpectralFeatures`, whose attributes it has too.
+    allocation : {"equal", "mass", "optimal"}, default="equal"
+
+    References
+    ----------
+    Liu, Huang, Chen, Suykens, "Fast learning in reproducing kernel Krein spaces via signed
+    measures", AISTATS 2021, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import GRFF
+    >>> features = GRFF("exp(-z**2/2) - exp(-z**2/8)", n_components=8, mixed_signature="ignore")
+    >>> features.fit(np.eye(3)).signature_
+    array([ 1.,  1., -1., -1.,  1.,  1., -1., -1.])
+    """
+
+
+@final
+class GORF(SignedSystem):
+    """Generalised orthogonal random features of Luo et al.: the published joint coupling.
+
+    Directions of both signs are columns of one Haar matrix, cut to d rows: see
+    :func:`rf.sampling.couplings.haar.haar`.  As the estimate is a difference, joint orthogonality
+    makes its variance larger than that of separate blocks (:class:`ORF`): a system to compare
+    with, not to recommend.
+
+    Parameters
+    ----------
+    kernel, n_components, mixed_signature, length_scale, random_state
+        As in :class:`rf.SpectralFeatures`, whose attributes it has too.
+    coupling : str, default="haar"
+        As in :class:`rf.SpectralFeatures`.
+    allocation : {"equal", "mass", "optimal"}, default="equal"
+
+    References
+    ----------
+    Luo, Fang, Yang, Huang, "Towards unbiased random features with lower variance for stationary
+    indefinite kernels", arXiv 2104.06204, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import GORF
+    >>> features = GORF("exp(-z**2/2) - exp(-z**2/8)", n_components=8, mixed_signature="ignore")
+    >>> features.fit(np.eye(3)).coupling_
+    'haar'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SignedSystem._parameter_constraints,
+        "coupling": [StrOptions({"auto", *COUPLINGS})],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        coupling: str = "haar",
+        allocation: Allocation = "equal",
+        mixed_signature: MixedSignature = "warn",
+        length_scale: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            kernel,
+            n_components=n_components,
+            allocation=allocation,
+            mixed_signature=mixed_signature,
+            length_scale=length_scale,
+            random_state=random_state,
+        )
+        self.coupling = coupling
+
+    def _scheme(self) -> Scheme:
+        return Scheme(self.coupling, "iid", self.allocation)

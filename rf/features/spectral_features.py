@@ -1,0 +1,373 @@
+"""SpectralFeatures, which we recommend: any kernel, any coupling, or features made to order."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from rf.features.base import BaseSpectralFeatures, MixedSignature, SignatureWarning
+from rf.inputs.callers import outside as outside_of_rf
+from rf.inputs.lengths import LENGTHS, LengthScaleWarning, warn_of_units
+from rf.inputs.rows import RowRange, centre_of
+from rf.inputs.tables import named_kernel, resolve_spectrum
+from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
+from rf.schemes.scheme import FeaturePlan, Scheme, plan_table
+from spectra.base.arrays import FloatArray
+from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
+from spectra.table import SpectralTable
+
+if TYPE_CHECKING:
+    from rf.dot_product.comparison import Prediction
+    from rf.dot_product.problem import Commission
+
+__all__ = [
+    "LengthScaleWarning",
+    "SignatureWarning",
+    "SpectralFeatures",
+    "UselessFeaturesWarning",
+]
+
+_N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
+_MIXED = [StrOptions({"warn", "ignore", "error"})]
+# Features are warned of from this part of the kernel matrix on, as their error: the chosen place
+# between an approximation and none, which has the error 1.
+_USELESS = 0.5
+
+
+class UselessFeaturesWarning(UserWarning):
+    """The features are known to err by half of the kernel matrix or more: zeros err by all."""
+
+
+@final
+class SpectralFeatures(BaseSpectralFeatures):
+    r"""Random features of any kernel with a finite spectral measure, signed or not.
+
+    .. math:: k(x - y) \approx \sum_i s_i\, Z_{xi} Z_{yi}, \qquad s_i = \pm 1.
+
+    Parameters
+    ----------
+    kernel : Kernel, Family, str, SpectralMeasure, design or SpectralTable, default="gaussian"
+        What names the kernel, which may be an AsymmetricKernel too; text is a
+        name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  Kernels are
+        resolved at fit, for the dimension of X.  A design for a number of columns is drawn with
+        the coupling and the frequencies that it was made for.
+    n_components : int, default=100
+        Number of output columns: n cosines, then n sines.  An odd number leaves one frequency a
+        single column with a random offset, which is unbiased but adds variance: prefer even ones.
+        Features made to order take at most as many.
+    coupling : str, default="auto"
+        How frequencies depend on one another; see :func:`rf.sampling.frequencies.draw_frequencies`.
+        "auto" takes the least mean variance over the distances of X, predicted for the radii that
+        are drawn (``plans_`` and explain() show the others); for a formula in u, and for features
+        made to order, the way of least error (see Notes).
+    radii : {"stratified", "iid", "systematic"}, default="stratified"
+    allocation : {"optimal", "mass", "equal"}, default="optimal"
+        How frequencies are split over the parts; see :func:`rf.sampling.frequencies.allocate`.
+    mixed_signature : {"warn", "ignore", "error"}, default="warn"
+        What fit does when a column has signature -1, which a pipeline on Z alone would not see.
+        With "error", features made to order for a kernel that is positive definite on the sphere
+        are sought among those without.
+    domain : float, "data" or None, default=None
+        Largest distance of rows that is to be served, by features that are **made to order** for
+        it; "data" finds it from X, with a margin.  By default that is done for a formula in u with
+        coupling "auto", and for a kernel of infinite spectral mass, which has no other features.
+    outside : {"error", "ignore"}, default="error"
+        What transform does with rows further apart than the domain of features made to order.
+    kernel_params : dict, default=None
+        Parameters of a family, a name of the catalogue or a formula, such as ``{"nu": 2.5}`` for
+        "matern", which a grid can search.
+    length_scale : float, array_like of shape (d,), "median" or None, default=None
+        What each column of the rows is divided by before the kernel sees it: a number, one for
+        each column, or the median distance of the rows, found at fit.  The table is that of the
+        kernel as it is; z_max_, domain and the distances of :meth:`variance` are those of divided
+        rows.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    signature_ : ndarray of shape (n_components,)
+        +1 or -1 for each column.
+    feature_map_ : rf.feature_maps.feature_map.FeatureMap
+        What makes the columns.
+    frequencies_ : rf.Frequencies or None
+        The draw; None for features that the portfolio made.
+    table_ : SpectralTable or None
+        The laws it was drawn from, likewise.
+    z_max_ : float
+        Largest distance that is served; infinite where the measure is that of the kernel.  Of
+        groups of columns that are made to order it is an array, with that of each of their kernels.
+    note_ : str
+        Why features were made to order, and where z_max_ comes from; else empty.
+    expected_error_ : float
+        Expected relative error of the kernel matrix of X in the Frobenius norm: as seen on a
+        sample for features made to order; else from the variance at distances that stand for all
+        (to a few percent; nan for coupling "qmc", whose variance is not known).
+    mass_ : float
+        Bound of the sum of the absolute terms of an entry of the matrix of X (see Notes).
+    comparison_ : tuple of rf.dot_product.comparison.Prediction
+        The ways that were compared, best first; empty for features drawn from a table.
+    kernel_ : Kernel or None
+        The exact kernel; None where only a table was given.
+    length_scale_ : ndarray of shape (d,) or None
+        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix.
+    coupling_ : str
+        The coupling that was taken.
+    plans_ : tuple of rf.variance.coupling_score.Plan
+        What "auto" compared, best first: coupling, frequencies of each part, predicted variance.
+    decomposition_ : str
+        "radial"; for an asymmetric kernel "shifted" where it is k(D + r) for one radial k,
+        "weighted" where it is a sum of several (see :mod:`rf.variance.weighted_variance`), "polar"
+        or "jordan" where these parts have less variance (:mod:`rf.schemes.complex`); or "made to
+        order".
+    counts_ : tuple of int
+        Number of frequencies of each part of the table.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Notes
+    -----
+    A kernel on the unit sphere, such as an arc-cosine or a neural tangent kernel, may have no
+    finite measure on R^d, but it only has to be right on the distances that occur.  Made to order,
+    it is served in the best of several ways (:mod:`rf.dot_product`): the exact map of a polynomial,
+    designed plane waves with or without exact low powers of <x, y>, steps and ramps, Gegenbauer
+    features.  Each is drawn a few times and compared with the exact kernel on a sample of X;
+    :meth:`explain` prints the comparison.  New data should be of the law of X: the design is best
+    on the distances that X has, and right up to the bias that explain() states on all others.
+    With a coupling by name, a designed measure is drawn with that coupling.
+
+    Masses that cancel cost digits: rounding errs by about 8 u ``mass_`` in an entry of the matrix,
+    beside the rounding of the phases, with u = 1.1e-16 in double and 6e-8 in single precision.
+    Masses of 1e5 leave ten digits in double precision and two in single.
+
+    See Also
+    --------
+    sklearn.kernel_approximation.RBFSampler : the Gaussian kernel alone, with iid frequencies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rf import SpectralFeatures
+    >>> X = np.random.default_rng(0).normal(size=(5, 3))
+    >>> features = SpectralFeatures("gaussian", n_components=2048, random_state=0).fit(X)
+    >>> bool(np.abs(features.gram(X) - features.kernel_.gram(X)).max() < 0.05)
+    True
+    """
+
+    z_max_: float | FloatArray
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": "no_validation",
+        "n_components": _N_COMPONENTS,
+        "coupling": [StrOptions({"auto", *COUPLINGS})],
+        "radii": [StrOptions(set(RADII))],
+        "allocation": [StrOptions(set(ALLOCATIONS))],
+        "mixed_signature": _MIXED,
+        "domain": [Interval(Real, 0, None, closed="neither"), StrOptions({"data"}), None],
+        "outside": [StrOptions({"error", "ignore"})],
+        "kernel_params": [dict, None],
+        "length_scale": LENGTHS,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        n_components: int = 100,
+        coupling: str = "auto",
+        radii: Radii = "stratified",
+        allocation: Allocation = "optimal",
+        mixed_signature: MixedSignature = "warn",
+        domain: float | Literal["data"] | None = None,
+        outside: Literal["error", "ignore"] = "error",
+        kernel_params: dict[str, Any] | None = None,
+        length_scale: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.coupling = coupling
+        self.radii = radii
+        self.allocation = allocation
+        self.mixed_signature = mixed_signature
+        self.domain = domain
+        self.outside = outside
+        self.kernel_params = kernel_params
+        self.length_scale = length_scale
+        self.random_state = random_state
+
+    def explain(self) -> str:
+        """How the features were chosen: the portfolio with the error of each way, or the coupling.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rf import SpectralFeatures
+        >>> features = SpectralFeatures("(1 + u)/2", n_components=8).fit(np.eye(3))
+        >>> features.explain().splitlines()[3][21:]
+        'exact polynomial of degree 1: no bias'
+        """
+        check_is_fitted(self)
+        head = (
+            f"{self.n_components} columns for {self._formula} in dimension {self.n_features_in_}."
+        )
+        if self._lengths is not None:
+            head += f" Rows are divided by {_lengths_said(self._lengths)}."
+        drawn = "" if self.table_ is None else _said(self.expected_error_)
+        return "\n".join(line for line in (head, self.note_, self._plan.explain(), drawn) if line)
+
+    def _scheme(self) -> Scheme:
+        return Scheme(self.coupling, self.radii, self.allocation)
+
+    def _planned(self, X: Any) -> tuple[FeaturePlan, Any]:
+        named = named_kernel(self._radial, self.kernel_params)
+        self.note_ = ""
+        self.comparison_: tuple[Prediction, ...] = ()
+        if getattr(named, "is_zonal", False):
+            self._refuse_lengths(str(named))
+        if hasattr(named, "profile"):  # a kernel of the l1 distance
+            return self._of_l1(named, X)
+        if hasattr(named, "factors"):  # a kernel of groups of columns
+            return self._of_groups(named, X)
+        order = self._order(named, X)
+        if order is not None:
+            self.note_, self.z_max_ = order.note, order.z_max
+            if self.coupling == "auto":
+                return self._made_to_order(order, X), order.kernel
+            from rf.dot_product.problem import spectrum_to_order
+
+            spectrum = spectrum_to_order(order, X, self.n_components, self.coupling)
+        else:
+            spectrum = resolve_spectrum(named, X.shape[1])
+        self.z_max_ = spectrum.table.domain
+        return self._plan_table(spectrum, X)
+
+    def _of_l1(self, named: Any, X: Any) -> tuple[FeaturePlan, Any]:
+        """Features of its own law, or made to order where it is straight over the data."""
+        if self.domain is None:
+            try:
+                spectrum = resolve_spectrum(named, X.shape[1])
+            except (InfiniteMassError, NoRouteError, UndecidedError) as error:
+                why = str(error)
+            else:
+                self.z_max_ = spectrum.table.domain
+                return self._plan_table(spectrum, X)
+        else:
+            why = ""
+        from rf.dot_product.inside_kink import plan_inside_kink
+
+        try:
+            made = plan_inside_kink(named, X, self.n_components, domain=self.domain)
+        except ParameterError as error:
+            raise ParameterError(f"{why} {error}".strip()) from error
+        self.note_, self.z_max_ = "The features are made to order for the rows.", made.box.z_max
+        warn_of_units(named, X)
+        self._rows = made.box
+        made.box.check(X, at_any_distance=self._at_any_distance)
+        return made, named
+
+    def _of_groups(self, named: Any, X: Any) -> tuple[FeaturePlan, Any]:
+        """Features of the laws of the groups, or made to order for every term."""
+        why = "A domain was asked for."
+        if self.domain is None:
+            try:
+                spectrum = resolve_spectrum(named, X.shape[1])
+            except InfiniteMassError:
+                why = f"The spectral mass of {named} is infinite."
+            else:
+                self.z_max_ = spectrum.table.domain
+                return self._plan_table(spectrum, X)
+        if self.coupling != "auto":
+            raise ParameterError(
+                f"{why} Features of groups of columns that are made to order have no coupling, and "
+                f"coupling={self.coupling!r} was asked for. Take coupling='auto'."
+            )
+        from rf.dot_product.by_groups import plan_by_groups
+
+        warn_of_units(named, X)
+        strict = self.mixed_signature == "error"
+        made = plan_by_groups(named, X, self.n_components, domain=self.domain, positive=strict)
+        self.note_ = f"{why} The features are made to order, term by term, for the rows."
+        self.z_max_ = np.array([served.domain for _, served in made.ranges.ranges])
+        self._rows = made.ranges
+        made.ranges.check(X, at_any_distance=self._at_any_distance)
+        self._warn_if_useless(made.error, f"The {self.n_components} features of {named}")
+        return made, named
+
+    def _order(self, named: Any, X: Any) -> Commission | None:
+        """What is to be made to order; tables do without the room and its imports."""
+        if isinstance(named, SpectralTable):
+            if self.domain is None:
+                return None
+            raise ParameterError(
+                "domain= makes features of a kernel to order, and the kernel is given as a table, "
+                "which is made already. Pass the kernel, or leave domain out."
+            )
+        from rf.dot_product.problem import commission_for
+
+        return commission_for(named, X, domain=self.domain, coupling=self.coupling)
+
+    def _made_to_order(self, order: Commission, X: Any) -> FeaturePlan:
+        from rf.dot_product.problem import made_to_order
+
+        warn_of_units(order.kernel, X)
+        strict = self.mixed_signature == "error"
+        made = made_to_order(order, X, self.n_components, positive=strict)
+        self.comparison_, self.z_max_ = made.comparison, made.z_max
+        sphere = str(order.kernel) if order.kernel.is_zonal else ""
+        # Whether these rows are served was looked at where the range of their distances was found.
+        self._rows = RowRange(np.inf if made.everywhere else made.z_max, sphere, centre_of(X))
+        which = f"The best {made.chosen.columns} features of {order.kernel}"
+        self._warn_if_useless(made.chosen.error, which)
+        return made
+
+    @staticmethod
+    def _warn_if_useless(error: float, which: str) -> None:
+        if error >= _USELESS:
+            warnings.warn(
+                f"{which} for these rows are expected to err by {100 * error:.3g} % of its matrix "
+                "(Frobenius norm), and a matrix of zeros errs by 100 %. Allow more columns, or "
+                "take a kernel that varies less over the distances of the data; explain() shows "
+                "what was tried.",
+                UselessFeaturesWarning,
+                stacklevel=outside_of_rf(),
+            )
+
+    @property
+    def _at_any_distance(self) -> bool:
+        return self.outside == "ignore"
+
+    def _check_table(self, table: SpectralTable) -> None:
+        """Every table is covered."""
+
+    def _plan_frequencies(self, table: SpectralTable, scheme: Scheme, X: Any) -> FeaturePlan:
+        n = -(-self.n_components // 2)
+        plan = plan_table(table, n, scheme, X)
+        if table.is_radial or scheme.coupling not in ("auto", "iid"):
+            return plan
+        from rf.schemes.complex import least_axial_plan
+
+        return least_axial_plan(plan, n, scheme)
+
+
+def _lengths_said(lengths: FloatArray) -> str:
+    if np.all(lengths == lengths[0]):
+        return f"{lengths[0]:.6g}"
+    shown = ", ".join(f"{length:.6g}" for length in lengths[:6])
+    return f"the lengths {shown}{', ...' if lengths.size > 6 else ''}"
+
+
+def _said(error: float) -> str:
+    """The expected error of drawn features in words; nothing where it is not known."""
+    if np.isnan(error):
+        return ""
+    beside = ", and a matrix of zeros errs by 100 %" if error >= _USELESS else ""
+    return (
+        f"They are expected to err by {100 * error:.3g} % of the kernel matrix of the fitted rows "
+        f"(Frobenius norm){beside}."
+    )

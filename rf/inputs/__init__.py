@@ -1,0 +1,1 @@
+"""What users pass in: kernels, rows, length scales, arrays of other libraries."""

@@ -1,0 +1,356 @@
+"""Lengths that rows are divided by before the kernel sees them, and whether they fit the kernel."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist, pdist
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rf.inputs.arrays import beside, on_host
+from rf.inputs.callers import outside
+from rf.inputs.rows import check_size, dense, sample_of_rows
+from spectra.base.arrays import FloatArray
+from spectra.base.numbers import real_array
+from spectra.errors import AccuracyError, DataError, ParameterError
+from spectra.table import GroupedTable, L1Table, SpectralTable
+
+if TYPE_CHECKING:
+    from spectra.kernels.kernel import Kernel
+
+__all__ = [
+    "LENGTHS",
+    "LengthScaleWarning",
+    "checked_lengths",
+    "divided",
+    "lengths_for",
+    "median_distance",
+    "warn_of_lengths",
+    "warn_of_units",
+]
+
+Metric = Literal["euclidean", "cityblock"]
+
+# A kernel is constant where it varies by less than this part of its size (chosen): a matrix of
+# such values is, to three digits, a multiple of ones, or of ones and the identity.
+_FLAT = 1e-3
+# Distances at which a kernel is looked at for where it varies, at steps of a sixth.
+_LOOKED_AT = np.geomspace(1e-6, 1e6, 181)
+# A kernel grows without end where it is larger at the last of them than up to the middle by this
+# factor (chosen; log(1 + z) grows by 2).
+_GROWING, _MIDDLE = 1.25, 1e3
+# A table is looked at in decades of what its median frequency makes of a length, from the first of
+# these to the last, at so many distances each (chosen), until it is flat over a whole one.  Further
+# out a law that ends in lobes takes seconds for a value, and nothing is said.
+_FIRST_DECADE, _LAST_DECADE, _IN_A_DECADE = -4, 3, 8
+# Decades of s that a mean over s sees: what is left away has a share of 1e-4.
+_BEYOND = 4
+_DRAWS = 1024
+# Rows whose pairs are looked at first, and rows that are sought the neighbours of the first 64.
+_SEEN, _NEIGHBOURS, _ASKED = 128, 20_000, 64
+# Any seed will do: what is said of rows is a function of the rows.
+_SEED = 15
+
+#: What scikit-learn lets pass as ``length_scale``.
+LENGTHS: list[Any] = [
+    Interval(Real, 0, None, closed="neither"),
+    "array-like",
+    StrOptions({"median"}),
+    None,
+]
+
+
+class LengthScaleWarning(UserWarning):
+    """No two rows are at a distance at which the kernel varies: a wrong unit, or length."""
+
+
+def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
+    """A length for each of ``dim`` columns, from a number or from one for each.
+
+    Raises
+    ------
+    ParameterError
+        For lengths that are not positive and finite, or are not as many.
+
+    Examples
+    --------
+    >>> checked_lengths(2, 3), checked_lengths([1, 20], 2)
+    (array([2., 2., 2.]), array([ 1., 20.]))
+    """
+    lengths = real_array(length_scale, "length_scale")
+    if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
+        raise ParameterError(
+            f"length_scale = {length_scale!r}: give a positive number, or one for each of the "
+            f"{dim} columns."
+        )
+    return np.array(np.broadcast_to(lengths, (dim,)))
+
+
+def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
+    """The lengths of the columns of X; None where rows are taken as they are.
+
+    "median" is the median distance of (up to 512 of) the rows, for every column.
+
+    Examples
+    --------
+    >>> lengths_for("median", np.array([[0.0, 0.0], [3.0, 4.0]]))
+    array([5., 5.])
+    """
+    if length_scale is None:
+        return None
+    if isinstance(length_scale, str):
+        if length_scale != "median":
+            raise ParameterError(
+                f"length_scale = {length_scale!r}: give a positive number, one for each column, or "
+                "'median'."
+            )
+        length_scale = median_distance(sample_of_rows(X, np.random.default_rng(_SEED)))
+    return checked_lengths(length_scale, X.shape[1])
+
+
+def median_distance(rows: Any) -> float:
+    """The median distance of two rows.
+
+    Raises
+    ------
+    DataError
+        Where it is 0, or there is one row alone.
+    """
+    if rows.shape[0] == 1:
+        raise DataError(
+            "length_scale='median' is the median distance of two rows, and X has 1 sample. Give a "
+            "number as length_scale."
+        )
+    median = float(np.median(pdist(dense(rows))))
+    if median == 0.0:
+        raise DataError(
+            "The median distance of two rows is 0, because half of the rows coincide: give a "
+            "number as length_scale."
+        )
+    return median
+
+
+def divided(X: Any, lengths: FloatArray | None) -> Any:
+    """Rows over lengths, in the type and the library of X; X itself where there are none.
+
+    Examples
+    --------
+    >>> divided(np.array([[2.0, 40.0]]), np.array([1.0, 20.0]))
+    array([[2., 2.]])
+    """
+    if lengths is None:
+        return X
+    if issparse(X):
+        scaled = X.tocsr(copy=True)
+        scaled.data /= lengths[scaled.indices].astype(scaled.dtype)
+        return scaled
+    return X / beside(lengths, X)
+
+
+def warn_of_units(kernel: Any, X: Any) -> None:
+    """Warn of rows in another unit than a kernel of any kind, or than its table.
+
+    Kernels and tables of groups of columns are looked at group by group; those on the sphere and
+    shifted ones, whose rows have no unit or no one distance, not at all.
+
+    Raises
+    ------
+    DataError
+        Where rows over the lengths of a group are so long that squares of them are no numbers.
+
+    Examples
+    --------
+    >>> from spectra import radial
+    >>> warn_of_units(radial("exp(-z)").on([1]), np.eye(3))
+    """
+    if isinstance(kernel, GroupedTable):
+        for group in kernel.groups:
+            _warn_of_group(kernel.laws[group.law], group.columns, group.lengths, X)
+    elif isinstance(kernel, L1Table):
+        warn_of_lengths(kernel, X, metric="cityblock")
+    elif isinstance(kernel, SpectralTable):
+        if kernel.is_radial and not kernel.sphere:
+            warn_of_lengths(kernel, X)
+    elif hasattr(kernel, "pieces"):
+        if not kernel.is_zonal:
+            warn_of_lengths(kernel, X)
+    elif hasattr(kernel, "profile"):
+        warn_of_lengths(kernel.profile, X, metric="cityblock")
+    for factor in getattr(kernel, "factors", ()):
+        _warn_of_group(factor.kernel, factor.columns, np.array(factor.lengths), X)
+
+
+def _warn_of_group(
+    kernel: Kernel | SpectralTable, columns: tuple[int, ...], lengths: FloatArray, X: Any
+) -> None:
+    with np.errstate(over="ignore"):
+        rows = divided(X[:, list(columns)], lengths)
+    check_size(rows)
+    warn_of_lengths(kernel, rows, of=f"X[:, {list(columns)}]")
+
+
+def warn_of_lengths(
+    kernel: Kernel | SpectralTable | L1Table,
+    X: Any,
+    *,
+    of: str = "X",
+    metric: Metric = "euclidean",
+) -> None:
+    """Warn where a kernel does not vary over the distances of the rows, in numbers.
+
+    Parameters
+    ----------
+    kernel : Kernel, SpectralTable or L1Table
+    X : array or sparse array of shape (n, d)
+        Rows in units of the lengths.
+    of : str
+        What the rows are, for the message.
+    metric : str
+        Of which distance the kernel is, by the name that scipy gives it.
+    """
+    near, far = _where_it_varies(kernel)
+    seen = dense(sample_of_rows(on_host(X), np.random.default_rng(_SEED), _SEEN))
+    distances = pdist(seen, metric)
+    distances = distances[distances > 0.0]
+    if not distances.size or not near < far:
+        return
+    least, largest = float(distances.min()), float(distances.max())
+    name = kernel.formula if isinstance(kernel, SpectralTable | L1Table) else kernel
+    if largest < near:
+        what = (
+            f"and {name} is k(0) up to {100 * _FLAT:g} % of its size there: its matrix is a "
+            "multiple of ones, so that every row looks alike. Measure the rows in a smaller unit"
+        )
+    elif least > far and (least := _least_distance(X, least, metric)) > far:
+        what = (
+            f"and {name} varies by no more than {100 * _FLAT:g} % of its size there: its matrix "
+            "is a multiple of ones plus one of the identity, so that no row tells of another. "
+            "Measure the rows in a larger unit"
+        )
+    else:
+        return
+    warnings.warn(
+        f"The distances of the rows of {of} lie between {least:.3g} and {largest:.3g}, {what}: the "
+        f"kernel varies {_between(near, far)}. "
+        f"length_scale='median' would divide by {float(np.median(distances)):.3g} more.",
+        LengthScaleWarning,
+        stacklevel=outside(),
+    )
+
+
+def _between(near: float, far: float) -> str:
+    if far == np.inf:
+        return f"from the distance {near:.3g} on"
+    return f"between the distances {near:.3g} and {far:.3g}"
+
+
+def _least_distance(X: Any, least: float, metric: Metric) -> float:
+    """The least positive distance of some rows to any of many, which finds near neighbours."""
+    rng = np.random.default_rng(_SEED)
+    rows = dense(sample_of_rows(on_host(X), rng, _NEIGHBOURS))
+    distances = cdist(rows[rng.permutation(len(rows))[:_ASKED]], rows, metric)
+    positive = distances[distances > 0.0]
+    return min(least, float(positive.min())) if positive.size else least
+
+
+@lru_cache(maxsize=64)
+def _where_it_varies(kernel: Kernel | SpectralTable | L1Table) -> tuple[float, float]:
+    """Distances below which k is k(0), and beyond which it is constant, to what is flat.
+
+    The first is beyond the second where nothing is known: a constant kernel, one without values, or
+    one that grows without end, of which no size is known.
+    """
+    if isinstance(kernel, SpectralTable | L1Table):
+        return _where_a_table_varies(kernel)
+    with np.errstate(all="ignore"):
+        values = kernel(_LOOKED_AT)
+    known = np.isfinite(values)
+    if not known.any():
+        return np.inf, 0.0
+    z, values = _LOOKED_AT[known], values[known]
+    if abs(values[-1]) > _GROWING * float(np.abs(values[z <= _MIDDLE]).max(initial=0.0)):
+        return np.inf, 0.0
+    so_far = np.maximum.accumulate(np.abs(values))
+    from_zero = np.flatnonzero(np.abs(values - values[0]) > _FLAT * so_far)
+    ends = max(abs(values[0]), abs(values[-1]))
+    from_end = np.flatnonzero(np.abs(values - values[-1]) > _FLAT * ends)
+    if not from_zero.size:
+        return np.inf, 0.0
+    return float(z[from_zero[0]]), float(z[min(from_end[-1] + 1, z.size - 1)])
+
+
+def _where_a_table_varies(table: SpectralTable | L1Table) -> tuple[float, float]:
+    """The same by what a table is expected to give along a line; the second is infinite if unseen.
+
+    Along a line it is the characteristic function of one coordinate of a frequency, whose median
+    tells its scale, and tends to the mass at the frequency 0 where it has a limit.
+    """
+    if not table.parts:
+        return np.inf, 0.0
+    rates = np.abs(table.sample(_DRAWS, _SEED).frequencies[:, 0])
+    if not np.any(rates > 0.0):
+        return np.inf, 0.0
+    radial = table if isinstance(table, SpectralTable) else table.mixture
+    parts = () if radial is None else radial.parts
+    limit = sum(p.sign * p.mass * float(p.law.cdf(0.0)) for p in parts)
+    near = far = np.inf
+    size, flat = abs(table.k_zero), _FLAT * max(abs(table.k_zero), abs(limit))
+    for z, values in _decades(table, 1.0 / float(np.median(rates[rates > 0.0]))):
+        so_far = np.maximum(size, np.maximum.accumulate(np.abs(values)))
+        moved = np.flatnonzero(np.abs(values - table.k_zero) > _FLAT * so_far)
+        size = float(so_far[-1])
+        if near == np.inf and moved.size:
+            near = float(z[moved[0]])
+        there = np.flatnonzero(np.abs(values - limit) > flat)
+        if near < np.inf and not there.size:
+            return near, min(far, float(z[0]))
+        beyond = there[-1] + 1 if there.size else z.size
+        far = float(z[beyond]) if beyond < z.size else np.inf
+    return near, np.inf
+
+
+def _decades(
+    table: SpectralTable | L1Table, first: float
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Distances of a decade with the values there, in units of ``first``, as long as they come."""
+    decades = range(_FIRST_DECADE, _LAST_DECADE)
+    steps = 10.0 ** (np.arange(_IN_A_DECADE) / _IN_A_DECADE)
+    if isinstance(table, L1Table):
+        z = first * np.multiply.outer(10.0 ** np.array(decades), steps)
+        yield from zip(z, _l1_values(table, first).reshape(z.shape), strict=True)
+        return
+    for decade in decades:
+        z = first * 10.0**decade * steps
+        if z[-1] > table.domain:
+            return
+        try:
+            yield z, table.expected_kernel(z)
+        except AccuracyError:  # a law that ends in lobes, far out
+            return
+
+
+def _l1_values(table: L1Table, first: float) -> FloatArray:
+    """f at all distances of the decades: the mean of a radial kernel at z / s by Simpson's rule.
+
+    With s = exp(-t) all are values on one geometric grid, of which each is asked for once.
+    """
+    count = _IN_A_DECADE * (_LAST_DECADE - _FIRST_DECADE)
+    beyond = _IN_A_DECADE * _BEYOND
+    grid = 10.0 ** (_FIRST_DECADE + np.arange(count + beyond) / _IN_A_DECADE)
+    z, values = first * grid[:count], np.zeros(count)
+    for weight, radius in table.hats:
+        values += weight * np.maximum(radius - z, 0.0)
+    if table.mixture is not None:
+        s = grid[0] / grid[: beyond + 1]
+        simpson = np.where(np.arange(beyond + 1) % 2 == 1, 4.0, 2.0)
+        simpson[[0, -1]] = 1.0
+        shares = simpson * s * (1.0 - s**2) ** (0.5 * (table.mixture.dim - 3))
+        radial = table.mixture.expected_kernel(first * grid)
+        values += np.convolve(radial, shares[::-1] / shares.sum(), mode="valid")[:count]
+    return values

@@ -1,0 +1,209 @@
+"""From whatever names a kernel to the table of its spectral laws in the dimension of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from spectra.base.arrays import FloatArray
+from spectra.errors import DataError, ParameterError
+from spectra.table import GroupedTable, L1Table, SpectralTable
+
+if TYPE_CHECKING:
+    from spectra.designs import Design
+    from spectra.kernels.asymmetric import AsymmetricKernel
+    from spectra.kernels.grouped import GroupedKernel
+    from spectra.kernels.kernel import Kernel
+    from spectra.kernels.l1_kernel import L1Kernel
+
+__all__ = ["Layout", "Spectrum", "layout_of", "named_kernel", "resolve_spectrum", "without_lengths"]
+
+# Tables of recent kernels: a grid search fits the same kernel in the same dimension many times.
+_RECENT_TABLES = 64
+
+
+@final
+@dataclass(frozen=True)
+class Layout:
+    """Frequencies that the masses of a table were made for: others would not cancel as they do.
+
+    Attributes
+    ----------
+    coupling : str
+    counts : tuple of int
+        Frequencies of each part.
+    columns : int
+        Columns that they fill.
+    """
+
+    coupling: str
+    counts: tuple[int, ...]
+    columns: int
+
+
+@final
+@dataclass(frozen=True)
+class Spectrum:
+    """A table, and the exact kernel where it is known (a bare table knows its formula's text)."""
+
+    table: SpectralTable | GroupedTable | L1Table
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | None
+    layout: Layout | None = None
+
+
+def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
+    """Find the table of a kernel in a dimension; only a bare table does without sympy.
+
+    Parameters
+    ----------
+    spectrum : SpectralTable, SpectralMeasure, Kernel, AsymmetricKernel, Family or str
+        Or a GroupedKernel, GroupedTable, L1Kernel or L1Table, or a design of any kind.  Text is a
+        name of ``spectra.catalogue`` (a family takes its default parameters) or else a formula in
+        z = |x - y| or in u = <x, y>.
+    dim : int
+        Number of columns of the data.
+
+    Raises
+    ------
+    DataError
+        Where a table or measure was made for another dimension.
+    ParameterError
+        Where ``spectrum`` is none of these.
+    FormulaError, InfiniteMassError, UndecidedError, NoRouteError
+        Where the kernel has no table; the message names the way out.
+    """
+    if isinstance(spectrum, SpectralTable | GroupedTable | L1Table):
+        _check_dimension("table", spectrum.dim, dim)
+        return Spectrum(spectrum, None)
+    from spectra.designs import Design
+    from spectra.kernels.asymmetric import AsymmetricKernel
+    from spectra.kernels.grouped import GroupedKernel
+    from spectra.kernels.kernel import Kernel
+    from spectra.kernels.l1_kernel import L1Kernel
+    from spectra.measure import SpectralMeasure
+    from spectra.measure.tabulation import tabulate
+
+    if isinstance(spectrum, SpectralMeasure):
+        _check_dimension("measure", spectrum.dim, dim)
+        return Spectrum(tabulate(spectrum), spectrum.kernel)
+    if isinstance(spectrum, Design):
+        _check_dimension("design", spectrum.dim, dim)
+        layout = None if spectrum.n_components is None else layout_of(spectrum)
+        return Spectrum(spectrum.table, spectrum.kernel, layout)
+    spectrum = named_kernel(spectrum)
+    if isinstance(spectrum, Kernel | AsymmetricKernel | GroupedKernel | L1Kernel):
+        return Spectrum(_table_of(spectrum, dim), spectrum)
+    raise ParameterError(
+        f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
+        "of spectra.catalogue, a formula in z or u, a SpectralMeasure, a design or a SpectralTable."
+    )
+
+
+def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
+    """The radial kernel and the lengths of a ``rescale([...])``; anything else as it is, and None.
+
+    A kernel of the l1 distance becomes the radial one, or the one of groups, that it is.
+
+    Raises
+    ------
+    DataError
+        Where the data have another number of columns than the kernel has lengths.
+
+    Examples
+    --------
+    >>> without_lengths("exp(-z)", 2)
+    ('exp(-z)', None)
+    """
+    if isinstance(kernel, str | SpectralTable | GroupedTable | L1Table):
+        return kernel, None
+    from spectra.kernels.grouped import GroupedKernel
+    from spectra.kernels.l1_kernel import L1Kernel
+
+    if isinstance(kernel, L1Kernel):
+        standing = kernel.standing(dim)
+        return (kernel if standing is None else standing), None
+
+    found = kernel.one_radial(dim) if isinstance(kernel, GroupedKernel) else None
+    return (kernel, None) if found is None else found
+
+
+def layout_of(made: Design) -> Layout:
+    """The frequencies of a design for a number of columns; a mass of 0 has no part."""
+    used = tuple(n for n, c in zip(made.counts, made.masses, strict=True) if c != 0.0)
+    return Layout(made.coupling, used, made.columns)
+
+
+def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    """The kernel that a name, a formula or a family stands for; anything else as it is.
+
+    ``parameters`` are those of a family, of a name of the catalogue, or of a formula.
+
+    Raises
+    ------
+    ParameterError
+        For parameters of what has none.
+
+    Examples
+    --------
+    >>> str(named_kernel("exp(u)")), named_kernel(3)
+    ('exp(u)', 3)
+    >>> str(named_kernel("matern", {"nu": 2.5}))
+    'matern(nu=5/2, length=1)'
+    """
+    given = dict(parameters or {})
+    if isinstance(spectrum, SpectralTable | GroupedTable | L1Table) and not given:
+        return spectrum
+    if isinstance(spectrum, str):
+        return _from_text(spectrum, given) if given else _from_text_alone(spectrum)
+    from spectra.kernels.catalogue import Family
+    from spectra.kernels.catalogue.asymmetric import AsymmetricFamily
+
+    if isinstance(spectrum, Family | AsymmetricFamily):
+        return spectrum(**given)
+    if given:
+        raise ParameterError(
+            f"kernel_params gives {', '.join(given)}, and {spectrum!r} has no open parameters. "
+            "Pass a family of the catalogue, its name, or a formula with these parameters."
+        )
+    return spectrum
+
+
+@lru_cache(maxsize=_RECENT_TABLES)
+def _from_text_alone(text: str) -> Any:
+    return _from_text(text, {})
+
+
+def _from_text(text: str, given: dict[str, Any]) -> Any:
+    from spectra.kernels.catalogue.asymmetric import ASYMMETRIC
+    from spectra.kernels.catalogue.grouped_text import named_by_text
+    from spectra.kernels.catalogue.reading import read_numbers, split_call
+
+    name, in_text = split_call(text)
+    if name not in ASYMMETRIC:
+        return named_by_text(text, parameters=given)
+    family = ASYMMETRIC[name]
+    values = {**read_numbers(in_text), **given}
+    if name != text and family.vector in values:
+        values[family.vector] = np.array(values[family.vector], dtype=float)
+    return family(**values)
+
+
+@lru_cache(maxsize=_RECENT_TABLES)
+def _table_of(
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel, dim: int
+) -> SpectralTable | GroupedTable | L1Table:
+    from spectra.derivation.kernel_to_table import derive
+
+    return derive(kernel, dim)
+
+
+def _check_dimension(what: str, made_for: int, dim: int) -> None:
+    if made_for != dim:
+        raise DataError(
+            f"The {what} was made for dimension {made_for}, and X has {dim} column(s). The law of "
+            f"the radius depends on the dimension: tabulate the kernel for dim={dim}."
+        )

@@ -1,0 +1,149 @@
+"""Sums over chunks of rows, kept on disk where asked: an interrupted pass goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from rf.krein.sums import GramSums
+from spectra.base.arrays import FloatArray
+from spectra.base.files import whole_file
+from spectra.base.limits.progress import progress
+from spectra.errors import DataError, ParameterError
+
+__all__ = ["checked_chunks", "sums_of_chunks"]
+
+# Seconds between two states on disk: what a machine that is switched off takes with it.
+_EVERY = 60.0
+# Rows by which a file knows its features and its chunks again, and to how much of their features:
+# other draws differ in the first digit, and numpy and numba in the last one.
+_MARKS, _AGREE = 3, 1e-5
+
+
+def checked_chunks(chunks: Any) -> Iterator[tuple[Any, ...]]:
+    """Each (X, y) or (X, y, sample_weight) of what is to hold them.
+
+    Raises
+    ------
+    ParameterError
+        Where there is nothing to go through, or something else in it.
+    """
+    try:
+        each = iter(chunks)
+    except TypeError as cause:
+        raise ParameterError(
+            f"A {type(chunks).__name__} holds no chunks: give an iterable of (X, y) or "
+            "(X, y, sample_weight)."
+        ) from cause
+    for number, chunk in enumerate(each):
+        if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+            raise ParameterError(
+                f"Chunk {number} is of type {type(chunk).__name__} and not (X, y) or "
+                "(X, y, sample_weight)."
+            )
+        yield tuple(chunk)
+
+
+def sums_of_chunks(
+    features: Any,
+    chunks: Iterable[tuple[Any, ...]],
+    kept: str | os.PathLike[str] | None = None,
+    *,
+    single: bool = False,
+) -> GramSums:
+    """The sums of all chunks, each seen once and forgotten.
+
+    Parameters
+    ----------
+    features : transformer
+        Fitted.
+    chunks : iterable of (X, y) or (X, y, sample_weight)
+        At least one.
+    kept : path, optional
+        A file of the sums of the first chunks, which is written every minute, at the end, and when
+        an error or an interruption ends the pass.  Where it stands, as many chunks as it holds are
+        passed over.
+    single : bool
+        Whether features in single precision are multiplied in it.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no chunk, or no folder for the file.
+    DataError
+        Where the file holds something else, sums of other features or of another first chunk, or
+        more chunks than there are.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import FunctionTransformer
+    >>> chunks = [(np.eye(2), np.ones(2)), (np.eye(2), np.ones(2))]
+    >>> sums_of_chunks(FunctionTransformer(), chunks).gram
+    array([[2., 0.],
+           [0., 2.]])
+    """
+    path = None if kept is None else Path(kept)
+    if path is not None and not path.parent.is_dir():
+        raise ParameterError(f"There is no folder {path.parent} to keep sums in: make it first.")
+    state: tuple[int, GramSums | None] = (0, None)
+    marks, on_disk, saved = np.empty(0), 0, time.monotonic()
+    try:
+        for index, chunk in enumerate(progress(chunks, label="chunks of rows")):
+            if path is not None and index == 0:
+                marks = np.asarray(features.transform(chunk[0][:_MARKS]), dtype=float)
+                state = _read(path, marks) if path.exists() else state
+                on_disk = state[0]
+            done, total = state
+            if index < done:
+                continue
+            part = GramSums.of_rows(features, *chunk, single=single)
+            state = (done + 1, part if total is None else total + part)
+            del part, total
+            if path is not None and time.monotonic() - saved > _EVERY:
+                _write(path, marks, state)
+                on_disk, saved = state[0], time.monotonic()
+    finally:
+        if path is not None and state[0] > on_disk:
+            _write(path, marks, state)
+    done, sums = state
+    if sums is None:
+        raise ParameterError("There is no chunk of rows to sum: the iterable is empty.")
+    if index + 1 < done:
+        raise DataError(
+            f"{path} holds the sums of {done} chunks, and {index + 1} were given: the rows of the "
+            "others cannot be taken out. Give all chunks that were summed, or name another file."
+        )
+    return sums
+
+
+def _write(path: Path, marks: FloatArray, state: tuple[int, GramSums | None]) -> None:
+    done, sums = state
+    held = {f.name: getattr(sums, f.name) for f in fields(GramSums)}
+    with whole_file(path) as file:
+        np.savez(file, chunks=done, marks=marks, **held)
+
+
+def _read(path: Path, marks: FloatArray) -> tuple[int, GramSums]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            done, found = int(file["chunks"]), file["marks"]
+            held = {f.name: file[f.name] for f in fields(GramSums)}
+    except (BadZipFile, KeyError, ValueError, EOFError) as error:
+        raise DataError(
+            f"{path} holds no sums over chunks, so nothing is written to it. Name another file."
+        ) from error
+    if found.shape != marks.shape or np.abs(found - marks).max() > _AGREE * np.abs(marks).max():
+        raise DataError(
+            f"{path} holds the sums of other features or of other rows: the features of the first "
+            f"{len(marks)} rows are not those that it was begun with. Give the same chunks, and "
+            "features with a fixed random_state, or name another file."
+        )
+    numbers = {n: v.item() if v.ndim == 0 else v for n, v in held.items()}
+    return done, GramSums(**numbers)

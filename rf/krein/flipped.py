@@ -1,0 +1,89 @@
+"""Columns that carry the signs of features into models that know of none."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rf.krein.ridge import FEATURES, OnFeatures
+from rf.krein.sums import KreinSpace, KreinSums
+from spectra.base.arrays import FloatArray
+
+__all__ = ["FlippedFeatures"]
+
+
+@final
+class FlippedFeatures(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    OnFeatures,
+):
+    r"""Columns on which any linear model is its own version in the Krein space of signed features.
+
+    With the eigenvectors U and eigenvalues of K = Z S Z' on the fitted rows, the columns F have
+
+    .. math:: F F' = U |\Lambda| U', \qquad F_{new} F' = K_{new} U\, \mathrm{sgn}(\Lambda)\, U',
+
+    so that a linear model is fitted in the associated Hilbert space, where the problem is convex,
+    and is projected back to functions of k: with ``LinearSVC`` that is the support vector machine
+    in Krein spaces of Loosli et al., with ``LogisticRegression`` one with probabilities, with
+    ``Ridge`` it is :class:`KreinRidge`.  The same models on the signed features themselves would
+    learn with Z Z', another kernel.
+
+    Parameters
+    ----------
+    features : transformer, default=None
+        As in :class:`KreinRidge`.
+
+    Attributes
+    ----------
+    features_ : transformer
+    signature_is_used_ : bool
+        Whether a column of the features has the sign -1.
+    eigenvalues_ : ndarray
+        Of K, ascending.
+    n_features_in_ : int
+
+    References
+    ----------
+    Loosli, Canu, Ong, "Learning SVM in Krein spaces", IEEE TPAMI 38 (2016).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> from rf import SpectralFeatures
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> signed = SpectralFeatures("exp(-z**2) - exp(-z**2/8)/2", n_components=100, random_state=0)
+    >>> machine = make_pipeline(FlippedFeatures(signed), LinearSVC(C=10.0)).fit(X, y)
+    >>> bool(machine.score(X, y) > 0.97)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = FEATURES
+
+    def __init__(self, features: Any = None) -> None:
+        self.features = features
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the features to X, and find the eigenvectors of their signed kernel matrix."""
+        self._validate_params()
+        X = self._given(X, reset=True)
+        self._fit_features(X, y)
+        Z = self._rows(X)
+        space = KreinSpace(KreinSums.of(Z, np.zeros((len(Z), 1))), self.signature_)
+        self._map, self.eigenvalues_ = space.flipped(), space.eigenvalues
+        # The signs are in the columns now, and whoever asks for them would use them twice.
+        self.signature_is_used_ = bool(np.any(self.signature_ < 0))
+        del self.signature_
+        self._n_features_out = self._map.shape[1]
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """The columns F, of shape (n, rank of K)."""
+        check_is_fitted(self)
+        return np.asarray(self._rows(self._given(X, reset=False)) @ self._map)

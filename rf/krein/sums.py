@@ -1,0 +1,368 @@
+r"""What a Krein model keeps of its rows: sums that add up, in the memory of columns squared.
+
+A model sees weighted rows :math:`Z` and targets y only through :math:`Z'Z` and :math:`Z'y`.  They
+are kept as a triangle R with :math:`R'R = Z'Z` and as :math:`Q'y`, :math:`Z = QR`, so that no root
+of a matrix has to be taken that may be singular; two of them add up by the QR decomposition of one
+on top of the other.
+
+Where the rows are beyond memory the sums themselves are kept: they add up entry by entry, in a
+quarter of the time.  Eigenvalues of :math:`Z'Z` below the rounding of that sum are lost then.
+Features in single precision are multiplied in it, block by block, in about half of the time
+again, and the blocks added up in double precision.
+
+With the signature S the matrix :math:`K = Z S Z'` has the eigenvalues of :math:`R S R'`, and the
+eigenvectors :math:`U = Q W`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.blas import dsyrk, ssyrk
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from spectra.base.arrays import FloatArray
+from spectra.errors import AccuracyError, ParameterError
+
+__all__ = ["GramSums", "KreinSpace", "KreinSums", "in_double", "krein_solve"]
+
+# Rows whose features are held at once, where not all can be: a product of as many is not slower
+# than one of more.
+_BLOCK = 4096
+# Rows of them that are in double precision at once, where all of them need not be.
+_PIECE = 128
+# A stationary point is refused where an eigenvalue comes this near to -alpha, relative to the
+# spectral radius: its coefficients would be amplified beyond half of the digits of a double.
+_NEAR_SINGULAR = 1e-8
+
+
+def in_double(X: Any) -> Any:
+    """The rows, in double precision where they are in single."""
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+
+
+def _check_targets(first: FloatArray, second: FloatArray) -> None:
+    if first.size != second.size:
+        raise ParameterError(
+            f"Rows with {second.size} target(s) were added to rows with {first.size}, and sums of "
+            "other targets do not add up. Give all rows the same targets."
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KreinSums:
+    """Weighted rows and targets, as far as a model sees them.
+
+    Attributes
+    ----------
+    triangle : ndarray of shape (r, p)
+        R, r = min(rows, p).
+    targets : ndarray of shape (r, t)
+        Q' sqrt(w) y.
+    ones : ndarray of shape (r,)
+        Q' sqrt(w), which takes a constant off the targets.
+    total : ndarray of shape (t,)
+        sum of w y.
+    weight : float
+        sum of w.
+    rows : int
+
+    Examples
+    --------
+    >>> Z, y = np.arange(12.0).reshape(6, 2) ** 0.5, np.arange(6.0)[:, None]
+    >>> halves = KreinSums.of(Z[:3], y[:3]) + KreinSums.of(Z[3:], y[3:])
+    >>> bool(np.allclose(halves.triangle.T @ halves.triangle, Z.T @ Z))
+    True
+    >>> bool(np.allclose(halves.triangle.T @ halves.targets, Z.T @ y))
+    True
+    """
+
+    triangle: FloatArray
+    targets: FloatArray
+    ones: FloatArray
+    total: FloatArray
+    weight: float
+    rows: int
+
+    @classmethod
+    def of(cls, Z: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Self:
+        """The sums of rows Z with targets y of shape (n, t), and weights (1 if left out)."""
+        w = np.ones(len(Z)) if weights is None else weights
+        root = np.sqrt(w)
+        Q, R = np.linalg.qr(Z * root[:, None])
+        return cls(R, Q.T @ (root[:, None] * y), Q.T @ root, w @ y, float(w.sum()), len(Z))
+
+    def __add__(self, other: KreinSums) -> KreinSums:
+        _check_targets(self.total, other.total)
+        Q, R = np.linalg.qr(np.concatenate([self.triangle, other.triangle]))
+        return KreinSums(
+            R,
+            Q.T @ np.concatenate([self.targets, other.targets]),
+            Q.T @ np.concatenate([self.ones, other.ones]),
+            self.total + other.total,
+            self.weight + other.weight,
+            self.rows + other.rows,
+        )
+
+    @property
+    def mean(self) -> FloatArray:
+        """Weighted mean of the targets."""
+        return np.asarray(self.total / self.weight)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GramSums:
+    """Sums over weighted rows, added up entry by entry.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (p, p)
+        Z' w Z; what is below the diagonal is not filled in.  In single precision where it is one
+        product in it, in double precision where it is a sum.
+    cross : ndarray of shape (p, t)
+        Z' w y.
+    ones : ndarray of shape (p,)
+        Z' w.
+    total, weight, rows
+        As in :class:`KreinSums`.
+    rounding : float
+        What products in single precision may have done to ``gram``, in the spectral norm; 0 where
+        there were none.  A product of b rows has errors below about :math:`\\sqrt b\\,\\epsilon`
+        of the sum of squares, where errors of rounding are independent: Higham, Mary, "A new
+        approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41 (2019).
+
+    Examples
+    --------
+    >>> Z, y = np.arange(12.0).reshape(6, 2) ** 0.5, np.arange(6.0)[:, None]
+    >>> sums = GramSums.of(Z[:3], y[:3]) + GramSums.of(Z[3:], y[3:])
+    >>> R = sums.triangular().triangle
+    >>> bool(np.allclose(R.T @ R, Z.T @ Z))
+    True
+    """
+
+    gram: FloatArray
+    cross: FloatArray
+    ones: FloatArray
+    total: FloatArray
+    weight: float
+    rows: int
+    rounding: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        Z: FloatArray | NDArray[np.float32],
+        y: FloatArray,
+        weights: FloatArray | None = None,
+    ) -> Self:
+        """The sums of rows Z with targets y of shape (n, t), and weights (1 if left out)."""
+        w = np.ones(len(Z)) if weights is None else weights
+        root = Z if weights is None else (Z * np.sqrt(w)[:, None]).astype(Z.dtype)
+        single = Z.dtype == np.float32
+        gram = (ssyrk if single else dsyrk)(1.0, np.ascontiguousarray(root).T)
+        squares = float(np.trace(gram, dtype=float)) if single else 0.0
+        lost = (np.sqrt(len(Z)) + 1.0) * np.finfo(np.float32).eps * squares
+        beside = np.column_stack([w[:, None] * y, w])
+        cross = np.zeros((Z.shape[1], beside.shape[1]))
+        for first in range(0, len(Z), _PIECE):
+            few = slice(first, first + _PIECE)
+            cross += Z[few].astype(float, copy=False).T @ beside[few]
+        return cls(gram, cross[:, :-1], cross[:, -1], w @ y, float(w.sum()), len(Z), float(lost))
+
+    @classmethod
+    def of_rows(
+        cls, features: Any, X: Any, y: Any, weights: Any = None, *, single: bool = False
+    ) -> GramSums:
+        """The sums of the features of rows, of which few are held at once.
+
+        Parameters
+        ----------
+        features : transformer
+            Fitted.
+        X : array-like or sparse matrix of shape (n, d)
+        y : array_like of shape (n,) or (n, t)
+        weights : array_like of shape (n,), optional
+        single : bool
+            Whether features in single precision are multiplied in it; else rows in single precision
+            become double first.
+
+        Raises
+        ------
+        ValueError
+            Where a target is not finite, or a weight is negative.
+        """
+        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        targets = targets.reshape(len(targets), -1)
+        check_consistent_length(X, targets, weights)
+        if weights is not None:
+            weights = check_array(
+                weights, ensure_2d=False, dtype=np.float64, ensure_non_negative=True,
+                input_name="sample_weight",
+            )  # fmt: skip
+        X = X.tocsr() if issparse(X) else X
+
+        def block(first: int) -> GramSums:
+            few = slice(first, first + _BLOCK)
+            Z = np.asarray(features.transform(X[few] if single else in_double(X[few])))
+            Z = Z if single and Z.dtype == np.float32 else Z.astype(float, copy=False)
+            return cls.of(Z, targets[few], None if weights is None else weights[few])
+
+        total = block(0)
+        total = replace(total, gram=np.asarray(total.gram, dtype=float))
+        for first in range(_BLOCK, len(targets), _BLOCK):
+            # In place: new memory for each block costs as much as half of a product.
+            total = total._plus(block(first), total.gram)
+        return total
+
+    def __add__(self, other: GramSums) -> GramSums:
+        return self._plus(other, None)
+
+    def _plus(self, other: GramSums, into: FloatArray | None) -> GramSums:
+        _check_targets(self.total, other.total)
+        gram = np.add(self.gram, other.gram, out=into, dtype=float)
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self)[1:])
+        return GramSums(gram, *(one + more for one, more in pairs))
+
+    def triangular(self) -> KreinSums:
+        """The sums of a model, on the range of Z as far as the rounding of these tells."""
+        values, vectors = np.linalg.eigh(np.asarray(self.gram, dtype=float), "U")
+        least = values[-1] * max(self.rows, len(values)) * np.finfo(float).eps
+        kept = values > max(least, self.rounding)
+        root, along = np.sqrt(values[kept])[:, None], vectors[:, kept].T
+        return KreinSums(
+            root * along,
+            (along @ self.cross) / root,
+            (along @ self.ones) / root[:, 0],
+            self.total,
+            self.weight,
+            self.rows,
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KreinSpace:
+    """The eigenproblem of K = Z S Z' on the rows of some sums."""
+
+    sums: KreinSums
+    signature: FloatArray
+
+    @cached_property
+    def _eigen(self) -> tuple[FloatArray, FloatArray]:
+        R = self.sums.triangle
+        values, vectors = np.linalg.eigh((R * self.signature) @ R.T)
+        return np.asarray(values), np.asarray(vectors)
+
+    @property
+    def eigenvalues(self) -> FloatArray:
+        """Those of K on the range of Z, ascending."""
+        return self._eigen[0]
+
+    @property
+    def _radius(self) -> float:
+        return float(np.abs(self.eigenvalues).max(initial=0.0))
+
+    @cached_property
+    def _null(self) -> NDArray[np.bool_]:
+        """Where an eigenvalue is rounding: a model has no say there, and the sign says nothing."""
+        most = max(self.sums.rows, self.sums.triangle.shape[1])
+        return np.asarray(np.abs(self.eigenvalues) <= self._radius * most * np.finfo(float).eps)
+
+    def flipped(self) -> FloatArray:
+        """T of shape (p, r): columns Z T have inner products |K| on the rows, K U sgn U' beside."""
+        values, vectors = self._eigen
+        kept = ~self._null
+        half = np.sign(values[kept]) / np.sqrt(np.abs(values[kept]))
+        T = (self.signature[:, None] * self.sums.triangle.T) @ (vectors[:, kept] * half)
+        return np.asarray(T)
+
+    def coefficients(
+        self,
+        mean: FloatArray,
+        *,
+        alpha: float,
+        solver: Literal["flip", "stationary"],
+    ) -> FloatArray:
+        """beta of f(x) = z(x)' beta, fitted to the targets less a constant.
+
+        Raises
+        ------
+        AccuracyError
+            For "stationary", where an eigenvalue of K is too near to -alpha.
+        """
+        values, vectors = self._eigen
+        if solver == "flip":
+            inverse = np.where(self._null, 0.0, np.sign(values)) / (np.abs(values) + alpha)
+        else:
+            gap = values + alpha
+            worst = int(np.argmin(np.abs(gap)))
+            if abs(gap[worst]) <= _NEAR_SINGULAR * max(self._radius, alpha):
+                raise AccuracyError(
+                    f"The kernel matrix has the eigenvalue {values[worst]:.6g}, and alpha is "
+                    f"{alpha:.6g}: K + alpha I is singular to half of the digits, so the "
+                    "stationary point is not defined. Change alpha, or take solver='flip', which "
+                    "is well posed for every alpha."
+                )
+            inverse = 1.0 / gap
+        wanted = self.sums.targets - np.multiply.outer(self.sums.ones, mean)
+        dual = vectors @ (inverse[:, None] * (vectors.T @ wanted))
+        return np.asarray(self.signature[:, None] * (self.sums.triangle.T @ dual))
+
+    def deviation(self, Z: FloatArray, *, alpha: float) -> FloatArray:
+        r"""Posterior deviation at rows Z, for a positive kernel and noise of variance alpha.
+
+        .. math:: k(x, x) - k_x' (K + \alpha)^{-1} k_x = \alpha\, z' (Z'Z + \alpha)^{-1} z
+        """
+        _, size, directions = np.linalg.svd(self.sums.triangle, full_matrices=False)
+        along = Z @ directions.T
+        seen = along**2 @ (alpha / (size**2 + alpha))
+        # What no row has seen keeps the variance of the prior.
+        unseen = np.sum((Z - along @ directions) ** 2, axis=1)
+        return np.asarray(np.sqrt(seen + unseen))
+
+
+def krein_solve(
+    Z: FloatArray,
+    signature: FloatArray,
+    y: ArrayLike,
+    *,
+    alpha: float,
+    solver: Literal["flip", "stationary"],
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients beta of f(x) = z(x)' beta, and the eigenvalues of K = Z S Z' on its range.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, p)
+    signature : ndarray of shape (p,)
+        +1 or -1.
+    y : array_like of shape (n,) or (n, targets)
+    alpha : float
+        Greater than 0.
+    solver : {"flip", "stationary"}
+        See :mod:`rf.krein.ridge`.
+
+    Raises
+    ------
+    AccuracyError
+        For "stationary", where an eigenvalue of K is too near to -alpha.
+
+    Examples
+    --------
+    >>> Z, y = np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([1.0, 2.0])
+    >>> beta, _ = krein_solve(Z, np.ones(2), y, alpha=1.0, solver="flip")
+    >>> K = Z @ Z.T
+    >>> bool(np.allclose(Z @ beta, K @ np.linalg.solve(K + np.eye(2), y)))
+    True
+    """
+    targets = np.asarray(y, dtype=float)
+    space = KreinSpace(KreinSums.of(Z, targets.reshape(len(Z), -1)), signature)
+    beta = space.coefficients(np.zeros(space.sums.total.size), alpha=alpha, solver=solver)
+    return beta.reshape(len(signature), *targets.shape[1:]), space.eigenvalues

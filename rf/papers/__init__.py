@@ -1,0 +1,1 @@
+"""The published baselines, experiments and data sets."""

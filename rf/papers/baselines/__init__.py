@@ -1,0 +1,82 @@
+"""The papers' systems and their rivals, one to a file, by name in :data:`RIVALS`.
+
+The systems (RFF, ORF, GRFF, GORF, AsKRFF) draw from the table of a kernel, as
+:class:`rf.SpectralFeatures` does; the rivals make features of their own.  What is biased is so in a
+class that says it: PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, DIGMM, SORF, and AsKRFF
+with fitted masses.  A rival is added by a file and a line.
+
+The papers' systems: ``systems`` (RFF, ORF, GRFF, GORF), ``ask``; as published: ``published_grff``,
+``polynomial_grff``, ``samplers``.  Their rivals: ``base`` (what they share), ``digmm``,
+``nystroem``, ``srf``, ``gegenbauer``, ``dot_product``, ``exact_polynomial``, ``power`` with
+``random_maclaurin``, ``tensor_sketch`` and ``trp``, ``gaussian_blocks`` with ``fastfood``, ``sorf``
+and ``circulant``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from rf.features.ask import AsKRFF
+from rf.features.named import GORF, GRFF, ORF, RFF
+from rf.papers.baselines.base import Rival
+from rf.papers.baselines.digmm import DIGMM
+from rf.papers.baselines.dot_product.exact_polynomial import ExactPolynomial
+from rf.papers.baselines.dot_product.gegenbauer import GegenbauerFeatures
+from rf.papers.baselines.dot_product.random_maclaurin import RandomMaclaurin
+from rf.papers.baselines.dot_product.tensor_sketch import TensorSketch
+from rf.papers.baselines.dot_product.tensorised_projection import TensorizedRandomProjection
+from rf.papers.baselines.gaussian_blocks.circulant import SignedCirculant
+from rf.papers.baselines.gaussian_blocks.fastfood import Fastfood
+from rf.papers.baselines.gaussian_blocks.sorf import SORF
+from rf.papers.baselines.nystroem import IndefiniteNystroem
+from rf.papers.baselines.polynomial_grff import PolynomialGRFF
+from rf.papers.baselines.published_grff import PublishedGRFF
+from rf.papers.baselines.srf import SphericalRandomFeatures
+
+__all__ = [
+    "DIGMM",
+    "GORF",
+    "GRFF",
+    "ORF",
+    "RFF",
+    "RIVALS",
+    "SORF",
+    "AsKRFF",
+    "ExactPolynomial",
+    "Fastfood",
+    "GegenbauerFeatures",
+    "IndefiniteNystroem",
+    "PolynomialGRFF",
+    "PublishedGRFF",
+    "RandomMaclaurin",
+    "Rival",
+    "SignedCirculant",
+    "SphericalRandomFeatures",
+    "TensorSketch",
+    "TensorizedRandomProjection",
+]
+
+RIVALS: Mapping[str, type[Any]] = MappingProxyType(
+    {
+        "rff": RFF,
+        "orf": ORF,
+        "grff": GRFF,
+        "gorf": GORF,
+        "ask-rff": AsKRFF,
+        "published-grff": PublishedGRFF,
+        "polynomial-grff": PolynomialGRFF,
+        "digmm": DIGMM,
+        "exact-polynomial": ExactPolynomial,
+        "fastfood": Fastfood,
+        "gegenbauer": GegenbauerFeatures,
+        "nystroem": IndefiniteNystroem,
+        "random-maclaurin": RandomMaclaurin,
+        "signed-circulant": SignedCirculant,
+        "sorf": SORF,
+        "srf": SphericalRandomFeatures,
+        "tensor-sketch": TensorSketch,
+        "trp": TensorizedRandomProjection,
+    }
+)

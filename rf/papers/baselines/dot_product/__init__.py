@@ -1,0 +1,1 @@
+"""Baselines for kernels of the inner product."""

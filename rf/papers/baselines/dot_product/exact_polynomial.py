@@ -1,0 +1,74 @@
+"""The exact feature map of a polynomial in <x, y>: all weighted monomials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar, final
+
+from sklearn.utils._param_validation import Interval
+
+from rf.feature_maps.monomials import MonomialMap, monomial_columns
+from rf.papers.baselines.base import Rival
+from rf.papers.baselines.dot_product.power_series import check_coefficients
+from spectra.base.arrays import FloatArray
+from spectra.errors import ParameterError
+
+__all__ = ["ExactPolynomial"]
+
+
+@final
+class ExactPolynomial(Rival):
+    r"""Exact features of f(u) = sum_n a_n u^n: no randomness, no error but rounding.
+
+    .. math:: \langle x, y \rangle^n = \sum_{|m| = n} \frac{n!}{m!}\, x^m y^m
+
+    A polynomial of degree p has at most C(d + p, p) columns: (q + r u) on 16 columns has 17, and
+    (q + r u)^2 has 153, fewer than the random features it is often set beside.
+
+    Parameters
+    ----------
+    coefficients : sequence of float
+        a_0, a_1, ..., of any signs.
+    max_columns : int, default=100000
+        Refuse a larger map.
+
+    Raises
+    ------
+    ParameterError
+        At fit, where the map would have more columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.6, 0.8], [1.0, 0.0]])
+    >>> ExactPolynomial((0.25, 0.5, 0.25)).fit(X).gram(X).round(12)
+    array([[1.  , 0.64],
+           [0.64, 1.  ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "coefficients": ["array-like"],
+        "max_columns": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self, coefficients: Sequence[float] = (0.25, 0.5, 0.25), *, max_columns: int = 100_000
+    ) -> None:
+        self.coefficients = coefficients
+        self.max_columns = max_columns
+
+    def _draw(self, X: FloatArray) -> FloatArray:
+        a = check_coefficients(self.coefficients)
+        total = monomial_columns(X.shape[1], a.tolist())
+        if total > self.max_columns:
+            raise ParameterError(
+                f"The exact map of a polynomial of degree {a.size - 1} in dimension {X.shape[1]} "
+                f"has {total} columns, more than max_columns = {self.max_columns}. Raise it, or "
+                "take random features."
+            )
+        self._monomials = MonomialMap.of(X.shape[1], a.tolist())
+        return self._monomials.signature
+
+    def _columns(self, X: FloatArray) -> FloatArray:
+        return self._monomials.columns(X)

@@ -1,0 +1,1 @@
+"""Baselines for the Gaussian kernel that draw frequencies in blocks."""

@@ -1,0 +1,76 @@
+"""What Fastfood, SORF and circulant features share: a Gaussian kernel, frequencies in blocks."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from rf.papers.baselines.base import Rival, cosines_and_sines
+from spectra.base.arrays import FloatArray
+
+__all__ = ["GaussianBlocks", "random_signs"]
+
+
+class GaussianBlocks(Rival):
+    """Features of exp(-|x - y|^2 / (2 length_scale^2)) whose frequencies come in blocks.
+
+    Parameters
+    ----------
+    length_scale : float, default=1.0
+    n_components : int, default=100
+        Number of columns: a cosine and a sine for each frequency, and where the number is odd one
+        cosine of random phase.
+    random_state : int, RandomState instance or None, default=None
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "length_scale": [Interval(Real, 0, None, closed="neither")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, *, length_scale: float = 1.0, n_components: int = 100, random_state: Any = None
+    ) -> None:
+        self.length_scale = length_scale
+        self.n_components = n_components
+        self.random_state = random_state
+
+    @abstractmethod
+    def _order(self, dim: int) -> int:
+        """Number of frequencies of a block."""
+
+    @abstractmethod
+    def _block(self, dim: int, random: np.random.RandomState) -> Any:
+        """What makes a block, for length 1."""
+
+    @abstractmethod
+    def _project(self, rows: FloatArray, block: Any) -> FloatArray:
+        """The products of rows with the frequencies of a block: shape (rows, order)."""
+
+    def _draw(self, X: FloatArray) -> FloatArray:
+        random = check_random_state(self.random_state)
+        dim = X.shape[1]
+        frequencies = -(-self.n_components // 2)
+        count = -(-frequencies // self._order(dim))
+        self._blocks = [self._block(dim, random) for _ in range(count)]
+        self._phase = float(random.uniform(0.0, 2.0 * np.pi))
+        return np.ones(self.n_components)
+
+    def _columns(self, X: FloatArray) -> FloatArray:
+        rows = X / self.length_scale
+        phase = np.concatenate([self._project(rows, block) for block in self._blocks], axis=1)
+        phase = phase[:, : -(-self.n_components // 2)]
+        scale = math.sqrt(2.0 / self.n_components)
+        return scale * cosines_and_sines(phase, self.n_components, self._phase)
+
+
+def random_signs(random: np.random.RandomState, *shape: int) -> FloatArray:
+    """Independent +1 and -1 of equal probability."""
+    return np.asarray(2.0 * random.randint(0, 2, size=shape) - 1.0)

@@ -1,0 +1,72 @@
+"""Fastfood: a Gaussian matrix out of diagonals, a permutation and two Hadamard transforms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rf.feature_maps.walsh import walsh_transform
+from rf.papers.baselines.gaussian_blocks.blocks import GaussianBlocks, random_signs
+from spectra.base.arrays import FloatArray
+
+__all__ = ["Fastfood"]
+
+
+class _Factors(NamedTuple):
+    signs: FloatArray
+    permutation: NDArray[np.int64]
+    gauss: FloatArray
+    scale: FloatArray
+
+
+@final
+class Fastfood(GaussianBlocks):
+    r"""Features of a Gaussian kernel with frequencies that cost p log p for p of them.
+
+    .. math:: V = \frac{1}{\ell \sqrt p}\, S H G \Pi H B, \qquad S_{ii} = \chi_p / |G|,
+
+    with H of Hadamard's +1 and -1, of the least order p = 2^k that is at least d, B random signs,
+    G standard normal numbers, and a permutation in between; rows of data are padded with zeros.
+
+    **Unbiased**, for every d: given B and the permutation, a row of H G Pi H B is a normal vector
+    of covariance p I, whose direction is independent of its norm sqrt(p) |G|; S gives it the norm
+    of another normal vector.  Rows of a block depend on one another, since they share G, so that
+    the variance is not that of independent frequencies.
+
+    Parameters
+    ----------
+    length_scale, n_components, random_state
+        As in :class:`rf.papers.baselines.gaussian_blocks.blocks.GaussianBlocks`.
+
+    References
+    ----------
+    Le, Sarlos, Smola, "Fastfood: approximating kernel expansions in loglinear time", ICML 2013,
+    equations (7) and (8).
+
+    Examples
+    --------
+    >>> Fastfood(n_components=6, random_state=0).fit_transform(np.eye(3)).shape
+    (3, 6)
+    """
+
+    def _order(self, dim: int) -> int:
+        return 1 << (dim - 1).bit_length()
+
+    def _block(self, dim: int, random: np.random.RandomState) -> _Factors:
+        p = self._order(dim)
+        gauss = random.standard_normal(p)
+        radii = np.sqrt(random.chisquare(p, size=p))
+        return _Factors(
+            signs=random_signs(random, p),
+            permutation=random.permutation(p),
+            gauss=gauss,
+            scale=radii / (np.linalg.norm(gauss) * np.sqrt(p)),
+        )
+
+    def _project(self, rows: FloatArray, block: _Factors) -> FloatArray:
+        values = np.zeros((block.signs.size, len(rows)))
+        values[: rows.shape[1]] = rows.T
+        values = walsh_transform(values * block.signs[:, None])[block.permutation]
+        return np.asarray((walsh_transform(values * block.gauss[:, None]) * block.scale[:, None]).T)

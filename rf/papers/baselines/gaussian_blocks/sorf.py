@@ -1,0 +1,61 @@
+"""SORF as published: three Hadamard transforms with random signs, all frequencies of one norm."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from rf.feature_maps.walsh import walsh_phases_with_numpy
+from rf.papers.baselines.gaussian_blocks.blocks import GaussianBlocks, random_signs
+from spectra.base.arrays import FloatArray
+
+__all__ = ["SORF"]
+
+
+@final
+class SORF(GaussianBlocks):
+    r"""Structured orthogonal random features of a Gaussian kernel, which they approach with d.
+
+    .. math:: W = \frac{\sqrt p}{\ell}\, \tilde H D_1 \tilde H D_2 \tilde H D_3,
+
+    with the orthogonal Hadamard matrix of the least order p = 2^k that is at least d, and diagonals
+    of random signs; rows of data are padded with zeros.
+
+    **Biased**: every frequency has the norm sqrt(p) / length_scale (where p = d), which for the
+    Gaussian kernel is random, sqrt(chi^2_d), so that even with uniform directions the mean is a
+    mean of plane waves of one radius; and the directions are corners, uniform only in the limit.
+    In d = 1 it is cos((x - y) / length_scale).  The coupling "hadamard" of
+    :class:`rf.SpectralFeatures` is this product with two changes: each row gets a radius of the
+    law of its kernel (any kernel, not the Gaussian alone), and rows cut to d < p entries are
+    divided by their norms, which leaves the bias of the directions only.
+
+    Parameters
+    ----------
+    length_scale, n_components, random_state
+        As in :class:`rf.papers.baselines.gaussian_blocks.blocks.GaussianBlocks`.
+
+    References
+    ----------
+    Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NeurIPS 2016,
+    section 4.
+
+    Examples
+    --------
+    >>> features = SORF(n_components=2, random_state=0)
+    >>> features.fit([[0.0]]).gram([[0.0]], [[2.0]]).round(6) == np.cos(2.0).round(6)
+    array([[ True]])
+    """
+
+    def _order(self, dim: int) -> int:
+        return 1 << (dim - 1).bit_length()
+
+    def _block(self, dim: int, random: np.random.RandomState) -> FloatArray:
+        return random_signs(random, 3, self._order(dim))
+
+    def _project(self, rows: FloatArray, block: FloatArray) -> FloatArray:
+        p = block.shape[1]
+        out = np.empty((len(rows), p))
+        # Three transforms of +1 and -1 have the norm p^(3/2) of a row, and sqrt(p) is published.
+        walsh_phases_with_numpy(rows, block, np.full(p, 1.0 / p), out)
+        return out

@@ -1,0 +1,147 @@
+r"""The published sampler of GRFF and GORF for spherical polynomials, kept to be compared with.
+
+It draws radii from |mu(w)| on a grid, **without** the factor w^(d-1) of the radial law, and scales
+the masses so that they add up to 1.  Off the diagonal it is unbiased, for another kernel:
+
+.. math:: \tilde k(z) = \int \mu(w) \Omega_d(w z)\,dw \Big/ \int |\mu(w)|\,dw,
+
+which tends to (1 + z^2/4)^(-1/2) as d grows, whatever the kernel was.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rf.papers.baselines.base import Rival
+from rf.sampling.couplings import COUPLINGS
+from spectra.base.arrays import FloatArray
+from spectra.base.special.bessel import plane_wave_mean, signed_log_0f1
+from spectra.errors import ParameterError
+
+__all__ = ["PolynomialGRFF"]
+
+
+@final
+class PolynomialGRFF(Rival):
+    r"""GRFF or GORF of (1 - z^2/a^2)^p on z <= 2 as published: a biased system, for comparison.
+
+    The density is (up to a factor, which the scaling of the masses removes)
+
+    .. math:: \mu(w) \propto \sum_{i=0}^p \frac{p!}{(p-i)!} (1 - 4/a^2)^{p-i} (2/a^2)^i
+              (2/w)^{d/2+i} J_{d/2+i}(2w).
+
+    Parameters
+    ----------
+    a : float, default=2.0
+        At least 2, so that the kernel is not negative.
+    degree : int, default=2
+        p.
+    n_frequencies : int, default=25
+        s, the frequencies of each sign; there are 4s columns.
+    coupling : {"iid", "haar"}, default="iid"
+        GRFF, or the joint Haar matrix of GORF.
+    w_max, n_grid : float and int, default=100 and 10000
+        The grid of the published sampler.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    masses_ : ndarray of shape (2,)
+        The scaled masses of the positive and the negative part; they add up to 1.
+
+    References
+    ----------
+    Liu, Huang, Chen, Suykens, "Fast learning in reproducing kernel Krein spaces via signed
+    measures", AISTATS 2021; Luo, Fang, Yang, Huang, arXiv:2104.06204.
+
+    Examples
+    --------
+    >>> f = PolynomialGRFF(a=3.0, degree=1, random_state=0).fit(np.eye(16))
+    >>> f.masses_.round(5)
+    array([9.9923e-01, 7.7000e-04])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "a": [Interval(Real, 2, None, closed="left")],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "n_frequencies": [Interval(Integral, 1, None, closed="left")],
+        "coupling": [StrOptions({"iid", "haar"})],
+        "w_max": [Interval(Real, 0, None, closed="neither")],
+        "n_grid": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        a: float = 2.0,
+        degree: int = 2,
+        n_frequencies: int = 25,
+        coupling: Literal["iid", "haar"] = "iid",
+        w_max: float = 100.0,
+        n_grid: int = 10_000,
+        random_state: Any = None,
+    ) -> None:
+        self.a = a
+        self.degree = degree
+        self.n_frequencies = n_frequencies
+        self.coupling = coupling
+        self.w_max = w_max
+        self.n_grid = n_grid
+        self.random_state = random_state
+
+    def signed_law(self, dim: int) -> tuple[FloatArray, FloatArray]:
+        """Cells of the grid in R^dim, and the signed mass of each, of total absolute mass 1."""
+        w = (np.arange(self.n_grid, dtype=float) + 0.5) * (self.w_max / self.n_grid)
+        p = self.degree
+        density = np.zeros_like(w)
+        for i in range(p + 1):
+            order = 0.5 * dim + i
+            sign, log = signed_log_0f1(order + 1.0, 2.0 * w)
+            # relative to Gamma(d/2 + 1), so that nothing leaves the range of doubles
+            log_factor = i * np.log(4.0 / self.a**2) - gammaln(order + 1.0)
+            log_factor += gammaln(0.5 * dim + 1.0) + gammaln(p + 1.0) - gammaln(p - i + 1.0)
+            density += (1.0 - 4.0 / self.a**2) ** (p - i) * sign * np.exp(log + log_factor)
+        return w, np.asarray(density / np.abs(density).sum())
+
+    def expected_kernel(self, z: ArrayLike) -> FloatArray:
+        """The kernel that the fitted sampler estimates off the diagonal, at distances z."""
+        w, mass = self.signed_law(self.n_features_in_)
+        return np.asarray(
+            plane_wave_mean(self.n_features_in_, np.multiply.outer(np.asarray(z, float), w)) @ mass
+        )
+
+    def _draw(self, X: FloatArray) -> FloatArray:
+        dim, s = X.shape[1], self.n_frequencies
+        w, mass = self.signed_law(dim)
+        random = check_random_state(self.random_state)
+        rng = np.random.default_rng(random.randint(0, 2**31))
+        rows = COUPLINGS[self.coupling].directions(2 * s, dim, rng)
+        parts, columns = [], []
+        for part, (sign, name) in enumerate(((1.0, "positive"), (-1.0, "negative"))):
+            weights = np.where(sign * mass > 0, np.abs(mass), 0.0)
+            if not np.any(weights):
+                raise ParameterError(
+                    f"The grid up to w_max = {self.w_max} holds no {name} mass in dimension {dim}, "
+                    "so the published sampler has nothing to draw there. The density changes sign "
+                    f"near w = {dim / 2:g}: take w_max well above it."
+                )
+            columns.append(weights.sum())
+            radii = random.choice(w, size=s, p=weights / weights.sum())
+            radii = radii + (random.uniform(size=s) - 0.5) * (self.w_max / self.n_grid)
+            parts.append(radii[:, None] * rows[part * s : (part + 1) * s])
+        self.masses_ = np.array(columns)
+        self.frequencies_ = np.concatenate(parts)
+        self._scale = np.sqrt(np.repeat(self.masses_, s) / s)
+        return np.tile(np.repeat([1.0, -1.0], s), 2)
+
+    def _columns(self, X: FloatArray) -> FloatArray:
+        phase = X @ self.frequencies_.T
+        return np.concatenate([np.cos(phase) * self._scale, np.sin(phase) * self._scale], axis=1)

@@ -1,0 +1,54 @@
+"""The published experiments, re-run: their algorithms, the corrected ones and the best we know.
+
+A table is added by a file and a line in :data:`EXPERIMENTS`; the command is ``rf reproduce NAME``.
+
+Read in this order: ``tables`` (what a table is), ``ledger`` (finished cells), ``tally`` (beside the
+published numbers), ``pages`` (what is left behind), ``approximation`` (errors), ``methods``
+(kernels and what approximates them).  Then one table or figure to a file: ``liu_times``,
+``liu_sampling``, ``error_curves``, ``accuracy_curves``, ``gorf_variance``, ``gorf_errors``,
+``housing``, ``digmm_bias``, ``ask_errors``, ``ask_curves``, ``ask_accuracy``,
+``gaussian_errors``, ``nystroem_losses``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from rf.papers.experiments.he.ask_accuracy import ASK_ACCURACY
+from rf.papers.experiments.he.ask_curves import ASK_CURVES, ASK_MASSES
+from rf.papers.experiments.he.ask_errors import ASK_ERRORS
+from rf.papers.experiments.liu.accuracy_curves import GORF_ACCURACY, LIU_ACCURACY
+from rf.papers.experiments.liu.error_curves import GORF_CURVES, LIU_ERRORS
+from rf.papers.experiments.liu.nystroem_losses import NYSTROEM_LOSSES
+from rf.papers.experiments.liu.sampling import LIU_SAMPLING
+from rf.papers.experiments.liu.times import LIU_TIMES
+from rf.papers.experiments.luo.digmm_bias import DIGMM_BIAS
+from rf.papers.experiments.luo.gaussian_errors import GAUSSIAN_ERRORS
+from rf.papers.experiments.luo.gorf_errors import GORF_ERRORS
+from rf.papers.experiments.luo.gorf_variance import GORF_VARIANCE
+from rf.papers.experiments.luo.housing import HOUSING
+from rf.papers.experiments.tables import Experiment
+
+__all__ = ["EXPERIMENTS", "Experiment"]
+
+EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
+    {
+        "liu-times": LIU_TIMES,
+        "liu-errors": LIU_ERRORS,
+        "liu-accuracy": LIU_ACCURACY,
+        "liu-sampling": LIU_SAMPLING,
+        "gorf-variance": GORF_VARIANCE,
+        "gorf-curves": GORF_CURVES,
+        "gorf-accuracy": GORF_ACCURACY,
+        "gorf-errors": GORF_ERRORS,
+        "gorf-housing": HOUSING,
+        "digmm-bias": DIGMM_BIAS,
+        "ask-errors": ASK_ERRORS,
+        "ask-masses": ASK_MASSES,
+        "ask-curves": ASK_CURVES,
+        "ask-accuracy": ASK_ACCURACY,
+        "gaussian-errors": GAUSSIAN_ERRORS,
+        "nystroem-losses": NYSTROEM_LOSSES,
+    }
+)

@@ -1,0 +1,1 @@
+"""The experiments of He et al. (AsK-RFF)."""

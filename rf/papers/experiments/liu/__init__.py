@@ -1,0 +1,1 @@
+"""The experiments of Liu et al. (GRFF)."""

@@ -1,0 +1,128 @@
+"""What an experiment is: cells to compute, and how their numbers are set beside the published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from rf.papers.experiments.ledger import Ledger
+from spectra.errors import DataError
+
+__all__ = ["Cell", "Experiment", "run_experiment", "table_lines"]
+
+
+# From here on a number is printed without digits after the point.
+_WHOLE = 1000.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One number of a table.
+
+    Attributes
+    ----------
+    group : str
+        The block of the table, such as "delta-Gaussian, letter".
+    method : str
+        The row.
+    column : str
+        Such as "s=16".
+    compute : callable or None
+        Gives the mean and the deviation of the runs; None where the number is only published.
+    published : float or None
+    beside : str
+        The row of the same block that is set against the published number: ours, of at most as
+        many columns.  Empty where there is none.
+    """
+
+    group: str
+    method: str
+    column: str
+    compute: Callable[[int], Sequence[float]] | None
+    published: float | None = None
+    beside: str = ""
+
+    def key(self, runs: int) -> list[str | int]:
+        """What names the number in a file of results."""
+        return [self.group, self.method, self.column, runs]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A published table, re-run.
+
+    Attributes
+    ----------
+    title : str
+    source : str
+        The paper and its table.
+    measures : str
+        What the numbers are, and which are better.
+    cells : callable
+        The folder of data (or None) -> the cells, in the order in which they are printed.
+    digits : int
+        Digits after the point.
+    notes : str
+        What the source shows, as we read it, and what differs from it: the text of its page.
+    percent_right : bool
+        Whether the numbers are percentages of rows that are right, so that more is better.
+    """
+
+    title: str
+    source: str
+    measures: str
+    cells: Callable[[str | None], list[Cell]]
+    digits: int = 4
+    notes: str = ""
+    percent_right: bool = False
+
+
+def run_experiment(
+    cells: Sequence[Cell], ledger: Ledger, *, runs: int
+) -> Iterator[tuple[int, Cell, list[float] | DataError]]:
+    """Compute the cells that the ledger lacks; yield how many were done, the cell, its numbers.
+
+    In place of the numbers of a group whose data cannot be had stands the error that says so; the
+    other groups are computed.
+    """
+    wanted = [cell for cell in cells if cell.compute is not None]
+    missing: dict[str, DataError] = {}
+    for done, cell in enumerate(wanted, start=1):
+        key = cell.key(runs)
+        if key not in ledger and cell.group not in missing and cell.compute is not None:
+            try:
+                ledger.add(key, [float(v) for v in cell.compute(runs)])
+            except DataError as error:
+                missing[cell.group] = error
+        yield done, cell, ledger[key] if key in ledger else missing[cell.group]
+
+
+def table_lines(
+    cells: Sequence[Cell], ledger: Ledger, *, runs: int, digits: int = 4
+) -> Iterator[str]:
+    """The table as text: our number, and the published one in parentheses."""
+    groups = list(dict.fromkeys(cell.group for cell in cells))
+    for group in groups:
+        inside = [cell for cell in cells if cell.group == group]
+        columns = list(dict.fromkeys(cell.column for cell in inside))
+        found = {(cell.method, cell.column): _text(cell, ledger, runs, digits) for cell in inside}
+        width = max(max(map(len, found.values())), *map(len, columns)) + 2
+        name = max(len(cell.method) for cell in inside)
+        yield ""
+        yield f"{group}".ljust(name + 2) + "".join(column.rjust(width) for column in columns)
+        for method in dict.fromkeys(cell.method for cell in inside):
+            row = "".join(found.get((method, column), "").rjust(width) for column in columns)
+            yield f"  {method.ljust(name)}{row}"
+
+
+def _text(cell: Cell, ledger: Ledger, runs: int, digits: int) -> str:
+    published = "" if cell.published is None else f" ({cell.published:.{digits}f})"
+    if cell.compute is None:
+        return published.strip()
+    if cell.key(runs) not in ledger:
+        return f"-{published}"
+    found = ledger[cell.key(runs)][0]
+    return f"{found:.{digits if abs(found) < _WHOLE else 0}f}{published}"

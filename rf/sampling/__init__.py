@@ -1,0 +1,1 @@
+"""Draws of frequencies: radii, directions and couplings."""

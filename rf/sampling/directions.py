@@ -1,0 +1,108 @@
+"""Random directions, independent or in orthonormal blocks: what every coupling is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spectra.base.arrays import FloatArray
+from spectra.errors import ParameterError
+
+__all__ = [
+    "checked_draws",
+    "first_or_all",
+    "haar_columns",
+    "iid",
+    "orthogonal",
+    "unit_rows",
+]
+
+
+def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
+    """Independent uniform directions.
+
+    Parameters
+    ----------
+    n, dim : int
+        Number of rows and dimension, both at least 1.
+    rng : numpy.random.Generator
+    draws : int, optional
+        How many independent draws to make, along a first axis.
+
+    Returns
+    -------
+    ndarray of shape (n, dim) or (draws, n, dim)
+        Unit rows.
+
+    Raises
+    ------
+    ParameterError
+        Where ``n``, ``dim`` or ``draws`` is below 1.
+
+    Examples
+    --------
+    >>> rows = iid(5, 3, np.random.default_rng(0))
+    >>> rows.shape, bool(np.allclose(np.linalg.norm(rows, axis=1), 1.0))
+    ((5, 3), True)
+    """
+    count = checked_draws(n, dim, draws)
+    return first_or_all(unit_rows(rng.standard_normal((count, n, dim))), draws)
+
+
+def orthogonal(
+    n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
+) -> FloatArray:
+    """Independent blocks of ``dim`` orthonormal rows, each a Haar matrix; the last may be cut.
+
+    A cut block of b < dim rows is uniform on the Stiefel manifold of b orthonormal rows.
+    Parameters and errors as :func:`iid`.
+
+    References
+    ----------
+    Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NeurIPS 2016.
+
+    Examples
+    --------
+    >>> rows = orthogonal(5, 3, np.random.default_rng(0))
+    >>> bool(np.allclose(rows[:3] @ rows[:3].T, np.eye(3)))
+    True
+    """
+    count = checked_draws(n, dim, draws)
+    whole, rest = divmod(n, dim)
+    blocks = haar_columns(count * whole, dim, dim, rng).reshape(count, whole * dim, dim)
+    if rest > 0:
+        cut = haar_columns(count, dim, rest, rng).swapaxes(1, 2)
+        blocks = np.concatenate([blocks, cut], axis=1) if whole else np.ascontiguousarray(cut)
+    return first_or_all(blocks, draws)
+
+
+def haar_columns(count: int, order: int, columns: int, rng: np.random.Generator) -> FloatArray:
+    """``count`` matrices of shape (order, columns), the first columns of Haar matrices.
+
+    QR alone is not Haar: LAPACK fixes the signs of R, and the signs must be undone (Mezzadri,
+    Notices of the AMS 54, 2007).
+    """
+    q, r = np.linalg.qr(rng.standard_normal((count, order, columns)))
+    signs = np.copysign(1.0, np.diagonal(r, axis1=1, axis2=2))
+    haar_columns: FloatArray = q * signs[:, None, :]
+    return haar_columns
+
+
+def checked_draws(n: int, dim: int, draws: int | None) -> int:
+    """The number of draws, after a look at all three numbers."""
+    count = 1 if draws is None else draws
+    for name, value in (("n", n), ("dim", dim), ("draws", count)):
+        if value < 1:
+            raise ParameterError(f"{name} = {value}: directions need at least one row and column.")
+    return count
+
+
+def first_or_all(rows: FloatArray, draws: int | None) -> FloatArray:
+    """The one draw that was asked for, or all along a first axis."""
+    first: FloatArray = rows[0]
+    return first if draws is None else rows
+
+
+def unit_rows(rows: FloatArray) -> FloatArray:
+    """Rows divided by their lengths."""
+    unit: FloatArray = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+    return unit

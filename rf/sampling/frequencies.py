@@ -1,0 +1,384 @@
+r"""Table x coupling x allocation -> frequencies: the random part of every feature map.
+
+A table writes the kernel as a sum of parts, and a draw of n_p frequencies for each part gives
+
+.. math:: \hat k(D) = \sum_i a_i \cos(w_i \cdot D + \theta_i), \qquad a_i = m_p / n_p,
+
+w_i = R_i u_i with a radius of the law of the part and a uniform direction.  Each w_i alone has
+exactly the law of its part, so the estimate is unbiased whatever the frequencies of one draw have
+to do with one another; that is the *coupling*, and it decides the variance.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import trunc
+from numbers import Real
+from typing import TYPE_CHECKING, Literal, TypeVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rf.feature_maps.walsh import WalshBlock
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.couplings.coupling import Request, UnitBlock
+from rf.sampling.radii import RADII, Radii
+from rf.variance.variance import VarianceModel, refuse_other_than_table
+from spectra.base.arrays import FloatArray, IntArray
+from spectra.base.numbers import random_source, whole_number
+from spectra.errors import ParameterError
+
+if TYPE_CHECKING:
+    from spectra.table import GroupedTable, L1Table, SpectralTable
+
+__all__ = [
+    "ALLOCATIONS",
+    "COUPLINGS",
+    "RADII",
+    "Allocation",
+    "Frequencies",
+    "Radii",
+    "allocate",
+    "apportion",
+    "draw_frequencies",
+    "draw_repeatedly",
+    "pooled_frequencies",
+]
+
+# The optimal split is searched exactly up to this number of frequencies, and scaled up beyond: it
+# wastes at most one part in this number, and the variance is flat at its least.
+_EXACT_SPLIT = 256
+
+T = TypeVar("T")
+
+Allocation = Literal["equal", "mass", "optimal"]
+
+#: How frequencies are split over the parts; see :func:`allocate`.
+ALLOCATIONS: tuple[Allocation, ...] = ("equal", "mass", "optimal")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """One draw: k(D) is estimated by sum(weights * cos(frequencies @ D + phases)).
+
+    Attributes
+    ----------
+    frequencies : ndarray of shape (n, d)
+        One frequency for each row, in radians per unit of the data.
+    weights : ndarray of shape (n,)
+        Mass of the part over the number of its frequencies, times what shifts make of it; those of
+        a radial table sum to its mass.
+    phases : ndarray of shape (n,)
+        0 for a positive part, pi for a negative one, and the phases of its shifts.
+    part : ndarray of int, shape (n,)
+        Index of the part in ``table.parts``; the frequencies of one part are consecutive.
+    blocks : tuple of rf.feature_maps.walsh.WalshBlock
+        For coupling "hadamard" the same frequencies as fast transforms, in order; else empty.
+
+    Examples
+    --------
+    >>> two = Frequencies(np.eye(2), np.full(2, 0.5), np.zeros(2), np.zeros(2, dtype=np.intp))
+    >>> two.estimate([[np.pi, 0.0]]), two.counts
+    (array([0.]), (2,))
+    """
+
+    frequencies: FloatArray
+    weights: FloatArray
+    phases: FloatArray
+    part: IntArray
+    blocks: tuple[WalshBlock, ...] = ()
+
+    def __post_init__(self) -> None:
+        for array in (self.frequencies, self.weights, self.phases, self.part):
+            array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        counts = " + ".join(map(str, self.counts))
+        return f"Frequencies: {len(self)} in R^{self.frequencies.shape[1]}, {counts} of each part"
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Number of frequencies of each part."""
+        return tuple(np.bincount(self.part).tolist())
+
+    def estimate(self, differences: ArrayLike) -> FloatArray:
+        """Estimate of k(D) at each row D of ``differences``; shape (rows,)."""
+        phase = np.asarray(differences, dtype=float) @ self.frequencies.T
+        value: FloatArray = np.cos(phase + self.phases) @ self.weights
+        return value
+
+
+def draw_frequencies(
+    table: SpectralTable,
+    counts: Sequence[int],
+    *,
+    coupling: str = "orthogonal",
+    radii: Radii = "stratified",
+    rng: np.random.Generator | int | None = None,
+) -> Frequencies:
+    """Draw frequencies of every part of a table, each with exactly the law of its part.
+
+    Parameters
+    ----------
+    table : SpectralTable
+    counts : sequence of int
+        Number of frequencies of each part, at least one; see :func:`allocate`.  A number alone is
+        that of a single part.
+    coupling : str
+        One of those listed in :mod:`rf.sampling.couplings`.
+    radii : str
+        "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
+        order); "systematic" (layers with one common offset).  With "qmc" the radii are a
+        coordinate of the Sobol points, and only "iid" and "stratified" mean anything: they say
+        the same.
+    rng : numpy.random.Generator, int or None
+
+    Returns
+    -------
+    Frequencies
+
+    Raises
+    ------
+    ParameterError
+        For an unknown coupling or law of radii, or counts that do not fit the parts.
+
+    Notes
+    -----
+    All but "hadamard" are unbiased; see :func:`rf.sampling.couplings.hadamard.hadamard` for its
+    bias.
+
+    Examples
+    --------
+    >>> from rf.inputs.tables import resolve_spectrum
+    >>> table = resolve_spectrum("sin(2*z)/(2*z)", 3).table
+    >>> drawn = draw_frequencies(table, (3,), rng=0)
+    >>> np.linalg.norm(drawn.frequencies, axis=1), drawn.weights.sum().round(15)
+    (array([2., 2., 2.]), np.float64(1.0))
+    """
+    return draw_repeatedly(table, counts, 1, coupling=coupling, radii=radii, rng=rng)[0]
+
+
+def draw_repeatedly(
+    table: SpectralTable,
+    counts: Sequence[int],
+    draws: int,
+    *,
+    coupling: str = "orthogonal",
+    radii: Radii = "stratified",
+    rng: np.random.Generator | int | None = None,
+) -> tuple[Frequencies, ...]:
+    """Independent draws of :func:`draw_frequencies`, many times faster than one by one.
+
+    Parameters
+    ----------
+    table, counts, coupling, radii, rng
+        As in :func:`draw_frequencies`.
+    draws : int
+        How many, at least 1; all are held in memory at one time.
+
+    Returns
+    -------
+    tuple of Frequencies
+        They share their part numbers and, where no part is shifted, weights and phases.
+
+    Examples
+    --------
+    >>> from rf.inputs.tables import resolve_spectrum
+    >>> table = resolve_spectrum("sin(z)/z", 3).table
+    >>> drawn = draw_repeatedly(table, (4,), 1000, rng=0)
+    >>> values = [one.estimate([[1.0, 0.0, 0.0]])[0] for one in drawn]
+    >>> bool(abs(np.mean(values) - np.sin(1.0)) < 6 * np.std(values) / 1000**0.5)
+    True
+    """
+    refuse_other_than_table(table)
+    rng, parts = random_source(rng, "rng"), table.parts
+    draws = whole_number(draws, "draws")
+    asked_for = np.ravel(np.asarray(counts, dtype=object))
+    # Masses times a number give whole numbers as floats.
+    counts = [
+        whole_number(trunc(n) if isinstance(n, Real) and n % 1 == 0 else n, "counts", least=0)
+        for n in asked_for
+    ]
+    if len(counts) != len(parts) or min(counts, default=0) < 1:
+        raise ParameterError(
+            f"counts = {tuple(counts)} for a table of {len(parts)} part(s): every part needs its "
+            "own number of frequencies, at least 1. Use allocate(table, n)."
+        )
+    chosen = _choice(COUPLINGS, coupling, "coupling")
+    rule = _choice(RADII, radii, "radii")
+    asked = Request(counts, table.dim, draws, rule, rng)
+    drawn, units = chosen.draw_with_blocks(asked)
+    frequencies = np.concatenate(
+        [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
+    )
+    weights = np.repeat([p.mass / n for p, n in zip(parts, counts, strict=True)], counts)
+    phases = np.repeat([float(p.phase) for p in parts], counts)
+    part = np.repeat(np.arange(len(parts)), counts)
+    return tuple(
+        Frequencies(
+            one,
+            *(_moved(table, one, weights, phases, part)),
+            part,
+            _blocks(one, counts, [u[i] for u in units]),
+        )
+        for i, one in enumerate(frequencies)
+    )
+
+
+def pooled_frequencies(
+    table: SpectralTable | GroupedTable | L1Table, n: int, rng: np.random.Generator
+) -> Frequencies:
+    """Independent frequencies, each of a part that is drawn by mass: for fewer than the parts."""
+    drawn = table.sample(n, rng)
+    return Frequencies(
+        drawn.frequencies, drawn.weights / n, drawn.phases, np.zeros(n, dtype=np.intp)
+    )
+
+
+def _moved(
+    table: SpectralTable,
+    frequencies: FloatArray,
+    weights: FloatArray,
+    phases: FloatArray,
+    part: IntArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Weights and phases of one draw: those of the parts, and what shifts make of them."""
+    if table.is_radial:
+        return weights, phases
+    weights, phases = weights.copy(), phases.copy()
+    for number, one in enumerate(table.parts):
+        if one.shifts is not None:
+            chosen = part == number
+            sizes, turns = one.shifts.polar(frequencies[chosen])
+            weights[chosen] *= sizes
+            # Below one turn, so that single precision keeps the digits of a phase.
+            phases[chosen] = np.remainder(phases[chosen] + turns, 2.0 * np.pi)
+    return weights, phases
+
+
+def _blocks(
+    frequencies: FloatArray, counts: Sequence[int], units: list[list[UnitBlock]]
+) -> tuple[WalshBlock, ...]:
+    """Blocks of directions, times the lengths of their frequencies; the last of a part is cut."""
+    blocks = []
+    last = 0
+    for count, of_part in zip(counts, units, strict=bool(units)):
+        first, last = last, last + int(count)
+        for signs, lengths in of_part:
+            size = min(len(lengths), last - first)
+            norms = np.linalg.norm(frequencies[first : first + size], axis=1)
+            blocks.append(WalshBlock(signs, norms / lengths[:size]))
+            first += size
+    return tuple(blocks)
+
+
+# --- allocation: how many frequencies each part gets -------------------------------------------
+
+
+def apportion(weights: ArrayLike, n: int) -> tuple[int, ...]:
+    """Whole numbers n_p >= 1 that sum to n and make sum(weights_p^2 / n_p) least.
+
+    The rule of equal proportions: each next one goes where w^2 / (n_p (n_p + 1)) is greatest.
+    With weights = mass times standard deviation it is Neyman's allocation in whole numbers.
+
+    Raises
+    ------
+    ParameterError
+        Where there are more weights than n, or a weight is negative or not finite.
+
+    References
+    ----------
+    T. Wright, "The equivalence of Neyman optimum allocation for sampling and equal proportions
+    for apportioning the U.S. House of Representatives", The American Statistician 66 (2012).
+
+    Examples
+    --------
+    >>> apportion([1.0, 3.0], 8)
+    (2, 6)
+    """
+    sizes = np.asarray(weights, dtype=float)
+    if not np.all(sizes >= 0) or not np.all(np.isfinite(sizes)):
+        raise ParameterError(f"Weights must be finite and not negative, and they are {sizes}.")
+    if n < len(sizes):
+        raise ParameterError(
+            f"{n} frequencies cannot serve {len(sizes)} parts, each of which needs one. Ask for "
+            f"n_components >= {2 * len(sizes)} (two columns for each frequency)."
+        )
+    counts = [1] * len(sizes)
+    queue = [(-size * size / 2.0, p) for p, size in enumerate(sizes.tolist())]
+    heapq.heapify(queue)
+    for _ in range(n - len(sizes)):
+        _, p = queue[0]
+        counts[p] += 1
+        priority = sizes[p] ** 2 / (counts[p] * (counts[p] + 1.0))
+        heapq.heapreplace(queue, (-float(priority), p))
+    return tuple(counts)
+
+
+def allocate(
+    table: SpectralTable,
+    n: int,
+    *,
+    allocation: Allocation = "mass",
+    coupling: str = "orthogonal",
+    distances: ArrayLike | VarianceModel | None = None,
+) -> tuple[int, ...]:
+    """Split n frequencies over the parts of a table, at least one for each.
+
+    Parameters
+    ----------
+    table : SpectralTable
+    n : int
+        Number of frequencies, half the number of columns.
+    allocation : str
+        "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
+        variance of the coupling over ``distances``, with independent radii, whose best split
+        serves layers as well; found for up to 256 frequencies and scaled up beyond; a coupling
+        may name another whose splits serve it, as "qmc" names "iid").
+    coupling : str
+        As in :func:`draw_frequencies`; read by "optimal" alone.
+    distances : array_like or rf.variance.variance.VarianceModel, optional
+        Distances |x - y| of the data, or the model at them, which remembers what it has
+        integrated; needed by "optimal" alone.
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    ParameterError
+        Where there are more parts than frequencies, or "optimal" lacks distances.
+    """
+    n = int(n)
+    masses = [p.root_mean_square(table.dim)[0] for p in table.parts]
+    known: dict[str, list[float]] = dict(
+        zip(ALLOCATIONS, ([1.0] * len(masses), masses, masses), strict=True)
+    )
+    counts = apportion(_choice(known, allocation, "allocation"), n)
+    if allocation != "optimal" or len(masses) == 1:
+        return counts
+    if distances is None:
+        raise ParameterError(
+            "allocation='optimal' weighs the variances at the distances of the data, and none were "
+            "given. Pass distances=..., or take allocation='mass'."
+        )
+    model = distances
+    if not isinstance(model, VarianceModel):
+        model = VarianceModel(table, np.asarray(model, dtype=float))
+    served = _choice(COUPLINGS, coupling, "coupling").splits
+    few = min(n, max(_EXACT_SPLIT, len(masses)))
+    counts = model.optimal_allocation(few, coupling=served[0] if served else coupling)
+    return counts if few == n else apportion(counts, n)
+
+
+def _choice(options: Mapping[str, T], name: str, what: str) -> T:
+    if name not in options:
+        raise ParameterError(f"{what} = {name!r} is not one of {', '.join(map(repr, options))}.")
+    return options[name]

@@ -1,0 +1,1 @@
+"""How features of each kind of kernel are sampled, and their variance."""

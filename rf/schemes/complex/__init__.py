@@ -1,0 +1,38 @@
+"""Laws of asymmetric kernels along the axis of their shifts: the parts that AsKRFF draws from.
+
+Numpy and scipy only.  Read in this order: ``selection`` (what a part takes of the multiplier that
+shifts make), ``axis_law`` and ``rejection`` (exact draws), ``harmonic_sums``, ``axial_part`` (mass,
+draws and moments of one part), ``layers`` (the variance of draws in strata), ``decomposition`` (the
+parts of a measure), ``plan`` (how many frequencies of each).
+"""
+
+from rf.schemes.complex.axial_part import AxialPart, Draws
+from rf.schemes.complex.axis_law import AxisLaw
+from rf.schemes.complex.decomposition import (
+    DECOMPOSITIONS,
+    NEGLIGIBLE,
+    Decomposed,
+    Decomposition,
+    jordan_masses,
+)
+from rf.schemes.complex.layers import layer_rule, layered_variance
+from rf.schemes.complex.scheme import AxialPlan, axial_plan, least_axial_plan
+from rf.schemes.complex.selection import SELECTIONS, Modulation
+
+__all__ = [
+    "DECOMPOSITIONS",
+    "NEGLIGIBLE",
+    "SELECTIONS",
+    "AxialPart",
+    "AxialPlan",
+    "AxisLaw",
+    "Decomposed",
+    "Decomposition",
+    "Draws",
+    "Modulation",
+    "axial_plan",
+    "jordan_masses",
+    "layer_rule",
+    "layered_variance",
+    "least_axial_plan",
+]

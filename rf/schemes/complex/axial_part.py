@@ -1,0 +1,412 @@
+r"""One positive part of a modulated spectral measure: its mass, its draws, its exact moments.
+
+A radial part (mass m, sign s, an isotropic law of w) times a modulation a(e.w) = A + iB is the
+complex measure s m a(e.w) law(dw).  A part selects f >= 0 of the modulation and adds to the kernel
+
+.. math:: m\,E\bigl[f(e \cdot w) \cos(w \cdot D + \theta(w))\bigr].
+
+Every moment of a part is a sum of values of the radial kernel of the law
+(:mod:`rf.schemes.complex.harmonic_sums`), or for a Gaussian an integral along the axis: no integral
+over R^d is needed.  Numpy and scipy only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Literal, final
+
+import numpy as np
+
+from rf.schemes.complex.axis_law import AxisLaw, layer_ends
+from rf.schemes.complex.harmonic_sums import HarmonicSums
+from rf.schemes.complex.rejection import AxialProposal
+from rf.schemes.complex.selection import Modulation, Selection
+from spectra.base.arrays import FloatArray, IntArray
+from spectra.base.special.bessel import plane_wave_mean
+from spectra.errors import AccuracyError, ParameterError
+from spectra.table import Part
+
+__all__ = ["AxialPart", "Draws", "PartKind"]
+
+#: What :class:`AxialPart` samples; "weighted" leaves the law isotropic and weighs draws by |a|.
+PartKind = Literal["real+", "real-", "imaginary+", "modulus", "weighted"]
+
+_PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
+# Waves whose Gaussian factor is below this are 0, and so are those that turn faster than this along
+# the axis: the kinks of a selection leave less than the square of its own turns over theirs.
+_UNSEEN = 1e-13
+_MANY_TURNS = 20.0
+_FASTEST_WAVE = 2e4
+# Values that are held at one time (32 MB).
+_CHUNK = 4_000_000
+# Rejection needs 1 / acceptance proposals for a draw; below this acceptance it is refused.
+LEAST_ACCEPTANCE = 1e-4
+_PROPOSALS = 1 << 16
+# Rejection that needs this many times its expected number of proposals is not what it says it is.
+_PATIENCE = 100.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Independent draws of one part: X = amplitude * cos(w.D + phase) has the mean of the part.
+
+    Attributes
+    ----------
+    frequencies : ndarray of shape (n, d)
+    amplitudes, phases : ndarray of shape (n,)
+    """
+
+    frequencies: FloatArray
+    amplitudes: FloatArray
+    phases: FloatArray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AxialPart:
+    """One part of a modulated measure.
+
+    Parameters
+    ----------
+    base : Part
+        The part of a table: a mass, a sign, a law of radii, and the shifts that modulate it.
+    kind : str
+        What is sampled; see :data:`PartKind`.
+    """
+
+    base: Part
+    kind: PartKind
+
+    @cached_property
+    def modulation(self) -> Modulation:
+        """What multiplies the radial measure."""
+        if self.base.shifts is None:
+            raise ParameterError("A part without shifts has no axis: it is drawn as it is.")
+        return Modulation.of(self.base.shifts)
+
+    @property
+    def gaussian(self) -> float:
+        """Standard deviation of a coordinate of the radial law where that is Gaussian, else 0."""
+        return self.base.deviation
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the frequencies."""
+        return int(self.modulation.axis.size)
+
+    @property
+    def is_isotropic(self) -> bool:
+        """Whether the law of w is that of the base, so that every coupling of radii applies."""
+        return self.kind == "weighted" or self.modulation.is_constant(self.kind)
+
+    @property
+    def mass(self) -> float:
+        """Mass of the part, E|X|'s bound: m E f; for "weighted", m times the root of E|a|^2."""
+        return self._mass[0]
+
+    @property
+    def mass_error(self) -> float:
+        """Bound of the error of :attr:`mass`."""
+        return self._mass[1]
+
+    @property
+    def can_be_drawn(self) -> bool:
+        """Whether there is an exact sampler: always for a Gaussian, else where enough is kept."""
+        return self.has_layers or self._acceptance >= LEAST_ACCEPTANCE
+
+    def draw(self, n: int, rng: np.random.Generator, *, u: FloatArray | None = None) -> Draws:
+        """Draw n frequencies, independent or with given probabilities of :meth:`coordinate`.
+
+        Parameters
+        ----------
+        n : int
+        rng : numpy.random.Generator
+        u : ndarray of shape (n,), optional
+            Each uniform on [0, 1), as one in each of n layers of equal probability; independent
+            ones by default.  A part without layers leaves them unread.
+
+        Raises
+        ------
+        AccuracyError
+            Where rejection would keep less than one proposal in ten thousand.
+        """
+        if not self.has_layers:
+            return self.draws_of(self._rejected(n, rng))
+        coordinate = self.coordinate(rng.random(n) if u is None else u)
+        w = rng.standard_normal((n, self.dim))
+        if self.is_isotropic:
+            w *= (coordinate / np.linalg.norm(w, axis=1))[:, None]
+            return self.draws_of(w)
+        x = np.where(rng.random(n) < 0.5, -coordinate, coordinate)
+        if self.kind == "imaginary+":
+            x = np.where(self.modulation(x).imag < 0.0, -x, x)
+        w *= self.gaussian
+        w += np.multiply.outer(x - w @ self.modulation.axis, self.modulation.axis)
+        return self.draws_of(w)
+
+    @property
+    def has_layers(self) -> bool:
+        """Whether draws can be laid over layers of :meth:`coordinate`: not those by rejection."""
+        return self.is_isotropic or self.gaussian > 0.0
+
+    @property
+    def breaks(self) -> FloatArray:
+        """Probabilities in (0, 1) at which :meth:`coordinate` has kinks that its law does not show.
+
+        Those of a radius are jumps of its law, which knows them; these are zeros of a modulation.
+        """
+        return np.zeros(0) if self.is_isotropic else self._axis_law.breaks
+
+    def layers(self, n: int, waves: float) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Points in n >= 2 layers of the coordinate along the axis, but for the last of them.
+
+        Parameters
+        ----------
+        n : int
+        waves : float
+            The points resolve waves of differences up to this length along the axis.
+
+        Returns
+        -------
+        coordinate, weights : ndarray of shape (points,)
+            The weights of a layer sum to 1.
+        starts : ndarray of int, shape (n - 1,)
+            The first point of each layer.
+        """
+        cuts = layer_ends(self._axis_law, n)
+        g, weights = self._axis_law.rule(min(self.gaussian * waves, _FASTEST_WAVE), cuts)
+        below = g < cuts[-1]
+        starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))
+        return self.gaussian * g[below], n * weights[below], starts
+
+    def coordinate(self, u: FloatArray) -> FloatArray:
+        """Quantiles of what layers are of: the radius, or |e.w| where a Gaussian is modulated."""
+        if self.is_isotropic:
+            return self.base.law.ppf(u)
+        return self.gaussian * self._axis_law.ppf(u)
+
+    def mean_given(self, coordinate: FloatArray, differences: FloatArray) -> FloatArray:
+        r"""Mean of X at differences D, shape (m, d), given the coordinate of the draw.
+
+        For a radius R and the multiplier :math:`a(x) = \sum_j c_j e^{i t_j x}` it is
+        :math:`\pm m \sum_j c_j \Omega_d(R |D + t_j e|)`.  For a coordinate x along the axis the
+        others are Gaussian, and leave :math:`e^{-\sigma^2 |D_\perp|^2 / 2}` times a cosine of
+        x e.D, or a sine.
+
+        Returns
+        -------
+        ndarray of shape (len(coordinate), m)
+        """
+        D = np.asarray(differences, dtype=float)
+        if self.is_isotropic:
+            out = np.zeros((coordinate.size, len(D)))
+            for offset, weight in zip(
+                self.modulation.offsets, self.modulation.weights, strict=True
+            ):
+                z = np.linalg.norm(D + offset, axis=1)
+                out += weight * plane_wave_mean(self.dim, np.multiply.outer(coordinate, z))
+            return np.asarray(self.base.mass * self.base.sign * out)
+        along, decay = self._along(D)
+        waves = np.cos(np.multiply.outer(coordinate, along) + self._turn(coordinate)[:, None])
+        return np.asarray(self.mass * self.base.sign * decay * waves)
+
+    def draws_of(self, w: FloatArray) -> Draws:
+        """Amplitudes and phases of frequencies that have the law of the part."""
+        turn = 0.0 if self.base.sign > 0 else np.pi
+        amplitudes = np.full(len(w), self.mass)
+        if self.kind in ("modulus", "weighted"):
+            value = self.modulation(w @ self.modulation.axis)
+            if self.kind == "weighted":
+                amplitudes = self.base.mass * np.abs(value)
+            return Draws(w, amplitudes, np.angle(value) + turn)
+        return Draws(w, amplitudes, np.full(len(w), _PHASES[self.kind] + turn))
+
+    def mean(self, differences: FloatArray) -> FloatArray:
+        """E X at differences D, shape (n, d): what the part adds to the kernel.
+
+        Raises
+        ------
+        AccuracyError
+            Where a part of a law that is no Gaussian has too small a shift; see
+            :meth:`HarmonicSums.count`.
+        """
+        D = np.asarray(differences, dtype=float)
+        scale = self.base.mass * self.base.sign
+        if self.is_isotropic or self.kind == "modulus":
+            steps, weights = self.modulation.steps, self.modulation.weights
+            return np.asarray(scale * self._sums.sum(D, steps, weights.astype(complex)).real)
+        if self._has_few_turns:
+            return self.mass * self.base.sign * self._wave(D, 1)
+        turned = np.exp(1j * _PHASES[self.kind]) * self._sums.series(self._selection, D)
+        return np.asarray(scale * turned.real)
+
+    def has_moments(self, differences: FloatArray) -> bool:
+        """Whether :meth:`mean` and :meth:`second_moment` are known at differences D."""
+        direct = self.is_isotropic or self._has_few_turns
+        return direct or self._sums.reaches(2.0 * np.asarray(differences, dtype=float))
+
+    def second_moment(self, differences: FloatArray) -> FloatArray:
+        """E X^2 at differences D, shape (n, d); raises as :meth:`mean` does."""
+        D = np.asarray(differences, dtype=float)
+        m, modulation = self.base.mass, self.modulation
+        if self.is_isotropic:
+            steps, weights = modulation.steps, modulation.weights
+            products = np.multiply.outer(weights, weights).ravel()
+            sums = np.add.outer(steps, steps).ravel()
+            waves = self._sums.sum(2.0 * D, sums, products.astype(complex)).real
+            return np.asarray(0.5 * (self.base.root_mean_square(self.dim)[0] ** 2 + m**2 * waves))
+        if self._has_few_turns:
+            return np.asarray(0.5 * self.mass**2 * (1.0 + self._wave(D, 2)))
+        if self.kind == "modulus":
+            count = self._sums.count(2.0 * D)
+            series = modulation.squared_phase(count)
+            waves = self._sums.sum(2.0 * D, np.arange(-count, count + 1), series).real
+        else:
+            sign = np.cos(2.0 * _PHASES[self.kind])
+            waves = sign * self._sums.series(self._selection, 2.0 * D).real
+        return np.asarray(0.5 * self.mass * (self.mass + m * waves))
+
+    def variance(self, differences: FloatArray) -> FloatArray:
+        """Variance of one draw X at differences D, shape (n, d)."""
+        return self.second_moment(differences) - self.mean(differences) ** 2
+
+    # --- masses and moments ------------------------------------------------------------------
+
+    @cached_property
+    def _mass(self) -> tuple[float, float]:
+        m, error = self.base.mass, self.base.mass_error
+        modulation = self.modulation
+        if self.kind == "weighted":
+            return self.base.root_mean_square(self.dim)
+        if modulation.vanishes(self.kind):
+            return 0.0, 0.0
+        if modulation.is_constant(self.kind):
+            value = float(modulation.selected(self.kind, 0.0))
+            return m * value, error * value
+        if self.gaussian > 0.0:
+            law = self._axis_law
+            return m * law.mass, error * law.mass + m * law.mass_error
+        value, bound = self._sums.mass(self.kind)
+        return m * value, error * abs(value) + m * bound
+
+    @cached_property
+    def _sums(self) -> HarmonicSums:
+        return HarmonicSums(self.base.law, self.dim, self.modulation, self.gaussian)
+
+    def _wave(self, D: FloatArray, order: int) -> FloatArray:
+        """E cos(order (w.D + phase)) of a modulated Gaussian, by its law along the axis."""
+        along, decay = self._along(order * D)
+        seen = (decay > _UNSEEN) & (self.gaussian * np.abs(along) < _FASTEST_WAVE)
+        out = np.zeros(len(D))
+        where = np.flatnonzero(seen)
+        if not where.size:
+            return out
+        g, weights = self._axis_law.rule(self.gaussian * float(np.abs(along[where]).max()))
+        x = self.gaussian * g
+        turn = order * self._turn(x)
+        step = max(1, _CHUNK // x.size)
+        for start in range(0, where.size, step):
+            rows = where[start : start + step]
+            out[rows] = weights @ np.cos(np.multiply.outer(x, along[rows]) + turn[:, None])
+        return out * decay
+
+    def _along(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Differences along the axis, and the Gaussian factor of what they are across it."""
+        along = D @ self.modulation.axis
+        across = D - np.multiply.outer(along, self.modulation.axis)
+        return along, np.exp(-0.5 * self.gaussian**2 * np.sum(across * across, axis=1))
+
+    def _turn(self, x: FloatArray) -> FloatArray:
+        """Phase of a draw at a coordinate x >= 0 along the axis."""
+        if self.kind == "modulus":
+            return np.angle(self.modulation(x))
+        if self.kind == "imaginary+":
+            # A draw at x or -x, wherever the imaginary part is positive.
+            return np.where(self.modulation(x).imag < 0.0, -0.5 * np.pi, 0.5 * np.pi)
+        return np.full(x.shape, _PHASES[self.kind])
+
+    @cached_property
+    def _axis_law(self) -> AxisLaw:
+        kind = self._selection
+        return AxisLaw(
+            # Not a function made here: the law is kept with the part, and parts are pickled.
+            partial(self.modulation.selected, kind),
+            self.modulation.turns(kind),
+            self.gaussian * self.modulation.unit,
+            int(np.abs(self.modulation.steps).max()),
+        )
+
+    @property
+    def _has_few_turns(self) -> bool:
+        """Whether moments are integrated along the axis, which keeps their relative precision.
+
+        A modulation with many turns has no small parts, and its series falls at once.
+        """
+        turns = self.gaussian * self.modulation.unit * int(np.abs(self.modulation.steps).max())
+        return 0.0 < turns < _MANY_TURNS
+
+    @property
+    def _selection(self) -> Selection:
+        if self.kind == "weighted":
+            raise ParameterError("A weighted part selects nothing of its modulation.")
+        return self.kind
+
+    @property
+    def _acceptance(self) -> float:
+        return self.mass / (self.base.mass * self._proposal.total)
+
+    # --- samplers ----------------------------------------------------------------------------
+
+    @cached_property
+    def _proposal(self) -> AxialProposal:
+        modulation, kind = self.modulation, self._selection
+        turns = modulation.turns(kind)
+        starts_at_zero = kind == "imaginary+"
+        start = 0.0
+        if not starts_at_zero and modulation.selected(kind, 0.0) == 0.0 and turns.size:
+            start, starts_at_zero = float(turns[0]) / modulation.unit, True
+        slope = float(np.abs(modulation.steps * modulation.weights).sum()) * modulation.unit
+        return AxialProposal(
+            self.base.law,
+            self.dim,
+            # Rounding of the zero must not cut the support.
+            start * (1.0 - 1e-12),
+            modulation.bound,
+            slope * (1.0 + 1e-9) if starts_at_zero else np.inf,
+        )
+
+    def _rejected(self, n: int, rng: np.random.Generator) -> FloatArray:
+        acceptance, proposal, axis = self._acceptance, self._proposal, self.modulation.axis
+        if acceptance < LEAST_ACCEPTANCE:
+            raise AccuracyError(
+                f"A part of mass {self.mass:.3g} is drawn by rejection, which would need "
+                f"{1 / acceptance:.1g} proposals for a draw. Raise `negligible` so that the part "
+                "is left out, or take the polar decomposition."
+            )
+        kept: list[FloatArray] = []
+        missing, budget = n, _PATIENCE * (n + 10.0) / acceptance
+        while missing > 0:
+            size = int(min(_PROPOSALS, 1.1 * missing / acceptance + 16))
+            budget -= size
+            if budget < 0.0:
+                raise AccuracyError(
+                    f"Rejection kept far fewer than the predicted share {acceptance:.3g} of its "
+                    "proposals, so the mass of the part is wrong. Report this kernel."
+                )
+            radii, cosines, levels = proposal.propose(size, rng)
+            x = radii * cosines
+            chosen = levels < self.modulation.selected(self._selection, self.modulation.unit * x)
+            radii, x = radii[chosen][:missing], x[chosen][:missing]
+            if self.kind == "imaginary+":
+                x = np.where(self.modulation(x).imag < 0.0, -x, x)
+            w = rng.standard_normal((x.size, self.dim))
+            w -= np.multiply.outer(w @ axis, axis)
+            if self.dim > 1:
+                across = np.sqrt((radii - np.abs(x)) * (radii + np.abs(x)))
+                w *= (across / np.linalg.norm(w, axis=1))[:, None]
+            w += np.multiply.outer(x, axis)
+            kept.append(w)
+            missing -= x.size
+        return np.concatenate(kept)

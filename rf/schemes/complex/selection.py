@@ -1,0 +1,180 @@
+"""What a part selects of the multiplier that shifts make: its sign parts, or its modulus.
+
+The real part of the multiplier is even, its imaginary part odd.  Numpy only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Self, final
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import ArrayLike
+
+from spectra.base.arrays import ComplexArray, FloatArray, IntArray
+from spectra.table import Shifts
+
+__all__ = ["SELECTIONS", "Modulation", "Selection"]
+
+Selection = Literal["real+", "real-", "imaginary+", "modulus"]
+#: What a part takes of the modulation m = A + iB: max(0, A), max(0, -A), 2 max(0, B) or |m|.
+SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
+
+# A root of a polynomial in cos(theta) is real up to this, the error of a double root.
+_REAL_ROOT = 1e-7
+# What is left where opposite weights cancel up to rounding, relative to their sum.
+_CANCELLED = 1e-15
+# Points for the Fourier coefficients of |m| and m^2/|m|, which have no closed form; where m has
+# no zero they converge geometrically.
+_POINTS = 1 << 14
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Modulation(Shifts):
+    """The multiplier a = A + iB of shifts, and what a part may select of it.
+
+    Examples
+    --------
+    >>> cosine = Modulation([1.0], 0.5, [1, -1], [0.5, 0.5])
+    >>> cosine.selected("real-", [0.0, np.pi])
+    array([0., 1.])
+    """
+
+    @classmethod
+    def of(cls, shifts: Shifts) -> Self:
+        """The multiplier that shifts make."""
+        return cls(shifts.axis, shifts.unit, shifts.steps, shifts.weights)
+
+    def selected(self, selection: Selection, theta: ArrayLike) -> FloatArray:
+        """What a part takes of m; of 2 max(0, B) its even half |B|, as a sign gives the rest."""
+        value = self.at_angle(theta)
+        if selection == "modulus":
+            return np.abs(value)
+        if selection == "imaginary+":
+            return np.abs(value.imag)
+        return np.maximum(0.0, value.real if selection == "real+" else -value.real)
+
+    def is_constant(self, selection: Selection) -> bool:
+        """Whether the selection is one number, so that the law stays isotropic."""
+        if selection == "modulus":
+            return self.steps.size == 1
+        return selection != "imaginary+" and not np.any(self.steps)
+
+    def vanishes(self, selection: Selection) -> bool:
+        """Whether the selection is 0 because opposite shifts cancel in A, or in B, up to rounding.
+
+        Examples
+        --------
+        >>> cosine = Modulation([1.0], 0.5, [1, -1], [0.5, 0.5])
+        >>> cosine.vanishes("imaginary+"), cosine.vanishes("real+")
+        (True, False)
+        """
+        if selection == "modulus":
+            return False
+        signs = np.sign(self.steps) if selection == "imaginary+" else 1.0
+        series = np.zeros(int(np.abs(self.steps).max()) + 1)
+        np.add.at(series, np.abs(self.steps), signs * self.weights)
+        return bool(np.abs(series).max() <= _CANCELLED * self.bound)
+
+    def turns(self, selection: Selection) -> FloatArray:
+        """Angles in (0, pi) at which the selection has a kink: zeros of A, of B, or of |m|."""
+        if selection == "modulus":
+            real, imaginary = self._zeros_of_real, self._zeros_of_imaginary
+            near = np.abs(real[:, None] - imaginary[None, :]) < _REAL_ROOT
+            return np.asarray(real[near.any(axis=1)])
+        return self._zeros_of_imaginary if selection == "imaginary+" else self._zeros_of_real
+
+    @cached_property
+    def _zeros_of_real(self) -> FloatArray:
+        series = np.zeros(int(np.abs(self.steps).max()) + 1)
+        np.add.at(series, np.abs(self.steps), self.weights)
+        return _angles(series)
+
+    @cached_property
+    def _zeros_of_imaginary(self) -> FloatArray:
+        """B = sin(theta) times a polynomial in cos(theta): U_m = 2 (T_m + T_(m-2) + ...)."""
+        series = np.zeros(max(1, int(np.abs(self.steps).max())))
+        for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
+            order = abs(step) - 1
+            if order >= 0:
+                series[order % 2 : order + 1 : 2] += 2.0 * weight * np.sign(step)
+                if order % 2 == 0:
+                    series[0] -= weight * np.sign(step)
+        return _angles(series)
+
+    def fourier(self, selection: Selection, count: int) -> ComplexArray:
+        r"""Coefficients f_n, |n| <= count, of the selection as a series of exp(i n theta).
+
+        "imaginary+" is :math:`2\\max(0, B) = |B| + B`.  The parts are integrated exactly between
+        their zeros; the modulus by the trapezoidal rule.
+        """
+        orders = np.arange(-count, count + 1)
+        if selection == "modulus":
+            return self._sampled(np.abs, count)
+        ends = np.concatenate([[0.0], self.turns(selection), [np.pi]])
+        middle = 0.5 * (ends[1:] + ends[:-1])
+        value = self.at_angle(middle)
+        part = value.imag if selection == "imaginary+" else value.real
+        sign = np.sign(part)
+        if selection == "real+":
+            sign = np.maximum(0.0, sign)
+        elif selection == "real-":
+            sign = np.minimum(0.0, sign)
+        total = np.zeros(orders.size)
+        for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
+            if selection == "imaginary+":
+                primitive = _sine_primitive(step + orders, ends) + _sine_primitive(
+                    step - orders, ends
+                )
+            else:
+                primitive = _cosine_primitive(step + orders, ends) + _cosine_primitive(
+                    step - orders, ends
+                )
+            total += weight * (np.diff(primitive, axis=1) @ sign) / (2.0 * np.pi)
+        coefficients = total.astype(complex)
+        if selection == "imaginary+":
+            for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
+                if 0 < abs(step) <= count:
+                    coefficients[count + step] += weight / 2j
+                    coefficients[count - step] -= weight / 2j
+        return coefficients
+
+    def squared_phase(self, count: int) -> ComplexArray:
+        """Fourier coefficients of m^2/|m|, the modulus with twice the phase."""
+
+        def function(value: ComplexArray) -> ComplexArray:
+            size = np.abs(value)
+            # At a zero of m the value has no weight: any phase will do.
+            return np.where(size > 0.0, value**2 / np.where(size > 0.0, size, 1.0), 0.0)
+
+        return self._sampled(function, count)
+
+    def _sampled(self, function: object, count: int) -> ComplexArray:
+        points = max(_POINTS, 8 * count)
+        theta = 2.0 * np.pi * np.arange(points) / points
+        spectrum = np.fft.fft(function(self.at_angle(theta))) / points  # type: ignore[operator]
+        return np.asarray(spectrum[np.arange(-count, count + 1) % points])
+
+
+def _angles(series: FloatArray) -> FloatArray:
+    """Zeros in (0, pi) of a Chebyshev series in cos(theta), ascending."""
+    trimmed = chebyshev.chebtrim(series, 0.0)
+    if trimmed.size < 2:
+        return np.empty(0)
+    roots = chebyshev.chebroots(trimmed)
+    real = roots[np.abs(roots.imag) < _REAL_ROOT].real
+    return np.sort(np.arccos(real[np.abs(real) < 1.0]))
+
+
+def _cosine_primitive(order: IntArray, theta: FloatArray) -> FloatArray:
+    """Integral of cos(order t) from 0 to theta, for every order and theta."""
+    return np.asarray(theta * np.sinc(np.multiply.outer(order, theta) / np.pi))
+
+
+def _sine_primitive(order: IntArray, theta: FloatArray) -> FloatArray:
+    """Integral of sin(order t) from 0 to theta, for every order and theta."""
+    half = 0.5 * np.multiply.outer(order, theta)
+    return np.asarray(theta * half * np.sinc(half / np.pi) ** 2)

@@ -1,0 +1,1 @@
+"""The exact variance of the estimate of a kernel, for every coupling."""

@@ -1,0 +1,1 @@
+"""Means over the distribution of a radius that variances are made of."""

@@ -1,0 +1,447 @@
+r"""The exact variance of the random-feature estimate of a kernel, for every coupling.
+
+A table is a sum of parts with masses m_p and signs s_p; the estimate at a distance z is
+
+.. math:: \hat k = \sum_p s_p \frac{m_p}{n_p} \sum_{i \le n_p} \cos(R_{pi} z\, u_{pi} \cdot e),
+
+with radii R of the laws of the parts and uniform unit directions u.  Its variance is
+
+.. math:: \sum_p \frac{m_p^2}{n_p} \Bigl[\frac{1 + \tilde k_p(2z)}{2} - \tilde k_p(z)^2\Bigr]
+          + \sum_{(p,i) \ne (q,j)} s_p s_q \frac{m_p m_q}{n_p n_q} C_{pi,qj}(z),
+
+and for two directions with a random cosine c and independent radii
+
+.. math:: C(z) = \sum_{n = 2, 4, \dots} H_n^p H_n^q\, E P_n(c), \qquad H_n^p = E g_n(R_p z),
+
+with the normalised wave coefficients g_n of :mod:`spectra.base.special.harmonics`.  For c = 0 the
+sum is E Omega_d(z sqrt(R^2 + R'^2)) - E Omega_d(R z) E Omega_d(R' z): the statement of Choromanski
+et al. (2018) and of Luo et al. (2021), Theorem 5, there with the opposite sign.
+
+In general, and in every case that is drawn, with E[g_n g_n'] in place of the product H_n H_n',
+
+.. math:: C = \sum_{n \ge 0 \text{ even}} E[g_n(R |v|)\, g_n(R' |v'|)]\;
+              P_n(\cos\angle(v, v'))\; E P_n(c) - E g_0\, E g_0' :
+
+radii in strata are dealt without replacement (:mod:`rf.variance.radii.strata`), radii of one key
+are one function (:mod:`rf.variance.radii.shared_quantiles`), and waves of shifted kernels are seen
+through several vectors v, which for a radial one are the difference itself
+(:mod:`rf.variance.differences`, :mod:`rf.variance.weighted_variance`).
+
+In dimension 1 a cosine does not see its direction, so every coupling of directions is iid.
+
+All of this holds for uniform directions.  Those of "hadamard" are not quite uniform, so that the
+error depends on the axis of the difference; the formulas then give the mean squared error over all
+axes, the squared bias included, with the laws of the cosines of
+:mod:`rf.sampling.couplings.hadamard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rf.sampling.cosines import CosineLaw
+from rf.sampling.couplings import COUPLINGS, Coupling, Pairs
+from rf.sampling.couplings.coupling import dependent_pairs
+from rf.sampling.radii import RADII, Layers, Radii
+from rf.variance.differences import Probe
+from rf.variance.radii.radial_means import MEAN_ERROR, Waves, fewer_strata
+from rf.variance.radii.shared_quantiles import comonotone_mean, same_direction_mean
+from rf.variance.radii.strata import NODES
+from rf.variance.splits import least_split
+from spectra.base.arrays import FloatArray
+from spectra.errors import ParameterError
+from spectra.table import SpectralTable
+
+__all__ = ["VarianceModel", "part_variance", "refuse_other_than_table", "variance"]
+
+# Two parts, the law of the cosine, whether radii have one key, and whether it is a rough one.
+_Key = tuple[int, int, CosineLaw, bool, bool]
+# Strata that stand for more of them in a ranking.
+_ROUGH_STRATA = 64
+
+
+def refuse_other_than_table(table: Any, kind: type = SpectralTable, why: str = "") -> None:
+    """A ParameterError for what is no table of a kind, by default of radial laws."""
+    if not isinstance(table, kind):
+        raise ParameterError(
+            f"A {kind.__name__}, made by spectra.derive(kernel, dim), is asked for{why}; what was "
+            f"passed is of type {type(table).__name__}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceModel:
+    """All that the variance at the distances ``z`` needs, so that many splits are cheap.
+
+    Attributes
+    ----------
+    table : SpectralTable
+        Radial parts: see :mod:`rf.variance.weighted_variance` for shifted ones.
+    z : ndarray of shape (n,)
+        Distances.
+    """
+
+    table: SpectralTable
+    z: FloatArray
+    _covariances: dict[_Key, tuple[FloatArray, FloatArray]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _ranked: dict[tuple[tuple[int, ...], str, str], float] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        z = np.asarray(self.z, dtype=float).ravel()
+        if not np.all((z >= 0) & np.isfinite(z)):
+            raise ParameterError(
+                "The variance was asked for at a distance that is negative or not finite: "
+                f"{z[~((z >= 0) & np.isfinite(z))][0]}. Distances are finite and at least 0."
+            )
+        object.__setattr__(self, "z", z)
+        for number, part in enumerate(self.table.parts):
+            if part.phase not in (0.0, np.pi):
+                raise ParameterError(
+                    f"Part {number} has the phase {part.phase}. The variance at a distance is "
+                    "known for parts of phase 0 or pi, which a radial kernel has."
+                )
+
+    @cached_property
+    def signs(self) -> FloatArray:
+        """The sign of each part: cos(phase)."""
+        return np.array([p.sign for p in self.table.parts])
+
+    @cached_property
+    def masses(self) -> FloatArray:
+        """The mass of each part."""
+        return np.array([float(p.mass) for p in self.table.parts])
+
+    @cached_property
+    def bounds(self) -> FloatArray:
+        """Bound of the wave of a part of mass 1."""
+        return np.array([p.wave_bound for p in self.table.parts])
+
+    @cached_property
+    def _exact(self) -> tuple[FloatArray, FloatArray]:
+        return self._two_means(rough=False)
+
+    @cached_property
+    def _rough(self) -> tuple[FloatArray, FloatArray]:
+        return self._two_means(rough=True)
+
+    def _two_means(self, *, rough: bool) -> tuple[FloatArray, FloatArray]:
+        """E X and E X^2 of a wave of each part of mass 1, to the error of the law.
+
+        ``rough`` ones, for rankings and splits, are of what is tabulated of the law, to 1e-9.
+        """
+        if rough:
+            single, double = self._waves.plane_waves
+        else:
+            single, double = (
+                np.array([p.law.expected_plane_wave(self.table.dim, z) for p in self.table.parts])
+                for z in (self.z, 2.0 * self.z)
+            )
+        return single, 0.5 * (1.0 + double)
+
+    def _mean(self, *, rough: bool) -> FloatArray:
+        return (self._rough if rough else self._exact)[0]
+
+    @cached_property
+    def part_variance(self) -> FloatArray:
+        """Variance of one frequency of each part, mass squared included: shape (parts, n)."""
+        return self._part_variance(*self._exact)
+
+    @cached_property
+    def rough_part_variance(self) -> FloatArray:
+        """As :attr:`part_variance` to 1e-8 of the squared mass, and much faster."""
+        return self._part_variance(*self._rough)
+
+    def _part_variance(self, mean: FloatArray, square: FloatArray) -> FloatArray:
+        return np.asarray(self.masses[:, None] ** 2 * (square - mean**2))
+
+    @property
+    def rough_kernel(self) -> FloatArray:
+        """The kernel of the table at the distances, to 1e-9 of its mass."""
+        return np.asarray((self.signs * self.masses) @ self._mean(rough=True))
+
+    @cached_property
+    def _waves(self) -> Waves:
+        laws = [part.law for part in self.table.parts]
+        return Waves(self.table.dim, laws, [Probe.at(self.z)] * len(laws))
+
+    def covariance(
+        self,
+        first: int,
+        second: int,
+        cosine: CosineLaw,
+        *,
+        one_key: bool = False,
+        rough: bool = False,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Covariance of two cosines of the given parts (masses apart), and a bound of its error.
+
+        With ``one_key`` their direction is one, and their radii are functions of one key.  A
+        ``rough`` one has the rough means and an error that nobody knows: it is stated as 0.
+        """
+        key = (first, second, cosine, one_key, rough)
+        if key not in self._covariances:
+            if one_key:
+                laws = self.table.parts[first].law, self.table.parts[second].law
+                both, error = comonotone_mean(self.table.dim, *laws, self.z, rough=rough)
+                mean = self._mean(rough=rough)
+                found = both - mean[first] * mean[second], np.zeros_like(both) if rough else error
+            else:
+                found = self._waves.covariance(first, second, cosine, rough=rough)
+            self._covariances[key] = found
+        return self._covariances[key]
+
+    def variance(
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Variance of the estimate at each distance, and a bound of its numerical error."""
+        return self._variance(n_per_part, coupling, radii, None)
+
+    def _variance(
+        self, n_per_part: Sequence[int], coupling: str, radii: Radii, most: int | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The variance; with ``most`` as many strata stand for more, and no error is known."""
+        counts = _check_counts(n_per_part, len(self.table.parts))
+        chosen = _known(coupling)
+        _check_radii(radii)
+        if not self.z.size:
+            return np.zeros(0), np.zeros(0)
+        rough = most is not None
+        single = self.rough_part_variance if rough else self.part_variance
+        total = np.sum(single / np.array(counts)[:, None], axis=0)
+        scale = float(np.sum((self.bounds * self.masses) ** 2 / np.array(counts)))
+        errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
+        pairs = self._dependent(chosen, counts)
+        in_strata = set() if radii == "iid" else _in_strata(chosen, counts)
+        for p, q, pair in pairs:
+            if (p, q) in in_strata and not pair.one_key:
+                continue
+            weight = self._weight(p, q, pair.count, counts)
+            if pair.one_key and radii != "iid" and counts[p] != counts[q]:
+                value, bound = self._same_direction(p, q, counts, most)
+            else:
+                value, bound = self.covariance(p, q, pair.cosine, one_key=pair.one_key, rough=rough)
+            total = total + weight * value
+            errors = errors + abs(weight) * bound
+        if radii == "iid":
+            return total, errors
+        for key in in_strata:
+            coupled = [pair for p, q, pair in pairs if (p, q) == key and not pair.one_key]
+            more, bound = self._strata(key, coupled, counts, radii, most)
+            total, errors = total + more, errors + bound
+        return total, errors
+
+    def _dependent(self, coupling: Coupling, counts: Sequence[int]) -> list[tuple[int, int, Pairs]]:
+        return dependent_pairs(coupling, counts, self.table.dim)
+
+    def _weight(self, p: int, q: int, count: int, counts: Sequence[int]) -> float:
+        """What one covariance counts in the variance: pairs, masses, signs, both orders."""
+        both = (1.0 if p == q else 2.0) * count / (counts[p] * counts[q])
+        return float(both * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
+
+    def _same_direction(
+        self, p: int, q: int, counts: tuple[int, ...], most: int | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Covariance of two cosines of one direction and key, with unequal numbers of strata."""
+        p, q = sorted((p, q), key=lambda part: counts[part])
+        laws = self.table.parts[p].law, self.table.parts[q].law
+        strata = counts[p], counts[q]
+        if most is not None:
+            strata = fewer_strata(strata, most)
+        (coarse, lost), *rest = (
+            same_direction_mean(self.table.dim, laws, strata, self.z, nodes, rough=most is not None)
+            for nodes in (NODES[::-1] if most is None else NODES[-1:])
+        )
+        fine = rest[0][0] if rest else coarse
+        mean = self._mean(rough=most is not None)
+        value = fine - mean[p] * mean[q]
+        return value, np.abs(fine - coarse) + lost + 4 * MEAN_ERROR
+
+    def _strata(
+        self,
+        key: tuple[int, int],
+        coupled: list[Pairs],
+        counts: tuple[int, ...],
+        radii: Layers,
+        most: int | None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """What the pairs i != j of two parts (or one) add whose radii come from strata."""
+        p, q = sorted(key, key=lambda part: counts[part])
+        n, m = counts[p], counts[q]
+        mean = self._mean(rough=most is not None)
+        product = mean[p] * mean[q]
+        radial = [
+            (self._weight(*key, number, counts), far)
+            for number, far in ((n * (n - 1), False), (n * (m - n), True))
+            if number
+        ]
+        angular = [(self._weight(*key, pair.count, counts), pair) for pair in coupled]
+        cosines = [pair.cosine for pair in coupled]
+        if most is None:
+            means = self._waves.strata(p, q, (n, m), radii, cosines)
+        else:
+            means = self._waves.rough_strata(p, q, (n, m), radii, cosines, most)
+        total, errors = np.zeros_like(self.z), np.zeros_like(self.z)
+        for weight, far in radial:
+            value, bound = means.radial(far=far)
+            total += weight * (value - product)
+            errors += abs(weight) * (bound + 4 * MEAN_ERROR * self.bounds[p] * self.bounds[q])
+        for weight, pair in angular:
+            value, bound = means.angular(pair.cosine, far=pair.far)
+            total += weight * value
+            errors += abs(weight) * bound
+        return total, errors
+
+    def pooled_variance(self, n: int, *, rough: bool = False) -> FloatArray:
+        """Variance of n independent draws, each of a part that is drawn by its bound.
+
+        The mean of X = m_p cos(...) / q_p, with the part p at the probability q_p.
+        """
+        mean, square = self._rough if rough else self._exact
+        share = self.masses * self.bounds / np.sum(self.masses * self.bounds)
+        total = (self.signs * self.masses) @ mean
+        return np.asarray(((self.masses**2 / share) @ square - total**2) / n)
+
+    def mean_variance(
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
+    ) -> float:
+        """Mean of the variance over the distances: the expected squared error of a Gram matrix."""
+        return float(np.mean(self.variance(n_per_part, coupling=coupling, radii=radii)[0]))
+
+    def rough_mean_variance(
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
+    ) -> float:
+        """As :meth:`mean_variance` to about two percent, and much faster where radii have layers.
+
+        It is for ranking.  At most 64 layers stand for more, since n times the variance hardly
+        depends on their number.
+        """
+        key = (tuple(n_per_part), coupling, radii)
+        if key not in self._ranked:
+            value = self.rough_variance(n_per_part, coupling=coupling, radii=radii)
+            self._ranked[key] = float(np.mean(value))
+        return self._ranked[key]
+
+    def rough_variance(
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
+    ) -> FloatArray:
+        """The variance at each distance as roughly as :meth:`rough_mean_variance`."""
+        return self._variance(n_per_part, coupling, radii, _ROUGH_STRATA)[0]
+
+    def optimal_allocation(self, n: int, *, coupling: str) -> tuple[int, ...]:
+        """The split of n frequencies of least :meth:`mean_variance` (:mod:`rf.variance.splits`).
+
+        Neyman's allocation, with the covariances of the coupling and exact in whole numbers; each
+        part gets at least one frequency.
+
+        Raises
+        ------
+        ParameterError
+            Where n is less than the number of parts.
+        """
+        return least_split(self, int(n), _known(coupling))
+
+
+def _in_strata(coupling: Coupling, counts: Sequence[int]) -> set[tuple[int, int]]:
+    """The parts whose strata are dealt together: each with itself, and those of one key."""
+    parts = range(len(counts))
+    together = {(p, q) for p in parts for q in parts if p == q or (coupling.one_key and p < q)}
+    return {(p, q) for p, q in together if p != q or counts[p] > 1}
+
+
+def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
+    counts = tuple(int(n) for n in n_per_part)
+    if len(counts) != parts or min(counts) < 1:
+        raise ParameterError(
+            f"n_per_part is {counts} for {parts} part(s). Give one number of frequencies for each "
+            "part, at least 1."
+        )
+    return counts
+
+
+def _check_radii(radii: str) -> None:
+    if radii not in RADII:
+        schemes = ", ".join(RADII)
+        raise ParameterError(f"There is no scheme of radii {radii!r}: choose one of {schemes}.")
+
+
+def _known(name: str) -> Coupling:
+    """The coupling of a name, whose variance must be known."""
+    closed = ", ".join(other for other, coupling in COUPLINGS.items() if coupling.known)
+    if name not in COUPLINGS:
+        raise ParameterError(
+            f"There is no coupling {name!r}; the couplings of known variance are {closed}."
+        )
+    if not COUPLINGS[name].known:
+        raise ParameterError(
+            f"The variance of frequencies with the coupling {name!r} has no closed form. Measure "
+            f"it over a few seeds, or choose one of {closed}."
+        )
+    return COUPLINGS[name]
+
+
+def part_variance(table: SpectralTable, z: ArrayLike) -> FloatArray:
+    """Variance of one frequency of each part at distances z, mass squared included.
+
+    m^2 [(1 + k~(2z)) / 2 - k~(z)^2], k~ the expected plane wave of the part.
+
+    Returns
+    -------
+    ndarray of shape (parts, len(z))
+    """
+    return VarianceModel(table, np.asarray(z, dtype=float)).part_variance
+
+
+def variance(
+    table: SpectralTable,
+    z: ArrayLike,
+    *,
+    n_per_part: Sequence[int],
+    coupling: str,
+    radii: Radii = "iid",
+) -> FloatArray:
+    """Exact variance of the estimate of k(z) with ``n_per_part`` frequencies and a coupling.
+
+    Parameters
+    ----------
+    table : SpectralTable
+        Parts of phase 0 or pi.
+    z : array_like of shape (n,)
+        Distances.
+    n_per_part : sequence of int
+        Frequencies of each part (half the columns).
+    coupling : str
+        A name of known variance in :data:`rf.sampling.couplings.COUPLINGS`.
+    radii : {"iid", "stratified", "systematic"}
+        How the radii of one part are drawn; strata are dealt to the directions at random.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        :meth:`VarianceModel.variance` also gives a bound of the numerical error.
+
+    Raises
+    ------
+    ParameterError
+        For a coupling without a closed form ("qmc"), a wrong split, or a part of another phase.
+
+    Examples
+    --------
+    >>> from rf.inputs.tables import resolve_spectrum
+    >>> table = resolve_spectrum("sin(z)/z", 3).table
+    >>> variance(table, [1.0], n_per_part=(3,), coupling="iid").round(6)
+    array([0.006417])
+    >>> variance(table, [1.0], n_per_part=(3,), coupling="orthogonal").round(6)
+    array([5.e-06])
+    """
+    model = VarianceModel(table, np.asarray(z, dtype=float))
+    return model.variance(n_per_part, coupling=coupling, radii=radii)[0]

@@ -1,0 +1,116 @@
+r"""The variance of a radial measure whose draws are weighted: sums of shifted kernels.
+
+A draw of a part :math:`m \sum_j c_j\, k(D + t_j e)` is :math:`m \sum_j c_j \cos(w \cdot v_j)` with
+v_j = D + t_j e and w of the radial law, so that every coupling within the parts serves it as it is,
+and its variance is that of :mod:`rf.variance.variance`, seen through v_j
+(:mod:`rf.variance.differences`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from rf.sampling.cosines import Fixed
+from rf.sampling.couplings import Coupling, Pairs
+from rf.variance.differences import Probe
+from rf.variance.radii.radial_means import Waves
+from rf.variance.variance import VarianceModel
+from spectra.base.arrays import FloatArray
+from spectra.errors import ParameterError
+from spectra.table import Shifts
+
+if TYPE_CHECKING:
+    from spectra.table import SpectralTable
+
+__all__ = ["WeightedModel"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WeightedModel(VarianceModel):
+    """All that the variance at differences D needs, for a table whose parts have shifts.
+
+    Attributes
+    ----------
+    table : SpectralTable
+    differences : ndarray of shape (n, d)
+    z : ndarray of shape (n,)
+        Their lengths.
+    """
+
+    differences: FloatArray
+
+    @classmethod
+    def of(cls, table: SpectralTable, differences: FloatArray) -> WeightedModel:
+        """The model at differences D, shape (n, d)."""
+        D = np.asarray(differences, dtype=float)
+        return cls(table, np.linalg.norm(D, axis=1), D)
+
+    @cached_property
+    def _shifts(self) -> list[Shifts]:
+        """The shifts of every part; a radial one is moved by none."""
+        dim = self.table.dim
+        still = Shifts(np.eye(dim)[0], 1.0, np.zeros(1, dtype=np.intp), np.ones(1))
+        return [part.shifts or still for part in self.table.parts]
+
+    def _two_means(self, *, rough: bool) -> tuple[FloatArray, FloatArray]:
+        """E X = sum of c_j k~(|v_j|), and E X^2."""
+        squares = [
+            self._square(shifts, partial(self._wave, number, rough))
+            for number, shifts in enumerate(self._shifts)
+        ]
+        return self._means(rough), np.array(squares)
+
+    def _means(self, rough: bool) -> FloatArray:
+        return np.array(
+            [
+                self._wave(number, rough, probe.lengths) @ probe.weights
+                for number, probe in enumerate(self._probes)
+            ]
+        )
+
+    @property
+    def rough_kernel(self) -> FloatArray:
+        """As for distances; without squares of waves, which need all pairs of shifts."""
+        return np.asarray((self.signs * self.masses) @ self._means(rough=True))
+
+    def _wave(self, number: int, rough: bool, z: FloatArray) -> FloatArray:
+        if rough:
+            return self._waves.mean_waves(number, z)
+        return self.table.parts[number].plane_wave(self.table.dim, z)[0]
+
+    def _square(self, shifts: Shifts, wave: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """E X^2: half the sum of c_j c_k [k~(|v_j + v_k|) + k~(|v_j - v_k|)]."""
+        vectors = self.differences[:, None, :] + shifts.offsets
+        products = np.multiply.outer(shifts.weights, shifts.weights)
+        total = np.zeros(len(vectors))
+        for sign in (1.0, -1.0):
+            both = vectors[:, :, None, :] + sign * vectors[:, None, :, :]
+            total += 0.5 * np.einsum("jk,mjk->m", products, wave(np.linalg.norm(both, axis=-1)))
+        return total
+
+    def _dependent(self, coupling: Coupling, counts: Sequence[int]) -> list[tuple[int, int, Pairs]]:
+        pairs = super()._dependent(coupling, counts)
+        if any(pair.one_key or pair.cosine == Fixed(1.0) for _, _, pair in pairs):
+            raise ParameterError(
+                f"The coupling {coupling.name!r} gives parts one direction, and what two waves "
+                "along it have in common is known for radial kernels: these parts are shifted by "
+                "vectors of their own. Take a coupling within each part."
+            )
+        return pairs
+
+    @cached_property
+    def _probes(self) -> list[Probe]:
+        return [
+            Probe.through(self.differences, shifts.offsets, shifts.weights)
+            for shifts in self._shifts
+        ]
+
+    @cached_property
+    def _waves(self) -> Waves:
+        return Waves(self.table.dim, [part.law for part in self.table.parts], self._probes)

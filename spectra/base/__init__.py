@@ -1,0 +1,1 @@
+"""What every package uses: numbers, special functions, balls, files, limits of time."""

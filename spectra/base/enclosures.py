@@ -1,0 +1,382 @@
+"""Numbers that know their error, and the integrals that make them.
+
+An integrand is resolved on panels by Gauss-Legendre nodes, and kept as Legendre series: the
+decay of each series says whether its panel is fine enough, and its antiderivative is exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import legendre
+from numpy.typing import ArrayLike
+
+from spectra.base.numbers import FloatArray, bound_text, format_within
+from spectra.errors import AccuracyError
+
+__all__ = [
+    "Enclosure",
+    "Integrand",
+    "LegendrePanels",
+    "bracketed_roots",
+    "legendre_antiderivative",
+    "legendre_inverse",
+    "resolve",
+]
+
+Integrand = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+EPS = float(np.finfo(float).eps)
+# Nodes of a panel; with 20 of them, panels of one e-fold of a smooth law are exact to rounding.
+ORDER = 20
+# The last coefficients of a resolved panel stay below this fraction of its largest value: rounding
+# alone leaves about ten times less in them.
+RESOLVED = 2e-14
+# A panel that is not resolved after this many bisections has a singularity inside.
+_MAX_BISECTIONS = 48
+# Values are known to that share; panels narrower than twice the second number may be uneven.
+_KNOWN, _NARROW = 1e-3, 1.0 / 64.0
+_MAX_PANELS = 20_000
+# Doubles below this lose digits, so that no series of them decays.
+_LEAST_NORMAL = float(np.finfo(float).tiny)
+
+# A Newton step of this size is the last: the next one is below the rounding of the series.
+_INVERSE_ROUNDING = 16 * EPS
+_MAX_INVERSE_STEPS = 70
+# An integral that is off by the rounding of the whole is right, unless it is itself about as small.
+_SMALL_SHARE = 1e5
+# Bisection alone needs half as many.
+_MOST_ROOT_STEPS = 100
+
+
+def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights to the last bit: those of numpy carry an error of 1e-15 together."""
+    x: Any = np.asarray(legendre.leggauss(order)[0], dtype=np.longdouble)
+    for _ in range(3):
+        before, now = np.ones_like(x), x.copy()
+        for j in range(2, order + 1):
+            before, now = now, ((2 * j - 1) * x * now - (j - 1) * before) / j
+        slope = order * (before - x * now) / (1 - x * x)
+        x = np.asarray(x - now / slope)
+    return x.astype(float), (2 / ((1 - x * x) * slope * slope)).astype(float)
+
+
+NODES, WEIGHTS = _gauss_legendre(ORDER)
+_DEGREES = np.arange(ORDER)
+# Values at the nodes -> Legendre coefficients (exact for polynomials of degree < ORDER).
+ANALYSIS = ((_DEGREES + 0.5)[:, None] * legendre.legvander(NODES, ORDER - 1).T) * WEIGHTS
+# Coefficients of f -> coefficients of its antiderivative that vanishes at -1.
+_ANTIDERIVATIVE = legendre.legint(np.eye(ORDER), lbnd=-1, axis=0)
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A number ``mid`` whose true value lies within ``rad`` of it.
+
+    Attributes
+    ----------
+    mid : float
+        The value computed.
+    rad : float
+        Error bound.  Where ``rigorous`` is False it is an honest estimate, not a proof.
+    rigorous : bool
+        True where the bound was proved with interval arithmetic.
+
+    Examples
+    --------
+    >>> x = Enclosure(1.5, 1e-12)
+    >>> 1.5 + 5e-13 in x, 1.6 in x
+    (True, False)
+    >>> f"{x:.3f}, {Enclosure(1.5, 0.0155):.3f}"        # the bound, where it reaches the digits
+    '1.500, 1.500 ± 1.6e-02'
+    """
+
+    mid: float
+    rad: float
+    rigorous: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        return abs(value - self.mid) <= self.rad
+
+    def __float__(self) -> float:
+        return self.mid
+
+    def __add__(self, other: Enclosure) -> Enclosure:
+        mid = self.mid + other.mid
+        rounding = 2.0**-53 * abs(mid)
+        return Enclosure(mid, self.rad + other.rad + rounding, self.rigorous and other.rigorous)
+
+    def __neg__(self) -> Enclosure:
+        return Enclosure(-self.mid, self.rad, self.rigorous)
+
+    def __sub__(self, other: Enclosure) -> Enclosure:
+        return self + (-other)
+
+    def __str__(self) -> str:
+        proof = "proved" if self.rigorous else "estimated"
+        return f"{self.mid:.17g} ± {bound_text(self.rad)} ({proof})"
+
+    def __format__(self, spec: str) -> str:
+        """The number in a float's format, with its bound where that reaches the digits printed."""
+        if re.search(r"[.eEfFgG%]", spec) is None:
+            return format(str(self), spec)
+        return format_within(self.mid, self.rad, spec)
+
+
+@dataclass(frozen=True, eq=False)
+class LegendrePanels:
+    """An integrand on consecutive panels, as one Legendre series in x in [-1, 1] on each.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n + 1,)
+        Ends of the panels, ascending.
+    coefficients : ndarray of shape (n, ORDER)
+        Legendre coefficients of the integrand with respect to the panel's own x.
+    errors : ndarray of shape (n,)
+        Estimate of the error of each panel's integral: what the series leaves out, the error that
+        the integrand states, and rounding.
+    """
+
+    edges: FloatArray
+    coefficients: FloatArray
+    errors: FloatArray
+
+    @property
+    def integrals(self) -> FloatArray:
+        """Integral over each panel."""
+        return np.asarray(np.diff(self.edges) * self.coefficients[:, 0])
+
+    @property
+    def integral(self) -> Enclosure:
+        """Integral over all the panels."""
+        parts = self.integrals
+        rounding = EPS * float(np.abs(parts).sum())
+        return Enclosure(float(parts.sum()), float(self.errors.sum()) + rounding)
+
+
+def resolve(
+    integrand: Integrand, ranges: Sequence[ArrayLike], *, tolerance: float = RESOLVED
+) -> list[LegendrePanels]:
+    r"""Resolve a piecewise smooth integrand on ranges, bisecting the panels that need it.
+
+    A panel is accepted when the last three Legendre coefficients of the integrand are below
+    ``tolerance`` times its largest value on the panel, or below the error that the integrand
+    states there.  The tolerance is relative to each panel, so that far tails keep their digits.
+    Each call of the integrand asks about all ranges.
+
+    Parameters
+    ----------
+    integrand : callable
+        ``integrand(t)`` returns the values at ``t`` and a bound of their absolute errors.
+    ranges : sequence of array_like
+        First panels of each range, ascending; break points of the integrand belong here.  The
+        ranges ascend and do not overlap.
+    tolerance : float
+        Relative size of the coefficients left out.
+
+    Raises
+    ------
+    AccuracyError
+        Where the integrand is not finite, or cannot be resolved by bisection.
+
+    Examples
+    --------
+    >>> one, other = resolve(lambda t: (np.exp(t), 0 * t), [[0.0, 30.0], [31.0, 32.0]])
+    >>> bool(abs(one.integral.mid / np.expm1(30.0) - 1) < 1e-14)
+    True
+    """
+    given = [np.asarray(edges, dtype=float) for edges in ranges]
+    if not given:
+        return []
+    left = np.concatenate([edges[:-1] for edges in given])
+    right = np.concatenate([edges[1:] for edges in given])
+    done_left, done_coefficients, done_errors = [], [], []
+    for _ in range(_MAX_BISECTIONS):
+        half = 0.5 * (right - left)
+        t = (left + half)[:, None] + half[:, None] * NODES
+        values, errors = integrand(t)
+        if not (np.all(np.isfinite(values)) and np.all(np.isfinite(errors))):
+            bad = t[~(np.isfinite(values) & np.isfinite(errors))][0]
+            raise AccuracyError(
+                f"An integrand is not finite at {bad:.6g} in the variable of integration, so its "
+                "integral has no value. Report the kernel and the dimension: the density there "
+                "should be finite."
+            )
+        coefficients = values @ ANALYSIS.T
+        left_out = np.abs(coefficients[:, -3:]).max(axis=1)
+        # Noise of size e at the nodes leaves up to about 4e in a single coefficient.
+        noise = 4.0 * errors.max(axis=1)
+        allowed = np.maximum(tolerance * np.abs(values).max(axis=1), noise)
+        allowed = np.maximum(allowed, _LEAST_NORMAL)
+        # Noise at one end would take the digits of what is known at the other one.
+        known = (np.abs(values) < noise[:, None]) & (errors < _KNOWN * np.abs(values))
+        hides = known.any(axis=1) & (half > _NARROW)
+        good = (left_out <= allowed) & ~hides
+        rounding = 4.0 * EPS * np.abs(values) @ WEIGHTS
+        error = half * (left_out / ORDER + errors @ WEIGHTS + rounding)
+        done_left.append(left[good])
+        done_coefficients.append(coefficients[good])
+        done_errors.append(error[good])
+        if np.all(good):
+            break
+        middle = (left + half)[~good]
+        left = np.concatenate([left[~good], middle])
+        right = np.concatenate([middle, right[~good]])
+        if left.size > _MAX_PANELS:
+            raise AccuracyError(_unresolved(left, right))
+    else:
+        raise AccuracyError(_unresolved(left, right))
+    starts = np.concatenate(done_left)
+    order = np.argsort(starts)
+    starts = starts[order]
+    coefficients, panel_errors = (
+        np.concatenate(rows)[order] for rows in (done_coefficients, done_errors)
+    )
+    bounds = [*np.searchsorted(starts, [edges[0] for edges in given]), starts.size]
+    return [
+        LegendrePanels(np.append(starts[i:j], edges[-1]), coefficients[i:j], panel_errors[i:j])
+        for edges, i, j in zip(given, bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+def _unresolved(left: FloatArray, right: FloatArray) -> str:
+    return (
+        f"{left.size} panels between {left.min():.6g} and {right.max():.6g} (in the variable of "
+        "integration) could not be resolved by bisection: the integrand has a singularity or a "
+        "jump there that its component does not state. Its tail or its origin exponent is wrong."
+    )
+
+
+def legendre_antiderivative(
+    coefficients: FloatArray, x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Integrals of Legendre series from -1 to x and from x to 1, each without cancellation.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n, ORDER)
+        One series for each entry of ``x``.
+    x : ndarray of shape (n,)
+        Points in [-1, 1].
+
+    Examples
+    --------
+    >>> below, above = legendre_antiderivative(np.eye(ORDER)[:1], np.array([-0.5]))
+    >>> float(below[0]), float(above[0])
+    (0.5, 1.5)
+    """
+    primitive = coefficients @ _ANTIDERIVATIVE.T
+    basis = legendre.legvander(x, ORDER)
+    below = np.einsum("nj,nj->n", primitive, basis)
+    # P_j(1) = 1 and P_j(-1) = (-1)^j; subtracting inside the basis keeps the digits of a short
+    # stretch at the upper end.
+    above = np.einsum("nj,nj->n", primitive, 1.0 - basis)
+    return below, above
+
+
+def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatArray) -> FloatArray:
+    """Points in [-1, 1] that split the integrals of positive series as asked.
+
+    Newton's method on the smaller of the two sides, kept inside a bracket, so that a point close
+    to either end keeps its digits.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n, ORDER)
+        One Legendre series for each point.
+    below, above : ndarray of shape (n,)
+        Integral from -1 to the point and from the point to 1; they add up to the whole integral,
+        and only the smaller one is used.
+    """
+    whole = below + above
+    x = np.where(whole > 0, (below - above) / np.where(whole > 0, whole, 1.0), 0.0)
+    primitive = coefficients @ _ANTIDERIVATIVE.T
+    from_below = below <= above
+    goal = np.where(from_below, below, above)
+    low, high = -np.ones_like(below), np.ones_like(below)
+    at_end = goal <= 4.0 * EPS * whole
+    x = np.where(at_end, np.where(from_below, -1.0, 1.0), x)
+    left = np.flatnonzero(~at_end)
+    for _ in range(_MAX_INVERSE_STEPS):
+        at, lower = x[left], from_below[left]
+        basis = legendre.legvander(at, ORDER)
+        density = np.einsum("nj,nj->n", coefficients[left], basis[:, :ORDER])
+        basis[~lower] = 1.0 - basis[~lower]
+        excess = np.einsum("nj,nj->n", primitive[left], basis) - goal[left]
+        excess = np.where(lower, excess, -excess)
+        low[left] = np.where(excess < 0.0, at, low[left])
+        high[left] = np.where(excess > 0.0, at, high[left])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = at - excess / density
+        inside = (new > low[left]) & (new < high[left])
+        # Next to a zero of the density rounding moves the point, but not the integral.
+        settled = np.abs(excess) <= EPS * np.minimum(whole[left], _SMALL_SHARE * goal[left])
+        new = np.where(inside, new, np.where(settled, at, 0.5 * (low[left] + high[left])))
+        new = np.where(excess == 0.0, at, new)
+        x[left] = new
+        left = left[(np.abs(new - at) > _INVERSE_ROUNDING) & ~settled]
+        if left.size == 0:
+            break
+    return x
+
+
+def bracketed_roots(
+    function: Callable[[FloatArray], FloatArray],
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    value_low: FloatArray,
+    value_high: FloatArray,
+) -> FloatArray:
+    """Roots of a function in many brackets at once, to the last bit that its values allow.
+
+    Chandrupatla's method (Advances in Engineering Software 28, 1997, 145-149): inverse quadratic
+    interpolation where it is safe, bisection elsewhere.
+
+    Parameters
+    ----------
+    function : callable
+        Called with an array of the shape of ``low`` (entry i belongs to bracket i).
+    low, high, value_low, value_high : ndarray
+        Brackets, with function values of opposite sign at their ends.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> root = bracketed_roots(np.cos, 0 * one, 2 * one, value_low=one, value_high=-0.4 * one)
+    >>> abs(float(root[0]) - np.pi / 2) < 1e-15
+    True
+    """
+    b, a = low.astype(float), high.astype(float)
+    fb, fa = value_low.astype(float), value_high.astype(float)
+    c, fc = a.copy(), fa.copy()
+    t = np.full_like(a, 0.5)
+    for _ in range(_MOST_ROOT_STEPS):
+        x = a + t * (b - a)
+        fx = function(x)
+        same = np.sign(fx) == np.sign(fa)
+        c, fc = np.where(same, a, b), np.where(same, fa, fb)
+        b, fb = np.where(same, b, a), np.where(same, fb, fa)
+        a, fa = x, fx
+        best = np.where(np.abs(fa) < np.abs(fb), a, b)
+        width = np.abs(b - a)
+        limit = 2.0 * EPS * np.abs(best) + np.finfo(float).tiny
+        if np.all((width <= 2.0 * limit) | (fa == 0.0)):
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            xi = (a - b) / (c - b)
+            phi = (fa - fb) / (fc - fb)
+            inverse = (phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
+            step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (
+                fc - fb
+            )
+            smallest = limit / width
+        t = np.where(inverse & np.isfinite(step), step, 0.5)
+        t = np.where(np.isfinite(smallest), np.clip(t, smallest, 1.0 - smallest), 0.5)
+        t = np.where(fa == 0.0, 0.0, t)
+    return np.where(np.abs(fa) < np.abs(fb), a, b)

@@ -1,0 +1,1 @@
+"""A limit on processor time, and the progress of long work."""

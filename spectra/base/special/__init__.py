@@ -1,0 +1,1 @@
+"""Bessel functions and spherical harmonics from dimension 1 to 1000."""

@@ -1,0 +1,305 @@
+r"""Spherical harmonics of R^d: Gegenbauer polynomials, and plane waves in them.
+
+For a unit vector s and the angle c between s and the difference of two points,
+
+.. math:: e^{i x c} = \sum_{n \ge 0} i^n N(n, d)\, j_n(x) P_n(c),
+          \qquad j_n(x) = \Gamma(d/2) (2/x)^{d/2-1} J_{n+d/2-1}(x),
+
+with the Gegenbauer polynomials P_n of dimension d, P_n(1) = 1, and the number N(n, d) of
+spherical harmonics of degree n.  Two directions with the cosine c between them satisfy
+E[P_n(s.e) P_m(t.e)] = delta_nm P_n(c) / N(n, d) for a uniform rotation of the pair, so that the
+covariance of two cosines is a sum over even degrees of products of the normalised coefficients
+g_n = sqrt(N(n, d)) j_n, whose squares sum to 1 over all degrees.
+
+Every recurrence of these polynomials and functions is here and nowhere else; numpy and scipy only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from math import comb
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from spectra.base.numbers import FloatArray
+from spectra.base.special.bessel import plane_wave_mean, signed_log_0f1
+
+__all__ = [
+    "gegenbauer",
+    "gegenbauer_at_zero",
+    "gegenbauer_sequence",
+    "harmonic_count",
+    "harmonic_count_log",
+    "orthonormal_sequence",
+    "wave_coefficients",
+]
+
+# An array, a float or an mpmath number: whatever can be added and multiplied.
+Number = TypeVar("Number")
+
+# Coefficients below exp(this) cannot matter beside others of norm 1, even after 10^5 steps.
+_LOG_NEGLIGIBLE = -60.0
+# Down to here coefficients keep their digits: their products with a start of _START and the
+# squares of what grows from it stay within the range of doubles.
+_LOG_LEAST = -550.0
+_START = 1e-150
+# So many degrees above the last one that is asked for, a recurrence downwards has forgotten where
+# it began, if the coefficients already fall there.
+_MARGIN = 30
+
+
+def harmonic_count(degree: int, dim: int) -> int:
+    """Number N(n, d) of independent spherical harmonics of degree n in R^dim, exactly.
+
+    Examples
+    --------
+    >>> [harmonic_count(n, 3) for n in range(4)], [harmonic_count(n, 1) for n in range(3)]
+    ([1, 3, 5, 7], [1, 1, 0])
+    """
+    if degree == 0:
+        return 1
+    if dim <= 2:
+        return int(dim == 2) * 2 or int(degree == 1)
+    return (2 * degree + dim - 2) * comb(degree + dim - 3, degree - 1) // degree
+
+
+def harmonic_count_log(degree: ArrayLike, dim: int) -> FloatArray:
+    """Logarithm of :func:`harmonic_count` for many degrees, which need not be whole.
+
+    N(n, d) = (2n + d - 2) (n + d - 3)! / (n! (d - 2)!), and in dimension 1 it is 1, 1, 0, 0, ...
+
+    Examples
+    --------
+    >>> np.round(np.exp(harmonic_count_log([0, 1, 2, 3], 3)), 9)
+    array([1., 3., 5., 7.])
+    """
+    n = np.asarray(degree, dtype=float)
+    if dim == 1:
+        return np.where(n <= 1, 0.0, -np.inf)
+    if dim == 2:
+        return np.where(n == 0, 0.0, np.log(2.0))
+    count = (
+        np.log(2 * n + dim - 2) + gammaln(n + dim - 2) - gammaln(n + 1) - gammaln(float(dim - 1))
+    )
+    return np.asarray(count)
+
+
+def gegenbauer_sequence(dim: int, c: Number) -> Iterator[Number]:
+    """P_0(c), P_1(c), ... of dimension ``dim`` >= 2 without end, in the arithmetic of c.
+
+    (n + d - 2) P_{n+1} = (2n + d - 2) c P_n - n P_{n-1}, which is stable on [-1, 1].
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> [str(p) for p in islice(gegenbauer_sequence(3, Fraction(1, 2)), 4)]
+    ['1', '1/2', '-1/8', '-7/16']
+    """
+    x: Any = c
+    before, here = x * 0 + 1, x
+    yield before
+    n = 1
+    while True:
+        yield here
+        before, here = here, ((2 * n + dim - 2) * x * here - n * before) / (n + dim - 2)
+        n += 1
+
+
+def gegenbauer(dim: int, degree: int, c: ArrayLike) -> FloatArray:
+    """Gegenbauer polynomials P_0 ... P_degree of dimension ``dim`` >= 2, with P_n(1) = 1.
+
+    Returns
+    -------
+    ndarray of shape (degree + 1, *c.shape)
+
+    Examples
+    --------
+    >>> gegenbauer(3, 2, 0.0)
+    array([ 1. ,  0. , -0.5])
+    """
+    c = np.asarray(c, dtype=float)
+    values = np.empty((degree + 1, *c.shape))
+    for n, value in enumerate(islice(gegenbauer_sequence(dim, c), degree + 1)):
+        values[n] = value
+    return values
+
+
+def gegenbauer_at_zero(dim: int, degree: int) -> float:
+    """P_n(0) = (-1)^(n/2) (1/2)_(n/2) / ((d-1)/2)_(n/2) for even n and d >= 2.
+
+    Examples
+    --------
+    >>> round(gegenbauer_at_zero(16, 2), 12)            # -1/(d - 1)
+    -0.066666666667
+    """
+    i = 2.0 * np.arange(degree // 2)
+    return float(np.prod(-(1.0 + i) / (dim - 1.0 + i)))
+
+
+def orthonormal_sequence(dim: int, s: FloatArray) -> Iterator[FloatArray]:
+    """p_n = sqrt(N(n, d)) P_n, n = 0, 1, ..., for a coordinate s of a uniform direction.
+
+    They are orthonormal: s p_n = b_{n+1} p_{n+1} + b_n p_{n-1} with
+    b_n^2 = n (n + d - 3) / ((2n + d - 4) (2n + d - 2)), ``dim`` at least 2; and they stay within
+    the range of doubles, where N does not.
+
+    Examples
+    --------
+    >>> p = list(islice(orthonormal_sequence(3, np.array([1.0])), 3))
+    >>> np.concatenate(p)**2
+    array([1., 3., 5.])
+    """
+    before, here, b = np.zeros_like(s), np.ones_like(s), 0.0
+    n = 0
+    while True:
+        yield here
+        n += 1
+        # n = 1 is 0/0 in the plane; the mean of s^2 is 1/d in every dimension
+        square = n * (n + dim - 3) / ((2 * n + dim - 4) * (2 * n + dim - 2)) if n > 1 else 1 / dim
+        following = np.sqrt(square)
+        before, here, b = here, (s * here - b * before) / following, following
+
+
+def wave_coefficients(dim: int, degree: int, x: ArrayLike) -> FloatArray:
+    r"""Normalised coefficients g_n(x) = sqrt(N(n, d)) j_n(x), n = 0 ... degree, of a plane wave.
+
+    .. math:: g_n(x) = \sqrt{N(n,d)}\,\Gamma(d/2) (2/x)^{d/2-1} J_{n+d/2-1}(x),
+              \qquad \sum_{n \ge 0} g_n(x)^2 = 1
+
+    Parameters
+    ----------
+    dim : int
+        Dimension d >= 1.
+    degree : int
+        Largest degree.
+    x : array_like
+        Phases, at least 0.
+
+    Returns
+    -------
+    ndarray of shape (degree + 1, *x.shape)
+        With an absolute error of a few 1e-15 where x is below degree + d/2, and of 1e-16 x beyond.
+        Small coefficients keep their digits down to 1e-230; those below may be 0.
+
+    Notes
+    -----
+    Beyond the turning point n + d/2 = x the recurrence of the Bessel functions runs upwards;
+    before it downwards (Miller), from a degree where all is negligible, and the sum of squares
+    gives the scale.
+
+    Examples
+    --------
+    >>> g = wave_coefficients(16, 2048, [900.0])
+    >>> bool(abs(np.sum(g**2) - 1.0) < 1e-13)
+    True
+    """
+    x = np.asarray(x, dtype=float)
+    flat = x.ravel()
+    values = np.zeros((degree + 1, flat.size))
+    if dim == 1:
+        values[0] = np.cos(flat)
+        values[1:2] = np.sin(flat)
+        return values.reshape(degree + 1, *x.shape)
+    upward = flat >= degree + 0.5 * dim
+    if upward.any():
+        values[:, upward] = _recur_up(dim, degree, flat[upward])
+    if not upward.all():
+        values[:, ~upward] = _recur_down(dim, degree, flat[~upward])
+    return values.reshape(degree + 1, *x.shape)
+
+
+def _scales(dim: int, degree: int) -> FloatArray:
+    """sqrt(N(n + 1, d) / N(n, d)) for n = 0 ... degree."""
+    n = np.arange(1.0, degree + 1.0)
+    growth = (2 * n + dim) * (n + dim - 2) / ((2 * n + dim - 2) * (n + 1))
+    return np.asarray(np.sqrt(np.append(float(dim), growth)))
+
+
+def _recur_up(dim: int, degree: int, x: FloatArray) -> FloatArray:
+    values = np.empty((degree + 1, x.size))
+    values[0] = plane_wave_mean(dim, x)
+    if degree == 0:
+        return values
+    sign, log = signed_log_0f1(0.5 * dim + 1.0, x)
+    values[1] = sign * np.exp(log) * x / np.sqrt(float(dim))
+    scale, order = _scales(dim, degree), 0.5 * dim - 1.0
+    for n in range(1, degree):
+        # j_{n+1} = 2 (n + order) / x j_n - j_{n-1}, between neighbours of different scale
+        values[n + 1] = scale[n] * (
+            2.0 * (n + order) / x * values[n] - scale[n - 1] * values[n - 1]
+        )
+    return values
+
+
+def _recur_down(dim: int, degree: int, x: FloatArray) -> FloatArray:
+    # At the least positive double all but degree 0 is below the range, as it is at 0.
+    x = np.maximum(x, np.finfo(float).tiny)
+    last = np.maximum(
+        _last_degree(dim, x, _LOG_NEGLIGIBLE),
+        np.minimum(_last_degree(dim, x, _LOG_LEAST), degree + _MARGIN),
+    )
+    # Those that begin first come first, so that a step is one on the first few columns.
+    descending = np.argsort(-last, kind="stable")
+    last, x = last[descending], x[descending]
+    most = int(last[0])
+    begun = np.searchsorted(-last, -np.arange(most + 1), side="right")
+    scale, order = _scales(dim, most), 0.5 * dim - 1.0
+    inverse = 1.0 / np.where(last > 0, x, 1.0)
+    values = np.zeros((degree + 1, x.size))
+    high, low, squares = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+    start = 0
+    for n in range(most, -1, -1):
+        low[start : begun[n]] = _START
+        start = begun[n]
+        here = slice(0, start)
+        squares[here] += low[here] ** 2
+        if n <= degree:
+            values[n, here] = low[here]
+        if n > 0:
+            # j_{n-1} = 2 (n + order) / x j_n - j_{n+1}, between neighbours of different scale
+            step = 2.0 * (n + order) * inverse[here] * low[here] - high[here] / scale[n]
+            high[here], low[here] = low[here], step / scale[n - 1]
+    values /= np.sqrt(squares)
+    out = np.empty_like(values)
+    out[:, descending] = values
+    return out
+
+
+def _last_degree(dim: int, x: FloatArray, log_least: float) -> NDArray[np.intp]:
+    """The last degree whose coefficient at x may be above exp(log_least), by bisection.
+
+    The coefficients are bounded by |J_v(x)| <= (z exp(sqrt(1 - z^2)) / (1 + sqrt(1 - z^2)))^v,
+    z = x / v <= 1 (Siegel; DLMF 10.14.5), which falls with the degree.  The search begins at the
+    mean of the law g_n^2 of the degree: the energy x^2 (d - 1)/d of the wave on the sphere is the
+    mean of n (n + d - 2).
+    """
+    order = 0.5 * dim - 1.0
+    low = np.floor(np.sqrt(order**2 + x**2 * (dim - 1.0) / dim) - order)
+    width = 1.0
+    while np.any(_log_bound(dim, low + width, x) > log_least):
+        width *= 2.0
+    high = low + width
+    while np.any(high - low > 1.0):
+        middle = np.floor(0.5 * (low + high))
+        above = _log_bound(dim, middle, x) > log_least
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return low.astype(np.intp)
+
+
+def _log_bound(dim: int, degree: FloatArray, x: FloatArray) -> FloatArray:
+    """Logarithm of a bound of |g_n(x)|, n >= 1; see :func:`_last_degree`."""
+    order = 0.5 * dim - 1.0
+    v = degree + order
+    log_x = np.log(x)
+    z = np.minimum(x / v, 1.0)
+    root = np.sqrt(1.0 - z**2)
+    # z^v (2/x)^order = x^n 2^order / v^v where x < v
+    powers = np.where(
+        x < v, degree * log_x - v * np.log(v) + order * np.log(2.0), order * (np.log(2.0) - log_x)
+    )
+    waves = powers + v * (root - np.log1p(root))
+    return np.asarray(waves + 0.5 * harmonic_count_log(degree, dim) + gammaln(0.5 * dim))

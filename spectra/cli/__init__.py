@@ -1,0 +1,1 @@
+"""The command ``spectra``, and the pictures that it draws."""

@@ -1,0 +1,153 @@
+r"""The density of a formula on a ball as a sympy formula: Bessel functions, or one hypergeometric.
+
+.. math:: \mu(w) = \frac{R^d}{2^{d-1} \pi^{d/2} \Gamma(d/2)}
+          \sum_n \frac{(-R^2w^2/4)^n}{n!\,(d/2)_n} M(d+2n), \quad
+          M(a) = \int_0^1 k(Rx)\,x^{a-1} dx .
+
+Where M is a product of linear factors and Gamma functions, the sum is one pFq.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sympy
+
+from spectra.density.ball.ball_form import BallForm, Factor, Monomials
+from spectra.density.closed_pairs.pair import W
+
+__all__ = ["compact_formula"]
+
+_HALF = sympy.Rational(1, 2)
+
+
+def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
+    """The density mu(w) of a formula on a ball, as a sympy formula in ``w``.
+
+    Polynomials in z^2 give Bessel functions, the others hypergeometric functions; the formula is
+    exact, and it is not meant for evaluation in doubles: use the component.
+
+    Parameters
+    ----------
+    form : BallForm
+    dim : int or sympy expression
+        Dimension d, which may be a symbol.
+
+    Examples
+    --------
+    >>> from spectra.formula.reader.parsing import Z
+    >>> from spectra.density.ball.read_ball_form import ball_form
+    >>> compact_formula(ball_form(1 - Z**2 / 4, sympy.Integer(2)), 2)
+    besselj(2, 2*w)/(pi*w**2)
+    >>> compact_formula(ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)
+    hyper((3/2,), (2, 2), -w**2)/(2*pi)
+    """
+    dim = sympy.sympify(dim)
+    parts = dict(form.parts)
+    integrals = [(f, terms) for f, terms in form.parts if f.is_integral]
+    if form.is_even and not integrals:
+        return _bessel_formula(form, dim)
+    s = form.radius * W
+    x = -(s**2) / 4
+    total = sympy.Integer(0)
+    # The whole of an integral (pi/2 of arcsin) joins the polynomial, where it often cancels.
+    smooth: dict[int, sympy.Expr] = dict(parts.get(Factor(sympy.Integer(0)), ()))
+    for integral, monomials in integrals:
+        for m, c in monomials:
+            smooth[m] = smooth.get(m, sympy.Integer(0)) + c * integral.whole
+    kept = tuple((m, v) for m, c in sorted(smooth.items()) if (v := sympy.expand(c)) != 0)
+    total += _polynomial_sum(kept, dim, x)
+    for integral, monomials in integrals:
+        for m, c in monomials:
+            a, y = dim + m, integral.power + 1
+            total -= (
+                c
+                * sympy.beta((a + 1) * _HALF, y).rewrite(sympy.gamma)
+                / (2 * a)
+                * _hyper((a / 2, (a + 1) / 2), (dim / 2, a / 2 + 1, (a + 1) / 2 + y), x)
+            )
+    for factor, monomials in form.parts:
+        if not (factor.is_integral or factor.is_one):
+            for m, c in monomials:
+                total += c * _root_sum(factor, dim + m + factor.shift, dim, x)
+    constant = form.radius**dim / (2 ** (dim - 1) * sympy.pi ** (dim / 2) * sympy.gamma(dim / 2))
+    return sympy.expand_mul(constant) * total
+
+
+def _root_sum(factor: Factor, first: sympy.Expr, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    """The series of a root, whose moments M(first + 2n) are Beta functions."""
+    y = factor.power + 1
+    if factor.order == 2:
+        moment = sympy.gamma(first / 2) * sympy.gamma(y) / sympy.gamma(first / 2 + y) / 2
+        return moment * _hyper((first / 2,), (dim / 2, first / 2 + y), x)
+    moment = sympy.gamma(first) * sympy.gamma(y) / sympy.gamma(first + y)
+    lower = (dim / 2, (first + y) / 2, (first + y + 1) / 2)
+    return moment * _hyper((first / 2, (first + 1) / 2), lower, x)
+
+
+def _bessel_formula(form: BallForm, dim: sympy.Expr) -> sympy.Expr:
+    """Sonine's integral for each power of 1 - x^2."""
+    s = form.radius * W
+    total = sympy.Integer(0)
+    for factor, monomials in form.parts:
+        degree = max(m for m, _ in monomials) // 2
+        series = form.edge_series(factor.power, degree + 1, lambda c: c)
+        for j, coefficient in enumerate(series):
+            c = sympy.expand(coefficient)
+            if c != 0:
+                p = factor.power + j
+                total += (
+                    c
+                    * 2**p
+                    * sympy.gamma(p + 1)
+                    * s ** (-p - dim / 2)
+                    * sympy.besselj(dim / 2 + p, s)
+                )
+    return form.radius**dim * (2 * sympy.pi) ** (-dim / 2) * total
+
+
+def _polynomial_sum(monomials: Monomials, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    """The series of a polynomial: one pFq where its moment factors over the rationals."""
+    if not monomials:
+        return sympy.Integer(0)
+    if all(c.is_Rational for _, c in monomials):
+        lead, roots, degree = _moment_factors(monomials)
+        if sum(roots.values()) == degree:
+            poles = [-m for m, _ in monomials]
+            zeros = [r for r, k in roots.items() for _ in range(k)]
+            upper = [(dim - r) / 2 for r in poles] + [(dim - r) / 2 + 1 for r in zeros]
+            lower = [dim / 2] + [(dim - r) / 2 + 1 for r in poles] + [(dim - r) / 2 for r in zeros]
+            first = lead * sympy.prod(dim - r for r in zeros) / sympy.prod(dim - r for r in poles)
+            if first != 0 and not any(b.is_integer and b <= 0 for b in lower if b.is_number):
+                return sympy.factor(first) * _hyper(upper, lower, x)
+    return sum(
+        (
+            c / (dim + m) * _hyper(((dim + m) / 2,), (dim / 2, (dim + m) / 2 + 1), x)
+            for m, c in monomials
+        ),
+        sympy.Integer(0),
+    )
+
+
+def _moment_factors(
+    monomials: Monomials,
+) -> tuple[sympy.Rational, dict[sympy.Rational, int], int]:
+    """Leading coefficient, rational roots and degree in a of sum c/(a + m), over prod(a + m)."""
+    a = sympy.Dummy("a")
+    # The sum and the product of what came before: no multiplication is made twice.
+    top, bottom = (sympy.Poly(c, a, domain="QQ") for c in (0, 1))
+    for m, c in monomials:
+        factor = sympy.Poly([1, m], a, domain="QQ")
+        top, bottom = top * factor + bottom * sympy.Poly(c, a, domain="QQ"), bottom * factor
+    return top.LC(), top.ground_roots(), top.degree()
+
+
+def _hyper(upper: Iterable[sympy.Expr], lower: Iterable[sympy.Expr], x: sympy.Expr) -> sympy.Expr:
+    """Hypergeometric function with its common parameters cancelled."""
+    above = [sympy.expand(a) for a in upper]
+    below = [sympy.expand(b) for b in lower]
+    for a in list(above):
+        if a in below:
+            above.remove(a)
+            below.remove(a)
+    return sympy.hyper(sorted(above, key=str), sorted(below, key=str), x)

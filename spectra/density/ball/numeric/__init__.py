@@ -1,0 +1,1 @@
+"""Densities of formulas on a ball without a closed form."""

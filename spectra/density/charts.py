@@ -1,0 +1,226 @@
+"""Where a density is integrated: charts of the radius that make its ends harmless.
+
+In the variable t of a chart every density of the toolkit is smooth and decays at least
+exponentially at both ends, so that plain Legendre panels resolve it: a chi law at d = 1000 and a
+tail w**-1.1 alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectra.base.enclosures import EPS
+from spectra.base.numbers import FloatArray
+from spectra.density.spectral_density import Atom, Component
+from spectra.errors import AccuracyError
+
+__all__ = ["Chart", "RadialSum", "break_depths", "charts_between", "require_moderate_scale"]
+
+# log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
+# and squares, powers and products of radii must stay doubles.
+_LARGEST_SCALE = 1e50
+# Share of a radius within which the distance to it loses digits.
+_NEAR = 1.0 / 16.0
+
+
+@dataclass(frozen=True)
+class Chart:
+    r"""An increasing map of a variable t to the radius: w = origin + way exp(way t), way = 1 or -1.
+
+    With -1 it resolves the algebraic end :math:`(origin - w)^\beta` of a bounded spectrum, or of
+    what lies below a radius at which a density is not smooth; with 1 what lies above it.
+    """
+
+    origin: float = 0.0
+    way: float = 1.0
+
+    def radius(self, t: FloatArray) -> FloatArray:
+        """Radius w at t, kept beside the origin where rounding would reach it."""
+        w = self.origin + self.way * np.exp(self.way * t)
+        if self.way < 0.0:
+            return np.minimum(w, np.nextafter(self.origin, 0.0))
+        return np.maximum(w, np.nextafter(self.origin, np.inf)) if self.origin else w
+
+    def variable(self, w: FloatArray) -> FloatArray:
+        """The variable t at the radius w."""
+        return np.asarray(self.way * np.log(self.way * (w - self.origin)))
+
+    def log_slope(self, t: FloatArray) -> FloatArray:
+        """Logarithm of dw/dt, which is that of the distance to the origin."""
+        return self.way * t
+
+
+def charts_between(
+    breaks: Mapping[float, float], low: float, high: float
+) -> list[tuple[Chart, float, float]]:
+    """Charts from exp(low) to exp(high) in the order of the radius, with the ends of their t.
+
+    Parameters
+    ----------
+    breaks : mapping of radius to depth
+        Radii at which a function is not smooth: charts end there and begin there, and go so many
+        e-folds deep.  Between two of them they meet halfway.
+    low, high : float
+        Logarithms of radii.
+
+    Examples
+    --------
+    >>> [(c.origin, c.way) for c, *_ in charts_between({1.0: 40.0}, -9.0, 9.0)]
+    [(0.0, 1.0), (1.0, -1.0), (1.0, 1.0)]
+    """
+    # A logarithm is rounded, and the more of it the farther its radius is from 1.
+    rounded = (4.0 + abs(high)) * EPS
+    end = float(np.exp(high)) * (1.0 + rounded)
+    ranges, last, start = [], 0.0, low
+    for radius, depth in sorted(breaks.items()):
+        if radius > end:
+            break
+        middle = 0.5 * (last + radius)
+        ranges.append((Chart(last), start, float(np.log(middle - last))))
+        stop = depth - float(np.log(radius))
+        ranges.append((Chart(radius, -1.0), -float(np.log(radius - middle)), stop))
+        last, start = radius, float(np.log(radius)) - depth
+    if not last:
+        ranges.append((Chart(), low, high))
+    elif np.exp(high) > last * (1.0 + rounded):
+        ranges.append((Chart(last), start, float(np.log(np.exp(high) - last))))
+    return [(chart, start, stop) for chart, start, stop in ranges if stop > start]
+
+
+def break_depths(components: Iterable[Component], depth: float) -> dict[float, float]:
+    """How many e-folds of the distance to each break matter: of it, and from it to the width.
+
+    Parameters
+    ----------
+    components : iterable of Component
+        The breaks are theirs.
+    depth : float
+        What falls like exp(-depth) is rounding.
+
+    Returns
+    -------
+    dict of radius to e-folds
+        As :func:`charts_between` takes them.
+    """
+    found: dict[float, float] = {}
+    for component in components:
+        for radius, exponent in component.breaks:
+            sides = (component.beside(radius, side) for side in (-1.0, 1.0))
+            width = min((seen.bulk[1] for seen in sides if seen is not None), default=radius)
+            folds = depth / (1.0 + min(exponent, 0.0)) + max(float(np.log(radius / width)), 0.0)
+            found[radius] = max(found.get(radius, 0.0), folds)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class RadialSum:
+    """A sum of signed components, split at every radius into what is above and below zero.
+
+    Attributes
+    ----------
+    components : tuple of Component
+        The summands.
+    dim : int
+        Dimension; rounding of the radius counts that many times in a density like w**dim.
+    """
+
+    components: tuple[Component, ...]
+    dim: int
+
+    @property
+    def proved_sign(self) -> int:
+        """The sign that it has by formulas wherever it is not zero; 0 where they prove none."""
+        signs = {int(np.sign(c.total)) if c.has_one_sign else 0 for c in self.components}
+        return signs.pop() if len(signs) == 1 else 0
+
+    def logs(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What the sum is made of at t, in logarithms and per unit of t.
+
+        Returns
+        -------
+        sizes, errors : ndarray of shape (2, t.size)
+            The sum of the summands above zero, and of the absolute values of those below; bounds
+            of the errors of both.
+        envelope : ndarray of shape (t.size,)
+            Sum of the local sizes of all summands.
+        """
+        w = chart.radius(t)
+        slope = chart.log_slope(t)
+        sizes, errors = np.full((2, 2, *t.shape), -np.inf)
+        envelope = np.full(t.shape, -np.inf)
+        for component in self.components:
+            end = component.end
+            inside = w < end
+            at = w[inside]
+            if at.size == 0:
+                continue
+            shift = slope[inside]
+            side = component.beside(chart.origin, chart.way) if chart.origin else None
+            seen, place = (component, at) if side is None else (side, np.exp(shift))
+            sign, log = seen.signed_log(place)
+            local = seen.log_envelope(place)
+            if side is None and chart.way < 0.0 and end == chart.origin:
+                # The radius is rounded, its distance to the end is not: move the value there, and
+                # take the error from where the rounding of the distance does not count.
+                power = dict(component.breaks)[end]
+                shift = shift + power * (shift - np.log(np.abs(at - end)))
+                relative = component.relative_error(np.minimum(at, end - _NEAR * end))
+            else:
+                relative = seen.relative_error(place)
+            # The radius itself is rounded: that counts as often as log|rho| falls with log w, and
+            # every formula of log|rho| holds the term (dim - 1) log w.
+            steepness = 4 + self.dim * (1.0 + np.abs(np.log(at)))
+            steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
+            if component.tail is not None:
+                # So is the variable in which it is integrated.
+                rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
+                steepness += component.tail.frequency * at * rounded
+            wrong = local + shift + np.log(relative + EPS * steepness)
+            for row, mine in enumerate((sign > 0, ~(sign > 0))):
+                for total, of in ((sizes[row], log + shift), (errors[row], wrong)):
+                    total[inside] = np.logaddexp(total[inside], np.where(mine, of, -np.inf))
+            envelope[inside] = np.logaddexp(envelope[inside], np.maximum(local, log) + shift)
+        return sizes, errors, envelope
+
+    def values(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Positive summands, negative ones and error as numbers."""
+        (positive, negative), errors, _ = self.logs(chart, t)
+        return np.exp(positive), np.exp(negative), np.exp(np.logaddexp(*errors))
+
+    def balance(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(positive - negative) / envelope in [-1, 1], and its error.
+
+        Both are 0 where there is nothing.
+        """
+        (positive, negative), errors, size = self.logs(chart, t)
+        total = np.logaddexp(positive, negative)
+        # A value may be 0 by rounding where the summand is not.
+        is_there, alive = np.isfinite(size), np.isfinite(total)
+        ratio = np.zeros(t.shape)
+        bound = np.zeros(t.shape)
+        ratio[alive] = np.tanh(0.5 * (positive[alive] - negative[alive]))
+        ratio[alive] *= np.exp(total[alive] - size[alive])
+        bound[is_there] = np.exp(np.logaddexp(*errors)[is_there] - size[is_there])
+        return ratio, bound
+
+
+def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom] = ()) -> None:
+    """Refuse components and atoms whose radii are too large or too small for doubles.
+
+    Raises
+    ------
+    AccuracyError
+        Where the bulk of a component, or an atom but that at 0, lies outside [1e-50, 1e50].
+    """
+    bulks = [component.bulk for component in components]
+    for low, high in (*bulks, *((a.radius, a.radius) for a in atoms if a.radius > 0.0)):
+        if not (low >= 1.0 / _LARGEST_SCALE and high <= _LARGEST_SCALE):
+            raise AccuracyError(
+                f"A part of the spectrum has its mass at radii from {low:.1e} to {high:.1e}: "
+                f"the kernel varies on distances of about {1.0 / high:.0e}. Powers of such numbers "
+                "leave the range of doubles. Measure distances in another unit: k.rescale(c) is "
+                "k(z/c), and its radii are those of k divided by c."
+            )

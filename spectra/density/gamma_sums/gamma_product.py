@@ -1,0 +1,278 @@
+r"""Mellin transforms of kernels on the half-line, as products of Gamma functions.
+
+.. math:: M(s) = \int_0^\infty k(z) z^{s-1} dz = C\,b^{-s}
+          \prod_i\Gamma(a_i + b_i s) \Big/ \prod_j \Gamma(c_j + e_j s)
+
+All of a, b, c, e are rational, so that poles are told from their cancellations exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import flint
+import sympy
+
+from spectra.base.precision import Ball, working
+from spectra.density.continuation.continuation import number
+from spectra.density.summands import positive_rate, read, scaled_argument
+from spectra.formula.reader.parsing import Z
+
+__all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product"]
+
+#: The argument offset + slope * s of a Gamma function.
+LinearArgument = tuple[sympy.Rational, sympy.Rational]
+
+#: Bits of the residues: terms of a sum of kernels cancel in them.  A sum that is not told from zero
+#: by so many is zero.
+BITS = 192
+_ONE = sympy.Integer(1)
+_HALF = sympy.Rational(1, 2)
+
+
+@dataclass(frozen=True)
+class GammaProduct:
+    """M(s) = coefficient * scale**(-s) * prod Gamma(above) / prod Gamma(below).
+
+    Where ``coefficient`` or ``scale`` is complex, the kernel is the real part of what has this
+    Mellin transform.
+
+    Attributes
+    ----------
+    coefficient, scale : sympy numbers
+        The scale has a positive real part; it is an inverse length.
+    above, below : tuple of (offset, slope)
+        Arguments offset + slope * s of the Gamma functions.
+
+    Examples
+    --------
+    >>> gamma_product(sympy.exp(-2 * Z))
+    GammaProduct(coefficient=1, scale=2, above=((0, 1),), below=())
+    """
+
+    coefficient: sympy.Expr
+    scale: sympy.Expr
+    above: tuple[LinearArgument, ...]
+    below: tuple[LinearArgument, ...] = ()
+
+    @property
+    def strip(self) -> tuple[sympy.Expr, sympy.Expr]:
+        """The real parts of s between which the integral converges."""
+        left = [-a / b for a, b in self.above if b > 0]
+        right = [a / -b for a, b in self.above if b < 0]
+        return sympy.Max(-sympy.oo, *left), sympy.Min(sympy.oo, *right)
+
+    @property
+    def decay(self) -> sympy.Expr:
+        """t with abs(M(c + iy)) falling like exp(-t abs(y)) times a power; at most 0 if not."""
+        slopes = sum(abs(b) for _, b in self.above) - sum(abs(b) for _, b in self.below)
+        return slopes * sympy.pi / 2 - abs(sympy.arg(self.scale))
+
+    @property
+    def is_real(self) -> bool:
+        """Whether coefficient and scale are real, so that M(s) is real for real s."""
+        return bool(self.coefficient.is_real and self.scale.is_real)
+
+    def formula(self, s: sympy.Expr) -> sympy.Expr:
+        """M(s) as a sympy expression."""
+        above = [sympy.gamma(a + b * s) for a, b in self.above]
+        below = [sympy.gamma(c + e * s) for c, e in self.below]
+        return self.coefficient * self.scale ** (-s) * sympy.Mul(*above) / sympy.Mul(*below)
+
+    def radial(self, dim: int) -> GammaProduct:
+        r"""That of the radial density in a dimension, in u = 1 - s; what cancels is left out.
+
+        .. math:: R(u) = \int_0^\infty\rho(w) w^{u-1} dw
+                  = \frac{2^u\,\Gamma((u+d-1)/2)}{\Gamma(d/2)\,\Gamma((1-u)/2)}\,M(1-u) ,
+
+        Parseval's formula with the transform of Omega_d, DLMF 10.22.43.
+        """
+        above = [(a + b, -b) for a, b in self.above]
+        below = [(a + b, -b) for a, b in self.below]
+        above.append((sympy.Rational(dim - 1, 2), _HALF))
+        below.append((_HALF, -_HALF))
+        for argument in list(above):
+            if argument in below:
+                above.remove(argument)
+                below.remove(argument)
+        front = self.coefficient / self.scale / sympy.gamma(sympy.Rational(dim, 2))
+        return GammaProduct(front, 1 / (2 * self.scale), tuple(above), tuple(below))
+
+    def order(self, place: sympy.Rational) -> int:
+        """Order of the pole at a real place; negative for a zero."""
+        up = sum(_is_pole(a + b * place) for a, b in self.above)
+        return up - sum(_is_pole(a + b * place) for a, b in self.below)
+
+    @cached_property
+    def logs(self) -> tuple[Ball, Ball]:
+        """log C and -log b, so that C b^-s = exp(log C + s (-log b))."""
+        with working(BITS):
+            return number(self.coefficient).log(), -number(self.scale).log()
+
+    def laurent(self, place: sympy.Rational) -> list[Ball]:
+        """Coefficients of (s - place)^-m, m = 0, 1, ..., as far as there are any."""
+        length = self.order(place) + 1
+        if length < 1:
+            return []
+        front, base = self.logs
+        total = flint.acb_series([front + number(place) * base, base], prec=length).exp()
+        for arguments, is_above in ((self.above, True), (self.below, False)):
+            for a, b in arguments:
+                value = a + b * place
+                reciprocal = flint.acb_series([number(value), number(b)], prec=length + 1).rgamma()
+                if _is_pole(value):
+                    reciprocal = flint.acb_series(reciprocal.coeffs()[1:], prec=length)
+                total = total / reciprocal if is_above else total * reciprocal
+        return [total[length - 1 - m] for m in range(length)]
+
+    def times_power(self, power: sympy.Rational) -> GammaProduct:
+        """The Mellin transform of z**power times the kernel: s becomes s + power."""
+        return GammaProduct(
+            self.coefficient * self.scale**-power,
+            self.scale,
+            tuple((a + b * power, b) for a, b in self.above),
+            tuple((c + e * power, e) for c, e in self.below),
+        )
+
+
+def _is_pole(value: sympy.Rational) -> bool:
+    """Whether Gamma has a pole there."""
+    return bool(value.is_Integer and value.p <= 0)
+
+
+def gamma_product(term: sympy.Expr) -> GammaProduct | None:
+    """The Mellin transform of one summand in Z on [0, oo), or None where it is not in the table.
+
+    The table: a power of z times one of exp(-c z^p), exp(-c z) cos(b z), exp(-c z) sin(b z),
+    (A + B z^p)^(-alpha), K_nu(c z), exp(-c z) K_nu(c z), erfc(c z); p rational.
+    (Erdelyi and others, Tables of Integral Transforms I, chapter 6.)
+
+    Examples
+    --------
+    >>> gamma_product(1 / (1 + Z) ** 2).above
+    ((0, 1), (2, -1))
+    >>> gamma_product(sympy.cos(Z)) is None
+    True
+    """
+    summand = read(term)
+    falling = -summand.linear * Z - summand.quadratic * Z**2
+    factors: list[sympy.Expr] = []
+    for factor in summand.factors:
+        base, top = factor.as_base_exp()
+        if base.is_number and base.is_positive:
+            falling += sympy.expand(sympy.log(base) * top)
+        else:
+            factors.append(factor)
+    constant, falling = falling.as_independent(Z, as_Add=True)
+    coefficient = summand.coefficient * sympy.exp(constant)
+    if not (coefficient.is_real and summand.power.is_Rational) or coefficient == 0:
+        return None
+    found = _without_power(falling, factors)
+    if found is None:
+        return None
+    scaled = GammaProduct(found.coefficient * coefficient, found.scale, found.above, found.below)
+    return scaled.times_power(summand.power)
+
+
+def _without_power(falling: sympy.Expr, factors: list[sympy.Expr]) -> GammaProduct | None:
+    """The table proper; ``falling`` is the exponent of an exponential."""
+    if len(factors) > 1:
+        return None
+    exponential = None
+    if falling != 0:
+        exponential = _monomial(-falling)
+        if exponential is None or not exponential[0].is_positive:
+            return None
+    if not factors:
+        return _exponential(*exponential) if exponential else None
+    factor = factors[0]
+    if exponential is None:
+        readings: Iterable[Callable[[sympy.Expr], GammaProduct | None]] = (
+            _binomial,
+            _bessel_k,
+            _complementary_error,
+        )
+        return next((found for read in readings if (found := read(factor)) is not None), None)
+    rate, order = exponential
+    if order != 1:
+        return None
+    return _wave(rate, factor) or _scaled_bessel_k(rate, factor)
+
+
+def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
+    """c and p > 0 of c z^p."""
+    coefficient, rest = expr.as_independent(Z, as_Add=False)
+    base, order = rest.as_base_exp()
+    if base != Z or not order.is_Rational or not order.is_positive or not coefficient.is_real:
+        return None
+    return coefficient, order
+
+
+def _exponential(rate: sympy.Expr, order: sympy.Rational) -> GammaProduct:
+    """exp(-c z^p): Gamma(s/p) / p * (c^(1/p))^(-s)."""
+    return GammaProduct(1 / order, rate ** (1 / order), ((sympy.Integer(0), 1 / order),))
+
+
+def _wave(rate: sympy.Expr, factor: sympy.Expr) -> GammaProduct | None:
+    """exp(-a z) cos(b z) and exp(-a z) sin(b z): real parts of an exponential of rate a + ib."""
+    if not isinstance(factor, sympy.cos | sympy.sin):
+        return None
+    frequency = sympy.cancel(factor.args[0] / Z)
+    if frequency.has(Z) or not frequency.is_real:
+        return None
+    front = _ONE if isinstance(factor, sympy.cos) else sympy.I
+    return GammaProduct(front, rate + sympy.I * frequency, ((sympy.Integer(0), _ONE),))
+
+
+def _binomial(factor: sympy.Expr) -> GammaProduct | None:
+    """(A + B z^p)^(-alpha) = A^-alpha (1 + (z/L)^p)^-alpha, L = (A/B)^(1/p)."""
+    base, top = factor.as_base_exp()
+    if not top.is_Rational or not top.is_negative or not base.is_Add or len(base.args) != 2:
+        return None
+    constant, moving = base.as_independent(Z, as_Add=True)
+    found = _monomial(moving)
+    if found is None or not constant.is_positive or not found[0].is_positive:
+        return None
+    ratio, order = found[0] / constant, found[1]
+    alpha = -top
+    return GammaProduct(
+        constant**top / order / sympy.gamma(alpha),
+        ratio ** (1 / order),
+        ((sympy.Integer(0), 1 / order), (alpha, -1 / order)),
+    )
+
+
+def _bessel_argument(factor: sympy.Expr) -> tuple[sympy.Rational, sympy.Expr] | None:
+    match = scaled_argument(factor, sympy.besselk)
+    return (abs(match[0]), match[1]) if match is not None and match[0].is_Rational else None
+
+
+def _bessel_k(factor: sympy.Expr) -> GammaProduct | None:
+    """K_nu(c z): 2^(s-2) Gamma((s-nu)/2) Gamma((s+nu)/2) c^(-s), DLMF 10.43.19."""
+    match = _bessel_argument(factor)
+    if match is None:
+        return None
+    nu, rate = match
+    return GammaProduct(sympy.Rational(1, 4), rate / 2, ((-nu / 2, _HALF), (nu / 2, _HALF)))
+
+
+def _scaled_bessel_k(rate: sympy.Expr, factor: sympy.Expr) -> GammaProduct | None:
+    """exp(-c z) K_nu(c z): sqrt(pi) Gamma(s+nu) Gamma(s-nu) / Gamma(s+1/2) (2c)^(-s)."""
+    match = _bessel_argument(factor)
+    if match is None or match[1] != rate:
+        return None
+    nu = match[0]
+    return GammaProduct(sympy.sqrt(sympy.pi), 2 * rate, ((nu, _ONE), (-nu, _ONE)), ((_HALF, _ONE),))
+
+
+def _complementary_error(factor: sympy.Expr) -> GammaProduct | None:
+    """erfc(c z): Gamma((s+1)/2) / (sqrt(pi) s), DLMF 7.7."""
+    if not isinstance(factor, sympy.erfc):
+        return None
+    rate = positive_rate(factor.args[0])
+    if rate is None:
+        return None
+    above = ((_HALF, _HALF), (sympy.Integer(0), _ONE))
+    return GammaProduct(1 / sympy.sqrt(sympy.pi), rate, above, ((_ONE, _ONE),))

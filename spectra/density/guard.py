@@ -1,0 +1,293 @@
+r"""The guard at the door: a density is handed out after it has given back its kernel.
+
+Both sides of the Fourier pair are averaged over a Gaussian of width s around the distance r:
+
+.. math:: \int_0^\infty \rho(w)\,\Omega_d(rw)\,e^{-s^2w^2/2}\,dw
+          + \sum_{atoms} m\,\Omega_d(r w_a)\,e^{-s^2w_a^2/2} = E\,k(|r e + s N|),
+
+e a unit vector and N standard normal in R^d.  The left side needs the density at w < 10/s only and
+exists where the mass is infinite too; the right side needs nothing but values of the kernel; no
+contour, expansion or formula of any route has a part in it.  At r = 0 nothing oscillates but the
+density itself, and a ladder of widths sees every range of radii; around the radii at which a
+kernel ends, averages see the lobes that such an end makes.
+
+What no average can see is a mistake smaller than the errors that the density states, or than
+rounding: 1e-13 of the absolute integral.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from scipy.special import gammaln, ive
+
+from spectra.base.enclosures import EPS
+from spectra.base.numbers import FloatArray
+from spectra.base.special.bessel import signed_log_0f1
+from spectra.density.charts import Chart, RadialSum, break_depths, require_moderate_scale
+from spectra.density.spectral_density import SpectralDensity
+from spectra.density.weighted_integrals import (
+    Parts,
+    ScaledIntegrals,
+    added,
+    below,
+    no_integrals,
+    panels,
+    weighted,
+)
+from spectra.formula.expansions.kinks import KINKS
+from spectra.kernels.kernel import Kernel
+from spectra.singularities.local import profile
+
+__all__ = ["contradiction"]
+
+# Both sides may differ by this share of their absolute integrals beyond all stated errors: the
+# rounding of sums, of windows and of formulas whose error is the same at all z; chosen, ten times
+# what the table of problems needs.
+_ROUNDING = 2e-13
+# The parts of a density add up to k(0), in doubles.
+_TOTAL = 64 * EPS
+# A Gaussian ends at nine widths, and a chi law nine beyond its mean.
+_REACH = 9.0
+# exp(-40) is below rounding: so far ends are followed, in e-folds of the integral.
+_DEPTH = 40.0
+# In high dimension a law is its power of w only this many e-folds below its bulk.
+_BELOW = 4.0
+# Charts stay where squares of radii are doubles.
+_FARTHEST = 340.0
+# scipy's ive is nan far beyond this, where it is its leading power for every order in use.
+_IVE_REACH = 1e9
+# Widths around 0, as multiples of 1/radius beyond both ends of the bulk.
+_WIDEST, _NARROWEST = 2.0, 0.25
+_LEAST_WINDOWS, _MOST_WINDOWS = 6, 16
+# No more lobes than these are integrated.
+_MOST_LOBES = 100
+# Within the narrowest width the kernel is so near to k(0), or the width is divided by 4 so often.
+_NEAR_ZERO, _MOST_QUARTERINGS = 1e-3, 12
+# Below exp(-12) of it a kernel is not looked at where it is so near to k(0) there.
+_SHALLOW, _FLAT = 12.0, 1e-9
+# A window around r > 0 has this share of r, over the root of d, for its width.
+_SHARE = 12.0
+# How many samples show where the kernel ends, and the rounding of its values.
+_SAMPLES, _KERNEL_ROUNDING = 129, 8.0
+
+
+#: The radius r of the sphere around which a Gaussian is, and its standard deviation s.
+_Window = tuple[float, float]
+
+
+def _at_radius(window: _Window, dim: int, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sign and logarithm of the weight of a window at frequencies of length w."""
+    r, s = window
+    log = -0.5 * (s * w) ** 2
+    if r == 0.0:
+        return np.ones_like(w), log
+    sign, wave = signed_log_0f1(0.5 * dim, r * w)
+    return sign, log + wave
+
+
+def _at_distance(window: _Window, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sign (always 1) and logarithm of the density of |r e + s N| at z."""
+    r, s = window
+    x = z / s
+    if r == 0.0:
+        front = (1.0 - 0.5 * dim) * np.log(2.0) - gammaln(0.5 * dim) - np.log(s)
+        return np.ones_like(z), front + (dim - 1.0) * np.log(x) - 0.5 * x * x
+    argument = r / s * x
+    with np.errstate(divide="ignore"):
+        bessel = np.log(ive(0.5 * dim - 1.0, np.minimum(argument, _IVE_REACH)))
+    bessel -= 0.5 * np.log(np.maximum(argument / _IVE_REACH, 1.0))
+    log = 0.5 * dim * np.log(z) - (0.5 * dim - 1.0) * np.log(r) - 2.0 * np.log(s)
+    return np.ones_like(z), log - 0.5 * ((z - r) / s) ** 2 + bessel
+
+
+def contradiction(density: SpectralDensity) -> str:
+    """Where a density does not give back its kernel, in words; empty where it does.
+
+    Parameters
+    ----------
+    density : SpectralDensity
+        Of any route; its mass may be infinite.
+
+    Raises
+    ------
+    AccuracyError
+        Where the powers of its radii leave the range of doubles, so that nothing can be compared.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from spectra.kernels.kernel import radial
+    >>> from spectra.density.lookup import lookup
+    >>> density = lookup(radial("exp(-z**2/2)"), 3)
+    >>> contradiction(density)
+    ''
+    >>> "kernel" in contradiction(replace(density, kernel=radial("exp(-z**2/2)*(1 + z**8/1e9)")))
+    True
+    """
+    at_zero = density.kernel.at_zero
+    total = sum(c.total for c in density.components) + sum(a.mass for a in density.atoms)
+    size = sum(abs(c.total) for c in density.components) + sum(abs(a.mass) for a in density.atoms)
+    if not abs(total - at_zero) <= _TOTAL * max(size, _height(density)):
+        return f"its parts have the total {total!r}, and the kernel is {at_zero!r} at z = 0"
+    require_moderate_scale(density.components, density.atoms)
+    windows = _windows(density)
+    if not windows:
+        return ""
+    given, wanted = _of_density(density, windows), _of_kernel(density, windows)
+    # Both signs, so that what remains is their difference, with all errors.
+    log_unit, missed, error, size = added(given, wanted * [[1.0], [-1.0], [1.0], [1.0]])
+    allowed = error + _ROUNDING * size
+    for i, (centre, width) in enumerate(windows):
+        if not abs(missed[i]) <= allowed[i]:
+            sizes = [integral[i] * np.exp(log[i]) for log, integral, *_ in (given, wanted)]
+            return (
+                f"averaged over a Gaussian of width {width:.4g} around z = "
+                f"{centre:.4g}, the density gives {sizes[0]:.10g} and the kernel "
+                f"{sizes[1]:.10g}; their errors allow a difference of "
+                f"{allowed[i] * np.exp(log_unit[i]):.1e}"
+            )
+    return ""
+
+
+def _height(density: SpectralDensity) -> float:
+    """The largest value of the kernel that a few distances around its scale show."""
+    radii = [w for c in density.components for w in c.bulk]
+    if not radii:
+        return abs(density.kernel.at_zero)
+    root = float(np.sqrt(density.dim))
+    z = root * np.geomspace(_NARROWEST / max(radii), _WIDEST / min(radii), 33)
+    return max(abs(density.kernel.at_zero), float(np.abs(density.kernel(z)).max()))
+
+
+# --- windows --------------------------------------------------------------------------------------
+
+
+def _windows(density: SpectralDensity) -> list[_Window]:
+    """Averages that see the whole kernel: a ladder of widths at 0, and the radii where it ends."""
+    kernel, dim, root = density.kernel, density.dim, float(np.sqrt(density.dim))
+    radii = [w for c in density.components for w in c.bulk]
+    radii += [a.radius for a in density.atoms if a.radius > 0.0]
+    edges = _edges(kernel)
+    if not radii and not edges:
+        return []
+    radii += [root / r for r in edges]
+    widest = _WIDEST / min(radii)
+    narrowest = _narrowest(kernel, _NARROWEST / max(radii), widest, dim)
+    wave = max(
+        (c.tail.frequency for c in density.components if c.tail is not None),
+        default=0.0,
+    )
+    if wave:
+        narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_LOBES))
+    widest = max(widest, 4.0 * narrowest)
+    count = int(np.clip(np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
+    found = [(0.0, float(s)) for s in np.geomspace(narrowest, widest, count)]
+    ends = {c.tail.frequency for c in density.components if c.tail is not None}
+    middle = root / float(np.sqrt(min(radii) * max(radii)))
+    for radius in sorted({*edges, *ends}):
+        found.append((radius, radius / (_SHARE * root)))
+    if not edges:
+        found.append((middle, middle / (_SHARE * root)))
+    return found
+
+
+def _edges(kernel: Kernel) -> set[float]:
+    """Radii where the formula of a kernel ends or changes."""
+    found = {float(p.support) for p in kernel.pieces if np.isfinite(float(p.support))}
+    if any(p.expr.has(*KINKS) for p in kernel.pieces):
+        found |= {float(r) for r in profile(kernel).radii}
+    return found
+
+
+def _narrowest(kernel: Kernel, narrow: float, wide: float, dim: int) -> float:
+    """A width within which the kernel is nearly k(0): the whole density is seen through it."""
+    root = float(np.sqrt(dim))
+    top = float(np.abs(kernel(root * np.geomspace(narrow, max(wide, 2.0 * narrow), 33))).max())
+    top = max(top, abs(kernel.at_zero))
+    for _ in range(_MOST_QUARTERINGS):
+        near = kernel(narrow * root * np.array([0.5, 1.0, 2.0]))
+        if np.all(np.abs(near - kernel.at_zero) <= _NEAR_ZERO * top):
+            break
+        narrow *= 0.25
+    return narrow
+
+
+# --- the two sides --------------------------------------------------------------------------------
+
+
+def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
+    """The averages by the density, atoms included."""
+    found = _of_atoms(density, windows)
+    components = density.components
+    if not components:
+        return found
+    total = RadialSum(components, density.dim)
+    widths = [s for _, s in windows]
+    origin = min(c.origin_exponent for c in components)
+    low = max(-np.log(max(widths)) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
+    high = np.log((_REACH + np.sqrt(density.dim)) / min(widths))
+    depths = break_depths(components, _DEPTH)
+    high = min(high, np.log(max(c.end for c in components)))
+    waves = [(c.tail.frequency, np.inf) for c in components if c.tail is not None]
+    waves += [(r, (_REACH + 1.0) / s) for r, s in windows]
+
+    def values(chart: Chart, t: FloatArray) -> Parts:
+        (above, under), errors, _ = total.logs(chart, t)
+        return above, under, np.logaddexp(*errors)
+
+    weights = [partial(_at_radius, window, density.dim) for window in windows]
+    inner = weighted(values, panels(low, high, depths, waves, density.dim), weights)
+    return added(found, inner, below(values, weights, low, 1.0 + origin))
+
+
+def _of_atoms(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
+    found = no_integrals(len(windows))
+    if not density.atoms:
+        return found
+    radii, masses, errors = np.array([(a.radius, a.mass, a.error) for a in density.atoms]).T
+    for i, window in enumerate(windows):
+        sign, log = _at_radius(window, density.dim, radii)
+        unit = log.max()
+        if unit > -np.inf:
+            share = np.exp(log - unit)
+            waves = sign * share * masses
+            found[:, i] = unit, waves.sum(), share @ errors, np.abs(waves).sum()
+    return found
+
+
+def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
+    """The averages of the kernel's values."""
+    kernel, dim = density.kernel, density.dim
+    narrowest, root = min(s for _, s in windows), float(np.sqrt(density.dim))
+    high = np.log(max(r + s * (_REACH + root) for r, s in windows))
+    t = np.linspace(np.log(narrowest), high, _SAMPLES)
+    k = kernel(np.exp(t))
+    deep = kernel(np.exp(t[:1] - _SHALLOW))[0] - kernel.at_zero
+    flat = abs(deep) <= _FLAT * np.abs(k).max()
+    low = t[0] - min(_DEPTH / dim, _SHALLOW if flat else _DEPTH)
+    with np.errstate(divide="ignore"):
+        size = np.log(np.abs(k)) + dim * t
+    alive = np.flatnonzero(size > size.max() - _DEPTH)
+    if not alive.size:
+        return no_integrals(len(windows))
+    high = min(high, float(t[min(alive[-1] + 1, t.size - 1)]))
+    edges = dict.fromkeys(_edges(kernel), _DEPTH)
+    if np.isfinite(kernel.support):
+        high = min(high, np.log(kernel.support))
+    radii = [a.radius for a in density.atoms]
+    radii += [r for c in density.components for r, _ in c.breaks]
+
+    def values(chart: Chart, t: FloatArray) -> Parts:
+        k = kernel(chart.radius(t))
+        with np.errstate(divide="ignore"):
+            size = np.log(np.abs(k)) + chart.log_slope(t)
+        above, under = (np.where(way * k > 0.0, size, -np.inf) for way in (1.0, -1.0))
+        return above, under, size + np.log(_KERNEL_ROUNDING * EPS)
+
+    weights = [partial(_at_distance, window, dim) for window in windows]
+    waves = [(radius, np.inf) for radius in radii]
+    inner = weighted(values, panels(low, high, edges, waves, dim), weights)
+    return added(inner, below(values, weights, low, float(dim)))

@@ -1,0 +1,118 @@
+"""What a formula does at zero and at infinity: its exact expansions there, in powers and logs."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sympy
+
+from spectra.errors import NoRouteError
+from spectra.formula.expansions.exact_numbers import ExpansionError
+from spectra.formula.expansions.expand import expand_at
+from spectra.formula.expansions.expansion import Germ
+
+__all__ = [
+    "Expansion",
+    "Term",
+    "expansion_from",
+    "expansion_of",
+    "germ_of",
+    "long_expansion_of",
+]
+
+# Powers kept in expansions: the more, the earlier they serve.  Fewer are tried where they grow
+# too long, and more where they leave too few terms.
+_WINDOWS = (12, 5)
+_WIDE_WINDOW = 24
+_LONG_WINDOW = 36
+_FEW_TERMS = 8
+
+#: A term c t^a log(1/t)^q of a kernel, t = z at zero and t = 1/z at infinity, as (a, q, c) in exact
+#: numbers.
+Term = tuple[sympy.Expr, int, sympy.Expr]
+#: Terms of a kernel at one end, the largest first.
+Expansion = tuple[Term, ...]
+
+
+def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
+    """Expand a formula at zero or at infinity.
+
+    Raises
+    ------
+    NoRouteError
+        Where the formula oscillates or grows there, or has no such expansion.
+    """
+    germ = germ_of(expr, point, plain=True)
+    return expansion_from(germ, expr, point)
+
+
+@lru_cache(maxsize=64)
+def long_expansion_of(expr: sympy.Expr) -> Expansion:
+    """Three times as many terms of a formula at zero, which serve from smaller radii on.
+
+    Raises
+    ------
+    NoRouteError
+        As ``expansion_of``, and where they grow too long.
+    """
+    zero = sympy.Integer(0)
+    return expansion_from(_germ(expr, zero, (_LONG_WINDOW,), plain=True), expr, zero)
+
+
+def expansion_from(germ: Germ, expr: sympy.Expr, point: sympy.Expr) -> Expansion:
+    """The terms of a germ without oscillation; ``expr`` is named where they are no expansion.
+
+    Raises
+    ------
+    NoRouteError
+        For an essential singularity at zero, or for powers of logarithms that are not whole.
+    """
+    if point == 0 and any(phase.terms for phase, _ in germ.parts):
+        raise NoRouteError(
+            f"The formula {expr} has an essential singularity at z = 0, where the numeric route "
+            "takes powers and logarithms only. Design a finite measure for your range of distances "
+            "(design)."
+        )
+    terms = []
+    for size, c in germ.plain.terms:
+        a, q = size[0], -size[1]
+        if not (q.is_Integer and q >= 0):
+            raise NoRouteError(
+                f"The formula {expr} has a term log(1/t)^({q}) at z = {point}, whose transform has "
+                "no expansion in powers: the numeric route does not cover it. Design a finite "
+                "measure for your range of distances (design)."
+            )
+        terms.append((a, int(q), c))
+    return tuple(terms)
+
+
+def germ_of(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Germ:
+    """The local expansion of a formula; ``plain`` refuses one that oscillates or grows.
+
+    Raises
+    ------
+    NoRouteError
+        Where there is none.
+    """
+    germ = _germ(expr, point, _WINDOWS, plain)
+    if plain and 1 < len(germ.plain.terms) < _FEW_TERMS:
+        germ = _germ(expr, point, (_WIDE_WINDOW, *_WINDOWS), plain)
+    return germ
+
+
+def _germ(expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...], plain: bool) -> Germ:
+    reason = ""
+    for window in windows:
+        try:
+            germ = expand_at(expr, point, 1, window)
+            if plain:
+                _ = germ.plain
+            return germ
+        except ExpansionError as error:
+            reason = str(error)
+    raise NoRouteError(
+        f"The formula {expr} could not be expanded at z = {point} ({reason}), and the numeric "
+        "route needs its decay and its smoothness. Give its values as a callable and state what it "
+        "does at both ends (docs/callables.md), or design a finite measure for your range of "
+        "distances (design)."
+    )

@@ -1,0 +1,1 @@
+"""Kernels with waves: each wave is summed along its own ray."""

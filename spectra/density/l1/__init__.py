@@ -1,0 +1,1 @@
+"""Densities of kernels of the l1 distance."""

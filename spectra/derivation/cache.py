@@ -1,0 +1,191 @@
+"""Derived tables on disk: the same kernel, dimension and tolerance are derived once.
+
+An entry is named by the SHA-256 of all that decides it: the exact formula, the dimension, the
+tolerance, and the source text of this package, so that no entry outlives the code that made it.
+Entries are ordinary table files: they carry their own digest, and one that is damaged or belongs
+elsewhere is never used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import final
+
+import platformdirs
+import sympy
+
+from spectra.errors import FormulaError, ParameterError, TableFileError
+from spectra.formula.reader.parsing import check_expression
+from spectra.kernels.kernel import Kernel
+from spectra.table import SpectralTable
+
+__all__ = ["TableCache", "address_of", "default_cache"]
+
+_VARIABLE = "SPECTRA_CACHE"
+_OFF = "off"
+_ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
+# What a killed write leaves behind, as whole_file names it.
+_REMAINDER = re.compile(r"\.[0-9a-f]{64}\.npz\.[0-9a-f]{16}\.part")
+
+
+@final
+@dataclass(frozen=True)
+class TableCache:
+    """A folder of derived tables.
+
+    Two processes may write at once: a file appears whole or not at all, and equal addresses hold
+    equal tables.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the tables lie; it is made when the first one is kept.
+    """
+
+    folder: Path
+
+    def get(self, address: str, *, formula: str, dim: int) -> SpectralTable | None:
+        """The table kept at an address; None where there is none that can be trusted.
+
+        Warns
+        -----
+        UserWarning
+            Where there is a file that is damaged, or is the table of something else.
+        """
+        path = self._path(address)
+        try:
+            table = SpectralTable.load(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (TableFileError, OSError) as fault:
+            warnings.warn(f"A cached table is derived again: {fault}", stacklevel=3)
+            return None
+        if (table.formula, table.dim) != (formula, dim):
+            warnings.warn(
+                f"A cached table is derived again: {path} holds {table.formula} on R^{table.dim}, "
+                f"not {formula} on R^{dim}.",
+                stacklevel=3,
+            )
+            return None
+        return table
+
+    def put(self, address: str, table: SpectralTable) -> None:
+        """Keep a table.
+
+        Warns
+        -----
+        UserWarning
+            Where the folder cannot be written; the table itself is not affected.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            table.save(self._path(address))
+        except OSError as fault:
+            warnings.warn(
+                f"A derived table could not be kept in {self.folder} ({fault}). Name another "
+                f"folder in {_VARIABLE}, or set it to {_OFF!r}.",
+                stacklevel=3,
+            )
+
+    def entries(self) -> Iterator[tuple[Path, SpectralTable | None]]:
+        """What is kept, by name: each file with its table, None where it is damaged."""
+        for path in self._files(_ENTRY):
+            try:
+                table = SpectralTable.load(path)
+            except (TableFileError, OSError):
+                table = None
+            yield path, table
+
+    def clear(self) -> int:
+        """Remove every table and every remainder of a killed write; say how many files.
+
+        Files that the cache did not write stay.
+        """
+        removed = 0
+        for path in (*self._files(_ENTRY), *self._files(_REMAINDER)):
+            path.unlink(missing_ok=True)
+            removed += 1
+        return removed
+
+    def _path(self, address: str) -> Path:
+        return self.folder / f"{address}.npz"
+
+    def _files(self, name: re.Pattern[str]) -> list[Path]:
+        if not self.folder.is_dir():
+            return []
+        return sorted(p for p in self.folder.iterdir() if name.fullmatch(p.name))
+
+
+def default_cache() -> TableCache | None:
+    """The cache in the folder that the environment variable SPECTRA_CACHE names, or the user's.
+
+    None where SPECTRA_CACHE is "off".
+
+    Raises
+    ------
+    ParameterError
+        Where SPECTRA_CACHE names a file.
+    """
+    named = os.environ.get(_VARIABLE, "")
+    if named == _OFF:
+        return None
+    folder = Path(named) if named else Path(platformdirs.user_cache_dir("kernel-spectra"))
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(
+            f"{_VARIABLE} names {folder}, which is not a folder. Name a folder for derived tables, "
+            f"or {_OFF!r}."
+        )
+    return TableCache(folder)
+
+
+def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None:
+    """Name of the table of a kernel: the SHA-256 of all that decides it.
+
+    None where the kernel has no formula that says what it is, such as a Python callable.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import radial
+    >>> k = radial("exp(-z**2/2)")
+    >>> address_of(k, 3, u_error=1e-12) == address_of(k, 4, u_error=1e-12)
+    False
+    """
+    try:
+        pieces = [
+            [sympy.srepr(p.support), sympy.srepr(check_expression(p.expr, variable="z"))]
+            for p in kernel.pieces
+        ]
+    except FormulaError:
+        return None
+    decides = {
+        "kernel": pieces,
+        "zonal": None if kernel.zonal is None else sympy.srepr(kernel.zonal),
+        "printed": str(kernel),
+        "dim": dim,
+        "u_error": None if u_error is None else float(u_error).hex(),
+        "code": _code(),
+    }
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """Digest of the source of this package."""
+    return _digest(Path(__file__).parent)
+
+
+def _digest(root: Path) -> str:
+    """Digest of the names and the text of the sources in a folder."""
+    sha = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        sha.update(path.relative_to(root).as_posix().encode() + b"\0")
+        sha.update(path.read_bytes() + b"\0")
+    return sha.hexdigest()

@@ -1,0 +1,259 @@
+"""The whole path from a kernel to its table, walked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import overload
+
+import numpy as np
+
+from spectra.base.limits.progress import stage
+from spectra.base.numbers import checked_dim
+from spectra.density import spectral_density
+from spectra.derivation.asymmetric_measure import asymmetric_table
+from spectra.derivation.cache import TableCache, address_of, default_cache
+from spectra.errors import AccuracyError, NoRouteError, ParameterError
+from spectra.kernels.asymmetric import AsymmetricKernel
+from spectra.kernels.catalogue import Family, kernel_named
+from spectra.kernels.catalogue.grouped_text import named_by_text
+from spectra.kernels.column_products import Factor
+from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.kernel import Kernel
+from spectra.kernels.l1_kernel import L1Kernel
+from spectra.measure import measure_of
+from spectra.measure.tabulation import tabulate
+from spectra.table import Group, GroupedTable, Hat, L1Table, SpectralTable
+from spectra.table.l1.truncated import DIMENSIONS
+from spectra.verdict import Status, Verdict, existence, spectral_measure
+from spectra.verdict.composed.l1 import hats_and_rest
+
+__all__ = ["derive", "hats_and_companion"]
+
+
+@overload
+def derive(
+    kernel: GroupedKernel,
+    dim: int,
+    *,
+    u_error: float | None = None,
+    cache: TableCache | bool | None = True,
+) -> GroupedTable: ...
+
+
+@overload
+def derive(
+    kernel: L1Kernel,
+    dim: int,
+    *,
+    u_error: float | None = None,
+    cache: TableCache | bool | None = True,
+) -> L1Table | GroupedTable | SpectralTable: ...
+
+
+@overload
+def derive(
+    kernel: Kernel | AsymmetricKernel | Family | str,
+    dim: int,
+    *,
+    u_error: float | None = None,
+    cache: TableCache | bool | None = True,
+) -> SpectralTable: ...
+
+
+def derive(
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | Family | str,
+    dim: int,
+    *,
+    u_error: float | None = None,
+    cache: TableCache | bool | None = True,
+) -> SpectralTable | GroupedTable | L1Table:
+    """Table of a kernel on R^dim: the verdict, the measure and its table, or what is kept of them.
+
+    ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance and
+    version of the code.  A kernel of a Python callable is not kept: its formula is not known.  Of
+    shifted kernels and their sums each radial kernel is derived once, and seen under its shifts; of
+    kernels of groups of columns each is derived once, in the dimension of its group.  Of a kernel
+    of the l1 distance it is the radial companion, or the truncated distances that add up to it.
+
+    Parameters
+    ----------
+    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel, Family or str
+        Made by ``radial``, ``zonal`` or ``catalogue``; or text, as in
+        :func:`spectra.kernels.catalogue.kernel_from_text`: a name of the catalogue or a formula.
+    dim : int
+        Dimension d >= 1.
+    u_error : float, optional
+        Largest error in probability, as for ``tabulate``.
+    cache : TableCache, bool or None
+        Where tables are kept: True for the user's own cache (the folder in the environment
+        variable SPECTRA_CACHE, or the platform's), False or None for nowhere.
+
+    Returns
+    -------
+    SpectralTable, or GroupedTable of a GroupedKernel
+        Of an L1Kernel an L1Table; one of the others where it is such a kernel in so many columns.
+
+    Raises
+    ------
+    InfiniteMassError, UndecidedError
+        Where the verdict is not FINITE.
+    NoRouteError, AccuracyError
+        Where the transform is not known, or the error asked for is not reached.
+    ParameterError
+        Where an argument is not of its kind.
+    FormulaError
+        Where a text is not a formula.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import radial
+    >>> round(derive(radial("exp(-z**2/2)"), 3, cache=False).mass, 12)
+    1.0
+    >>> derive("matern(nu=5/2)", dim=3, cache=False).formula
+    'matern(nu=5/2, length=1)'
+    >>> shifted = radial("exp(-z**2/2)").shift([1.0, 0.0])
+    >>> derive(shifted, 2, cache=False).expected_kernel([-1.0, 0.0])
+    array(1.)
+    """
+    dim = checked_dim(dim)
+
+    def of_radial(radial: Kernel, own_dim: int) -> SpectralTable:
+        return derive(radial, own_dim, u_error=u_error, cache=cache)
+
+    if isinstance(kernel, str):
+        kernel = named_by_text(kernel)
+    if isinstance(kernel, AsymmetricKernel):
+        return asymmetric_table(kernel, dim, table_of=of_radial)
+    if isinstance(kernel, GroupedKernel):
+        return _grouped_table(kernel, dim, of_radial)
+    if isinstance(kernel, L1Kernel):
+        return _l1_table(kernel, dim, of_radial)
+    kernel = kernel_named(kernel, "derive")
+    place = _place(cache)
+    known = place is not None and (u_error is None or isinstance(u_error, Real))
+    address = address_of(kernel, dim, u_error=u_error) if known else None
+    if place is not None and address is not None:
+        kept = place.get(address, formula=str(kernel), dim=dim)
+        if kept is not None:
+            return kept
+    with stage(f"deriving a table, d = {dim}", has_limit=False):
+        table = _tabulated(kernel, dim, u_error)
+    if place is not None and address is not None:
+        place.put(address, table)
+    return table
+
+
+def _tabulated(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable:
+    """The table of the density of the first route, or of the numeric one.
+
+    Sums of Gamma functions are quick, and lose digits where many of them cancel: a law that is not
+    fitted of them is fitted of the density of the numeric route.
+    """
+    measure = spectral_measure(kernel, dim)
+    try:
+        return tabulate(measure, u_error=u_error)
+    except AccuracyError:
+        if measure.density is None or measure.density.route != "series":
+            raise
+    density = spectral_density(kernel, dim, route="numeric")
+    return tabulate(measure_of(density), u_error=u_error)
+
+
+def _grouped_table(
+    kernel: GroupedKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
+) -> GroupedTable:
+    """Each radial kernel once for each size of group, and the products that the kernel makes."""
+    kernel.checked(dim)
+    laws: dict[tuple[Kernel, int], int] = {}
+    groups: dict[Factor, int] = {}
+    found = []
+    for factor in kernel.factors:
+        key = (factor.kernel, len(factor.columns))
+        groups[factor] = len(groups)
+        found.append(
+            Group(laws.setdefault(key, len(laws)), factor.columns, np.array(factor.lengths))
+        )
+    return GroupedTable(
+        dim=dim,
+        laws=tuple(table_of(*key) for key in laws),
+        groups=tuple(found),
+        terms=tuple((term.weight, tuple(groups[f] for f in term.factors)) for term in kernel.terms),
+        formula=str(kernel),
+    )
+
+
+def _l1_table(
+    kernel: L1Kernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
+) -> SpectralTable | GroupedTable | L1Table:
+    """The table of the radial or grouped kernel that it is, its hats, or its radial companion."""
+    standing = kernel.standing(dim)
+    if isinstance(standing, GroupedKernel):
+        return _grouped_table(standing, dim, table_of)
+    if standing is not None:
+        return table_of(standing, dim)
+    hats, companion = hats_and_companion(kernel, dim)
+    mixture = None
+    if companion is not None:
+        assert isinstance(companion.kernel, Kernel)  # by_l1 asks so
+        assert companion.dim is not None
+        mixture = table_of(companion.kernel, companion.dim)
+    return L1Table(dim=dim, mixture=mixture, hats=hats, formula=str(kernel))
+
+
+def hats_and_companion(kernel: L1Kernel, dim: int) -> tuple[tuple[Hat, ...], Verdict | None]:
+    """What a kernel of the l1 distance is drawn from, in several columns.
+
+    Returns
+    -------
+    tuple of (weight, radius)
+        The truncated distances that are taken out of it.
+    Verdict or None
+        On the radial companion of the rest, of finite mass; None where nothing is left.
+
+    Raises
+    ------
+    InfiniteMassError, UndecidedError
+        Where the verdict is not FINITE.
+    NoRouteError
+        Where the mass is finite, and no such law is known.
+
+    Examples
+    --------
+    >>> from spectra import l1
+    >>> hats, companion = hats_and_companion(l1("Max(1 - z, 0)"), 2)
+    >>> hats, companion
+    (((1.0, 1.0),), None)
+    """
+    verdict = existence(kernel, dim)
+    verdict.refuse()
+    assert verdict.line.analysis is not None  # every radial kernel has one
+    hats: tuple[Hat, ...] = ()
+    if dim in DIMENSIONS:
+        split = hats_and_rest(verdict.line.analysis)
+        if split is not None and split[0]:
+            hats = tuple(split[0])
+            verdict = existence(L1Kernel(split[1]), dim)
+    if hats and not verdict.kernel.profile.pieces:
+        return hats, None
+    if verdict.companion is not None and verdict.companion.status is Status.FINITE:
+        return hats, verdict.companion
+    raise NoRouteError(
+        f"The measure of {kernel} has finite mass in d = {dim}, and no law to draw from is known: "
+        f"that of its radial companion is not finite, and truncated distances are drawn in d = "
+        f"{DIMENSIONS}, since their mass grows by a factor with every dimension.",
+        in_python="Make features to order for the range of the data, SpectralFeatures(kernel, "
+        "domain='data').",
+    )
+
+
+def _place(cache: TableCache | bool | None) -> TableCache | None:
+    if isinstance(cache, TableCache):
+        return cache
+    if cache is True:
+        return default_cache()
+    if cache is False or cache is None:
+        return None
+    raise ParameterError(
+        f"cache={cache!r} is not a place for tables: give True, False or a TableCache(folder)."
+    )

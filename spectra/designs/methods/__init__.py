@@ -1,0 +1,1 @@
+"""The methods behind ``design``, one to a file."""

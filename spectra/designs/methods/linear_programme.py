@@ -1,0 +1,423 @@
+r"""The least measure that is right on a range of distances: a linear programme and its exchange.
+
+.. math:: \min \sum_j |c_j|\,g(w_j) \quad\text{with}\quad
+          \Bigl|\sum_j c_j \Omega_d(w_j z) - k(z)\Bigr| \le \epsilon
+          \ \text{on } [z_0, z_1], \qquad \sum_j |c_j| \le M .
+
+Radii and distances are both continuous.  The programme is solved on few of each; its dual
+:math:`q(w) = \sum_i y_i \Omega_d(w z_i)` obeys :math:`|q(w)| \le g(w) + \lambda` at the radii used,
+and wherever it does not, that radius is added, as is every distance where the error exceeds the
+tolerance (de Boor's and Remez' exchange, in both directions).  The dual also bounds the value of
+every measure from below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spectra.base.numbers import FloatArray
+from spectra.base.special.bessel import plane_wave_mean
+from spectra.designs.methods.highs import least_cost
+from spectra.designs.wave_columns import tabulated_wave
+from spectra.errors import AccuracyError
+
+__all__ = ["Dual", "Objective", "solve"]
+
+Objective = Literal["mass", "variance"]
+
+# Radii are priced on a grid of this step times 1/z_max: the dual has bandwidth z_max, so that a
+# maximum is at least seven steps wide.
+_PRICING_STEP = 0.4
+# Points of the first grid of distances, and of radii.
+_FIRST_POINTS = 40
+_FIRST_RADII = 60
+_MOST_ROUNDS = 40
+# From this round on, a value that is settled is enough: many measures have it, and each round the
+# simplex method finds another one, which errs between the distances in use.
+_PATIENCE = 12
+# Columns kept between rounds, beyond those in use: the most promising ones.
+_MOST_COLUMNS = 400
+# The exchange stops when the value is within this part of its lower bound ...
+_GAP = 2e-3
+# ... and the error exceeds the tolerance by no more than this part.
+_EXCESS = 2e-3
+# An error beyond the tolerance first costs this much for each part of the tolerance (a mass of 1
+# falls by a few units for a doubled tolerance), then thirty times more until it vanishes.
+_FIRST_PENALTY = 100.0
+_PENALTY_GROWTH = 30.0
+# Masses below this part of the whole are rounding of the simplex method.
+_NEGLIGIBLE_MASS = 1e-11
+# A design keeps only radii at which the dual touches its bound to this part, where that suffices.
+_TOUCHING = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    r"""Why no measure is cheaper: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which is called.
+
+    |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius up to
+    ``max_radius``, and equal to it at the radii of the design.
+
+    Attributes
+    ----------
+    objective : {"mass", "variance"}
+        What was made least: the sum of |c_j|, or of |c_j| deviation_j.
+    value, lower_bound : float
+        What the design has of it, and what every measure of mass up to ``max_mass`` and radii up to
+        ``max_radius`` has at least that is within ``tol``.
+    least_mass : float
+        No measure of radii up to ``max_radius`` within ``tol`` has a smaller mass.
+    max_mass, max_radius : float
+        The bounds in force.
+    points, weights : ndarray
+        z_i and y_i.
+    multiplier : float
+        The dual price of the bound on the mass.
+    """
+
+    dim: int
+    tol: float
+    objective: Objective
+    value: float
+    lower_bound: float
+    least_mass: float
+    max_mass: float
+    max_radius: float
+    points: FloatArray = field(repr=False)
+    weights: FloatArray = field(repr=False)
+    multiplier: float
+
+    def __call__(self, w: ArrayLike) -> FloatArray:
+        """q(w) at radii w."""
+        w = np.asarray(w, dtype=float)
+        return np.asarray(plane_wave_mean(self.dim, w[..., None] * self.points) @ self.weights)
+
+    def at(self, tol: float) -> Dual:
+        """What the same weights prove of another tolerance."""
+        lower = self.lower_bound - (tol - self.tol) * float(np.abs(self.weights).sum())
+        return replace(self, tol=tol, lower_bound=max(lower, 0.0))
+
+
+#: A solution of the programme on the present radii and distances: the masses, how far their error
+#: exceeds the tolerance, and the dual, whose bounds are not known yet.
+_Vertex = tuple[FloatArray, float, Dual]
+
+
+@dataclass
+class _Exchange:
+    """The programme of :func:`solve`, and the radii and distances in use."""
+
+    target: Callable[[FloatArray], FloatArray]
+    dim: int
+    domain: tuple[float, float]
+    tol: float
+    cost: Callable[[FloatArray], FloatArray]
+    max_mass: float
+    max_radius: float
+
+    def __post_init__(self) -> None:
+        high = self.domain[1]
+        self.wave = tabulated_wave(self.dim, self.max_radius * high)
+        steps = int(self.max_radius / (_PRICING_STEP / high))
+        self.grid = np.linspace(0.0, self.max_radius, 2 + steps)
+        self.grid_cost = self.cost(self.grid)
+        bulk = min((3.0 * np.sqrt(self.dim) + 12.0) / high, self.max_radius)
+        first = np.linspace(0.0, bulk, _FIRST_RADII)
+        if bulk < self.max_radius:
+            first = np.append(first, np.geomspace(bulk, self.max_radius, _FIRST_RADII // 2)[1:])
+        self.radii = first
+        self.points = self.distances(_FIRST_POINTS)
+
+    def distances(self, count: int) -> FloatArray:
+        """Distances of the domain that crowd at its ends, where errors oscillate fastest."""
+        low, high = self.domain
+        angle = np.linspace(0.0, np.pi, count)
+        return np.asarray(low + (high - low) * np.sin(0.5 * angle) ** 2)
+
+    def vertex(self, radii: FloatArray, penalty: float) -> _Vertex:
+        """Solve the programme on some radii; error beyond the tolerance costs the penalty."""
+        n, m = radii.size, self.points.size
+        # HiGHS drops entries below 1e-9: half of the scale of the mass bound goes to each side.
+        scale = np.sqrt(self.max_mass)
+        cap = np.full((1, 2 * n), 1.0 / scale)
+        cost = np.tile(self.cost(radii), 2)
+        result = self._solved(radii, np.append(cost, penalty), self.tol, cap, [scale])
+        if result is None:
+            raise AccuracyError(
+                f"The linear programme of the design was not solved by HiGHS: the tolerance "
+                f"{self.tol:g} asks for masses that cancel to rounding. Ask for a larger "
+                "tolerance, a smaller domain or a smaller max_mass."
+            )
+        x, value, marginals = result
+        weights = marginals[:m] - marginals[m : 2 * m]
+        active = weights != 0.0
+        dual = Dual(
+            dim=self.dim,
+            tol=self.tol,
+            objective="mass",
+            value=value,
+            lower_bound=0.0,
+            least_mass=0.0,
+            max_mass=self.max_mass,
+            max_radius=self.max_radius,
+            points=self.points[active],
+            weights=weights[active],
+            multiplier=-float(marginals[-1]) / scale,
+        )
+        return x[:n] - x[n : 2 * n], float(x[-1]), dual
+
+    def calmest(self, radii: FloatArray, budget: float) -> FloatArray | None:
+        """Masses of least error on the distances in use, among those that cost at most a budget."""
+        n = radii.size
+        scale = np.sqrt(self.max_mass)
+        cost = np.tile(self.cost(radii), 2) / budget
+        caps = np.stack([cost, np.full(2 * n, 1.0 / scale)])
+        result = self._solved(radii, np.append(np.zeros(2 * n), 1.0), 0.0, caps, [1.0, scale])
+        return None if result is None else result[0][:n] - result[0][n : 2 * n]
+
+    def _solved(
+        self, radii: FloatArray, cost: FloatArray, tol: float, caps: FloatArray, most: list[float]
+    ) -> tuple[FloatArray, float, FloatArray] | None:
+        """Least cost of masses on both sides, and of their error beyond the tolerance, under caps.
+
+        The masses come as a positive and a negative one for each radius, the error last.
+        """
+        waves = self.wave(self.points[:, None] * radii)
+        target = self.target(self.points)
+        rows = np.block([[waves, -waves], [-waves, waves], [caps]])
+        error = np.append(-np.ones(2 * target.size), np.zeros(len(caps)))[:, None]
+        return least_cost(
+            cost,
+            np.concatenate([rows, error], axis=1),
+            np.concatenate([tol + target, tol - target, most]),
+        )
+
+    def size(self, dual: Dual, w: FloatArray) -> FloatArray:
+        """|q(w)|, by the table of the wave."""
+        total = np.zeros_like(w)
+        for z, y in zip(dual.points, dual.weights, strict=True):
+            total += y * self.wave(w * z)
+        return np.abs(total)
+
+    def reduced(self, dual: Dual) -> tuple[FloatArray, FloatArray]:
+        """Local maxima in w of |q(w)| - g(w), refined between grid points, less lambda."""
+        height = self.size(dual, self.grid) - self.grid_cost
+        top = _is_peak(height)
+        best, value = self.grid[top], height[top]
+        step = self.grid[1] - self.grid[0]
+        for _ in range(3):
+            offsets = step * np.linspace(-1.0, 1.0, 9)
+            w = np.clip(best[:, None] + offsets, 0.0, self.max_radius)
+            flat = w.ravel()
+            height = (self.size(dual, flat) - self.cost(flat)).reshape(w.shape)
+            at = height.argmax(axis=1)
+            rows = np.arange(best.size)
+            best, value = w[rows, at], height[rows, at]
+            step /= 4.0
+        return best, value - dual.multiplier
+
+    def error_peaks(self, radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Local maxima in z of the absolute error."""
+        used = masses != 0.0
+        fastest = float(radii[used].max(initial=0.0)) * (self.domain[1] - self.domain[0])
+        z = self.distances(400 + int(4.0 * fastest))
+        error = -self.target(z)
+        for w, c in zip(radii[used], masses[used], strict=True):
+            error += c * self.wave(w * z)
+        height = np.abs(error)
+        top = _is_peak(height)
+        return z[top], height[top]
+
+
+def _is_peak(height: FloatArray) -> np.ndarray:
+    """Where no neighbour is higher."""
+    padded = np.pad(height, 1, constant_values=-np.inf)
+    return np.asarray((height >= padded[:-2]) & (height >= padded[2:]))
+
+
+def solve(
+    target: Callable[[FloatArray], FloatArray],
+    dim: int,
+    domain: tuple[float, float],
+    *,
+    tol: float,
+    cost: Callable[[FloatArray], FloatArray],
+    max_mass: float,
+    max_radius: float,
+) -> tuple[FloatArray, FloatArray, Dual]:
+    """Radii and masses that solve the programme, and what shows how good they are.
+
+    Parameters
+    ----------
+    target : callable
+        k(z), vectorised.
+    dim : int
+    domain : (float, float)
+        Range of distances.
+    tol : float
+        Largest error allowed.
+    cost : callable
+        g(w) >= 0, what a unit of mass costs at each radius, vectorised.
+    max_mass : float
+        Largest sum of |c_j|.
+    max_radius : float
+        Largest radius w_j.
+
+    Raises
+    ------
+    AccuracyError
+        Where no measure of mass up to ``max_mass`` and radii up to ``max_radius`` is within the
+        tolerance, or double precision cannot tell.
+    """
+    exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
+    size = float(np.abs(target(exchange.points)).max())
+    penalty = _FIRST_PENALTY * max(size, tol) / tol
+    dearest = max_mass * float(exchange.grid_cost.max())
+    for count in range(_MOST_ROUNDS):
+        masses, excess, dual = vertex = exchange.vertex(exchange.radii, penalty)
+        w, gain = exchange.reduced(dual)
+        worst = max(float(gain.max(initial=0.0)), 0.0)
+        z, height = exchange.error_peaks(exchange.radii, masses)
+        allowed = (tol + excess) * (1.0 + _EXCESS)
+        lower_bound = _lower_bound(exchange, dual, worst)
+        if lower_bound > dearest:
+            raise _out_of_reach(exchange, lower_bound / dearest)
+        settled = not np.any(height > allowed)
+        within = excess <= _EXCESS * tol
+        close = dual.value - lower_bound <= _GAP * dual.value
+        if settled and close:
+            if within:
+                break
+            penalty *= _PENALTY_GROWTH
+            continue
+        if count >= _PATIENCE and within and close:
+            calm = exchange.calmest(exchange.radii, dual.value * (1.0 + _GAP))
+            if calm is not None:
+                further, high = exchange.error_peaks(exchange.radii, calm)
+                if np.all(high <= allowed):
+                    return _bounded(dual, lower_bound, *_used(exchange, calm))
+                z, height = np.append(z, further), np.append(height, high)
+        grown = _add(exchange, vertex, w[gain > 0.05 * worst], z[height > allowed])
+        if not grown and settled and within:
+            # Rounding of the simplex method is all that separates the value from its bound.
+            break
+    else:
+        raise AccuracyError(
+            f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
+            f"tolerance {tol:g} is too small for double precision here, where masses of "
+            f"{np.abs(masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
+            "domain; for a kink at z = 0 take design_with_tail."
+        )
+    return _bounded(dual, lower_bound, *_sparse(exchange, vertex, w, gain, penalty))
+
+
+def _used(exchange: _Exchange, masses: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Radii and masses that are not rounding, and what they cost."""
+    used = np.abs(masses) > _NEGLIGIBLE_MASS * np.abs(masses).sum()
+    radii, masses = exchange.radii[used], masses[used]
+    return radii, masses, float(np.abs(masses) @ exchange.cost(radii))
+
+
+def _bounded(
+    dual: Dual, lower_bound: float, radii: FloatArray, masses: FloatArray, value: float
+) -> tuple[FloatArray, FloatArray, Dual]:
+    """A solution, with the dual that knows its value and its bound."""
+    return (
+        radii,
+        masses,
+        replace(dual, value=value, lower_bound=lower_bound, least_mass=lower_bound),
+    )
+
+
+def _lower_bound(exchange: _Exchange, dual: Dual, worst: float) -> float:
+    """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor.
+
+    For the present radii it has the value that it says.  Raising lambda by the worst
+    excess costs that times max_mass.  Where every mass costs the same, dividing the whole dual by
+    1 + excess costs less.
+    """
+    raised = dual.value - worst * exchange.max_mass
+    cheapest = float(exchange.cost(np.zeros(1))[0])
+    if cheapest > 0.0:
+        return max(raised, dual.value / (1.0 + worst / cheapest))
+    return raised
+
+
+def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatArray) -> bool:
+    """Take radii and distances into use; False, and no change, where none of them is new."""
+    grown = not (
+        np.all(np.isin(radii, exchange.radii)) and np.all(np.isin(points, exchange.points))
+    )
+    if not grown:
+        return False
+    columns = exchange.radii
+    if columns.size > _MOST_COLUMNS:
+        masses, _, dual = vertex
+        reach = exchange.size(dual, columns) - exchange.cost(columns)
+        keep = (masses != 0.0) | (reach >= np.sort(reach)[-_MOST_COLUMNS // 2])
+        columns = columns[keep]
+    exchange.points = np.unique(np.concatenate([exchange.points, points]))
+    exchange.radii = np.unique(np.concatenate([columns, radii]))
+    return True
+
+
+def _sparse(
+    exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray, penalty: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """The same measure on fewest radii: clusters merged where the dual touches its bound.
+
+    At the optimum a radius carries mass only where |q| = g + lambda, which are isolated maxima;
+    the simplex method shares the mass between the neighbours of each on the present grid.
+    """
+    every, _, dual = vertex
+    radii, masses, _ = _used(exchange, every)
+    scale = exchange.cost(w) + dual.multiplier
+    touching = np.unique(w[gain > -_TOUCHING * scale])
+    tries = [touching] if touching.size < radii.size else []
+    tries.append(_merged(radii, masses, 0.25 / exchange.domain[1]))
+    for trial in tries:
+        if trial.size >= radii.size:
+            continue
+        fewer, excess, small = exchange.vertex(trial, penalty)
+        enough = excess <= 2.0 * _EXCESS * exchange.tol
+        if enough and small.value <= dual.value * (1.0 + 3.0 * _GAP):
+            kept = np.abs(fewer) > _NEGLIGIBLE_MASS * np.abs(fewer).sum()
+            if int(kept.sum()) < radii.size:
+                return trial[kept], fewer[kept], small.value
+    return radii, masses, dual.value
+
+
+def _merged(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
+    """Radii of one sign closer than ``width`` replaced by their mean, weighted by mass."""
+    merged: list[tuple[float, float]] = []
+    for w, c in zip(radii, masses, strict=True):
+        if merged and w > 0.0 and merged[-1][0] > 0.0:
+            v, b = merged[-1]
+            if w - v < width and b * c > 0.0:
+                merged[-1] = ((v * b + w * c) / (b + c), b + c)
+                continue
+        merged.append((float(w), float(c)))
+    return np.array([w for w, _ in merged])
+
+
+def _out_of_reach(exchange: _Exchange, factor: float) -> AccuracyError:
+    low, high = exchange.domain
+    smaller = (
+        "for instance z <= sqrt(2) for unit rows without negative entries: a kink or a root at the "
+        "end of the domain, or inside it, has this effect in every large dimension."
+    )
+    return AccuracyError(
+        f"No measure of mass up to {exchange.max_mass:.3g} and radii up to "
+        f"{exchange.max_radius:.4g} in dimension {exchange.dim} is within {exchange.tol:g} of "
+        f"the kernel on [{low:g}, {high:g}]: at least {factor:.3g} times that much is needed.",
+        in_python="Allow a larger tol or max_mass (price_curve shows what each tol costs), or make "
+        f"the domain smaller, {smaller} On the sphere itself rf.SpectralFeatures finds features "
+        "that need no measure.",
+        at_shell=f"Allow a larger --tol, or make the range smaller with --z-max, {smaller} 'rf "
+        "approximate' tries features that need no measure.",
+    )

@@ -1,0 +1,264 @@
+r"""The measure that makes the most of a number of columns: bias and variance minimised together.
+
+All radii share one set of P directions u, so that m radii cost 2 m P columns, and
+
+.. math:: \hat k = c_0 + \sum_{j=1}^m \frac{c_j}{P} \sum_p \cos(w_j u_p \cdot \Delta), \qquad
+          \mathrm{Var}(z) = \sum_{n=2,4,\dots} N(n,d)\, S_n \Bigl[\sum_j c_j j_n(w_j z)\Bigr]^2,
+
+with the angular means :math:`S_n = P^{-2} \sum_{p,q} P_n(c_{pq})` of the set, which is turned by a
+random rotation.  For given radii bias^2 + variance is a quadratic in the masses; the radii are
+sought among all.  Few radii on many directions are best: the range of distances leaves the
+continuation free, and a free continuation needs few waves.
+
+On the unit sphere the low powers of u = <x, y> = 1 - z^2/2 have exact features, the monomials of
+x; anywhere else those of u = 1 - 2 (z/z_max)^2 have, the monomials of x and |x|^2.  A design may
+spend columns on them: :math:`\sum_{i \le L} a_i u^i` joins the waves, does not vary, and takes over
+what waves could only do with large cancelling masses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, nnls
+
+from spectra.base.limits.progress import staged
+from spectra.base.numbers import FloatArray
+from spectra.designs.certificate import estimated_sup_error
+from spectra.designs.designed_measure import FLOAT32_ROUNDING, ULPS_PER_MASS, Design
+from spectra.designs.distances import Distances
+from spectra.designs.exact_powers import power_columns, unit_of_powers, without_powers
+from spectra.designs.wave_columns import angular_means as block_means
+from spectra.designs.wave_columns import completed_means, varying_parts
+from spectra.errors import ParameterError
+from spectra.kernels.kernel import Kernel
+
+__all__ = ["AngularMeans", "design_for_shared"]
+
+IntArray = NDArray[np.intp]
+AngularMeans = Callable[[int], FloatArray]
+
+# Error that a unit of mass adds to float32 features.  As a part of the objective it keeps masses
+# from cancelling more than pays.
+_ROUNDING = ULPS_PER_MASS * FLOAT32_ROUNDING
+# The least error whose logarithm is asked for.
+_TINY = float(np.finfo(float).tiny)
+# Radii tried, in units of sqrt(d) / z_max: from nearly a parabola to a narrow peak at z = 0.
+_TRIED = np.geomspace(0.05, 60.0, 48)
+# Where a descent from the radii tried, which are a sixth apart, would have to gain more than this
+# factor to matter, it is left out: two and three radii gained at most 1.19 for ten kernels.
+_MOST_GAIN = 1.3
+# Nelder-Mead steps for each radius.
+_STEPS_PER_RADIUS = 120
+
+
+@staged("designing a measure for a number of columns")
+def design_for_shared(
+    kernel: Kernel,
+    dim: int,
+    served: Distances,
+    *,
+    n_components: int,
+    angular_means: AngularMeans | None = None,
+    most_radii: int = 3,
+    exact_degree: int = 0,
+    positive: bool = False,
+) -> Design:
+    r"""Find radii and masses of least mean squared error for a number of feature columns.
+
+    Parameters
+    ----------
+    kernel, dim, served :
+        In dimension 1 nothing varies, and each radius has one direction.
+    n_components : int
+        Most columns: 2 for each frequency, and 1 for the constant.
+    angular_means, most_radii, exact_degree, positive :
+        As for :func:`spectra.design`.
+
+    Raises
+    ------
+    ParameterError
+        Where the columns do not hold one frequency beside the exact powers.
+    """
+    left = _columns_left(kernel, dim, n_components, most_radii, exact_degree)
+    high, nodes = served.domain[1], served.nodes
+    tried = _TRIED * np.sqrt(dim) / high
+    unit = unit_of_powers(kernel, served.domain)
+    # Columns without variance: the powers of u, of which the first is the constant.
+    u = 1.0 - 0.5 * (nodes[:, None] / unit) ** 2
+    exact = u ** np.arange(exact_degree + 1.0)
+    root = np.sqrt(served.weights)
+    fit = _Fit(dim, nodes, root, kernel(nodes) * root, tried, exact, positive)
+    means = angular_means or partial(block_means, dim)
+    best, moving, count = np.inf, tried[:0], 0
+    for m in range(1, most_radii + 1):
+        # cos(w x) and sin(w x) are all there is at a radius in dimension 1.
+        n = left // (2 * m) if dim > 1 else min(left // (2 * m), 1)
+        if n < 1:
+            break
+        found = fit.best(m, n, means(n), worth=best)
+        value = fit.at(found, n, means(n))[0]
+        if value < best:
+            best, moving, count = value, found, n
+    _, found, bias, deviation = fit.at(moving, count, means(count))
+    radii = np.concatenate([[0.0], moving])
+    powers = found[1 : 1 + exact_degree]
+    masses = np.delete(found, np.arange(1, 1 + exact_degree))
+    rest = without_powers(kernel, powers, unit)
+    error = estimated_sup_error(rest, dim, radii, masses, served.domain, tol=best**0.5)
+    return Design(
+        kernel=kernel,
+        dim=dim,
+        domain=served.domain,
+        coupling="shared",
+        radii=radii,
+        masses=masses,
+        counts=(1, *([count] * moving.size)),
+        deviations=np.append(0.0, fit.deviations(moving, count, means(count))),
+        bias=bias,
+        deviation=deviation,
+        sup_error=error,
+        n_components=n_components,
+        powers=powers,
+    )
+
+
+def _columns_left(
+    kernel: Kernel, dim: int, n_components: int, most_radii: int, exact_degree: int
+) -> int:
+    """Columns for the waves, beside the constant and the exact powers."""
+    if n_components < 3 or not 1 <= most_radii <= 4:
+        raise ParameterError(
+            f"n_components = {n_components} columns and most_radii = {most_radii}: at least 3 "
+            "columns (one wave and the constant) are needed, and between 1 and 4 radii are sought."
+        )
+    if exact_degree < 0:
+        raise ParameterError(f"exact_degree = {exact_degree}: a degree is at least 0.")
+    monomials = power_columns(kernel, dim, exact_degree)
+    if n_components - monomials < 2:
+        raise ParameterError(
+            f"n_components = {n_components} columns do not hold the {monomials} monomials up to "
+            f"degree {exact_degree} in dimension {dim} and one wave. Allow more columns, or a "
+            "lower exact_degree."
+        )
+    return n_components - monomials
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Mean squared errors of radii, over a law of distances: all rows are weighted by its roots."""
+
+    dim: int
+    nodes: FloatArray
+    root: FloatArray
+    target: FloatArray
+    tried: FloatArray
+    exact: FloatArray
+    positive: bool
+
+    @cached_property
+    def _tried_waves(self) -> tuple[FloatArray, FloatArray]:
+        return self._waves(self.tried)
+
+    def _waves(self, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Weighted powers and waves (nodes, 1 + L + m); coefficients (degree, nodes, m)."""
+        plane, parts = varying_parts(self.dim, self.nodes[:, None] * radii)
+        waves = parts * self.root[:, None]
+        return np.concatenate([self.exact, plane], axis=1) * self.root[:, None], waves
+
+    def deviations(self, radii: FloatArray, n: int, means: FloatArray) -> FloatArray:
+        """Standard deviations of a unit of mass at each radius, root mean square."""
+        _, waves = self._waves(radii)
+        angular = completed_means(means, n, waves.shape[0])
+        return np.asarray(np.sqrt(np.einsum("n,nzm,nzm->m", angular, waves, waves)))
+
+    def at(
+        self, radii: FloatArray, n: int, means: FloatArray
+    ) -> tuple[float, FloatArray, float, float]:
+        """What is the least at some radii on n directions.
+
+        The mean squared error with rounding; the best masses, which begin with the constant and the
+        exact powers; and their bias and deviation.
+        """
+        columns, waves = self._waves(radii)
+        angular = np.sqrt(completed_means(means, n, waves.shape[0]))
+        # One row for each degree and distance of the variance, and then as few as there are radii.
+        spread = (angular[:, None, None] * waves).reshape(-1, radii.size)
+        spread = np.asarray(np.linalg.qr(spread, mode="r"))
+        ridge = _ROUNDING * np.eye(columns.shape[1])
+        still = np.zeros((spread.shape[0], self.exact.shape[1]))
+        padded = np.concatenate([still, spread], axis=1)
+        matrix = np.concatenate([columns, padded, ridge])
+        right = np.concatenate([self.target, np.zeros(matrix.shape[0] - self.target.size)])
+        if self.positive:
+            masses = nnls(matrix, right)[0]
+        else:
+            masses = np.linalg.lstsq(matrix, right, rcond=None)[0]
+        bias = float(np.linalg.norm(columns @ masses - self.target))
+        deviation = float(np.linalg.norm(padded @ masses))
+        value = float(np.sum((matrix @ masses - right) ** 2))
+        return value, masses, bias, deviation
+
+    def best(self, m: int, n: int, means: FloatArray, *, worth: float) -> FloatArray:
+        """m radii: scan those tried (pairs for m > 1), add greedily, then descend from there.
+
+        There is no descent where the scan is far from the value that it is ``worth``.
+        """
+        columns, waves = self._tried_waves
+        angular = completed_means(means, n, waves.shape[0])
+        quadratic = np.einsum("n,nzi,nzj->ij", angular, waves, waves, optimize=True)
+        gram = columns.T @ columns + _ROUNDING**2 * np.eye(columns.shape[1])
+        still = self.exact.shape[1]
+        gram[still:, still:] += quadratic
+        right = columns.T @ self.target
+
+        def least(choices: IntArray) -> IntArray:
+            """The row of least value among rows of indices of radii."""
+            fixed = np.broadcast_to(np.arange(still), (len(choices), still))
+            at = np.concatenate([fixed, choices + still], axis=1)
+            inner, sides = gram[at[:, :, None], at[:, None, :]], right[at]
+            if self.positive:
+                gains = np.array(
+                    [_gain_of_positive(*pair) for pair in zip(inner, sides, strict=True)]
+                )
+            else:
+                masses = np.linalg.solve(inner, sides[:, :, None])[:, :, 0]
+                gains = np.sum(sides * masses, axis=1)
+            return np.asarray(choices[np.argmax(gains)])
+
+        indices = np.arange(self.tried.size)
+        chosen = least(np.array(list(combinations(indices, min(m, 2)))))
+        while len(chosen) < m:
+            others = np.setdiff1d(indices, chosen)
+            repeated = np.broadcast_to(chosen, (others.size, chosen.size))
+            chosen = least(np.concatenate([repeated, others[:, None]], axis=1))
+        start = np.log(self.tried[chosen])
+        unmoved = np.sort(start)
+        if self.at(np.exp(unmoved), n, means)[0] >= _MOST_GAIN * worth:
+            return np.asarray(np.exp(unmoved))
+        low, high = np.log(self.tried[0]), np.log(self.tried[-1])
+
+        def log_value(log_radii: FloatArray) -> float:
+            return float(np.log(max(self.at(np.exp(log_radii), n, means)[0], _TINY)))
+
+        result = minimize(
+            log_value,
+            start,
+            method="Nelder-Mead",
+            bounds=[(low, high)] * m,
+            options={"maxfev": _STEPS_PER_RADIUS * m, "xatol": 1e-3, "fatol": 1e-3},
+        )
+        end = np.sort(result.x)
+        return np.asarray(np.exp(end if log_value(end) <= log_value(unmoved) else unmoved))
+
+
+def _gain_of_positive(inner: FloatArray, side: FloatArray) -> float:
+    """What masses of at least 0 take off the squared error."""
+    root = np.linalg.cholesky(inner)
+    masses = nnls(root.T, np.linalg.solve(root, side))[0]
+    return float(2.0 * side @ masses - masses @ inner @ masses)

@@ -1,0 +1,1 @@
+"""Values of formulas in doubles and with more digits."""

@@ -1,0 +1,285 @@
+r"""One-sided expansions of formulas: at a radius, at zero and at infinity.
+
+The formula is walked from its leaves, and each function of the formula language has one rule on
+:class:`~spectra.formula.expansions.expansion.Germ`.  No rule guesses: what has no such expansion
+raises :class:`~spectra.formula.expansions.exact_numbers.ExpansionError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
+from itertools import count
+from operator import add, mul
+
+import sympy
+
+from spectra.formula.callables import Opaque
+from spectra.formula.expansions.bessel_functions import (
+    bessel_at_infinity,
+    bessel_at_zero,
+    bessel_k_at_zero,
+)
+from spectra.formula.expansions.elementary import exp, limit, log
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.expansion import ZERO, Germ, Series
+from spectra.formula.expansions.hypergeometric_functions import expand_hyper
+from spectra.formula.expansions.taylor_series import hypergeometric_series, trigonometric_series
+from spectra.formula.reader.parsing import Z
+
+__all__ = ["expand_at"]
+
+#: The germ of a part of the formula.
+Visit = Callable[[sympy.Expr], Germ]
+
+_HALF = sympy.Rational(1, 2)
+_ONE = sympy.Integer(1)
+_NIL = sympy.Integer(0)
+_X = sympy.Symbol("x")
+#: Derivatives of a special function at a finite point grow in length: no more are taken.
+_MOST_DERIVATIVES = 12
+
+
+def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Germ:
+    """Expand a formula in z at ``point``, from one side, as a germ in t -> 0+.
+
+    Parameters
+    ----------
+    expr
+        A formula in z without Abs, Min, Max, Heaviside and Piecewise.
+    point
+        A radius >= 0, or ``oo``.
+    side
+        1 for z = point + t, -1 for z = point - t; at infinity z = 1/t.
+    window
+        How many powers of t are kept, relative to the largest.
+
+    Raises
+    ------
+    ExpansionError
+        Where no rule applies, or more terms are needed (a wider window may then help).
+
+    Examples
+    --------
+    >>> germ = expand_at(sympy.acos(1 - Z), sympy.Integer(0), 1, 2)
+    >>> germ.part().terms[0]
+    ((1/2, 0), sqrt(2))
+    """
+    nothing = Germ((), window)
+    at, rate, power = (_NIL, _ONE, -_ONE) if point is sympy.oo else (point, side, _ONE)
+    moving = Series.of([((power, _NIL), sympy.Integer(rate))])
+    known = {Z: nothing.constant(at) + nothing.of([(ZERO, moving)])}
+
+    def visit(node: sympy.Expr) -> Germ:
+        """Each node is expanded once."""
+        if node not in known:
+            known[node] = _expanded(node, visit) if node.free_symbols else nothing.constant(node)
+        return known[node]
+
+    return visit(expr)
+
+
+def _expanded(node: sympy.Expr, visit: Visit) -> Germ:
+    if node.is_Add:
+        return reduce(add, map(visit, node.args))
+    if node.is_Mul:
+        return reduce(mul, map(visit, node.args))
+    if node.is_Pow:
+        base, exponent = node.args
+        if exponent.free_symbols:
+            return exp(visit(exponent) * log(visit(base)))
+        found: Germ = visit(base) ** exponent
+        return found
+    if isinstance(node, Opaque):
+        raise ExpansionError(f"the callable {node.func.__name__} shows no formula")
+    return _RULES.get(node.func, _analytic)(node, visit)
+
+
+# --- elementary functions --------------------------------------------------------------------
+
+
+def _circular(node: sympy.Expr, visit: Visit) -> Germ:
+    """Sine, cosine, and their quotient."""
+    if node.func == sympy.tan:
+        return visit(sympy.sin(node.args[0]) / sympy.cos(node.args[0]))
+    g = visit(node.args[0])
+    if g.waves:
+        if not g.small:
+            raise ExpansionError("the sine or cosine of an oscillating argument")
+        value: sympy.Expr | None = _NIL
+    else:
+        value = limit(g)
+    if value is None:
+        plus, minus = exp(g * sympy.I), exp(g * -sympy.I)
+        return ((plus + minus) if node.func == sympy.cos else (minus - plus) * sympy.I) / 2
+    s, c = sympy.sin(value), sympy.cos(value)
+    start = (c, -s) if node.func == sympy.cos else (s, c)
+    delta: Germ = g - value
+    return delta.compose(trigonometric_series(*start))
+
+
+def _hyperbolic(node: sympy.Expr, visit: Visit) -> Germ:
+    """Hyperbolic sine, cosine, and their quotient."""
+    x = node.args[0]
+    if node.func == sympy.tanh:
+        return visit(sympy.sinh(x) / sympy.cosh(x))
+    g = visit(x)
+    plus, minus = exp(g), exp(-g)
+    return (plus - minus if node.func == sympy.sinh else plus + minus) / 2
+
+
+def _primitive(
+    node: sympy.Expr,
+    visit: Visit,
+    slope: Callable[[Germ], Germ],
+    ends: tuple[sympy.Expr, ...] = (),
+) -> Germ:
+    """A function by integrating its derivative f'(g) g' in t; ``ends`` are f(-oo), f(oo)."""
+    argument = visit(node.args[0])
+    series = argument.plain
+    g = argument.of([(ZERO, series)])
+    value = limit(g)
+    if value is not None:
+        constant = node.func(value)
+    elif ends:
+        constant = ends[sign(series.terms[0][1]) > 0]
+    else:
+        raise ExpansionError(f"{node.func.__name__} of an unbounded argument")
+    prime = g.of([(ZERO, series.derivative())])
+    if not prime.parts:
+        return g.constant(constant)
+    rate = (prime * slope(g)).plain
+    found: Germ = g.of([(ZERO, rate.integral())]) + constant
+    return found
+
+
+# --- special functions -----------------------------------------------------------------------
+
+
+def _erf(node: sympy.Expr, visit: Visit) -> Germ:
+    g = visit(node.args[0])
+    if limit(g) is not None:
+        scale = 2 / sympy.sqrt(sympy.pi)
+        return _primitive(node, visit, lambda h: exp(-(h * h)) * scale)
+    s = sign(g.plain.terms[0][1])
+    return (-_erfc_tail(g * s) + 1) * s
+
+
+def _erfc(node: sympy.Expr, visit: Visit) -> Germ:
+    g = visit(node.args[0])
+    if limit(g) is None and sign(g.plain.terms[0][1]) > 0:
+        return _erfc_tail(g)
+    return -visit(sympy.erf(node.args[0])) + 1
+
+
+def _bessel(node: sympy.Expr, visit: Visit) -> Germ:
+    order, g = node.args[0], visit(node.args[1])
+    value = limit(g)
+    if value is None:
+        if sign(g.plain.terms[0][1]) < 0:
+            raise ExpansionError(f"{node.func.__name__} at -infinity")
+        return bessel_at_infinity(node.func, order, g)
+    if not is_zero(value):
+        return _analytic(node, visit)
+    if node.func == sympy.besselk:
+        return bessel_k_at_zero(order, g)
+    return bessel_at_zero(order, g, -1 if node.func == sympy.besselj else 1)
+
+
+def _expint(node: sympy.Expr, visit: Visit) -> Germ:
+    """E_s(g) by DLMF 8.19.8, 8.19.10 and 8.20.2."""
+    s, g = node.args[0], visit(node.args[1])
+    value = limit(g)
+    if value is None:
+        if sign(g.plain.terms[0][1]) < 0:
+            raise ExpansionError("an exponential integral at -infinity")
+        falling = hypergeometric_series((s, _ONE), (), -_ONE)
+        return exp(-g) / g * (g**-1).compose(falling)
+    if not is_zero(value):
+        return _analytic(node, visit)
+    # The order of a pole joins the logarithm where s is whole.
+    order = s - 1 if s.is_Integer and s > 0 else None
+    front = g ** (s - 1)
+    if order is None:
+        rough = front * sympy.gamma(1 - s)
+    else:
+        rough = (-log(g) + (sympy.harmonic(order) - sympy.EulerGamma)) * front
+        rough = rough * ((-_ONE) ** order / sympy.factorial(order))
+    coefficients = (
+        _NIL if k == order else (-_ONE) ** k / sympy.factorial(k) / (s - 1 - k) for k in count()
+    )
+    found: Germ = rough + g.compose(coefficients)
+    return found
+
+
+def _gamma(node: sympy.Expr, visit: Visit) -> Germ:
+    """Stirling's series at infinity, DLMF 5.11.1; derivatives elsewhere."""
+    argument = node.args[0]
+    g = visit(argument)
+    value = limit(g)
+    if value is not None and value.is_Integer and value <= 0:  # a pole
+        n = 1 - int(value)
+        return visit(sympy.gamma(argument + n) / sympy.Mul(*(argument + k for k in range(n))))
+    if value is not None:
+        return _analytic(node, visit)
+    if sign(g.plain.terms[0][1]) < 0:
+        raise ExpansionError("gamma at -infinity")
+    coefficients = (sympy.bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in count(1))
+    inverse = g**-1
+    tail = (inverse * inverse).compose(coefficients) * inverse
+    return exp((g - _HALF) * log(g) - g + sympy.log(2 * sympy.pi) / 2 + tail)
+
+
+def _hyper(node: sympy.Expr, visit: Visit) -> Germ:
+    g = visit(node.argument)
+    found = expand_hyper(node, g, limit(g))
+    return _analytic(node, visit) if found is None else found
+
+
+def _analytic(node: sympy.Expr, visit: Visit) -> Germ:
+    """A function at a finite argument where it is analytic, by its derivatives."""
+    g = visit(node.args[-1])
+    value = limit(g)
+    if value is None:
+        raise ExpansionError(f"{node.func.__name__} of an unbounded argument")
+    head = node.func(*node.args[:-1], _X)  # the last argument is the variable one
+
+    def coefficients() -> Iterator[sympy.Expr]:
+        slope = head
+        for k in range(_MOST_DERIVATIVES):
+            c = slope.subs(_X, value) / sympy.factorial(k)
+            if c.has(sympy.oo, sympy.zoo, sympy.nan):
+                raise ExpansionError(f"{node.func.__name__} at {value}")
+            yield c
+            slope = sympy.diff(slope, _X)
+        raise ExpansionError(f"more than {_MOST_DERIVATIVES} derivatives of {node.func}")
+
+    found: Germ = (g - value).compose(coefficients())
+    return found
+
+
+def _erfc_tail(g: Germ) -> Germ:
+    """erfc(g) ~ exp(-g^2)/(g sqrt(pi)) sum (-1)^k (1/2)_k g^(-2k), DLMF 7.12.1."""
+    square = g * g
+    falling = hypergeometric_series((_HALF, _ONE), (), -_ONE)
+    found: Germ = exp(-square) / g * (square**-1).compose(falling) / sympy.sqrt(sympy.pi)
+    return found
+
+
+_RULES: dict[object, Callable[[sympy.Expr, Visit], Germ]] = {
+    sympy.exp: lambda node, visit: exp(visit(node.args[0])),
+    sympy.log: lambda node, visit: log(visit(node.args[0])),
+    **dict.fromkeys((sympy.sin, sympy.cos, sympy.tan), _circular),
+    **dict.fromkeys((sympy.sinh, sympy.cosh, sympy.tanh), _hyperbolic),
+    sympy.asin: partial(_primitive, slope=lambda g: (-(g * g) + 1) ** -_HALF),
+    sympy.acos: partial(_primitive, slope=lambda g: -((-(g * g) + 1) ** -_HALF)),
+    sympy.atan: partial(
+        _primitive, slope=lambda g: (g * g + 1) ** -1, ends=(-sympy.pi / 2, sympy.pi / 2)
+    ),
+    sympy.erf: _erf,
+    sympy.erfc: _erfc,
+    **dict.fromkeys((sympy.besselj, sympy.besseli, sympy.besselk), _bessel),
+    sympy.gamma: _gamma,
+    sympy.expint: _expint,
+    sympy.hyper: _hyper,
+}

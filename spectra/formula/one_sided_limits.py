@@ -1,0 +1,80 @@
+"""The exact limit of a formula as its variable decreases to 0, or nears a radius."""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy
+
+from spectra.formula.callables import Opaque
+from spectra.formula.evaluation.evaluate import numpy_function
+from spectra.formula.expansions.elementary import limit
+from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded
+from spectra.formula.expansions.expand import expand_at
+from spectra.formula.expansions.kinks import resolve, sign_near_zero
+from spectra.formula.expansions.verification import expansion_agrees
+from spectra.formula.reader.parsing import Z
+
+__all__ = ["limit_at", "value_at_zero"]
+
+# Powers kept in an expansion, tried in turn until the limit shows.
+_WINDOWS = (1, 5, 12, 30, 64)
+_ZERO = sympy.Integer(0)
+
+
+def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
+    """Return the exact limit of a formula in Z as Z decreases to 0, if it is finite.
+
+    It is that of the expansion at 0, which is held to values beside it.
+
+    Returns
+    -------
+    sympy.Expr or None
+        None means infinite, oscillating, undefined, or not found.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> value_at_zero(sympy.sin(Z) / Z), value_at_zero(sympy.exp(-Z))
+    (1, 1)
+    >>> print(value_at_zero(1 / Z))
+    None
+    """
+    if expr.has(Opaque):
+        # A callable has its value at 0 in doubles, and no digits to see a limit from.
+        at_zero = float(numpy_function(expr, Z)(0.0))
+        return sympy.Float(at_zero, 17) if np.isfinite(at_zero) else None
+    try:
+        value = _limit(resolve(expr, sign_near_zero))
+    except ExpansionError:
+        return None
+    return value if value is not None and value.evalf(20, chop=True).is_real else None
+
+
+def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -> float:
+    """The limit of a formula in Z at a radius from below, and the same from above; nan without one.
+
+    Examples
+    --------
+    >>> limit_at((Z - 1) / sympy.log(Z), sympy.Integer(1))
+    1.0
+    """
+    sides = (radius - Z, radius + Z) if from_above else (radius - Z,)
+    try:
+        limits = {value_at_zero(expr.subs(Z, side)) for side in sides}
+    except TypeError:  # A condition compares what is not real beside it.
+        return float("nan")
+    found = limits.pop()
+    return float("nan") if limits or found is None else float(found)
+
+
+def _limit(smooth: sympy.Expr) -> sympy.Expr | None:
+    for window in _WINDOWS:
+        try:
+            germ = expand_at(smooth, _ZERO, 1, window)
+            found = limit(germ)
+        except MoreTermsNeeded:
+            continue
+        # Terms that were cut off may be large where values are asked for.
+        if expansion_agrees(smooth, germ, _ZERO, 1):
+            return found
+    return None

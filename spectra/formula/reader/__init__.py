@@ -1,0 +1,1 @@
+"""From text or sympy to an expression, through a whitelist."""

@@ -1,0 +1,163 @@
+"""The values of parameters as exact real numbers."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import numbers
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+
+from spectra.errors import FormulaError, ParameterError
+from spectra.formula.functions import CONSTANTS
+from spectra.formula.reader.building import MAX_DIGITS
+from spectra.formula.reader.whitelist import audited, rebuilt
+from spectra.formula.reader.wording import CALLABLE_NAMES, did_you_mean, short
+
+__all__ = ["exact_length", "exact_parameter", "exact_parameters", "refuse_unused"]
+
+# Beside either limit of doubles there is room for what a length is multiplied by.
+_SHORTEST = sympy.Rational(1, 10**300)
+
+
+def exact_parameter(name: str, value: Any) -> sympy.Expr:
+    """Turn the value of a parameter into an exact real sympy number.
+
+    A float becomes the shortest decimal that rounds to it (its ``repr``): who passes ``0.1``
+    means 1/10, and a formula typed with 0.1 in it then is the same kernel.
+
+    Parameters
+    ----------
+    name
+        For the error message.
+    value
+        int, float, Fraction, Decimal, a NumPy real scalar, or a real sympy number.
+
+    Raises
+    ------
+    ParameterError
+        If it is text, bool, complex, infinite, nan, not a number, or has over 1000 digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> exact_parameter("a", 0.1), exact_parameter("a", np.float32(0.3))
+    (1/10, 3/10)
+    """
+    if isinstance(value, sympy.Basic):
+        return _exact_sympy_parameter(name, value)
+    if isinstance(value, bool | np.bool_):
+        raise _bad_parameter(name, value, "is a bool", "pass 1 or 0 if a number is meant")
+    if isinstance(value, str):
+        raise _bad_parameter(
+            name, value, "is text", "pass a number, or write the text in the formula"
+        )
+    if isinstance(value, complex | np.complexfloating):
+        raise _bad_parameter(name, value, "is complex", "kernels take real parameters")
+    if isinstance(value, decimal.Decimal):
+        if value.is_finite() and abs(value.adjusted()) > MAX_DIGITS:
+            # Refused here, before its power of ten is written out.
+            raise _bad_parameter(name, value, "is out of range", "rescale it")
+        value = Fraction(value) if value.is_finite() else float(value)
+    if isinstance(value, float | np.floating):
+        if not np.isfinite(value):
+            raise _bad_parameter(name, value, "is not finite", "pass a finite real number")
+        # np.float64 is a float, and str gives both their shortest decimal.
+        return _bounded_parameter(name, Fraction(str(value)))
+    if isinstance(value, numbers.Integral):
+        return _bounded_parameter(name, Fraction(int(value)))
+    if isinstance(value, numbers.Rational):
+        return _bounded_parameter(name, Fraction(int(value.numerator), int(value.denominator)))
+    raise _bad_parameter(
+        name, value, f"is a {type(value).__name__}", "pass an int, float, Fraction or sympy number"
+    )
+
+
+def exact_length(length: Any) -> sympy.Expr:
+    """A length as an exact positive number whose frequencies are doubles.
+
+    Raises
+    ------
+    ParameterError
+        If it is not positive, or not between 1e-300 and 1e300.
+
+    Examples
+    --------
+    >>> exact_length(0.5)
+    1/2
+    """
+    scale = exact_parameter("length", length)
+    if not scale.is_positive:
+        raise ParameterError(f"A length must be positive, and {length} is not.")
+    if not _SHORTEST <= scale <= 1 / _SHORTEST:
+        raise ParameterError(
+            f"The length {length} is beyond the range of double precision: frequencies are its "
+            "reciprocals. Measure distances in a unit in which lengths are between 1e-300 and "
+            "1e300."
+        )
+    return scale
+
+
+def _bounded_parameter(name: str, value: Fraction) -> sympy.Rational:
+    # bit_length, since Python refuses to print integers of more than 4300 digits.
+    if max(abs(value.numerator), value.denominator).bit_length() > MAX_DIGITS * math.log2(10):
+        raise ParameterError(
+            f"the parameter {name!r} has more than {MAX_DIGITS} digits, "
+            "beyond any length or exponent of a kernel; rescale it"
+        )
+    return sympy.Rational(value.numerator, value.denominator)
+
+
+def _exact_sympy_parameter(name: str, value: sympy.Basic) -> sympy.Expr:
+    if value.free_symbols:
+        others = ", ".join(sorted(str(s) for s in value.free_symbols))
+        raise _bad_parameter(name, value, f"depends on {others}", "pass a number")
+    if isinstance(value, sympy.Expr) and value.has(sympy.oo, sympy.zoo, sympy.nan, -sympy.oo):
+        raise _bad_parameter(name, value, "is not finite", "pass a finite real number")
+    if not isinstance(value, sympy.Expr):
+        raise _bad_parameter(name, value, f"is a {type(value).__name__}", "pass a number")
+    if value.has(sympy.I) or value.is_real is False:
+        raise _bad_parameter(name, value, "is complex", "kernels take real parameters")
+    try:
+        return audited(rebuilt(value, None, {}), None)
+    except FormulaError as error:
+        raise ParameterError(f"the parameter {name!r} is not accepted: {error}") from error
+
+
+def _bad_parameter(name: str, value: object, why: str, remedy: str) -> ParameterError:
+    return ParameterError(f"the parameter {name!r} = {short(value)} {why}; {remedy}")
+
+
+def exact_parameters(parameters: Mapping[str, Any] | None, variable: str) -> dict[str, sympy.Expr]:
+    """Make all values exact, and refuse names that a formula cannot use."""
+    values = {}
+    for name, value in (parameters or {}).items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ParameterError(
+                f"{name!r} is not a name that a formula can use; pass an identifier"
+            )
+        if name == variable or name in (*CONSTANTS, "I"):
+            raise ParameterError(
+                f"the parameter {name!r} has a meaning of its own in formulas; choose another name"
+            )
+        values[name] = exact_parameter(name, value)
+    return values
+
+
+def refuse_unused(values: Mapping[str, Any], used: set[str], formula: str) -> None:
+    """Refuse parameters that the formula does not have."""
+    unused = sorted(set(values) - used)
+    if unused:
+        raise ParameterError(
+            f"the formula {short(formula)} does not use {', '.join(map(repr, unused))}; "
+            "leave it out, or correct its name" + did_you_mean(unused[0], _names_in(formula))
+        )
+
+
+def _names_in(formula: str) -> list[str]:
+    return [n for n in re.findall(r"[^\W\d]\w*", formula) if n not in CALLABLE_NAMES]

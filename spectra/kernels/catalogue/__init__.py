@@ -1,0 +1,23 @@
+"""Named kernels as data, and the way from a text to a kernel.
+
+``catalogue["ntk"]`` is a kernel; ``catalogue["matern"]`` is a family, which becomes a kernel when
+it is called with its parameters.  ``entries`` holds the data, ``entry`` says what an entry is.
+
+Read in this order: ``reading`` (the door), ``named`` (the catalogue), ``entries``,
+``geostatistics`` and ``asymmetric`` (more entries), ``group_text`` (kernels of groups of columns).
+"""
+
+from spectra.kernels.catalogue.entry import Entry, Parameter
+from spectra.kernels.catalogue.named import Catalogue, Family, UnknownKernelError, catalogue
+from spectra.kernels.catalogue.reading import kernel_from_text, kernel_named
+
+__all__ = [
+    "Catalogue",
+    "Entry",
+    "Family",
+    "Parameter",
+    "UnknownKernelError",
+    "catalogue",
+    "kernel_from_text",
+    "kernel_named",
+]

@@ -1,0 +1,419 @@
+"""The entries of the catalogue; what is said of each is held by a test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from spectra.kernels.catalogue.entry import DIMENSION, Entry, Parameter, ending_at_length, positive
+from spectra.kernels.catalogue.entry import length as _length
+from spectra.kernels.catalogue.entry import parameter_symbol as _symbol
+from spectra.kernels.catalogue.geostatistics import GEOSTATISTICS
+from spectra.kernels.kernel import Kernel, radial
+
+__all__ = ["ENTRIES"]
+
+_HALF = sympy.Rational(1, 2)
+_TRUE, _FALSE = sympy.true, sympy.false
+
+_A, _P, _M, _POWER = map(_symbol, ("a", "p", "m", "power"))
+
+
+# --- builders -------------------------------------------------------------------------------
+
+
+def _matern(nu: sympy.Expr, length: sympy.Expr) -> Kernel:
+    """The Bessel form, or for half-integer nu its elementary one, which is exact at z = 0."""
+    order = nu - _HALF
+    if order.is_Integer and order <= _LARGEST_ELEMENTARY_ORDER:
+        n = int(order)
+        x = "(sqrt(2*nu)*z/length)"
+        theta0 = sympy.factorial2(2 * n - 1) if n else 1
+        theta = " + ".join(
+            f"{sympy.factorial(n + k) / (2**k * sympy.factorial(k) * sympy.factorial(n - k))}"
+            f"*{x}**{n - k}"
+            for k in range(n + 1)
+        )
+        return radial(f"({theta})/{theta0}*exp(-{x})", nu=nu, length=length)
+    return radial(
+        "2**(1 - nu)/gamma(nu)*(sqrt(2*nu)*z/length)**nu*besselk(nu, sqrt(2*nu)*z/length)",
+        nu=nu,
+        length=length,
+    )
+
+
+# Half-integer orders above this are near the Gaussian, and the polynomial is long.
+_LARGEST_ELEMENTARY_ORDER = 20
+
+
+def _weights() -> Parameter:
+    return Parameter(
+        "weights",
+        (sympy.Integer(1),),
+        sympy.Ne(_symbol("weights"), 0),
+        "weight of each summand, of either sign",
+        sequence=True,
+    )
+
+
+def _lengths() -> Parameter:
+    return Parameter(
+        "lengths",
+        (sympy.Integer(1),),
+        _symbol("lengths") > 0,
+        "length of each summand",
+        sequence=True,
+    )
+
+
+def _gaussian_mixture(weights: tuple[sympy.Expr, ...], lengths: tuple[sympy.Expr, ...]) -> Kernel:
+    terms = [f"w{i}*exp(-z**2/(2*l{i}**2))" for i in range(len(weights))]
+    values = {f"w{i}": w for i, w in enumerate(weights)}
+    values |= {f"l{i}": length for i, length in enumerate(lengths)}
+    return radial(" + ".join(terms), **values)
+
+
+def _spectral_mixture(
+    weights: tuple[sympy.Expr, ...],
+    frequencies: tuple[sympy.Expr, ...],
+    lengths: tuple[sympy.Expr, ...],
+) -> Kernel:
+    parameters = zip(weights, frequencies, lengths, strict=True)
+    values = {
+        f"{name}{i}": x for i, p in enumerate(parameters) for name, x in zip("wbl", p, strict=True)
+    }
+    terms = (f"w{i}*exp(-z**2/(2*l{i}**2))*cos(b{i}*z)" for i in range(len(weights)))
+    return radial(" + ".join(terms), **values)
+
+
+def _j_bessel(m: sympy.Expr, radius: sympy.Expr) -> Kernel:
+    if m == 1:
+        return radial("cos(radius*z)", radius=radius)
+    if m == 3:
+        return radial("sin(radius*z)/(radius*z)", radius=radius)
+    return radial(
+        "gamma(m/2)*(2/(radius*z))**(m/2 - 1)*besselj(m/2 - 1, radius*z)", m=m, radius=radius
+    )
+
+
+# --- the entries ------------------------------------------------------------------------------
+
+_RW = "Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), section 4.2"
+_WENDLAND = "Wendland, Adv. Comput. Math. 4 (1995) 389, doi:10.1007/BF02123482"
+_SCHOENBERG = "Schoenberg, Ann. of Math. 39 (1938) 811, doi:10.2307/1968466"
+_CHO_SAUL = "Cho and Saul, Kernel Methods for Deep Learning, NIPS 2009, equations (3) to (7)"
+_LIU = "Liu, Huang, Chen and Suykens, AISTATS 2021"
+_SPHERE_ONLY = (
+    "Positive definite on every sphere, since its Taylor series in u has no negative term; as a "
+    "function on R^d that is 0 beyond z = 2 it is not."
+)
+
+
+def _wendland(k: int, formula: str) -> Entry:
+    edge = 2 + 2 * k
+    return ending_at_length(
+        id=f"wendland_3{k}",
+        title=f"Wendland's function phi_{{3,{k}}}, of smoothness C^{2 * k}",
+        formula=formula.replace("z", "(z/length)"),
+        finite=2 * edge + 1 > DIMENSION,
+        positive_definite=DIMENSION <= 3,
+        reference=f"{_WENDLAND}, table 1; for which d: Gneiting, J. Multivariate Anal. 83 (2002)",
+        note=f"The edge at z = length is of order {edge}.",
+    )
+
+
+def _on_sphere(*, note: str = "", **said: Any) -> Entry:
+    """The entry of a kernel of networks, which is one of every sphere."""
+    return Entry(
+        positive_definite=_FALSE,
+        support="2",
+        zonal=True,
+        note=_SPHERE_ONLY + note,
+        **said,
+    )
+
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        id="constant",
+        title="A constant, an atom of the measure at w = 0",
+        formula="value",
+        finite=_TRUE,
+        positive_definite=_symbol("value") >= 0,
+        reference="Bochner, Lectures on Fourier Integrals (1959), section 20",
+        parameters=(Parameter("value", sympy.Integer(1), sympy.Ne(_symbol("value"), 0), "k(z)"),),
+    ),
+    Entry(
+        id="gaussian",
+        aliases=("squared_exponential",),
+        title="Gaussian (RBF, squared exponential)",
+        formula="exp(-z**2/(2*length**2))",
+        finite=_TRUE,
+        positive_definite=_TRUE,
+        reference=f"{_RW}, equation (4.9)",
+        parameters=(_length(),),
+    ),
+    Entry(
+        id="laplace",
+        aliases=("exponential",),
+        title="Laplace (exponential, Matern of order 1/2)",
+        formula="exp(-z/length)",
+        finite=_TRUE,
+        positive_definite=_TRUE,
+        reference=f"{_RW}, equation (4.18)",
+        parameters=(_length(),),
+        note="In the distance of R^d, not coordinate by coordinate.",
+    ),
+    Entry(
+        id="matern",
+        title="Matern",
+        formula="2**(1-nu)/gamma(nu)*(sqrt(2*nu)*z/length)**nu*besselk(nu, sqrt(2*nu)*z/length)",
+        build=_matern,
+        finite=_TRUE,
+        positive_definite=_TRUE,
+        reference=f"{_RW}, equation (4.14)",
+        parameters=(positive("nu", "3/2", "smoothness"), _length()),
+        note="The law of the frequency is a multivariate t with 2 nu degrees of freedom.",
+    ),
+    Entry(
+        id="rational_quadratic",
+        title="Rational quadratic",
+        formula="(1 + z**2/(2*alpha*length**2))**(-alpha)",
+        finite=_TRUE,
+        positive_definite=_TRUE,
+        reference=f"{_RW}, equation (4.19)",
+        parameters=(positive("alpha", 1, "exponent"), _length()),
+    ),
+    Entry(
+        id="cauchy",
+        title="Cauchy",
+        formula="1/(1 + z**2/length**2)",
+        finite=_TRUE,
+        positive_definite=_TRUE,
+        reference=f"{_RW}, equation (4.19) with alpha = 1",
+        parameters=(_length(),),
+    ),
+    Entry(
+        id="generalized_cauchy",
+        title="Generalized Cauchy",
+        formula="(1 + (z/length)**power)**(-tail/power)",
+        finite=_TRUE,
+        positive_definite=_TRUE,
+        reference="Gneiting and Schlather, SIAM Review 46 (2004) 269, "
+        "doi:10.1137/S0036144501394387",
+        parameters=(
+            positive("power", 2, "order at z = 0", most=2),
+            positive("tail", 1, "order at infinity"),
+            _length(),
+        ),
+        note="A closed density is known for power = 2, the rational quadratic.",
+    ),
+    Entry(
+        id="powered_exponential",
+        aliases=("stable",),
+        title="Powered exponential (stable)",
+        formula="exp(-(z/length)**power)",
+        finite=_TRUE,
+        positive_definite=_TRUE,
+        reference="Schoenberg, Trans. Amer. Math. Soc. 44 (1938) 522, "
+        "doi:10.1090/S0002-9947-1938-1501980-0",
+        parameters=(positive("power", 1, "order at z = 0", most=2), _length()),
+        note="A closed density is known for power = 1 and 2.",
+    ),
+    Entry(
+        id="gaussian_mixture",
+        title="Signed sum of Gaussians",
+        formula="sum of weight*exp(-z**2/(2*length**2))",
+        build=_gaussian_mixture,
+        finite=_TRUE,
+        positive_definite=None,
+        reference=f"{_LIU}, section 2 (linear combinations of positive definite kernels)",
+        parameters=(_weights(), _lengths()),
+    ),
+    Entry(
+        id="spectral_mixture",
+        title="Spectral mixture, a sum of Gaussians times waves",
+        formula="sum of weight*exp(-z**2/(2*length**2))*cos(frequency*z)",
+        build=_spectral_mixture,
+        finite=_TRUE,
+        positive_definite=None,
+        reference="Wilson and Adams, Gaussian process kernels for pattern discovery and "
+        "extrapolation, ICML 2013, equation (12)",
+        parameters=(
+            _weights(),
+            Parameter(
+                "frequencies",
+                (sympy.Integer(1),),
+                _symbol("frequencies") >= 0,
+                "angular frequency of each summand, 2 pi times that of the paper",
+                sequence=True,
+            ),
+            _lengths(),
+        ),
+        note="On the line, d = 1, it is positive definite for weights above zero: its measure has "
+        "a bell of width 1/length at each frequency. In more columns it is a kernel of |x - y|, of "
+        "both signs as a rule, and not that of the paper, which is a product of such kernels of "
+        "single columns: radial(...).on([0])*radial(...).on([1]).",
+    ),
+    Entry(
+        id="delta_gaussian",
+        title="Difference of two Gaussians",
+        formula="exp(-z**2/(2*tau1**2)) - exp(-z**2/(2*tau2**2))",
+        finite=_TRUE,
+        positive_definite=sympy.Eq(_symbol("tau1"), _symbol("tau2")),
+        reference=f"{_LIU}, section 4; Luo, Fang, Yang and Huang (2021), arXiv:2104.06204, (20)",
+        parameters=(
+            positive("tau1", 1, "length of the first"),
+            positive("tau2", 10, "length of the second"),
+        ),
+    ),
+    Entry(
+        id="spherical_polynomial",
+        title="Polynomial kernel on the unit sphere, cut at its diameter",
+        formula="(1 - (2 - 2*u)/a**2)**p",
+        finite=sympy.Eq(_A, 2) & (2 * _P + 1 > DIMENSION),
+        positive_definite=_FALSE,
+        reference=f"Pennington, Yu and Kumar, NIPS 2015, equation (3); {_LIU}, equation (3)",
+        parameters=(
+            positive("a", 2, "u is divided by a^2 / 2"),
+            Parameter("p", sympy.Integer(2), sympy.Eq(sympy.Mod(_P, 1), 0) & (_P >= 1), "degree"),
+        ),
+        support="2",
+        zonal=True,
+        note="It is (1 - z^2/a^2)^p on z <= 2. For a != 2 it jumps there, and its mass is infinite "
+        "in every dimension. On the sphere it is positive definite for a >= sqrt(2), and has an "
+        "exact feature map.",
+    ),
+    ending_at_length(
+        id="bochner_riesz",
+        title="Bochner-Riesz",
+        formula="(1 - z**2/length**2)**p",
+        finite=2 * _P + 1 > DIMENSION,
+        positive_definite=_FALSE,
+        reference="Stein and Weiss, Fourier Analysis on Euclidean Spaces (1971), theorem IV.4.15",
+        parameters=(positive("p", 2, "order of the edge"),),
+    ),
+    ending_at_length(
+        id="epanechnikov",
+        title="Epanechnikov",
+        formula="1 - z**2/length**2",
+        finite=DIMENSION < 3,
+        positive_definite=_FALSE,
+        reference="Epanechnikov, Theory Probab. Appl. 14 (1969) 153, doi:10.1137/1114019",
+        note="Bochner-Riesz with p = 1.",
+    ),
+    ending_at_length(
+        id="askey",
+        aliases=("truncated_power_law",),
+        title="Askey's truncated power",
+        formula="(1 - z/length)**power",
+        finite=2 * _POWER + 1 > DIMENSION,
+        positive_definite=2 * _POWER - 1 >= DIMENSION,
+        reference="Askey, Radial characteristic functions (1973); "
+        "Golubov, Anal. Math. 7 (1981) for powers that are not integers",
+        parameters=(positive("power", 2, "order of the edge"),),
+    ),
+    _wendland(0, "(1 - z)**2"),
+    _wendland(1, "(1 - z)**4*(1 + 4*z)"),
+    _wendland(2, "(1 - z)**6*(3 + 18*z + 35*z**2)/3"),
+    _wendland(3, "(1 - z)**8*(1 + 8*z + 25*z**2 + 32*z**3)"),
+    _on_sphere(
+        id="arc_cosine_0",
+        title="Arc-cosine kernel of order 0 (random step features)",
+        formula="1 - acos(u)/pi",
+        finite=DIMENSION < 2,
+        reference=_CHO_SAUL,
+    ),
+    _on_sphere(
+        id="arc_cosine_1",
+        title="Arc-cosine kernel of order 1 (random ReLU features)",
+        formula="(u*(pi - acos(u)) + sqrt(1 - u**2))/pi",
+        finite=DIMENSION < 4,
+        reference=_CHO_SAUL,
+    ),
+    _on_sphere(
+        id="arc_cosine_2",
+        title="Arc-cosine kernel of order 2 (random squared-ReLU features); k(0) = 3",
+        formula="(3*u*sqrt(1 - u**2) + (pi - acos(u))*(1 + 2*u**2))/pi",
+        finite=DIMENSION < 6,
+        reference=_CHO_SAUL,
+        note=" Its derivative in u is 4 times the kernel of order 1.",
+    ),
+    _on_sphere(
+        id="ntk",
+        title="Neural tangent kernel of a two-layer ReLU network; k(0) = 2",
+        formula="(2*u*(pi - acos(u)) + sqrt(1 - u**2))/pi",
+        finite=DIMENSION < 2,
+        reference=f"Jacot, Gabriel and Hongler, NeurIPS 2018; {_LIU}, theorem 4",
+    ),
+    Entry(
+        id="j_bessel",
+        title="Mean of a plane wave over a sphere of R^m",
+        formula="gamma(m/2)*(2/(radius*z))**(m/2 - 1)*besselj(m/2 - 1, radius*z)",
+        build=_j_bessel,
+        finite=_M >= DIMENSION,
+        positive_definite=_M >= DIMENSION,
+        reference=_SCHOENBERG,
+        parameters=(
+            Parameter("m", sympy.Integer(2), _M >= 1, "dimension of the sphere's space"),
+            positive("radius", 1, "frequency"),
+        ),
+        note="For d = m its measure is the sphere |w| = radius; for d > m it has none.",
+    ),
+    Entry(
+        id="sinc",
+        aliases=("cardinal_sine", "wave"),
+        title="sin(z)/z, the mean of a plane wave in R^3",
+        formula="sin(z/length)/(z/length)",
+        finite=DIMENSION <= 3,
+        positive_definite=DIMENSION <= 3,
+        reference=_SCHOENBERG,
+        parameters=(_length(),),
+    ),
+    Entry(
+        id="cosine",
+        title="cos(z), a plane wave of one dimension",
+        formula="cos(z/length)",
+        finite=DIMENSION <= 1,
+        positive_definite=DIMENSION <= 1,
+        reference=_SCHOENBERG,
+        parameters=(_length(),),
+        note="In d >= 2 a radial kernel of finite mass has a limit at infinity, and cos has none.",
+    ),
+    *GEOSTATISTICS,
+    *(
+        Entry(
+            id=name,
+            title=title,
+            formula=formula,
+            finite=_FALSE,
+            positive_definite=_FALSE,
+            reference="Micchelli, Constr. Approx. 2 (1986) 11, doi:10.1007/BF01893414",
+            parameters=parameters,
+            note="Unbounded, so of infinite mass in every dimension; conditionally positive "
+            f"definite of order {order}.",
+        )
+        for name, title, formula, parameters, order in (
+            (
+                "multiquadric",
+                "Multiquadric, with its sign",
+                "-sqrt(1 + z**2/length**2)",
+                (_length(),),
+                1,
+            ),
+            (
+                "negative_distance",
+                "Negative power of the distance",
+                "-z**power",
+                (
+                    Parameter(
+                        "power", sympy.Integer(1), (_POWER > 0) & (_POWER < 2), "order at z = 0"
+                    ),
+                ),
+                1,
+            ),
+            ("thin_plate", "Thin-plate spline", "z**2*log(z)", (), 2),
+        )
+    ),
+)

@@ -1,0 +1,441 @@
+"""Finite spectral measures: their masses, where they change sign, and their Jordan parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spectra.base.enclosures import EPS, Enclosure
+from spectra.base.limits.progress import staged
+from spectra.base.numbers import FloatArray, checked_dim, real_array
+from spectra.density.charts import RadialSum
+from spectra.density.spectral_density import Atom, Component, SpectralDensity
+from spectra.errors import AccuracyError, ParameterError
+from spectra.measure.oscillating.one_frequency import LobedTailMass, waves_of
+from spectra.measure.oscillating.several_frequencies import BeatingTail
+from spectra.measure.oscillating.split_by_frequency import taken_apart
+from spectra.measure.part import MeasurePart
+from spectra.measure.sign_intervals import Intervals, sign_intervals, unseen_around
+from spectra.measure.stretches import ZERO, Stretch, overlap, stretches_of
+
+if TYPE_CHECKING:
+    from spectra.certify import CertifiedMasses
+    from spectra.kernels.kernel import Kernel
+
+__all__ = ["SpectralMeasure", "merged_atoms"]
+
+# k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
+_LAW_SLACK = 8.0
+# Lobes listed one by one at most in a truncated measure.
+_MOST_LOBES = 20_000
+# Sign changes listed at most on request.
+_MOST_CHANGES = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralMeasure:
+    r"""A finite signed measure of frequencies, rotation invariant, on R^dim.
+
+    .. math:: k(z) = \int_0^\infty \Omega_d(w z)\,\rho(w)\,dw + \sum_{atoms} m\,\Omega_d(r z),
+              \qquad M_+ - M_- = k(0), \quad \|\mu\| = M_+ + M_-
+
+    Finite by construction: :func:`measure_of` refuses a density of infinite mass, and
+    :func:`truncate` says what it cuts off.
+
+    Attributes
+    ----------
+    dim : int
+        Dimension of the frequencies.
+    kernel : Kernel or None
+        The kernel that it represents (None for a designed measure).
+    atoms : tuple of Atom
+        Masses on spheres, no two of them on one sphere.
+    density : SpectralDensity or None
+        The absolutely continuous part.
+    radius : float
+        Radius beyond which an explicit truncation cut the density; ``inf`` without one.
+    lost_mass : float
+        |mu| beyond ``radius``: 0 without a truncation, ``inf`` where it is infinite.
+    bias : float
+        Bound of sup_z |k(z) - transform of this measure|, which is ``lost_mass``.
+    """
+
+    dim: int
+    kernel: Kernel | None
+    atoms: tuple[Atom, ...]
+    density: SpectralDensity | None
+    radius: float = np.inf
+    lost_mass: float = 0.0
+    cancelled_atoms: float = 0.0
+
+    @classmethod
+    def from_atoms(
+        cls,
+        dim: int,
+        radii: ArrayLike,
+        masses: ArrayLike,
+        *,
+        errors: ArrayLike | None = None,
+        kernel: Kernel | None = None,
+    ) -> SpectralMeasure:
+        """Make the measure with signed masses on the spheres |w| = radii.
+
+        Parameters
+        ----------
+        dim : int
+            Dimension of the frequencies.
+        radii, masses, errors : array_like of shape (n,)
+            Radii >= 0, signed masses, and bounds of the errors of the masses.
+        kernel : Kernel, optional
+            What the measure stands for.
+
+        Raises
+        ------
+        ParameterError
+            Where shapes differ, a radius is negative, or a number is not finite.
+
+        Examples
+        --------
+        >>> m = SpectralMeasure.from_atoms(3, [1.0, 2.0], [0.75, -0.25])
+        >>> m.positive_mass.mid, m.negative_mass.mid, m.k_zero
+        (0.75, 0.25, 0.5)
+        """
+        dim = checked_dim(dim)
+        r = real_array(radii, "radii")
+        m = real_array(masses, "masses")
+        e = np.zeros_like(m) if errors is None else real_array(errors, "errors")
+        if r.ndim != 1 or r.shape != m.shape or r.shape != e.shape:
+            raise ParameterError(
+                f"Atoms need one radius, one mass and one error each, and the shapes are "
+                f"{r.shape}, {m.shape} and {e.shape}."
+            )
+        if not (np.all(np.isfinite(r) & np.isfinite(m) & (e >= 0)) and np.all(r >= 0)):
+            raise ParameterError("Atoms need finite radii >= 0, finite masses and errors >= 0.")
+        atoms, cancelled = merged_atoms([Atom(*map(float, x)) for x in zip(r, m, e, strict=True)])
+        return cls(dim, kernel, atoms, None, cancelled_atoms=cancelled)
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """Summands of the absolutely continuous part."""
+        return () if self.density is None else self.density.components
+
+    @property
+    def k_zero(self) -> float:
+        """k(0), the total of the signed measure; what a truncation cut off is not in it."""
+        if np.isfinite(self.radius):
+            return self.positive_mass.mid - self.negative_mass.mid
+        return self._nominal_total
+
+    @property
+    def bias(self) -> float:
+        """Bound of the error that a truncation makes in the kernel, at any distance."""
+        return self.lost_mass
+
+    @property
+    def bias_at_zero(self) -> Enclosure:
+        """k(0) minus the total that is left after a truncation; 0 without one."""
+        if not np.isfinite(self.radius):
+            return ZERO
+        left = self.positive_mass - self.negative_mass
+        return Enclosure(self._nominal_total - left.mid, left.rad + 4 * EPS)
+
+    @property
+    def _nominal_total(self) -> float:
+        return float(sum(a.mass for a in self.atoms) + sum(c.total for c in self.components))
+
+    @cached_property
+    def positive_mass(self) -> Enclosure:
+        """M+, the mass of the positive part."""
+        return self._masses[0]
+
+    @cached_property
+    def negative_mass(self) -> Enclosure:
+        """M-, the mass of the negative part.
+
+        It is 0 without an error where formulas of all components prove it; where no stretch is
+        negative as far as values show, it is 0 with what their errors may hide.
+        """
+        return self._masses[1]
+
+    @cached_property
+    def mass(self) -> Enclosure:
+        """The total mass M+ + M-, which is at least |k(0)|; :meth:`certified` proves it."""
+        return self.positive_mass + self.negative_mass
+
+    @cached_property
+    @staged("finding the mass that cancels")
+    def cancelled_mass(self) -> Enclosure:
+        r"""Mass lost where positive and negative summands overlap, :math:`\int\min(\rho_1,\rho_2)`.
+
+        :math:`\rho_1` and :math:`\rho_2` sum the positive and the negative values of the
+        components.  Where all components decay without oscillating it is a positive integral,
+        known to relative accuracy, so that 1 - M+ keeps its digits when it is 1e-300.
+        """
+        atoms = Enclosure(self.cancelled_atoms, 4 * EPS * self.cancelled_atoms)
+        if len(self.components) < 2:
+            return atoms
+        if all(c.tail is None for c in self.components):
+            return atoms + overlap(self._listed[0])
+        both = ZERO
+        assert self.density is not None
+        for component in self.components:
+            alone = replace(self, density=replace(self.density, components=(component,)))
+            both = both + alone._continuous_mass(1) + alone._continuous_mass(-1)
+        both = both - self._continuous_mass(1) - self._continuous_mass(-1)
+        return atoms + Enclosure(0.5 * both.mid, 0.5 * both.rad)
+
+    @property
+    def hidden_mass(self) -> float:
+        """Mass, at most, of infinitely many narrow lobes that neither part holds.
+
+        They are those of a wave that nearly touches zero, beyond a thousand of them, and are part
+        of the errors of both masses.
+        """
+        return self._lobes.hidden if isinstance(self._lobes, LobedTailMass) else 0.0
+
+    @overload
+    def sign_changes(
+        self, *, up_to: float = ..., return_error: Literal[False] = ...
+    ) -> FloatArray: ...
+
+    @overload
+    def sign_changes(
+        self, *, up_to: float = ..., return_error: Literal[True]
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+    def sign_changes(
+        self, *, up_to: float = np.inf, return_error: bool = False
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Radii at which the density changes sign, ascending, up to a radius.
+
+        Parameters
+        ----------
+        up_to : float
+            Largest radius; needed where there are infinitely many sign changes.
+        return_error : bool
+            Whether to tell how far off each of them may be, too: as far as the error of the
+            density may hide its sign.
+
+        Returns
+        -------
+        ndarray, or two of them with ``return_error=True``
+
+        Raises
+        ------
+        ParameterError
+            Where there are infinitely many and ``up_to`` is infinite or would list too many.
+        """
+        if real_array(up_to, "up_to").ndim or not up_to >= 0.0:
+            raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
+        if not self.components:
+            return (np.empty(0), np.empty(0)) if return_error else np.empty(0)
+        found, lobes = self._listed[1], self._lobes
+        if lobes is not None and (
+            (isinstance(lobes, LobedTailMass) and lobes.narrow)
+            or all(m.mid >= m.rad and m.mid > 0.0 for m in map(lobes.mass, (1, -1)))
+        ):
+            count = up_to * lobes.fastest / np.pi
+            if count > _MOST_CHANGES:
+                raise ParameterError(
+                    f"The density changes sign infinitely often, about {count:.3g} times up to "
+                    f"radius {up_to:g}. Ask with a smaller up_to=..."
+                )
+            found = np.concatenate([found, lobes.changes(up_to)])
+        found = np.asarray(found[found <= up_to])
+        return (found, unseen_around(self._sum, found)) if return_error else found
+
+    def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
+        """The positive and the negative part; one of zero mass is left out.
+
+        Parameters
+        ----------
+        kind : str
+            "jordan", or "apart": the same but where several frequencies beat.  There the lobes
+            have no law, and beyond a thousand of them each frequency has parts by itself.  The
+            measure is the same, exactly; the masses of its parts are a little larger.
+
+        Raises
+        ------
+        ParameterError
+            For another kind.
+        AccuracyError
+            For the Jordan parts where several frequencies beat: beyond the listed lobes no law
+            describes them.
+        """
+        if kind not in ("jordan", "apart"):
+            raise ParameterError(
+                f"A radial measure was asked for its {kind!r} parts. It is real and has 'jordan' "
+                "parts (phases 0 and pi), or 'apart', by frequency where lobes beat."
+            )
+        stretches, lobes = self._listed_and_lobes(kind)
+        apart = any(wave.begins is not None for wave in lobes)
+        found = []
+        for sign in (1, -1):
+            atoms = tuple(
+                replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
+            )
+            own = tuple(s for s in stretches if s.sign == sign and s.mass.mid > 0)
+            waves = tuple(w for w in lobes if w.mass_from(w.first_of(sign), sign).mid > 0.0)
+            if apart:
+                listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in own]
+                mass = sum(listed, sum((w.mass(sign) for w in waves), ZERO))
+            else:
+                mass = self.positive_mass if sign > 0 else self.negative_mass
+            # Wave by wave, a sign that is not there may leave its rounding.
+            if mass.mid > (mass.rad if apart else 0.0):
+                if apart and not own:
+                    raise _made_apart(sign, lobes[0].listed_to)
+                found.append(MeasurePart(sign, mass, atoms, own, waves))
+        return tuple(found)
+
+    def _listed_and_lobes(self, kind: str) -> tuple[tuple[Stretch, ...], tuple[LobedTailMass, ...]]:
+        """The stretches of both signs, and what describes the lobes beyond them in parts."""
+        if not self.components:
+            return (), ()
+        if not isinstance(self._lobes, BeatingTail):
+            return self._listed[2], () if self._lobes is None else (self._lobes,)
+        if kind == "jordan":
+            raise AccuracyError(
+                f"The density of {self.kernel} has several oscillating components, whose "
+                "lobes beat without end, so its Jordan parts have no tabulated law. Their "
+                "masses are known; parts('apart') are a decomposition of slightly larger "
+                "mass that has one, and tabulate(measure) a table of it."
+            )
+        waves = taken_apart(self._lobes, self._last_atom)
+        intervals, _ = sign_intervals(self._sum, cut=waves[0].listed_to)
+        return stretches_of(intervals), waves
+
+    def certified(self) -> CertifiedMasses:
+        """The masses with a proof in ball arithmetic, or why there is none: docs/proofs.md.
+
+        Examples
+        --------
+        >>> from spectra import radial, spectral_measure
+        >>> print(spectral_measure(radial("exp(-z**2/2)"), 3).certified().mass)
+        1 ± 0.0e+00 (proved)
+        """
+        from spectra.certify import proved_masses
+
+        return proved_masses(self)
+
+    def __repr__(self) -> str:
+        name = "a design" if self.kernel is None else str(self.kernel)
+        cut = f" up to |w| = {self.radius:g}" if np.isfinite(self.radius) else ""
+        return f"SpectralMeasure of {name} on R^{self.dim}{cut}"
+
+    def __str__(self) -> str:
+        name = "designed" if self.kernel is None else str(self.kernel)
+        return (
+            f"spectral measure of {name} on R^{self.dim}: "
+            f"M+ = {self.positive_mass}, M- = {self.negative_mass}"
+        )
+
+    @property
+    def _sum(self) -> RadialSum:
+        """The absolutely continuous part."""
+        return RadialSum(self.components, self.dim)
+
+    @property
+    def _last_atom(self) -> float:
+        """The largest radius of an atom, which lobes that are not listed begin beyond."""
+        return max((a.radius for a in self.atoms), default=0.0)
+
+    @cached_property
+    def _lobes(self) -> LobedTailMass | BeatingTail | None:
+        """What describes the lobes that are not listed, where they have no end."""
+        waves = waves_of(self.components, self.dim, self._last_atom)
+        if np.isfinite(self.radius):
+            lobes = sum(self.radius * wave.fastest / np.pi for wave in waves)
+            if lobes > _MOST_LOBES:
+                raise ParameterError(
+                    f"A truncation at radius {self.radius:g} leaves about {lobes:.3g} lobes, more "
+                    f"than the {_MOST_LOBES} that are listed. Truncate at a smaller radius."
+                )
+            return None
+        if len(waves) > 1:
+            return BeatingTail(self.components, self.dim)
+        return waves[0] if waves else None
+
+    @cached_property
+    @staged("finding the sign changes and the mass of each sign")
+    def _listed(self) -> tuple[tuple[Intervals, ...], FloatArray, tuple[Stretch, ...]]:
+        """Where the density has one sign, where it changes, and what it weighs between.
+
+        Lobes without end are not in it.
+        """
+        cut = self.radius if self._lobes is None else self._lobes.listed_to
+        intervals, changes = sign_intervals(self._sum, cut=cut)
+        return intervals, changes, stretches_of(intervals)
+
+    def _continuous_mass(self, sign: int) -> Enclosure:
+        """Mass of a sign without atoms, with what of the other may be of this one."""
+        stretches, lobes = self._listed[2], self._lobes
+        total = ZERO if lobes is None else lobes.mass(sign)
+        for stretch in stretches:
+            own = stretch.sign == sign
+            total = total + (stretch.mass if own else Enclosure(0.0, stretch.doubt))
+        if total.mid == 0.0 and self._sum.proved_sign != -sign:
+            # No stretch of this sign was seen: there may be one where the other is an error.
+            unseen = 0.0 if lobes is None else lobes.mass(-sign).rad
+            total = total + Enclosure(0.0, unseen + sum(s.mass.rad for s in stretches))
+        return total
+
+    @cached_property
+    @staged("finding the masses")
+    def _masses(self) -> tuple[Enclosure, Enclosure]:
+        result = []
+        for sign in (1, -1):
+            total = ZERO
+            for atom in self.atoms:
+                if np.sign(atom.mass) == sign:
+                    total = total + Enclosure(abs(atom.mass), atom.error)
+            if self.components:
+                total = total + self._continuous_mass(sign)
+            result.append(total)
+        positive, negative = result
+        if not np.isfinite(self.radius):
+            missed = abs(positive.mid - negative.mid - self._nominal_total)
+            allowed = positive.rad + negative.rad + 8 * EPS * (positive.mid + negative.mid)
+            if not missed <= _LAW_SLACK * allowed:
+                raise AccuracyError(
+                    f"M+ - M- = {positive.mid - negative.mid!r} differs from k(0) = "
+                    f"{self._nominal_total!r} by {missed:.1e}, beyond the error {allowed:.1e}: a "
+                    "component of the density is wrong. Report the kernel and the dimension."
+                )
+        return positive, negative
+
+
+def _made_apart(sign: int, radius: float) -> AccuracyError:
+    """Why no mass is made of a sign that the listed lobes of a sum do not have.
+
+    Waves that never reach their lowest values together have a sum of one sign, which none of them
+    is.
+    """
+    return AccuracyError(
+        "The sum of several oscillating components is of one sign up to the radius "
+        f"{radius:.3g}, and its waves taken apart beyond it are not: a table of them would have "
+        f"a {'positive' if sign > 0 else 'negative'} part that the measure may not have. Its "
+        "masses are known; truncate it explicitly for a table."
+    )
+
+
+def merged_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
+    """One atom for each radius, and the mass that cancelled."""
+    by_radius: dict[float, list[Atom]] = {}
+    for atom in atoms:
+        by_radius.setdefault(atom.radius, []).append(atom)
+    merged, cancelled = [], 0.0
+    for radius in sorted(by_radius):
+        group = by_radius[radius]
+        mass = float(np.sum([a.mass for a in group]))
+        size = float(np.sum([abs(a.mass) for a in group]))
+        cancelled += 0.5 * (size - abs(mass))
+        if mass != 0.0:
+            rounding = EPS * size if len(group) > 1 else 0.0
+            merged.append(Atom(radius, mass, sum(a.error for a in group) + rounding))
+    return tuple(merged), cancelled

@@ -1,0 +1,317 @@
+r"""Completely monotone functions of z^2: positive definite in every dimension.
+
+They are mixtures of Gaussians, :math:`k(z) = \int e^{-s z^2}\,d\nu(s)` with :math:`\nu \ge 0`, and
+the only kernels that are positive definite in every dimension (I. J. Schoenberg, Metric spaces and
+completely monotone functions, Ann. Math. 39, 1938).  A *Bernstein function* g of z^2 is one whose
+slope in z^2 is completely monotone; f(g) is completely monotone where f is and g >= 0 (R. L.
+Schilling, R. Song and Z. Vondracek, Bernstein Functions, De Gruyter 2012, theorem 3.7).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+
+import sympy
+from mpmath import mp
+
+from spectra.errors import AccuracyError, FormulaError
+from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.expansions.elementary import limit
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.expand import expand_at
+from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.pieces import exponential_terms
+from spectra.formula.reader.parsing import Z
+from spectra.singularities.definiteness.sectors import is_complete_bernstein, is_stieltjes
+
+__all__ = ["is_completely_monotone"]
+
+_LARGEST_MATERN = 40
+#: Operations in a slope beyond which no rule is tried: those that help stay short.
+_LONGEST_SLOPE = 60
+#: Slopes of slopes: each halves what there is left to show, and more than two have never helped.
+_MOST_SLOPES = 2
+#: Powers kept in an expansion that shows a limit at infinity.
+_WINDOW = 2
+#: Values in steps of these in z^2, with their differences, and digits: a search that they speak
+#: against is not begun.  They decide nothing else.
+_STEPS, _VALUES, _DIGITS = (mp.mpf("0.03"), mp.mpf(1), mp.mpf(30)), 7, 40
+_NIL, _ONE, _HALF = sympy.Integer(0), sympy.Integer(1), sympy.Rational(1, 2)
+
+
+def is_completely_monotone(expr: sympy.Expr) -> bool:
+    """Whether a formula in z can be shown to be completely monotone in z^2, for z > 0.
+
+    Such kernels are positive definite in every dimension if they are bounded.  Rules: sums and
+    products; f(g) for a completely monotone f (exp(-x), x^-b, K_nu(x), E_s(x), exp(x^2) erfc(x),
+    exp(-x) I_nu(x) / x^nu, Kummer's and Gauss' functions of -x) and a Bernstein function g >= 0;
+    Stieltjes functions; the Matern kernels; sums of exponentials; means of dilates; and what falls
+    to a limit >= 0 with a completely monotone slope.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> is_completely_monotone(sympy.exp(-Z) / (1 + Z**2)), is_completely_monotone(1 - Z**2)
+    (True, False)
+    >>> is_completely_monotone(sympy.erfc(Z)), is_completely_monotone(1 / sympy.cosh(Z))
+    (True, True)
+    """
+    return _is_monotone(_without_tanh_squared(expr), _MOST_SLOPES)
+
+
+@lru_cache(maxsize=2000)
+def _is_monotone(expr: sympy.Expr, slopes: int) -> bool:
+    if not expr.has(Z) or expr == Z:
+        return bool(expr != Z and expr.is_nonnegative)
+    if is_stieltjes(expr) or _by_function(expr, slopes) or _is_matern(expr):
+        return True
+    if expr.is_Add and all(_is_monotone(a, slopes) for a in expr.args):
+        return True
+    if expr.is_Add and _is_sum_of_exponentials(expr):
+        return True
+    if not _may_be_monotone(expr):
+        return False
+    if expr.is_Mul and _is_product(expr, slopes):
+        return True
+    return _falls_monotonely(expr, slopes)
+
+
+def _may_be_monotone(expr: sympy.Expr) -> bool:
+    """Whether values speak against it: its differences in z^2 alternate in sign."""
+    with mp.workdps(_DIGITS):
+        for step in _STEPS:
+            try:
+                function = mpmath_function(expr, Z)
+                values = [function(mp.sqrt(step * (n + 1))) for n in range(_VALUES)]
+            except (AccuracyError, FormulaError, OverflowError):
+                return False
+            if any(mp.isnan(v) for v in values):
+                return False
+            largest = max(abs(v) for v in values)
+            while values:
+                if any(v < -largest * mp.mpf(10) ** (6 - _DIGITS) for v in values):
+                    return False
+                values = [a - b for a, b in pairwise(values)]
+    return True
+
+
+def _by_function(expr: sympy.Expr, slopes: int) -> bool:
+    """f(g) for one function f of the language and a Bernstein function g."""
+    head, inner = expr.func, expr.args[-1]
+    if head == sympy.exp:
+        return _is_bernstein(-inner, slopes) or _is_monotone(inner, slopes)
+    if expr.is_Pow and not expr.base.has(Z) and expr.base.is_positive:
+        return _is_bernstein(-sympy.log(expr.base) * expr.exp, slopes)
+    if expr.is_Pow and expr.exp.has(Z):
+        return _is_bernstein(-expr.exp * sympy.log(expr.base), slopes)
+    if expr.is_Pow:
+        if expr.exp.is_Integer and expr.exp > 0:
+            return _is_monotone(expr.base, slopes)
+        if expr.exp.is_negative:
+            return _is_product_of_zeros(expr.base) or _is_positive_bernstein(expr.base, slopes)
+        return False
+    if head in (sympy.besselk, sympy.expint):
+        return _is_positive_bernstein(inner, slopes)
+    if head == sympy.erfc:  # a mixture of Gaussians itself: its square counts
+        return _is_positive_bernstein(sympy.expand(inner**2), slopes)
+    if head == sympy.hyper:
+        order = (*expr.ap, *expr.bq)
+        increasing = all(x.is_positive for x in order) and sign(expr.bq[0] - expr.ap[-1]) > 0
+        named = (len(expr.ap), len(expr.bq)) in ((1, 1), (2, 1))
+        return named and increasing and _is_positive_bernstein(-expr.argument, slopes)
+    return False
+
+
+def _is_product(expr: sympy.Expr, slopes: int) -> bool:
+    """A product of completely monotone functions, or of functions that are so together."""
+    for factor in expr.args:
+        partner = _partner(factor)
+        if partner is not None and _is_monotone(sympy.powsimp(expr / factor / partner), slopes):
+            return True
+    if all(_is_monotone(a, slopes) for a in expr.args):
+        return True
+    for factor in expr.atoms(sympy.Function) & set(expr.args):  # log(1 + z)/z, in a product
+        rest = expr * Z / factor
+        if not rest.has(Z) or not _is_monotone(rest, slopes):
+            continue
+        if _is_mean_of_dilates(factor / Z, 1, slopes):
+            return True
+    return any(_is_mean_of_dilates(expr, p, slopes) for p in (1, 2))
+
+
+def _partner(factor: sympy.Expr) -> sympy.Expr | None:
+    """What must stand beside a function to make it completely monotone."""
+    inner = factor.args[-1] if factor.args else factor
+    if factor.func == sympy.erfc and _is_positive_bernstein(inner, 0):
+        return sympy.exp(sympy.expand(inner**2))
+    if factor.func == sympy.besseli and _is_positive_bernstein(inner, 0):
+        order = factor.args[0]
+        return sympy.exp(-inner) * inner**-order if order > -_HALF else None
+    if factor.func == sympy.besselk:
+        order, scale = factor.args[0], inner / Z
+        if not scale.has(Z) and scale.is_positive and order.is_positive:
+            return Z**order
+    if factor.is_Pow and factor.exp.is_negative and factor.base.func in (sympy.sinh, sympy.besseli):
+        order = _ONE if factor.base.func == sympy.sinh else factor.base.args[0]
+        if _is_product_of_zeros(factor.base / Z**order):
+            return Z ** (-order * factor.exp)
+    return None
+
+
+def _is_mean_of_dilates(expr: sympy.Expr, power: int, slopes: int) -> bool:
+    """B(z)/z^p with B(0) = 0 is the mean of b(sz), s^p uniform, where b is B's slope in z^p."""
+    if not slopes:
+        return False
+    integral = expr * Z**power
+    if integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_SLOPE:
+        return False
+    start = value_at_zero(integral)
+    if start is None or not is_zero(start):
+        return False
+    return _is_monotone(_simple(integral.diff(Z) / Z ** (power - 1)), slopes - 1)
+
+
+def _falls_monotonely(expr: sympy.Expr, slopes: int) -> bool:
+    """A limit >= 0 at infinity, and a slope in z^2 whose negative is completely monotone."""
+    if not slopes or sympy.count_ops(expr) > _LONGEST_SLOPE:
+        return False
+    return _has_monotone_slope(-expr, slopes) and _has_nonnegative_limit(expr)
+
+
+def _has_monotone_slope(expr: sympy.Expr, slopes: int) -> bool:
+    slope = sympy.expand(expr.diff(Z) / Z)
+    return any(
+        sympy.count_ops(form) <= _LONGEST_SLOPE and _is_monotone(form, slopes - 1)
+        for form in dict.fromkeys((slope, _simple(slope)))
+    )
+
+
+def _has_nonnegative_limit(expr: sympy.Expr) -> bool:
+    try:
+        value = limit(expand_at(expr, sympy.oo, 1, _WINDOW))
+    except ExpansionError:
+        return False
+    return value is not None and (is_zero(value) or sign(value) > 0)
+
+
+def _simple(expr: sympy.Expr) -> sympy.Expr:
+    expanded = sympy.expand(_without_tanh_squared(sympy.expand(expr)))
+    return sympy.factor(sympy.powsimp(sympy.together(expanded)))
+
+
+def _without_tanh_squared(expr: sympy.Expr) -> sympy.Expr:
+    return expr.replace(
+        lambda e: e.is_Pow and e.base.func == sympy.tanh and e.exp.is_Integer and e.exp > 1,
+        lambda e: e.base ** (e.exp - 2) * (1 - sympy.cosh(e.base.args[0]) ** -2),
+    )
+
+
+# --- Bernstein functions --------------------------------------------------------------------
+
+
+def _is_positive_bernstein(expr: sympy.Expr, slopes: int) -> bool:
+    if not _is_bernstein(expr, slopes):
+        return False
+    start = value_at_zero(expr)
+    return start is not None and (is_zero(start) or sign(start) > 0)
+
+
+@lru_cache(maxsize=2000)
+def _is_bernstein(expr: sympy.Expr, slopes: int) -> bool:
+    """Whether the slope in z^2 can be shown to be completely monotone (constants do not matter)."""
+    if not expr.has(Z) or is_complete_bernstein(expr):
+        return True
+    if expr.is_Add:
+        return all(_is_bernstein(a, slopes) for a in expr.args)
+    if expr.is_Mul:
+        c, rest = expr.as_independent(Z, as_Add=False)
+        if c != 1:
+            return bool(c.is_positive) and _is_bernstein(rest, slopes)
+    if expr.is_Pow and not expr.exp.has(Z):
+        if expr.base == Z:
+            return bool(expr.exp.is_positive and expr.exp <= 2)
+        if expr.exp.is_positive and expr.exp <= 1:
+            return _is_positive_bernstein(expr.base, slopes)
+    if expr.func == sympy.log and (
+        _is_product_of_zeros(expr.args[0]) or _is_positive_bernstein(expr.args[0], slopes)
+    ):
+        return True
+    if not slopes or sympy.count_ops(expr) > _LONGEST_SLOPE:
+        return False
+    return _has_monotone_slope(expr, slopes)
+
+
+def _is_product_of_zeros(expr: sympy.Expr) -> bool:
+    """c prod_j (1 + z^2/a_j^2), c > 0: cosh(az), sinh(az)/z, I_nu(az)/z^nu have imaginary zeros.
+
+    Its logarithm is a sum of Bernstein functions log(1 + z^2/a_j^2) (and a constant), and its
+    reciprocal is a product of completely monotone functions.
+    """
+    c, rest = expr.as_independent(Z, as_Add=False)
+    if not c.is_positive:
+        return False
+    for f in sympy.Mul.make_args(rest):
+        if f.func not in (sympy.cosh, sympy.sinh, sympy.besseli):
+            continue
+        scale = f.args[-1] / Z
+        if scale.has(Z) or not scale.is_positive:
+            return False
+        order = {sympy.cosh: _NIL, sympy.sinh: sympy.Integer(1)}.get(f.func, f.args[0])
+        # The zeros of I_nu are imaginary for nu > -1 (DLMF 10.21(i)).
+        return bool(order > -1) and sympy.powsimp(rest / f * Z**order) == 1
+    return False
+
+
+# --- exponentials ---------------------------------------------------------------------------
+
+
+def _is_sum_of_exponentials(expr: sympy.Expr) -> bool:
+    r"""sum_j c_j exp(-a_j z), where the partial sums of c_j a_j from the least a_j are >= 0.
+
+    exp(-az) is the mixture of exp(-s z^2) with the density proportional to
+    :math:`a s^{-3/2} e^{-a^2/(4s)}`, and a sum of :math:`c_j a_j e^{-a_j^2 x}` is nonnegative for
+    x >= 0 where its partial sums at x = 0 are (Abel's summation).
+    """
+    terms = exponential_terms(expr, 1)
+    if terms is None or not all(c.is_nonnegative for c, rate in terms if rate == 0):
+        return False
+    total = _NIL
+    for c, rate in sorted(terms, key=lambda pair: float(pair[1])):
+        total += c * rate
+        if sign(total) < 0:
+            return False
+    return True
+
+
+def _is_matern(expr: sympy.Expr) -> bool:
+    """exp(-a z) times a nonnegative sum of reverse Bessel polynomials."""
+    c, rest = expr.as_independent(Z, as_Add=False)
+    if not c.is_positive:
+        return False
+    exponentials = [e for e in rest.atoms(sympy.exp) if e.free_symbols]
+    if len(exponentials) != 1:
+        return False
+    rate = sympy.expand(-exponentials[0].args[0] / Z)
+    body = sympy.expand(rest / exponentials[0])
+    if rate.free_symbols or not rate.is_positive or not body.is_polynomial(Z):
+        return False
+    poly = sympy.Poly(body.subs(Z, Z / rate), Z)
+    if poly.degree() > _LARGEST_MATERN:
+        return False
+    while not poly.is_zero:
+        n, lead = poly.degree(), poly.LC()
+        if sign(lead) < 0:
+            return False
+        poly = poly - sympy.Poly(lead * _reverse_bessel(n), Z)
+        if not poly.is_zero and poly.degree() >= n:
+            return False
+    return True
+
+
+def _reverse_bessel(n: int) -> sympy.Expr:
+    """The monic theta_n: z^(n + 1/2) K_(n + 1/2)(z) is a multiple of theta_n(z) exp(-z)."""
+    return sum(
+        sympy.factorial(n + k) / (sympy.factorial(n - k) * sympy.factorial(k) * 2**k) * Z ** (n - k)
+        for k in range(n + 1)
+    )

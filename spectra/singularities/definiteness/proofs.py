@@ -1,0 +1,280 @@
+"""In which dimensions a kernel is proved to be positive definite, and by which theorem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import sympy
+from scipy.linalg import toeplitz
+
+from spectra.formula.callables import Opaque
+from spectra.formula.expansions.exact_numbers import sign
+from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.pieces import Piece
+from spectra.formula.reader.parsing import U, Z
+from spectra.kernels.kernel import Kernel
+from spectra.singularities.definiteness.closed_forms import (
+    edge_and_polynomial,
+    known_largest_dimension,
+    largest_of_damped_cosine,
+    largest_of_edge,
+    shown_of_gaussian_wave,
+)
+from spectra.singularities.definiteness.monotone import is_completely_monotone
+from spectra.singularities.definiteness.polya import hat_dimension
+from spectra.singularities.places import LocalAnalysis
+from spectra.singularities.power_series import Closure, finite, has_nonnegative_taylor_series
+
+__all__ = ["Proof", "proved_in_l1", "proved_on_space", "proved_on_sphere"]
+
+#: Distances and number of the points whose matrices are looked at, and what rounding leaves of a
+#: least eigenvalue 0.
+_STEPS, _POINTS, _ROUNDING = (0.05, 0.4, 2.0), 12, 1e-9
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Positive definite on R^d for every d <= ``largest``; ``exact``: and for no other d."""
+
+    largest: float
+    reason: str
+    exact: bool = False
+
+
+@lru_cache(maxsize=200)
+def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
+    """The strongest proof for R^d that a rule of this room gives, or None.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import radial
+    >>> from spectra.singularities import analyse
+    >>> k = radial("exp(-z**2)*cos(z)")
+    >>> proved_on_space(k, analyse(k)).largest
+    3
+    """
+    pieces = _resolved(kernel, analysis)
+    if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
+        return None
+    proof = _strongest(pieces, analysis)
+    if proof is not None and proof.largest and not _has_positive_matrices(kernel):
+        return None
+    return proof
+
+
+def _strongest(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Proof | None:
+    if all(p.support is sympy.oo and is_completely_monotone(p.expr) for p in pieces):
+        text = "It is completely monotone in z^2: positive definite in every dimension."
+        return Proof(math.inf, text, exact=True)
+    known = known_largest_dimension(Kernel(pieces), analysis)
+    if known is not None:
+        return Proof(*known, exact=True)
+    best: Proof | None = None
+    for dim, reason in _candidates(pieces, analysis):
+        if dim and (best is None or dim > best.largest):
+            where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
+            best = Proof(dim, f"{reason}: positive definite {where}.")
+    return best
+
+
+def _candidates(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Iterator[tuple[float, str]]:
+    yield (
+        min(_of_piece(p) for p in pieces),
+        ("It is made of positive definite functions by sums, products and power series"),
+    )
+    yield (
+        hat_dimension(analysis),
+        ("It is a mixture of convolution squares of balls, by Polya's criterion or its like"),
+    )
+
+
+def _has_positive_matrices(kernel: Kernel, *, on_circle: bool = False) -> bool:
+    """Matrices of points on a line or a circle, against a mistake of a rule."""
+    for step in _STEPS:
+        at = step * np.arange(_POINTS)
+        values = kernel(2 * np.abs(np.sin(at / 2)) if on_circle else at)
+        if not np.min(np.linalg.eigvalsh(toeplitz(values))) >= -_ROUNDING * np.max(np.abs(values)):
+            return False
+    return True
+
+
+def _is_bounded(analysis: LocalAnalysis) -> bool:
+    requirements = (r for place in analysis.places for r in place.requirements)
+    return analysis.origin.limit is not None and all(r.bound != 0 for r in requirements)
+
+
+def _resolved(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
+    """The pieces; of one formula that vanishes beyond a single kink, the part before it."""
+    cut = analysis.profile
+    vanishes = len(cut.radii) == 1 and not cut.gaps and cut.exprs and cut.exprs[-1] == 0
+    if vanishes and all(p.support is sympy.oo for p in kernel.pieces):
+        return (Piece(cut.radii[0], cut.exprs[0]),)
+    return kernel.pieces
+
+
+# --- on R^d ---------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=500)
+def _of_piece(piece: Piece) -> float:
+    if piece.support is sympy.oo:
+        return _on_space(piece.expr)
+    return _of_ball(piece)
+
+
+def _of_ball(piece: Piece) -> float:
+    """What ends at a radius, as a polynomial, times what needs no end."""
+    ending, lasting = sympy.Integer(1), sympy.Integer(1)
+    for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
+        base = factor.as_base_exp()[0]
+        if base.is_polynomial(Z) and factor.has(Z):
+            ending = ending * factor
+        else:
+            lasting = lasting * factor
+    known = largest_of_edge(Piece(piece.support, ending)) if ending.has(Z) else None
+    return 0 if known is None else min(known[0], _on_space(lasting))
+
+
+def _on_space(expr: sympy.Expr) -> float:
+    expr = expr.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
+    plain = _SPACE(expr)
+    rewritten = expr.replace(_is_even_sine, _with_double_angle)
+    return plain if rewritten == expr else max(plain, _SPACE(rewritten))
+
+
+def _is_even_sine(e: sympy.Expr) -> bool:
+    return bool(e.is_Pow and e.base.func == sympy.sin and e.exp.is_even)
+
+
+def _with_double_angle(e: sympy.Expr) -> sympy.Expr:
+    return ((1 - sympy.cos(2 * e.base.args[0])) / 2) ** (e.exp / 2)
+
+
+def _atom(expr: sympy.Expr) -> float:
+    """Formulas that are positive definite of themselves, alone or beside another factor."""
+    if is_completely_monotone(expr):
+        return math.inf
+    if expr.func == sympy.cos and not (expr.args[0] / Z).has(Z):
+        return 1
+    best = 0.0
+    for part, dim in _waves_in(expr) if expr.is_Mul else ():
+        rest = sympy.powsimp(expr / part)
+        best = max(best, min(dim, _SPACE(rest)))
+    return best
+
+
+def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
+    """Factors that are a mean of plane waves together, or a damped one, with their dimensions."""
+    exponentials = [f for f in product.args if f.func == sympy.exp]
+    damping = [f for f in exponentials if not (f.args[0] / Z).has(Z)]
+    squares = [-sympy.expand(f.args[0]).coeff(Z, 2) for f in exponentials]
+    rates = [rate for rate in squares if rate.is_positive]
+    for factor in product.args:
+        base, power = factor.as_base_exp()
+        if not (power.is_Integer and power > 0) or not base.args or base.args[-1].has(1 / Z):
+            continue
+        if (base.args[-1] / Z).has(Z):
+            continue
+        if base.func == sympy.sin:
+            yield (base / Z) ** power, 3
+        elif base.func == sympy.besselj and base.args[0] >= -sympy.Rational(1, 2):
+            order = base.args[0]
+            yield (base / Z**order) ** power, int(sympy.floor(2 * order + 2))
+        elif base.func == sympy.cos:
+            for f in damping if power == 1 else ():
+                known = largest_of_damped_cosine(f * factor)
+                if known is not None:
+                    yield f * factor, known[0]
+            for rate in rates:
+                # Each of the waves has its share of the Gaussian.
+                dim = shown_of_gaussian_wave(rate / power, base.args[0] / Z)
+                yield sympy.exp(-rate * Z**2) * factor, dim
+
+
+_SPACE = Closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))
+
+
+# --- of the l1 distance ---------------------------------------------------------------------
+
+
+def proved_in_l1(profile: Kernel, analysis: LocalAnalysis) -> Proof | None:
+    """For which rows f(|x - y|_1) is positive definite, where a theorem says so of f.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import radial
+    >>> from spectra.singularities import analyse
+    >>> hat = radial("Max(1 - z, 0)**3")
+    >>> proved_in_l1(hat, analyse(hat)).largest
+    2
+    """
+    pieces = _resolved(profile, analysis)
+    if len(pieces) != 1:
+        return None
+    (piece,) = pieces
+    if piece.support is sympy.oo:
+        text = "It is completely monotone in z, a mixture of products exp(-t |x_1|) ... "
+        text += "exp(-t |x_d|) (Bernstein)."
+        is_mixture = is_completely_monotone(piece.expr.subs(Z, Z**2))
+        return Proof(math.inf, text, exact=True) if is_mixture else None
+    split = edge_and_polynomial(piece)
+    if split is None or split[1].degree() != 0 or not sign(split[1].LC()) > 0:
+        return None
+    bound = (split[0] + 1) / 2
+    text = (
+        f"A multiple of (R - z)_+^s of the l1 distance, here with s = {split[0]}, is positive "
+        f"definite exactly for d <= (s + 1)/2 = {bound}: its companion is a Wendland function, "
+        "(1 - z)_+^(s - d + 1) under d - 1 halves of an integration."
+    )
+    return Proof(max(int(sympy.floor(bound)), 0), text, exact=True)
+
+
+# --- on the sphere --------------------------------------------------------------------------
+
+
+def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
+    """Why a kernel is positive definite on the unit sphere of R^dim, where that is proved.
+
+    The formula counts on z <= 2 only: one that is positive definite on R^d without its end is so
+    on the sphere, and so are power series in u = <x, y> with nonnegative coefficients.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import zonal
+    >>> proved_on_sphere(zonal("exp(-sqrt(2 - 2*u))"), 5)
+    'It is made of functions that are positive definite on the sphere.'
+    """
+    if any(p.expr.has(Opaque) for p in kernel.pieces):
+        return None
+    reason = _shown_on_sphere(kernel, dim)
+    return reason if reason and _has_positive_matrices(kernel, on_circle=True) else None
+
+
+def _shown_on_sphere(kernel: Kernel, dim: int) -> str | None:
+    if kernel.zonal is not None and has_nonnegative_taylor_series(kernel.zonal):
+        return "Its power series in u has nonnegative coefficients."
+    shown = (
+        _SPHERE(kernel.zonal)
+        if kernel.zonal is not None
+        else min((_of_piece(_unended(p)) for p in kernel.pieces), default=0)
+    )
+    if shown >= dim:
+        return "It is made of functions that are positive definite on the sphere."
+    return None
+
+
+def _unended(piece: Piece) -> Piece:
+    return Piece(sympy.oo, piece.expr) if sign(piece.support - 2) >= 0 else piece
+
+
+def _sphere_atom(expr: sympy.Expr) -> float:
+    if expr == U or has_nonnegative_taylor_series(expr):
+        return math.inf
+    return _on_space(sympy.powdenest(sympy.expand(expr.subs(U, 1 - Z**2 / 2)), force=True))
+
+
+_SPHERE = Closure(U, _sphere_atom, lambda expr: finite(expr.subs(U, 1)))

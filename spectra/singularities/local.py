@@ -1,0 +1,227 @@
+r"""Where a kernel is not smooth and how: at zero, at finite radii and at infinity.
+
+The formula is cut at every radius where it may not be analytic; contributions of different pieces
+at one radius are added first, so that they cancel where they should.  Each place yields a
+*requirement* on the dimension that is certain, or a *gap* that says what could not be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import sympy
+
+from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
+from spectra.formula.expansions.expansion import FLAT, ONE, Germ, by_size, coarsest, compare
+from spectra.formula.expansions.kinks import KINKS, resolve
+from spectra.formula.expansions.verification import verified_expansion
+from spectra.kernels.kernel import Kernel
+from spectra.singularities.at_infinity import at_infinity, if_recurring
+from spectra.singularities.branches import branch_radii, is_analytic_at, value_at
+from spectra.singularities.places import (
+    Ending,
+    Gap,
+    LocalAnalysis,
+    Profile,
+    Requirement,
+    Singularity,
+)
+from spectra.singularities.recurring import recurring_analysis
+from spectra.singularities.rules import at_the_end, on_space, unbounded, unseen
+from spectra.singularities.wave_formulas import is_periodic
+from spectra.singularities.zeros import distinct
+
+__all__ = ["analyse", "one_sided", "profile"]
+
+#: Powers of t kept in an expansion, tried in turn until the singularity shows.
+_WINDOWS = (5, 12, 30, 64)
+_NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
+#: Neighbouring radii differ by this relatively: values between them have 30 digits.
+_APART = sympy.Rational(1, 10**20)
+
+
+def profile(kernel: Kernel) -> Profile:
+    """Cut a kernel into intervals on each of which it is one formula of analytic functions."""
+    found: list[sympy.Expr] = []
+    gaps: list[Gap] = []
+    for piece in kernel.pieces:
+        try:
+            found += branch_radii(piece.expr, piece.support)
+        except ExpansionError as error:
+            gaps.append(Gap(f"{error}. Its smoothness, where you know it, can be stated (assume)"))
+            if piece.expr.has(*KINKS):  # which branch holds where is then unknown too
+                return Profile((), (), tuple(gaps))
+        if piece.support is not sympy.oo:
+            found.append(piece.support)
+    radii = distinct(found)
+    for a, b in pairwise(radii):
+        if (b - a).evalf(15) < _APART * b.evalf(15):
+            near = f"The radii {a} and {b} are too near to one another to tell what is between"
+            return Profile((), (), (Gap(near),))
+    inner = [sympy.Rational(str(((a + b) / 2).evalf(30))) for a, b in pairwise([_NIL, *radii])]
+    inner.append(2 * radii[-1] if radii else _ONE)
+    exprs = []
+    for z in inner:
+        alive = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
+        exprs.append(sum((resolve(p.expr, partial(value_at, z=z)) for p in alive), _NIL))
+    return Profile(tuple(radii), tuple(exprs), tuple(gaps))
+
+
+def analyse(kernel: Kernel) -> LocalAnalysis:
+    """Find all places where a kernel is not smooth, exactly, from its formula.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import radial
+    >>> print(*analyse(radial("(1 - z)**3", support=1)).singularities, sep="; ")
+    -3*z at z = 0; (1 - z)^3 at z = 1
+    """
+    cut = profile(kernel)
+    far = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _NIL)
+    endless = all(p.support is sympy.oo for p in kernel.pieces)
+    if not cut.exprs:
+        found = recurring_analysis(far, analyse) if endless else None
+        if found is not None:
+            return found
+        return LocalAnalysis(cut, Ending(), (), if_recurring(far, Ending()), cut.gaps)
+    radii = tuple(
+        (r, _first_settled(partial(_at_radius, cut, i, r), r)) for i, r in enumerate(cut.radii)
+    )
+    origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), _NIL)
+    infinity = _first_settled(lambda w: at_infinity(cut.exprs[-1], w), sympy.oo)
+    if infinity.gaps and endless and is_periodic(far):
+        found = recurring_analysis(far, analyse)
+        if found is not None:
+            return replace(found, profile=cut, gaps=())
+    infinity = if_recurring(far, infinity) if infinity.gaps else infinity
+    return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
+
+
+def _first_settled(look: Callable[[int], Ending], place: sympy.Expr) -> Ending:
+    """Widen the window until no gap matters, or return the best that was seen."""
+    best: Ending | None = None
+    error: ExpansionError | None = None
+    for window in _WINDOWS:
+        try:
+            seen = look(window)
+        except MoreTermsNeeded as failure:
+            error = failure
+            continue
+        except ExpansionError as failure:
+            error = failure
+            break
+        best = seen
+        top = min((r.largest for r in seen.requirements), default=sympy.oo)
+        if all(g.from_dim > top or not g.narrow for g in seen.gaps):
+            return seen
+    if best is None:
+        reason = f"The behaviour at z = {place} could not be expanded ({error})"
+        return Ending(gaps=(Gap(reason, location=place),))
+    return best
+
+
+# --- finite radii ---------------------------------------------------------------------------
+
+
+def _without_shared_analytic(
+    left: sympy.Expr, right: sympy.Expr, r: sympy.Expr
+) -> tuple[sympy.Expr, sympy.Expr]:
+    """Both sides without the summands that pass through r analytically: they decide nothing."""
+    shared = set(sympy.Add.make_args(left)) & set(sympy.Add.make_args(right))
+    smooth = sympy.Add(*(t for t in shared if is_analytic_at(t, r) == "analytic"))
+    return left - smooth, right - smooth
+
+
+def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
+    left_expr, right_expr = _without_shared_analytic(cut.exprs[i], cut.exprs[i + 1], r)
+    left_kind, right_kind = is_analytic_at(left_expr, r), is_analytic_at(right_expr, r)
+    if left_expr == right_expr and left_kind == "analytic":
+        return Ending()
+    if left_kind == right_kind == "analytic":
+        # Only the difference matters, and it may be zero though it does not look it.  As it
+        # stands it often shows its lead at once, where powers written out are long.
+        difference = left_expr - right_expr
+        if window > _WINDOWS[0]:
+            difference = sympy.expand(difference)
+        if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
+            return Ending()
+        left, right = verified_expansion(difference, r, -1, window), Germ((), window)
+    else:
+        left = verified_expansion(left_expr, r, -1, window)
+        right = verified_expansion(right_expr, r, 1, window)
+    if left.grows or right.grows:
+        return unbounded(r)
+    a, b = left.plain, right.plain
+    order = coarsest(a.order, b.order)
+    left_of, right_of = dict(a.terms), dict(b.terms)
+    for size in sorted({*left_of, *right_of}, key=by_size):
+        if order is not None and compare(size, order) >= 0:
+            break
+        s, q = size[0], -size[1]
+        x, y = left_of.get(size, _NIL), right_of.get(size, _NIL)
+        if s.is_Integer and s >= 0 and q == 0:
+            jump = sympy.expand(x - (-1) ** int(s) * y)
+            if is_zero(jump):
+                continue
+            x, y = jump, _NIL
+        return on_space(Singularity(r, s, x, y, q))
+    if order is None or order == FLAT or (left_expr == right_expr and left_kind == "meromorphic"):
+        return Ending()
+    return Ending(gaps=(unseen(order[0], r),))
+
+
+def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
+    """What bounds every continuation beyond r: the terms (r - z)^s log^q that are not smooth."""
+    if is_analytic_at(expr, r) == "analytic":
+        return Ending()
+    return _first_settled(lambda w: _one_sided(expr, r, w), r)
+
+
+def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
+    germ = verified_expansion(expr, r, -1, window)
+    if germ.grows:
+        return unbounded(r)
+    series = germ.plain
+    for size, c in series.terms:
+        s, q = size[0], -size[1]
+        if s.is_Integer and s >= 0 and q == 0:
+            continue
+        return at_the_end(Singularity(r, s, left=c, log_power=q))
+    if series.order is None or series.order == FLAT or is_analytic_at(expr, r) == "meromorphic":
+        return Ending()
+    return Ending(gaps=(unseen(series.order[0], r),))
+
+
+# --- the origin -----------------------------------------------------------------------------
+
+
+def _at_origin(expr: sympy.Expr, window: int) -> Ending:
+    germ = verified_expansion(expr, _NIL, 1, window)
+    if germ.grows:
+        return unbounded(_NIL)
+    if germ.waves:
+        return _oscillating_origin(germ)
+    series = germ.plain
+    limit = _NIL
+    for size, c in series.terms:
+        s, q = size[0], -size[1]
+        if compare(size, ONE) < 0:
+            return unbounded(_NIL, Singularity(_NIL, s, right=c, log_power=q))
+        if size == ONE:
+            limit = c
+            continue
+        if q != 0 or not (s.is_Integer and s % 2 == 0):
+            return Ending(singularities=(Singularity(_NIL, s, right=c, log_power=q),), limit=limit)
+    if series.order is not None and series.order[0] <= 0:
+        raise MoreTermsNeeded("more terms are needed at z = 0")
+    return Ending(limit=limit, regular_below=series.order[0] if series.order else sympy.oo)
+
+
+def _oscillating_origin(germ: Germ) -> Ending:
+    if any(s.terms and compare(s.terms[0][0], ONE) <= 0 for _, s in germ.waves):
+        reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
+        return Ending((Requirement(_NIL, True, reason),))
+    return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))

@@ -1,0 +1,203 @@
+r"""The rules: what each kind of singularity asks of the dimension.  The facts are found elsewhere.
+
+===========================  ==========================  =======================================
+singular                     on                          finite mass exactly for
+===========================  ==========================  =======================================
+``|z - R|^s``, R > 0         R^d                         d < 2s + 1
+``|z - R|^s log^q``          R^d                         d < 2s + 1, or = for q < -1
+``(R - z)_+^s``              [0, R], however it goes on  d < 2s + 1 (necessary), s no integer
+``|z - R|^s``, 0 < R < 2     the sphere in R^d           d < 2s + 2
+at 0; at 2 on the sphere     both                        every d, where the kernel is continuous
+``z^(-b) cos(w z)``          R^d                         d < 2b + 1, or d = that by its phase
+``z^(-a) cos(b z^p)``        R^d                         d < 2a/p
+===========================  ==========================  =======================================
+
+The tilt of a kernel has a rule of its own, :mod:`spectra.verdict.composed.asymmetric`.  A rule
+gives an :class:`Ending`: a requirement, which is certain, and gaps, which say what could not be
+shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import sympy
+
+from spectra.formula.expansions.expansion import ONE, compare
+from spectra.singularities.places import Ending, Gap, Requirement, Singularity
+
+__all__ = [
+    "at_the_end",
+    "inside_the_sphere",
+    "no_limit",
+    "of_chirp",
+    "of_wave",
+    "on_space",
+    "only_continuous",
+    "space_bound",
+    "unbounded",
+    "unseen",
+    "unseen_wave",
+]
+
+_NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
+
+
+def space_bound(exponent: sympy.Expr) -> sympy.Expr:
+    """2s + 1: a term of exponent s at a radius, or of decay s at infinity, allows smaller d.
+
+    Examples
+    --------
+    >>> space_bound(sympy.Rational(1, 2))
+    2
+    """
+    return 2 * exponent + 1
+
+
+def unbounded(r: sympy.Expr, at: Singularity | None = None) -> Ending:
+    """What is unbounded has finite mass in no dimension."""
+    where = "as z goes to infinity" if r is sympy.oo else f"at z = {r}"
+    reason = (
+        f"The kernel is unbounded {where}, and a kernel with a finite spectral measure is "
+        "bounded by its mass."
+    )
+    if r is sympy.oo and at is not None and at.frequency == 0:
+        reason += (
+            f" It grows like {at.term}. A kernel that grows so can be conditionally positive "
+            f"definite only of order {_least_order(at)} or more."
+        )
+    requirement = Requirement(_NIL, True, reason, at)
+    return Ending((requirement,), (), (at,) if at is not None else ())
+
+
+def _least_order(at: Singularity) -> sympy.Expr:
+    """The least m with z^a log^q = O(z^(2m)), which conditional positive definiteness implies."""
+    half, log = -at.exponent / 2, at.log_power
+    if half.is_Integer and log > 0:
+        return half + 1
+    return max(sympy.ceiling(half), _ONE)
+
+
+def _is_unbounded(at: Singularity) -> bool:
+    return compare((at.exponent, -at.log_power), ONE) < 0
+
+
+# --- at a radius ------------------------------------------------------------------------------
+
+
+def on_space(at: Singularity) -> Ending:
+    """A term at a radius R > 0, for the kernel on R^d."""
+    if _is_unbounded(at):
+        return unbounded(at.location, at)
+    bound = space_bound(at.exponent)
+    closed = bool(at.effective_log_power < -1)
+    sign_text = "<=" if closed else "<"
+    reason = (
+        f"At z = {at.location} the kernel has the term {at.term}; its spectrum is integrable "
+        f"exactly for d {sign_text} {bound}."
+    )
+    return Ending((Requirement(bound, closed, reason, at),), (), (at,))
+
+
+def at_the_end(at: Singularity) -> Ending:
+    """A one-sided term at the end of the range of the data: what every continuation has."""
+    if _is_unbounded(at):
+        return unbounded(at.location, at)
+    bound = space_bound(at.exponent)
+    reason = (
+        f"At z = {at.location} the kernel has the one-sided term {at.term}, which no continuation "
+        f"of finite mass has for d >= {bound}."
+    )
+    gaps: tuple[Gap, ...] = ()
+    if at.log_power < 0:
+        gaps = (Gap(f"A logarithmic end {at} in d = {bound}", bound, at.location),)
+    return Ending((Requirement(bound, bool(at.log_power < 0), reason, at),), gaps, (at,))
+
+
+def unseen(exponent: sympy.Expr, r: sympy.Expr) -> Gap:
+    """No singularity below an exponent was found at a radius: there may be one of it."""
+    reason = f"No singularity of exponent below {exponent} was found at z = {r}"
+    return Gap(reason, space_bound(exponent), r, narrow=True)
+
+
+# --- on the sphere ----------------------------------------------------------------------------
+
+
+def inside_the_sphere(ending: Ending) -> Ending:
+    """A term at 0 < R < 2 for the kernel on the sphere: the rule of R^(d-1)."""
+    requirements = tuple(
+        r if r.bound == 0 else replace(r, bound=r.bound + 1, reason=_told_of_sphere(r))
+        for r in ending.requirements
+    )
+    gaps = tuple(replace(g, from_dim=g.from_dim + 1) for g in ending.gaps)
+    return replace(ending, requirements=requirements, gaps=gaps)
+
+
+def _told_of_sphere(requirement: Requirement) -> str:
+    at = requirement.singularity
+    sign = "<=" if requirement.closed else "<"
+    text = "is not smooth" if at is None else f"has the term {at.term}"
+    where = "inside" if at is None else f"at z = {at.location}"
+    return (
+        f"On the sphere the kernel {text} {where}; its Gegenbauer series converges absolutely "
+        f"exactly for d {sign} {requirement.bound + 1}."
+    )
+
+
+def only_continuous(ending: Ending) -> Ending:
+    """A term at the antipode, which is one point: only what is unbounded matters."""
+    unknown = not ending.singularities  # a term that tends to 0 is allowed, however slowly
+    return Ending(
+        tuple(r for r in ending.requirements if r.bound == 0),
+        tuple(g for g in ending.gaps if unknown and g.from_dim <= _ONE and not g.narrow),
+        ending.singularities,
+    )
+
+
+# --- at infinity ------------------------------------------------------------------------------
+
+
+def of_wave(at: Singularity, *, aligned: bool) -> Ending:
+    """A wave at infinity; ``aligned`` where its phase is that of a measure on the sphere |w|."""
+    bound = space_bound(at.exponent)
+    reason = (
+        f"At infinity the kernel has the wave {at.term}: its spectrum is singular on the sphere "
+        f"|w| = {at.frequency}, and integrable there for d < {bound}."
+    )
+    if bound.is_Integer:
+        whole = "is" if aligned else "is not"
+        reason += f" In d = {bound} its phase {whole} that of a finite measure on the sphere."
+    logarithmic = bool(at.log_power < 0)
+    gaps = (Gap(f"A logarithmic wave in d = {bound}", bound, sympy.oo),) if logarithmic else ()
+    closed = bool((aligned or logarithmic) and bound.is_Integer)
+    return Ending((Requirement(bound, closed, reason, at),), gaps, (at,))
+
+
+def of_chirp(at: Singularity) -> Ending:
+    r"""z^(-a) log^q(z) cos(b z^p + ...), p != 1: finite exactly for d < 2a/p.
+
+    The wave of radius z has the frequency w ~ z^(p-1), and by stationary phase a shell of it the
+    mass :math:`z^{-a} z^{(d-1)/2} w^{(d-1)/2} |\varphi''|^{1/2} dz = z^{-a + dp/2 - 1} dz`.
+    """
+    bound = max(2 * at.exponent / at.degree, _NIL)
+    closed = bool(at.log_power < -1)
+    reason = (
+        f"At infinity the kernel has the chirp {at.term}: its spectrum is integrable exactly for d "
+        f"{'<=' if closed else '<'} {bound}."
+    )
+    return Ending((Requirement(bound, closed, reason, at),), (), (at,))
+
+
+def unseen_wave(exponent: sympy.Expr, degree: sympy.Expr) -> Gap:
+    """A remainder O(z^-A) that turns like exp(i z^p) is a transform of an L1 function if A > dp/2.
+
+    Its derivatives grow like those of the wave, p >= 1.
+    """
+    reason = f"The kernel is known at infinity up to z^(-{exponent})"
+    return Gap(reason, 2 * exponent / degree, sympy.oo, narrow=True)
+
+
+def no_limit() -> Requirement:
+    """Without a limit at infinity there is finite mass on the line at most."""
+    reason = "The kernel has no limit at infinity, which every finite mass gives it for d >= 2."
+    return Requirement(_ONE, True, reason)

@@ -1,0 +1,334 @@
+"""The positive zeros of a formula: all of them, as exact numbers, or a proof of none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import mpmath
+import sympy
+from mpmath import mp
+
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
+from spectra.formula.expansions.kinks import KINKS
+from spectra.formula.reader.parsing import Z
+from spectra.singularities.power_series import is_below_its_end
+
+__all__ = ["MAY_BE_ZERO", "distinct", "positive_zeros", "same_radius"]
+
+_X = sympy.Symbol("x", nonnegative=True)
+_Y = sympy.Symbol("y", real=True)
+#: The antipode of the unit sphere, where u = <x, y> is -1.
+_TWO = sympy.Integer(2)
+#: A number below this may be zero: a place may then be singular, or a root real.
+MAY_BE_ZERO = sympy.Float(10, 30) ** -40
+#: More zeros than this on a support are taken as too many to follow.
+_MOST_ZEROS = 200
+#: Degrees beyond which exact root isolation takes too long.
+_MOST_DEGREE = 60
+#: Boxes of the proof by interval arithmetic before it is given up.
+_MOST_BOXES = 1000
+
+
+def same_radius(a: sympy.Expr, b: sympy.Expr) -> bool:
+    """Whether two exact radii are equal (by their digits where sympy cannot tell)."""
+    if a is sympy.oo or b is sympy.oo:
+        return bool(a == b)
+    if a == b:
+        return True
+    if a.is_Rational and b.is_Rational:
+        return False
+    return is_zero(a - b)
+
+
+def distinct(radii: Iterable[sympy.Expr]) -> list[sympy.Expr]:
+    """Radii in ascending order, each once."""
+    found: list[sympy.Expr] = []
+    for radius in radii:
+        if not any(same_radius(radius, r) for r in found):
+            found.append(radius)
+    return sorted(found, key=lambda r: float(r.evalf(30)))
+
+
+def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
+    """All zeros of an expression with 0 < z <= upper, as exact numbers.
+
+    Raises
+    ------
+    ExpansionError
+        Where they could not be found, or are too many; it names the expression.
+
+    Examples
+    --------
+    >>> positive_zeros(1 - Z**2 / 4, sympy.oo)
+    (2,)
+    """
+    try:
+        found = [r for r in _zeros(expr, upper) if not r.free_symbols]
+    except (NotImplementedError, sympy.PolynomialError) as error:
+        raise ExpansionError(f"the zeros of {expr} on z > 0 could not be found") from error
+    kept = []
+    for r in found:
+        value = r.evalf(30)
+        if not value.is_real and not is_zero(sympy.im(r)):
+            continue
+        if sympy.re(value) > 0 and (upper is sympy.oo or r == upper or r.evalf(30) <= upper):
+            kept.append(r)
+        elif upper is not sympy.oo and same_radius(r, upper):
+            kept.append(upper)
+    return tuple(kept)
+
+
+def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
+    if not expr.free_symbols or expr.is_positive or expr.is_negative:
+        return []
+    if expr.has(*KINKS):
+        return [r for branch in _all_branches(expr) for r in _zeros(branch, upper)]
+    if expr == Z:
+        return []
+    if expr.is_Mul:
+        return [r for factor in expr.args for r in _zeros(factor, upper)]
+    if expr.is_Pow and not expr.exp.free_symbols:
+        if expr.exp.is_negative:
+            return _zeros_of_reciprocal(expr.base)
+        return _zeros(expr.base, upper)
+    if expr.func == sympy.exp or (expr.is_Pow and expr.base.is_positive):
+        return []
+    if expr.func in (sympy.Abs, sympy.asin, sympy.atan, sympy.sinh, sympy.tanh, sympy.erf):
+        return _zeros(expr.args[0], upper)
+    if expr.func in (sympy.log, sympy.acos):
+        return _zeros(expr.args[0] - 1, upper)
+    if expr.func in (sympy.sin, sympy.cos):
+        return _circular_zeros(expr.args[0], expr.func == sympy.cos, upper)
+    if upper is not sympy.oo and upper.evalf(30) <= 2 and is_below_its_end(expr):
+        return [_TWO] if is_zero(expr.subs(Z, _TWO)) else []
+    numerator = sympy.fraction(sympy.together(expr))[0]
+    if numerator.is_positive or numerator.is_negative:
+        return []
+    roots = _algebraic_zeros(numerator)
+    for form in (numerator, sympy.expand(numerator)):  # expanding takes roots of sums apart
+        if roots is None:
+            roots = _zeros_through_a_function(form, upper)
+    if roots is None and _has_one_sign(expr, upper):
+        roots = []
+    if roots is None:
+        raise ExpansionError(f"the zeros of {expr} on z > 0 could not be found")
+    return roots
+
+
+def _all_branches(expr: sympy.Expr) -> list[sympy.Expr]:
+    """Every expression that the kinks can make of this one; its zeros are among theirs."""
+    done: list[sympy.Expr] = []
+    todo = [expr]
+    while todo:
+        branch = todo.pop()
+        kinks = [n for n in sympy.postorder_traversal(branch) if isinstance(n, KINKS)]
+        if not kinks:
+            done.append(branch)
+            continue
+        kink = kinks[0]
+        if isinstance(kink, sympy.Abs):
+            choices = [kink.args[0], -kink.args[0]]
+        elif isinstance(kink, sympy.Heaviside):
+            choices = [sympy.Integer(0), sympy.Integer(1)]
+        elif isinstance(kink, sympy.Piecewise):
+            choices = [value for value, _ in kink.args]
+        else:
+            choices = list(kink.args)
+        todo += [branch.xreplace({kink: choice}) for choice in choices]
+        if len(todo) + len(done) > _MOST_ZEROS:
+            raise ExpansionError(f"{expr} has too many branches to follow")
+    return [b for b in dict.fromkeys(done) if sympy.expand(b) != 0]
+
+
+def _zeros_of_reciprocal(base: sympy.Expr) -> list[sympy.Expr]:
+    """Zeros of 1/base: none where base is finite on the range (poles are critical themselves)."""
+    if base.func == sympy.gamma:
+        inner = base.args[0]
+        if inner.is_positive or inner.is_nonnegative:
+            return []
+        raise ExpansionError(f"the poles of {base} could not be found")
+    return []
+
+
+def _algebraic_zeros(expr: sympy.Expr) -> list[sympy.Expr] | None:
+    """Zeros of a polynomial in a root z^(1/m), or None where it is not one."""
+    powers = {p.exp for p in expr.atoms(sympy.Pow) if p.base == Z}
+    if not all(e.is_Rational for e in powers):
+        return None
+    m = sympy.ilcm(1, 1, *[e.q for e in powers])
+    poly_expr = expr.subs(Z, _X**m) if m > 1 else expr.subs(Z, _X)
+    poly_expr = sympy.powdenest(poly_expr, force=True)
+    if not poly_expr.is_polynomial(_X):
+        return None
+    poly = sympy.Poly(poly_expr, _X)
+    if poly.is_zero:
+        raise ExpansionError(f"{expr} vanishes everywhere")
+    if poly.degree() > _MOST_DEGREE:
+        raise ExpansionError(f"{expr} has too high a degree to isolate its zeros")
+    if all(sympy.sign(c) == sympy.sign(poly.LC()) for c in poly.coeffs()):
+        return []
+    roots = _real_roots(poly)
+    return None if roots is None else [sympy.powdenest(r**m) for r in roots if r.evalf(30) > 0]
+
+
+def _real_roots(poly: sympy.Poly) -> list[sympy.Expr] | None:
+    """The real roots of a polynomial of rational coefficients, or of degree 1 or 2; else None."""
+    if all(c.is_Rational for c in poly.all_coeffs()):
+        return [r for r, _ in poly.real_roots(multiple=False)]
+    if poly.degree() > 2:
+        return None
+    return [r for r in sympy.roots(poly, multiple=True) if is_zero(sympy.im(r))]
+
+
+def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] | None:
+    """Zeros of a polynomial in one f(h(z)): the roots y, then the zeros of h - f^-1(y)."""
+    inner = {
+        node
+        for node in sympy.preorder_traversal(expr)
+        if node.free_symbols and (node.func in (*_INVERSES, *_CIRCULAR) or _is_root(node))
+    }
+    outer = [n for n in inner if not any(n != m and m.has(n) for m in inner)]
+    if len(outer) != 1:
+        return None
+    node = outer[0]
+    rest = expr.subs(node, _Y)
+    if rest.has(Z) or not rest.is_polynomial(_Y):
+        return None
+    poly = sympy.Poly(rest, _Y)
+    values = _real_roots(poly) if poly.degree() <= _MOST_DEGREE else None
+    if values is None:
+        return None
+    found: list[sympy.Expr] = []
+    for y in values:
+        if _is_root(node):
+            if y.evalf(30) > MAY_BE_ZERO or (y == 0 and node.exp.is_positive):
+                found += _zeros(node.base - y ** (1 / node.exp), upper)
+            continue
+        if node.func in _CIRCULAR:
+            found += _circular_levels(node, y, upper)
+            continue
+        if node.func == sympy.cosh and y.evalf(30) >= 1:  # even: both signs of its argument
+            found += _zeros(node.args[0] + sympy.acosh(y), upper)
+        target = _INVERSES[node.func](y)
+        if target is not None:
+            found += _zeros(node.args[0] - target, upper)
+    return found
+
+
+def _is_root(node: sympy.Basic) -> bool:
+    return bool(node.is_Pow and node.exp.is_real and not (node.exp.has(Z) or node.exp.is_Integer))
+
+
+_CIRCULAR = (sympy.sin, sympy.cos)
+_INVERSES = {
+    sympy.cosh: lambda y: sympy.acosh(y) if y.evalf(30) >= 1 else None,
+    sympy.exp: lambda y: sympy.log(y) if y.evalf(30) > 0 else None,
+    sympy.log: sympy.exp,
+    sympy.sinh: sympy.asinh,
+    sympy.tanh: lambda y: sympy.atanh(y) if abs(y.evalf(30)) < 1 else None,
+    sympy.atan: lambda y: sympy.tan(y) if abs(y.evalf(30)) < sympy.pi / 2 else None,
+    sympy.acos: lambda y: sympy.cos(y) if 0 <= y.evalf(30) <= sympy.pi else None,
+    sympy.asin: lambda y: sympy.sin(y) if abs(y.evalf(30)) <= sympy.pi / 2 else None,
+}
+
+
+def _circular_zeros(argument: sympy.Expr, cosine: bool, upper: sympy.Expr) -> list[sympy.Expr]:
+    """Zeros of sin or cos of a linear argument on a bounded range."""
+    first = sympy.pi / 2 if cosine else sympy.Integer(0)
+    name = f"{'cos' if cosine else 'sin'}({argument})"
+    return _periodic_zeros(argument, first, sympy.pi, upper, name)
+
+
+def _circular_levels(node: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
+    """Zeros of sin(g) - y or cos(g) - y for a linear g on a bounded range."""
+    if abs(y.evalf(30)) > 1 and not is_zero(abs(y) - 1):
+        return []
+    if node.func == sympy.cos:
+        starts = {sympy.acos(y), -sympy.acos(y)}
+    else:
+        starts = {sympy.asin(y), sympy.pi - sympy.asin(y)}
+    name = f"{node} - {y}" if y != 0 else str(node)
+    return [r for s in starts for r in _periodic_zeros(node.args[0], s, 2 * sympy.pi, upper, name)]
+
+
+def _periodic_zeros(
+    argument: sympy.Expr, first: sympy.Expr, period: sympy.Expr, upper: sympy.Expr, name: str
+) -> list[sympy.Expr]:
+    """Where a linear argument is ``first`` plus a multiple of the period, on [0, upper]."""
+    slope = sympy.diff(argument, Z)
+    if slope.free_symbols or upper is sympy.oo:
+        raise ExpansionError(f"{name} has infinitely many zeros, or none that could be found")
+    start = argument.subs(Z, 0)
+    ends = sorted(float(((a - first) / period).evalf()) for a in (start, start + slope * upper))
+    lowest, highest = int(ends[0]) - 2, int(ends[1]) + 2
+    if highest - lowest > _MOST_ZEROS:
+        raise ExpansionError(f"the formula has more than {_MOST_ZEROS} radii of this kind")
+    return [(first + n * period - start) / slope for n in range(lowest, highest + 1)]
+
+
+def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
+    """Prove by interval arithmetic that an expression does not vanish on 0 <= z <= upper."""
+    last = mpmath.inf if upper is sympy.oo else mpmath.mpf(str(upper.evalf(20))) * (1 + mp.eps)
+    todo = [(mp.mpf(0), mp.mpf(last))]
+    for _ in range(_MOST_BOXES):
+        if not todo:
+            return True
+        low, high = todo.pop()
+        try:
+            value = _enclose(expr, mpmath.iv.mpf([low, high]))
+        except ExpansionError:
+            continue  # another branch holds there
+        except (ZeroDivisionError, ValueError, mpmath.libmp.ComplexResult):
+            value = None
+        if value is not None and (value.a > 0 or value.b < 0):
+            continue
+        middle = max(2 * low, mp.mpf(1)) if high == mpmath.inf else (low + high) / 2
+        todo += [(low, middle), (middle, high)]
+    return False
+
+
+def _enclose(node: sympy.Expr, z: mpmath.iv.mpf) -> mpmath.iv.mpf:
+    """Value of a formula on an interval, outward rounded.
+
+    Raises
+    ------
+    ExpansionError
+        Where it has no real value.
+    ValueError
+        Where no rule applies.
+    """
+    iv = mpmath.iv
+    if node == Z:
+        return z
+    if node.is_Rational:
+        return iv.mpf(int(node.p)) / int(node.q)
+    if node is sympy.pi:
+        return iv.pi
+    if node.is_Add:
+        return sum((_enclose(a, z) for a in node.args[1:]), _enclose(node.args[0], z))
+    if node.is_Mul:
+        product = _enclose(node.args[0], z)
+        for a in node.args[1:]:
+            product = product * _enclose(a, z)
+        return product
+    if node.is_Pow and node.exp.is_Integer:
+        return _enclose(node.base, z) ** int(node.exp)
+    if node.is_Pow and node.exp.is_Rational:
+        base = _enclose(node.base, z)
+        if base.b < 0:
+            raise ExpansionError(f"{node} has no real value there")
+        return iv.mpf([max(base.a, 0), base.b]) ** (iv.mpf(int(node.exp.p)) / int(node.exp.q))
+    rule = _INTERVAL_RULES.get(node.func)
+    if rule is None:
+        raise ValueError(f"no interval rule for {node.func}")
+    return rule(_enclose(node.args[0], z))
+
+
+_INTERVAL_RULES = {
+    sympy.exp: mpmath.iv.exp,
+    sympy.log: mpmath.iv.log,
+    sympy.sin: mpmath.iv.sin,
+    sympy.cos: mpmath.iv.cos,
+    sympy.cosh: lambda x: (mpmath.iv.exp(x) + mpmath.iv.exp(-x)) / 2,
+    sympy.sinh: lambda x: (mpmath.iv.exp(x) - mpmath.iv.exp(-x)) / 2,
+}

@@ -1,0 +1,1 @@
+"""Tables of kernels of the l1 distance."""

@@ -1,0 +1,1 @@
+"""The distribution of a radius: inverse CDF, CDF, integrals."""

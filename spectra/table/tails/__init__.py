@@ -1,0 +1,1 @@
+"""Tails of radial distributions that oscillate."""

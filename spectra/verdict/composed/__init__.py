@@ -1,0 +1,1 @@
+"""Verdicts on kernels made of radial ones: grouped, asymmetric, l1."""

@@ -1,0 +1,1 @@
+"""Verdicts on a bounded range of distances and on the sphere."""

@@ -1,0 +1,92 @@
+r"""The verdict on the sphere itself: does the Gegenbauer series of k(<x, y>) converge absolutely?
+
+On the unit sphere of R^d, of dimension d - 1, a term :math:`|z - R|^s` at 0 < R < 2 is singular on
+a whole sphere of points.  It leaves :math:`N(n, d) |\lambda_n| \sim n^{(d-2)/2 - s - 1} |\cos|`, so
+that the sum converges exactly for s > (d - 2)/2: the rule of R^(d-1).  At z = 0 and at the
+antipode z = 2 it is singular at one point only, which leaves :math:`n^{-1-s}`: every s > 0 is
+allowed (G. Szego, Orthogonal Polynomials, chapter 9; the sign at the antipode alternates).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import sympy
+
+from spectra.errors import AccuracyError
+from spectra.formula.expansions.kinks import KINKS, resolve
+from spectra.formula.pieces import Piece
+from spectra.formula.reader.parsing import U, Z
+from spectra.kernels.kernel import Kernel
+from spectra.singularities.branches import value_at
+from spectra.singularities.definiteness import proved_on_sphere
+from spectra.singularities.places import LocalAnalysis, Profile
+from spectra.singularities.rules import inside_the_sphere, only_continuous
+from spectra.singularities.zeros import same_radius
+from spectra.verdict.decision import decided
+from spectra.verdict.regions.bounded_range import cut_at, places_up_to
+from spectra.verdict.regions.sphere_coefficients import SphereCoefficients, sphere_coefficients
+from spectra.verdict.status import SphereVerdict, Status
+
+__all__ = ["verdict_on_sphere", "without_idle_kinks"]
+
+_END = sympy.Integer(2)
+_CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
+_ONE = sympy.Integer(1)
+
+
+def without_idle_kinks(kernel: Kernel, profile: Profile) -> Kernel:
+    """The kernel by its only branch on the sphere: Max(0, f) is f where f >= 0 on z < 2.
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import zonal
+    >>> from spectra.singularities import analyse
+    >>> kernel = zonal("Max(0, 1 - acos(u)/pi)")
+    >>> str(without_idle_kinks(kernel, analyse(kernel).profile).pieces[0].expr)
+    '-2*asin(z/2)/pi + 1'
+    """
+    if not profile.exprs or len(kernel.pieces) != 1 or not kernel.pieces[0].expr.has(*KINKS):
+        return kernel
+    if profile.radii and profile.radii[0].evalf(30) < 2 and not same_radius(profile.radii[0], _END):
+        return kernel
+    formula = kernel.zonal
+    if formula is not None:
+        formula = resolve(formula.subs(U, 1 - Z**2 / 2), lambda f: value_at(f, _ONE)).subs(
+            Z, sympy.sqrt(2 - 2 * U)
+        )
+    return replace(kernel, pieces=(Piece(_END, profile.exprs[0]),), zonal=formula)
+
+
+def verdict_on_sphere(
+    kernel: Kernel, analysis: LocalAnalysis, dim: int, degree: int
+) -> SphereVerdict:
+    """Decide for the kernel on the unit sphere of R^dim, and compute so many coefficients."""
+    analysis = cut_at(kernel, analysis, _END)
+    kernel = without_idle_kinks(kernel, analysis.profile)
+    coefficients: SphereCoefficients | None = None
+    texts: list[str] = []
+    try:
+        coefficients = sphere_coefficients(kernel, dim, degree)
+    except AccuracyError as error:
+        texts.append(f"Its Gegenbauer coefficients could not be integrated: {error}")
+    definite = None if coefficients is None else coefficients.nonnegative
+    if definite:
+        texts.append("Every Gegenbauer coefficient is nonnegative: positive definite there.")
+    elif definite is not False and (proof := proved_on_sphere(kernel, dim)) is not None:
+        definite = True
+        texts.append(f"Positive definite on the sphere: {proof}")
+    elif definite is False:
+        texts.append("A Gegenbauer coefficient is negative: indefinite.")
+    places = places_up_to(_END, analysis, inside=inside_the_sphere, at_end=only_continuous)
+    decision = decided(places, dim, _CONVERGES)
+    if definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
+        # Proved without the singularities, which may have left a gap.
+        decision = replace(decision, status=Status.FINITE, reasons=(_CONVERGES,))
+    if decision.status is Status.INFINITE:
+        texts.append("Its Gegenbauer series does not converge absolutely: none exists there.")
+    decision = replace(decision, reasons=(*texts, *decision.reasons))
+    return SphereVerdict(
+        **vars(decision), dim=dim, positive_definite=definite, coefficients=coefficients
+    )

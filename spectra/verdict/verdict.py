@@ -1,0 +1,235 @@
+"""The verdict as an object: its answer, its reasons, and all that can be asked further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import sympy
+
+from spectra.base.limits.progress import staged
+from spectra.base.numbers import checked_dim
+from spectra.density import spectral_density
+from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
+from spectra.formula.expansions.exact_numbers import is_zero
+from spectra.kernels.asymmetric import AsymmetricKernel
+from spectra.kernels.kernel import Kernel
+from spectra.measure import SpectralMeasure, measure_of
+from spectra.singularities.places import LocalAnalysis, Singularity
+from spectra.verdict.definite import Definiteness, definiteness
+from spectra.verdict.partial_masses import Ladder, mass_ladder
+from spectra.verdict.regions.bounded_range import verdict_on_range
+from spectra.verdict.regions.sphere import verdict_on_sphere
+from spectra.verdict.status import Decision, DomainVerdict, SphereVerdict, Status
+
+__all__ = ["Verdict"]
+
+#: Masses are of the size of k(0); products of two of them must not leave the doubles.
+_LEAST_VALUE = sympy.Rational(1, 10**150)
+
+
+@dataclass(frozen=True)
+class Verdict(Decision):
+    """Whether the spectral measure of a kernel on R^d has finite mass, and why.
+
+    Attributes
+    ----------
+    status : Status
+        FINITE, INFINITE or UNDECIDED.  Without ``dim`` a condition that depends on d makes it
+        UNDECIDED: the condition has the answer.
+    condition : sympy expression or None
+        For which d the mass is finite, in ``Symbol("d", integer=True, positive=True)``; None where
+        it could not be decided.
+    reasons : tuple of str
+        Sentences, the deciding one first.
+    deciding : Singularity or None
+        What bounds the dimension.
+    kernel, dim :
+        What was asked; ``dim`` is None where every dimension was.
+    analysis : LocalAnalysis or None
+        Everything that was found; None for a callable, and for an asymmetric kernel, which has
+        one for each summand.
+    assumed : mapping
+        What the caller stated and the toolkit did not check.
+    """
+
+    kernel: Kernel | AsymmetricKernel | Callable[..., Any]
+    dim: int | None
+    analysis: LocalAnalysis | None = field(repr=False)
+    assumed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Verdict on {self.kernel}: {self._answer}"
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.kernel}: {self._answer}", *(f"  {r}" for r in self.reasons)])
+
+    @property
+    def _answer(self) -> str:
+        """The answer in a phrase."""
+        if self.dim is None and self.condition == sympy.true:
+            return "its spectral measure has finite mass in every dimension d"
+        if self.dim is None and self.condition == sympy.false:
+            return "its spectral measure has infinite mass in every dimension d"
+        if self.dim is None and self.condition is not None:
+            return f"its spectral measure has finite mass exactly for {self.condition}"
+        where = "" if self.dim is None else f" in d = {self.dim}"
+        if self.status is Status.UNDECIDED:
+            return f"whether its spectral measure has finite mass{where} is undecided"
+        return f"its spectral measure has {self.status.value} mass{where}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as plain data (text and numbers), for JSON."""
+        return {
+            "kernel": str(self.kernel),
+            "dim": self.dim,
+            "status": self.status.name,
+            "condition": None if self.condition is None else str(self.condition),
+            "reasons": list(self.reasons),
+            "deciding": None if self.deciding is None else self.deciding.as_dict(),
+            "singularities": [s.as_dict() for s in self.singularities],
+            "assumed": {name: str(value) for name, value in self.assumed.items()},
+        }
+
+    @property
+    def singularities(self) -> tuple[Singularity, ...]:
+        """Every place where the kernel is not smooth, from zero to infinity."""
+        return self.analysis.singularities if self.analysis is not None else ()
+
+    @cached_property
+    def measure(self) -> SpectralMeasure:
+        """The spectral measure, where the verdict is FINITE.
+
+        Raises
+        ------
+        InfiniteMassError, UndecidedError
+            Where the verdict is not FINITE; the message names the ways out.
+        ParameterError
+            Where the verdict is for every dimension, or for a callable.
+        """
+        kernel = self._radial("a real measure")
+        if self.dim is None:
+            raise ParameterError(
+                "A measure belongs to a formula in one dimension, and this verdict has none: ask "
+                "existence(kernel, dim=...)."
+            )
+        why = self.reasons[0] if self.reasons else ""
+        if self.status is Status.INFINITE:
+            raise InfiniteMassError(
+                f"The spectral measure of {self.kernel} has infinite mass in d = {self.dim}. {why} "
+                "No positive decomposition exists on R^d.",
+                in_python="Ask on_domain(z_max) whether one exists on the range of your data and "
+                "make it with design(kernel, dim, domain, tol), or give up exactness openly with "
+                "spectra.measure.truncate(density, radius).",
+                at_shell="'spectra design' makes a measure for the distances of your data, where "
+                "there is one: give it the largest distance with --z-max.",
+            )
+        if self.status is Status.UNDECIDED:
+            raise UndecidedError(
+                f"Whether the spectral measure of {self.kernel} has finite mass in d = {self.dim} "
+                f"is undecided. {why}",
+                in_python="State what you know, existence(kernel, dim, assume={...}), whose "
+                "measure is there where a route finds the density; or make a finite measure with "
+                "design(kernel, dim, domain, tol).",
+                at_shell="For a verdict, state what you know: 'spectra check' with --assume. A "
+                "finite measure for the distances of your data is made by 'spectra design'.",
+            )
+        _refuse_extreme_values(self.analysis)
+        return measure_of(spectral_density(kernel, self.dim))
+
+    def _radial(self, what: str) -> Kernel:
+        """The kernel, where it is a radial one with a formula."""
+        if isinstance(self.kernel, Kernel):
+            return self.kernel
+        if isinstance(self.kernel, AsymmetricKernel):
+            raise ParameterError(
+                f"{self.kernel} is a function of x - y, not of |x - y|, and has not {what}: ask "
+                "for that of its radial kernels. derive(kernel, dim) tabulates its complex measure."
+            )
+        raise ParameterError(f"A callable shows no formula, and {what} needs one: use radial(...).")
+
+    @cached_property
+    @staged("deciding on positive definiteness")
+    def positive_definite(self) -> Definiteness:
+        """Whether the kernel is positive definite on R^d, with the reason.
+
+        ``.answer`` is True where it is proved, False where it is refuted, None otherwise.
+        """
+        return definiteness(self)
+
+    @staged("deciding on the sphere")
+    def on_sphere(self, dim: int | None = None, *, degree: int = 40) -> SphereVerdict:
+        """Decide the same question for the kernel on the unit sphere itself.
+
+        Parameters
+        ----------
+        dim : int, optional
+            d >= 2, by default the dimension of the verdict.
+        degree : int
+            How many Gegenbauer coefficients to compute.
+
+        Notes
+        -----
+        A decomposition exists exactly where the Gegenbauer series converges absolutely.  A term
+        |z - R|^s at 0 < R < 2 needs s > (d - 2)/2; at z = 0 and at the antipode z = 2 the kernel
+        need only be continuous, like a power.  Positive definite kernels have the sum k(0).
+        """
+        kernel = self._radial("a verdict on the sphere")
+        assert self.analysis is not None  # every radial kernel has one
+        dim = checked_dim(self.dim if dim is None else dim, least=2)
+        return verdict_on_sphere(kernel, self.analysis, dim, degree)
+
+    @cached_property
+    @staged("partial masses")
+    def ladder(self) -> Ladder:
+        """Partial masses M(W) on a growing ladder of W, beside the growth that was predicted.
+
+        Raises
+        ------
+        NoRouteError
+            Where no route knows the spectral density.
+        ParameterError
+            Where the verdict is for every dimension, or for a callable.
+        """
+        kernel = self._radial("a ladder of masses")
+        if self.dim is None or self.analysis is None:
+            raise ParameterError(
+                "A ladder of masses needs a dimension: existence(kernel, dim=...)."
+            )
+        return mass_ladder(spectral_density(kernel, self.dim), self.analysis)
+
+    def confirmed(self) -> Verdict:
+        """The verdict where the ladder does not contradict it, else an UNDECIDED one."""
+        if self.ladder.agrees is not False:
+            return self
+        text = f"Not shown: the partial masses contradict the local analysis ({self.ladder})."
+        return replace(self, status=Status.UNDECIDED, condition=None, reasons=(text, *self.reasons))
+
+    @staged("deciding on a range of distances")
+    def on_domain(self, z_max: float | sympy.Expr | None = None) -> DomainVerdict:
+        """Decide whether any continuation beyond ``z_max`` has finite mass.
+
+        Parameters
+        ----------
+        z_max : number, optional
+            The largest distance of two points of the data; 2 for a zonal kernel by default.
+        """
+        kernel = self._radial("a verdict on a range of distances")
+        assert self.analysis is not None  # every radial kernel has one
+        return verdict_on_range(kernel, self.analysis, self.dim, z_max)
+
+
+def _refuse_extreme_values(analysis: LocalAnalysis | None) -> None:
+    """Refuse a measure whose masses no double holds, rather than give 0 or inf."""
+    limit = None if analysis is None else analysis.origin.limit
+    if limit is None or is_zero(limit):
+        return
+    size = abs(limit.evalf(15))
+    if not _LEAST_VALUE <= size <= 1 / _LEAST_VALUE:
+        raise ParameterError(
+            f"k(0) = {sympy.sstr(limit.evalf(3))}, and masses in double precision reach from "
+            f"{float(_LEAST_VALUE):g} to {float(1 / _LEAST_VALUE):g}: divide the kernel by it, and "
+            "multiply the features' weights."
+        )
