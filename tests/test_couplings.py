@@ -6,8 +6,8 @@ from grids import by_turns
 from laws import gaussian_mixture, table_of
 
 from rf.sampling.cosines import angular_means
+from rf.sampling.coupling import Request, dependent_pairs
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.couplings.coupling import Request, dependent_pairs
 from rf.sampling.couplings.kerdock import kerdock_bases, kerdock_lines
 from rf.sampling.designed_directions import angular_means as means_of_a_set
 from rf.sampling.radii import RADII

@@ -7,7 +7,8 @@ from laws import gaussian_mixture, matern_law, table_of
 from pooling import estimates, mean_score, random_differences, variance_score
 from scipy import stats
 
-from rf.sampling.frequencies import RADII, allocate, apportion, draw_frequencies, draw_repeatedly
+from rf.sampling.frequencies import RADII, draw_frequencies, draw_repeatedly
+from rf.variance.allocation import allocate, apportion
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
 

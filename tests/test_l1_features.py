@@ -6,7 +6,7 @@ from grids import by_turns
 
 import spectra as sp
 from rf import ORF, RFF, KreinRidge, SpectralFeatures
-from rf.feature_maps.feature_map import FourierMap
+from rf.schemes.feature_map import FourierMap
 from spectra.errors import DataError, ParameterError
 from spectra.table import L1Table
 from tests.pooling import estimates, mean_score, variance_score

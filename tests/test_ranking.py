@@ -16,6 +16,7 @@ from rf.sampling.couplings import COUPLINGS
 from rf.sampling.directions import iid
 from rf.sampling.frequencies import draw_repeatedly
 from rf.schemes.scheme import Scheme, plan_table
+from rf.variance.allocation import least_split
 from rf.variance.coupling_score import best_split, candidates, ranked_plans
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
@@ -204,8 +205,8 @@ def test_comonotone_parts_in_layers_are_split_for_the_layers_that_are_drawn():
     model = model_of("delta-Gaussian (1, 10)", "wine")
     for n in (24, 60):
         split = best_split(model, n, coupling="comonotone", radii="stratified")
-        neyman = model.optimal_allocation(n, coupling="comonotone")
-        shared = model.optimal_allocation(n, coupling="shared")
+        neyman = least_split(model, n, COUPLINGS["comonotone"])
+        shared = least_split(model, n, COUPLINGS["shared"])
         rough = [
             model.rough_mean_variance(counts, coupling="comonotone", radii="stratified")
             for counts in (split, neyman, shared)

@@ -18,8 +18,9 @@ from rf.sampling.couplings.haar import CutColumns, haar_cosine
 from rf.sampling.couplings.hadamard import hadamard_blocks, hadamard_order
 from rf.sampling.designed_directions import angular_means, designed
 from rf.sampling.directions import iid
-from rf.sampling.frequencies import ALLOCATIONS, allocate, draw_repeatedly
+from rf.sampling.frequencies import draw_repeatedly
 from rf.sampling.radii import RADII
+from rf.variance.allocation import ALLOCATIONS, allocate, least_split
 from rf.variance.radii import radial_means
 from rf.variance.radii.shared_quantiles import ranks_of_ranks
 from rf.variance.variance import VarianceModel, part_variance, variance
@@ -492,7 +493,7 @@ def test_allocation_of_two_parts_is_the_best_of_all(coupling, n):
     table = delta_gaussian(3, 1.0, 4.0, mass=(1.0, 0.6))
     z = np.linspace(0.1, 2.0, 7)
     model = VarianceModel(table, z)
-    best = model.optimal_allocation(n, coupling=coupling)
+    best = least_split(model, n, EVERY_COUPLING[coupling])
     values = [model.mean_variance((i, n - i), coupling=coupling) for i in range(1, n)]
     assert sum(best) == n
     assert model.mean_variance(best, coupling=coupling) == pytest.approx(min(values), rel=1e-10)
@@ -502,7 +503,7 @@ def test_allocation_of_many_parts_is_neymans():
     laws = [gaussian_atoms(3, t) for t in (1.0, 2.0, 5.0)]
     table = table_of(3, *(part(m, 0.0, law) for m, law in zip((1, 2, 3), laws, strict=True)))
     z = np.array([0.5, 1.0])
-    counts = VarianceModel(table, z).optimal_allocation(600, coupling="iid")
+    counts = least_split(VarianceModel(table, z), 600, EVERY_COUPLING["iid"])
     deviation = np.sqrt(part_variance(table, z).mean(axis=1))
     np.testing.assert_allclose(np.array(counts), 600 * deviation / deviation.sum(), atol=1.0)
 
@@ -520,7 +521,7 @@ def test_refusals_name_the_way_out():
     with pytest.raises(ParameterError, match="scheme of radii"):
         variance(table, [1.0], n_per_part=(2, 2), coupling="iid", radii="sobol")
     with pytest.raises(ParameterError, match="at least one"):
-        VarianceModel(table, np.ones(1)).optimal_allocation(1, coupling="iid")
+        least_split(VarianceModel(table, np.ones(1)), 1, EVERY_COUPLING["iid"])
     odd = SimpleNamespace(mass=1.0, phase=0.5, law=gaussian_atoms(3, 1.0))
     with pytest.raises(ParameterError, match="phase"):
         part_variance(SimpleNamespace(dim=3, parts=(odd,)), [1.0])

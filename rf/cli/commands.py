@@ -18,7 +18,8 @@ from rf.papers.experiments.approximation import ROWS, RUNS, sample_rows, summari
 from rf.papers.experiments.ledger import Ledger
 from rf.papers.experiments.pages import quick_look, write_results
 from rf.papers.experiments.tables import run_experiment, table_lines
-from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII
+from rf.sampling.frequencies import COUPLINGS, RADII
+from rf.variance.allocation import ALLOCATIONS
 from spectra.base.console import PICTURES, check_writable
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +23,19 @@ from rf.dot_product.candidate import DrawnMap, MadeToOrder, Offer, dense
 from rf.dot_product.comparison import SEED, SEEN_ROWS, mean_square, seen_error
 from rf.dot_product.exact_powers import ExactMap
 from rf.dot_product.problem import commission, made_to_order
-from rf.feature_maps.feature_map import FeatureMap
 from rf.feature_maps.monomials import MonomialMap
 from rf.inputs.lengths import divided
 from rf.inputs.rows import RowRange, centre_of, sample_of_rows
-from rf.sampling.frequencies import Radii, apportion
+from rf.sampling.frequencies import Radii
+from rf.schemes.feature_map import FeatureMap
+from rf.variance.allocation import apportion
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from spectra.kernels.column_products import Factor, Product
     from spectra.kernels.grouped import GroupedKernel
+    from spectra.kernels.kernel import Kernel
 
 __all__ = ["GroupRanges", "TermsPlan", "plan_by_groups"]
 
@@ -269,7 +271,7 @@ def _offer(term: Product, X: Any, n: int, *, positive: bool) -> Offer:
     for i, factor in enumerate(term.factors):
         radial = term.weight * factor.kernel if i == 0 else factor.kernel
         Xg = _rows_of(factor, X)
-        order = commission(radial, Xg, domain="data", why="")
+        order = commission(cast("Kernel", radial), Xg, domain="data", why="")
         selected.append((factor, made_to_order(order, Xg, each, positive=positive).offer))
 
     def draw(rng: np.random.Generator) -> DrawnMap:
@@ -284,7 +286,7 @@ def _offer(term: Product, X: Any, n: int, *, positive: bool) -> Offer:
 
 def _range_of(factor: Factor, X: Any) -> RowRange:
     Xg = _rows_of(factor, X)
-    z_max = commission(factor.kernel, Xg, domain="data", why="").z_max
+    z_max = commission(cast("Kernel", factor.kernel), Xg, domain="data", why="").z_max
     return RowRange(z_max, "", centre_of(Xg))
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rf.feature_maps.feature_map import FeatureMap
 from rf.feature_maps.fourier_features import copied_into
 from rf.inputs.arrays import on_host
+from rf.schemes.feature_map import FeatureMap
 from rf.schemes.scheme import FeaturePlan
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError

@@ -20,10 +20,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from rf.dot_product.candidate import MadeToOrder
-from rf.feature_maps.feature_map import FeatureMap, FourierMap
 from rf.inputs.arrays import on_host
 from rf.inputs.rows import MARGIN, dense, sample_of_rows, typical_differences
 from rf.sampling.frequencies import Frequencies, Radii
+from rf.schemes.feature_map import FeatureMap, FourierMap
 from rf.schemes.scheme import SIZED_PAIRS, STATED_PAIRS, relative_error
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import NORM_TOLERANCE

@@ -9,9 +9,9 @@ from typing import final
 import numpy as np
 
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import allocate, apportion
 from rf.schemes.grouped import GroupedModel, allocated_to_groups
 from rf.schemes.l1 import l1_part_variance
+from rf.variance.allocation import allocate, apportion
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.base.limits.progress import stage, staged

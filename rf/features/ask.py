@@ -13,13 +13,13 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.feature_maps.feature_map import FourierMap
 from rf.features.base import BaseSpectralFeatures
 from rf.inputs.callers import outside
 from rf.inputs.lengths import LENGTHS
 from rf.inputs.rows import sample_of_rows
 from rf.sampling.frequencies import Frequencies, Radii
 from rf.schemes.complex import NEGLIGIBLE, AxialPlan, Decomposed, axial_plan
+from rf.schemes.feature_map import FourierMap
 from rf.schemes.scheme import Scheme
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError

@@ -1,7 +1,7 @@
 r"""The one estimator behind every random-feature system: fit, transform, gram, signature.
 
 A plan (:mod:`rf.schemes.scheme`) says how the features of a kernel are made, and gives a feature
-map (:mod:`rf.feature_maps.feature_map`): left and right columns, and their signs.  With the
+map (:mod:`rf.schemes.feature_map`): left and right columns, and their signs.  With the
 signature +1 for a positive part and -1 for a negative one, ``(Z * signature_) @ Z.T`` estimates
 the kernel matrix without bias, and for a radial kernel its diagonal is k(0) exactly (an odd number
 of columns leaves out one sine: see ``n_components``).
@@ -20,7 +20,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rf.feature_maps.feature_map import FeatureMap
 from rf.features.operators import FeatureOperator, checked_ridge
 from rf.inputs.arrays import beside, is_foreign, on_host, refuse_other_library, validated_rows
 from rf.inputs.callers import outside
@@ -29,6 +28,7 @@ from rf.inputs.lengths import divided, lengths_for, warn_of_units
 from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of, check_size
 from rf.inputs.tables import Spectrum, resolve_spectrum, without_lengths
 from rf.sampling.frequencies import Radii
+from rf.schemes.feature_map import FeatureMap
 from rf.schemes.grouped import plan_groups
 from rf.schemes.l1 import plan_l1
 from rf.schemes.scheme import FeaturePlan, Scheme, plan_table

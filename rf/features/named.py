@@ -10,8 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from rf.features.base import BaseSpectralFeatures, MixedSignature
 from rf.inputs.lengths import LENGTHS
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import ALLOCATIONS, Allocation
 from rf.schemes.scheme import Scheme
+from rf.variance.allocation import ALLOCATIONS, Allocation
 from spectra.errors import ParameterError
 from spectra.table import GroupedTable, L1Table, SpectralTable
 

@@ -15,8 +15,9 @@ from rf.inputs.callers import outside as outside_of_rf
 from rf.inputs.lengths import LENGTHS, LengthScaleWarning, warn_of_units
 from rf.inputs.rows import RowRange, centre_of
 from rf.inputs.tables import named_kernel, resolve_spectrum
-from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
+from rf.sampling.frequencies import COUPLINGS, RADII, Radii
 from rf.schemes.scheme import FeaturePlan, Scheme, plan_table
+from rf.variance.allocation import ALLOCATIONS, Allocation
 from spectra.base.arrays import FloatArray
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
 from spectra.table import SpectralTable
@@ -67,7 +68,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         made to order, the way of least error (see Notes).
     radii : {"stratified", "iid", "systematic"}, default="stratified"
     allocation : {"optimal", "mass", "equal"}, default="optimal"
-        How frequencies are split over the parts; see :func:`rf.sampling.frequencies.allocate`.
+        How frequencies are split over the parts; see :func:`rf.variance.allocation.allocate`.
     mixed_signature : {"warn", "ignore", "error"}, default="warn"
         What fit does when a column has signature -1, which a pipeline on Z alone would not see.
         With "error", features made to order for a kernel that is positive definite on the sphere
@@ -92,7 +93,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     ----------
     signature_ : ndarray of shape (n_components,)
         +1 or -1 for each column.
-    feature_map_ : rf.feature_maps.feature_map.FeatureMap
+    feature_map_ : rf.schemes.feature_map.FeatureMap
         What makes the columns.
     frequencies_ : rf.Frequencies or None
         The draw; None for features that the portfolio made.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, final
+from typing import Any, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +21,6 @@ from scipy.sparse.linalg import LinearOperator, cg
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import AccuracyError, DataError, ParameterError
-
-if TYPE_CHECKING:
-    from rf.fields.gaussian_field import GaussianField
 
 __all__ = ["ConditionedField"]
 
@@ -35,6 +32,22 @@ _CG_TOLERANCE = 1e-10
 _CG_STEPS = 2_000
 # A solution with fewer digits than this is none.
 _LEAST_DIGITS = 1e-4
+
+
+class _Field(Protocol):
+    """What is asked of a field: its covariance, and its paths by their numbers."""
+
+    is_radial: bool
+    is_differentiable: bool
+    k_zero: float
+
+    def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray: ...
+    def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray: ...
+    def path(self, number: int = 0) -> Any: ...
+    def noise(self, number: int, size: int) -> FloatArray: ...
+    def sample(self, X: ArrayLike, *, n_paths: int = 1) -> FloatArray: ...
+    def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray: ...
+    def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray: ...
 
 
 @final
@@ -71,7 +84,7 @@ class ConditionedField:
     (4, 2)
     """
 
-    field: GaussianField
+    field: _Field
     X: FloatArray
     y: FloatArray
     noise: float
@@ -85,9 +98,7 @@ class ConditionedField:
         return f"ConditionedField: {self.field!r} through {given}, solved by {self.solver}"
 
     @classmethod
-    def of(
-        cls, field: GaussianField, X: FloatArray, y: ArrayLike, *, noise: float, solver: str
-    ) -> Self:
+    def of(cls, field: _Field, X: FloatArray, y: ArrayLike, *, noise: float, solver: str) -> Self:
         """Check the data and prepare the solution; :meth:`rf.GaussianField.condition` calls it."""
         values = real_array(y, "y", error=DataError)
         if values.shape != (len(X),) or not np.all(np.isfinite(values)):
@@ -231,9 +242,7 @@ def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
     return np.tril(factor), 1.0 / share
 
 
-def _by_gradients(
-    field: GaussianField, X: FloatArray, noise: float
-) -> Callable[[FloatArray], FloatArray]:
+def _by_gradients(field: _Field, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
     rows = max(1, _BLOCK_ENTRIES // len(X))
 
     def product(v: FloatArray) -> FloatArray:

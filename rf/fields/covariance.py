@@ -21,10 +21,11 @@ from rf.fields.gradients import (
     slope_of_kernel,
     slope_of_table,
 )
-from rf.sampling.frequencies import Frequencies, allocate, apportion, draw_frequencies
+from rf.sampling.frequencies import Frequencies, draw_frequencies
 from rf.schemes.grouped import GroupedModel, draw_grouped
 from rf.schemes.l1 import drawn_l1, l1_variance
 from rf.schemes.scheme import checked_differences
+from rf.variance.allocation import allocate, apportion
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array

@@ -9,7 +9,7 @@ and of products of such kernels by the rule for products.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -55,7 +55,7 @@ def gradient_of_products(
             for i, factor in enumerate(term.factors):
                 columns, lengths = list(factor.columns), np.array(factor.lengths)
                 x, y = X[rows][:, columns] / lengths, Y[:, columns] / lengths
-                pull = term.weight * c * slope_of_kernel(factor.kernel)(cdist(x, y))
+                pull = term.weight * c * slope_of_kernel(cast("Kernel", factor.kernel))(cdist(x, y))
                 for other in (*values[:i], *values[i + 1 :]):
                     pull = pull * other
                 out[rows, columns] += _pulled(pull, x, y) / lengths

@@ -1,4 +1,4 @@
-"""Rows in dask arrays: features of each chunk when it is asked for, and sums of all as one graph.
+"""Rows in dask arrays: features of each chunk, computed when they are needed.
 
 Nothing here imports dask unless an array of dask was passed.  Chunks are of rows; whatever looks
 at the rows before it draws (the fit of features) looks at the first chunk, as ``partial_fit`` does.
@@ -6,7 +6,6 @@ at the rows before it draws (the fit of features) looks at the first chunk, as `
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
@@ -14,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from rf.krein.sums import GramSums
 from spectra.errors import ParameterError
 
-__all__ = ["by_chunks", "first_chunk", "first_rows", "is_dask", "sums_of_dask"]
+__all__ = ["by_chunks", "dask_module", "first_chunk", "first_rows", "is_dask", "rows_of"]
 
 
 def is_dask(X: Any) -> bool:
@@ -33,12 +31,12 @@ def is_dask(X: Any) -> bool:
 
 def first_chunk(X: Any) -> Any:
     """The first rows of a collection, in memory; whatever is no collection of dask as it is."""
-    return _rows(X).blocks[0].compute() if is_dask(X) else X
+    return rows_of(X).blocks[0].compute() if is_dask(X) else X
 
 
 def first_rows(values: Any, count: int) -> Any:
     """So many values of an array or a collection, in memory."""
-    return np.asarray(_rows(values)[:count]) if is_dask(values) else values[:count]
+    return np.asarray(rows_of(values)[:count]) if is_dask(values) else values[:count]
 
 
 def by_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +54,7 @@ def by_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
                 "Columns of an array of dask are made when they are asked for, and out= says where "
                 "now. Leave it away, and store() the result."
             )
-        X, name = _rows(X), method.__name__
+        X, name = rows_of(X), method.__name__
         single = X.dtype == np.float32
         if name != "gram":
             return X.map_blocks(
@@ -65,9 +63,9 @@ def by_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
                 meta=np.empty((0, 0), np.float32 if single else np.float64),
             )  # fmt: skip
         other = next((Y for Y in (*others, *options.values()) if Y is not None), X)
-        Y = _rows(other)
+        Y = rows_of(other)
         dtype = np.float32 if single and Y.dtype == np.float32 else np.float64
-        return _dask(".array").blockwise(
+        return dask_module(".array").blockwise(
             _of_chunks, "ij", X, "ik", Y, "jk", estimator=self, dtype=dtype,
             concatenate=True, meta=np.empty((0, 0), dtype),
         )  # fmt: skip
@@ -83,36 +81,14 @@ def _of_chunks(rows: Any, others: Any, estimator: Any) -> Any:
     return estimator.gram(rows, others)
 
 
-def _rows(X: Any) -> Any:
+def rows_of(X: Any) -> Any:
     """An array of dask whose chunks hold whole rows."""
     if hasattr(X, "to_dask_array"):
         X = X.to_dask_array(lengths=True)
-    X = _dask(".array").asarray(X)
+    X = dask_module(".array").asarray(X)
     return X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
 
 
-def _dask(module: str = "") -> Any:
+def dask_module(module: str = "") -> Any:
     """A module of dask, where a collection of it was passed."""
     return import_module("dask" + module)
-
-
-def sums_of_dask(features: Any, X: Any, y: Any, weights: Any = None) -> GramSums:
-    """The sums of a model over all chunks, as one graph on whichever scheduler is at work.
-
-    A chunk that is lost with its worker is summed again by another.  The order of the additions is
-    that of the graph, and does not depend on who was first.
-    """
-    X, delayed = _rows(X), _dask().delayed
-    columns = [list(X.to_delayed().ravel())]
-    for values in (y, weights):
-        if values is None:
-            columns.append([None] * len(columns[0]))
-        else:
-            columns.append(list(_rows(values).rechunk({0: X.chunks[0]}).to_delayed().ravel()))
-    shared, of, add = delayed(features), delayed(GramSums.of_rows), delayed(operator.add)
-    parts = [of(shared, *chunk) for chunk in zip(*columns, strict=True)]
-    while len(parts) > 1:
-        pairs = [add(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
-        parts = pairs + parts[len(pairs) * 2 :]
-    total: GramSums = parts[0].compute()
-    return total

@@ -11,52 +11,40 @@ to do with one another; that is the *coupling*, and it decides the variance.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import trunc
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.feature_maps.walsh import WalshBlock
+from rf.sampling.coupling import Request, UnitBlock
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.couplings.coupling import Request, UnitBlock
 from rf.sampling.radii import RADII, Radii
-from rf.variance.variance import VarianceModel, refuse_other_than_table
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.numbers import random_source, whole_number
 from spectra.errors import ParameterError
+from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
-    from spectra.table import GroupedTable, L1Table, SpectralTable
+    from spectra.table import GroupedTable, L1Table
 
 __all__ = [
-    "ALLOCATIONS",
     "COUPLINGS",
     "RADII",
-    "Allocation",
     "Frequencies",
     "Radii",
-    "allocate",
-    "apportion",
+    "choice",
     "draw_frequencies",
     "draw_repeatedly",
     "pooled_frequencies",
+    "refuse_other_than_table",
 ]
 
-# The optimal split is searched exactly up to this number of frequencies, and scaled up beyond: it
-# wastes at most one part in this number, and the variance is flat at its least.
-_EXACT_SPLIT = 256
-
 T = TypeVar("T")
-
-Allocation = Literal["equal", "mass", "optimal"]
-
-#: How frequencies are split over the parts; see :func:`allocate`.
-ALLOCATIONS: tuple[Allocation, ...] = ("equal", "mass", "optimal")
 
 
 @final
@@ -128,8 +116,8 @@ def draw_frequencies(
     ----------
     table : SpectralTable
     counts : sequence of int
-        Number of frequencies of each part, at least one; see :func:`allocate`.  A number alone is
-        that of a single part.
+        Number of frequencies of each part, at least one; see
+        :func:`rf.variance.allocation.allocate`.  A number alone is that of a single part.
     coupling : str
         One of those listed in :mod:`rf.sampling.couplings`.
     radii : str
@@ -210,8 +198,8 @@ def draw_repeatedly(
             f"counts = {tuple(counts)} for a table of {len(parts)} part(s): every part needs its "
             "own number of frequencies, at least 1. Use allocate(table, n)."
         )
-    chosen = _choice(COUPLINGS, coupling, "coupling")
-    rule = _choice(RADII, radii, "radii")
+    chosen = choice(COUPLINGS, coupling, "coupling")
+    rule = choice(RADII, radii, "radii")
     asked = Request(counts, table.dim, draws, rule, rng)
     drawn, units = chosen.draw_with_blocks(asked)
     frequencies = np.concatenate(
@@ -278,107 +266,16 @@ def _blocks(
     return tuple(blocks)
 
 
-# --- allocation: how many frequencies each part gets -------------------------------------------
-
-
-def apportion(weights: ArrayLike, n: int) -> tuple[int, ...]:
-    """Whole numbers n_p >= 1 that sum to n and make sum(weights_p^2 / n_p) least.
-
-    The rule of equal proportions: each next one goes where w^2 / (n_p (n_p + 1)) is greatest.
-    With weights = mass times standard deviation it is Neyman's allocation in whole numbers.
-
-    Raises
-    ------
-    ParameterError
-        Where there are more weights than n, or a weight is negative or not finite.
-
-    References
-    ----------
-    T. Wright, "The equivalence of Neyman optimum allocation for sampling and equal proportions
-    for apportioning the U.S. House of Representatives", The American Statistician 66 (2012).
-
-    Examples
-    --------
-    >>> apportion([1.0, 3.0], 8)
-    (2, 6)
-    """
-    sizes = np.asarray(weights, dtype=float)
-    if not np.all(sizes >= 0) or not np.all(np.isfinite(sizes)):
-        raise ParameterError(f"Weights must be finite and not negative, and they are {sizes}.")
-    if n < len(sizes):
-        raise ParameterError(
-            f"{n} frequencies cannot serve {len(sizes)} parts, each of which needs one. Ask for "
-            f"n_components >= {2 * len(sizes)} (two columns for each frequency)."
-        )
-    counts = [1] * len(sizes)
-    queue = [(-size * size / 2.0, p) for p, size in enumerate(sizes.tolist())]
-    heapq.heapify(queue)
-    for _ in range(n - len(sizes)):
-        _, p = queue[0]
-        counts[p] += 1
-        priority = sizes[p] ** 2 / (counts[p] * (counts[p] + 1.0))
-        heapq.heapreplace(queue, (-float(priority), p))
-    return tuple(counts)
-
-
-def allocate(
-    table: SpectralTable,
-    n: int,
-    *,
-    allocation: Allocation = "mass",
-    coupling: str = "orthogonal",
-    distances: ArrayLike | VarianceModel | None = None,
-) -> tuple[int, ...]:
-    """Split n frequencies over the parts of a table, at least one for each.
-
-    Parameters
-    ----------
-    table : SpectralTable
-    n : int
-        Number of frequencies, half the number of columns.
-    allocation : str
-        "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
-        variance of the coupling over ``distances``, with independent radii, whose best split
-        serves layers as well; found for up to 256 frequencies and scaled up beyond; a coupling
-        may name another whose splits serve it, as "qmc" names "iid").
-    coupling : str
-        As in :func:`draw_frequencies`; read by "optimal" alone.
-    distances : array_like or rf.variance.variance.VarianceModel, optional
-        Distances |x - y| of the data, or the model at them, which remembers what it has
-        integrated; needed by "optimal" alone.
-
-    Returns
-    -------
-    tuple of int
-
-    Raises
-    ------
-    ParameterError
-        Where there are more parts than frequencies, or "optimal" lacks distances.
-    """
-    n = int(n)
-    masses = [p.root_mean_square(table.dim)[0] for p in table.parts]
-    known: dict[str, list[float]] = dict(
-        zip(ALLOCATIONS, ([1.0] * len(masses), masses, masses), strict=True)
-    )
-    counts = apportion(_choice(known, allocation, "allocation"), n)
-    if allocation != "optimal" or len(masses) == 1:
-        return counts
-    if distances is None:
-        raise ParameterError(
-            "allocation='optimal' weighs the variances at the distances of the data, and none were "
-            "given. Pass distances=..., or take allocation='mass'."
-        )
-    model = distances
-    if not isinstance(model, VarianceModel):
-        model = VarianceModel(table, np.asarray(model, dtype=float))
-    served = _choice(COUPLINGS, coupling, "coupling").splits
-    few = min(n, max(_EXACT_SPLIT, len(masses)))
-    counts = model.optimal_allocation(few, coupling=served[0] if served else coupling)
-    return counts if few == n else apportion(counts, n)
-
-
-def _choice(options: Mapping[str, T], name: str, what: str) -> T:
+def choice(options: Mapping[str, T], name: str, what: str) -> T:
     if name not in options:
         raise ParameterError(f"{what} = {name!r} is not one of {', '.join(map(repr, options))}.")
     return options[name]
+
+
+def refuse_other_than_table(table: Any, kind: type = SpectralTable, why: str = "") -> None:
+    """A ParameterError for what is no table of a kind, by default of radial laws."""
+    if not isinstance(table, kind):
+        raise ParameterError(
+            f"A {kind.__name__}, made by spectra.derive(kernel, dim), is asked for{why}; what was "
+            f"passed is of type {type(table).__name__}."
+        )

@@ -30,12 +30,12 @@ from typing import Any, final
 
 import numpy as np
 
-from rf.feature_maps.feature_map import FeatureMap, FourierMap
 from rf.inputs.rows import sample_of_rows, typical_differences
+from rf.sampling.coupling import Request
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.couplings.coupling import Request
-from rf.sampling.frequencies import Allocation, Frequencies, apportion, pooled_frequencies
+from rf.sampling.frequencies import Frequencies, pooled_frequencies
 from rf.sampling.radii import RADII, Radii
+from rf.schemes.feature_map import FeatureMap, FourierMap
 from rf.schemes.scheme import (
     RANKED_PAIRS,
     SIZED_PAIRS,
@@ -46,6 +46,7 @@ from rf.schemes.scheme import (
     checked_differences,
     relative_error,
 )
+from rf.variance.allocation import Allocation, apportion
 from rf.variance.coupling_score import Plan, candidates
 from rf.variance.radii.radial_means import MEAN_ERROR
 from rf.variance.variance import VarianceModel

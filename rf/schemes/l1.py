@@ -15,9 +15,9 @@ from typing import Any, final
 
 import numpy as np
 
-from rf.feature_maps.feature_map import FeatureMap, FourierMap
 from rf.inputs.rows import sample_of_rows, typical_differences
-from rf.sampling.frequencies import Frequencies, Radii, apportion, pooled_frequencies
+from rf.sampling.frequencies import Frequencies, Radii, pooled_frequencies
+from rf.schemes.feature_map import FeatureMap, FourierMap
 from rf.schemes.scheme import (
     SIZED_PAIRS,
     STATED_PAIRS,
@@ -26,6 +26,7 @@ from rf.schemes.scheme import (
     checked_differences,
     relative_error,
 )
+from rf.variance.allocation import apportion
 from rf.variance.coupling_score import Plan
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError

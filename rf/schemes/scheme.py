@@ -15,7 +15,6 @@ from typing import Any, final
 
 import numpy as np
 
-from rf.feature_maps.feature_map import FeatureMap, FourierMap
 from rf.inputs.rows import (
     KnownRows,
     graded_distances,
@@ -24,14 +23,9 @@ from rf.inputs.rows import (
     typical_distances,
 )
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import (
-    Allocation,
-    Frequencies,
-    Radii,
-    allocate,
-    draw_frequencies,
-    pooled_frequencies,
-)
+from rf.sampling.frequencies import Frequencies, Radii, draw_frequencies, pooled_frequencies
+from rf.schemes.feature_map import FeatureMap, FourierMap
+from rf.variance.allocation import Allocation, allocate
 from rf.variance.coupling_score import Plan, best_split, candidates, ranked_plans
 from rf.variance.variance import VarianceModel
 from rf.variance.weighted_variance import WeightedModel

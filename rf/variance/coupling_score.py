@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import Allocation, Radii, allocate
+from rf.sampling.frequencies import Radii
+from rf.variance.allocation import Allocation, allocate
 
 if TYPE_CHECKING:
     from rf.variance.variance import VarianceModel
@@ -89,7 +90,7 @@ def ranked_plans(
         Couplings of known variance; see :func:`candidates`.
     radii, allocation : str
         As in :func:`rf.sampling.frequencies.draw_frequencies` and
-        :func:`rf.sampling.frequencies.allocate`.
+        :func:`rf.variance.allocation.allocate`.
 
     Raises
     ------
@@ -140,7 +141,7 @@ def _splits(
 def best_split(model: VarianceModel, n: int, *, coupling: str, radii: Radii) -> tuple[int, ...]:
     """The split of n frequencies of least predicted variance, for the radii that are drawn.
 
-    Independent radii and layers agree on it (:func:`rf.sampling.frequencies.allocate`), but where a
+    Independent radii and layers agree on it (:func:`rf.variance.allocation.allocate`), but where a
     coupling names several splits, as "comonotone" does.
 
     Examples

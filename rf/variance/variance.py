@@ -40,39 +40,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.sampling.cosines import CosineLaw
+from rf.sampling.coupling import dependent_pairs
 from rf.sampling.couplings import COUPLINGS, Coupling, Pairs
-from rf.sampling.couplings.coupling import dependent_pairs
 from rf.sampling.radii import RADII, Layers, Radii
 from rf.variance.differences import Probe
 from rf.variance.radii.radial_means import MEAN_ERROR, Waves, fewer_strata
 from rf.variance.radii.shared_quantiles import comonotone_mean, same_direction_mean
 from rf.variance.radii.strata import NODES
-from rf.variance.splits import least_split
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
-__all__ = ["VarianceModel", "part_variance", "refuse_other_than_table", "variance"]
+__all__ = ["VarianceModel", "part_variance", "variance"]
 
 # Two parts, the law of the cosine, whether radii have one key, and whether it is a rough one.
 _Key = tuple[int, int, CosineLaw, bool, bool]
 # Strata that stand for more of them in a ranking.
 _ROUGH_STRATA = 64
-
-
-def refuse_other_than_table(table: Any, kind: type = SpectralTable, why: str = "") -> None:
-    """A ParameterError for what is no table of a kind, by default of radial laws."""
-    if not isinstance(table, kind):
-        raise ParameterError(
-            f"A {kind.__name__}, made by spectra.derive(kernel, dim), is asked for{why}; what was "
-            f"passed is of type {type(table).__name__}."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,19 +325,6 @@ class VarianceModel:
     ) -> FloatArray:
         """The variance at each distance as roughly as :meth:`rough_mean_variance`."""
         return self._variance(n_per_part, coupling, radii, _ROUGH_STRATA)[0]
-
-    def optimal_allocation(self, n: int, *, coupling: str) -> tuple[int, ...]:
-        """The split of n frequencies of least :meth:`mean_variance` (:mod:`rf.variance.splits`).
-
-        Neyman's allocation, with the covariances of the coupling and exact in whole numbers; each
-        part gets at least one frequency.
-
-        Raises
-        ------
-        ParameterError
-            Where n is less than the number of parts.
-        """
-        return least_split(self, int(n), _known(coupling))
 
 
 def _in_strata(coupling: Coupling, counts: Sequence[int]) -> set[tuple[int, int]]:

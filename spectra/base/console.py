@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
-from spectra import __version__
 from spectra.base.limits.time_limit import VARIABLE, limit_from, time_limit
 from spectra.errors import ParameterError, SpectraError
 
@@ -45,7 +45,7 @@ def add_time_option(parser: ArgumentParser) -> None:
 
 def add_version(parser: ArgumentParser) -> None:
     """Give a command the option --version."""
-    text = f"%(prog)s of kernel-spectra {__version__}"
+    text = f"%(prog)s of kernel-spectra {version('kernel-spectra')}"
     parser.add_argument("--version", action="version", version=text)
 
 

@@ -7,10 +7,10 @@ so that each radial measure is found once, and its shifts along one axis multipl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -73,9 +73,10 @@ def asymmetric_table(
     >>> table.expected_kernel(D).round(6), bool(np.allclose(table.expected_kernel(D), kernel(D)))
     (array([0.606531, 0.135335, 1.      ]), True)
     """
+    in_dimension = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))
     moved = [
         ((table_of or _radial_table)(radial, dim), _deviation(radial), shifts)
-        for radial, terms in kernel.in_dimension(dim).items()
+        for radial, terms in in_dimension.items()
         for shifts in _shifts(terms, dim)
     ]
     if not moved:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import overload
+from typing import cast, overload
 
 import numpy as np
 
@@ -169,7 +169,7 @@ def _grouped_table(
     groups: dict[Factor, int] = {}
     found = []
     for factor in kernel.factors:
-        key = (factor.kernel, len(factor.columns))
+        key = (cast("Kernel", factor.kernel), len(factor.columns))
         groups[factor] = len(groups)
         found.append(
             Group(laws.setdefault(key, len(laws)), factor.columns, np.array(factor.lengths))

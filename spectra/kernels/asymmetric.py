@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 import sympy
@@ -24,10 +24,8 @@ from spectra.base.numbers import FloatArray, differences_of_rows, real_array
 from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
-from spectra.kernels.kernel import Algebra
-
-if TYPE_CHECKING:
-    from spectra.kernels.kernel import Kernel
+from spectra.kernels.algebra import Algebra
+from spectra.kernels.radial_kernel import RadialKernel
 
 __all__ = [
     "AsymmetricKernel",
@@ -54,7 +52,7 @@ class Term:
     """
 
     weight: float
-    kernel: Kernel
+    kernel: RadialKernel
     offset: tuple[float, ...]
     tilt: tuple[float, ...]
 
@@ -153,7 +151,7 @@ class AsymmetricKernel(Algebra):
         added = _tuple(beta, "tilt")
         return _collect(replace(term, tilt=_added(term.tilt, added)) for term in self.terms)
 
-    def in_dimension(self, dim: int) -> dict[Kernel, list[tuple[float, FloatArray]]]:
+    def in_dimension(self, dim: int) -> dict[RadialKernel, list[tuple[float, FloatArray]]]:
         """Radial kernels k and the (c, r) of which the kernel in R^dim is the sum of c k(D + r).
 
         Tilts of Gaussians are worked in.
@@ -166,7 +164,7 @@ class AsymmetricKernel(Algebra):
             Where a kernel that is no sum of Gaussians is tilted.
         """
         self._checked(dim)
-        found: dict[Kernel, list[tuple[float, FloatArray]]] = {}
+        found: dict[RadialKernel, list[tuple[float, FloatArray]]] = {}
         for term in self.terms:
             offset, tilt = _vector(term.offset, dim), _vector(term.tilt, dim)
             if not np.any(tilt):
@@ -213,7 +211,7 @@ class AsymmetricKernel(Algebra):
         return _collect(replace(term, weight=term.weight * number) for term in self.terms)
 
 
-def shifted(kernel: Kernel, offset: Vector) -> AsymmetricKernel:
+def shifted(kernel: RadialKernel, offset: Vector) -> AsymmetricKernel:
     """The kernel D -> k(D + offset); a single number shifts every coordinate.
 
     Raises
@@ -225,7 +223,7 @@ def shifted(kernel: Kernel, offset: Vector) -> AsymmetricKernel:
     return _collect([Term(1.0, kernel, _tuple(offset, "offset"), (0.0,))])
 
 
-def tilted(kernel: Kernel, tilt: Vector) -> AsymmetricKernel:
+def tilted(kernel: RadialKernel, tilt: Vector) -> AsymmetricKernel:
     """The kernel D -> k(D) exp(tilt.D); a single number tilts along every coordinate.
 
     Its measure is that of k at complex frequencies, which needs exponential moments of k:
@@ -240,7 +238,7 @@ def tilted(kernel: Kernel, tilt: Vector) -> AsymmetricKernel:
     return _collect([Term(1.0, kernel, (0.0,), _tuple(tilt, "tilt"))])
 
 
-def gaussian_components(kernel: Kernel) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
+def gaussian_components(kernel: RadialKernel) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
     """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None where it is none.
 
     Examples
@@ -257,15 +255,15 @@ def gaussian_components(kernel: Kernel) -> tuple[tuple[sympy.Expr, sympy.Expr], 
     return tuple(sorted(found, key=lambda pair: -pair[1]))
 
 
-def _components(kernel: Kernel) -> Iterable[tuple[float, float, Kernel]]:
-    """(c, sigma, Kernel of exp(-z^2/(2 sigma^2))) of each Gaussian of a sum of them."""
+def _components(kernel: RadialKernel) -> Iterable[tuple[float, float, RadialKernel]]:
+    """(c, sigma, RadialKernel of exp(-z^2/(2 sigma^2))) of each Gaussian of a sum of them."""
     for coefficient, rate in gaussian_components(kernel) or ():
         piece = replace(kernel.pieces[0], expr=sympy.exp(-rate * Z**2))
         gaussian = replace(kernel, pieces=(piece,), zonal=None, label="")
         yield float(coefficient), float(1 / sympy.sqrt(2 * rate)), gaussian
 
 
-def without_factor(kernel: Kernel) -> tuple[float, Kernel]:
+def without_factor(kernel: RadialKernel) -> tuple[float, RadialKernel]:
     """A kernel as a number times one without a factor, so that multiples of it share a measure."""
     split = [piece.expr.as_independent(Z, as_Add=False) for piece in kernel.pieces]
     factors = {factor for factor, _ in split}
@@ -279,7 +277,7 @@ def without_factor(kernel: Kernel) -> tuple[float, Kernel]:
 
 def _collect(terms: Iterable[Term]) -> AsymmetricKernel:
     """Add the weights of equal terms, and leave out those that cancel."""
-    weights: dict[tuple[Kernel, tuple[float, ...], tuple[float, ...]], float] = {}
+    weights: dict[tuple[RadialKernel, tuple[float, ...], tuple[float, ...]], float] = {}
     for term in terms:
         key = (term.kernel, term.offset, term.tilt)
         weights[key] = weights.get(key, 0.0) + term.weight
@@ -300,7 +298,7 @@ def _number_text(vector: tuple[float, ...]) -> str:
     return f"({shown}{', ...' if len(vector) > 4 else ''})"
 
 
-def _refuse_zonal(kernel: Kernel, what: str) -> None:
+def _refuse_zonal(kernel: RadialKernel, what: str) -> None:
     if kernel.is_zonal:
         raise ParameterError(
             f"The kernel {kernel} lives on the unit sphere, and a {what} leaves it. Write it as "

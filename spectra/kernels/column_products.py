@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -13,9 +13,7 @@ from scipy.spatial.distance import cdist
 from spectra.base.numbers import FloatArray
 from spectra.errors import ParameterError
 from spectra.kernels.asymmetric import without_factor
-
-if TYPE_CHECKING:
-    from spectra.kernels.kernel import Kernel
+from spectra.kernels.radial_kernel import RadialKernel
 
 __all__ = ["Factor", "Product", "collected", "multiplied", "shown"]
 
@@ -27,14 +25,14 @@ class Factor:
 
     Attributes
     ----------
-    kernel : Kernel
+    kernel : RadialKernel
         In units of the lengths, without a numerical factor.
     columns : tuple of int
         Ascending.
     lengths : tuple of float
     """
 
-    kernel: Kernel
+    kernel: RadialKernel
     columns: tuple[int, ...]
     lengths: tuple[float, ...]
 
@@ -87,7 +85,7 @@ def collected(terms: Iterable[Product]) -> tuple[Product, ...]:
 
     Numbers are taken out of the factors, so that multiples of a kernel share its measure.
     """
-    alone: dict[tuple[tuple[int, ...], tuple[float, ...]], list[tuple[float, Kernel]]] = {}
+    alone: dict[tuple[tuple[int, ...], tuple[float, ...]], list[tuple[float, RadialKernel]]] = {}
     weights: dict[tuple[Factor, ...], float] = {}
     order: list[Any] = []
     for term in terms:
@@ -143,9 +141,9 @@ def _is_there(term: Product) -> bool:
     return term.weight != 0.0 and all(factor.kernel.pieces for factor in term.factors)
 
 
-def _added(summands: list[tuple[float, Kernel]]) -> tuple[float, Kernel]:
+def _added(summands: list[tuple[float, RadialKernel]]) -> tuple[float, RadialKernel]:
     """The sum of multiples of radial kernels as a number times one kernel."""
-    by_kernel: dict[Kernel, float] = {}
+    by_kernel: dict[RadialKernel, float] = {}
     for weight, kernel in summands:
         by_kernel[kernel] = by_kernel.get(kernel, 0.0) + weight
     left = [(weight, kernel) for kernel, weight in by_kernel.items() if weight != 0.0]

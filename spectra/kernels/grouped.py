@@ -15,19 +15,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray, checked_dim, differences_of_rows, real_array
 from spectra.errors import DataError, ParameterError
+from spectra.kernels.algebra import Algebra
 from spectra.kernels.asymmetric import finite_number, is_number
 from spectra.kernels.column_products import Factor, Product, collected, multiplied, shown
-from spectra.kernels.kernel import Algebra
-
-if TYPE_CHECKING:
-    from spectra.kernels.kernel import Kernel
+from spectra.kernels.radial_kernel import RadialKernel
 
 __all__ = ["GroupedKernel", "additive", "on_columns", "with_lengths"]
 
@@ -85,7 +83,7 @@ class GroupedKernel(Algebra):
             sum(t.weight * np.prod([f.kernel.at_zero for f in t.factors]) for t in self.terms)
         )
 
-    def one_radial(self, dim: int) -> tuple[Kernel, FloatArray] | None:
+    def one_radial(self, dim: int) -> tuple[RadialKernel, FloatArray] | None:
         """The radial kernel and the lengths, where it is one kernel of all columns; else None.
 
         Raises
@@ -180,7 +178,7 @@ def _operand(other: Any) -> GroupedKernel | None:
     return None
 
 
-def on_columns(kernel: Kernel, columns: int | Sequence[int]) -> GroupedKernel:
+def on_columns(kernel: RadialKernel, columns: int | Sequence[int]) -> GroupedKernel:
     """The kernel of the distance in some columns alone; see :meth:`spectra.Kernel.on`.
 
     Raises
@@ -198,7 +196,7 @@ def on_columns(kernel: Kernel, columns: int | Sequence[int]) -> GroupedKernel:
     return _one_factor(kernel, tuple(sorted(given.tolist())), (1.0,) * given.size, None)
 
 
-def with_lengths(kernel: Kernel, lengths: ArrayLike) -> GroupedKernel:
+def with_lengths(kernel: RadialKernel, lengths: ArrayLike) -> GroupedKernel:
     """The kernel of rows divided by a length for each column; see :meth:`spectra.Kernel.rescale`.
 
     Raises
@@ -210,7 +208,7 @@ def with_lengths(kernel: Kernel, lengths: ArrayLike) -> GroupedKernel:
     return _one_factor(kernel, tuple(range(checked.size)), tuple(checked.tolist()), checked.size)
 
 
-def additive(kernel: Kernel, dim: int, *, order: int = 1) -> GroupedKernel:
+def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel:
     r"""The sum of a kernel over all columns, or over all pairs (sets) of ``order`` columns.
 
     .. math:: k_1(D) = \sum_i k(|D_i|), \qquad
@@ -218,7 +216,7 @@ def additive(kernel: Kernel, dim: int, *, order: int = 1) -> GroupedKernel:
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : RadialKernel
         Radial; its measure is needed in ``order`` dimensions only.
     dim : int
         Number of columns.
@@ -266,7 +264,7 @@ def checked_lengths(lengths: ArrayLike) -> FloatArray:
 
 
 def _one_factor(
-    kernel: Kernel, columns: tuple[int, ...], lengths: tuple[float, ...], dim: int | None
+    kernel: RadialKernel, columns: tuple[int, ...], lengths: tuple[float, ...], dim: int | None
 ) -> GroupedKernel:
     if kernel.is_zonal:
         raise ParameterError(

@@ -1,117 +1,34 @@
-"""A stationary kernel as a formula, its domain, and the algebra of kernels.
-
-A kernel is a finite sum of pieces, each a formula in z = |x - y| on a ball z <= support and zero
-beyond it (support may be infinite).  Pieces with one support are merged, so that equal kernels
-are equal objects and cancellations are exact.
-"""
+"""The public kernel class, and how kernels are made from formulas and functions."""
 
 from __future__ import annotations
 
-import numbers
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, overload
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 import sympy
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
-from spectra.base.limits.progress import stage, staged
-from spectra.base.numbers import FloatArray, check_unit_norms, matching_rows, real_array
+from spectra.base.limits.progress import staged
+from spectra.base.numbers import FloatArray
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import opaque_function, stated_facts
-from spectra.formula.evaluation.evaluate import numpy_function
-from spectra.formula.one_sided_limits import limit_at, value_at_zero
-from spectra.formula.pieces import Piece, in_distance, merged
-from spectra.formula.reader.parameters import exact_length, exact_parameter
+from spectra.formula.pieces import Piece, in_distance
+from spectra.formula.reader.parameters import exact_parameter
 from spectra.formula.reader.parsing import U, Z, check_expression, parse_formula
-
-if TYPE_CHECKING:
-    from spectra.kernels.asymmetric import AsymmetricKernel
-    from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.algebra import Algebra
+from spectra.kernels.asymmetric import AsymmetricKernel, shifted, tilted
+from spectra.kernels.grouped import GroupedKernel, on_columns, with_lengths
+from spectra.kernels.radial_kernel import RadialKernel
 
 __all__ = ["Algebra", "Kernel", "Piece", "radial", "zonal"]
 
 _PROBES_PER_PIECE = 61
-#: Points without a value at which a limit is looked for: more of them are no isolated ones.
-_MOST_LIMITS = 3
-
-
-class Algebra:
-    """What kernels of every kind share: what follows from + and *, how they print, matrices."""
-
-    # Abstract for the checker of types alone: through ABC every isinstance would run its metaclass.
-    label: str
-
-    @property
-    @abstractmethod
-    def formula(self) -> str:
-        """The kernel as text."""
-
-    @property
-    def is_zonal(self) -> bool:
-        """Whether the kernel is a formula in u = <x, y> on the unit sphere."""
-        return False
-
-    def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
-        """Exact kernel matrix of two sets of rows: its entries are k(x_i, y_j).
-
-        Parameters
-        ----------
-        X, Y : array_like of shape (n, d), (m, d)
-            Rows; ``Y`` defaults to ``X``.  For a zonal kernel they must be unit rows.
-
-        Returns
-        -------
-        ndarray of shape (n, m)
-            Of an asymmetric kernel it is not symmetric, even where Y is X.
-
-        Raises
-        ------
-        DataError
-            Where rows are not finite, differ in width, have another width than the kernel, or leave
-            the sphere of a zonal one.
-        """
-        return self._matrix(*matching_rows(X, Y))
-
-    @abstractmethod
-    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray: ...
-
-    @abstractmethod
-    def __add__(self, other: Any) -> Self: ...
-
-    @abstractmethod
-    def __mul__(self, other: Any) -> Self: ...
-
-    def __str__(self) -> str:
-        return self.label or self.formula
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self})"
-
-    def __radd__(self, other: Any) -> Self:
-        return self.__add__(other)
-
-    def __rmul__(self, other: Any) -> Self:
-        return self.__mul__(other)
-
-    def __neg__(self) -> Self:
-        return self * -1
-
-    def __rsub__(self, other: Any) -> Self:
-        return (-self).__add__(other)
-
-    def __sub__(self, other: Any) -> Self:
-        # What has no sign is no summand either, as the sum says.
-        signed = hasattr(other, "__neg__") and not isinstance(other, bool)
-        return self.__add__(-other if signed else other)
 
 
 @dataclass(frozen=True, repr=False)
-class Kernel(Algebra):
+class Kernel(RadialKernel):
     """A stationary radial kernel k(z), z = |x - y|; make one with :func:`radial` or :func:`zonal`.
 
     Kernels are immutable, hashable, picklable and compare by their formulas.  They add, subtract
@@ -132,100 +49,6 @@ class Kernel(Algebra):
     >>> k([0.0, 1.0])
     array([ 0.        , -0.38848182])
     """
-
-    pieces: tuple[Piece, ...]
-    zonal: sympy.Expr | None = None
-    label: str = field(default="", compare=False)
-
-    @property
-    def formula(self) -> str:
-        """The kernel as text in z (or u), with its supports."""
-        if self.zonal is not None:
-            return f"{self.zonal} at u = <x, y>"
-        if not self.pieces:
-            return "0"
-        return " + ".join(
-            str(p.expr) if p.support == sympy.oo else f"[{p.expr} on z <= {p.support}]"
-            for p in self.pieces
-        )
-
-    @property
-    def is_zonal(self) -> bool:
-        """Whether the kernel is a formula in u = <x, y> on the unit sphere."""
-        return self.zonal is not None
-
-    @property
-    def support(self) -> float:
-        """The radius beyond which the kernel is zero (``inf`` where there is none)."""
-        return max((float(p.support) for p in self.pieces), default=0.0)
-
-    @cached_property
-    @staged("finding the limit at z = 0")
-    def at_zero(self) -> float:
-        """k(0), the limit of k(z) as z falls to 0.
-
-        Raises
-        ------
-        FormulaError
-            Where the limit is infinite or could not be found.
-        """
-        total = sympy.Integer(0)
-        for piece in self.pieces:
-            value = value_at_zero(piece.expr)
-            if value is None:
-                raise FormulaError(
-                    f"The kernel {self} has no finite limit at z = 0 that could be found. A kernel "
-                    "with a spectral measure is bounded by k(0): check the formula at z = 0."
-                )
-            total += value
-        return float(total)
-
-    @cached_property
-    def _functions(self) -> tuple[tuple[float, Callable[[FloatArray], FloatArray]], ...]:
-        return tuple(
-            (float(p.support), numpy_function(p.expr, Z, end=float(p.support))) for p in self.pieces
-        )
-
-    def _values(self, i: int, z: FloatArray) -> FloatArray:
-        """Values of a piece at 0 < z <= its support; nan where it has none and no limit either.
-
-        A limit is one from both sides, as of (z - 1)**4*log(Abs(z - 1)) at 1; from below at its
-        support.
-        """
-        piece, (support, function) = self.pieces[i], self._functions[i]
-        values = function(z)
-        for point in np.unique(z[np.isnan(values)])[:_MOST_LIMITS]:
-            ends = bool(point == support)
-            radius = piece.support if ends else sympy.Rational(float(point))
-            values[z == point] = limit_at(piece.expr, radius, from_above=not ends)
-        return values
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"pieces": self.pieces, "zonal": self.zonal, "label": self.label}
-
-    def __call__(self, z: ArrayLike) -> FloatArray:
-        """Values k(z) at distances z >= 0; an array of the shape of z."""
-        z = real_array(z, "z")
-        if not np.all(z >= 0):
-            raise ParameterError(
-                f"A radial kernel is a function of a distance z >= 0, and it was asked at z = "
-                f"{z[~(z >= 0)].ravel()[0]}."
-            )
-        value = np.zeros_like(z)
-        for i, (support, _) in enumerate(self._functions):
-            inside = (z <= support) & (z > 0)
-            value[inside] += self._values(i, z[inside])
-        if np.any(z == 0):
-            value[z == 0] = self.at_zero
-        return value
-
-    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        distances = cdist(X, Y)
-        if self.is_zonal:
-            for rows in (X, Y):
-                check_unit_norms(np.linalg.norm(rows, axis=1), f"the zonal kernel {self}")
-            distances = np.minimum(distances, 2.0)  # unit rows: only rounding can exceed 2
-        return self(distances)
 
     @overload
     def rescale(self, length: float | sympy.Expr) -> Kernel: ...
@@ -256,11 +79,8 @@ class Kernel(Algebra):
         np.True_
         """
         if not isinstance(length, sympy.Basic) and np.ndim(length):
-            from spectra.kernels.grouped import with_lengths
-
             return with_lengths(self, length)
-        scale = exact_length(length)
-        return _assemble((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces)
+        return super().rescale(length)
 
     def on(self, columns: int | Sequence[int]) -> GroupedKernel:
         """The kernel of the distance in some columns alone, counted from 0.
@@ -278,8 +98,6 @@ class Kernel(Algebra):
         >>> print(space.on([0, 1]) * time.rescale(7).on(2))
         (exp(-z**2/2)).on([0, 1])*(exp(-z/7)).on([2])
         """
-        from spectra.kernels.grouped import on_columns
-
         return on_columns(self, columns)
 
     def shift(self, offset: float | ArrayLike) -> AsymmetricKernel:
@@ -287,8 +105,6 @@ class Kernel(Algebra):
 
         ``offset`` has one number for each column of the data, or is one number for all of them.
         """
-        from spectra.kernels.asymmetric import shifted
-
         return shifted(self, offset)
 
     def tilt(self, beta: float | ArrayLike) -> AsymmetricKernel:
@@ -296,29 +112,7 @@ class Kernel(Algebra):
 
         ``beta`` has one number for each column of the data, or is one number for all of them.
         """
-        from spectra.kernels.asymmetric import tilted
-
         return tilted(self, beta)
-
-    def __add__(self, other: Any) -> Kernel:
-        if (other := _operand(other, like=self)) is None:
-            return NotImplemented
-        return _assemble(
-            ((p.support, p.expr) for p in (*self.pieces, *other.pieces)),
-            zonal=_both(self, other, sympy.Add),
-        )
-
-    def __mul__(self, other: Any) -> Kernel:
-        if (other := _operand(other, like=self)) is None:
-            return NotImplemented
-        return _assemble(
-            (
-                (sympy.Min(p.support, q.support), p.expr * q.expr)
-                for p in self.pieces
-                for q in other.pieces
-            ),
-            zonal=_both(self, other, sympy.Mul),
-        )
 
 
 @staged("making a kernel", advice="write its formula shorter, or give a callable")
@@ -371,7 +165,7 @@ def radial(
         assert callable(formula)
         expr = opaque_function(formula, **stated_facts(radius, parameters))(Z)
     label = formula if isinstance(formula, str) and not parameters and support is None else ""
-    return _checked_real(_assemble([(radius, expr)], label=label))
+    return _checked_real(Kernel._assembled([(radius, expr)], label=label))
 
 
 @staged("making a kernel", advice="write its formula shorter")
@@ -400,38 +194,13 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     expr = _read(formula, U, parameters)
     label = formula if isinstance(formula, str) and not parameters else ""
     pieces = [(sympy.Integer(2), in_distance(expr))]
-    return _checked_real(_assemble(pieces, zonal=expr, label=label))
+    return _checked_real(Kernel._assembled(pieces, zonal=expr, label=label))
 
 
 def _read(formula: Any, variable: sympy.Symbol, parameters: Mapping[str, Any]) -> sympy.Expr:
     if isinstance(formula, str):
         return parse_formula(formula, variable=variable.name, parameters=parameters)
     return check_expression(formula, variable=variable.name, parameters=parameters)
-
-
-def _assemble(
-    pieces: Iterable[tuple[sympy.Expr, sympy.Expr]],
-    *,
-    zonal: sympy.Expr | None = None,
-    label: str = "",
-) -> Kernel:
-    with stage("adding up the pieces of a kernel", of=label):
-        return Kernel(merged(pieces), zonal, label)
-
-
-def _operand(other: Any, *, like: Kernel) -> Kernel | None:
-    """A kernel, or a number as one; what else adds to kernels knows how itself."""
-    if isinstance(other, Kernel):
-        return other
-    if not isinstance(other, numbers.Number | sympy.Basic | np.generic):
-        return None
-    value = exact_parameter("coefficient", other)
-    piece = Piece(sympy.Integer(2) if like.is_zonal else sympy.oo, value)
-    return Kernel((piece,) if value != 0 else (), value if like.is_zonal else None)
-
-
-def _both(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Expr | None:
-    return None if a.zonal is None or b.zonal is None else combine(a.zonal, b.zonal)
 
 
 def _checked_real(kernel: Kernel) -> Kernel:

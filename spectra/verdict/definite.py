@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import sympy
@@ -21,9 +21,6 @@ from spectra.singularities.definiteness import Proof, proved_on_space
 from spectra.singularities.places import LocalAnalysis, Singularity
 from spectra.verdict.status import D, Status
 
-if TYPE_CHECKING:
-    from spectra.verdict.verdict import Verdict
-
 __all__ = ["Definiteness", "definiteness"]
 
 _PROBES = 60
@@ -34,6 +31,19 @@ _DIGITS = 30
 _CHECKING_DIGITS = 120
 #: An excess below this is left to other rules.
 _MARGIN = 1e-12
+
+
+class _Decided(Protocol):
+    """What is read of a verdict: its kernel, its dimension, and what was found."""
+
+    kernel: Any
+    dim: int | None
+    status: Status
+    condition: sympy.Basic | None
+    analysis: LocalAnalysis | None
+
+    @property
+    def measure(self) -> Any: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +76,7 @@ class Definiteness:
         )
 
 
-def definiteness(verdict: Verdict) -> Definiteness:
+def definiteness(verdict: _Decided) -> Definiteness:
     """Decide positive definiteness from the verdict's kernel in its dimension.
 
     Without a dimension the question is about every d at once.
@@ -216,7 +226,7 @@ def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
 _NIL = sympy.Integer(0)
 
 
-def _by_masses(verdict: Verdict) -> Definiteness:
+def _by_masses(verdict: _Decided) -> Definiteness:
     """A negative part that is larger than its error refutes; none found proves nothing."""
     try:
         negative = verdict.measure.negative_mass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import final
+from typing import cast, final
 
 import numpy as np
 
@@ -70,7 +70,9 @@ class GroupedAnswers:
         """The radial kernels, each once for groups of one size, by their headings."""
         groups: dict[tuple[Kernel, int], list[Factor]] = {}
         for factor in self._kernel.factors:
-            groups.setdefault((factor.kernel, len(factor.columns)), []).append(factor)
+            groups.setdefault((cast("Kernel", factor.kernel), len(factor.columns)), []).append(
+                factor
+            )
         return {
             f"{kernel} of {_columns_of(factors)}": (
                 RadialAnswers(kernel, size, self._reach_of(kernel), f"-{number}")
@@ -96,7 +98,7 @@ class GroupedAnswers:
     def _reach(self) -> float:
         """The largest multiple of the step that is shown: there no group is nearer than its own."""
         reaches = [
-            self._reach_of(factor.kernel)
+            self._reach_of(cast("Kernel", factor.kernel))
             / float(np.linalg.norm(self._step[list(factor.columns)] / factor.lengths))
             for factor in self._kernel.factors
         ]

@@ -10,7 +10,6 @@ from scipy.sparse import issparse
 from scipy.stats import chi
 from sklearn.utils._param_validation import StrOptions
 
-from rf.feature_maps.feature_map import FeatureMap
 from rf.features.base import MixedSignature
 from rf.features.named import SignedSystem
 from rf.papers.baselines.samplers import (
@@ -18,8 +17,10 @@ from rf.papers.baselines.samplers import (
     importance_frequencies,
     leverage_frequencies,
 )
-from rf.sampling.frequencies import Allocation, Frequencies, Radii, draw_frequencies
+from rf.sampling.frequencies import Frequencies, Radii, draw_frequencies
+from rf.schemes.feature_map import FeatureMap
 from rf.schemes.scheme import FeaturePlan, TablePlan
+from rf.variance.allocation import Allocation
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable

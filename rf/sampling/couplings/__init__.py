@@ -18,9 +18,9 @@ kerdock    within a set of d/2 + 1 bases, d = 4^k               0 and 1/sqrt(d)
 With c the cosine between two directions, the variance depends on E P_n(c), n = 2, 4, ... (P_n
 Gegenbauer, P_n(1) = 1), and is least where these are negative (:mod:`rf.variance.variance`).
 
-Files: ``coupling`` (what one is); ``independent``, ``orthogonal``, ``simplex``, ``hadamard``,
-``kerdock``, ``designed``, ``quasi_random`` (within a part); ``haar``, ``shared``, ``comonotone``
-(between parts).
+Files: ``independent``, ``orthogonal``, ``simplex``, ``hadamard``, ``kerdock``, ``designed``,
+``quasi_random`` (within a part); ``haar``, ``shared`` with "comonotone" (between parts).  What a
+coupling is stands in :mod:`rf.sampling.coupling`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rf.sampling.couplings.comonotone import Comonotone
-from rf.sampling.couplings.coupling import Coupling, Pairs
+from rf.sampling.coupling import Coupling, Pairs
 from rf.sampling.couplings.designed import Designed
 from rf.sampling.couplings.haar import Haar
 from rf.sampling.couplings.hadamard import Hadamard
@@ -37,7 +36,7 @@ from rf.sampling.couplings.independent import Independent
 from rf.sampling.couplings.kerdock import Kerdock
 from rf.sampling.couplings.orthogonal import Orthogonal
 from rf.sampling.couplings.quasi_random import QuasiRandom
-from rf.sampling.couplings.shared import Shared
+from rf.sampling.couplings.shared import Comonotone, Shared
 from rf.sampling.couplings.simplex import Simplex
 
 __all__ = ["COUPLINGS", "Coupling", "Pairs"]

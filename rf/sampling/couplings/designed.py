@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rf.sampling.cosines import CosineLaw, CosineNodes
-from rf.sampling.couplings.coupling import Coupling, Pairs
+from rf.sampling.coupling import Coupling, Pairs
 from rf.sampling.designed_directions import (
     coupled_sizes,
     coupling_gains,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import roots_jacobi
 
 from rf.sampling.cosines import CosineLaw, CosineNodes
-from rf.sampling.couplings.coupling import Coupling, Drawn, Pairs, Request
+from rf.sampling.coupling import Coupling, Drawn, Pairs, Request
 from rf.sampling.directions import checked_draws, first_or_all, haar_columns, unit_rows
 from spectra.base.arrays import FloatArray
 

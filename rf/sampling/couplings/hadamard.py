@@ -11,7 +11,7 @@ import numpy as np
 
 from rf.feature_maps.walsh import walsh_transform
 from rf.sampling.cosines import GROUPS, CosineLaw, CosineNodes
-from rf.sampling.couplings.coupling import Coupling, Drawn, Pairs, Request, UnitBlock
+from rf.sampling.coupling import Coupling, Drawn, Pairs, Request, UnitBlock
 from rf.sampling.directions import checked_draws, first_or_all, unit_rows
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError

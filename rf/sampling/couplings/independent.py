@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, final
 
-from rf.sampling.couplings.coupling import Coupling, Pairs
+from rf.sampling.coupling import Coupling, Pairs
 from rf.sampling.directions import iid
 
 __all__ = ["Independent"]

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.linalg import hadamard as sylvester
 
 from rf.sampling.cosines import Fixed
-from rf.sampling.couplings.coupling import Coupling, Pairs, pairs_in_blocks
+from rf.sampling.coupling import Coupling, Pairs, pairs_in_blocks
 from rf.sampling.designed_directions import coupling_gains
 from rf.sampling.directions import checked_draws, first_or_all, haar_columns
 from spectra.base.arrays import FloatArray

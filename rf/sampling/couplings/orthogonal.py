@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, final
 
 from rf.sampling.cosines import Fixed
-from rf.sampling.couplings.coupling import Coupling, Pairs, pairs_in_blocks
+from rf.sampling.coupling import Coupling, Pairs, pairs_in_blocks
 from rf.sampling.directions import orthogonal
 
 __all__ = ["Orthogonal"]

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 from scipy.special import ndtri
 
-from rf.sampling.couplings.coupling import Coupling, Drawn, Pairs, Request
+from rf.sampling.coupling import Coupling, Drawn, Pairs, Request
 from rf.sampling.directions import unit_rows
 from rf.sampling.radii import RADII
 from rf.sampling.sobol import sobol

@@ -1,15 +1,15 @@
-"""Directions that all parts share."""
+"""Directions that all parts share, with radii of their own or at the same quantiles."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, final
 
 from rf.sampling.cosines import Fixed
-from rf.sampling.couplings.coupling import Coupling, Drawn, Pairs, Request, pairs_in_blocks
+from rf.sampling.coupling import Coupling, Drawn, Pairs, Request, pairs_in_blocks
 from rf.sampling.directions import orthogonal
 
-__all__ = ["Shared"]
+__all__ = ["Comonotone", "Shared"]
 
 
 class Shared(Coupling):
@@ -42,3 +42,23 @@ class Shared(Coupling):
             Pairs(Fixed(0.0), near),
             Pairs(Fixed(0.0), far, far=True),
         )
+
+
+@final
+class Comonotone(Shared):
+    """Shared directions, and radii at the same u of the inverse CDFs of all parts.
+
+    Strata of unequal numbers keep less of what common keys give than independent radii do, so
+    that the split of "shared" parts can be the better one.
+    """
+
+    name: ClassVar[str] = "comonotone"
+    one_key: ClassVar[bool] = True
+    splits: ClassVar[tuple[str, ...]] = ("comonotone", "shared")
+
+    def draw(self, asked: Request) -> Drawn:
+        """The rows and keys of the largest part serve all."""
+        rng, size = asked.rng, (asked.draws, max(asked.counts))
+        rows = self.directions(size[1], asked.dim, rng, draws=asked.draws)
+        keys, offsets = rng.random(size), rng.random(size)
+        return [(asked.radii(keys[:, :n], offsets[:, :n]), rows[:, :n]) for n in asked.counts]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import helmert
 
 from rf.sampling.cosines import Fixed
-from rf.sampling.couplings.coupling import Coupling, Pairs, pairs_in_blocks
+from rf.sampling.coupling import Coupling, Pairs, pairs_in_blocks
 from rf.sampling.directions import checked_draws, first_or_all, haar_columns
 from spectra.base.arrays import FloatArray
 

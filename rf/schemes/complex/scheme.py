@@ -8,13 +8,13 @@ from typing import Any, final
 
 import numpy as np
 
-from rf.feature_maps.feature_map import FeatureMap, FourierMap
 from rf.inputs.rows import typical_differences
-from rf.sampling.frequencies import Allocation, Frequencies, apportion
+from rf.sampling.frequencies import Frequencies
 from rf.sampling.radii import RADII, Radii
 from rf.schemes.complex.axial_part import Draws
 from rf.schemes.complex.decomposition import Decomposed, Decomposition
 from rf.schemes.complex.layers import layered_variance
+from rf.schemes.feature_map import FeatureMap, FourierMap
 from rf.schemes.scheme import (
     RANKED_PAIRS,
     STATED_PAIRS,
@@ -26,6 +26,7 @@ from rf.schemes.scheme import (
     model_at,
     relative_error,
 )
+from rf.variance.allocation import Allocation, apportion
 from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError
 from spectra.table import SpectralTable

@@ -28,6 +28,8 @@ from rf.papers.experiments.methods import (
     PaperKernel,
 )
 from rf.papers.experiments.tables import Cell, Experiment
+from rf.sampling.couplings import COUPLINGS
+from rf.variance.allocation import least_split
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.table import SpectralTable
@@ -93,7 +95,7 @@ def _cell(
         if scheme == _ABSOLUTE:
             return float(dim * iid), 0.0
         coupling, radii, best = _SCHEMES[scheme]
-        split = model.optimal_allocation(2 * dim, coupling=coupling) if best else equal
+        split = least_split(model, 2 * dim, COUPLINGS[coupling]) if best else equal
         found, bound = model.variance(split, coupling=coupling, radii=radii)  # type: ignore[arg-type]
         return float(found[place] / iid), float(bound[place] / iid)
 
