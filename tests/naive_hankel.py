@@ -18,7 +18,7 @@ import sympy
 from mpmath import mp
 
 from spectra.base.precision import working
-from spectra.density.summands import to_mpf
+from spectra.density.closed_pairs.summands import to_mpf
 from spectra.errors import FormulaError
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.pieces import Piece

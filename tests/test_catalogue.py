@@ -16,7 +16,7 @@ from problems import DIMENSION, PROBLEMS, Problem, naive_density, tagged
 
 from spectra.density import ROUTES, spectral_density
 from spectra.density.closed_pairs.pair import W
-from spectra.density.summands import summands
+from spectra.density.closed_pairs.summands import summands
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue import Family, UnknownKernelError, catalogue

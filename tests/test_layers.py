@@ -43,7 +43,7 @@ LAYERS = {
     "spectra.density.ball": 7.1,
     "spectra.density.half_line": 7.15,
     "spectra.density.callables": 7.2,
-    "spectra.density.summands": 6.9,
+    "spectra.density.closed_pairs.summands": 6.9,
     "spectra.density.lookup": 7.2,
     "spectra.density.gamma_sums": 7.3,
     "spectra.symbolic": 7.4,

@@ -16,7 +16,6 @@ from naive_hankel import hankel_quadrature
 
 import spectra as sp
 from spectra.cli.commands import main
-from spectra.density import symbolic_density
 from spectra.density.closed_pairs.pair import W
 from spectra.density.guard import contradiction
 from spectra.density.lookup import lookup
@@ -25,6 +24,7 @@ from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue.entry import DIMENSION as D
 from spectra.symbolic import route, sympy_limit
 from spectra.symbolic.mellin_reading import read_mellin
+from spectra.symbolic.route import symbolic_density
 from spectra.symbolic.sympy_limit import ask_sympy
 
 symbolic_module = sys.modules["spectra.symbolic.route"]

@@ -10,20 +10,19 @@ from typing import Any
 
 from scipy.spatial.distance import pdist, squareform
 
-from rf.features.spectral_features import SpectralFeatures
-from rf.inputs.tables import named_kernel
+from rf import SpectralFeatures
+from rf.inputs import named_kernel
 from rf.papers.datasets import DATA_VARIABLE, NAMES, SCALINGS, load_dataset
 from rf.papers.experiments import EXPERIMENTS
 from rf.papers.experiments.approximation import ROWS, RUNS, sample_rows, summarise
 from rf.papers.experiments.ledger import Ledger
 from rf.papers.experiments.pages import quick_look, write_results
 from rf.papers.experiments.tables import run_experiment, table_lines
-from rf.sampling.frequencies import COUPLINGS, RADII
-from rf.variance.allocation import ALLOCATIONS
+from rf.sampling import COUPLINGS, RADII
+from rf.variance import ALLOCATIONS
 from spectra.base.console import PICTURES, check_writable
 from spectra.errors import DataError, ParameterError
-from spectra.table import SpectralTable
-from spectra.table.radial_interpolant import interpolated
+from spectra.table import SpectralTable, interpolated
 
 __all__ = ["add_approximate", "add_datasets", "add_reproduce"]
 

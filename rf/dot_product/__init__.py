@@ -11,3 +11,10 @@ steps and ramps for the arc-cosine family (``neurons``) and Gegenbauer features
 ``by_groups`` makes a kernel of groups of columns term by term, ``inside_kink`` kernels of the l1
 distance.
 """
+
+from rf.dot_product.zonal_features import ZonalMap, gegenbauer_coefficients
+
+__all__ = [
+    "ZonalMap",
+    "gegenbauer_coefficients",
+]

@@ -9,17 +9,13 @@ from typing import final
 import numpy as np
 
 from rf.sampling.couplings import COUPLINGS
-from rf.schemes.grouped import GroupedModel, allocated_to_groups
-from rf.schemes.l1 import l1_part_variance
-from rf.variance.allocation import allocate, apportion
-from rf.variance.variance import VarianceModel
+from rf.schemes import GroupedModel, allocated_to_groups, l1_part_variance
+from rf.variance import VarianceModel, allocate, apportion
 from spectra.base.arrays import FloatArray
 from spectra.base.limits.progress import stage, staged
 from spectra.base.limits.time_limit import seconds_left, time_limit
 from spectra.errors import TimeLimitError
-from spectra.kernels.grouped import GroupedKernel
-from spectra.kernels.kernel import Kernel
-from spectra.kernels.l1_kernel import L1Kernel
+from spectra.kernels import GroupedKernel, Kernel, L1Kernel
 from spectra.table import GroupedTable, L1Table, SpectralTable
 
 __all__ = ["Errors", "distances", "errors_by_coupling", "errors_of_groups", "errors_of_l1"]

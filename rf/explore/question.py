@@ -12,13 +12,9 @@ import numpy as np
 
 from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
-from spectra.formula.reader.parsing import parse_formula
-from spectra.kernels.catalogue import catalogue
-from spectra.kernels.catalogue.grouped_text import named_by_text
-from spectra.kernels.catalogue.reading import split_call
-from spectra.kernels.grouped import GroupedKernel
-from spectra.kernels.kernel import Kernel
-from spectra.kernels.l1_kernel import L1Kernel
+from spectra.formula.reader import parse_formula
+from spectra.kernels import GroupedKernel, Kernel, L1Kernel
+from spectra.kernels.catalogue import catalogue, named_by_text, split_call
 
 __all__ = ["Question"]
 

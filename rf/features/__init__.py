@@ -1,1 +1,9 @@
 """The estimators: SpectralFeatures, RFF, ORF, GRFF, GORF and AsKRFF."""
+
+from rf.features.base import MixedSignature
+from rf.features.named import SignedSystem
+
+__all__ = [
+    "MixedSignature",
+    "SignedSystem",
+]

@@ -16,8 +16,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import normalize
 
-from rf.features.spectral_features import SpectralFeatures
-from rf.krein.classifier import KreinRidgeClassifier
+from rf import KreinRidgeClassifier, SpectralFeatures
 from rf.papers.baselines import GRFF
 from spectra.base.arrays import FloatArray
 from spectra.base.limits.progress import progress
@@ -28,11 +27,10 @@ from spectra.cli.plot_kernel import (
     pyplot,
     write_figure,
 )
+from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.kernels.kernel import Kernel, radial
 from spectra.measure import SpectralMeasure
-from spectra.verdict import existence
-from spectra.verdict.status import in_words
+from spectra.verdict import existence, in_words
 
 __all__ = ["run"]
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rf.sampling.frequencies import Frequencies, draw_frequencies
-from rf.variance.allocation import allocate
+from rf.sampling import Frequencies, draw_frequencies
+from rf.variance import allocate
 from spectra.errors import MissingExtraError, ParameterError
 from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
 

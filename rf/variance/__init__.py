@@ -1,1 +1,13 @@
 """The exact variance of the estimate of a kernel, for every coupling."""
+
+from rf.variance.allocation import ALLOCATIONS, Allocation, allocate, apportion, least_split
+from rf.variance.variance import VarianceModel
+
+__all__ = [
+    "ALLOCATIONS",
+    "Allocation",
+    "VarianceModel",
+    "allocate",
+    "apportion",
+    "least_split",
+]

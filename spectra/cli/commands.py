@@ -21,9 +21,7 @@ from spectra.base.console import (
 from spectra.errors import FormulaError, ParameterError
 
 if TYPE_CHECKING:
-    from spectra.kernels.grouped import GroupedKernel
-    from spectra.kernels.kernel import Kernel
-    from spectra.kernels.l1_kernel import L1Kernel
+    from spectra.kernels import GroupedKernel, Kernel, L1Kernel
 
 __all__ = ["main"]
 
@@ -167,7 +165,7 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
 
 def _catalogue(_: argparse.Namespace) -> int:
     from spectra.kernels.catalogue import catalogue
-    from spectra.verdict.status import in_words
+    from spectra.verdict import in_words
 
     for entry in catalogue.entries.values():
         variable = "u" if entry.zonal else "z"
@@ -180,10 +178,9 @@ def _catalogue(_: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from spectra.kernels.catalogue.reading import read_numbers
-    from spectra.kernels.kernel import Kernel
-    from spectra.verdict import existence
-    from spectra.verdict.report import as_data, as_text, with_ladder
+    from spectra.kernels import Kernel
+    from spectra.kernels.catalogue import read_numbers
+    from spectra.verdict import as_data, as_text, existence, with_ladder
 
     assumed = read_numbers(_settings("--assume", "smoothness=1.5", arguments.assume))
     kernel = _kernel(arguments)
@@ -214,7 +211,7 @@ def _vanishes_at_zero(kernel: Kernel) -> bool:
 
 
 def _variogram(arguments: argparse.Namespace) -> int:
-    from spectra.kernels.catalogue.reading import read_numbers
+    from spectra.kernels.catalogue import read_numbers
     from spectra.variograms import variogram
 
     values = read_numbers(_settings("--set", "s=2", arguments.set))
@@ -228,7 +225,7 @@ def _variogram(arguments: argparse.Namespace) -> int:
 
 
 def _derive(arguments: argparse.Namespace) -> int:
-    from spectra.derivation.kernel_to_table import derive
+    from spectra.derivation import derive
     from spectra.verdict import existence
 
     kernel = _kernel(arguments)
@@ -275,7 +272,7 @@ def _show_density(kernel: Kernel, dim: int, route: str) -> None:
 
 
 def _cache(arguments: argparse.Namespace) -> int:
-    from spectra.derivation.cache import default_cache
+    from spectra.derivation import default_cache
 
     cache = default_cache()
     if cache is None:
@@ -339,7 +336,7 @@ def _explore(arguments: argparse.Namespace) -> int:
 
 def _radial(arguments: argparse.Namespace) -> Kernel:
     """The radial kernel that is asked for; a command that needs one refuses others."""
-    from spectra.kernels.kernel import Kernel
+    from spectra.kernels import Kernel
 
     kernel = _kernel(arguments)
     if not isinstance(kernel, Kernel):
@@ -351,7 +348,7 @@ def _radial(arguments: argparse.Namespace) -> Kernel:
 
 
 def _kernel(arguments: argparse.Namespace) -> Kernel | GroupedKernel | L1Kernel:
-    from spectra.kernels.catalogue.grouped_text import named_by_text
+    from spectra.kernels.catalogue import named_by_text
 
     return named_by_text(
         arguments.kernel,

@@ -13,8 +13,8 @@ from spectra.base.files import whole_file
 from spectra.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
-    from spectra.density.spectral_density import Atom, SpectralDensity
-    from spectra.kernels.kernel import Kernel
+    from spectra.density import Atom, SpectralDensity
+    from spectra.kernels import Kernel
     from spectra.measure import SpectralMeasure
 
 __all__ = [

@@ -11,7 +11,7 @@ import sympy
 
 from spectra.cli.plot_kernel import NEGATIVE, POSITIVE, pyplot, write_figure
 from spectra.errors import ParameterError
-from spectra.kernels.kernel import Kernel
+from spectra.kernels import Kernel
 
 if TYPE_CHECKING:
     from spectra.verdict import Ladder, Verdict

@@ -1,4 +1,4 @@
-r"""From a kernel to its spectral density: a table of routes, one name one function.
+r"""From a kernel to its spectral density.
 
 The Fourier convention of the whole package is
 
@@ -8,217 +8,32 @@ The Fourier convention of the whole package is
 
 so that the total mass of mu is k(0) where mu is positive.
 
-The door is :func:`spectral_density`, below; ``guard`` (with ``weighted``) holds every answer to the
-kernel.  The routes: ``lookup`` (with ``summands`` and :mod:`.smooth_pairs`, :mod:`.on_balls`),
-``periodic``, ``series`` (:mod:`.mellin_sums`), ``numeric`` (:mod:`.half_lines`, :mod:`.rays`,
-:mod:`.callables`), ``symbolic`` (:mod:`.formulas`).  Kernels of the l1 distance: ``l1_density``,
-``l1_sums``.  ``panel`` and ``panelled``: what the routes make of values.
+``routes`` holds :func:`spectral_density` and the table of routes; ``guard`` checks every density
+against its kernel.  The routes: ``lookup`` (:mod:`.closed_pairs`, :mod:`.ball`), ``periodic``,
+``series`` (:mod:`.gamma_sums`), ``numeric`` (:mod:`.half_line`, :mod:`.ball.numeric`,
+:mod:`.callables`).  ``spectral_density`` holds the class of what they return.
 """
 
-from __future__ import annotations
-
-import numbers
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import lru_cache
-from types import MappingProxyType
-from typing import overload
-
-import sympy
-
-from spectra.base.limits.progress import stage, staged
+from spectra.density.closed_pairs.summands import summands
 from spectra.density.guard import contradiction
-from spectra.density.l1.l1_density import L1Density, l1_density
-from spectra.density.lookup import lookup, unknown_summand
+from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
-from spectra.density.periodic import periodic
-from spectra.density.series import series
-from spectra.density.spectral_density import SpectralDensity
-from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
-from spectra.formula.callables import Opaque
-from spectra.kernels.catalogue.reading import kernel_from_text
-from spectra.kernels.kernel import Kernel
-from spectra.kernels.l1_kernel import L1Kernel
-from spectra.symbolic.route import symbolic, symbolic_density
+from spectra.density.routes import AUTO, LARGEST_DIMENSION, ROUTES, spectral_density
+from spectra.density.series import gamma_products, series
+from spectra.density.spectral_density import Atom, Component, SpectralDensity
 
-__all__ = ["AUTO", "ROUTES", "spectral_density", "symbolic_density"]
-
-Route = Callable[[Kernel, int], SpectralDensity | None]
-
-#: The routes by name; each answers None for "not mine", or says in a NoRouteError why not.
-ROUTES: Mapping[str, Route] = MappingProxyType(
-    {
-        "lookup": lookup,
-        "periodic": periodic,
-        "series": series,
-        "numeric": numeric,
-        "symbolic": symbolic,
-    }
-)
-#: What "auto" tries, in this order.  The symbolic route adds a formula to numbers that the others
-#: have, and takes seconds, so it is for those who ask for it.
-AUTO = tuple(name for name in ROUTES if name != "symbolic")
-
-# A ladder of dimensions, and what follows it, ask for so many densities of one kernel.
-_RECENT = 8
-#: Constants such as 2^(d/2) are exact integers; beyond this they are too long to be printed.
-LARGEST_DIMENSION = 20_000
-
-
-@overload
-def spectral_density(kernel: L1Kernel, dim: int) -> L1Density: ...
-
-
-@overload
-def spectral_density(kernel: Kernel | str, dim: int, *, route: str = "auto") -> SpectralDensity: ...
-
-
-@staged(
-    "finding a spectral density",
-    advice="try another route (the option route), or make a finite measure for the distances of "
-    "your data (design)",
-)
-def spectral_density(
-    kernel: Kernel | L1Kernel | str, dim: int, *, route: str = "auto"
-) -> SpectralDensity | L1Density:
-    r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
-
-    .. math:: \mu(w) = (2\pi)^{-d/2} w^{1-d/2} \int_0^\infty k(z) z^{d/2} J_{d/2-1}(wz)\,dz
-
-    Whether its total mass is finite is another question, which ``existence`` answers.
-
-    Parameters
-    ----------
-    kernel : Kernel or str
-        A kernel in z = |x - y|, or text that names one; a zonal one is 0 beyond z = 2.  That of an
-        L1Kernel is a function of frequencies of shape (..., d), with proved errors
-        (:mod:`spectra.density.l1.l1_density`).
-    dim : int
-        Dimension d >= 1 of the inputs.
-    route : str
-        A name in :data:`ROUTES`, or "auto" for those of :data:`AUTO` in turn.
-
-    Returns
-    -------
-    SpectralDensity
-        Its attribute ``route`` names the route that found it.
-
-    Raises
-    ------
-    ParameterError
-        If ``dim`` is not an integer of at least 1, or the route is unknown.
-    NoRouteError
-        If no route knows the kernel, or its transform is known not to be a measure.
-    AccuracyError
-        If every density that was found contradicts the kernel: averages of both sides of
-        k(z) = int Omega_d(wz) rho(w) dw, over Gaussians of many widths, are compared before any
-        density is handed out.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> density = spectral_density(radial("exp(-z**2/2)"), 2)
-    >>> density.expr
-    exp(-w**2/2)/(2*pi)
-    >>> density.radial([1.0])                  # w exp(-w^2/2)
-    array([0.60653066])
-    """
-    if isinstance(kernel, L1Kernel):
-        return l1_density(kernel, dim)
-    if isinstance(kernel, str):
-        kernel = kernel_from_text(kernel)
-    if not isinstance(kernel, Kernel):
-        raise ParameterError(
-            f"A spectral density was asked of {kernel!r}, which is a {type(kernel).__name__}, not "
-            "a kernel. Make one with radial(...), zonal(...) or catalogue[name]; a family of the "
-            "catalogue becomes a kernel when it is called with its parameters. An asymmetric "
-            "kernel has a complex measure: derive(kernel, dim) tabulates it."
-        )
-    dim = _dimension(dim)
-    if route != "auto" and route not in ROUTES:
-        raise ParameterError(
-            f"There is no transform route named {route!r}. Known are 'auto', "
-            f"{', '.join(map(repr, ROUTES))}."
-        )
-    # Equal kernels may have other names.
-    return replace(_first_believed(kernel, dim, route), kernel=kernel)
-
-
-@lru_cache(maxsize=_RECENT)
-def _first_believed(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
-    """What verdicts, measures and tables of one kernel ask for in turn, made once."""
-    names = AUTO if route == "auto" else (route,)
-    refuted: list[str] = []
-    for name in names:
-        try:
-            with stage(f"density by the route {name}, d = {dim}"):
-                density = ROUTES[name](kernel, dim)
-        except SpectraError as error:
-            if not refuted:
-                raise
-            refuted.append(f"the route {name}: {error}")
-            continue
-        if density is None:
-            continue
-        with stage(f"does the density of the route {name} give back the kernel?"):
-            why = contradiction(density)
-        if not why:
-            return density
-        refuted.append(f"the route {name}: {why}")
-    if refuted:
-        raise AccuracyError(_not_believed(kernel, dim, refuted))
-    raise _refusal(kernel, dim, route, names)
-
-
-def _not_believed(kernel: Kernel, dim: int, refuted: list[str]) -> str:
-    """Why densities were found and none is handed out."""
-    return (
-        f"A density of {kernel} on R^{dim} was found, and it does not give back the kernel "
-        f"({'; '.join(refuted)}), so it is not the density of this kernel and is not handed out. "
-        "Please report the kernel and the dimension. Until it is mended, write the kernel in "
-        "another way, or make a finite measure for the distances of your data with design(...)."
-    )
-
-
-def _refusal(kernel: Kernel, dim: int, route: str, names: tuple[str, ...]) -> NoRouteError:
-    """What was not found, and what can be done for this kernel."""
-    unknown = unknown_summand(kernel, dim)
-    if unknown is None:
-        return NoRouteError(
-            f"The {route} route leaves {kernel} to look-up, which knows all its summands in "
-            f"dimension {dim}:",
-            in_python='ask with route="auto" or route="lookup".',
-            at_shell="leave out --route, or ask for --route lookup.",
-        )
-    ways, options = [], []
-    if route != "auto":
-        ways.append('ask with route="auto", which tries all routes that give numbers')
-        options.append("leave out --route, so that all routes that give numbers are tried")
-    elif not any(piece.expr.atoms(Opaque) for piece in kernel.pieces):
-        ways.append('try route="symbolic", where sympy may know a formula')
-        options.append("try --route symbolic, where sympy may know a formula")
-    half_line = any(piece.support == sympy.oo for piece in kernel.pieces)
-    stated = "how it falls (decay=)" if half_line else "its support (support=)"
-    ways.append(f"give its values as a callable with {stated}, see docs/callables.md")
-    ways.append("or make a finite measure for the distances of your data with design(...)")
-    options.append("or make a finite measure for the distances of your data with 'spectra design'")
-    return NoRouteError(
-        f"No transform route knows {unknown} in dimension {dim} (tried: {', '.join(names)}), "
-        f"which the kernel {kernel} contains. What can be done:",
-        in_python=f"{'; '.join(ways)}.",
-        at_shell=f"{'; '.join(options)}.",
-    )
-
-
-def _dimension(dim: object) -> int:
-    if isinstance(dim, numbers.Integral) and not isinstance(dim, bool) and int(dim) >= 1:
-        if dim <= LARGEST_DIMENSION:
-            return int(dim)
-        raise ParameterError(
-            f"The dimension is {dim:.4g}, and densities are known up to d = {LARGEST_DIMENSION}: "
-            "beyond it their constants outgrow every check. Reduce the columns of the data first."
-        )
-    raise ParameterError(
-        f"The dimension is {dim!r}. It is the number of columns of the data: an integer of at "
-        "least 1."
-    )
+__all__ = [
+    "AUTO",
+    "LARGEST_DIMENSION",
+    "ROUTES",
+    "Atom",
+    "Component",
+    "SpectralDensity",
+    "contradiction",
+    "gamma_products",
+    "lookup",
+    "numeric",
+    "series",
+    "spectral_density",
+    "summands",
+]

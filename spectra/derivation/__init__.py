@@ -1,5 +1,10 @@
 """From a kernel to its spectral table, through the cache."""
 
-from spectra.derivation.kernel_to_table import derive
+from spectra.derivation.cache import default_cache
+from spectra.derivation.kernel_to_table import derive, hats_and_companion
 
-__all__ = ["derive"]
+__all__ = [
+    "default_cache",
+    "derive",
+    "hats_and_companion",
+]

@@ -9,8 +9,16 @@ error on the whole domain), ``waves`` (variances of plane waves), ``distances`` 
 law), ``powers`` (what exact features serve).
 """
 
+from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.designed_measure import Design
 from spectra.designs.solve import design
 from spectra.designs.tradeoff import PriceCurve, price_curve
 
-__all__ = ["Design", "PriceCurve", "design", "price_curve"]
+__all__ = [
+    "Design",
+    "PriceCurve",
+    "design",
+    "estimated_sup_error",
+    "price_curve",
+    "proved_sup_error",
+]

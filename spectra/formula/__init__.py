@@ -26,3 +26,13 @@ Numbers:
 - ``balls``: what mpmath computes slowly, in ball arithmetic.
 - ``opaque``: Python callables as functions of the language.
 """
+
+from spectra.formula.callables import Opaque
+from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.pieces import Piece
+
+__all__ = [
+    "Opaque",
+    "Piece",
+    "value_at_zero",
+]

@@ -20,14 +20,13 @@ from numpy.typing import ArrayLike
 from sympy.core.function import AppliedUndef
 
 from spectra.base.numbers import FloatArray, checked_dim, real_array
-from spectra.density import spectral_density
-from spectra.density.spectral_density import SpectralDensity
-from spectra.derivation.kernel_to_table import derive
+from spectra.density import SpectralDensity, spectral_density
+from spectra.derivation import derive
 from spectra.errors import AccuracyError, ParameterError, SpectraError
-from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import Z
+from spectra.formula import Piece
+from spectra.formula.reader import Z
+from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import Family, kernel_from_text
-from spectra.kernels.kernel import Kernel, radial
 from spectra.table import SpectralTable
 from spectra.verdict import existence
 

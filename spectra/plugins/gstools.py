@@ -19,11 +19,10 @@ import numpy as np
 import sympy
 
 from spectra.base.numbers import FloatArray
-from spectra.density import spectral_density
-from spectra.density.spectral_density import SpectralDensity
+from spectra.density import SpectralDensity, spectral_density
 from spectra.errors import MissingExtraError, ParameterError
+from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.kernels.kernel import Kernel, radial
 from spectra.plugins.covariance import positive_table, radial_kernel
 from spectra.plugins.length_mean import LengthMean
 from spectra.table import SpectralTable

@@ -20,11 +20,10 @@ import sympy
 from scipy.special import roots_legendre
 
 from spectra.base.numbers import FloatArray
-from spectra.density import spectral_density
-from spectra.density.spectral_density import Component, SpectralDensity
+from spectra.density import Component, SpectralDensity, spectral_density
+from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.kernels.kernel import Kernel, radial
-from spectra.measure.making import measure_of
+from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
 from spectra.table import SpectralTable
 

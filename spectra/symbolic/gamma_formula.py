@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import sympy
 
-from spectra.density.gamma_sums.gamma_product import GammaProduct
+from spectra.density.gamma_sums import GammaProduct
 
 __all__ = ["gamma_formula"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.density.gamma_sums.gamma_product import GammaProduct, LinearArgument
+from spectra.density.gamma_sums import GammaProduct, LinearArgument
 
 __all__ = ["read_mellin"]
 

@@ -20,22 +20,23 @@ import numpy as np
 import sympy
 
 from spectra.base.special.bessel import log_sphere_area
-from spectra.density.ball.ball_formula import compact_formula
-from spectra.density.ball.read_ball_form import ball_form
-from spectra.density.closed_pairs.pair import W
-from spectra.density.gamma_sums.gamma_component import mellin_component
-from spectra.density.gamma_sums.gamma_product import GammaProduct
-from spectra.density.guard import contradiction
-from spectra.density.lookup import lookup
-from spectra.density.numeric import numeric
-from spectra.density.series import gamma_products, series
-from spectra.density.spectral_density import SpectralDensity
-from spectra.density.summands import summands
+from spectra.density import (
+    SpectralDensity,
+    contradiction,
+    gamma_products,
+    lookup,
+    numeric,
+    series,
+    summands,
+)
+from spectra.density.ball import ball_form, compact_formula
+from spectra.density.closed_pairs import W
+from spectra.density.gamma_sums import GammaProduct, mellin_component
 from spectra.errors import FormulaError, NoRouteError, ParameterError, SpectraError
-from spectra.formula.callables import Opaque
-from spectra.formula.reader.parsing import Z
-from spectra.kernels.catalogue.entry import DIMENSION
-from spectra.kernels.kernel import Kernel
+from spectra.formula import Opaque
+from spectra.formula.reader import Z
+from spectra.kernels import Kernel
+from spectra.kernels.catalogue import DIMENSION
 from spectra.symbolic.gamma_formula import gamma_formula
 from spectra.symbolic.mellin_reading import read_mellin
 from spectra.symbolic.sympy_limit import ask_sympy

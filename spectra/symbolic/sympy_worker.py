@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import sympy
 
-from spectra.formula.reader.parsing import Z
+from spectra.formula.reader import Z
 
 __all__ = ["answer", "main"]
 

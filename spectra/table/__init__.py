@@ -18,6 +18,7 @@ from spectra.table.part import Part
 from spectra.table.parted_table import FrequencySample
 from spectra.table.radial.panels import PanelKind, Panels
 from spectra.table.radial.radial_law import RadialLaw, Seed
+from spectra.table.radial_interpolant import interpolated
 from spectra.table.shifts import Shifts
 from spectra.table.spectral_table import SpectralTable
 from spectra.table.tails.lobed_tail import LobedTail
@@ -39,4 +40,5 @@ __all__ = [
     "Seed",
     "Shifts",
     "SpectralTable",
+    "interpolated",
 ]

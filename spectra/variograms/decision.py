@@ -10,12 +10,11 @@ from mpmath import mp
 
 from spectra.density import spectral_density
 from spectra.errors import SpectraError
-from spectra.formula.evaluation.evaluate import mpmath_function
-from spectra.formula.one_sided_limits import value_at_zero
-from spectra.formula.reader.parsing import Z
-from spectra.kernels.kernel import Kernel, radial
-from spectra.singularities.definiteness.monotone import is_completely_monotone
-from spectra.singularities.definiteness.sectors import is_complete_bernstein
+from spectra.formula import value_at_zero
+from spectra.formula.evaluation import mpmath_function
+from spectra.formula.reader import Z
+from spectra.kernels import Kernel, radial
+from spectra.singularities.definiteness import is_complete_bernstein, is_completely_monotone
 from spectra.verdict import Definiteness, Status, existence
 
 __all__ = ["decide", "limit_far_out"]

@@ -14,9 +14,9 @@ from scipy.optimize import linprog
 
 from spectra.base.numbers import FloatArray, real_array
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.designs.certificate import estimated_sup_error, proved_sup_error
+from spectra.designs import estimated_sup_error, proved_sup_error
 from spectra.errors import AccuracyError, ParameterError
-from spectra.kernels.kernel import Kernel
+from spectra.kernels import Kernel
 from spectra.table import Part, RadialLaw, SpectralTable
 
 __all__ = ["covariance_on_region"]

@@ -17,11 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.base.numbers import checked_dim
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.reader.parameters import exact_parameter
-from spectra.formula.reader.parsing import Z
-from spectra.kernels.catalogue.named import catalogue
-from spectra.kernels.catalogue.reading import kernel_from_text, split_call
-from spectra.kernels.kernel import Kernel, radial
+from spectra.formula.reader import Z, exact_parameter
+from spectra.kernels import Kernel, radial
+from spectra.kernels.catalogue import catalogue, kernel_from_text, split_call
 from spectra.table import SpectralTable
 from spectra.variograms.decision import decide, limit_far_out
 from spectra.variograms.region import covariance_on_region

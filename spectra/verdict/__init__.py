@@ -16,7 +16,8 @@ from spectra.verdict.composed.l1 import L1Verdict
 from spectra.verdict.decide import existence, spectral_measure
 from spectra.verdict.definite import Definiteness
 from spectra.verdict.partial_masses import Ladder, mass_ladder
-from spectra.verdict.status import D, DomainVerdict, SphereVerdict, Status
+from spectra.verdict.report import as_data, as_text, with_ladder
+from spectra.verdict.status import D, DomainVerdict, SphereVerdict, Status, in_words
 from spectra.verdict.verdict import Verdict
 
 __all__ = [
@@ -29,7 +30,11 @@ __all__ = [
     "SphereVerdict",
     "Status",
     "Verdict",
+    "as_data",
+    "as_text",
     "existence",
+    "in_words",
     "mass_ladder",
     "spectral_measure",
+    "with_ladder",
 ]

@@ -12,8 +12,7 @@ from rf.explore.answers.l1 import L1Answers
 from rf.explore.answers.radial import RadialAnswers
 from rf.explore.panel import Panel, answered
 from rf.explore.question import Question
-from spectra.kernels.grouped import GroupedKernel
-from spectra.kernels.l1_kernel import L1Kernel
+from spectra.kernels import GroupedKernel, L1Kernel
 
 __all__ = ["ANSWERS", "Answers"]
 

@@ -15,14 +15,12 @@ from rf.explore.estimates import columns_panel, table_panel
 from rf.explore.panel import Grid, Panel, Refusal, answered
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import bound_text
-from spectra.derivation.kernel_to_table import derive
+from spectra.derivation import derive
 from spectra.errors import SpectraError
-from spectra.kernels.column_products import Factor
-from spectra.kernels.grouped import GroupedKernel
-from spectra.kernels.kernel import Kernel
+from spectra.kernels import Factor, GroupedKernel, Kernel
 from spectra.table import GroupedTable, L1Table
 from spectra.verdict import existence
-from spectra.verdict.composed.grouped import GroupedVerdict
+from spectra.verdict.composed import GroupedVerdict
 
 __all__ = ["GroupedAnswers", "masses_of"]
 

@@ -14,14 +14,12 @@ from rf.explore.answers.radial import RadialAnswers, definite_line
 from rf.explore.columns import distances, errors_of_l1
 from rf.explore.estimates import columns_panel, table_panel
 from rf.explore.panel import Grid, Panel, answered
-from spectra.derivation.kernel_to_table import derive, hats_and_companion
+from spectra.derivation import derive, hats_and_companion
 from spectra.errors import NoRouteError
-from spectra.kernels.grouped import GroupedKernel
-from spectra.kernels.kernel import Kernel
-from spectra.kernels.l1_kernel import L1Kernel
+from spectra.kernels import GroupedKernel, Kernel, L1Kernel
 from spectra.table import L1Table
 from spectra.verdict import existence
-from spectra.verdict.composed.l1 import L1Verdict
+from spectra.verdict.composed import L1Verdict
 
 __all__ = ["L1Answers"]
 

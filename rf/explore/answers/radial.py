@@ -15,16 +15,13 @@ from rf.explore.panel import Grid, Panel, Refusal
 from rf.explore.pictures import drawn
 from spectra.base.arrays import FloatArray
 from spectra.cli.plot_kernel import draw_density
-from spectra.density import spectral_density
-from spectra.density.spectral_density import SpectralDensity
-from spectra.derivation.kernel_to_table import derive
+from spectra.density import SpectralDensity, spectral_density
+from spectra.derivation import derive
 from spectra.errors import SpectraError
-from spectra.kernels.kernel import Kernel
+from spectra.kernels import Kernel
 from spectra.measure import SpectralMeasure
 from spectra.table import SpectralTable
-from spectra.verdict import Ladder, Verdict, existence
-from spectra.verdict.report import with_ladder
-from spectra.verdict.status import D
+from spectra.verdict import D, Ladder, Verdict, existence, with_ladder
 
 __all__ = ["YES", "RadialAnswers", "definite_line"]
 

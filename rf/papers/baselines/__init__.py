@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from rf.features.ask import AsKRFF
-from rf.features.named import GORF, GRFF, ORF, RFF
+from rf import GORF, GRFF, ORF, RFF, AsKRFF
 from rf.papers.baselines.base import Rival
 from rf.papers.baselines.digmm import DIGMM
 from rf.papers.baselines.dot_product.exact_polynomial import ExactPolynomial

@@ -10,23 +10,21 @@ from scipy.sparse import issparse
 from scipy.stats import chi
 from sklearn.utils._param_validation import StrOptions
 
-from rf.features.base import MixedSignature
-from rf.features.named import SignedSystem
+from rf.features import MixedSignature, SignedSystem
 from rf.papers.baselines.samplers import (
     grid_frequencies,
     importance_frequencies,
     leverage_frequencies,
 )
-from rf.sampling.frequencies import Frequencies, Radii, draw_frequencies
-from rf.schemes.feature_map import FeatureMap
-from rf.schemes.scheme import FeaturePlan, TablePlan
-from rf.variance.allocation import Allocation
+from rf.sampling import Frequencies, Radii, draw_frequencies
+from rf.schemes import FeatureMap, FeaturePlan, TablePlan
+from rf.variance import Allocation
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
-    from spectra.density.spectral_density import SpectralDensity
+    from spectra.density import SpectralDensity
 
 __all__ = ["PublishedGRFF"]
 

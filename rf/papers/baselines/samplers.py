@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.sampling.frequencies import Frequencies
+from rf.sampling import Frequencies
 from spectra.base.arrays import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError

@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from rf.features.spectral_features import SpectralFeatures
+from rf import SpectralFeatures
 from rf.papers.baselines import (
     DIGMM,
     ExactPolynomial,
@@ -29,7 +29,7 @@ from rf.papers.baselines import (
 from rf.papers.baselines.dot_product.power_series import spherical_polynomial
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
-from spectra.table.radial_interpolant import interpolated
+from spectra.table import interpolated
 
 __all__ = [
     "DELTA_GAUSSIAN",

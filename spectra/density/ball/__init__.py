@@ -5,3 +5,11 @@ Read in this order: ``compact`` (closed forms, with ``ball_reading`` and ``ball_
 ``ball``: moments, expansions at the edge and at the origin.  From there ``ascending`` (small
 radii), ``edge``, ``power_series`` and ``tail`` (large ones).
 """
+
+from spectra.density.ball.ball_formula import compact_formula
+from spectra.density.ball.read_ball_form import ball_form
+
+__all__ = [
+    "ball_form",
+    "compact_formula",
+]

@@ -10,11 +10,14 @@ from spectra.density.closed_pairs.damped_wave import DampedWave
 from spectra.density.closed_pairs.gaussian import Gaussian
 from spectra.density.closed_pairs.gaussian_wave import GaussianWave
 from spectra.density.closed_pairs.matern import Matern
-from spectra.density.closed_pairs.pair import Pair
+from spectra.density.closed_pairs.pair import Pair, W
 from spectra.density.closed_pairs.plane_wave_mean import PlaneWaveMean
 from spectra.density.closed_pairs.rational_quadratic import RationalQuadratic
 
-__all__ = ["PAIRS"]
+__all__ = [
+    "PAIRS",
+    "W",
+]
 
 #: The pairs; the first one that claims a summand has it.
 PAIRS: tuple[type[Pair], ...] = (

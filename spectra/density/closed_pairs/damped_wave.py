@@ -11,7 +11,13 @@ from mpmath import mp
 from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.matern import in_matern
 from spectra.density.closed_pairs.pair import Pair, Term, W
-from spectra.density.summands import LARGEST_POWER, Summand, positive_rate, tidy, to_mpf
+from spectra.density.closed_pairs.summands import (
+    LARGEST_POWER,
+    Summand,
+    positive_rate,
+    tidy,
+    to_mpf,
+)
 
 __all__ = ["DampedWave"]
 

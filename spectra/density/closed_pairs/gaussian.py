@@ -12,7 +12,7 @@ from scipy.special import gammaincinv
 
 from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.pair import DIGITS, OUTSIDE, CentredPair, Term, W
-from spectra.density.summands import Summand, tidy, to_mpf
+from spectra.density.closed_pairs.summands import Summand, tidy, to_mpf
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["Gaussian"]

@@ -12,7 +12,7 @@ from mpmath import mp
 
 from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.pair import DIGITS, ROUNDING, Pair, Term, W
-from spectra.density.summands import Summand, positive_rate, tidy, to_mpf
+from spectra.density.closed_pairs.summands import Summand, positive_rate, tidy, to_mpf
 
 __all__ = ["GaussianWave"]
 

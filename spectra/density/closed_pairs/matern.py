@@ -20,7 +20,13 @@ from spectra.density.closed_pairs.pair import (
     W,
     log_ratio,
 )
-from spectra.density.summands import LARGEST_POWER, Summand, scaled_argument, tidy, to_mpf
+from spectra.density.closed_pairs.summands import (
+    LARGEST_POWER,
+    Summand,
+    scaled_argument,
+    tidy,
+    to_mpf,
+)
 
 __all__ = ["Matern", "in_matern"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import sympy
 
 from spectra.base.numbers import FloatArray
+from spectra.density.closed_pairs.summands import Summand, tidy
 from spectra.density.spectral_density import Atom, Component
-from spectra.density.summands import Summand, tidy
 
 __all__ = [
     "CONSTANT",

@@ -12,8 +12,14 @@ from scipy.special import betaincinv
 
 from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.pair import DIGITS, OUTSIDE, CentredPair, Term, W, log_ratio
+from spectra.density.closed_pairs.summands import (
+    Summand,
+    positive_rate,
+    scaled_argument,
+    tidy,
+    to_mpf,
+)
 from spectra.density.spectral_density import Atom
-from spectra.density.summands import Summand, positive_rate, scaled_argument, tidy, to_mpf
 from spectra.errors import NoRouteError
 
 __all__ = ["PlaneWaveMean"]

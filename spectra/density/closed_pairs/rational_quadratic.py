@@ -24,7 +24,7 @@ from spectra.density.closed_pairs.pair import (
     Term,
     W,
 )
-from spectra.density.summands import Summand, polynomial, tidy, to_mpf
+from spectra.density.closed_pairs.summands import Summand, polynomial, tidy, to_mpf
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["RationalQuadratic"]

@@ -3,3 +3,12 @@
 Read in this order: ``mellin`` (the products), ``mellin_poles`` (of the transform of a density),
 ``mellin_lines`` (sums), ``mellin_component`` (the component that they make).
 """
+
+from spectra.density.gamma_sums.gamma_component import mellin_component
+from spectra.density.gamma_sums.gamma_product import GammaProduct, LinearArgument
+
+__all__ = [
+    "GammaProduct",
+    "LinearArgument",
+    "mellin_component",
+]

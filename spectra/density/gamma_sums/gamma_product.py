@@ -16,8 +16,8 @@ import flint
 import sympy
 
 from spectra.base.precision import Ball, working
+from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument
 from spectra.density.continuation.continuation import number
-from spectra.density.summands import positive_rate, read, scaled_argument
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product"]

@@ -27,9 +27,9 @@ from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.base.precision import Ball, working
+from spectra.density.closed_pairs.summands import Summand, read
 from spectra.density.continuation.continuation import number
 from spectra.density.l1.l1_sums import Share, apart, divided, share_of
-from spectra.density.summands import Summand, read
 from spectra.errors import AccuracyError, DataError, FormulaError, NoRouteError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.l1_kernel import L1Kernel

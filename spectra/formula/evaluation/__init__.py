@@ -1,1 +1,7 @@
 """Values of formulas in doubles and with more digits."""
+
+from spectra.formula.evaluation.evaluate import mpmath_function
+
+__all__ = [
+    "mpmath_function",
+]

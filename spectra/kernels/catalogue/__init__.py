@@ -7,11 +7,18 @@ Read in this order: ``reading`` (the door), ``named`` (the catalogue), ``entries
 ``geostatistics`` and ``asymmetric`` (more entries), ``group_text`` (kernels of groups of columns).
 """
 
-from spectra.kernels.catalogue.entry import Entry, Parameter
+from spectra.kernels.catalogue.entry import DIMENSION, Entry, Parameter
+from spectra.kernels.catalogue.grouped_text import named_by_text
 from spectra.kernels.catalogue.named import Catalogue, Family, UnknownKernelError, catalogue
-from spectra.kernels.catalogue.reading import kernel_from_text, kernel_named
+from spectra.kernels.catalogue.reading import (
+    kernel_from_text,
+    kernel_named,
+    read_numbers,
+    split_call,
+)
 
 __all__ = [
+    "DIMENSION",
     "Catalogue",
     "Entry",
     "Family",
@@ -20,4 +27,7 @@ __all__ = [
     "catalogue",
     "kernel_from_text",
     "kernel_named",
+    "named_by_text",
+    "read_numbers",
+    "split_call",
 ]

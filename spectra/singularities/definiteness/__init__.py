@@ -13,11 +13,13 @@ from spectra.singularities.definiteness.proofs import (
     proved_on_space,
     proved_on_sphere,
 )
+from spectra.singularities.definiteness.sectors import is_complete_bernstein
 from spectra.singularities.power_series import has_nonnegative_taylor_series
 
 __all__ = [
     "Proof",
     "has_nonnegative_taylor_series",
+    "is_complete_bernstein",
     "is_completely_monotone",
     "proved_in_l1",
     "proved_on_space",

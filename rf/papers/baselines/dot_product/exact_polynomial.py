@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 
 from sklearn.utils._param_validation import Interval
 
-from rf.feature_maps.monomials import MonomialMap, monomial_columns
+from rf.feature_maps import MonomialMap, monomial_columns
 from rf.papers.baselines.base import Rival
 from rf.papers.baselines.dot_product.power_series import check_coefficients
 from spectra.base.arrays import FloatArray

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.dot_product.zonal_features import ZonalMap, gegenbauer_coefficients
-from rf.feature_maps.monomials import MonomialMap
+from rf.dot_product import ZonalMap, gegenbauer_coefficients
+from rf.feature_maps import MonomialMap
 from rf.papers.baselines.base import Rival, check_sphere
 from rf.sampling.couplings import COUPLINGS
 from spectra.base.arrays import FloatArray

@@ -7,7 +7,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.feature_maps.walsh import walsh_transform
+from rf.feature_maps import walsh_transform
 from rf.papers.baselines.gaussian_blocks.blocks import GaussianBlocks, random_signs
 from spectra.base.arrays import FloatArray
 

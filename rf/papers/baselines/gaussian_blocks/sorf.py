@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from rf.feature_maps.walsh import walsh_phases_with_numpy
+from rf.feature_maps import walsh_phases_with_numpy
 from rf.papers.baselines.gaussian_blocks.blocks import GaussianBlocks, random_signs
 from spectra.base.arrays import FloatArray
 

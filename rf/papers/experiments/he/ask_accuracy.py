@@ -26,8 +26,7 @@ from typing import Any, final
 
 import numpy as np
 
-from rf.features.ask import AsKRFF, DroppedPartWarning
-from rf.features.spectral_features import SpectralFeatures
+from rf import AsKRFF, DroppedPartWarning, SpectralFeatures
 from rf.papers.baselines import RFF
 from rf.papers.experiments.approximation import spread
 from rf.papers.experiments.he.ask_errors import published_kernel

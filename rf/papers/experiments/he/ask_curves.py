@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
-from rf.features.ask import AsKRFF, DroppedPartWarning
-from rf.features.spectral_features import SpectralFeatures
+from rf import AsKRFF, DroppedPartWarning, SpectralFeatures
 from rf.papers.baselines import RFF
 from rf.papers.experiments.approximation import sample_rows, spread, summarise
 from rf.papers.experiments.he.ask_errors import published_kernel

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rf.features.ask import AsKRFF, DroppedPartWarning
-from rf.features.spectral_features import SpectralFeatures
+from rf import AsKRFF, DroppedPartWarning, SpectralFeatures
 from rf.papers.experiments.approximation import sample_rows, summarise
 from rf.papers.experiments.tables import Cell, Experiment
 

@@ -29,7 +29,7 @@ from rf.papers.baselines.samplers import (
 from rf.papers.experiments.approximation import sample_rows, summarise
 from rf.papers.experiments.methods import DELTA_GAUSSIAN, NEAR_GAUSSIANS, PaperKernel, features_of
 from rf.papers.experiments.tables import Cell, Experiment
-from rf.sampling.frequencies import Frequencies, draw_frequencies
+from rf.sampling import Frequencies, draw_frequencies
 from spectra.base.arrays import FloatArray
 from spectra.table import SpectralTable
 

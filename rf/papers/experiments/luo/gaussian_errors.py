@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from rf.features.spectral_features import SpectralFeatures
+from rf import SpectralFeatures
 from rf.papers.baselines import ORF, RFF, SORF, Fastfood, SignedCirculant
 from rf.papers.experiments.approximation import sample_rows, summarise
 from rf.papers.experiments.methods import GAUSSIAN

@@ -29,8 +29,7 @@ from rf.papers.experiments.methods import (
 )
 from rf.papers.experiments.tables import Cell, Experiment
 from rf.sampling.couplings import COUPLINGS
-from rf.variance.allocation import least_split
-from rf.variance.variance import VarianceModel
+from rf.variance import VarianceModel, least_split
 from spectra.base.arrays import FloatArray
 from spectra.table import SpectralTable
 
