@@ -13,8 +13,7 @@ from mpmath import mp
 from problems import PROBLEMS, naive_density
 
 import spectra as sp
-from spectra import density as transform
-from spectra.density import AUTO, ROUTES, spectral_density
+from spectra.density import AUTO, ROUTES, routes, spectral_density
 from spectra.density.guard import contradiction
 from spectra.density.spectral_density import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, SpectraError
@@ -222,10 +221,10 @@ def false_route(kernel, dim):
 @pytest.fixture
 def false_lookup(monkeypatch):
     """What was found by other routes is forgotten, before and after."""
-    monkeypatch.setattr(transform, "ROUTES", {**ROUTES, "lookup": false_route})
-    transform._first_believed.cache_clear()
+    monkeypatch.setattr(routes, "ROUTES", {**ROUTES, "lookup": false_route})
+    routes._first_believed.cache_clear()
     yield
-    transform._first_believed.cache_clear()
+    routes._first_believed.cache_clear()
 
 
 def test_after_a_false_density_the_next_route_is_asked(false_lookup):
