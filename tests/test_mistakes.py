@@ -120,21 +120,6 @@ def fastfood(*, misplaced):
 
 # --- signs --------------------------------------------------------------------------------------
 
-SIGNED = gaussian_mixture(3, [(1.5, 1.0), (-0.5, 2.0)])
-SIGNED_VALUES = 1.5 * GAUSSIAN - 0.5 * np.exp(-(DISTANCES**2) / 8)
-
-
-def signed(rng):
-    drawn = draw_repeatedly(SIGNED, (8, 8), DRAWS, rng=rng)
-    return estimates(drawn, random_differences(DISTANCES, 3, rng))
-
-
-def spectrum_made_positive(rng):
-    """abs() of a negative spectral density."""
-    drawn = draw_repeatedly(SIGNED, (8, 8), DRAWS, rng=rng)
-    w = np.array([one.frequencies for one in drawn])
-    return np.cos(w @ random_differences(DISTANCES, 3, rng).T).transpose(0, 2, 1) @ drawn[0].weights
-
 
 def indefinite(X, Y):
     z2 = np.sum((X[:, None] - Y[None]) ** 2, axis=-1)
@@ -204,7 +189,6 @@ MISTAKES = {
     "Fastfood with its scaling in the wrong place": Mistake(
         fastfood(misplaced=True), fastfood(misplaced=False), np.exp(-(DISTANCES**2) / 2)
     ),
-    "abs() of a negative spectrum": Mistake(spectrum_made_positive, signed, SIGNED_VALUES),
     "|K| for an indefinite K": Mistake(
         nystroem_without_signs,
         nystroem_with_signs,
@@ -253,18 +237,3 @@ def test_the_published_signs_of_the_variance_are_found(coupling):
     if coupling != "haar":  # whose gain within the signs is as large as its loss across them
         assert variance_score(values, expected, 2 * iid_variance - right) > 6.0
     assert mean_score(values, expected, right) < 6.0
-
-
-def test_layers_that_are_taken_for_independent_radii_are_found():
-    table = gaussian_mixture(3, [(1.0, 1.0)])
-    rng = np.random.default_rng(0)
-    values = estimates(
-        draw_repeatedly(table, (8,), DRAWS, rng=rng), random_differences([2.0], 3, rng)
-    )
-    model, expected = VarianceModel(table, np.array([2.0])), np.exp(-2.0)
-    layers, independent = (
-        model.variance((8,), coupling="orthogonal", radii=radii)[0]
-        for radii in ("stratified", "iid")
-    )
-    assert variance_score(values, expected, layers) < 6.0
-    assert variance_score(values, expected, independent) > 6.0
