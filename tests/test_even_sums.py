@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from real_axis import RealKernel, radial_densities
 
 from spectra.base.enclosures import NODES
-from spectra.density.continuation.analytic_region import Plane
+from spectra.density.continuation.analytic_region import AnalyticRegion
 from spectra.density.half_line.sums.even_kernels import EvenSums
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
@@ -35,7 +35,7 @@ NOT_EVEN = [
 
 
 def sums(expr, dim):
-    return EvenSums(Plane(expr), dim)
+    return EvenSums(AnalyticRegion(expr), dim)
 
 
 ODD = (1, 3, 5, 7, 15)
@@ -64,13 +64,13 @@ def test_values_are_those_of_the_real_axis_within_their_errors(name, dim):
 
 @pytest.mark.parametrize("expr", NOT_EVEN, ids=str)
 def test_what_is_not_even_is_of_no_use_here(expr):
-    assert not Plane(expr).is_even
-    assert not EvenSums.serves(Plane(expr), 3)
+    assert not AnalyticRegion(expr).is_even
+    assert not EvenSums.serves(AnalyticRegion(expr), 3)
 
 
 def test_even_dimensions_have_an_odd_integrand():
-    assert EvenSums.serves(Plane(EVEN["1/cosh(z)"]), 3)
-    assert not EvenSums.serves(Plane(EVEN["1/cosh(z)"]), 2)
+    assert EvenSums.serves(AnalyticRegion(EVEN["1/cosh(z)"]), 3)
+    assert not EvenSums.serves(AnalyticRegion(EVEN["1/cosh(z)"]), 2)
 
 
 @pytest.mark.parametrize("step", by_turns(range(3, 8), every=2))

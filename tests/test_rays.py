@@ -22,7 +22,7 @@ from real_axis import RealKernel, radial_densities
 import spectra as sp
 from spectra.base.enclosures import NODES
 from spectra.base.precision import working
-from spectra.density.continuation.analytic_region import Plane
+from spectra.density.continuation.analytic_region import AnalyticRegion
 from spectra.density.continuation.bessel_k import bessel_k, k_half_way
 from spectra.density.continuation.continuation import Continuation, number
 from spectra.density.continuation.taylor import taylor
@@ -159,7 +159,7 @@ def test_hankel_functions_on_rays_lie_in_their_balls(dim, angle):
     ),
 )
 def test_a_ray_serves_up_to_the_first_singularity_or_growth(text, serves, fails):
-    plane = Plane(sp.radial(text).pieces[0].expr)
+    plane = AnalyticRegion(sp.radial(text).pieces[0].expr)
     assert plane.serves(serves, 3)
     assert not plane.serves(fails, 3)
 
@@ -283,7 +283,7 @@ def test_windows_part_one_in_their_overlap(step):
 @pytest.mark.slow
 def test_parts_take_far_fewer_terms_and_have_the_sum_of_one_part():
     """exp(-3z/2)/(2 + cos(7z/2)) has poles .38 beside the whole half-line."""
-    plane = Plane(sympy.exp(-3 * Z / 2) / (2 + sympy.cos(7 * Z / 2)))
+    plane = AnalyticRegion(sympy.exp(-3 * Z / 2) / (2 + sympy.cos(7 * Z / 2)))
     sums, whole = RaySums(plane, 3), RaySums(plane, 3)
     whole._pieces = lambda block, angle, span, step: [Piece(1, span.low, span.high)]
     for x in (-1.0, 1.5):
@@ -349,7 +349,9 @@ def test_hypergeometric_functions_are_continued():
 def test_a_kernel_that_is_zero_where_sizes_are_looked_at_does_not_end_there(dim):
     """The search for the lower end of a sum on the axis met the zero at z = 1, and stopped."""
     text = "(1-z)*exp(-z**2/8)/(2+cos((7/2)*z))"
-    source = RaySums(Plane(sympy.sympify(text.replace("z", "Z"), {"Z": Z}, rational=True)), dim)
+    source = RaySums(
+        AnalyticRegion(sympy.sympify(text.replace("z", "Z"), {"Z": Z}, rational=True)), dim
+    )
     low, high = -0.75, -0.75 + 1 / 64
     found = source.on_panel(low, high)
     w = np.exp(low + 0.5 * (high - low) * (1.0 + NODES))
@@ -400,7 +402,7 @@ def test_what_is_narrow_inside_a_ball_is_refused_too(place):
     ],
 )
 def test_what_is_only_steep_hides_nothing(text):
-    assert Plane(sympy.sympify(text, {"Z": Z}, rational=True)).hidden(3) is None
+    assert AnalyticRegion(sympy.sympify(text, {"Z": Z}, rational=True)).hidden(3) is None
 
 
 @SLOW

@@ -15,7 +15,7 @@ from scipy.special import gammaln
 import spectra as sp
 from spectra.base.enclosures import NODES
 from spectra.density import spectral_density
-from spectra.density.continuation.analytic_region import Plane
+from spectra.density.continuation.analytic_region import AnalyticRegion
 from spectra.density.continuation.continuation import Continuation
 from spectra.density.continuation.negligible import Beyond
 from spectra.density.continuation.sector import Box, is_analytic, log_most
@@ -84,7 +84,7 @@ def test_what_is_analytic_is_seen_to_be(text):
 @pytest.mark.parametrize("dim", [1, 3, 16, 64])
 def test_what_is_seen_beyond_an_expansion_is_no_less_than_it_is(dim):
     """The Gaussian is even, so that all of its density is beyond its expansion at zero."""
-    beyond = Plane(sympy.exp(-(Z**2) / 2)).beyond(dim)
+    beyond = AnalyticRegion(sympy.exp(-(Z**2) / 2)).beyond(dim)
     w = np.sqrt(dim) * np.array([1.0, 2.0, 3.0, 6.0])
     exact = (dim - 1) * np.log(w) - w**2 / 2 - (dim / 2 - 1) * np.log(2) - gammaln(dim / 2)
     bounds = np.array([beyond.log_bound(float(x)) for x in w])
@@ -95,13 +95,13 @@ def test_what_is_seen_beyond_an_expansion_is_no_less_than_it_is(dim):
 
 @pytest.mark.slow
 def test_values_so_far_apart_that_a_lobe_is_between_them_are_not_enough():
-    assert Plane(sympy.exp(-Z - Z**3)).resolution == 3
-    lobe = Plane(sympy.exp(-Z - Z**3) + sympy.exp(-9000 * (Z - 3) ** 2) / 10**19)
+    assert AnalyticRegion(sympy.exp(-Z - Z**3)).resolution == 3
+    lobe = AnalyticRegion(sympy.exp(-Z - Z**3) + sympy.exp(-9000 * (Z - 3) ** 2) / 10**19)
     assert lobe.resolution > 5
     assert lobe.hidden(3) is None
     # Steps of z at z = 3 see it within four of its deviations.
     assert lobe.finest < 4 / np.sqrt(18000)
-    needle = Plane(sympy.exp(-Z) + sympy.exp(-(10**8) * (Z**2 - 2) ** 2))
+    needle = AnalyticRegion(sympy.exp(-Z) + sympy.exp(-(10**8) * (Z**2 - 2) ** 2))
     assert needle.hidden(3) == pytest.approx(np.sqrt(2), rel=1e-2)
 
 
@@ -109,8 +109,8 @@ def test_values_so_far_apart_that_a_lobe_is_between_them_are_not_enough():
 def test_a_needle_beyond_the_end_of_a_kernel_is_found_where_powers_of_z_reveal_it(share):
     # At z = 40 it is 1e-115 of the kernel, and 1e-47 of it times z^63.
     needle = sympy.exp(-sympy.Rational(25, 2) * (Z**2 - 1600) ** 2) / 10**share
-    assert Plane(sympy.exp(-(Z**2)) + needle).hidden(64) == pytest.approx(40.0, rel=0.1)
-    assert Plane(sympy.exp(-(Z**2))).hidden(64) is None
+    assert AnalyticRegion(sympy.exp(-(Z**2)) + needle).hidden(64) == pytest.approx(40.0, rel=0.1)
+    assert AnalyticRegion(sympy.exp(-(Z**2))).hidden(64) is None
 
 
 # A lobe, or a pole, that is less than rounding where it is, and rules the density far out.
@@ -128,7 +128,9 @@ def test_a_wave_that_turns_by_a_whole_number_at_each_step_is_seen():
     """At w = 200 cos(3w) turns by 3 pi from one radius of a grid of 64 an e-fold to the next."""
     text, dim, _ = FAR[0]
     low = 5.296875
-    found = RaySums(Plane(sp.radial(text).pieces[0].expr), dim).on_panel(low, low + 1.0 / 64.0)
+    found = RaySums(AnalyticRegion(sp.radial(text).pieces[0].expr), dim).on_panel(
+        low, low + 1.0 / 64.0
+    )
     w = np.exp(low + (1.0 + NODES[::7]) / 128.0)
     truth = radial_densities(RealKernel(text), dim, w.tolist(), digits=60)
     size = np.exp(found.log[::7])
@@ -221,7 +223,7 @@ def _power_of_a_gaussian(dim, n, w, c=1):
     ],
 )
 def test_even_is_what_has_no_odd_part_at_all(text, even):
-    assert Plane(sp.radial(text).pieces[0].expr).is_even is even
+    assert AnalyticRegion(sp.radial(text).pieces[0].expr).is_even is even
 
 
 @pytest.mark.slow
@@ -243,7 +245,9 @@ def test_an_odd_power_far_behind_the_others_is_the_end_of_a_density(dim):
 
 def test_a_pole_far_below_the_scale_is_seen_at_radii_as_far_out():
     """exp(-w/10^12)/10^42 is left of the Gaussian in d = 1."""
-    beyond = Plane(sp.radial("exp(-z**2)+1/(10**30*(1+10**24*z**2))").pieces[0].expr).beyond(1)
+    beyond = AnalyticRegion(
+        sp.radial("exp(-z**2)+1/(10**30*(1+10**24*z**2))").pieces[0].expr
+    ).beyond(1)
     for w in (1e3, 1e12, 3.8e13, 1e15):
         assert beyond.log_bound(w) >= -42.0 * np.log(10.0) - w / 1e12
 
@@ -251,7 +255,7 @@ def test_a_pole_far_below_the_scale_is_seen_at_radii_as_far_out():
 def test_a_lobe_where_the_kernel_has_long_been_negligible_is_seen_beside_it():
     """At z = 30 a Gaussian is exp(-900); a lobe of exp(-152) there falls like exp(-w^2/3600)."""
     text = "exp(-z**2)+exp(-(z**2-900)**2/4)/10**66"
-    beyond = Plane(sp.radial(text).pieces[0].expr).beyond(3)
+    beyond = AnalyticRegion(sp.radial(text).pieces[0].expr).beyond(3)
     z = np.linspace(29.0, 31.0, 4001)
     lobe = z * np.exp(-((z**2 - 900.0) ** 2) / 4.0)
     for w in (120.0, 200.0, 240.0):
@@ -263,14 +267,14 @@ def test_a_lobe_where_the_kernel_has_long_been_negligible_is_seen_beside_it():
     "text", ["exp(-z**2)/(1+exp(z**2-100))", "exp(-z-z**3)", "exp(-cosh(z))", "z*besselk(1,z)"]
 )
 def test_what_ends_is_bounded_all_the_way(text):
-    assert Plane(sp.radial(text).pieces[0].expr).beyond(3).log_bound(1e4) < -500.0
+    assert AnalyticRegion(sp.radial(text).pieces[0].expr).beyond(3).log_bound(1e4) < -500.0
 
 
 @pytest.mark.parametrize("dim", by_turns([2, 3], every=2))
 def test_a_kernel_that_is_nearly_zero_before_its_bulk_is_summed_from_where_it_began(dim):
     """Between a needle at 0 and its bulk the kernel is less than any depth that sums are cut at."""
     expr = sp.radial("z**40*exp(-z**2)/10**17+exp(-10**10*z**2)/10**14").pieces[0].expr
-    sums = RaySums(Plane(expr), dim)
+    sums = RaySums(AnalyticRegion(expr), dim)
     sums.on_panel(1.0, 1.0 + 1.0 / 64.0)
     found = sums.on_panel(3.5, 3.5 + 1.0 / 64.0)
     w = np.exp(3.5 + (1.0 + NODES[::7]) / 128.0)
@@ -286,7 +290,7 @@ def test_a_kernel_that_is_nearly_zero_before_its_bulk_is_summed_from_where_it_be
 
 @pytest.mark.parametrize("dim", [1, 3, 64])
 def test_a_fall_is_no_faster_than_what_is_seen_between_and_beyond_the_looks(dim):
-    beyond = Plane(1 / sympy.cosh(Z)).beyond(dim)
+    beyond = AnalyticRegion(1 / sympy.cosh(Z)).beyond(dim)
     start, rate = beyond.fall(-96.0, (200.0 + dim) * 1.25 ** np.arange(40))
     w = start * np.geomspace(1.0, 1e6, 101)
     bounds = np.array([beyond.log_bound(float(x)) for x in w])
@@ -306,13 +310,13 @@ def test_a_box_that_waves_cross_is_bounded_wherever_no_pole_is():
 
 
 def test_lines_are_found_as_high_as_a_kernel_is_analytic_however_early_it_falls():
-    plane = Plane(sympy.exp(-(Z**2)) * (1 / (1 + 30 * Z) - sympy.Rational(1, 2)))
+    plane = AnalyticRegion(sympy.exp(-(Z**2)) * (1 / (1 + 30 * Z) - sympy.Rational(1, 2)))
     assert plane.disc(3) >= plane.scale + 3.0
 
 
 @pytest.mark.parametrize("dim", [1, 3])
 def test_a_look_has_the_values_of_the_density(dim):
-    sums = RaySums(Plane(sympy.exp(-Z) / (1 + Z**2)), dim)
+    sums = RaySums(AnalyticRegion(sympy.exp(-Z) / (1 + Z**2)), dim)
     density = spectral_density(sp.radial("exp(-z)/(1 + z**2)"), dim)
     for x in (-2.0, 1.0, 3.5):
         seen, places = sums.look(x)
@@ -323,4 +327,4 @@ def test_a_look_has_the_values_of_the_density(dim):
 
 def test_a_quotient_that_cancels_at_zero_is_served_by_rays():
     """exp(z) - 1 loses all of a hundred e-folds below the scale; z/(exp(z) - 1) is analytic."""
-    assert Plane(sp.radial("z/(exp(z)-1)").pieces[0].expr).is_tame(3)
+    assert AnalyticRegion(sp.radial("z/(exp(z)-1)").pieces[0].expr).is_tame(3)

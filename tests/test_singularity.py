@@ -15,7 +15,7 @@ from spectra.density import spectral_density
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError, bessel_value
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.expansions.expansion import ZERO, Germ, Series
+from spectra.formula.expansions.expansion import ZERO, Expansion, Series
 from spectra.formula.expansions.kinks import resolve
 from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.reader.parsing import Z, parse_formula
@@ -33,11 +33,11 @@ def _formula(text: str) -> sympy.Expr:
     return parse_formula(text, variable="z")
 
 
-def _sum(germ: Germ, t: mpmath.mpf) -> mpmath.mpf:
+def _sum(expanded: Expansion, t: mpmath.mpf) -> mpmath.mpf:
     """An expansion in numbers, written apart from the toolkit's own check."""
     symbol, log = sympy.symbols("t L", positive=True)
     total = sympy.Integer(0)
-    for phase, series in germ.parts:
+    for phase, series in expanded.parts:
         exponent = sum(c * symbol**a * log ** (-m) for (a, m), c in phase.terms)
         total += sympy.exp(exponent) * sum(
             c * symbol**a * log ** (-m) for (a, m), c in series.terms
@@ -92,8 +92,8 @@ def test_the_remainder_vanishes_as_fast_as_the_expansion_says(
     text: str, point: object, side: int
 ) -> None:
     expr, place = _formula(text), sympy.sympify(point)
-    germ = expand_at(expr, place, side, 4)
-    orders = [s.order for p, s in germ.parts if p.growth >= 0 and s.order is not None]
+    expanded = expand_at(expr, place, side, 4)
+    orders = [s.order for p, s in expanded.parts if p.growth >= 0 and s.order is not None]
     finite = [float(o[0]) for o in orders if o[0] is not oo]
     order = min(finite, default=6.0)
     function = mpmath_function(expr, Z)
@@ -101,7 +101,7 @@ def test_the_remainder_vanishes_as_fast_as_the_expansion_says(
         rests = []
         for t in (mp.mpf("1e-4"), mp.mpf("1e-6")):
             z = 1 / t if place is oo else mp.mpf(int(place)) + side * t
-            rests.append(abs(function(z) - _sum(germ, t)))
+            rests.append(abs(function(z) - _sum(expanded, t)))
         if rests[1] < mp.mpf("1e-90"):
             return
         assert mp.log(rests[0] / rests[1]) / mp.log(100) > order - 0.4
@@ -126,12 +126,12 @@ def test_what_has_no_expansion_of_this_kind_is_refused(text: str, point: object)
 
 def test_a_wrong_expansion_is_caught_by_numbers() -> None:
     expr = _formula("acos(1 - z)")
-    germ = expand_at(expr, sympy.Integer(0), 1, 3)
-    assert expansion_agrees(expr, germ, sympy.Integer(0), 1)
-    series = germ.part()
+    expanded = expand_at(expr, sympy.Integer(0), 1, 3)
+    assert expansion_agrees(expr, expanded, sympy.Integer(0), 1)
+    series = expanded.part()
     size, c = series.terms[1]
     spoilt = Series((series.terms[0], (size, c * sympy.Rational(101, 100))), series.order)
-    assert not expansion_agrees(expr, germ.of([(ZERO, spoilt)]), sympy.Integer(0), 1)
+    assert not expansion_agrees(expr, expanded.of([(ZERO, spoilt)]), sympy.Integer(0), 1)
 
 
 # --- radii and branches ---------------------------------------------------------------------

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from rf.feature_maps.backend import WalshKernel, WaveKernel, walsh_kernel, wave_kernel
 from rf.feature_maps.threads import on_threads, serial_blas
 from rf.feature_maps.walsh import WalshBlock
-from rf.inputs.arrays import array_waves, beside, is_foreign
+from rf.inputs.arrays import array_waves, asarray_like, is_foreign
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
@@ -111,7 +111,7 @@ def wave_columns(
 def copied_into(out: NDArray[Any] | None, columns: NDArray[Any], X: Any) -> NDArray[Any]:
     """Columns of rows X that were made elsewhere, in ``out`` where there is one."""
     if is_foreign(X):
-        moved: NDArray[Any] = beside(columns, X)
+        moved: NDArray[Any] = asarray_like(columns, X)
         return moved
     if out is None:
         return columns

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.features.base import BaseSpectralFeatures
-from rf.inputs.callers import outside
+from rf.inputs.callers import user_stacklevel
 from rf.inputs.lengths import LENGTHS
 from rf.inputs.rows import sample_of_rows
 from rf.sampling.frequencies import Frequencies, Radii
@@ -171,7 +171,7 @@ class AsKRFF(BaseSpectralFeatures):
                 f"Dropped the part(s) {listed}: less than {self.negligible:g} of the mass. The "
                 f"bias is at most {self.measure_.bias:.2g}.",
                 DroppedPartWarning,
-                stacklevel=outside(),
+                stacklevel=user_stacklevel(),
             )
         n, parts = -(-self.n_components // 2), len(self.measure_.parts)
         if parts > n and self.masses == "least-squares":

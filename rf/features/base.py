@@ -21,8 +21,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rf.features.operators import FeatureOperator, checked_ridge
-from rf.inputs.arrays import beside, is_foreign, on_host, refuse_other_library, validated_rows
-from rf.inputs.callers import outside
+from rf.inputs.arrays import asarray_like, is_foreign, on_host, refuse_other_library, validated_rows
+from rf.inputs.callers import user_stacklevel
 from rf.inputs.dask_arrays import by_chunks
 from rf.inputs.lengths import divided, lengths_for, warn_of_units
 from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of, check_size
@@ -213,7 +213,7 @@ class BaseSpectralFeatures(
             self.mass_ = self.feature_map_.mass(X)
         self._announce()
         if is_foreign(given):
-            self.signature_ = beside(self.signature_, given, double=True)
+            self.signature_ = asarray_like(self.signature_, given, double=True)
         return self
 
     def _take(self, features: FeatureMap) -> None:
@@ -284,7 +284,7 @@ class BaseSpectralFeatures(
         features = self.feature_map_
         left = features.left(X)
         right = left if Y is X and features.symmetric else features.right(Y)
-        matrix: NDArray[Any] = (left * beside(self.signature_, left)) @ right.T
+        matrix: NDArray[Any] = (left * asarray_like(self.signature_, left)) @ right.T
         return matrix
 
     def operator(self, X: Any, Y: Any = None, *, ridge: float = 0.0) -> FeatureOperator:
@@ -419,7 +419,7 @@ class BaseSpectralFeatures(
         )
         if self.mixed_signature == "error":
             raise ParameterError(text)
-        warnings.warn(text, SignatureWarning, stacklevel=outside())
+        warnings.warn(text, SignatureWarning, stacklevel=user_stacklevel())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rf.features.base import BaseSpectralFeatures, MixedSignature, SignatureWarning
-from rf.inputs.callers import outside as outside_of_rf
+from rf.inputs.callers import user_stacklevel
 from rf.inputs.lengths import LENGTHS, LengthScaleWarning, warn_of_units
 from rf.inputs.rows import RowRange, centre_of
 from rf.inputs.tables import named_kernel, resolve_spectrum
@@ -336,7 +336,7 @@ class SpectralFeatures(BaseSpectralFeatures):
                 "take a kernel that varies less over the distances of the data; explain() shows "
                 "what was tried.",
                 UselessFeaturesWarning,
-                stacklevel=outside_of_rf(),
+                stacklevel=user_stacklevel(),
             )
 
     @property

@@ -22,7 +22,7 @@ from spectra.errors import ParameterError
 
 __all__ = [
     "array_waves",
-    "beside",
+    "asarray_like",
     "fits_squared",
     "is_foreign",
     "on_host",
@@ -65,7 +65,7 @@ def _detached(X: Any) -> Any:
     return X.detach() if hasattr(X, "detach") else X
 
 
-def beside(values: Any, X: Any, *, double: bool = False) -> Any:
+def asarray_like(values: Any, X: Any, *, double: bool = False) -> Any:
     """Real numbers in the library and on the device of X, of its type or in double precision.
 
     Examples
@@ -134,10 +134,10 @@ def array_waves(
             f"{_named(_place(X))}. Leave out= away, and pass chunks of rows to save memory."
         )
     xp, _, _ = get_namespace_and_device(X)
-    phase = X @ beside(frequencies.T, X)
+    phase = X @ asarray_like(frequencies.T, X)
     if phases is not None:
-        phase = phase + beside(phases, X)
-    factor = beside(scale, X)
+        phase = phase + asarray_like(phases, X)
+    factor = asarray_like(scale, X)
     sines = xp.sin(phase) * factor
     if without_sine is not None:
         sines = xp.concat([sines[:, :without_sine], sines[:, without_sine + 1 :]], axis=1)

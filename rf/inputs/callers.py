@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["outside"]
+__all__ = ["user_stacklevel"]
 
 _INSIDE = ("rf", "sklearn", "joblib")
 
 
-def outside() -> int:
+def user_stacklevel() -> int:
     """The ``stacklevel`` with which the caller's warning names the first line of other code.
 
     ``fit`` is called by users, and by ``fit_transform`` and pipelines through some frames of

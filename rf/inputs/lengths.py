@@ -13,8 +13,8 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist, pdist
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.inputs.arrays import beside, on_host
-from rf.inputs.callers import outside
+from rf.inputs.arrays import asarray_like, on_host
+from rf.inputs.callers import user_stacklevel
 from rf.inputs.rows import check_size, dense, sample_of_rows
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
@@ -150,7 +150,7 @@ def divided(X: Any, lengths: FloatArray | None) -> Any:
         scaled = X.tocsr(copy=True)
         scaled.data /= lengths[scaled.indices].astype(scaled.dtype)
         return scaled
-    return X / beside(lengths, X)
+    return X / asarray_like(lengths, X)
 
 
 def warn_of_units(kernel: Any, X: Any) -> None:
@@ -240,7 +240,7 @@ def warn_of_lengths(
         f"kernel varies {_between(near, far)}. "
         f"length_scale='median' would divide by {float(np.median(distances)):.3g} more.",
         LengthScaleWarning,
-        stacklevel=outside(),
+        stacklevel=user_stacklevel(),
     )
 
 

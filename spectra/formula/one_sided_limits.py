@@ -70,11 +70,11 @@ def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -
 def _limit(smooth: sympy.Expr) -> sympy.Expr | None:
     for window in _WINDOWS:
         try:
-            germ = expand_at(smooth, _ZERO, 1, window)
-            found = limit(germ)
+            expansion = expand_at(smooth, _ZERO, 1, window)
+            found = limit(expansion)
         except MoreTermsNeeded:
             continue
         # Terms that were cut off may be large where values are asked for.
-        if expansion_agrees(smooth, germ, _ZERO, 1):
+        if expansion_agrees(smooth, expansion, _ZERO, 1):
             return found
     return None

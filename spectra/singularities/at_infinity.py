@@ -7,7 +7,7 @@ from dataclasses import replace
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero, sign
-from spectra.formula.expansions.expansion import FLAT, ONE, ZERO, Germ, Series, Size, compare
+from spectra.formula.expansions.expansion import FLAT, ONE, ZERO, Expansion, Series, Size, compare
 from spectra.formula.expansions.verification import verified_expansion
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.places import Ending, Gap, Requirement, Singularity
@@ -25,15 +25,15 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
     """Requirements and gaps at infinity, from an expansion of so many powers."""
     if expr == 0:
         return Ending(limit=_NIL)
-    germ = verified_expansion(expr, sympy.oo, 1, window)
+    expanded = verified_expansion(expr, sympy.oo, 1, window)
     requirements: list[Requirement] = []
     gaps: list[Gap] = []
     seen: list[Singularity] = []
     limit: sympy.Expr | None = _NIL
-    oscillates = bool(germ.waves)
-    germ = _with_frequencies_joined(germ)
-    speed = max([_ONE, *(_degree(phase) for phase, _ in germ.waves)])
-    for phase, series in germ.parts:
+    oscillates = bool(expanded.waves)
+    expanded = _with_frequencies_joined(expanded)
+    speed = max([_ONE, *(_degree(phase) for phase, _ in expanded.waves)])
+    for phase, series in expanded.parts:
         if phase.growth < 0:
             continue
         if phase.growth > 0:
@@ -66,10 +66,10 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
     return Ending(tuple(requirements), tuple(gaps), tuple(seen), limit)
 
 
-def _with_frequencies_joined(germ: Germ) -> Germ:
+def _with_frequencies_joined(expanded: Expansion) -> Expansion:
     """Add the parts of frequencies that are equal though they do not look it: they may cancel."""
     joined: list[tuple[Series, Series]] = []
-    for phase, series in germ.parts:
+    for phase, series in expanded.parts:
         w = _frequency(phase)
         for i, (known, _) in enumerate(joined):
             v = _frequency(known)
@@ -78,7 +78,7 @@ def _with_frequencies_joined(germ: Germ) -> Germ:
                 break
         else:
             joined.append((phase, series))
-    return germ.of(joined)
+    return expanded.of(joined)
 
 
 def _degree(phase: Series) -> sympy.Expr:

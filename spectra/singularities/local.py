@@ -15,7 +15,7 @@ from itertools import pairwise
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
-from spectra.formula.expansions.expansion import FLAT, ONE, Germ, by_size, coarsest, compare
+from spectra.formula.expansions.expansion import FLAT, ONE, Expansion, by_size, coarsest, compare
 from spectra.formula.expansions.kinks import KINKS, resolve
 from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernels.kernel import Kernel
@@ -148,7 +148,7 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
             difference = sympy.expand(difference)
         if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
             return Ending()
-        left, right = verified_expansion(difference, r, -1, window), Germ((), window)
+        left, right = verified_expansion(difference, r, -1, window), Expansion((), window)
     else:
         left = verified_expansion(left_expr, r, -1, window)
         right = verified_expansion(right_expr, r, 1, window)
@@ -181,10 +181,10 @@ def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
 
 
 def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
-    germ = verified_expansion(expr, r, -1, window)
-    if germ.grows:
+    expanded = verified_expansion(expr, r, -1, window)
+    if expanded.grows:
         return unbounded(r)
-    series = germ.plain
+    series = expanded.plain
     for size, c in series.terms:
         s, q = size[0], -size[1]
         if s.is_Integer and s >= 0 and q == 0:
@@ -199,12 +199,12 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
 
 
 def _at_origin(expr: sympy.Expr, window: int) -> Ending:
-    germ = verified_expansion(expr, _NIL, 1, window)
-    if germ.grows:
+    expanded = verified_expansion(expr, _NIL, 1, window)
+    if expanded.grows:
         return unbounded(_NIL)
-    if germ.waves:
-        return _oscillating_origin(germ)
-    series = germ.plain
+    if expanded.waves:
+        return _oscillating_origin(expanded)
+    series = expanded.plain
     limit = _NIL
     for size, c in series.terms:
         s, q = size[0], -size[1]
@@ -220,8 +220,8 @@ def _at_origin(expr: sympy.Expr, window: int) -> Ending:
     return Ending(limit=limit, regular_below=series.order[0] if series.order else sympy.oo)
 
 
-def _oscillating_origin(germ: Germ) -> Ending:
-    if any(s.terms and compare(s.terms[0][0], ONE) <= 0 for _, s in germ.waves):
+def _oscillating_origin(expanded: Expansion) -> Ending:
+    if any(s.terms and compare(s.terms[0][0], ONE) <= 0 for _, s in expanded.waves):
         reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
         return Ending((Requirement(_NIL, True, reason),))
     return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))

@@ -165,10 +165,12 @@ def _under(weight: sympy.Expr, *, periodic: bool) -> Ending | None:
     """
     if not weight.has(Z) or weight.has(*KINKS) or branch_radii(weight, sympy.oo):
         return None
-    germ = expand_at(weight, sympy.oo, 1, _WINDOW)
-    if all(p.growth < 0 or (p == ZERO and not s.terms) for p, s in germ.parts):
+    expanded = expand_at(weight, sympy.oo, 1, _WINDOW)
+    if all(p.growth < 0 or (p == ZERO and not s.terms) for p, s in expanded.parts):
         return Ending()
-    lead = germ.plain.lead if all(p == ZERO or p.growth < 0 for p, _ in germ.parts) else None
+    lead = (
+        expanded.plain.lead if all(p == ZERO or p.growth < 0 for p, _ in expanded.parts) else None
+    )
     if not periodic or lead is None or sign(lead[0]) <= 0:
         return None
     bound = space_bound(lead[0])
@@ -218,11 +220,11 @@ def _is_a_wave(expr: sympy.Expr) -> bool:
     """One oscillation leads at infinity: all zeros but finitely many are simple."""
     if expr.has(*KINKS) or branch_radii(expr, sympy.oo):
         return False
-    germ = expand_at(expr, sympy.oo, 1, _WINDOW)
-    if len(germ.waves) != 2 or germ.grows:
+    expanded = expand_at(expr, sympy.oo, 1, _WINDOW)
+    if len(expanded.waves) != 2 or expanded.grows:
         return False
-    (one, a), (other, b) = germ.waves
+    (one, a), (other, b) = expanded.waves
     if one != -other or not (a.terms and b.terms) or a.lead != b.lead:
         return False
-    rest = germ.part().lead
+    rest = expanded.part().lead
     return rest is None or compare(rest, a.terms[0][0]) > 0

@@ -32,6 +32,8 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from laws import gaussian_law, matern_law, table_of
 from pooling import mean_score, variance_score
+from rf.feature_maps.feature_map import FourierMap
+from rf.sampling.couplings.coupling import Coupling
 from scipy import special
 
 import rf.sampling.couplings.haar
@@ -44,8 +46,6 @@ import rf.sampling.directions
 import rf.sampling.frequencies
 import rf.sampling.radii
 from rf import SpectralFeatures
-from rf.feature_maps.feature_map import FourierMap
-from rf.sampling.couplings.coupling import Coupling
 from rf.sampling.couplings.orthogonal import Orthogonal
 from rf.sampling.couplings.shared import Shared
 from rf.sampling.frequencies import COUPLINGS, RADII, Frequencies

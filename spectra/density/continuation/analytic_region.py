@@ -19,7 +19,7 @@ from spectra.density.continuation.ray import Ray, reach_of
 from spectra.density.continuation.sector import Box, is_analytic, log_most
 from spectra.density.continuation.unresolved_parts import hidden_place
 
-__all__ = ["DEEP", "SURVEY_BITS", "Plane"]
+__all__ = ["DEEP", "SURVEY_BITS", "AnalyticRegion"]
 
 #: Angles that are tried, the widest first.
 ANGLES = (1.2, 0.8, 0.55, 0.37, 0.25, 0.17, 0.11, 0.075, 0.05)
@@ -61,7 +61,7 @@ _HEIGHTS = (*np.arange(2.9, 0.6, -0.6), *np.arange(0.5, -1.8, -0.3), *np.arange(
 _STEEP = 3.0
 
 
-class Plane:
+class AnalyticRegion:
     """A kernel on rays of every angle, and which of them may stand for the half-line."""
 
     def __init__(self, expr: sympy.Expr) -> None:

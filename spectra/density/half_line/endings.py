@@ -28,10 +28,10 @@ from scipy.special import loggamma
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
-from spectra.density.continuation.analytic_region import Plane
+from spectra.density.continuation.analytic_region import AnalyticRegion
 from spectra.density.continuation.continuation import number
 from spectra.density.continuation.negligible import Beyond, Detour
-from spectra.density.half_line.ends import Expansion
+from spectra.density.half_line.ends import PowerTerms
 from spectra.density.panels.panel import Panel
 from spectra.density.spectral_density import Radial
 from spectra.errors import FormulaError, NoRouteError
@@ -122,7 +122,7 @@ class PowerEnding(Radial):
         )
 
 
-def power_ending(zero: Expansion, dim: int) -> PowerEnding | None:
+def power_ending(zero: PowerTerms, dim: int) -> PowerEnding | None:
     """The asymptotic series of the density for large w; None for a kernel that is even at zero.
 
     Raises
@@ -171,7 +171,7 @@ def power_ending(zero: Expansion, dim: int) -> PowerEnding | None:
 
 
 def _beyond_the_last(
-    zero: Expansion, dim: int, first: sympy.Expr, powers: list[float]
+    zero: PowerTerms, dim: int, first: sympy.Expr, powers: list[float]
 ) -> tuple[tuple[float, float] | None, float]:
     """What a series of few terms leaves out, as (power, log size), and where it may begin.
 
@@ -195,7 +195,7 @@ def _log_size(c: sympy.Expr) -> float:
     return float(sympy.log(sympy.Abs(c)).evalf(15))
 
 
-def remainder(plane: Plane, zero: Expansion, dim: int, least: float) -> Detour | None:
+def remainder(plane: AnalyticRegion, zero: PowerTerms, dim: int, least: float) -> Detour | None:
     """That on the axis of the largest disc that is known, so that exp(least) of it is seen; None
     without one."""
     top = plane.disc(dim)
@@ -216,7 +216,9 @@ def _number(exact: sympy.Expr, bits: int) -> Ball:
         return flint.arb(str(sympy.N(exact, int(bits * log10(2.0)))))
 
 
-def _left(plane: Plane, terms: list[tuple[Ball, int, Ball]], log_t: Ball, bits: int) -> float:
+def _left(
+    plane: AnalyticRegion, terms: list[tuple[Ball, int, Ball]], log_t: Ball, bits: int
+) -> float:
     """Its logarithm at one place, with what is not known of it."""
     log_z = flint.acb(log_t, flint.arb.pi() / 2)
     value = plane.kernel(flint.acb(0, log_t.exp()), bits)

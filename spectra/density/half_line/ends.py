@@ -9,15 +9,15 @@ import sympy
 from spectra.errors import NoRouteError
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.expansions.expansion import Germ
+from spectra.formula.expansions.expansion import Expansion
 
 __all__ = [
-    "Expansion",
+    "PowerTerms",
     "Term",
     "expansion_from",
     "expansion_of",
-    "germ_of",
     "long_expansion_of",
+    "one_sided_expansion",
 ]
 
 # Powers kept in expansions: the more, the earlier they serve.  Fewer are tried where they grow
@@ -31,10 +31,10 @@ _FEW_TERMS = 8
 #: numbers.
 Term = tuple[sympy.Expr, int, sympy.Expr]
 #: Terms of a kernel at one end, the largest first.
-Expansion = tuple[Term, ...]
+PowerTerms = tuple[Term, ...]
 
 
-def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
+def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
     """Expand a formula at zero or at infinity.
 
     Raises
@@ -42,12 +42,12 @@ def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> Expansion:
     NoRouteError
         Where the formula oscillates or grows there, or has no such expansion.
     """
-    germ = germ_of(expr, point, plain=True)
-    return expansion_from(germ, expr, point)
+    expanded = one_sided_expansion(expr, point, plain=True)
+    return expansion_from(expanded, expr, point)
 
 
 @lru_cache(maxsize=64)
-def long_expansion_of(expr: sympy.Expr) -> Expansion:
+def long_expansion_of(expr: sympy.Expr) -> PowerTerms:
     """Three times as many terms of a formula at zero, which serve from smaller radii on.
 
     Raises
@@ -56,25 +56,25 @@ def long_expansion_of(expr: sympy.Expr) -> Expansion:
         As ``expansion_of``, and where they grow too long.
     """
     zero = sympy.Integer(0)
-    return expansion_from(_germ(expr, zero, (_LONG_WINDOW,), plain=True), expr, zero)
+    return expansion_from(_one_sided_expansion(expr, zero, (_LONG_WINDOW,), plain=True), expr, zero)
 
 
-def expansion_from(germ: Germ, expr: sympy.Expr, point: sympy.Expr) -> Expansion:
-    """The terms of a germ without oscillation; ``expr`` is named where they are no expansion.
+def expansion_from(expanded: Expansion, expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
+    """The terms of a expansion without oscillation; ``expr`` is named where they are no expansion.
 
     Raises
     ------
     NoRouteError
         For an essential singularity at zero, or for powers of logarithms that are not whole.
     """
-    if point == 0 and any(phase.terms for phase, _ in germ.parts):
+    if point == 0 and any(phase.terms for phase, _ in expanded.parts):
         raise NoRouteError(
             f"The formula {expr} has an essential singularity at z = 0, where the numeric route "
             "takes powers and logarithms only. Design a finite measure for your range of distances "
             "(design)."
         )
     terms = []
-    for size, c in germ.plain.terms:
+    for size, c in expanded.plain.terms:
         a, q = size[0], -size[1]
         if not (q.is_Integer and q >= 0):
             raise NoRouteError(
@@ -86,7 +86,7 @@ def expansion_from(germ: Germ, expr: sympy.Expr, point: sympy.Expr) -> Expansion
     return tuple(terms)
 
 
-def germ_of(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Germ:
+def one_sided_expansion(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Expansion:
     """The local expansion of a formula; ``plain`` refuses one that oscillates or grows.
 
     Raises
@@ -94,20 +94,22 @@ def germ_of(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Germ
     NoRouteError
         Where there is none.
     """
-    germ = _germ(expr, point, _WINDOWS, plain)
-    if plain and 1 < len(germ.plain.terms) < _FEW_TERMS:
-        germ = _germ(expr, point, (_WIDE_WINDOW, *_WINDOWS), plain)
-    return germ
+    expanded = _one_sided_expansion(expr, point, _WINDOWS, plain)
+    if plain and 1 < len(expanded.plain.terms) < _FEW_TERMS:
+        expanded = _one_sided_expansion(expr, point, (_WIDE_WINDOW, *_WINDOWS), plain)
+    return expanded
 
 
-def _germ(expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...], plain: bool) -> Germ:
+def _one_sided_expansion(
+    expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...], plain: bool
+) -> Expansion:
     reason = ""
     for window in windows:
         try:
-            germ = expand_at(expr, point, 1, window)
+            expanded = expand_at(expr, point, 1, window)
             if plain:
-                _ = germ.plain
-            return germ
+                _ = expanded.plain
+            return expanded
         except ExpansionError as error:
             reason = str(error)
     raise NoRouteError(

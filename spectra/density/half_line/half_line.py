@@ -19,7 +19,7 @@ from spectra.base.precision import Ball, working
 from spectra.density.continuation.taylor import taylor
 from spectra.density.continuation.unresolved_parts import refuse_hidden
 from spectra.density.half_line.endings import power_ending
-from spectra.density.half_line.ends import Expansion, long_expansion_of
+from spectra.density.half_line.ends import PowerTerms, long_expansion_of
 from spectra.density.half_line.outwards import Builder
 from spectra.density.half_line.prepared import Expanded, expanded, plane
 from spectra.density.half_line.sums.even_kernels import EvenSums
@@ -145,7 +145,7 @@ def _by_rays(found: Expanded, dim: int) -> Builder:
     return Builder.at_origin(found, sums, dim, tuple(wave.rate for wave in fast))
 
 
-def _start_of_series(zero: Expansion, dim: int) -> float:
+def _start_of_series(zero: PowerTerms, dim: int) -> float:
     try:
         ending = power_ending(zero, dim)
     except NoRouteError:
@@ -153,7 +153,7 @@ def _start_of_series(zero: Expansion, dim: int) -> float:
     return 0.0 if ending is None else ending.start
 
 
-def _with_more_terms(found: Expanded) -> Expansion:
+def _with_more_terms(found: Expanded) -> PowerTerms:
     """The expansion at zero, with the coefficients of a circle beyond the exact ones where the
     powers are whole, and with more of the exact ones elsewhere."""
     if all(q == 0 and a.is_Integer for a, q, _ in found.zero):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from spectra.base.numbers import FloatArray
-from spectra.density.continuation.analytic_region import Plane
+from spectra.density.continuation.analytic_region import AnalyticRegion
 from spectra.density.continuation.negligible import Beyond
 from spectra.density.half_line.endings import PowerEnding, Vanishing, power_ending, remainder
 from spectra.density.half_line.ends import long_expansion_of
@@ -92,7 +92,7 @@ class Builder:
     """
 
     found: Expanded
-    rays: Plane
+    rays: AnalyticRegion
     sample: Sampler
     dim: int
     exponent: float

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import sympy
 
-from spectra.density.continuation.analytic_region import Plane
-from spectra.density.half_line.ends import Expansion, Term, expansion_of
+from spectra.density.continuation.analytic_region import AnalyticRegion
+from spectra.density.half_line.ends import PowerTerms, Term, expansion_of
 from spectra.density.half_line.waves.read_waves import oscillation, read_waves
 from spectra.density.half_line.waves.wave import Wave
 from spectra.density.half_line.waves.wave_sums import WaveSums
@@ -44,8 +44,8 @@ class Expanded:
     expr: sympy.Expr
     limit: sympy.Expr
     total: float
-    zero: Expansion
-    infinity: Expansion
+    zero: PowerTerms
+    infinity: PowerTerms
     turning: dict[sympy.Expr, Term]
     waves: tuple[Wave, ...]
     decays_fast: bool
@@ -84,7 +84,7 @@ def expanded(expr: sympy.Expr) -> Expanded:
     return Expanded(smooth, limit, float(at_zero), zero, infinity, turning, waves, fast)
 
 
-def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], Expansion, dict[sympy.Expr, Term]]:
+def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], PowerTerms, dict[sympy.Expr, Term]]:
     """Waves and ending of a formula; none of either kind where it is only seen to decay fast."""
     try:
         waves = read_waves(expr)
@@ -105,9 +105,9 @@ def decays_fast(expr: sympy.Expr) -> bool:
 
 
 @lru_cache(maxsize=64)
-def plane(expr: sympy.Expr) -> Plane:
+def plane(expr: sympy.Expr) -> AnalyticRegion:
     """The kernel on rays, which every dimension shares."""
-    return Plane(expr)
+    return AnalyticRegion(expr)
 
 
 @lru_cache(maxsize=4)

@@ -24,7 +24,7 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.base.precision import Ball, log_of, working
-from spectra.density.continuation.analytic_region import Plane
+from spectra.density.continuation.analytic_region import AnalyticRegion
 from spectra.density.continuation.continuation import Continuation, number
 from spectra.density.continuation.unresolved_parts import hidden_place, refuse_hidden
 from spectra.errors import AccuracyError, FormulaError
@@ -207,7 +207,7 @@ def share_of(expr: sympy.Expr, start: sympy.Expr, end: sympy.Expr, dim: int) -> 
 
 
 def _outwards(expr: sympy.Expr, start: sympy.Expr, dim: int) -> Share:
-    plane = Plane(expr.subs(Z, start + Z))
+    plane = AnalyticRegion(expr.subs(Z, start + Z))
     refuse_hidden(expr, lambda: plane.hidden(dim))
     angles = plane.angles(dim)
     if not angles:

@@ -7,7 +7,7 @@ from itertools import count
 import sympy
 
 from spectra.formula.expansions.elementary import exp, log
-from spectra.formula.expansions.expansion import Germ
+from spectra.formula.expansions.expansion import Expansion
 from spectra.formula.expansions.taylor_series import hypergeometric_series
 
 __all__ = ["bessel_at_infinity", "bessel_at_zero", "bessel_k_at_zero"]
@@ -16,23 +16,23 @@ _HALF = sympy.Rational(1, 2)
 _ONE = sympy.Integer(1)
 
 
-def bessel_at_zero(order: sympy.Expr, g: Germ, alternate: int) -> Germ:
+def bessel_at_zero(order: sympy.Expr, g: Expansion, alternate: int) -> Expansion:
     """J (alternate = -1) or I (1) by powers of g -> 0, DLMF 10.2.2 and 10.25.2."""
     if order.is_Integer and order < 0:
-        found: Germ = bessel_at_zero(-order, g, alternate) * sympy.Integer(alternate) ** order
+        found: Expansion = bessel_at_zero(-order, g, alternate) * sympy.Integer(alternate) ** order
         return found
     return _ascending(order, g, alternate, 1 / sympy.gamma(order + 1))
 
 
-def _ascending(order: sympy.Expr, g: Germ, alternate: int, lead: sympy.Expr) -> Germ:
+def _ascending(order: sympy.Expr, g: Expansion, alternate: int, lead: sympy.Expr) -> Expansion:
     """lead (g/2)^n 0F1(; n + 1; +-g^2/4)."""
     half = g / 2
     series = hypergeometric_series((), (order + 1,), sympy.Integer(alternate))
-    found: Germ = half**order * ((half * half).compose(series) * lead)
+    found: Expansion = half**order * ((half * half).compose(series) * lead)
     return found
 
 
-def bessel_k_at_zero(order: sympy.Expr, g: Germ) -> Germ:
+def bessel_k_at_zero(order: sympy.Expr, g: Expansion) -> Expansion:
     """K by powers and logarithms of g -> 0, DLMF 10.27.4 and 10.31.1."""
     if not order.is_Integer:
         # pi / (2 sin(pi n) Gamma(1 - n)) is Gamma(n)/2
@@ -52,14 +52,14 @@ def bessel_k_at_zero(order: sympy.Expr, g: Germ) -> Germ:
     )
     body = (half * half).compose(coefficients) * half**n
     s = (-_ONE) ** n
-    found: Germ = total + log_term * -s + body * s
+    found: Expansion = total + log_term * -s + body * s
     return found
 
 
-def bessel_at_infinity(head: object, order: sympy.Expr, g: Germ) -> Germ:
+def bessel_at_infinity(head: object, order: sympy.Expr, g: Expansion) -> Expansion:
     """Hankel's expansions, DLMF 10.17.3, 10.40.1 and 10.40.2."""
 
-    def hankel(unit: sympy.Expr) -> Germ:
+    def hankel(unit: sympy.Expr) -> Expansion:
         series = hypergeometric_series((_HALF + order, _HALF - order), (), -unit / 2)
         return (g**-1).compose(series)
 
@@ -74,5 +74,5 @@ def bessel_at_infinity(head: object, order: sympy.Expr, g: Germ) -> Germ:
         wave, factor = exp(-g) * hankel(_ONE), sympy.sqrt(sympy.pi / 2)
     else:
         wave, factor = exp(g) * (hankel(-_ONE) + g.flat), 1 / sympy.sqrt(2 * sympy.pi)
-    found: Germ = wave * root * factor
+    found: Expansion = wave * root * factor
     return found

@@ -11,7 +11,7 @@ from spectra.formula.expansions.exact_numbers import (
     is_zero,
     sign,
 )
-from spectra.formula.expansions.expansion import ONE, ZERO, Germ, Series, Size, compare
+from spectra.formula.expansions.expansion import ONE, ZERO, Expansion, Series, Size, compare
 from spectra.formula.expansions.taylor_series import hypergeometric_series, log_series
 
 __all__ = ["exp", "limit", "log"]
@@ -20,7 +20,7 @@ _ONE = sympy.Integer(1)
 _NIL = sympy.Integer(0)
 
 
-def log(g: Germ) -> Germ:
+def log(g: Expansion) -> Expansion:
     """log g of what is positive near the place."""
     phase, (a, mq), c, delta = g.split_lead()
     if mq != 0:
@@ -31,7 +31,7 @@ def log(g: Germ) -> Germ:
     return g.of([(ZERO, Series.of(head))]) + delta.compose(log_series())
 
 
-def exp(g: Germ) -> Germ:
+def exp(g: Expansion) -> Expansion:
     """exp(g): what does not tend to a constant goes into the exponents."""
     base = g.part()
     if base.order is not None and compare(base.order, ONE) <= 0:
@@ -62,7 +62,7 @@ def exp(g: Germ) -> Germ:
     return head * delta.compose(hypergeometric_series((), ()))
 
 
-def _doubly_exponential(g: Germ) -> Germ:
+def _doubly_exponential(g: Expansion) -> Expansion:
     """exp(g) of a g that falls like -exp(phi), which is flat."""
     lead, _, c, _ = g.split_lead()
     if not (sign(c) < 0 and all(is_zero(sympy.im(x)) for _, x in lead.terms)):
@@ -70,7 +70,7 @@ def _doubly_exponential(g: Germ) -> Germ:
     return g.flat
 
 
-def limit(g: Germ) -> sympy.Expr | None:
+def limit(g: Expansion) -> sympy.Expr | None:
     """The finite limit of g, or None where it is unbounded."""
     series = g.plain
     if series.terms and compare(series.terms[0][0], ONE) < 0:

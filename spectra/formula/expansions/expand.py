@@ -1,7 +1,7 @@
 r"""One-sided expansions of formulas: at a radius, at zero and at infinity.
 
 The formula is walked from its leaves, and each function of the formula language has one rule on
-:class:`~spectra.formula.expansions.expansion.Germ`.  No rule guesses: what has no such expansion
+:class:`~spectra.formula.expansions.expansion.Expansion`.  No rule guesses: what has no such expansion
 raises :class:`~spectra.formula.expansions.exact_numbers.ExpansionError`.
 """
 
@@ -22,15 +22,15 @@ from spectra.formula.expansions.bessel_functions import (
 )
 from spectra.formula.expansions.elementary import exp, limit, log
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
-from spectra.formula.expansions.expansion import ZERO, Germ, Series
+from spectra.formula.expansions.expansion import ZERO, Expansion, Series
 from spectra.formula.expansions.hypergeometric_functions import expand_hyper
 from spectra.formula.expansions.taylor_series import hypergeometric_series, trigonometric_series
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["expand_at"]
 
-#: The germ of a part of the formula.
-Visit = Callable[[sympy.Expr], Germ]
+#: The expansion of a part of the formula.
+Visit = Callable[[sympy.Expr], Expansion]
 
 _HALF = sympy.Rational(1, 2)
 _ONE = sympy.Integer(1)
@@ -40,8 +40,8 @@ _X = sympy.Symbol("x")
 _MOST_DERIVATIVES = 12
 
 
-def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Germ:
-    """Expand a formula in z at ``point``, from one side, as a germ in t -> 0+.
+def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Expansion:
+    """Expand a formula in z at ``point``, from one side, as a expansion in t -> 0+.
 
     Parameters
     ----------
@@ -61,16 +61,16 @@ def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Ge
 
     Examples
     --------
-    >>> germ = expand_at(sympy.acos(1 - Z), sympy.Integer(0), 1, 2)
-    >>> germ.part().terms[0]
+    >>> expansion = expand_at(sympy.acos(1 - Z), sympy.Integer(0), 1, 2)
+    >>> expansion.part().terms[0]
     ((1/2, 0), sqrt(2))
     """
-    nothing = Germ((), window)
+    nothing = Expansion((), window)
     at, rate, power = (_NIL, _ONE, -_ONE) if point is sympy.oo else (point, side, _ONE)
     moving = Series.of([((power, _NIL), sympy.Integer(rate))])
     known = {Z: nothing.constant(at) + nothing.of([(ZERO, moving)])}
 
-    def visit(node: sympy.Expr) -> Germ:
+    def visit(node: sympy.Expr) -> Expansion:
         """Each node is expanded once."""
         if node not in known:
             known[node] = _expanded(node, visit) if node.free_symbols else nothing.constant(node)
@@ -79,7 +79,7 @@ def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Ge
     return visit(expr)
 
 
-def _expanded(node: sympy.Expr, visit: Visit) -> Germ:
+def _expanded(node: sympy.Expr, visit: Visit) -> Expansion:
     if node.is_Add:
         return reduce(add, map(visit, node.args))
     if node.is_Mul:
@@ -88,7 +88,7 @@ def _expanded(node: sympy.Expr, visit: Visit) -> Germ:
         base, exponent = node.args
         if exponent.free_symbols:
             return exp(visit(exponent) * log(visit(base)))
-        found: Germ = visit(base) ** exponent
+        found: Expansion = visit(base) ** exponent
         return found
     if isinstance(node, Opaque):
         raise ExpansionError(f"the callable {node.func.__name__} shows no formula")
@@ -98,7 +98,7 @@ def _expanded(node: sympy.Expr, visit: Visit) -> Germ:
 # --- elementary functions --------------------------------------------------------------------
 
 
-def _circular(node: sympy.Expr, visit: Visit) -> Germ:
+def _circular(node: sympy.Expr, visit: Visit) -> Expansion:
     """Sine, cosine, and their quotient."""
     if node.func == sympy.tan:
         return visit(sympy.sin(node.args[0]) / sympy.cos(node.args[0]))
@@ -114,11 +114,11 @@ def _circular(node: sympy.Expr, visit: Visit) -> Germ:
         return ((plus + minus) if node.func == sympy.cos else (minus - plus) * sympy.I) / 2
     s, c = sympy.sin(value), sympy.cos(value)
     start = (c, -s) if node.func == sympy.cos else (s, c)
-    delta: Germ = g - value
+    delta: Expansion = g - value
     return delta.compose(trigonometric_series(*start))
 
 
-def _hyperbolic(node: sympy.Expr, visit: Visit) -> Germ:
+def _hyperbolic(node: sympy.Expr, visit: Visit) -> Expansion:
     """Hyperbolic sine, cosine, and their quotient."""
     x = node.args[0]
     if node.func == sympy.tanh:
@@ -131,9 +131,9 @@ def _hyperbolic(node: sympy.Expr, visit: Visit) -> Germ:
 def _primitive(
     node: sympy.Expr,
     visit: Visit,
-    slope: Callable[[Germ], Germ],
+    slope: Callable[[Expansion], Expansion],
     ends: tuple[sympy.Expr, ...] = (),
-) -> Germ:
+) -> Expansion:
     """A function by integrating its derivative f'(g) g' in t; ``ends`` are f(-oo), f(oo)."""
     argument = visit(node.args[0])
     series = argument.plain
@@ -149,14 +149,14 @@ def _primitive(
     if not prime.parts:
         return g.constant(constant)
     rate = (prime * slope(g)).plain
-    found: Germ = g.of([(ZERO, rate.integral())]) + constant
+    found: Expansion = g.of([(ZERO, rate.integral())]) + constant
     return found
 
 
 # --- special functions -----------------------------------------------------------------------
 
 
-def _erf(node: sympy.Expr, visit: Visit) -> Germ:
+def _erf(node: sympy.Expr, visit: Visit) -> Expansion:
     g = visit(node.args[0])
     if limit(g) is not None:
         scale = 2 / sympy.sqrt(sympy.pi)
@@ -165,14 +165,14 @@ def _erf(node: sympy.Expr, visit: Visit) -> Germ:
     return (-_erfc_tail(g * s) + 1) * s
 
 
-def _erfc(node: sympy.Expr, visit: Visit) -> Germ:
+def _erfc(node: sympy.Expr, visit: Visit) -> Expansion:
     g = visit(node.args[0])
     if limit(g) is None and sign(g.plain.terms[0][1]) > 0:
         return _erfc_tail(g)
     return -visit(sympy.erf(node.args[0])) + 1
 
 
-def _bessel(node: sympy.Expr, visit: Visit) -> Germ:
+def _bessel(node: sympy.Expr, visit: Visit) -> Expansion:
     order, g = node.args[0], visit(node.args[1])
     value = limit(g)
     if value is None:
@@ -186,7 +186,7 @@ def _bessel(node: sympy.Expr, visit: Visit) -> Germ:
     return bessel_at_zero(order, g, -1 if node.func == sympy.besselj else 1)
 
 
-def _expint(node: sympy.Expr, visit: Visit) -> Germ:
+def _expint(node: sympy.Expr, visit: Visit) -> Expansion:
     """E_s(g) by DLMF 8.19.8, 8.19.10 and 8.20.2."""
     s, g = node.args[0], visit(node.args[1])
     value = limit(g)
@@ -208,11 +208,11 @@ def _expint(node: sympy.Expr, visit: Visit) -> Germ:
     coefficients = (
         _NIL if k == order else (-_ONE) ** k / sympy.factorial(k) / (s - 1 - k) for k in count()
     )
-    found: Germ = rough + g.compose(coefficients)
+    found: Expansion = rough + g.compose(coefficients)
     return found
 
 
-def _gamma(node: sympy.Expr, visit: Visit) -> Germ:
+def _gamma(node: sympy.Expr, visit: Visit) -> Expansion:
     """Stirling's series at infinity, DLMF 5.11.1; derivatives elsewhere."""
     argument = node.args[0]
     g = visit(argument)
@@ -230,13 +230,13 @@ def _gamma(node: sympy.Expr, visit: Visit) -> Germ:
     return exp((g - _HALF) * log(g) - g + sympy.log(2 * sympy.pi) / 2 + tail)
 
 
-def _hyper(node: sympy.Expr, visit: Visit) -> Germ:
+def _hyper(node: sympy.Expr, visit: Visit) -> Expansion:
     g = visit(node.argument)
     found = expand_hyper(node, g, limit(g))
     return _analytic(node, visit) if found is None else found
 
 
-def _analytic(node: sympy.Expr, visit: Visit) -> Germ:
+def _analytic(node: sympy.Expr, visit: Visit) -> Expansion:
     """A function at a finite argument where it is analytic, by its derivatives."""
     g = visit(node.args[-1])
     value = limit(g)
@@ -254,19 +254,19 @@ def _analytic(node: sympy.Expr, visit: Visit) -> Germ:
             slope = sympy.diff(slope, _X)
         raise ExpansionError(f"more than {_MOST_DERIVATIVES} derivatives of {node.func}")
 
-    found: Germ = (g - value).compose(coefficients())
+    found: Expansion = (g - value).compose(coefficients())
     return found
 
 
-def _erfc_tail(g: Germ) -> Germ:
+def _erfc_tail(g: Expansion) -> Expansion:
     """erfc(g) ~ exp(-g^2)/(g sqrt(pi)) sum (-1)^k (1/2)_k g^(-2k), DLMF 7.12.1."""
     square = g * g
     falling = hypergeometric_series((_HALF, _ONE), (), -_ONE)
-    found: Germ = exp(-square) / g * (square**-1).compose(falling) / sympy.sqrt(sympy.pi)
+    found: Expansion = exp(-square) / g * (square**-1).compose(falling) / sympy.sqrt(sympy.pi)
     return found
 
 
-_RULES: dict[object, Callable[[sympy.Expr, Visit], Germ]] = {
+_RULES: dict[object, Callable[[sympy.Expr, Visit], Expansion]] = {
     sympy.exp: lambda node, visit: exp(visit(node.args[0])),
     sympy.log: lambda node, visit: log(visit(node.args[0])),
     **dict.fromkeys((sympy.sin, sympy.cos, sympy.tan), _circular),

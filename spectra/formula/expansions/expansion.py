@@ -1,6 +1,6 @@
 r"""The algebra of one-sided expansions: sums of c t^a L^q exp(phi), t -> 0+, L = log(1/t).
 
-A :class:`Germ` is a finite sum of exponentials exp(phi(t)), each times a :class:`Series` of terms
+A :class:`Expansion` is a finite sum of exponentials exp(phi(t)), each times a :class:`Series` of terms
 :math:`c\,t^a L^q` with an order of what was left out.  The exponents phi are exact series of what
 does not tend to a constant (such as -1/t, or i w/t for an oscillation at infinity).  Coefficients
 are exact sympy numbers.  The *size* of :math:`t^a L^q` is the pair (a, -q): sizes add under
@@ -30,7 +30,7 @@ __all__ = [
     "FLAT",
     "ONE",
     "ZERO",
-    "Germ",
+    "Expansion",
     "Series",
     "Size",
     "by_size",
@@ -150,7 +150,7 @@ class Series:
         )
 
     def derivative(self) -> Series:
-        """d/dt, term by term (dL/dt = -1/t); valid for germs of a Hardy field."""
+        """d/dt, term by term (dL/dt = -1/t); valid for expansions of a Hardy field."""
         terms = []
         for (a, mq), c in self.terms:
             terms.append(((a - 1, mq), c * a))
@@ -194,36 +194,36 @@ ZERO = Series(())
 
 
 @dataclass(frozen=True)
-class Germ:
+class Expansion:
     """A finite sum of exp(phi) times a series, with one part for each phi.
 
-    Germs add, multiply and divide, with numbers too, and are raised to numbers.
+    Expansions add, multiply and divide, with numbers too, and are raised to numbers.
 
     Attributes
     ----------
     parts : tuple of (phi, series)
     window : int
-        How many powers of t, relative to the largest, a product of this germ keeps in each part.
+        How many powers of t, relative to the largest, a product of this expansion keeps in each part.
     """
 
     parts: tuple[tuple[Series, Series], ...]
     window: int
 
-    def of(self, parts: Iterable[tuple[Series, Series]]) -> Germ:
-        """A germ of the same window: parts of equal phi are added, those that are 0 dropped."""
+    def of(self, parts: Iterable[tuple[Series, Series]]) -> Expansion:
+        """A expansion of the same window: parts of equal phi are added, those that are 0 dropped."""
         merged: dict[Series, Series] = {}
         for phase, series in parts:
             merged[phase] = merged[phase] + series if phase in merged else series
         kept = tuple((p, s) for p, s in merged.items() if s.terms or s.order is not None)
         return replace(self, parts=kept)
 
-    def constant(self, c: sympy.Expr | int) -> Germ:
+    def constant(self, c: sympy.Expr | int) -> Expansion:
         """A constant, of the same window."""
         return self.of([(ZERO, Series.of([(ONE, sympy.sympify(c, strict=True))]))])
 
     @property
-    def flat(self) -> Germ:
-        """What is left out of this germ where it is smaller than every power of t."""
+    def flat(self) -> Expansion:
+        """What is left out of this expansion where it is smaller than every power of t."""
         return replace(self, parts=((ZERO, Series((), FLAT)),))
 
     @property
@@ -240,29 +240,31 @@ class Germ:
         """The series of one phi (exactly zero where there is none)."""
         return dict(self.parts).get(phase, ZERO)
 
-    def __add__(self, other: Germ | sympy.Expr | int) -> Germ:
-        germ = other if isinstance(other, Germ) else self.constant(other)
-        return self.of((*self.parts, *germ.parts))
+    def __add__(self, other: Expansion | sympy.Expr | int) -> Expansion:
+        expansion = other if isinstance(other, Expansion) else self.constant(other)
+        return self.of((*self.parts, *expansion.parts))
 
-    def __neg__(self) -> Germ:
+    def __neg__(self) -> Expansion:
         return self * -1
 
-    def __sub__(self, other: Germ | sympy.Expr | int) -> Germ:
+    def __sub__(self, other: Expansion | sympy.Expr | int) -> Expansion:
         return self + -other
 
-    def __mul__(self, other: Germ | sympy.Expr | int) -> Germ:
-        if not isinstance(other, Germ):
+    def __mul__(self, other: Expansion | sympy.Expr | int) -> Expansion:
+        if not isinstance(other, Expansion):
             c = sympy.sympify(other, strict=True)
             return replace(self, parts=tuple((p, s.scaled(c)) for p, s in self.parts if c != 0))
         return self.of(
             (p + q, s.times(t, self.window)) for p, s in self.parts for q, t in other.parts
         )
 
-    def __truediv__(self, other: Germ | sympy.Expr | int) -> Germ:
-        inverse = other**-1 if isinstance(other, Germ) else 1 / sympy.sympify(other, strict=True)
+    def __truediv__(self, other: Expansion | sympy.Expr | int) -> Expansion:
+        inverse = (
+            other**-1 if isinstance(other, Expansion) else 1 / sympy.sympify(other, strict=True)
+        )
         return self * inverse
 
-    def __pow__(self, exponent: sympy.Expr | int) -> Germ:
+    def __pow__(self, exponent: sympy.Expr | int) -> Expansion:
         """Whole powers of anything, others of what is positive near the place."""
         s = sympy.sympify(exponent, strict=True)
         if s.is_Integer and s >= 0:
@@ -282,12 +284,12 @@ class Germ:
 
     @property
     def plain(self) -> Series:
-        """The series, where the germ does not oscillate or grow; decaying parts are flat.
+        """The series, where the expansion does not oscillate or grow; decaying parts are flat.
 
         Raises
         ------
         ExpansionError
-            Where the germ has an oscillating or growing part.
+            Where the expansion has an oscillating or growing part.
         """
         order: Order = EXACT
         for phase, _ in self.parts:
@@ -298,8 +300,8 @@ class Germ:
         base = self.part()
         return Series(base.terms, coarsest(base.order, order))
 
-    def split_lead(self) -> tuple[Series, Size, sympy.Expr, Germ]:
-        """Write the germ as c t^a L^q exp(phi) (1 + delta) with delta -> 0.
+    def split_lead(self) -> tuple[Series, Size, sympy.Expr, Expansion]:
+        """Write the expansion as c t^a L^q exp(phi) (1 + delta) with delta -> 0.
 
         Raises
         ------
@@ -342,8 +344,8 @@ class Germ:
         """Whether every part tends to zero."""
         return all(_is_small(p, s) for p, s in self.parts)
 
-    def compose(self, coefficients: Iterator[sympy.Expr]) -> Germ:
-        """Sum of c_k delta^k, k >= 0, of this germ, which must be small; the c_k may end."""
+    def compose(self, coefficients: Iterator[sympy.Expr]) -> Expansion:
+        """Sum of c_k delta^k, k >= 0, of this expansion, which must be small; the c_k may end."""
         if not self.small:
             raise MoreTermsNeeded("more terms are needed")
         total = self.constant(next(coefficients))

@@ -6,7 +6,7 @@ import sympy
 
 from spectra.formula.expansions.bessel_functions import bessel_at_infinity
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
-from spectra.formula.expansions.expansion import Germ
+from spectra.formula.expansions.expansion import Expansion
 from spectra.formula.expansions.taylor_series import hypergeometric_series
 
 __all__ = ["expand_hyper"]
@@ -15,7 +15,7 @@ _HALF = sympy.Rational(1, 2)
 _NEAR = sympy.Float(10, 30) ** -20
 
 
-def expand_hyper(node: sympy.Expr, g: Germ, limit: sympy.Expr | None) -> Germ | None:
+def expand_hyper(node: sympy.Expr, g: Expansion, limit: sympy.Expr | None) -> Expansion | None:
     """Expand pFq(a; b; g), or return None at a regular point, where derivatives serve.
 
     Parameters
@@ -51,32 +51,32 @@ def expand_hyper(node: sympy.Expr, g: Germ, limit: sympy.Expr | None) -> Germ | 
     raise ExpansionError(f"{node} at infinity")
 
 
-def _polynomial(a: tuple[sympy.Expr, ...], b: tuple[sympy.Expr, ...], g: Germ) -> Germ:
+def _polynomial(a: tuple[sympy.Expr, ...], b: tuple[sympy.Expr, ...], g: Expansion) -> Expansion:
     total = g.constant(0)
     for k, c in enumerate(hypergeometric_series(a, b)):
         total = total + g**k * c
     return total
 
 
-def _bessel_clifford(b: sympy.Expr, g: Germ, direction: int) -> Germ:
+def _bessel_clifford(b: sympy.Expr, g: Expansion, direction: int) -> Expansion:
     """0F1(; b; -y^2/4) = Gamma(b) (2/y)^(b-1) J_(b-1)(y), and I for the other sign."""
     half = (g * direction) ** _HALF
     head = sympy.besselj if direction < 0 else sympy.besseli
-    found: Germ = bessel_at_infinity(head, b - 1, half * 2) * half ** (1 - b) * sympy.gamma(b)
+    found: Expansion = bessel_at_infinity(head, b - 1, half * 2) * half ** (1 - b) * sympy.gamma(b)
     return found
 
 
-def _kummer_at_minus_infinity(a: sympy.Expr, b: sympy.Expr, g: Germ) -> Germ:
+def _kummer_at_minus_infinity(a: sympy.Expr, b: sympy.Expr, g: Expansion) -> Expansion:
     """1F1(a; b; -x) ~ Gamma(b)/Gamma(b-a) x^-a 2F0(a, a-b+1; 1/x), DLMF 13.7.2."""
     if (b - a).is_Integer and b - a <= 0:
         raise ExpansionError("a Kummer function that decays exponentially: write it with exp")
     x = -g
     body = (x**-1).compose(hypergeometric_series((a, a - b + 1), ())) + g.flat
-    found: Germ = body * x**-a * (sympy.gamma(b) / sympy.gamma(b - a))
+    found: Expansion = body * x**-a * (sympy.gamma(b) / sympy.gamma(b - a))
     return found
 
 
-def _gauss_at_minus_infinity(a: tuple[sympy.Expr, ...], c: sympy.Expr, g: Germ) -> Germ:
+def _gauss_at_minus_infinity(a: tuple[sympy.Expr, ...], c: sympy.Expr, g: Expansion) -> Expansion:
     """2F1(a, b; c; -x) by its two series in 1/x, DLMF 15.8.2."""
     if (a[0] - a[1]).is_Integer:
         raise ExpansionError("a Gauss function at infinity with upper parameters that agree")
@@ -89,7 +89,7 @@ def _gauss_at_minus_infinity(a: tuple[sympy.Expr, ...], c: sympy.Expr, g: Germ) 
     return total
 
 
-def _gauss_at_one(a: tuple[sympy.Expr, ...], c: sympy.Expr, g: Germ) -> Germ:
+def _gauss_at_one(a: tuple[sympy.Expr, ...], c: sympy.Expr, g: Expansion) -> Expansion:
     """2F1 near 1 by its two series in 1 - x, DLMF 15.8.4."""
     p, q = a
     s = c - p - q
@@ -100,5 +100,5 @@ def _gauss_at_one(a: tuple[sympy.Expr, ...], c: sympy.Expr, g: Germ) -> Germ:
     factor = sympy.gamma(c) * sympy.gamma(s) / (sympy.gamma(c - p) * sympy.gamma(c - q))
     rough = y.compose(hypergeometric_series((c - p, c - q), (1 + s,))) * y**s
     other = sympy.gamma(c) * sympy.gamma(-s) / (sympy.gamma(p) * sympy.gamma(q))
-    found: Germ = smooth * factor + rough * other
+    found: Expansion = smooth * factor + rough * other
     return found

@@ -12,7 +12,7 @@ from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import PRECISE, ExpansionError
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.expansions.expansion import FLAT, Germ, Series
+from spectra.formula.expansions.expansion import FLAT, Expansion, Series
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["expansion_agrees", "verified_expansion"]
@@ -27,7 +27,7 @@ _GUARD = 90
 _MOST_DIGITS = 1200
 
 
-def verified_expansion(expr: sympy.Expr, place: sympy.Expr, side: int, window: int) -> Germ:
+def verified_expansion(expr: sympy.Expr, place: sympy.Expr, side: int, window: int) -> Expansion:
     """Expand a formula, and compare with numbers, against a mistake of either.
 
     Raises
@@ -35,34 +35,34 @@ def verified_expansion(expr: sympy.Expr, place: sympy.Expr, side: int, window: i
     ExpansionError
         As :func:`~spectra.formula.expansions.expand.expand_at`, and where they disagree.
     """
-    germ = expand_at(expr, place, side, window)
-    if not expansion_agrees(expr, germ, place, side):
+    expanded = expand_at(expr, place, side, window)
+    if not expansion_agrees(expr, expanded, place, side):
         raise ExpansionError(f"the expansion at z = {place} disagrees with numerical values")
-    return germ
+    return expanded
 
 
-def expansion_agrees(expr: sympy.Expr, germ: Germ, place: sympy.Expr, side: int) -> bool:
+def expansion_agrees(expr: sympy.Expr, expanded: Expansion, place: sympy.Expr, side: int) -> bool:
     """Whether the remainder of an expansion vanishes as fast as the expansion says.
 
     The remainder is measured at two distances with as many digits as its order needs, and its
     fitted exponent is compared with the stated order.  Where the formula cannot be evaluated in
     mpmath there is nothing to compare, and the answer is True.
     """
-    if all(not s.terms and s.order == FLAT for _, s in germ.parts):
+    if all(not s.terms and s.order == FLAT for _, s in expanded.parts):
         return True  # flat: the numbers of exp(-exp(1/t)) have too many digits to be computed
-    orders = [s.order for p, s in germ.parts if p.growth >= 0 and s.order is not None]
+    orders = [s.order for p, s in expanded.parts if p.growth >= 0 and s.order is not None]
     finite = [float(o[0]) for o in orders if o != FLAT]
-    leads = [abs(float(s.terms[0][0][0])) for _, s in germ.parts if s.terms]
+    leads = [abs(float(s.terms[0][0][0])) for _, s in expanded.parts if s.terms]
     exponent = min(finite) if finite else max([*leads, 0.0]) + 8.0
     digits = int(30 + _GUARD + 22 * max(exponent, *leads, 1.0))
     if digits > _MOST_DIGITS:
         return True
-    return any(_agrees(expr, germ, place, side, exponent, digits, pair) for pair in _DISTANCES)
+    return any(_agrees(expr, expanded, place, side, exponent, digits, pair) for pair in _DISTANCES)
 
 
 def _agrees(
     expr: sympy.Expr,
-    germ: Germ,
+    expanded: Expansion,
     place: sympy.Expr,
     side: int,
     exponent: float,
@@ -75,18 +75,20 @@ def _agrees(
             point = None if place is sympy.oo else _number(place)
             rests, scales = [], []
             for distance in distances:
-                t = mp.mpf(distance) * _natural_distance(germ)
+                t = mp.mpf(distance) * _natural_distance(expanded)
                 z = 1 / t if point is None else point + side * t
                 value = function(z)
                 if mp.isnan(value):
                     return True
-                total = sum((mp.exp(_value(p, t)) * _value(s, t) for p, s in germ.parts), mp.mpc(0))
-                weight = _growth(germ, t)
+                total = sum(
+                    (mp.exp(_value(p, t)) * _value(s, t) for p, s in expanded.parts), mp.mpc(0)
+                )
+                weight = _growth(expanded, t)
                 rests.append(abs(value - total) / weight)
                 scales.append((abs(value) + abs(total)) / weight + 1)
         except (AccuracyError, FormulaError, OverflowError):
             return True
-        held = min(digits, PRECISE) if _has_numbers(germ) else digits
+        held = min(digits, PRECISE) if _has_numbers(expanded) else digits
         floor = mp.mpf(10) ** (_GUARD - held)
         if rests[1] <= floor * scales[1]:
             return True
@@ -95,15 +97,15 @@ def _agrees(
         return bool(fitted >= exponent - _SLACK)
 
 
-def _has_numbers(germ: Germ) -> bool:
+def _has_numbers(expanded: Expansion) -> bool:
     """Whether long coefficients go on as numbers of so many digits."""
-    return any(c.has(sympy.Float) for _, s in germ.parts for _, c in s.terms)
+    return any(c.has(sympy.Float) for _, s in expanded.parts for _, c in s.terms)
 
 
-def _natural_distance(germ: Germ) -> mpmath.mpf:
-    """A distance at which no term of the germ has outgrown the first one, at most 1."""
+def _natural_distance(expanded: Expansion) -> mpmath.mpf:
+    """A distance at which no term of the expansion has outgrown the first one, at most 1."""
     found = mp.mpf(1)  # a size, for which few digits serve
-    for _, series in germ.parts:
+    for _, series in expanded.parts:
         if not series.terms:
             continue
         (lead, _), first = series.terms[0]
@@ -114,9 +116,9 @@ def _natural_distance(germ: Germ) -> mpmath.mpf:
     return found
 
 
-def _growth(germ: Germ, t: mpmath.mpf) -> mpmath.mpf:
+def _growth(expanded: Expansion, t: mpmath.mpf) -> mpmath.mpf:
     """Size of the exponentials that grow: the remainder of an expansion is relative to them."""
-    growing = (abs(mp.exp(_value(phase, t))) for phase, _ in germ.parts if phase.growth > 0)
+    growing = (abs(mp.exp(_value(phase, t))) for phase, _ in expanded.parts if phase.growth > 0)
     return max([mp.mpf(1), *growing])
 
 

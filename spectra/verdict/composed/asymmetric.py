@@ -21,7 +21,7 @@ import sympy
 from spectra.errors import ParameterError
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.expansions.expansion import ONE, Germ, Series, Size, compare
+from spectra.formula.expansions.expansion import ONE, Expansion, Series, Size, compare
 from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.asymmetric import AsymmetricKernel
@@ -155,11 +155,11 @@ def _decays(far: sympy.Expr) -> tuple[list[Decay], list[sympy.Expr]]:
     for form in _forms(far):
         for window in _WINDOWS:
             try:
-                germ = expand_at(form, sympy.oo, 1, window)
-                known, left = _rates(germ)
+                expanded = expand_at(form, sympy.oo, 1, window)
+                known, left = _rates(expanded)
             except ExpansionError:
                 continue
-            if not expansion_agrees(form, germ, sympy.oo, 1):
+            if not expansion_agrees(form, expanded, sympy.oo, 1):
                 break
             least = min((rate for rate, _ in known), default=sympy.oo)
             left = [rate for rate in left if not _above(rate, least)]
@@ -184,11 +184,11 @@ def _forms(far: sympy.Expr) -> Iterable[sympy.Expr]:
         yield sympy.factor(sympy.together(far.rewrite(sympy.exp)))
 
 
-def _rates(germ: Germ) -> tuple[list[Decay], list[sympy.Expr]]:
+def _rates(expanded: Expansion) -> tuple[list[Decay], list[sympy.Expr]]:
     known: list[Decay] = []
     left: list[sympy.Expr] = []
-    for i, (phase, series) in enumerate(germ.parts):
-        if any(_equal(phase, other) for other, _ in germ.parts[i + 1 :]):
+    for i, (phase, series) in enumerate(expanded.parts):
+        if any(_equal(phase, other) for other, _ in expanded.parts[i + 1 :]):
             raise ExpansionError("an exponential occurs in two forms")
         rate = _rate(phase)
         if not series.terms:

@@ -188,20 +188,20 @@ def _mixed(expr: sympy.Expr, place: sympy.Expr) -> str:
 def _expansion(expr: sympy.Expr, place: sympy.Expr, side: int) -> Series:
     for window in _WINDOWS:
         try:
-            germ = expand_at(expr, place, side, window)
+            expanded = expand_at(expr, place, side, window)
         except ExpansionError as error:
             raise NoRouteError(
                 f"The behaviour of {expr} at z = {place} could not be expanded ({error}), and the "
                 "numeric route on a ball needs its exponents there."
             ) from error
-        if any(phase != ZERO for phase, _ in germ.parts):
+        if any(phase != ZERO for phase, _ in expanded.parts):
             raise NoRouteError(
                 f"The formula {expr} has an essential singularity at z = {place}, where the "
                 "numeric route on a ball knows powers only. Use a finite measure made to order on "
                 "the range of your data (design)."
             )
-        if germ.plain.terms:
-            return germ.plain
+        if expanded.plain.terms:
+            return expanded.plain
     raise NoRouteError(
         f"No power of |z - {place}| was found in {expr}: it may be zero or flat there, and the "
         "numeric route on a ball needs its exponents."

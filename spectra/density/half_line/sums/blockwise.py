@@ -16,7 +16,7 @@ from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, front, log_of, ratio, working
 from spectra.density.continuation.analytic_region import SURVEY_BITS
 from spectra.density.half_line.sums.blocks import Block, over_block
-from spectra.density.half_line.sums.contour_integral import Strand
+from spectra.density.half_line.sums.contour_integral import ContourIntegral
 from spectra.density.half_line.sums.grid import RESOLVED, Sums, in_doubles
 from spectra.density.half_line.sums.sampled import Sampled, Sampler
 from spectra.density.half_line.waves.windows import Piece, Span
@@ -113,7 +113,7 @@ class Blockwise(Sampler):
         """The sum in parts."""
 
     @abstractmethod
-    def _strand(self, angle: float, of: int) -> Strand:
+    def _strand(self, angle: float, of: int) -> ContourIntegral:
         """What a part is of."""
 
     def _learn(

@@ -19,7 +19,7 @@ from spectra.density.continuation.ray import Ray
 from spectra.density.half_line.sums.hankel import hankel_waves
 from spectra.density.half_line.waves.windows import Edge, window
 
-__all__ = ["Strand"]
+__all__ = ["ContourIntegral"]
 
 # A strand is looked at until its wave alone has fallen that many times as deep, and more.
 _FAR, _MORE = 2.0, 100.0
@@ -30,7 +30,7 @@ _SPARE_BITS = 16
 
 
 @dataclass(eq=False)
-class Strand:
+class ContourIntegral:
     """One integral along a ray, and what is known of it beforehand.
 
     Attributes

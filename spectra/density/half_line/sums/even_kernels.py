@@ -22,7 +22,7 @@ import numpy as np
 from spectra.base.kept import kept
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, front, log_of, ratio, working
-from spectra.density.continuation.analytic_region import SURVEY_BITS, Plane
+from spectra.density.continuation.analytic_region import SURVEY_BITS, AnalyticRegion
 from spectra.density.half_line.sums.sampled import Sampled, Sampler, envelope, sampled
 from spectra.errors import NoRouteError
 
@@ -63,7 +63,7 @@ class EvenSums(Sampler):
         An odd dimension.
     """
 
-    def __init__(self, plane: Plane, dim: int) -> None:
+    def __init__(self, plane: AnalyticRegion, dim: int) -> None:
         self.plane, self.dim = plane, dim
         self._bits = SURVEY_BITS
         self._depth = _DEPTH + _DEEPER
@@ -71,7 +71,7 @@ class EvenSums(Sampler):
         self._share = _FIRST_SHARE
 
     @staticmethod
-    def serves(plane: Plane, dim: int) -> bool:
+    def serves(plane: AnalyticRegion, dim: int) -> bool:
         """Whether dimension and kernel are of the kind."""
         ends = plane.decays_fast
         return ends and dim % 2 == 1 and dim <= _HIGHEST_DIMENSION and plane.is_even

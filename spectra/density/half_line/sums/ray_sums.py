@@ -19,7 +19,7 @@ import numpy as np
 from spectra.base.kept import kept
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import log_of
-from spectra.density.continuation.analytic_region import DEEP, SURVEY_BITS, Plane
+from spectra.density.continuation.analytic_region import DEEP, SURVEY_BITS, AnalyticRegion
 from spectra.density.half_line.sums.blocks import Block
 from spectra.density.half_line.sums.blockwise import (
     BLOCK,
@@ -30,7 +30,7 @@ from spectra.density.half_line.sums.blockwise import (
     MOST_TERMS,
     Blockwise,
 )
-from spectra.density.half_line.sums.contour_integral import Strand
+from spectra.density.half_line.sums.contour_integral import ContourIntegral
 from spectra.density.half_line.sums.grid import Sums
 from spectra.density.half_line.waves.windows import Piece, Span, pieces
 
@@ -63,7 +63,7 @@ class RaySums(Blockwise):
         Dimension d >= 1.
     """
 
-    def __init__(self, plane: Plane, dim: int) -> None:
+    def __init__(self, plane: AnalyticRegion, dim: int) -> None:
         super().__init__(dim, plane.resolution)
         self.plane = plane
         self._width = BLOCK
@@ -171,8 +171,8 @@ class RaySums(Blockwise):
             self._rooms[angle] = room * min(max(needed / fallen, 1.0 / _LONGER), 1.0)
 
     @kept
-    def _strand(self, angle: float, of: int) -> Strand:
-        return Strand(partial(self.plane.ray, angle), self.dim, angle)
+    def _strand(self, angle: float, of: int) -> ContourIntegral:
+        return ContourIntegral(partial(self.plane.ray, angle), self.dim, angle)
 
     # --- where terms are --------------------------------------------------------------------------
 

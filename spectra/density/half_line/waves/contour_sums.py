@@ -15,7 +15,7 @@ from spectra.base.kept import kept
 from spectra.base.numbers import FloatArray
 from spectra.density.half_line.sums.blocks import MARGIN, Block
 from spectra.density.half_line.sums.blockwise import DEPTH, FIRST_SPACING, GOOD, Blockwise
-from spectra.density.half_line.sums.contour_integral import Strand
+from spectra.density.half_line.sums.contour_integral import ContourIntegral
 from spectra.density.half_line.sums.grid import Sums
 from spectra.density.half_line.waves.windows import Piece, Span, pieces
 from spectra.errors import NoRouteError
@@ -52,7 +52,7 @@ class StrandSums(Blockwise):
 
     def __init__(
         self,
-        strands: Sequence[Strand],
+        strands: Sequence[ContourIntegral],
         dim: int,
         first_step: int,
         bounds: tuple[float, float],
@@ -130,7 +130,7 @@ class StrandSums(Blockwise):
         known = [span for span in spans if span is not None]
         return Span(min(p.low for p in known), max(p.high for p in known), peak, 0.0), spans
 
-    def _each(self, block: Block) -> Iterator[tuple[int, Strand, Span]]:
+    def _each(self, block: Block) -> Iterator[tuple[int, ContourIntegral, Span]]:
         """The strands that have terms, and where."""
         found = self._spans(block.ends, self._depth)
         assert found is not None
@@ -158,5 +158,5 @@ class StrandSums(Blockwise):
         ]
         return max(ceil(log2(max(rooms) / (2.0 * pi))), self._first)
 
-    def _strand(self, angle: float, of: int) -> Strand:
+    def _strand(self, angle: float, of: int) -> ContourIntegral:
         return self.strands[of]

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 import sympy
 
 from spectra.density.continuation.amplitudes import HankelAmplitude
-from spectra.density.half_line.ends import Expansion, Term, expansion_from, expansion_of, germ_of
+from spectra.density.half_line.ends import (
+    PowerTerms,
+    Term,
+    expansion_from,
+    expansion_of,
+    one_sided_expansion,
+)
 from spectra.density.half_line.waves.wave import Wave
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
@@ -27,7 +33,7 @@ _MOST_PRODUCTS = 200
 _LARGEST_POWER = 12
 
 
-def oscillation(expr: sympy.Expr) -> tuple[Expansion, dict[sympy.Expr, Term]]:
+def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
     """What does not oscillate of a formula at infinity, and the leading terms of its waves.
 
     Returns
@@ -42,9 +48,9 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, dict[sympy.Expr, Term]]:
     NoRouteError
         Where it oscillates in another way than exp(ibz), or grows.
     """
-    germ = germ_of(expr, sympy.oo)
+    expansion = one_sided_expansion(expr, sympy.oo)
     turning: dict[sympy.Expr, Term] = {}
-    for phase, series in germ.parts:
+    for phase, series in expansion.parts:
         if not phase.terms or phase.growth < 0 or not series.terms:
             continue
         (size, rate), *others = phase.terms
@@ -64,7 +70,7 @@ def oscillation(expr: sympy.Expr) -> tuple[Expansion, dict[sympy.Expr, Term]]:
                 )
             (a, minus_q), c = series.terms[0]
             turning[b] = a, -int(minus_q), c
-    plain = germ.of((p, s) for p, s in germ.parts if p.growth < 0 or not p.terms)
+    plain = expansion.of((p, s) for p, s in expansion.parts if p.growth < 0 or not p.terms)
     return expansion_from(plain, expr, sympy.oo), dict(sorted(turning.items()))
 
 

@@ -21,7 +21,7 @@ from spectra.base.precision import Ball, log_of, working
 from spectra.density.continuation.analytic_region import SURVEY_BITS
 from spectra.density.continuation.continuation import number
 from spectra.density.continuation.ray import to_any_bits
-from spectra.density.half_line.sums.contour_integral import Strand
+from spectra.density.half_line.sums.contour_integral import ContourIntegral
 from spectra.density.half_line.waves.wave import Wave
 from spectra.density.half_line.waves.windows import Edge
 
@@ -51,7 +51,7 @@ def reach(angle: float) -> float:
 
 def slow_turn(
     wave: Wave, side: float, edge: Edge, angle: float, dim: int, between: tuple[float, float]
-) -> tuple[list[Strand], float]:
+) -> tuple[list[ContourIntegral], float]:
     """Its sums, and what Hankel's series leaves out of them, at most.
 
     Parameters
@@ -96,7 +96,9 @@ def slow_turn(
         return power**m * front
 
     powers = [
-        Strand(to_any_bits(partial(values, m), angle), 1, angle, low, weight=partial(weight, m))
+        ContourIntegral(
+            to_any_bits(partial(values, m), angle), 1, angle, low, weight=partial(weight, m)
+        )
         for m in range(count)
     ]
     return powers, left_out

@@ -26,11 +26,11 @@ from spectra.base.enclosures import EPS
 from spectra.base.kept import kept
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, front, log_of
-from spectra.density.continuation.analytic_region import DEEP, SURVEY_BITS, Plane
+from spectra.density.continuation.analytic_region import DEEP, SURVEY_BITS, AnalyticRegion
 from spectra.density.continuation.ray import to_any_bits
 from spectra.density.continuation.sector import Box, is_analytic
 from spectra.density.half_line.sums.blockwise import IGNORED, as_sampled
-from spectra.density.half_line.sums.contour_integral import Strand
+from spectra.density.half_line.sums.contour_integral import ContourIntegral
 from spectra.density.half_line.sums.sampled import Sampled, Sampler
 from spectra.density.half_line.waves.contour_sums import StrandSums
 from spectra.density.half_line.waves.slow_turn import edge_at, reach, slow_turn
@@ -111,7 +111,7 @@ class WaveSums:
         Where a wave is singular, or grows, too close to the half-line.
     """
 
-    def __init__(self, plane: Plane, waves: Sequence[Wave], dim: int) -> None:
+    def __init__(self, plane: AnalyticRegion, waves: Sequence[Wave], dim: int) -> None:
         self.plane, self.waves, self.dim = plane, tuple(waves), dim
         self._turning = [wave for wave in waves if wave.rate > 0.0]
         first = log(self._radius(False, self._turning[-1].rate)) - reach(0.0)
@@ -260,7 +260,7 @@ class WaveSums:
         return max(least), min(most)
 
     def _sums(
-        self, strands: Sequence[Strand], bounds: tuple[float, float], widest: float
+        self, strands: Sequence[ContourIntegral], bounds: tuple[float, float], widest: float
     ) -> StrandSums:
         name = str(self.plane.kernel.expr)
         return StrandSums(strands, self.dim, self.plane.resolution, bounds, widest, name)
@@ -277,7 +277,7 @@ class WaveSums:
             return self._radius(False, self._turning[-1].rate)
         return self._radius(True, (1.0 - _NEAR) * min(about))
 
-    def _whole(self) -> Strand:
+    def _whole(self) -> ContourIntegral:
         """Above all frequencies: the kernel on one ray from 0."""
         low, high = self.plane.scale - DEEP, log(self._radius(False, self._turning[0].rate))
         kernel = self.plane.kernel
@@ -291,9 +291,9 @@ class WaveSums:
         begin = min(self.plane.scale, -log(self._turning[-1].rate))
         growth = self._turning[-1].rate
         ray = partial(self.plane.ray, angle)
-        return Strand(ray, self.dim, angle, begin=begin, growth=growth)
+        return ContourIntegral(ray, self.dim, angle, begin=begin, growth=growth)
 
-    def _strands(self, key: tuple[int, ...]) -> list[Strand]:
+    def _strands(self, key: tuple[int, ...]) -> list[ContourIntegral]:
         """The integrals of a zone that depend on log w."""
         radius = self._zone_radius(key)
         states = dict(zip(self._turning, key, strict=True))
@@ -321,7 +321,7 @@ class WaveSums:
         growth: float,
         *,
         regular: bool = False,
-    ) -> Strand:
+    ) -> ContourIntegral:
         """Waves, or what is conjugate to them, from a radius on."""
         edge = edge_at(radius)
 
@@ -331,9 +331,9 @@ class WaveSums:
             return sum(terms, flint.acb(0)) * edge.above(s, self.angle)
 
         ray, low = to_any_bits(values, self.angle), edge.place - reach(self.angle)
-        return Strand(ray, self.dim, self.angle, low, regular=regular, growth=growth)
+        return ContourIntegral(ray, self.dim, self.angle, low, regular=regular, growth=growth)
 
-    def _on_axis(self, radius: float, still: Sequence[Wave]) -> list[Strand]:
+    def _on_axis(self, radius: float, still: Sequence[Wave]) -> list[ContourIntegral]:
         """What is left on the half-line: up to a radius, and without fast waves from where these
         leave it."""
         first = edge_at(self._leaving(still, radius) if still else radius)
@@ -350,11 +350,11 @@ class WaveSums:
 
         ray, begin = to_any_bits(inside, 0.0), min(self.plane.scale, first.place)
         high = first.place + far
-        found = [Strand(ray, self.dim, 0.0, high=high, begin=begin, growth=fastest)]
+        found = [ContourIntegral(ray, self.dim, 0.0, high=high, begin=begin, growth=fastest)]
         if first != last:
             ray, slow = to_any_bits(between, 0.0), max(w.rate for w in self.waves if w not in still)
             low, high = first.place - far, last.place + far
-            found.append(Strand(ray, self.dim, 0.0, low, high, growth=slow))
+            found.append(ContourIntegral(ray, self.dim, 0.0, low, high, growth=slow))
         return found
 
 
