@@ -2,11 +2,11 @@
 
 A kernel on the unit sphere, or one without a finite measure on R^d, can be served in several ways,
 and which is best depends on the kernel, the dimension, the number of columns and the distances
-that occur.  Each member has a file and makes offers (``offer``): the exact polynomial map
+that occur.  Each member has a file and makes offers (``candidate``): the exact polynomial map
 (``exact_powers``), designed plane waves with or without exact low powers (``designed_waves``),
 steps and ramps for the arc-cosine family (``neurons``) and Gegenbauer features
-(``zonal_features``).  ``choice`` compares them by the error that is seen on a sample, and
-``commission`` finds the range of distances and puts the order.
+(``zonal_features``).  ``comparison`` compares them by the error that is seen on a sample, and
+``problem`` finds the range of distances and puts the order.
 
 ``by_groups`` makes a kernel of groups of columns term by term, ``inside_kink`` kernels of the l1
 distance.

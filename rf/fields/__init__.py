@@ -1,7 +1,7 @@
 """Gaussian random fields: paths of exactly the covariance that a table stands for.
 
 Read in this order: ``gaussian_field`` (the door), ``covariance`` (what it asks of a table),
-``paths`` (one path as a function), ``conditioned`` and ``slopes`` (paths through data, and their
+``paths`` (one path as a function), ``conditioned`` and ``gradients`` (paths through data, and their
 gradients).
 """
 

@@ -1,12 +1,14 @@
 r"""Measures made to order: right on the distances that the data need, and cheapest among those.
 
-``order`` holds :func:`design`, the one door, ``spheres`` the one :class:`Design`; ``price`` shows
-what each tolerance costs (:func:`price_curve`).  Behind the door: ``least`` finds the least mass or
-variance within a tolerance, ``tail`` beside a closed-form part for a kink, ``shared`` the least
-total error for a number of columns on shared directions, ``separate`` on separate ones.  Below
-them: ``program`` (linear programmes with exchange), ``simplex`` (one of them), ``certificate`` (the
-error on the whole domain), ``waves`` (variances of plane waves), ``distances`` (the domain and its
-law), ``powers`` (what exact features serve).
+``solve`` holds :func:`design`, the one door, ``designed_measure`` the one :class:`Design`;
+``tradeoff`` shows what each tolerance costs (:func:`price_curve`). Behind the door:
+``methods/least_mass`` finds the least mass or variance within a tolerance,
+``methods/closed_tail`` beside a closed-form part for a kink, ``methods/shared_directions`` the
+least total error for a number of columns on shared directions, ``methods/separate_directions`` on
+separate ones. Below them: ``methods/linear_programme`` (linear programmes with exchange),
+``methods/highs`` (one of them), ``certificate`` (the error on the whole domain), ``wave_columns``
+(variances of plane waves), ``distances`` (the domain and its law), ``exact_powers`` (what exact
+features serve).
 """
 
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error

@@ -4,27 +4,27 @@ Nothing that a user types is ever run.
 
 Reading, from the door inwards:
 
-- ``parsing``: text or a sympy expression to an exact expression in z or u;
-- ``parameters``: the values of parameters as exact real numbers;
-- ``syntax``: text to a syntax tree of bounded size;
-- ``reading``: syntax trees to expressions;
-- ``whitelist``: sympy expressions rebuilt from the language and audited;
-- ``building``: sums, powers and functions with every number bounded;
-- ``wording``: the words of refusals.
+- ``reader/parsing``: text or a sympy expression to an exact expression in z or u;
+- ``reader/parameters``: the values of parameters as exact real numbers;
+- ``reader/syntax``: text to a syntax tree of bounded size;
+- ``reader/syntax_tree``: syntax trees to expressions;
+- ``reader/whitelist``: sympy expressions rebuilt from the language and audited;
+- ``reader/building``: sums, powers and functions with every number bounded;
+- ``reader/wording``: the words of refusals.
 
 Numbers:
 
-- ``evaluate``: a function of NumPy arrays, and one of mpmath numbers;
+- ``evaluation/evaluate``: a function of NumPy arrays, and one of mpmath numbers;
 - ``expansions``: one-sided expansions, exactly;
-- ``at_zero``: the exact limit at the origin;
+- ``one_sided_limits``: the exact limit at the origin;
 - ``pieces``: a function of distance in pieces, each on a ball;
-- ``lost_digits``: where terms cancel in doubles, and the values there;
-- ``resolved``: values with as many digits as their cancellations need;
-- ``program``: expressions as short programs;
+- ``evaluation/lost_digits``: where terms cancel in doubles, and the values there;
+- ``evaluation/cancellation``: values with as many digits as their cancellations need;
+- ``evaluation/program``: expressions as short programs;
 - ``rules``: how each head is computed by each backend;
 - ``functions``: the table of the functions of the language;
-- ``balls``: what mpmath computes slowly, in ball arithmetic.
-- ``opaque``: Python callables as functions of the language.
+- ``ball_functions``: what mpmath computes slowly, in ball arithmetic.
+- ``callables``: Python callables as functions of the language.
 """
 
 from spectra.formula.callables import Opaque

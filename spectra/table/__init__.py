@@ -1,15 +1,16 @@
 """The seam between the packages: laws of radii as arrays, sampled, integrated, saved and loaded.
 
-Numpy and scipy only.  Read in this order: ``panels`` (polynomials of probability), ``lobed_tail``
-(infinitely many lobes), ``mixed_tail`` (lobes of several frequencies), ``radial_law`` (the inverse
-CDF), ``shifts`` and ``part`` (a law with a mass, and what moves it), ``spectral_table`` (the parts
-of a measure), ``grouped_table`` (products of the laws of groups of columns), ``hats`` and
-``l1_table`` (kernels of the l1 distance), ``table_file`` and ``table_members`` (files);
-``plane_wave``, ``panel_integrals`` and ``lobed_waves`` hold the exact expectation of a wave,
-``radial_interpolant`` makes thousands cheap.
+Numpy and scipy only. Read in this order: ``radial/panels`` (polynomials of probability),
+``tails/lobed_tail`` (infinitely many lobes), ``tails/mixed_tail`` (lobes of several frequencies),
+``radial/radial_law`` (the inverse CDF), ``shifts`` and ``part`` (a law with a mass, and what
+moves it), ``spectral_table`` (the parts of a measure), ``grouped_table`` (products of the laws of
+groups of columns), ``l1/truncated`` and ``l1/l1_table`` (kernels of the l1 distance),
+``table_file`` and ``table_members`` (files); ``radial/plane_wave``, ``radial/panel_integrals``
+and ``tails/lobed_waves`` hold the exact expectation of a wave, ``radial_interpolant`` makes
+thousands cheap.
 
-Draws by the million and files: ``cells``, ``lobe_shares``, ``radial_cdf``; ``parted_table`` is what
-all tables share, ``arrays`` what all arrays are.
+Draws by the million and files: ``radial/cells``, ``tails/lobe_shares``, ``radial/radial_cdf``;
+``parted_table`` is what all tables share, ``spectra/base/arrays`` what all arrays are.
 """
 
 from spectra.table.grouped_table import Group, GroupedTable, ProductPart

@@ -1,14 +1,16 @@
 """The verdict on a kernel: does a positive decomposition exist, and is it positive definite?
 
-``decide`` holds :func:`existence`, ``answer`` the :class:`Verdict`, ``status`` the three answers.
-Facts come from :mod:`spectra.singularities`, and from ``stated`` and ``assumed`` where a caller
-says them.  Rules are in :mod:`spectra.singularities.rules`; ``spherical`` reads them on the sphere,
-``on_range`` on a range of distances, ``moved`` adds those of shifts and tilts, and
-``by_group`` decides on groups of columns, ``by_l1`` on kernels of the l1 distance.  ``decision``
-combines what is certain with what is open, ``definite`` decides on positive definiteness, and
-``ladder`` has the partial masses that are set beside a verdict.
+``decide`` holds :func:`existence`, ``verdict`` the :class:`Verdict`, ``status`` the three
+answers. Facts come from :mod:`spectra.singularities`, and from ``callables`` and ``assumptions``
+where a caller says them. Rules are in :mod:`spectra.singularities.rules`; ``regions/sphere``
+reads them on the sphere, ``regions/bounded_range`` on a range of distances,
+``composed/asymmetric`` adds those of shifts and tilts, and ``composed/grouped`` decides on groups
+of columns, ``composed/l1`` on kernels of the l1 distance. ``decision`` combines what is certain
+with what is open, ``definite`` decides on positive definiteness, and ``partial_masses`` has the
+partial masses that are set beside a verdict.
 
-``report`` prints a verdict in full, ``composed`` is what verdicts on sums of kernels share.
+``report`` prints a verdict in full, ``composed/compositions`` is what verdicts on sums of kernels
+share.
 """
 
 from spectra.verdict.composed.grouped import GroupedVerdict

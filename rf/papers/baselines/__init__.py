@@ -5,11 +5,13 @@ The systems (RFF, ORF, GRFF, GORF, AsKRFF) draw from the table of a kernel, as
 class that says it: PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, DIGMM, SORF, and AsKRFF
 with fitted masses.  A rival is added by a file and a line.
 
-The papers' systems: ``systems`` (RFF, ORF, GRFF, GORF), ``ask``; as published: ``published_grff``,
-``polynomial_grff``, ``samplers``.  Their rivals: ``base`` (what they share), ``digmm``,
-``nystroem``, ``srf``, ``gegenbauer``, ``dot_product``, ``exact_polynomial``, ``power`` with
-``random_maclaurin``, ``tensor_sketch`` and ``trp``, ``gaussian_blocks`` with ``fastfood``, ``sorf``
-and ``circulant``.
+The papers' systems: ``rf/features/named`` (RFF, ORF, GRFF, GORF), ``rf/features/ask``; as
+published: ``published_grff``, ``polynomial_grff``, ``samplers``. Their rivals: ``base`` (what
+they share), ``digmm``, ``nystroem``, ``srf``, ``dot_product/gegenbauer``,
+``dot_product/power_series``, ``dot_product/exact_polynomial``, ``dot_product/power`` with
+``dot_product/random_maclaurin``, ``dot_product/tensor_sketch`` and
+``dot_product/tensorised_projection``, ``gaussian_blocks/blocks`` with
+``gaussian_blocks/fastfood``, ``gaussian_blocks/sorf`` and ``gaussian_blocks/circulant``.
 """
 
 from __future__ import annotations

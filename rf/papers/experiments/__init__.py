@@ -2,12 +2,12 @@
 
 A table is added by a file and a line in :data:`EXPERIMENTS`; the command is ``rf reproduce NAME``.
 
-Read in this order: ``tables`` (what a table is), ``ledger`` (finished cells), ``tally`` (beside the
-published numbers), ``pages`` (what is left behind), ``approximation`` (errors), ``methods``
-(kernels and what approximates them).  Then one table or figure to a file: ``liu_times``,
-``liu_sampling``, ``error_curves``, ``accuracy_curves``, ``gorf_variance``, ``gorf_errors``,
-``housing``, ``digmm_bias``, ``ask_errors``, ``ask_curves``, ``ask_accuracy``,
-``gaussian_errors``, ``nystroem_losses``.
+Read in this order: ``tables`` (what a table is), ``ledger`` (finished cells), ``tally`` (beside
+the published numbers), ``pages`` (what is left behind), ``approximation`` (errors), ``methods``
+(kernels and what approximates them). Then one table or figure to a file: ``liu/times``,
+``liu/sampling``, ``liu/error_curves``, ``liu/accuracy_curves``, ``luo/gorf_variance``,
+``luo/gorf_errors``, ``luo/housing``, ``luo/digmm_bias``, ``he/ask_errors``, ``he/ask_curves``,
+``he/ask_accuracy``, ``luo/gaussian_errors``, ``liu/nystroem_losses``.
 """
 
 from __future__ import annotations

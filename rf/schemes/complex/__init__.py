@@ -3,7 +3,7 @@
 Numpy and scipy only.  Read in this order: ``selection`` (what a part takes of the multiplier that
 shifts make), ``axis_law`` and ``rejection`` (exact draws), ``harmonic_sums``, ``axial_part`` (mass,
 draws and moments of one part), ``layers`` (the variance of draws in strata), ``decomposition`` (the
-parts of a measure), ``plan`` (how many frequencies of each).
+parts of a measure), ``scheme`` (how many frequencies of each).
 """
 
 from rf.schemes.complex.axial_part import AxialPart, Draws

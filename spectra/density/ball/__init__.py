@@ -1,9 +1,10 @@
 """Kernels that are zero beyond a radius: moments within, expansions at the edge.
 
-Read in this order: ``compact`` (closed forms, with ``ball_reading`` and ``ball_formula``),
-``compact_numeric`` (any other formula, with ``numeric_ball`` and ``tanh_sinh``); both end in
-``ball``: moments, expansions at the edge and at the origin.  From there ``ascending`` (small
-radii), ``edge``, ``power_series`` and ``tail`` (large ones).
+Read in this order: ``compact`` (closed forms, with ``read_ball_form`` and ``ball_formula``),
+``numeric/compact_numeric`` (any other formula, with ``numeric/numeric_ball`` and
+``numeric/tanh_sinh``); both end in ``ball_form``: moments, expansions at the edge and at the
+origin. From there ``ascending_series`` (small radii), ``edge``, ``numeric/power_series`` and
+``tail`` (large ones).
 """
 
 from spectra.density.ball.ball_formula import compact_formula

@@ -1,5 +1,5 @@
 """Densities of Python callables, from values and from what was stated of them.
 
-Read in this order: ``opaque_fit`` (values as polynomials), ``opaque_series`` (on a support),
-``opaque_kernel`` (the rest, and the door).
+Read in this order: ``fit`` (values as polynomials), ``series_on_support`` (on a support),
+``density_of_callable`` (the rest, and the door).
 """

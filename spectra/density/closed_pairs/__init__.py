@@ -1,7 +1,7 @@
 """Closed pairs on the half-line, one to a file.
 
 ``pair`` says what each of them must know, and what most share, a logarithm that keeps its digits in
-every dimension; ``bessel_k`` is a function.  The pairs: ``gaussian``, ``gaussian_wave``,
+every dimension; ``log_bessel_k`` is a function.  The pairs: ``gaussian``, ``gaussian_wave``,
 ``matern``, ``damped_wave``, ``rational_quadratic``, ``plane_wave_mean``.  A new one is a file
 beside ``matern`` (a good one to begin from), its name in :data:`PAIRS` and among those above.
 """

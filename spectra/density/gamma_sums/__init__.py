@@ -1,7 +1,7 @@
 """Kernels whose Mellin transform is a product of Gamma functions: sums on vertical lines.
 
-Read in this order: ``mellin`` (the products), ``mellin_poles`` (of the transform of a density),
-``mellin_lines`` (sums), ``mellin_component`` (the component that they make).
+Read in this order: ``gamma_product`` (the products), ``poles`` (of the transform of a density),
+``vertical_lines`` (sums), ``gamma_component`` (the component that they make).
 """
 
 from spectra.density.gamma_sums.gamma_component import mellin_component

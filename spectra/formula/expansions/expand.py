@@ -1,8 +1,8 @@
 r"""One-sided expansions of formulas: at a radius, at zero and at infinity.
 
 The formula is walked from its leaves, and each function of the formula language has one rule on
-:class:`~spectra.formula.expansions.expansion.Expansion`.  No rule guesses: what has no such expansion
-raises :class:`~spectra.formula.expansions.exact_numbers.ExpansionError`.
+:class:`~spectra.formula.expansions.expansion.Expansion`.  No rule guesses: what has no such
+expansion raises :class:`~spectra.formula.expansions.exact_numbers.ExpansionError`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 r"""The algebra of one-sided expansions: sums of c t^a L^q exp(phi), t -> 0+, L = log(1/t).
 
-A :class:`Expansion` is a finite sum of exponentials exp(phi(t)), each times a :class:`Series` of terms
-:math:`c\,t^a L^q` with an order of what was left out.  The exponents phi are exact series of what
-does not tend to a constant (such as -1/t, or i w/t for an oscillation at infinity).  Coefficients
-are exact sympy numbers.  The *size* of :math:`t^a L^q` is the pair (a, -q): sizes add under
-multiplication, and a larger size is a smaller function.  Who reads a size reads both numbers.
+A :class:`Expansion` is a finite sum of exponentials exp(phi(t)), each times a :class:`Series` of
+terms :math:`c\,t^a L^q` with an order of what was left out.  The exponents phi are exact series of
+what does not tend to a constant (such as -1/t, or i w/t for an oscillation at infinity).
+Coefficients are exact sympy numbers.  The *size* of :math:`t^a L^q` is the pair (a, -q): sizes add
+under multiplication, and a larger size is a smaller function.  Who reads a size reads both numbers.
 """
 
 from __future__ import annotations
@@ -203,7 +203,8 @@ class Expansion:
     ----------
     parts : tuple of (phi, series)
     window : int
-        How many powers of t, relative to the largest, a product of this expansion keeps in each part.
+        How many powers of t, relative to the largest, a product of this expansion keeps in each
+        part.
     """
 
     parts: tuple[tuple[Series, Series], ...]

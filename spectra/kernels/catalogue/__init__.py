@@ -4,7 +4,8 @@
 it is called with its parameters.  ``entries`` holds the data, ``entry`` says what an entry is.
 
 Read in this order: ``reading`` (the door), ``named`` (the catalogue), ``entries``,
-``geostatistics`` and ``asymmetric`` (more entries), ``group_text`` (kernels of groups of columns).
+``geostatistics`` and ``asymmetric`` (more entries), ``grouped_text`` (kernels of groups of
+columns).
 """
 
 from spectra.kernels.catalogue.entry import DIMENSION, Entry, Parameter

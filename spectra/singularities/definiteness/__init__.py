@@ -2,7 +2,7 @@
 
 Read in this order: ``sectors`` (complete Bernstein functions of z^2), ``monotone`` (completely
 monotone ones), ``closed_forms`` (families whose largest dimension is known), ``one_sign`` (that a
-formula keeps its sign) and ``hats`` (criteria of Polya's type), ``proofs`` (the strongest of them,
+formula keeps its sign) and ``polya`` (criteria of Polya's type), ``proofs`` (the strongest of them,
 also for sums, products and power series of positive definite functions).
 """
 
