@@ -60,7 +60,7 @@ def long_expansion_of(expr: sympy.Expr) -> PowerTerms:
 
 
 def expansion_from(expanded: Expansion, expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
-    """The terms of a expansion without oscillation; ``expr`` is named where they are no expansion.
+    """The terms of an expansion without oscillation; ``expr`` is named where they are no expansion.
 
     Raises
     ------

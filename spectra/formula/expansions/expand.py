@@ -41,7 +41,7 @@ _MOST_DERIVATIVES = 12
 
 
 def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Expansion:
-    """Expand a formula in z at ``point``, from one side, as a expansion in t -> 0+.
+    """Expand a formula in z at ``point``, from one side, as an expansion in t -> 0+.
 
     Parameters
     ----------

@@ -211,7 +211,7 @@ class Expansion:
     window: int
 
     def of(self, parts: Iterable[tuple[Series, Series]]) -> Expansion:
-        """A expansion of the same window: parts of equal phi are added, those that are 0 dropped."""
+        """The expansion with parts of equal phi added, and without those that are 0."""
         merged: dict[Series, Series] = {}
         for phase, series in parts:
             merged[phase] = merged[phase] + series if phase in merged else series
