@@ -49,7 +49,8 @@ LAYERS = {
     "spectra.symbolic": 7.4,
     "spectra.density": 7.5,
     "spectra.measure": 8,
-    "spectra.certify": 9.5,
+    "spectra.base.balls": 5,
+    "spectra.certified": 9.5,
     "spectra.verdict": 9,
     "spectra.measure.tabulation": 10,
     "spectra.designs": 11,
@@ -127,12 +128,11 @@ RF_LAYERS = {
 }
 FACADE = "spectra"
 # Methods that open a room above when they are called: shift and tilt of a kernel that of asymmetric
-# kernels, which are made of kernels, and certified() of a measure and of a table that of proofs.
+# kernels, which are made of kernels, and certified() of a measure that of proofs.
 EXCEPTIONS = {
     ("spectra.kernels.kernel", "spectra.kernels.asymmetric"),
     ("spectra.kernels.kernel", "spectra.kernels.grouped"),
-    ("spectra.measure", "spectra.certify"),
-    ("spectra.table", "spectra.certify"),
+    ("spectra.measure", "spectra.certified"),
 }
 
 
