@@ -304,8 +304,6 @@ def test_a_table_of_shifts_that_makes_no_sense_is_refused():
     ):
         with pytest.raises(ParameterError, match=said):
             replace(table, **wrong)
-    with pytest.raises(ParameterError, match="radial measure"):
-        table.certified()
     with pytest.raises(DataError, match="difference"):
         table.expected_kernel([0.1, 0.2, 0.3])
 

@@ -115,15 +115,12 @@ def test_one_rule_says_where_lines_are_shown(monkeypatch, terminal, impatient, w
     assert bool(terminal.getvalue()) == shown
 
 
-MEASURE = sp.SpectralMeasure.from_atoms(3, [1.0, 2.0], [0.75, -0.25])
-MADE = sp.tabulate(MEASURE)
 SLOW = {
     "density": lambda: sp.spectral_density(sp.radial(KERNEL), 3),
     "verdict": lambda: sp.existence(sp.radial("exp(-z)"), dim=2),
     "derive": lambda: sp.derive(sp.radial(KERNEL), 3, cache=False),
     "design": lambda: sp.design(sp.radial("exp(-z**2/2)"), 3, domain=(0, 1), tol=0.05),
     "masses": lambda: sp.spectral_measure(sp.radial(KERNEL), 3).certified(),
-    "table": lambda: MADE.certified(MEASURE),
     "sphere": lambda: sp.sphere_coefficients(sp.zonal("exp(u)"), 3, degree=2),
     "directions": lambda: designed_directions.designed(7, 2, np.random.default_rng(0)),
 }
@@ -133,7 +130,6 @@ LABELS = {
     "derive": "deriving a table, d = 3",
     "design": "designing a measure, d = 3",
     "masses": "proving the masses",
-    "table": "proving a table",
     "sphere": "expanding on the sphere, d = 3",
     "directions": "designing 7 directions, d = 2",
 }

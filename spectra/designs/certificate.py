@@ -22,10 +22,10 @@ import sympy
 from scipy.fft import dct
 from scipy.special import gammaln
 
+from spectra.base.balls import Ball, Unproved, ball_of, hull, precision
 from spectra.base.enclosures import EPS, Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.certify.balls import Ball, Unproved, ball_of, hull, precision
 from spectra.designs.wave_columns import wave_moment
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.kernels.kernel import Kernel

@@ -24,7 +24,7 @@ from spectra.measure.sign_intervals import Intervals, sign_intervals, unseen_aro
 from spectra.measure.stretches import ZERO, Stretch, overlap, stretches_of
 
 if TYPE_CHECKING:
-    from spectra.certify import CertifiedMasses
+    from spectra.certified import CertifiedMasses
     from spectra.kernels.kernel import Kernel
 
 __all__ = ["SpectralMeasure", "merged_atoms"]
@@ -311,7 +311,24 @@ class SpectralMeasure:
         return stretches_of(intervals), waves
 
     def certified(self) -> CertifiedMasses:
-        """The masses with a proof in ball arithmetic, or why there is none: docs/proofs.md.
+        r"""Prove the masses in ball arithmetic: docs/proofs.md says how.
+
+        .. math:: M_\pm = \int \max(0, \pm\rho)\,dw + \sum_{\pm m > 0} |m|, \qquad
+                  M_+ - M_- = k(0)
+
+        Proofs cover signed sums of Gaussian (times polynomials in z^2), Matern and rational
+        quadratic kernels and constants, and closed forms whose densities all have one sign.
+
+        Returns
+        -------
+        CertifiedMasses
+            ``positive_mass``, ``negative_mass`` and ``mass``: enclosures of the true numbers.
+
+        Raises
+        ------
+        NoRouteError
+            For every other measure, and if the components cancel to more digits than are
+            computed.  :attr:`mass` is an estimate with a stated error then.
 
         Examples
         --------
@@ -319,7 +336,7 @@ class SpectralMeasure:
         >>> print(spectral_measure(radial("exp(-z**2/2)"), 3).certified().mass)
         1 ± 0.0e+00 (proved)
         """
-        from spectra.certify import proved_masses
+        from spectra.certified import proved_masses
 
         return proved_masses(self)
 

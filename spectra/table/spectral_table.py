@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,10 +27,6 @@ from spectra.table.part import Part
 from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.table_file import Arrays
 from spectra.table.table_members import ASYMMETRIC, fields_from, fields_of
-
-if TYPE_CHECKING:
-    from spectra.certify import TableCertificate
-    from spectra.measure import SpectralMeasure
 
 __all__ = ["SpectralTable"]
 
@@ -199,35 +195,6 @@ class SpectralTable(PartedTable):
                 sizes, turns = p.shifts.polar(drawn.frequencies[rows])
                 drawn.weights[rows] *= sizes / p.shifts.bound
                 drawn.phases[rows] += turns
-
-    def certified(self, measure: SpectralMeasure | None = None) -> TableCertificate:
-        """What ball arithmetic proves of the errors in probability, part by part: docs/proofs.md.
-
-        Parameters
-        ----------
-        measure : SpectralMeasure, optional
-            What the table was made of; by default the measure of its formula, found anew.
-
-        Raises
-        ------
-        ParameterError
-            Where the measure is that of another dimension, or the table that of an asymmetric
-            kernel.
-
-        Examples
-        --------
-        >>> from spectra import derive
-        >>> derive("exp(-z**2/2)", 3, cache=False).certified().rigorous
-        True
-        """
-        from spectra.certify import proved_table
-
-        if not self.is_radial:
-            raise ParameterError(
-                f"The table of {self.formula} has shifts, and a proof is one of a radial measure. "
-                "Ask for that of each radial kernel: the laws of its parts are the same."
-            )
-        return proved_table(self, measure)
 
     def _members(self) -> tuple[dict[str, Any], Arrays]:
         return fields_of(self)

@@ -16,6 +16,10 @@ from spectra.density.closed_pairs.rational_quadratic import RationalQuadratic
 
 __all__ = [
     "PAIRS",
+    "Gaussian",
+    "Matern",
+    "Pair",
+    "RationalQuadratic",
     "W",
 ]
 

@@ -7,7 +7,7 @@ rounding to a double as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
 from operator import mul
@@ -20,22 +20,17 @@ from spectra.base.enclosures import EPS, Enclosure
 from spectra.formula.reader.parsing import Z
 
 __all__ = [
-    "EXACT_BITS",
     "Unproved",
     "ball_of",
     "enclosure",
     "exact_ball",
     "hull",
     "precision",
-    "sizes",
-    "upper_double",
 ]
 
 #: An Arb ball; the package has no types.
 Ball = Any
 
-#: Exponents and factors are balls as narrow as the longest sums need.
-EXACT_BITS = 4096
 # The least positive double.
 _TINY = 5e-324
 # Functions of sympy, and their names as methods of balls and of power series alike.
@@ -144,12 +139,7 @@ def hull(low: Ball, high: Ball) -> Ball:
     return flint.arb(low).union(flint.arb(high))
 
 
-def sizes(coefficients: Iterable[Ball]) -> Ball:
-    """The polynomial of the absolute values of coefficients."""
-    return flint.arb_poly([abs(c) for c in coefficients])
-
-
-def upper_double(ball: Ball) -> float:
+def _upper_double(ball: Ball) -> float:
     """A double that is at least every absolute value of the ball."""
     value = float(ball.abs_upper().mid())
     return value * (1.0 + 2.0 * EPS) + _TINY if value != 0.0 or not ball.is_zero() else 0.0
@@ -175,4 +165,4 @@ def enclosure(ball: Ball) -> Enclosure:
     mid = float(ball.mid())
     # The conversion may miss the nearest double by one, which its own remainder tells.
     mid += float((ball - flint.arb(mid)).mid())
-    return Enclosure(mid, upper_double(ball - flint.arb(mid)), rigorous=True)
+    return Enclosure(mid, _upper_double(ball - flint.arb(mid)), rigorous=True)

@@ -1,0 +1,346 @@
+r"""Masses of spectral measures with a proof, in ball arithmetic (python-flint).
+
+Proofs cover signed sums of three kinds of kernels.  With h = d/2, the density of V = w^2 of each is
+:math:`V^{h-1} g(V)`, where
+
+==================  ==========================================================================
+Gaussian            :math:`g = \lambda^h e^{-\lambda V} Q(\lambda V)/\Gamma(h)`, lambda = 1/(4a)
+Matern              :math:`g = c\,a^{2\nu}(a^2+V)^{-\nu-h}\,\Gamma(\nu+h)/(\Gamma(\nu)\Gamma(h))`
+rational quadratic  :math:`g = c\,(b/2)^d\,2(x/2)^\mu K_\mu(x)/(\Gamma(\alpha)\Gamma(h))`,
+                    :math:`x = b\sqrt V,\ \mu = \alpha-h`
+==================  ==========================================================================
+
+and Q is the sum of Laguerre polynomials that belongs to a Gaussian times a polynomial in z^2.
+
+1. Ends: Markov's inequality, with moments of V that are Gamma functions, gives radii outside which
+   less mass lies than the tolerance.
+2. Signs: the range between is bisected until a Taylor polynomial with Lagrange's remainder proves
+   the sign of the sum of the g, or until less mass is left than the tolerance.
+3. Masses: on ranges of one sign the components are integrated in t = log w by Arb's quadrature,
+   which is rigorous for integrands that return no finite value where they are not analytic.
+
+The mass left out in 1 and 2 is added to the radius.  The numbers of the kernel are read exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import sympy
+
+from spectra.base.balls import Ball, Unproved, enclosure, exact_ball, hull, precision
+from spectra.base.enclosures import Enclosure
+from spectra.base.limits.progress import stage
+from spectra.density.closed_pairs import Gaussian, Matern, Pair, RationalQuadratic
+from spectra.errors import NoRouteError
+from spectra.measure import SpectralMeasure
+
+__all__ = ["CertifiedMasses", "proved_masses"]
+
+# Mass that may be left out, relative to the sum of the norms of the components: 2^-bits, with more
+# bits where the components cancel.  The working precision is three times that.
+_TOLERANCE_BITS = (68, 136, 272)
+# Radius of the result relative to its mass; a double has 2^-53.
+_ENOUGH = 2.0**-57
+# Degree of the Taylor polynomials, and the longest range of log V on which one is tried.
+_DEGREE, _LONGEST = 16, 1.0
+# More ranges than this are refused.
+_MOST_RANGES = 20_000
+# For x below the first share of the bits Arb does not use the expansion of K in 1/x: 2x/log(2) bits
+# cancel, and for real x beyond the second share it takes a hundred times as long.
+_EXPANDED, _SLOW, _CANCELLED = 0.6, 0.14, 3.4
+# Bits of the orders of Bessel functions, more than the largest working precision.
+_ORDER_BITS = 4096
+
+
+@dataclass(frozen=True, repr=False)
+class CertifiedMasses:
+    """M+, M- and M+ + M- of a measure, in enclosures that are proved (``rigorous=True``)."""
+
+    positive_mass: Enclosure
+    negative_mass: Enclosure
+    mass: Enclosure
+
+    def __repr__(self) -> str:
+        return f"M+ = {self.positive_mass}, M- = {self.negative_mass}, M+ + M- = {self.mass}"
+
+
+def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
+    """Masses of a measure with a proof in ball arithmetic: see ``SpectralMeasure.certified``.
+
+    Examples
+    --------
+    >>> from spectra import radial, spectral_measure
+    >>> kernel = radial("exp(-z**2/2) - exp(-z**2/200)")
+    >>> found = proved_masses(spectral_measure(kernel, 16))
+    >>> found.mass.rigorous, f"{1 - found.positive_mass.mid:.3g}"
+    (True, '8.21e-09')
+    """
+    try:
+        with stage("proving the masses", has_limit=False):
+            return _proved(measure)
+    except Unproved as why:
+        raise NoRouteError(
+            f"The masses of the {measure!r} are not proved: {why}. Proofs cover sums of Gaussian "
+            "(times polynomials in z^2), Matern and rational quadratic kernels, and closed forms "
+            "whose densities all have one sign. measure.mass is an estimate with a stated error."
+        ) from why
+
+
+def _proved(measure: SpectralMeasure) -> CertifiedMasses:
+    density = measure.density
+    if measure.radius < float("inf"):
+        raise Unproved("it is truncated")
+    if density is None or density.route != "lookup":
+        raise Unproved("it has no density in closed form")
+    for bits in _TOLERANCE_BITS:
+        with precision(3 * bits):
+            up, down = _continuous(density.components, bits)
+            if max(up.rad(), down.rad()) <= _ENOUGH * (up + down).abs_lower():
+                for atom in density.atoms:
+                    mass = flint.arb(atom.mass, atom.error)
+                    up, down = (up + mass, down) if atom.mass > 0 else (up, down - mass)
+                return CertifiedMasses(enclosure(up), enclosure(down), enclosure(up + down))
+    raise Unproved("its components cancel to more digits than are computed")
+
+
+def _continuous(components: Sequence[Any], bits: int) -> tuple[Ball, Ball]:
+    """M+ and M- of the absolutely continuous part."""
+    nothing = flint.arb(0)
+    totals = [exact_ball(c.exact_total) for c in components if isinstance(c, Pair)]
+    total = sum(totals, nothing)
+    if len(totals) == len(components) and all(c.has_one_sign for c in components):
+        if all(t > 0 for t in totals):
+            return total, nothing
+        if all(t < 0 for t in totals):
+            return nothing, -total
+    for c in components:
+        if type(c) not in _LAWS:
+            raise Unproved(f"no proof is known for its component {type(c).__name__}")
+    laws = [_LAWS[type(c)](c) for c in components]
+    tolerance = flint.arb(2) ** -bits * sum((law.moment(nothing) for law in laws), nothing)
+    ranges, loose = _signed_ranges(laws, tolerance)
+    masses = {1: nothing, -1: nothing}
+    for low, high, sign in ranges:
+        for law in laws:
+            masses[sign] += sign * _integral(law, low, high, tolerance)
+    up, down = (masses[s].union(masses[s] + loose) for s in (1, -1))
+    if not (up - down).overlaps(total):
+        raise AssertionError("Proved masses do not add up to k(0): the proof has an error.")
+    return up, down
+
+
+def _signed_ranges(laws: Sequence[Any], tolerance: Ball) -> tuple[list[tuple[Any, ...]], Ball]:
+    """Ranges (low, high, sign) of V, and a bound of the absolute mass outside all of them."""
+    waiting = [(_end(laws, -1, tolerance), _end(laws, 1, tolerance))]
+    found: list[tuple[Any, ...]] = []
+    loose, looked = 2 * tolerance, 0
+    while waiting:
+        low, high = waiting.pop()
+        looked += 1
+        if looked > _MOST_RANGES:
+            raise Unproved("its sign changes could not be isolated")
+        value = _values_over(laws, low, high)
+        if value > 0 or value < 0:
+            sign = 1 if value > 0 else -1
+            if found and found[-1][1:] == (low, sign):
+                low = found.pop()[0]
+            found.append((low, high, sign))
+            continue
+        # The density of log V is V^h g.
+        mass = (abs(value) * high ** laws[0].half * (high / low).log()).abs_upper()
+        if mass < tolerance / 64:
+            loose += mass
+            continue
+        middle = (low * high).sqrt().mid()
+        waiting += [(middle, high), (low, middle)]
+    return found, loose
+
+
+def _end(laws: Sequence[Any], side: int, tolerance: Ball) -> Ball:
+    """V beyond which (side 1) or below which (side -1) at most the tolerance lies.
+
+    The mass beyond v is at most E V^s / v^s, and that below v at most v^s E V^-s, for s > 0.
+    """
+    logs = []
+    for law in laws:
+        limit = abs(law.limits[side > 0])
+        orders = [limit * j / 8 if limit.is_finite() else flint.arb(2) ** j for j in range(1, 8)]
+        bounds = [
+            ((law.moment(side * s) * len(laws) / tolerance).log() / s).upper() for s in orders
+        ]
+        logs.append(min(b for b in bounds if b.is_finite()))
+    end = (side * max(logs).ceil()).exp()
+    return end.upper() if side > 0 else end.lower()
+
+
+def _values_over(laws: Sequence[Any], low: Ball, high: Ball) -> Ball:
+    """The sum of the g over [low, high], as a ball."""
+    wide = hull(low, high)
+    rough = sum((law.taylor(wide, 1)[0] for law in laws), flint.arb(0))
+    if rough > 0 or rough < 0 or not (high / low).log() < _LONGEST:
+        return rough
+    middle = wide.mid()
+    rows = [law.taylor(middle, _DEGREE) for law in laws]
+    value = sum((law.taylor(wide, _DEGREE + 1)[-1] for law in laws), flint.arb(0))
+    for column in reversed(list(zip(*rows, strict=True))):
+        value = value * (wide - middle) + sum(column, flint.arb(0))
+    return value
+
+
+def _integral(law: Any, low: Ball, high: Ball, tolerance: Ball) -> Ball:
+    """The signed mass of one component on [low, high] in V, integrated in t = log w."""
+
+    def density(t: Any, analytic: bool) -> Any:
+        return 2 * (2 * law.half * t).exp() * law.value(t.exp(), analytic)
+
+    found = flint.acb.integral(density, low.log() / 2, high.log() / 2, abs_tol=tolerance / 64)
+    if not found.is_finite():
+        raise Unproved("an integral between sign changes did not converge")
+    return found.real
+
+
+# Each kind of component is a class with h as ``half`` and
+# limits            the orders between which V has moments
+# moment(s)         upper bound of the integral of V^s times the absolute density
+# taylor(v, count)  the first Taylor coefficients of g at a ball of V > 0
+# value(w, flag)    g at a complex ball of w; if the flag is set and g is not analytic, not finite
+
+
+class _GaussianLaw:
+    """exp(-a z^2) times a polynomial in z^2: V has Gamma distributions."""
+
+    def __init__(self, source: Gaussian) -> None:
+        self.half = flint.arb(source.dim) / 2
+        self.limits = -self.half, flint.arb("inf")
+        self.rate = 1 / (4 * exact_ball(source.rate))
+        self.front = self.rate**self.half / self.half.gamma()
+        # Q(y) = sum_j c_j j! a^-j L_j^(h-1)(y), and
+        # j! [y^i] L_j^(h-1) = (-1)^i binomial(j, i) (h + i)_(j - i).
+        h, powers = sympy.Rational(source.dim, 2), range(len(source.coefficients))
+        scaled = [c / source.rate**j for j, c in enumerate(source.coefficients)]
+        self.polynomial = []
+        for i in powers:
+            terms = (scaled[j] * sympy.binomial(j, i) * sympy.rf(h + i, j - i) for j in powers[i:])
+            self.polynomial.append(exact_ball(sympy.simplify((-1) ** i * sympy.Add(*terms))))
+
+    def moment(self, s: Ball) -> Ball:
+        terms = (abs(q) * (self.half + i + s).gamma() for i, q in enumerate(self.polynomial))
+        return sum(terms, flint.arb(0)) * self.rate**-s / self.half.gamma()
+
+    def taylor(self, v: Ball, count: int) -> list[Ball]:
+        with precision(flint.ctx.prec, cap=count):
+            found = self._at(self.rate * flint.arb_series([v, 1]))
+            return [found[k] for k in range(count)]
+
+    def value(self, w: Any, analytic: bool) -> Any:
+        return self._at(self.rate * w * w)
+
+    def _at(self, y: Any) -> Any:
+        total = 0 * y
+        for q in reversed(self.polynomial):
+            total = total * y + q
+        return self.front * (-y).exp() * total
+
+
+class _MaternLaw:
+    """A Matern kernel: V / (a^2 + V) has a Beta distribution."""
+
+    def __init__(self, source: Matern) -> None:
+        self.half = flint.arb(source.dim) / 2
+        nu, self.total = exact_ball(source.nu), exact_ball(source.coefficient)
+        self.limits = -self.half, nu
+        self.square, self.order = exact_ball(source.rate) ** 2, nu + self.half
+        self.norm = nu.gamma() * self.half.gamma()
+        self.front = self.total * self.square**nu * self.order.gamma() / self.norm
+
+    def moment(self, s: Ball) -> Ball:
+        shares = (self.half + s).gamma() * (self.limits[1] - s).gamma() / self.norm
+        return abs(self.total) * self.square**s * shares
+
+    def taylor(self, v: Ball, count: int) -> list[Ball]:
+        base = self.square + v
+        found = [self.front * (-self.order * base.log()).exp()]
+        for k in range(count - 1):
+            found.append(-found[-1] * (self.order + k) / ((k + 1) * base))
+        return found
+
+    def value(self, w: Any, analytic: bool) -> Any:
+        # The logarithm has a branch cut.
+        return self.front * (-self.order * (self.square + w * w).log(analytic=analytic)).exp()
+
+
+class _CauchyLaw:
+    """A rational quadratic (Cauchy) kernel: V is a product of two Gamma variables."""
+
+    def __init__(self, source: RationalQuadratic) -> None:
+        self.half = flint.arb(source.dim) / 2
+        self.alpha, self.total = exact_ball(source.alpha), exact_ball(source.coefficient)
+        self.limits = -self.half.min(self.alpha), flint.arb("inf")
+        self.length = exact_ball(source.scale)
+        self.quarter = self.length**2 / 4
+        self.norm = self.half.gamma() * self.alpha.gamma()
+        self.front = 2 * self.total * self.quarter**self.half / self.norm
+        with precision(_ORDER_BITS):
+            order = exact_ball(source.alpha - sympy.Rational(source.dim, 2))
+            self.orders = [order - k for k in range(_DEGREE + 1)]
+
+    def moment(self, s: Ball) -> Ball:
+        shares = (self.half + s).gamma() * (self.alpha + s).gamma() / self.norm
+        return abs(self.total) * self.quarter**-s * shares
+
+    def taylor(self, v: Ball, count: int) -> list[Ball]:
+        # g is a mixture of exp(-s V), so that all its derivatives are monotone.
+        rows = [self._taylor(end, count) for end in {v.lower(), v.upper()}]
+        return [hull(a, b) for a, b in zip(rows[0], rows[-1], strict=True)]
+
+    def _taylor(self, v: Ball, count: int) -> list[Ball]:
+        """With Y_mu(c) = c^(mu/2) K_mu(2 sqrt(c)): Y_mu' = -Y_(mu-1), and
+        c Y_(mu-1) + mu Y_mu = Y_(mu+1), whose terms are positive for mu < 0."""
+        c = self.quarter * v
+        found: list[Ball] = []
+        for k, order in enumerate(self.orders[:count]):
+            if k >= 2 and order < -1:
+                found.append((found[k - 2] - (order + 1) * found[k - 1]) / c)
+            else:
+                found.append(c ** (order / 2) * _bessel_k(2 * c.sqrt(), order).real)
+        factor = self.front
+        for k in range(count):
+            found[k] = found[k] * factor
+            factor = -factor * self.quarter / (k + 1)
+        return found
+
+    def value(self, w: Any, analytic: bool) -> Any:
+        x, order = self.length * w, self.orders[0]
+        return self.front * (x / 2).pow(order, analytic=analytic) * _bessel_k(x, order)
+
+
+def _bessel_k(x: Any, order: Ball) -> Any:
+    """K at a ball with Re x > 0, where it is analytic; elsewhere not a finite ball.
+
+    It is K at the middle, and the radius times a bound of K': |K_mu(x)| <= K_mu(Re x), and K_mu
+    grows with |mu|, so that |K_mu'(x)| <= K_(|mu|+1)(Re x).  Arb's own ball is e^(2x) times wider.
+    """
+    x = flint.acb(x)
+    if not x.real > 0:
+        return flint.acb("nan")
+    middle = flint.acb(x.real.mid(), x.imag.mid())
+    with precision(_ORDER_BITS):
+        above = abs(order) + 1
+    slope = _bessel_k_at(flint.acb(x.real.lower()), above).abs_upper()
+    away = flint.arb(0, (abs(x - middle) * slope).abs_upper())
+    return _bessel_k_at(middle, order) + flint.acb(away, away)
+
+
+def _bessel_k_at(x: Any, order: Ball) -> Any:
+    bits, size = flint.ctx.prec, abs(x)
+    if size < _EXPANDED * bits:
+        bits = int(max(bits + 32 + _CANCELLED * float(size), float(size) / _SLOW))
+    with precision(bits):
+        return x.bessel_k(flint.acb(order))
+
+
+_LAWS: dict[type, Any] = {Gaussian: _GaussianLaw, Matern: _MaternLaw, RationalQuadratic: _CauchyLaw}
