@@ -17,7 +17,6 @@ import flint
 import sympy
 
 from spectra.base.enclosures import EPS, Enclosure
-from spectra.formula.reader.parsing import Z
 
 __all__ = [
     "Unproved",
@@ -84,7 +83,7 @@ def exact_ball(number: sympy.Expr | int) -> Ball:
 
 
 def ball_of(formula: sympy.Expr, z: Ball) -> Ball:
-    """A real formula in Z at z, a ball or a power series of balls, which need not be finite.
+    """A real formula in one symbol at z, a ball or a power series of balls, which need not be finite.
 
     That its true values are real bounds what roots and arcs are taken of.
 
@@ -96,11 +95,11 @@ def ball_of(formula: sympy.Expr, z: Ball) -> Ball:
     Examples
     --------
     >>> with precision(64):
-    ...     edge = ball_of(sympy.sqrt(2 - Z), flint.arb(2, 0.25))   # where 2 - z is not negative
-    >>> edge.is_finite(), edge < 0.51
+    ...     edge = ball_of(sympy.sqrt(2 - sympy.Symbol("z")), flint.arb(2, 0.25))   # where 2 - z
+    is not negative >>> edge.is_finite(), edge < 0.51
     (True, True)
     """
-    if formula == Z:
+    if formula.is_Symbol:
         return z
     if formula.is_Rational:
         return flint.arb(flint.fmpq(int(formula.p), int(formula.q)))
