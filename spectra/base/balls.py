@@ -83,7 +83,7 @@ def exact_ball(number: sympy.Expr | int) -> Ball:
 
 
 def ball_of(formula: sympy.Expr, z: Ball) -> Ball:
-    """A real formula in one symbol at z, a ball or a power series of balls, which need not be finite.
+    """A real formula in one symbol at z, a ball or a power series of balls, finite or not.
 
     That its true values are real bounds what roots and arcs are taken of.
 
@@ -94,9 +94,9 @@ def ball_of(formula: sympy.Expr, z: Ball) -> Ball:
 
     Examples
     --------
-    >>> with precision(64):
-    ...     edge = ball_of(sympy.sqrt(2 - sympy.Symbol("z")), flint.arb(2, 0.25))   # where 2 - z
-    is not negative >>> edge.is_finite(), edge < 0.51
+    >>> with precision(64):  # 2 - z is not negative
+    ...     edge = ball_of(sympy.sqrt(2 - sympy.Symbol("z")), flint.arb(2, 0.25))
+    >>> edge.is_finite(), edge < 0.51
     (True, True)
     """
     if formula.is_Symbol:
